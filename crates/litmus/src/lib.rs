@@ -1,0 +1,8 @@
+//! Litmus tests: a few threads of a few instructions, and the question which outcomes they may have.
+//!
+//! [`program`] is what a test says, however it was written. What it *means* is defined three times, so that no
+//! definition has to be believed on its own: [`operational`] executes it, [`axiomatic`] judges candidate graphs, and
+//! [`buffers`] runs the store buffers, logs and frontiers of `landfall-model` as the native engine does.
+
+pub mod expect;
+pub mod program;
