@@ -1,0 +1,157 @@
+//! One test: read, run with both definitions, held against what it expects.
+
+use super::collect::{self, Found};
+use super::engine::{self, Twin};
+use super::report::show_outcome;
+use super::report::{CrossCheck, Judgement, Narrative, Report, TestReport, Unreadable, Verdict};
+use crate::args::LitmusArgs;
+use landfall_litmus::expect::Expectation;
+use landfall_litmus::program::{Outcome, Place, Program, Test};
+use landfall_model::order::Platform;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+#[derive(Debug)]
+pub(super) struct Judge {
+    /// Overrides what the test says.
+    platform: Option<Platform>,
+    states: usize,
+    twin: Twin,
+    narrate: bool,
+}
+
+impl Judge {
+    pub(super) fn new(args: &LitmusArgs) -> Judge {
+        Judge {
+            platform: args.platform.map(Platform::from),
+            states: args.states.get(),
+            twin: if args.both {
+                Twin::Insist
+            } else {
+                Twin::IfSmall
+            },
+            narrate: args.verbose,
+        }
+    }
+
+    pub(super) fn report(&self, found: &Found) -> Report {
+        Report {
+            file: found.path.clone(),
+            found: self
+                .read(found)
+                .map(|(test, text)| self.run(&test, &found.path, &text)),
+        }
+    }
+
+    fn read(&self, found: &Found) -> Result<(Test, String), Unreadable> {
+        let without_place = |message| Unreadable { at: None, message };
+        if let Some(problem) = &found.problem {
+            return Err(without_place(problem.clone()));
+        }
+        let text = collect::read(&found.path).map_err(without_place)?;
+        let mut test = engine::parse(&found.path, &text)?;
+        test.platform = self.platform.unwrap_or(test.platform);
+        Ok((test, text))
+    }
+
+    fn run(&self, test: &Test, file: &Path, text: &str) -> TestReport {
+        let mut report = TestReport {
+            name: test.name.clone(),
+            after_failure: test.observe.is_recovery(),
+            places: place_names(test),
+            outcomes: Vec::new(),
+            states: 0,
+            expectations: Vec::new(),
+            cross_check: CrossCheck::NotRun,
+            verdict: Verdict::Limit,
+        };
+        let Ok(explored) = engine::explore(test, self.states) else {
+            return report;
+        };
+        report.states = explored.states;
+        report.outcomes = explored.outcomes.iter().cloned().collect();
+        report.expectations = (test.expect.iter())
+            .map(|expectation| Judgement {
+                quantifier: expectation.quantifier.clone(),
+                text: expectation.text.clone(),
+                holds: expectation.holds(&explored.outcomes),
+                narrative: self.narrative(expectation, &explored),
+            })
+            .collect();
+        report.verdict = if report.expectations.is_empty() {
+            Verdict::NoExpectation
+        } else if report.expectations.iter().all(|judgement| judgement.holds) {
+            Verdict::AsExpected
+        } else {
+            Verdict::Differs
+        };
+        match engine::twin(test, self.twin) {
+            None => report.cross_check = CrossCheck::TooLarge,
+            Some(outcomes) if outcomes == explored.outcomes => {
+                report.cross_check = CrossCheck::Agrees;
+            }
+            Some(outcomes) => {
+                let places = &report.places;
+                let message = disagreement(places, &explored.outcomes, &outcomes, file, text);
+                report.verdict = Verdict::Internal(message);
+            }
+        }
+        report
+    }
+
+    fn narrative(
+        &self,
+        expectation: &Expectation,
+        explored: &engine::Explored,
+    ) -> Option<Narrative> {
+        if !self.narrate {
+            return None;
+        }
+        let outcome = expectation.witnesses(&explored.outcomes).next()?;
+        Some(Narrative {
+            outcome: outcome.clone(),
+            steps: engine::steps(explored, outcome)?,
+        })
+    }
+}
+
+/// `x`, and for registers `T1:r1`.
+fn place_names(test: &Test) -> Vec<String> {
+    let name = |program: &Program, place| match place {
+        Place::Var(var) => program.var_name(var).to_owned(),
+        Place::Reg { thread, reg } => {
+            format!("T{thread}:{}", program.reg_name(thread.into(), reg))
+        }
+    };
+    let places = test.observe.places();
+    places
+        .into_iter()
+        .map(|place| name(&test.program, place))
+        .collect()
+}
+
+/// Two definitions of one thing that differ: one of them is wrong, and only a developer can say which.
+fn disagreement(
+    places: &[String],
+    operational: &BTreeSet<Outcome>,
+    axiomatic: &BTreeSet<Outcome>,
+    file: &Path,
+    text: &str,
+) -> String {
+    let only = |a: &BTreeSet<Outcome>, b: &BTreeSet<Outcome>| {
+        let outcomes: Vec<String> = a.difference(b).map(|o| show_outcome(places, o)).collect();
+        if outcomes.is_empty() {
+            "none".to_owned()
+        } else {
+            outcomes.join("; ")
+        }
+    };
+    format!(
+        "the two definitions disagree on this test. Only operational: {}. Only axiomatic: {}.\n\
+         Please report it with this file ({}):\n\n{}\n",
+        only(operational, axiomatic),
+        only(axiomatic, operational),
+        file.display(),
+        text.trim_end(),
+    )
+}

@@ -1,0 +1,82 @@
+//! What stands under a row: why it differs, and with `-v` every outcome and how it comes about.
+
+use super::super::report::{Judgement, Report, TestReport, Verdict, show_outcome};
+use super::claim;
+use landfall_litmus::expect::Quantifier;
+use std::fmt::Write;
+
+pub(super) fn write(out: &mut String, report: &Report, test: &TestReport, verbose: bool) {
+    // Writing into a String cannot fail.
+    let _ = match &test.verdict {
+        Verdict::Internal(message) => internal(out, report, message),
+        Verdict::Limit => writeln!(out, "  gave up at the limit on states (--states)"),
+        _ if verbose => in_full(out, report, test),
+        Verdict::Differs => differing(out, report, test),
+        Verdict::AsExpected | Verdict::NoExpectation => Ok(()),
+    };
+}
+
+fn internal(out: &mut String, report: &Report, message: &str) -> std::fmt::Result {
+    writeln!(
+        out,
+        "  internal error: {}: {message}",
+        report.file.display()
+    )
+}
+
+fn differing(out: &mut String, report: &Report, test: &TestReport) -> std::fmt::Result {
+    writeln!(out, "  in {}", report.file.display())?;
+    for judgement in test
+        .expectations
+        .iter()
+        .filter(|judgement| !judgement.holds)
+    {
+        writeln!(out, "  {}: {}", claim(judgement), finding(judgement))?;
+    }
+    let outcomes = test
+        .outcomes
+        .iter()
+        .map(|outcome| show_outcome(&test.places, outcome));
+    writeln!(out, "  found: {}", outcomes.collect::<Vec<_>>().join("; "))
+}
+
+fn in_full(out: &mut String, report: &Report, test: &TestReport) -> std::fmt::Result {
+    let when = if test.after_failure {
+        "after a power failure"
+    } else {
+        "at the end"
+    };
+    writeln!(
+        out,
+        "  in {}, {} states",
+        report.file.display(),
+        test.states
+    )?;
+    writeln!(out, "  outcomes {when}:")?;
+    for outcome in &test.outcomes {
+        writeln!(out, "    {}", show_outcome(&test.places, outcome))?;
+    }
+    for judgement in &test.expectations {
+        writeln!(out, "  {}: {}", claim(judgement), finding(judgement))?;
+        if let Some(narrative) = &judgement.narrative {
+            let outcome = show_outcome(&test.places, &narrative.outcome);
+            writeln!(out, "    an execution that ends in {outcome}:")?;
+            for step in &narrative.steps {
+                writeln!(out, "      {step}")?;
+            }
+        }
+    }
+    writeln!(out)
+}
+
+/// What was found, in the terms of what was expected.
+fn finding(judgement: &Judgement) -> &'static str {
+    match (&judgement.quantifier, judgement.holds) {
+        (Quantifier::Exists, true) => "happens, as expected",
+        (Quantifier::Exists, false) => "NEVER HAPPENS",
+        (Quantifier::Never, true) => "never happens, as expected",
+        (Quantifier::Never, false) => "HAPPENS",
+        (Quantifier::Always, true) => "in every outcome, as expected",
+        (Quantifier::Always, false) => "NOT IN EVERY OUTCOME",
+    }
+}
