@@ -9,20 +9,18 @@ fn main() {
 }
 
 fn commit() -> String {
-    // In a tarball unpacked inside somebody else's repository, that repository's commit is not ours.
-    if git(&["ls-files", "--error-unmatch", "build.rs"]).is_none() {
-        return "unknown".to_owned();
-    }
     let branch = git(&["symbolic-ref", "--quiet", "HEAD"]);
     for name in ["HEAD", "packed-refs"].into_iter().chain(branch.as_deref()) {
         // A path that is not there would make cargo run this script every time.
-        if let Some(path) = git(&["rev-parse", "--git-path", name])
-            && Path::new(&path).exists()
-        {
+        let path = git(&["rev-parse", "--git-path", name]).filter(|path| Path::new(path).exists());
+        if let Some(path) = path {
             println!("cargo:rerun-if-changed={path}");
         }
     }
-    git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".to_owned())
+    // In a tarball unpacked inside somebody else's repository, that repository's commit is not ours.
+    git(&["ls-files", "--error-unmatch", "build.rs"])
+        .and_then(|_| git(&["rev-parse", "--short=12", "HEAD"]))
+        .unwrap_or_else(|| "unknown".to_owned())
 }
 
 fn git(args: &[&str]) -> Option<String> {
