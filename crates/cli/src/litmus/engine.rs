@@ -1,70 +1,73 @@
-//! STAND-IN until the definitions and the parsers are merged.
+//! One test in the hands of the two definitions.
 
 use super::report::Unreadable;
-use landfall_litmus::expect::{Expectation, Prop, Quantifier};
-use landfall_litmus::program::{LineId, Observe, Outcome, Program, Test, Var, VarDecl};
+use landfall_litmus::axiomatic::{self, GraphLimit};
+use landfall_litmus::operational::{self, Explored, Options, StateLimit};
+use landfall_litmus::program::{Outcome, Test};
+use landfall_litmus::{Model, parse};
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// Beyond this many execution graphs the comparison would take much longer than the answer.
+const SMALL: usize = 200_000;
+
+/// When to ask the axiomatic definition too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Twin {
     IfSmall,
     Insist,
 }
 
+pub(super) fn read(file: &Path, text: &str) -> Result<Test, Unreadable> {
+    parse::parse(&file.to_string_lossy(), text).map_err(|error| Unreadable {
+        at: Some((error.line, error.column)),
+        message: format!("found {}, expected {}", error.found, error.expected),
+    })
+}
+
 #[derive(Debug)]
-pub(super) struct Explored {
-    pub(super) outcomes: BTreeSet<Outcome>,
-    pub(super) states: usize,
+pub(super) struct Engine<'a> {
+    test: &'a Test,
+    model: Model,
+    options: Options,
 }
 
-pub(super) fn parse(_file: &Path, text: &str) -> Result<Test, Unreadable> {
-    let Some(name) = text.strip_prefix("name: ") else {
-        return Err(Unreadable {
-            at: Some((1, 1)),
-            message: "expected `name:`".into(),
-        });
-    };
-    let var = |name: &str| VarDecl {
-        name: name.into(),
-        line: LineId(0),
-        init: 0,
-    };
-    Ok(Test {
-        name: name.lines().next().unwrap_or_default().into(),
-        program: Program {
-            vars: vec![var("x"), var("f")],
-            threads: vec![],
-        },
-        observe: Observe::Recover(vec![Var(0), Var(1)]),
-        platform: Default::default(),
-        expect: vec![
-            Expectation {
-                quantifier: Quantifier::Never,
-                prop: Prop::Eq(0, 2),
-                text: "x=2".into(),
+impl<'a> Engine<'a> {
+    pub(super) fn new(test: &'a Test, max_states: usize) -> Engine<'a> {
+        Engine {
+            test,
+            model: Model::px86(test.platform),
+            options: Options {
+                max_states,
+                ..Options::default()
             },
-            Expectation {
-                quantifier: Quantifier::Exists,
-                prop: Prop::Eq(0, 1),
-                text: "x=1".into(),
-            },
-        ],
-        source: String::new(),
-    })
-}
+        }
+    }
 
-pub(super) fn explore(_test: &Test, _states: usize) -> Result<Explored, ()> {
-    Ok(Explored {
-        outcomes: BTreeSet::from([vec![0, 1], vec![1, 1]]),
-        states: 7,
-    })
-}
+    pub(super) fn explore(&self) -> Result<Explored, StateLimit> {
+        let Test { program, observe, .. } = self.test;
+        operational::explore(program, observe, &self.model, &self.options)
+    }
 
-pub(super) fn twin(_test: &Test, twin: Twin) -> Option<BTreeSet<Outcome>> {
-    (twin == Twin::Insist).then(|| BTreeSet::from([vec![0, 1], vec![1, 1]]))
-}
+    /// What the axiomatic definition allows, or why it was not asked to the end.
+    pub(super) fn twin(&self, twin: Twin) -> Result<BTreeSet<Outcome>, String> {
+        let max_graphs = match twin {
+            Twin::IfSmall => SMALL,
+            Twin::Insist => usize::MAX,
+        };
+        let Test { program, observe, .. } = self.test;
+        axiomatic::outcomes(program, observe, &self.model, max_graphs).map_err(|limit| match limit {
+            GraphLimit::Graphs(_) => format!("{limit}; --both compares them all the same"),
+            GraphLimit::Events(_) => limit.to_string(),
+        })
+    }
 
-pub(super) fn steps(_explored: &Explored, _outcome: &Outcome) -> Option<Vec<String>> {
-    Some(vec!["T0: x = 1".into()])
+    /// One execution with this outcome, a line per step.
+    pub(super) fn story(&self, outcome: &Outcome) -> Option<Vec<String>> {
+        let Test { program, observe, .. } = self.test;
+        let witness = operational::witness(program, observe, &self.model, outcome, &self.options);
+        // Breadth first it may hit the limit that the search itself just missed; then there is no story to tell.
+        let witness = witness.ok().flatten()?;
+        Some(witness.to_string().lines().map(str::to_owned).collect())
+    }
 }

@@ -127,7 +127,7 @@ impl<'a> Line<'a> {
             verdict,
             cross_check: match test.cross_check {
                 CrossCheck::Agrees => Some("agrees"),
-                CrossCheck::TooLarge => Some("too-large"),
+                CrossCheck::TooLarge(_) => Some("too-large"),
                 CrossCheck::NotRun => None,
             },
             error: message.map(|message| ErrorLine {

@@ -1,7 +1,7 @@
 //! One test: read, run with both definitions, held against what it expects.
 
 use super::collect::{self, Found};
-use super::engine::{self, Twin};
+use super::engine::{self, Engine, Twin};
 use super::report::show_outcome;
 use super::report::{CrossCheck, Judgement, Narrative, Report, TestReport, Unreadable, Verdict};
 use crate::args::LitmusArgs;
@@ -49,7 +49,7 @@ impl Judge {
             return Err(without_place(problem.clone()));
         }
         let text = collect::read(&found.path).map_err(without_place)?;
-        let mut test = engine::parse(&found.path, &text)?;
+        let mut test = engine::read(&found.path, &text)?;
         test.platform = self.platform.unwrap_or(test.platform);
         Ok((test, text))
     }
@@ -65,7 +65,8 @@ impl Judge {
             cross_check: CrossCheck::NotRun,
             verdict: Verdict::Limit,
         };
-        let Ok(explored) = engine::explore(test, self.states) else {
+        let engine = Engine::new(test, self.states);
+        let Ok(explored) = engine.explore() else {
             return report;
         };
         report.states = explored.states;
@@ -75,7 +76,7 @@ impl Judge {
                 quantifier: expectation.quantifier.clone(),
                 text: expectation.text.clone(),
                 holds: expectation.holds(&explored.outcomes),
-                narrative: self.narrative(expectation, &explored),
+                narrative: self.narrative(expectation, &engine, &explored.outcomes),
             })
             .collect();
         report.verdict = if report.expectations.is_empty() {
@@ -85,12 +86,12 @@ impl Judge {
         } else {
             Verdict::Differs
         };
-        match engine::twin(test, self.twin) {
-            None => report.cross_check = CrossCheck::TooLarge,
-            Some(outcomes) if outcomes == explored.outcomes => {
+        match engine.twin(self.twin) {
+            Err(why) => report.cross_check = CrossCheck::TooLarge(why),
+            Ok(outcomes) if outcomes == explored.outcomes => {
                 report.cross_check = CrossCheck::Agrees;
             }
-            Some(outcomes) => {
+            Ok(outcomes) => {
                 let places = &report.places;
                 let message = disagreement(places, &explored.outcomes, &outcomes, file, text);
                 report.verdict = Verdict::Internal(message);
@@ -102,15 +103,16 @@ impl Judge {
     fn narrative(
         &self,
         expectation: &Expectation,
-        explored: &engine::Explored,
+        engine: &Engine<'_>,
+        outcomes: &BTreeSet<Outcome>,
     ) -> Option<Narrative> {
         if !self.narrate {
             return None;
         }
-        let outcome = expectation.witnesses(&explored.outcomes).next()?;
+        let outcome = expectation.witnesses(outcomes).next()?;
         Some(Narrative {
             outcome: outcome.clone(),
-            steps: engine::steps(explored, outcome)?,
+            steps: engine.story(outcome)?,
         })
     }
 }

@@ -50,8 +50,8 @@ pub(super) struct Narrative {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CrossCheck {
     Agrees,
-    /// Too many candidate executions to compare without being asked to.
-    TooLarge,
+    /// Not compared, and why.
+    TooLarge(String),
     /// Not reached: the operational definition gave no answer to compare.
     NotRun,
 }
@@ -99,7 +99,7 @@ impl Summary {
             }
             match test.cross_check {
                 CrossCheck::Agrees => summary.agree += 1,
-                CrossCheck::TooLarge => summary.too_large += 1,
+                CrossCheck::TooLarge(_) => summary.too_large += 1,
                 CrossCheck::NotRun => {}
             }
         }

@@ -100,7 +100,7 @@ fn closing(reports: &[Report], summary: &Summary) -> String {
         let too_large = (reports
             .iter()
             .filter_map(|report| report.found.as_ref().ok()))
-        .filter(|test| test.cross_check == CrossCheck::TooLarge);
+        .filter(|test| matches!(test.cross_check, CrossCheck::TooLarge(_)));
         let names: Vec<&str> = too_large.map(|test| test.name.as_str()).take(3).collect();
         let more = if summary.too_large > names.len() {
             ", …"
@@ -109,7 +109,7 @@ fn closing(reports: &[Report], summary: &Summary) -> String {
         };
         let _ = writeln!(
             out,
-            "Both definitions agree on {}; too large to compare without --both: {} ({}{more}).",
+            "Both definitions agree on {}; too large for the axiomatic one: {} ({}{more}).",
             tests(summary.agree),
             summary.too_large,
             names.join(", "),

@@ -1,6 +1,6 @@
 //! What stands under a row: why it differs, and with `-v` every outcome and how it comes about.
 
-use super::super::report::{Judgement, Report, TestReport, Verdict, show_outcome};
+use super::super::report::{CrossCheck, Judgement, Report, TestReport, Verdict, show_outcome};
 use super::claim;
 use landfall_litmus::expect::Quantifier;
 use std::fmt::Write;
@@ -52,6 +52,9 @@ fn in_full(out: &mut String, report: &Report, test: &TestReport) -> std::fmt::Re
         report.file.display(),
         test.states
     )?;
+    if let CrossCheck::TooLarge(why) = &test.cross_check {
+        writeln!(out, "  the axiomatic definition was not compared: {why}")?;
+    }
     writeln!(out, "  outcomes {when}:")?;
     for outcome in &test.outcomes {
         writeln!(out, "    {}", show_outcome(&test.places, outcome))?;
