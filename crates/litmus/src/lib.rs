@@ -6,3 +6,24 @@
 
 pub mod expect;
 pub mod program;
+
+pub mod axiomatic;
+pub mod operational;
+
+use landfall_model::order::{OrderTable, Platform};
+
+/// The model a test is judged by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Model {
+    pub table: OrderTable,
+    pub platform: Platform,
+}
+
+impl Model {
+    pub fn px86(platform: Platform) -> Model {
+        Model {
+            table: OrderTable::PX86,
+            platform,
+        }
+    }
+}
