@@ -5,4 +5,6 @@
 //! [`buffers`] runs the store buffers, logs and frontiers of `landfall-model` as the native engine does.
 
 pub mod expect;
+pub mod parse;
+pub mod print;
 pub mod program;
