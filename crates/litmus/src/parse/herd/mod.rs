@@ -1,7 +1,8 @@
 //! herd7's X86 `.litmus` files: a header, an initial state, a table of instructions, and a question.
 
+mod column;
+mod emit;
 mod header;
-mod instr;
 
 use super::ParseError;
 use super::condition::{Growth, Observed, condition, place};
@@ -9,7 +10,7 @@ use super::cursor::{Cursor, Dialect, Spot, Token, quote};
 use super::scope::{Registers, Scope, unknown_thread, x86_register};
 use crate::expect::{Expectation, Quantifier};
 use crate::program::{Observe, Place, Reg, Test, Value};
-use instr::ThreadReader;
+use column::ThreadReader;
 use landfall_model::order::Platform;
 
 /// An `0:EAX=1` of the initial state, held back until the threads are known.
@@ -119,7 +120,7 @@ fn register_init<'a>(cursor: &mut Cursor<'a>) -> Result<RegisterInit<'a>, ParseE
     cursor.expect(":", "`:` and a register after the thread's number")?;
     let (name, at) = cursor.word("a register")?;
     if x86_register(name).is_none() {
-        return Err(at.error(quote(name), instr::A_REGISTER));
+        return Err(at.error(quote(name), emit::A_REGISTER));
     }
     cursor.expect("=", "`=` and an initial value")?;
     let value = init_value(cursor)?;
@@ -137,7 +138,7 @@ fn variable_init(
     name: &str,
     spot: Spot,
 ) -> Result<(), ParseError> {
-    let var = instr::variable_named(scope, name, spot)?;
+    let var = emit::variable_named(scope, name, spot)?;
     if cursor.take("=") {
         let value = init_value(cursor)?;
         scope.set_var(var, value);
