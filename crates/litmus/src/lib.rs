@@ -5,6 +5,8 @@
 //! [`buffers`] runs the store buffers, logs and frontiers of `landfall-model` as the native engine does.
 
 pub mod expect;
+pub mod parse;
+pub mod print;
 pub mod program;
 
 pub mod axiomatic;

@@ -1,0 +1,409 @@
+//! Landfall's own format: `key: value` lines.
+
+mod statement;
+
+use super::ParseError;
+use super::condition::{Growth, Observed, condition, equation, place};
+use super::cursor::{Cursor, Dialect, Spot, Token, quote};
+use super::scope::{Registers, Scope, list};
+use crate::expect::{Expectation, Prop, Quantifier};
+use crate::program::{Observe, Place, Program, Reg, Test, Var};
+use landfall_model::order::Platform;
+
+const KEYS: [&str; 14] = [
+    "name",
+    "lines",
+    "init",
+    "T0",
+    "recover",
+    "final",
+    "allowed",
+    "forbidden",
+    "exactly",
+    "exists",
+    "never",
+    "always",
+    "platform",
+    "source",
+];
+
+/// Words with a meaning of their own; a variable of that name could not be told from them.
+pub(crate) const VERBS: [&str; 14] = [
+    "nt",
+    "if",
+    "xchg",
+    "cas",
+    "faa",
+    "fas",
+    "fand",
+    "for",
+    "fxor",
+    "clflush",
+    "clflushopt",
+    "clwb",
+    "sfence",
+    "mfence",
+];
+
+/// One `key: value` line.
+struct Entry<'a> {
+    key: &'a str,
+    spot: Spot,
+    value: &'a str,
+    value_spot: Spot,
+}
+
+impl<'a> Entry<'a> {
+    fn cursor(&self) -> Cursor<'a> {
+        Cursor::new(self.value, self.value_spot, Dialect::LitLine)
+    }
+}
+
+/// Reads a `.lit` file; a test without a `name:` goes by `stem`.
+pub(crate) fn parse(stem: &str, text: &str) -> Result<Test, ParseError> {
+    let entries = entries(text)?;
+    let find = |key: &str| entries.iter().find(|e| e.key == key);
+    let end = Spot {
+        line: text.lines().count().max(1),
+        column: text.lines().last().map_or(0, |l| l.chars().count()) + 1,
+    };
+    let missing = |what: &str| end.error("the end of the file", what);
+
+    let mut scope = Scope::new(Registers::Named);
+    let lines = find("lines").ok_or_else(|| missing("a `lines:` entry with the variables"))?;
+    declare_variables(lines, &mut scope)?;
+
+    let threads: Vec<&Entry<'_>> = entries
+        .iter()
+        .filter(|e| thread_number(e.key).is_some())
+        .collect();
+    for entry in &threads {
+        let next = format!("T{}", scope.program.threads.len());
+        if entry.key != next {
+            return Err(entry
+                .spot
+                .error(quote(entry.key), format!("`{next}:`, the next thread")));
+        }
+        scope.add_thread(entry.spot)?;
+    }
+    if threads.is_empty() {
+        return Err(missing("a thread `T0:`"));
+    }
+    // Initial values first: they may name registers that a thread only reads.
+    if let Some(entry) = find("init") {
+        initial_values(entry, &mut scope)?;
+    }
+    for (thread, entry) in threads.iter().enumerate() {
+        statement::thread_body(&mut entry.cursor(), &mut scope, thread)?;
+    }
+
+    let mut observed = observed_places(find("recover"), find("final"), &scope)?;
+    let mut expect = Vec::new();
+    for entry in &entries {
+        expectations(entry, &scope, &mut observed, &mut expect)?;
+    }
+    let platform = find("platform").map_or(Ok(Platform::Adr), platform)?;
+    let observe = observe(observed, find("recover").is_some(), &scope.program);
+    Ok(Test {
+        name: find("name").map_or(stem, |e| e.value).to_owned(),
+        program: scope.program,
+        observe,
+        platform,
+        expect,
+        source: find("source").map_or("", |e| e.value).to_owned(),
+    })
+}
+
+fn entries(text: &str) -> Result<Vec<Entry<'_>>, ParseError> {
+    let mut entries: Vec<Entry<'_>> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line_spot = Spot {
+            line: number + 1,
+            column: 1,
+        };
+        // A `source:` may hold a web address with a `#` in it, so it is taken as it stands.
+        let is_source = line.trim_start().starts_with("source:");
+        let code = if is_source { line } else { cut_comment(line) };
+        let trimmed = code.trim_start();
+        if trimmed.is_empty() {
+            continue;
+        }
+        let spot = line_spot.after(code.get(..code.len() - trimmed.len()).unwrap_or(""));
+        let Some((key, value)) = trimmed.split_once(':') else {
+            return Err(spot.error(quote(trimmed.trim_end()), "a `key: value` line"));
+        };
+        let blank = value.get(..value.len() - value.trim_start().len());
+        let value_spot = spot.after(key).after(":").after(blank.unwrap_or(""));
+        let key = key.trim_end();
+        if !KEYS.contains(&key) && thread_number(key).is_none() {
+            let known = list(KEYS.into_iter());
+            return Err(spot.error(quote(key), format!("one of the keys {known}")));
+        }
+        let repeats = matches!(key, "allowed" | "forbidden" | "exists" | "never" | "always");
+        if let Some(first) = entries.iter().find(|e| !repeats && e.key == key) {
+            let found = format!(
+                "a second `{key}:` (the first is on line {})",
+                first.spot.line
+            );
+            return Err(spot.error(found, "each key once"));
+        }
+        entries.push(Entry {
+            key,
+            spot,
+            value: value.trim(),
+            value_spot,
+        });
+    }
+    Ok(entries)
+}
+
+/// A comment starts at a `#` that does not continue a word: names such as `MP#2` stay whole.
+fn cut_comment(line: &str) -> &str {
+    let starts = line.char_indices().find(|&(at, c)| {
+        c == '#'
+            && line
+                .get(..at)
+                .is_none_or(|before| !before.ends_with(|b: char| !b.is_whitespace()))
+    });
+    starts.map_or(line, |(at, _)| line.get(..at).unwrap_or(line))
+}
+
+fn thread_number(key: &str) -> Option<u32> {
+    let digits = key.strip_prefix('T')?;
+    let plain = digits.bytes().all(|b| b.is_ascii_digit());
+    digits.parse().ok().filter(|_| plain)
+}
+
+fn declare_variables(entry: &Entry<'_>, scope: &mut Scope) -> Result<(), ParseError> {
+    let mut cursor = entry.cursor();
+    if cursor.at_end() {
+        return Ok(());
+    }
+    let mut line = 0;
+    loop {
+        let (name, spot) = cursor.word("a variable")?;
+        if VERBS.contains(&name) {
+            let expected = "a variable's name, not a word with a meaning of its own";
+            return Err(spot.error(quote(name), expected));
+        }
+        if scope.var(name).is_some() {
+            return Err(spot.error(format!("a second {}", quote(name)), "each variable once"));
+        }
+        scope.add_var(name, line, spot)?;
+        if cursor.take("|") {
+            line += 1;
+        } else if cursor.at_end() {
+            return Ok(());
+        }
+    }
+}
+
+fn initial_values(entry: &Entry<'_>, scope: &mut Scope) -> Result<(), ParseError> {
+    let mut cursor = entry.cursor();
+    while !cursor.at_end() {
+        let mut ahead = cursor.clone();
+        ahead.next();
+        // A register is declared by its mention here; a variable must be known already.
+        if let (Token::Word(thread), true) = (cursor.peek(), ahead.take(":")) {
+            if let (Some(number), Token::Word(name)) = (thread_number(thread), ahead.peek()) {
+                scope.reg_or_new(number as usize, name, ahead.spot())?;
+            }
+        }
+        let (place, _, _) = place(&mut cursor, scope)?;
+        cursor.expect("=", "`=` and an initial value")?;
+        let value = cursor.value("a number")?;
+        match place {
+            Place::Var(var) => scope.set_var(var, value),
+            Place::Reg { thread, reg } => scope.set_reg(thread.into(), reg, value),
+        }
+    }
+    Ok(())
+}
+
+fn observed_places(
+    recover: Option<&Entry<'_>>,
+    last: Option<&Entry<'_>>,
+    scope: &Scope,
+) -> Result<Observed, ParseError> {
+    let mut observed = Observed {
+        places: Vec::new(),
+        growth: Growth::Open,
+    };
+    let (entry, by) = match (recover, last) {
+        (None, None) => return Ok(observed),
+        (Some(_), Some(last)) => {
+            let expected = "either `recover:` or `final:`, not both";
+            return Err(last.spot.error("`final`", expected));
+        }
+        (Some(entry), None) => (entry, "`recover:`"),
+        (None, Some(entry)) => (entry, "`final:`"),
+    };
+    let mut cursor = entry.cursor();
+    if recover.is_some() && cursor.at_end() {
+        return Err(cursor.unexpected("a variable to read after the power failed"));
+    }
+    while !cursor.at_end() {
+        let (place, name, spot) = place(&mut cursor, scope)?;
+        if recover.is_some() && matches!(place, Place::Reg { .. }) {
+            let expected = "a variable: registers are gone after a power failure";
+            return Err(spot.error(quote(&name), expected));
+        }
+        observed.index(place, &name, spot)?;
+    }
+    observed.growth = Growth::Fixed(by);
+    Ok(observed)
+}
+
+fn observe(observed: Observed, recovers: bool, program: &Program) -> Observe {
+    if recovers {
+        let vars = observed.places.iter().filter_map(|place| match place {
+            Place::Var(var) => Some(*var),
+            Place::Reg { .. } => None,
+        });
+        return Observe::Recover(vars.collect::<Vec<Var>>());
+    }
+    if observed.places.is_empty() && observed.growth == Growth::Open {
+        return Observe::Final(all_registers(program));
+    }
+    Observe::Final(observed.places)
+}
+
+fn all_registers(program: &Program) -> Vec<Place> {
+    let threads = (0u8..).zip(&program.threads);
+    threads
+        .flat_map(|(thread, t)| {
+            let regs = (0u8..).zip(&t.regs);
+            regs.map(move |(reg, _)| Place::Reg {
+                thread,
+                reg: Reg(reg),
+            })
+        })
+        .collect()
+}
+
+fn platform(entry: &Entry<'_>) -> Result<Platform, ParseError> {
+    let mut cursor = entry.cursor();
+    let platform = if cursor.take_word("adr") {
+        Platform::Adr
+    } else if cursor.take_word("eadr") {
+        Platform::Eadr
+    } else {
+        return Err(cursor.unexpected("`adr` or `eadr`"));
+    };
+    cursor.end("nothing more")?;
+    Ok(platform)
+}
+
+fn expectations(
+    entry: &Entry<'_>,
+    scope: &Scope,
+    observed: &mut Observed,
+    expect: &mut Vec<Expectation>,
+) -> Result<(), ParseError> {
+    let quantifier = match entry.key {
+        "allowed" | "exactly" | "exists" => Quantifier::Exists,
+        "forbidden" | "never" => Quantifier::Never,
+        "always" => Quantifier::Always,
+        _ => return Ok(()),
+    };
+    let mut cursor = entry.cursor();
+    if matches!(entry.key, "exists" | "never" | "always") {
+        let prop = condition(&mut cursor, scope, observed)?;
+        cursor.end("`/\\`, `\\/`, `=>` or the end of the line")?;
+        expect.push(Expectation {
+            quantifier,
+            prop,
+            text: one_spaced(entry.value),
+        });
+        return Ok(());
+    }
+    let mut listed = Vec::new();
+    loop {
+        let before = cursor.rest();
+        let prop = outcome(&mut cursor, scope, observed)?;
+        let after = cursor.rest().len();
+        let text = before.get(..before.len() - after).unwrap_or(before);
+        listed.push(Expectation {
+            quantifier: quantifier.clone(),
+            prop,
+            text: one_spaced(text),
+        });
+        if cursor.at_end() {
+            break;
+        }
+        cursor.expect(";", "another `place=value`, `;` or the end of the line")?;
+        if cursor.at_end() {
+            break;
+        }
+    }
+    let no_others = (entry.key == "exactly").then(|| Expectation {
+        quantifier: Quantifier::Always,
+        prop: Prop::Or(listed.iter().map(|e| e.prop.clone()).collect()),
+        text: join_outcomes(&listed),
+    });
+    expect.extend(listed);
+    expect.extend(no_others);
+    Ok(())
+}
+
+pub(crate) fn join_outcomes(listed: &[Expectation]) -> String {
+    let texts: Vec<&str> = listed.iter().map(|e| e.text.as_str()).collect();
+    texts.join("; ")
+}
+
+/// `x=1 T0:r=2`: equations that hold together, none of them about the same place.
+fn outcome(
+    cursor: &mut Cursor<'_>,
+    scope: &Scope,
+    observed: &mut Observed,
+) -> Result<Prop, ParseError> {
+    let mut equations = Vec::new();
+    let mut named = Vec::new();
+    while !matches!(cursor.peek(), Token::Sign(";") | Token::End(_)) {
+        let (prop, spot) = equation(cursor, scope, observed)?;
+        if let Prop::Eq(index, _) = prop {
+            if named.contains(&index) {
+                return Err(spot.error("a place named before", "each place once in an outcome"));
+            }
+            named.push(index);
+        }
+        equations.push(prop);
+    }
+    if equations.is_empty() {
+        return Err(cursor.unexpected("an outcome such as `x=1 T0:r1=0`"));
+    }
+    Ok(Prop::And(equations))
+}
+
+pub(crate) fn one_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Reads an outcome of a finished test: how the printer knows whether a text says what a proposition means.
+pub(crate) fn parse_outcome(text: &str, program: &Program, places: &[Place]) -> Option<Prop> {
+    reread(text, program, places, outcome)
+}
+
+/// The same for a condition.
+pub(crate) fn parse_condition(text: &str, program: &Program, places: &[Place]) -> Option<Prop> {
+    reread(text, program, places, condition)
+}
+
+fn reread(
+    text: &str,
+    program: &Program,
+    places: &[Place],
+    read: impl Fn(&mut Cursor<'_>, &Scope, &mut Observed) -> Result<Prop, ParseError>,
+) -> Option<Prop> {
+    let scope = Scope {
+        program: program.clone(),
+        registers: Registers::Named,
+    };
+    let mut observed = Observed {
+        places: places.to_vec(),
+        growth: Growth::Fixed("the test"),
+    };
+    let mut cursor = Cursor::new(text, Spot::START, Dialect::LitLine);
+    let prop = read(&mut cursor, &scope, &mut observed).ok()?;
+    cursor.at_end().then_some(prop)
+}
