@@ -45,7 +45,9 @@ impl<'a> Engine<'a> {
     }
 
     pub(super) fn explore(&self) -> Result<Explored, StateLimit> {
-        let Test { program, observe, .. } = self.test;
+        let Test {
+            program, observe, ..
+        } = self.test;
         operational::explore(program, observe, &self.model, &self.options)
     }
 
@@ -55,16 +57,22 @@ impl<'a> Engine<'a> {
             Twin::IfSmall => SMALL,
             Twin::Insist => usize::MAX,
         };
-        let Test { program, observe, .. } = self.test;
-        axiomatic::outcomes(program, observe, &self.model, max_graphs).map_err(|limit| match limit {
-            GraphLimit::Graphs(_) => format!("{limit}; --both compares them all the same"),
-            GraphLimit::Events(_) => limit.to_string(),
-        })
+        let Test {
+            program, observe, ..
+        } = self.test;
+        axiomatic::outcomes(program, observe, &self.model, max_graphs).map_err(
+            |limit| match limit {
+                GraphLimit::Graphs(_) => format!("{limit}; --both compares them all the same"),
+                GraphLimit::Events(_) => limit.to_string(),
+            },
+        )
     }
 
     /// One execution with this outcome, a line per step.
     pub(super) fn story(&self, outcome: &Outcome) -> Option<Vec<String>> {
-        let Test { program, observe, .. } = self.test;
+        let Test {
+            program, observe, ..
+        } = self.test;
         let witness = operational::witness(program, observe, &self.model, outcome, &self.options);
         // Breadth first it may hit the limit that the search itself just missed; then there is no story to tell.
         let witness = witness.ok().flatten()?;

@@ -6,10 +6,10 @@ use super::report::show_outcome;
 use super::report::{CrossCheck, Judgement, Narrative, Report, TestReport, Unreadable, Verdict};
 use crate::args::LitmusArgs;
 use landfall_litmus::expect::Expectation;
+use landfall_litmus::print::to_lit;
 use landfall_litmus::program::{Outcome, Place, Program, Test};
 use landfall_model::order::Platform;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 #[derive(Debug)]
 pub(super) struct Judge {
@@ -37,13 +37,11 @@ impl Judge {
     pub(super) fn report(&self, found: &Found) -> Report {
         Report {
             file: found.path.clone(),
-            found: self
-                .read(found)
-                .map(|(test, text)| self.run(&test, &found.path, &text)),
+            found: self.read(found).map(|test| self.run(&test)),
         }
     }
 
-    fn read(&self, found: &Found) -> Result<(Test, String), Unreadable> {
+    fn read(&self, found: &Found) -> Result<Test, Unreadable> {
         let without_place = |message| Unreadable { at: None, message };
         if let Some(problem) = &found.problem {
             return Err(without_place(problem.clone()));
@@ -51,10 +49,10 @@ impl Judge {
         let text = collect::read(&found.path).map_err(without_place)?;
         let mut test = engine::read(&found.path, &text)?;
         test.platform = self.platform.unwrap_or(test.platform);
-        Ok((test, text))
+        Ok(test)
     }
 
-    fn run(&self, test: &Test, file: &Path, text: &str) -> TestReport {
+    fn run(&self, test: &Test) -> TestReport {
         let mut report = TestReport {
             name: test.name.clone(),
             after_failure: test.observe.is_recovery(),
@@ -93,7 +91,7 @@ impl Judge {
             }
             Ok(outcomes) => {
                 let places = &report.places;
-                let message = disagreement(places, &explored.outcomes, &outcomes, file, text);
+                let message = disagreement(test, places, &explored.outcomes, &outcomes);
                 report.verdict = Verdict::Internal(message);
             }
         }
@@ -134,26 +132,48 @@ fn place_names(test: &Test) -> Vec<String> {
 
 /// Two definitions of one thing that differ: one of them is wrong, and only a developer can say which.
 fn disagreement(
+    test: &Test,
     places: &[String],
     operational: &BTreeSet<Outcome>,
     axiomatic: &BTreeSet<Outcome>,
-    file: &Path,
-    text: &str,
 ) -> String {
     let only = |a: &BTreeSet<Outcome>, b: &BTreeSet<Outcome>| {
         let outcomes: Vec<String> = a.difference(b).map(|o| show_outcome(places, o)).collect();
-        if outcomes.is_empty() {
-            "none".to_owned()
-        } else {
-            outcomes.join("; ")
+        match outcomes.as_slice() {
+            [] => "none".to_owned(),
+            _ => outcomes.join("; "),
         }
     };
     format!(
-        "the two definitions disagree on this test. Only operational: {}. Only axiomatic: {}.\n\
-         Please report it with this file ({}):\n\n{}\n",
+        "the two definitions disagree.\n  Only operational: {}. Only axiomatic: {}.\n  \
+         Please report it with this .lit file:\n\n{}\n",
         only(operational, axiomatic),
         only(axiomatic, operational),
-        file.display(),
-        text.trim_end(),
+        to_lit(test).trim_end(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// The definitions do not disagree on any test we know, so the message cannot be provoked from outside.
+    #[test]
+    fn a_disagreement_names_both_sides_and_holds_the_test() {
+        let text = "name: W\nlines: x\nT0: x = 1\nrecover: x\nallowed: x=1\n";
+        let test = engine::read(Path::new("W.lit"), text).unwrap();
+        let places = place_names(&test);
+        let message = disagreement(
+            &test,
+            &places,
+            &BTreeSet::from([vec![0], vec![1]]),
+            &BTreeSet::from([vec![0]]),
+        );
+        assert!(
+            message.contains("Only operational: x=1. Only axiomatic: none."),
+            "{message}"
+        );
+        assert!(message.contains(text.trim_end()), "{message}");
+    }
 }

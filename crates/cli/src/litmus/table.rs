@@ -5,7 +5,7 @@ mod details;
 
 use super::report::{CrossCheck, Judgement, Report, Summary, TestReport, Verdict};
 use anstyle::{AnsiColor, Style};
-use columns::{Cut, Widths};
+use columns::{Cut, Keep, Widths};
 use landfall_litmus::expect::Quantifier;
 use std::fmt::Write;
 
@@ -21,12 +21,15 @@ pub(super) fn render(reports: &[Report], summary: &Summary, verbose: bool) -> (S
             details::write(&mut out, report, test, verbose);
         }
     }
-    out.push('\n');
+    if !out.ends_with("\n\n") {
+        out.push('\n');
+    }
     (out, closing(reports, summary))
 }
 
 struct Row {
     test: String,
+    keep: Keep,
     outcomes: String,
     expectation: String,
     verdict: &'static str,
@@ -38,6 +41,7 @@ impl Row {
         let Ok(test) = &report.found else {
             return Row {
                 test: report.file.display().to_string(),
+                keep: Keep::End,
                 outcomes: String::new(),
                 expectation: String::new(),
                 verdict: "unreadable",
@@ -54,6 +58,7 @@ impl Row {
         let known = !matches!(test.verdict, Verdict::Limit);
         Row {
             test: test.name.clone(),
+            keep: Keep::Start,
             outcomes: if known {
                 test.outcomes.len().to_string()
             } else {

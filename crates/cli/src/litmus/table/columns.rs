@@ -2,7 +2,7 @@
 
 use super::Row;
 
-const PAGE: usize = 80;
+pub(super) const PAGE: usize = 80;
 const GAP: &str = "  ";
 /// Below these, a name or an expectation can no longer be recognised.
 const SHORTEST_NAME: usize = 24;
@@ -12,6 +12,13 @@ const SHORTEST_EXPECTATION: usize = 24;
 pub(super) enum Cut {
     ToFit,
     Never,
+}
+
+/// Which end of a text too long for its column stays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Keep {
+    Start,
+    End,
 }
 
 #[derive(Debug)]
@@ -63,9 +70,9 @@ impl Widths {
         let (style, verdict) = (row.style, row.verdict);
         format!(
             "{:test$}{GAP}{:>outcomes$}{GAP}{:expectation$}{GAP}{style}{verdict}{style:#}\n",
-            cut(&row.test, test),
+            cut(&row.test, test, row.keep),
             row.outcomes,
-            cut(&row.expectation, expectation),
+            cut(&row.expectation, expectation, Keep::Start),
         )
     }
 }
@@ -74,13 +81,25 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-fn cut(text: &str, columns: usize) -> String {
-    if width(text) <= columns {
+/// A file is recognised by the end of its path, everything else by its beginning.
+fn cut(text: &str, columns: usize, keep: Keep) -> String {
+    let Some(excess) = width(text)
+        .checked_sub(columns)
+        .filter(|&excess| excess > 0)
+    else {
         return text.to_owned();
+    };
+    match keep {
+        Keep::Start => text
+            .chars()
+            .take(columns.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
+        Keep::End => ['…']
+            .into_iter()
+            .chain(text.chars().skip(excess + 1))
+            .collect(),
     }
-    let mut kept: String = text.chars().take(columns.saturating_sub(1)).collect();
-    kept.push('…');
-    kept
 }
 
 #[cfg(test)]
@@ -91,6 +110,7 @@ mod tests {
     fn row(test: &str, expectation: &str) -> Row {
         Row {
             test: test.to_owned(),
+            keep: Keep::Start,
             outcomes: "4".to_owned(),
             expectation: expectation.to_owned(),
             verdict: "ok",
@@ -106,6 +126,13 @@ mod tests {
             assert!(width(widths.line(row).trim_end()) <= PAGE);
         }
         assert!(width(widths.heading().trim_end()) <= PAGE);
+    }
+
+    #[test]
+    fn either_end_can_stay() {
+        assert_eq!(cut("abcdef", 4, Keep::Start), "abc…");
+        assert_eq!(cut("abcdef", 4, Keep::End), "…def");
+        assert_eq!(cut("abcd", 4, Keep::End), "abcd");
     }
 
     #[test]

@@ -2,8 +2,12 @@
 
 use super::super::report::{CrossCheck, Judgement, Report, TestReport, Verdict, show_outcome};
 use super::claim;
+use super::columns::PAGE;
 use landfall_litmus::expect::Quantifier;
+use landfall_litmus::program::Value;
 use std::fmt::Write;
+
+const MOST_FOUND: usize = 10;
 
 pub(super) fn write(out: &mut String, report: &Report, test: &TestReport, verbose: bool) {
     // Writing into a String cannot fail.
@@ -33,11 +37,26 @@ fn differing(out: &mut String, report: &Report, test: &TestReport) -> std::fmt::
     {
         writeln!(out, "  {}: {}", claim(judgement), finding(judgement))?;
     }
-    let outcomes = test
-        .outcomes
-        .iter()
-        .map(|outcome| show_outcome(&test.places, outcome));
-    writeln!(out, "  found: {}", outcomes.collect::<Vec<_>>().join("; "))
+    found(out, test)
+}
+
+/// The outcomes on one line if they fit, else a line each, but no flood.
+fn found(out: &mut String, test: &TestReport) -> std::fmt::Result {
+    let show = |outcome: &Vec<Value>| show_outcome(&test.places, outcome);
+    let shown: Vec<String> = test.outcomes.iter().take(MOST_FOUND).map(show).collect();
+    let line = format!("  found: {}", shown.join("; "));
+    let more = test.outcomes.len() - shown.len();
+    if more == 0 && line.chars().count() <= PAGE {
+        return writeln!(out, "{line}");
+    }
+    writeln!(out, "  found:")?;
+    for outcome in shown {
+        writeln!(out, "    {outcome}")?;
+    }
+    match more {
+        0 => Ok(()),
+        _ => writeln!(out, "    … and {more} more (-v shows all)"),
+    }
 }
 
 fn in_full(out: &mut String, report: &Report, test: &TestReport) -> std::fmt::Result {
@@ -79,7 +98,7 @@ fn finding(judgement: &Judgement) -> &'static str {
         (Quantifier::Exists, false) => "NEVER HAPPENS",
         (Quantifier::Never, true) => "never happens, as expected",
         (Quantifier::Never, false) => "HAPPENS",
-        (Quantifier::Always, true) => "in every outcome, as expected",
-        (Quantifier::Always, false) => "NOT IN EVERY OUTCOME",
+        (Quantifier::Always, true) => "holds in every outcome, as expected",
+        (Quantifier::Always, false) => "DOES NOT ALWAYS HOLD",
     }
 }
