@@ -1,4 +1,4 @@
-//! The exit codes, a promise to scripts (README, "Exit codes").
+//! The exit codes, a promise to scripts.
 
 use std::process::ExitCode;
 

@@ -69,6 +69,7 @@ fn answer(arguments: &str, directory: &Path) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_landfall"))
         .args(arguments.split_whitespace())
         .current_dir(directory)
+        .env_remove("COLUMNS")
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR_FORCE")
         .output()

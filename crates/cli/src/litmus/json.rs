@@ -1,4 +1,4 @@
-//! The same reports for programs: one object, one test per line. The names are a promise (INTERFACE, "JSON").
+//! The same reports for programs: one object, one test per line. The names are a promise to scripts.
 
 use super::report::{CrossCheck, Report, Summary, TestReport, Unreadable, Verdict};
 use crate::exit::Exit;
@@ -61,7 +61,7 @@ struct Line<'a> {
 struct ExpectationLine<'a> {
     quantifier: &'static str,
     text: &'a str,
-    holds: bool,
+    holds: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     execution: Option<&'a [String]>,
 }

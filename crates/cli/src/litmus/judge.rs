@@ -59,27 +59,28 @@ impl Judge {
             places: place_names(test),
             outcomes: Vec::new(),
             states: 0,
-            expectations: Vec::new(),
+            expectations: test.expect.iter().map(unjudged).collect(),
             cross_check: CrossCheck::NotRun,
             verdict: Verdict::Limit,
         };
         let engine = Engine::new(test, self.states);
-        let Ok(explored) = engine.explore() else {
-            return report;
+        let explored = match engine.explore() {
+            Ok(explored) => explored,
+            Err(limit) => {
+                report.states = limit.limit;
+                return report;
+            }
         };
         report.states = explored.states;
         report.outcomes = explored.outcomes.iter().cloned().collect();
-        report.expectations = (test.expect.iter())
-            .map(|expectation| Judgement {
-                quantifier: expectation.quantifier.clone(),
-                text: expectation.text.clone(),
-                holds: expectation.holds(&explored.outcomes),
-                narrative: self.narrative(expectation, &engine, &explored.outcomes),
-            })
-            .collect();
+        for (judgement, expectation) in report.expectations.iter_mut().zip(&test.expect) {
+            judgement.holds = Some(expectation.holds(&explored.outcomes));
+            judgement.narrative = self.narrative(expectation, &engine, &explored.outcomes);
+        }
+        let holds = |judgement: &Judgement| judgement.holds == Some(true);
         report.verdict = if report.expectations.is_empty() {
             Verdict::NoExpectation
-        } else if report.expectations.iter().all(|judgement| judgement.holds) {
+        } else if report.expectations.iter().all(holds) {
             Verdict::AsExpected
         } else {
             Verdict::Differs
@@ -112,6 +113,15 @@ impl Judge {
             outcome: outcome.clone(),
             steps: engine.story(outcome)?,
         })
+    }
+}
+
+fn unjudged(expectation: &Expectation) -> Judgement {
+    Judgement {
+        quantifier: expectation.quantifier.clone(),
+        text: expectation.text.clone(),
+        holds: None,
+        narrative: None,
     }
 }
 

@@ -35,7 +35,8 @@ pub(super) struct TestReport {
 pub(super) struct Judgement {
     pub(super) quantifier: Quantifier,
     pub(super) text: String,
-    pub(super) holds: bool,
+    /// `None` where a limit was reached: not all outcomes are known.
+    pub(super) holds: Option<bool>,
     pub(super) narrative: Option<Narrative>,
 }
 

@@ -114,12 +114,12 @@ fn closing(reports: &[Report], summary: &Summary) -> String {
         };
         let _ = writeln!(
             out,
-            "Both definitions agree on {}; too large for the axiomatic one: {} ({}{more}).",
-            tests(summary.agree),
-            summary.too_large,
+            "Too large to compare with the axiomatic definition: {} ({}{more}).",
+            tests(summary.too_large),
             names.join(", "),
         );
-    } else if summary.agree > 0 {
+    }
+    if summary.agree > 0 {
         let _ = writeln!(out, "Both definitions agree on {}.", tests(summary.agree));
     }
     let mut parts = vec![
@@ -129,7 +129,7 @@ fn closing(reports: &[Report], summary: &Summary) -> String {
     ];
     for (count, what) in [
         (summary.no_expectation, "without expectation"),
-        (summary.limit, "over the limit on states"),
+        (summary.limit, "over the limit"),
         (summary.internal, "with an internal error"),
     ] {
         if count > 0 {

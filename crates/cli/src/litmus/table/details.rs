@@ -13,7 +13,11 @@ pub(super) fn write(out: &mut String, report: &Report, test: &TestReport, verbos
     // Writing into a String cannot fail.
     let _ = match &test.verdict {
         Verdict::Internal(message) => internal(out, report, message),
-        Verdict::Limit => writeln!(out, "  gave up at the limit on states (--states)"),
+        Verdict::Limit => writeln!(
+            out,
+            "  gave up after {} states; --states N allows more",
+            test.states
+        ),
         _ if verbose => in_full(out, report, test),
         Verdict::Differs => differing(out, report, test),
         Verdict::AsExpected | Verdict::NoExpectation => Ok(()),
@@ -33,7 +37,7 @@ fn differing(out: &mut String, report: &Report, test: &TestReport) -> std::fmt::
     for judgement in test
         .expectations
         .iter()
-        .filter(|judgement| !judgement.holds)
+        .filter(|judgement| judgement.holds == Some(false))
     {
         writeln!(out, "  {}: {}", claim(judgement), finding(judgement))?;
     }
@@ -94,11 +98,12 @@ fn in_full(out: &mut String, report: &Report, test: &TestReport) -> std::fmt::Re
 /// What was found, in the terms of what was expected.
 fn finding(judgement: &Judgement) -> &'static str {
     match (&judgement.quantifier, judgement.holds) {
-        (Quantifier::Exists, true) => "happens, as expected",
-        (Quantifier::Exists, false) => "NEVER HAPPENS",
-        (Quantifier::Never, true) => "never happens, as expected",
-        (Quantifier::Never, false) => "HAPPENS",
-        (Quantifier::Always, true) => "holds in every outcome, as expected",
-        (Quantifier::Always, false) => "DOES NOT ALWAYS HOLD",
+        (_, None) => "not known",
+        (Quantifier::Exists, Some(true)) => "happens, as expected",
+        (Quantifier::Exists, Some(false)) => "NEVER HAPPENS",
+        (Quantifier::Never, Some(true)) => "never happens, as expected",
+        (Quantifier::Never, Some(false)) => "HAPPENS",
+        (Quantifier::Always, Some(true)) => "holds in every outcome, as expected",
+        (Quantifier::Always, Some(false)) => "DOES NOT ALWAYS HOLD",
     }
 }
