@@ -4,11 +4,11 @@
 //! definition has to be believed on its own: [`operational`] executes it, [`axiomatic`] judges candidate graphs, and
 //! [`buffers`] runs the store buffers, logs and frontiers of `landfall-model` as the native engine does.
 
-pub mod expect;
-pub mod program;
-
 pub mod axiomatic;
+pub mod buffers;
+pub mod expect;
 pub mod operational;
+pub mod program;
 
 use landfall_model::order::{OrderTable, Platform};
 

@@ -4,7 +4,7 @@ mod support;
 
 use landfall_litmus::operational::{self, Options, Reduction};
 use landfall_litmus::program::{Outcome, Test};
-use landfall_litmus::{Model, axiomatic};
+use landfall_litmus::{Model, axiomatic, buffers};
 use landfall_model::order::{Keep, OpKind, OrderTable, Platform};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -72,6 +72,15 @@ proptest! {
     #[test]
     fn machine_and_graphs_agree_under_any_table(shape in shape(3, 4), platform in platform(), table in mutated()) {
         agree(&build(&shape), &Model { table, platform })?;
+    }
+
+    #[test]
+    fn machine_and_buffers_agree(shape in shape(3, 3), platform in platform()) {
+        let (test, model) = (build(&shape), Model::px86(platform));
+        if let Ok(literal) = buffers::outcomes(&test.program, &test.observe, &model, 100_000) {
+            let reduced = operational(&test, &model, Reduction::On);
+            prop_assert_eq!(reduced, literal, "the buffers of the model disagree on\n{}", show(&test));
+        }
     }
 
     #[test]
