@@ -4,13 +4,13 @@
 //! definition has to be believed on its own: [`operational`] executes it, [`axiomatic`] judges candidate graphs, and
 //! [`buffers`] runs the store buffers, logs and frontiers of `landfall-model` as the native engine does.
 
+pub mod axiomatic;
+pub mod buffers;
 pub mod expect;
+pub mod operational;
 pub mod parse;
 pub mod print;
 pub mod program;
-
-pub mod axiomatic;
-pub mod operational;
 
 use landfall_model::order::{OrderTable, Platform};
 

@@ -27,8 +27,19 @@ struct Pending {
     line: u8,
     thread: u8,
     kind: OpKind,
+    /// Fences of the thread before this instruction do not wait for it. Zero where none is left that could: under the
+    /// table of Px86 always, but a mutated one may let a flush overtake a fence.
+    since: u8,
     /// Once effective, only versions of this epoch and later remain.
     from: u8,
+}
+
+/// Who asks for a write-back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flusher {
+    pub(super) thread: usize,
+    pub(super) kind: OpKind,
+    pub(super) since: usize,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -150,14 +161,7 @@ impl Durable {
     }
 
     /// `clflushopt` takes its stamp, or a non-temporal store is on its way: effective at the thread's next fence.
-    pub(super) fn pend(
-        &mut self,
-        lines: &Lines,
-        line: LineId,
-        memory: &[Value],
-        thread: usize,
-        kind: OpKind,
-    ) {
+    pub(super) fn pend(&mut self, lines: &Lines, line: LineId, memory: &[Value], by: Flusher) {
         let Some(line) = lines.observed_line(line) else {
             return;
         };
@@ -165,8 +169,9 @@ impl Durable {
         self.appear(line, lines.newest(line, memory), from);
         self.pending.push(Pending {
             line: line as u8,
-            thread: thread as u8,
-            kind,
+            thread: by.thread as u8,
+            kind: by.kind,
+            since: by.since as u8,
             from,
         });
     }
@@ -176,6 +181,7 @@ impl Durable {
         &mut self,
         lines: &Lines,
         thread: usize,
+        fence: usize,
         ordered: impl Fn(OpKind, LineId) -> bool,
     ) -> Frontier {
         let line_id = |line: u8| {
@@ -185,7 +191,10 @@ impl Durable {
         let mut frontier = Frontier::Kept;
         let mut kept = SmallVec::new();
         for pending in std::mem::take(&mut self.pending) {
-            if pending.thread as usize == thread && ordered(pending.kind, line_id(pending.line)) {
+            if pending.thread as usize == thread
+                && pending.since as usize <= fence
+                && ordered(pending.kind, line_id(pending.line))
+            {
                 let versions = &mut self.lines[pending.line as usize];
                 let before = versions.len();
                 versions.retain(|v| v.epoch >= pending.from);

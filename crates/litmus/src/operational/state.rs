@@ -1,7 +1,7 @@
 //! The machine's state and its one kind of step: a thread performs one of its instructions.
 
 use super::compile::{Action, Compiled, Mask, bit};
-use super::durable::{Durable, Lines};
+use super::durable::{Durable, Flusher, Lines};
 use crate::Model;
 use crate::program::{Observe, Place, Program, Reg, Value};
 use landfall_model::order::OpKind;
@@ -144,7 +144,7 @@ impl<'a> Machine<'a> {
         if let Some(kind) = op.kind
             && kind.drains()
         {
-            frontier = self.drain(state, thread, kind, op.line);
+            frontier = self.drain(state, step, kind, op.line);
         }
         match &op.action {
             Action::Load => state.results[op.slot] = self.load_value(state, step),
@@ -176,9 +176,8 @@ impl<'a> Machine<'a> {
             }
             Action::FlushOpt => {
                 if let Some(line) = op.line {
-                    state
-                        .durable
-                        .pend(&self.lines, line, &state.memory, thread, OpKind::FlushOpt);
+                    let by = self.flusher(state, step, OpKind::FlushOpt);
+                    state.durable.pend(&self.lines, line, &state.memory, by);
                 }
             }
             Action::Fence | Action::If { .. } | Action::Local => {}
@@ -231,13 +230,8 @@ impl<'a> Machine<'a> {
             non_temporal,
         );
         if non_temporal {
-            state.durable.pend(
-                &self.lines,
-                line,
-                &state.memory,
-                step.thread,
-                OpKind::NtWrite,
-            );
+            let by = self.flusher(state, step, OpKind::NtWrite);
+            state.durable.pend(&self.lines, line, &state.memory, by);
         }
         raised
     }
@@ -246,14 +240,30 @@ impl<'a> Machine<'a> {
     fn drain(
         &self,
         state: &mut State,
-        thread: usize,
+        step: Step,
         fence: OpKind,
         fence_line: Option<crate::program::LineId>,
     ) -> Frontier {
         let table = &self.model.table;
-        state.durable.drain(&self.lines, thread, |kind, line| {
-            table.ordered(kind, fence, Some(line) == fence_line)
-        })
+        let Step { thread, instr } = step;
+        state
+            .durable
+            .drain(&self.lines, thread, instr, |kind, line| {
+                table.ordered(kind, fence, Some(line) == fence_line)
+            })
+    }
+
+    fn flusher(&self, state: &State, step: Step, kind: OpKind) -> Flusher {
+        let Step { thread, instr } = step;
+        let waiting = self.waiting(&state.threads[thread], thread) & below(instr as u8);
+        let ops = &self.code.threads[thread].ops;
+        let overtook_a_fence =
+            (0..instr).any(|j| waiting & bit(j) != 0 && ops[j].kind.is_some_and(OpKind::drains));
+        Flusher {
+            thread,
+            kind,
+            since: if overtook_a_fence { instr } else { 0 },
+        }
     }
 
     /// Decides every `if` whose value is known and lets the window grow past it.
