@@ -201,14 +201,7 @@ fn declare_variables(entry: &Entry<'_>, scope: &mut Scope) -> Result<(), ParseEr
 fn initial_values(entry: &Entry<'_>, scope: &mut Scope) -> Result<(), ParseError> {
     let mut cursor = entry.cursor();
     while !cursor.at_end() {
-        let mut ahead = cursor.clone();
-        ahead.next();
-        // A register is declared by its mention here; a variable must be known already.
-        if let (Token::Word(thread), true) = (cursor.peek(), ahead.take(":")) {
-            if let (Some(number), Token::Word(name)) = (thread_number(thread), ahead.peek()) {
-                scope.reg_or_new(number as usize, name, ahead.spot())?;
-            }
-        }
+        declare_register(cursor.clone(), scope)?;
         let (place, _, _) = place(&mut cursor, scope)?;
         cursor.expect("=", "`=` and an initial value")?;
         let value = cursor.value("a number")?;
@@ -216,6 +209,18 @@ fn initial_values(entry: &Entry<'_>, scope: &mut Scope) -> Result<(), ParseError
             Place::Var(var) => scope.set_var(var, value),
             Place::Reg { thread, reg } => scope.set_reg(thread.into(), reg, value),
         }
+    }
+    Ok(())
+}
+
+/// `T0:r`: a register is declared by its mention among the initial values; a variable must be known already.
+fn declare_register(mut ahead: Cursor<'_>, scope: &mut Scope) -> Result<(), ParseError> {
+    let Token::Word(thread) = ahead.next() else {
+        return Ok(());
+    };
+    let named = (thread_number(thread), ahead.take(":"), ahead.peek());
+    if let (Some(number), true, Token::Word(name)) = named {
+        scope.reg_or_new(number as usize, name, ahead.spot())?;
     }
     Ok(())
 }

@@ -1,0 +1,84 @@
+//! Bad files and what is said about them: each file in `tests/parse_errors` has its message beside it, in `.err`.
+//! A new case is a new file; `BLESS=1` writes the messages as they are now, to be read before they are committed.
+
+use super::{files, name};
+use landfall_litmus::parse::parse;
+use std::fmt::Write;
+use std::path::Path;
+
+#[test]
+fn every_bad_file_gets_the_message_beside_it() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parse_errors");
+    let bless = std::env::var_os("BLESS").is_some();
+    let mut wrong = String::new();
+    let cases = files(&folder, &["lit", "litmus", "txt"]);
+    assert!(cases.len() >= 25, "only {} cases", cases.len());
+    for path in cases {
+        let text = std::fs::read_to_string(&path).expect("a readable case");
+        let said = match parse(name(&path), &text) {
+            Ok(_) => "reads without an error\n".to_owned(),
+            Err(error) => format!("{error}\n"),
+        };
+        let mut err = path.clone().into_os_string();
+        err.push(".err");
+        if bless {
+            std::fs::write(&err, &said).expect("a writable folder");
+        }
+        let expected = std::fs::read_to_string(&err).unwrap_or_default();
+        if said != expected {
+            let _ = write!(wrong, "{}\n  says {said}  not  {expected}", name(&path));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+/// A generated file of that many lines, each made from its number.
+fn lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {
+    let mut text = head.to_owned();
+    for number in 0..count {
+        text.push_str(&line(number));
+        text.push('\n');
+    }
+    text
+}
+
+#[test]
+fn a_file_of_5000_threads_is_told_the_limit() {
+    let text = lines("lines: x\n", 5000, |n| format!("T{n}: x = 1"));
+    let error = parse("long.lit", &text).expect_err("too many threads");
+    assert_eq!(
+        error.to_string(),
+        "10:1: found thread number 9, expected at most 8 threads in a test"
+    );
+}
+
+#[test]
+fn a_file_of_5000_rows_is_told_the_limit() {
+    let text = lines("X86 long\n{}\nP0;\n", 5000, |_| "MOV [x],$1;".into());
+    let error = parse("long.litmus", &text).expect_err("too many instructions");
+    assert_eq!(
+        error.to_string(),
+        "36:1: found instruction number 33, expected at most 32 instructions in a thread"
+    );
+}
+
+#[test]
+fn a_file_of_5000_outcomes_is_read() {
+    let text = lines("lines: x\nT0: x = 1\nfinal: x\n", 5000, |n| {
+        format!("allowed: x={n} # one of many")
+    });
+    let test = parse("long.lit", &text).expect("a long test is a test");
+    assert_eq!(test.expect.len(), 5000);
+}
+
+#[test]
+fn deep_nesting_is_refused_before_the_stack_ends() {
+    for open in ["(", "~", "not ", "~(", "x=1 => "] {
+        let text = format!(
+            "X86 deep\n{{}}\nP0;\nMOV [x],$1;\nexists {}",
+            open.repeat(100_000)
+        );
+        let error = parse("deep.litmus", &text).expect_err("too deep");
+        assert_eq!(error.expected, "at most 64 levels of nesting", "{open}");
+    }
+}
