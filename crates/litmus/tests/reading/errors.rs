@@ -1,35 +1,17 @@
 //! Bad files and what is said about them: each file in `tests/parse_errors` has its message beside it, in `.err`.
 //! A new case is a new file; `BLESS=1` writes the messages as they are now, to be read before they are committed.
 
-use super::{files, name};
+use super::judge;
 use landfall_litmus::parse::parse;
-use std::fmt::Write;
-use std::path::Path;
 
 #[test]
 fn every_bad_file_gets_the_message_beside_it() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parse_errors");
-    let bless = std::env::var_os("BLESS").is_some();
-    let mut wrong = String::new();
-    let cases = files(&folder, &["lit", "litmus", "txt"]);
-    assert!(cases.len() >= 25, "only {} cases", cases.len());
-    for path in cases {
-        let text = std::fs::read_to_string(&path).expect("a readable case");
-        let said = match parse(name(&path), &text) {
+    judge("parse_errors", "err", 25, |name, text| {
+        match parse(name, text) {
             Ok(_) => "reads without an error\n".to_owned(),
             Err(error) => format!("{error}\n"),
-        };
-        let mut err = path.clone().into_os_string();
-        err.push(".err");
-        if bless {
-            std::fs::write(&err, &said).expect("a writable folder");
         }
-        let expected = std::fs::read_to_string(&err).unwrap_or_default();
-        if said != expected {
-            let _ = write!(wrong, "{}\n  says {said}  not  {expected}", name(&path));
-        }
-    }
-    assert!(wrong.is_empty(), "\n{wrong}");
+    });
 }
 
 /// A generated file of that many lines, each made from its number.

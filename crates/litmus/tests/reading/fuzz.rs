@@ -122,7 +122,7 @@ fn config(cases: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(config(3000))]
+    #![proptest_config(config(5000))]
 
     #[test]
     fn arbitrary_text_is_read_without_panic(text in any::<String>()) {
@@ -139,7 +139,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(6000))]
+    #![proptest_config(config(20000))]
 
     #[test]
     fn damaged_tests_are_read_without_panic(

@@ -69,6 +69,9 @@ pub(crate) fn parse(stem: &str, text: &str) -> Result<Test, ParseError> {
     };
     let missing = |what: &str| end.error("the end of the file", what);
 
+    if let Some(nameless) = find("name").filter(|e| e.value.is_empty()) {
+        return Err(nameless.cursor().unexpected("the test's name"));
+    }
     let mut scope = Scope::new(Registers::Named);
     let lines = find("lines").ok_or_else(|| missing("a `lines:` entry with the variables"))?;
     declare_variables(lines, &mut scope)?;
