@@ -8,6 +8,9 @@ use crate::program::{
 use landfall_model::order::Platform;
 use std::fmt::Write;
 
+#[cfg(test)]
+mod round_trip;
+
 /// The test as a `.lit` file that [`crate::parse::parse`] reads back as the same test.
 ///
 /// The same to the letter for what a parser can produce: lines numbered in the order of their variables, and

@@ -65,8 +65,7 @@ pub(crate) fn place(
         Token::Word(word) => {
             cursor.next();
             if cursor.take(":") {
-                let number = word.strip_prefix(['T', 't', 'P', 'p']).unwrap_or(word);
-                return register(cursor, scope, number, spot);
+                return register(cursor, scope, word, spot);
             }
             Ok((variable(scope, word, spot)?, word.to_owned(), spot))
         }
@@ -87,11 +86,12 @@ fn variable(scope: &Scope, name: &str, spot: Spot) -> Result<Place, ParseError> 
 fn register(
     cursor: &mut Cursor<'_>,
     scope: &Scope,
-    number: &str,
+    prefix: &str,
     spot: Spot,
 ) -> Result<(Place, String, Spot), ParseError> {
+    let number = prefix.strip_prefix(['T', 'P']).unwrap_or(prefix);
     let Ok(thread) = number.parse::<u8>() else {
-        return Err(spot.error(quote(number), "a thread's number before the `:`"));
+        return Err(spot.error(quote(prefix), "a thread such as `T0` before the `:`"));
     };
     let count = scope.program.threads.len();
     if usize::from(thread) >= count {
@@ -99,7 +99,7 @@ fn register(
     }
     let (name, at) = cursor.word("a register")?;
     match scope.reg(thread.into(), name) {
-        Some(reg) => Ok((Place::Reg { thread, reg }, format!("{thread}:{name}"), spot)),
+        Some(reg) => Ok((Place::Reg { thread, reg }, format!("{prefix}:{name}"), spot)),
         None => Err(at.error(
             quote(name),
             format!(

@@ -176,10 +176,11 @@ pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 pub(crate) fn unknown_thread(thread: usize, count: usize, spot: Spot) -> ParseError {
-    spot.error(
-        format!("thread {thread}"),
-        format!("one of the test's {count} threads, counted from 0"),
-    )
+    let expected = match count {
+        1 => "thread 0, the only one".to_owned(),
+        _ => format!("a thread from 0 to {}", count.saturating_sub(1)),
+    };
+    spot.error(format!("thread {thread}"), expected)
 }
 
 /// The index of one more, if the limit has room for it.

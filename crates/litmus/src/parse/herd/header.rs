@@ -23,14 +23,15 @@ pub(super) fn header(cursor: &mut Cursor<'_>) -> Result<Header, ParseError> {
             "`X86` and the test's name: X86 is the architecture Landfall reads",
         ));
     }
+    let name_spot = cursor.spot().after(architecture);
     cursor.advance(architecture.len());
-    let name_spot = cursor.spot();
     let rest = first.get(architecture.len()..).unwrap_or("");
     let until = rest.find('"').into_iter().chain(rest.find("(*")).min();
     let name = rest.get(..until.unwrap_or(rest.len())).unwrap_or("").trim();
     if name.is_empty() {
         return Err(name_spot.error("no name", "the test's name after `X86`"));
     }
+    cursor.rest();
     cursor.advance(name.len());
 
     let mut docs = Vec::new();

@@ -69,6 +69,9 @@ pub(crate) fn parse(stem: &str, text: &str) -> Result<Test, ParseError> {
     };
     let missing = |what: &str| end.error("the end of the file", what);
 
+    if let Some(nameless) = find("name").filter(|e| e.value.is_empty()) {
+        return Err(nameless.cursor().unexpected("the test's name"));
+    }
     let mut scope = Scope::new(Registers::Named);
     let lines = find("lines").ok_or_else(|| missing("a `lines:` entry with the variables"))?;
     declare_variables(lines, &mut scope)?;
@@ -201,14 +204,7 @@ fn declare_variables(entry: &Entry<'_>, scope: &mut Scope) -> Result<(), ParseEr
 fn initial_values(entry: &Entry<'_>, scope: &mut Scope) -> Result<(), ParseError> {
     let mut cursor = entry.cursor();
     while !cursor.at_end() {
-        let mut ahead = cursor.clone();
-        ahead.next();
-        // A register is declared by its mention here; a variable must be known already.
-        if let (Token::Word(thread), true) = (cursor.peek(), ahead.take(":")) {
-            if let (Some(number), Token::Word(name)) = (thread_number(thread), ahead.peek()) {
-                scope.reg_or_new(number as usize, name, ahead.spot())?;
-            }
-        }
+        declare_register(cursor.clone(), scope)?;
         let (place, _, _) = place(&mut cursor, scope)?;
         cursor.expect("=", "`=` and an initial value")?;
         let value = cursor.value("a number")?;
@@ -216,6 +212,18 @@ fn initial_values(entry: &Entry<'_>, scope: &mut Scope) -> Result<(), ParseError
             Place::Var(var) => scope.set_var(var, value),
             Place::Reg { thread, reg } => scope.set_reg(thread.into(), reg, value),
         }
+    }
+    Ok(())
+}
+
+/// `T0:r`: a register is declared by its mention among the initial values; a variable must be known already.
+fn declare_register(mut ahead: Cursor<'_>, scope: &mut Scope) -> Result<(), ParseError> {
+    let Token::Word(thread) = ahead.next() else {
+        return Ok(());
+    };
+    let named = (thread_number(thread), ahead.take(":"), ahead.peek());
+    if let (Some(number), true, Token::Word(name)) = named {
+        scope.reg_or_new(number as usize, name, ahead.spot())?;
     }
     Ok(())
 }
