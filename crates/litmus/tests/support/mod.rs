@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 /// An instruction before it has registers and values: those follow from its place.
 #[derive(Clone, Copy, Debug)]
-pub enum Draft {
+pub(crate) enum Draft {
     Load(u8),
     Store(u8),
     /// Stores what the thread read last.
@@ -23,14 +23,14 @@ pub enum Draft {
 }
 
 #[derive(Clone, Debug)]
-pub struct Shape {
+pub(crate) struct Shape {
     pub threads: Vec<Vec<Draft>>,
     /// The line of each variable.
     pub lines: Vec<u8>,
     pub recover: bool,
 }
 
-pub fn draft(vars: u8) -> impl Strategy<Value = Draft> {
+pub(crate) fn draft(vars: u8) -> impl Strategy<Value = Draft> {
     let var = move || 0..vars;
     prop_oneof![
         5 => var().prop_map(Draft::Store),
@@ -50,7 +50,7 @@ pub fn draft(vars: u8) -> impl Strategy<Value = Draft> {
 }
 
 /// The shape: 2-3 threads, up to 5 instructions each, 2-3 variables on 1-3 lines, all kinds.
-pub fn shape(max_threads: usize, max_instrs: usize) -> impl Strategy<Value = Shape> {
+pub(crate) fn shape(max_threads: usize, max_instrs: usize) -> impl Strategy<Value = Shape> {
     (2u8..=3, 1u8..=3).prop_flat_map(move |(vars, lines)| {
         (
             prop::collection::vec(
@@ -69,7 +69,7 @@ pub fn shape(max_threads: usize, max_instrs: usize) -> impl Strategy<Value = Sha
 }
 
 /// Every store writes a value of its own, so that outcomes tell stores apart.
-pub fn build(shape: &Shape) -> Test {
+pub(crate) fn build(shape: &Shape) -> Test {
     let mut next_value = 0;
     let mut value = || {
         next_value += 1;
@@ -174,7 +174,7 @@ pub fn build(shape: &Shape) -> Test {
 }
 
 /// Enough of a `.lit` file to see the program.
-pub fn show(test: &Test) -> String {
+pub(crate) fn show(test: &Test) -> String {
     let mut out = String::new();
     let lines: Vec<String> = test
         .program
