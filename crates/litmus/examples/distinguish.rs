@@ -119,7 +119,10 @@ fn show(program: &Program) -> String {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let tries: usize = arguments.first().and_then(|a| a.parse().ok()).unwrap_or(100_000);
+    let tries: usize = arguments
+        .first()
+        .and_then(|a| a.parse().ok())
+        .unwrap_or(100_000);
     let wanted = |kind: OpKind, at: usize| arguments.get(at).is_none_or(|a| a == kind.name());
     let mut mutants = Vec::new();
     for earlier in OpKind::ALL {
@@ -150,9 +153,10 @@ fn main() {
             // A cell matters only to a program that has both kinds in one thread.
             let relevant = program.threads.iter().any(|t| {
                 let kinds: Vec<_> = t.body.iter().filter_map(Instr::op_kind).collect();
-                kinds.iter().enumerate().any(|(i, k)| {
-                    k == earlier && kinds[i + 1..].contains(later)
-                })
+                kinds
+                    .iter()
+                    .enumerate()
+                    .any(|(i, k)| k == earlier && kinds[i + 1..].contains(later))
             });
             if !relevant || best.as_ref().is_some_and(|&(s, _)| s <= size) {
                 continue;
@@ -164,7 +168,11 @@ fn main() {
             if let Ok(other) = explore(&program, &observe, &model, &options)
                 && other.outcomes != truth.outcomes
             {
-                let kind = if observe.is_recovery() { "recover" } else { "final" };
+                let kind = if observe.is_recovery() {
+                    "recover"
+                } else {
+                    "final"
+                };
                 *best = Some((size, format!("{} [{kind}]", show(&program))));
             }
         }
