@@ -1,12 +1,13 @@
 //! What a power failure may leave of each observed line, kept as small as the future needs it.
 //!
-//! A crash leaves one version of each line, no older than its frontier (MODEL.md §1). Which versions those are matters;
-//! their order only as far as a pending `clflushopt` may still cut it. So a line is a set of contents, each with the
-//! *epoch* of its newest appearance; a pending flush is a boundary between epochs. Many different logs become one state.
+//! A crash leaves one version of each line, no older than its frontier (MODEL.md §1). Which contents those are matters;
+//! their order only as far as a pending write-back may still cut it. So a line is a set of contents, each with the
+//! pending write-backs that, once a fence makes them effective, rule it out. Many different logs become one state.
 
+use super::compile::FlushGroups;
 use super::state::Frontier;
 use crate::program::{LineId, Observe, Outcome, Program, Value};
-use landfall_model::order::{OpKind, Platform};
+use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -18,34 +19,14 @@ type Content = SmallVec<[Value; 4]>;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Version {
     content: ContentId,
-    epoch: u8,
-}
-
-/// A flush or non-temporal store that its thread's next fence makes effective.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Pending {
-    line: u8,
-    thread: u8,
-    kind: OpKind,
-    /// Fences of the thread before this instruction do not wait for it. Zero where none is left that could: under the
-    /// table of Px86 always, but a mutated one may let a flush overtake a fence.
-    since: u8,
-    /// Once effective, only versions of this epoch and later remain.
-    from: u8,
-}
-
-/// Who asks for a write-back.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Flusher {
-    pub(super) thread: usize,
-    pub(super) kind: OpKind,
-    pub(super) since: usize,
+    /// Pending write-backs that cover a newer version: each of them rules this one out when it becomes effective.
+    outdated_by: FlushGroups,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Durable {
-    lines: SmallVec<[SmallVec<[Version; 4]>; 2]>,
-    pending: SmallVec<[Pending; 4]>,
+    /// By content; the newest one is never outdated.
+    lines: SmallVec<[SmallVec<[Version; 2]>; 2]>,
 }
 
 /// The observed lines of a program: fixed while it runs.
@@ -124,11 +105,10 @@ impl Durable {
                 .map(|line| {
                     SmallVec::from_slice(&[Version {
                         content: lines.newest(line, memory),
-                        epoch: 0,
+                        outdated_by: 0,
                     }])
                 })
                 .collect(),
-            pending: SmallVec::new(),
         }
     }
 
@@ -144,10 +124,20 @@ impl Durable {
         let Some(line) = lines.observed_line(line) else {
             return Frontier::Kept;
         };
-        let epoch = self.current_epoch(line);
-        self.appear(line, lines.newest(line, memory), epoch);
+        let content = lines.newest(line, memory);
+        let versions = &mut self.lines[line];
+        match versions.binary_search_by_key(&content, |v| v.content) {
+            Ok(at) => versions[at].outdated_by = 0,
+            Err(at) => versions.insert(
+                at,
+                Version {
+                    content,
+                    outdated_by: 0,
+                },
+            ),
+        }
         if platform == Platform::Eadr && !non_temporal {
-            return self.keep_only(line, lines.newest(line, memory));
+            return self.keep_only(line, content);
         }
         Frontier::Kept
     }
@@ -161,60 +151,65 @@ impl Durable {
     }
 
     /// `clflushopt` takes its stamp, or a non-temporal store is on its way: effective at the thread's next fence.
-    pub(super) fn pend(&mut self, lines: &Lines, line: LineId, memory: &[Value], by: Flusher) {
-        let Some(line) = lines.observed_line(line) else {
-            return;
-        };
-        let from = self.current_epoch(line) + 1;
-        self.appear(line, lines.newest(line, memory), from);
-        self.pending.push(Pending {
-            line: line as u8,
-            thread: by.thread as u8,
-            kind: by.kind,
-            since: by.since as u8,
-            from,
-        });
-    }
-
-    /// The thread fences: its pending flushes that `ordered` before the fence become effective.
-    pub(super) fn drain(
+    pub(super) fn pend(
         &mut self,
         lines: &Lines,
-        thread: usize,
-        fence: usize,
-        ordered: impl Fn(OpKind, LineId) -> bool,
-    ) -> Frontier {
-        let line_id = |line: u8| {
-            let id = lines.index.iter().position(|&l| l == Some(line));
-            LineId(id.unwrap_or(0) as u8)
-        };
-        let mut frontier = Frontier::Kept;
-        let mut kept = SmallVec::new();
-        for pending in std::mem::take(&mut self.pending) {
-            if pending.thread as usize == thread
-                && pending.since as usize <= fence
-                && ordered(pending.kind, line_id(pending.line))
-            {
-                let versions = &mut self.lines[pending.line as usize];
-                let before = versions.len();
-                versions.retain(|v| v.epoch >= pending.from);
-                if versions.len() < before {
-                    frontier = Frontier::Raised;
+        line: LineId,
+        memory: &[Value],
+        group: FlushGroups,
+    ) {
+        if let Some(line) = lines.observed_line(line) {
+            let newest = lines.newest(line, memory);
+            for version in &mut self.lines[line] {
+                if version.content != newest {
+                    version.outdated_by |= group;
                 }
-            } else {
-                kept.push(pending);
             }
         }
-        self.pending = kept;
+    }
+
+    /// These pending write-backs become effective.
+    pub(super) fn drain(&mut self, groups: FlushGroups) -> Frontier {
+        let mut frontier = Frontier::Kept;
+        for versions in &mut self.lines {
+            let before = versions.len();
+            versions.retain(|v| v.outdated_by & groups == 0);
+            if versions.len() < before {
+                frontier = Frontier::Raised;
+            }
+        }
         frontier
+    }
+
+    /// Would draining these groups rule anything out?
+    pub(super) fn drains_something(&self, groups: FlushGroups) -> bool {
+        let outdated = |v: &Version| v.outdated_by & groups != 0;
+        self.lines
+            .iter()
+            .any(|versions| versions.iter().any(outdated))
+    }
+
+    /// Forgets write-backs that no fence is left to make effective.
+    pub(super) fn forget(&mut self, alive: FlushGroups) {
+        for versions in &mut self.lines {
+            for version in versions {
+                version.outdated_by &= alive;
+            }
+        }
+    }
+
+    /// Whatever `other` may leave, now or later under the same steps, `self` may leave too.
+    pub(super) fn covers(&self, other: &Durable) -> bool {
+        self.lines.iter().zip(&other.lines).all(|(mine, theirs)| {
+            theirs.iter().all(|their| {
+                mine.binary_search_by_key(&their.content, |v| v.content)
+                    .is_ok_and(|at| mine[at].outdated_by & !their.outdated_by == 0)
+            })
+        })
     }
 
     pub(super) fn single_version(&self, line: usize) -> bool {
         self.lines[line].len() == 1
-    }
-
-    pub(super) fn has_pending(&self, thread: usize) -> bool {
-        self.pending.iter().any(|p| p.thread as usize == thread)
     }
 
     /// The key under which this state's outcomes are remembered as recorded.
@@ -255,18 +250,6 @@ impl Durable {
         }
     }
 
-    fn current_epoch(&self, line: usize) -> u8 {
-        self.lines[line].iter().map(|v| v.epoch).max().unwrap_or(0)
-    }
-
-    fn appear(&mut self, line: usize, content: ContentId, epoch: u8) {
-        let versions = &mut self.lines[line];
-        match versions.binary_search_by_key(&content, |v| v.content) {
-            Ok(at) => versions[at].epoch = epoch,
-            Err(at) => versions.insert(at, Version { content, epoch }),
-        }
-    }
-
     fn keep_only(&mut self, line: usize, content: ContentId) -> Frontier {
         let versions = &mut self.lines[line];
         let frontier = if versions.len() > 1 {
@@ -276,35 +259,5 @@ impl Durable {
         };
         versions.retain(|v| v.content == content);
         frontier
-    }
-
-    /// Numbers epochs by the boundaries that still matter, and drops pending flushes that can no longer cut anything.
-    pub(super) fn normalise(&mut self, lines: &Lines) {
-        for line in 0..lines.vars.len() {
-            let versions = &mut self.lines[line];
-            let mut bounds: SmallVec<[u8; 8]> = self
-                .pending
-                .iter()
-                .filter(|p| p.line as usize == line)
-                .map(|p| p.from)
-                .collect();
-            bounds.sort_unstable();
-            bounds.dedup();
-            let level = |epoch: u8| bounds.iter().filter(|&&b| b <= epoch).count() as u8;
-            let mut used: SmallVec<[u8; 8]> = versions.iter().map(|v| level(v.epoch)).collect();
-            used.sort_unstable();
-            used.dedup();
-            for version in versions.iter_mut() {
-                let level = level(version.epoch);
-                version.epoch = used.iter().filter(|&&u| u < level).count() as u8;
-            }
-            for pending in self.pending.iter_mut().filter(|p| p.line as usize == line) {
-                let level = level(pending.from);
-                pending.from = used.iter().filter(|&&u| u < level).count() as u8;
-            }
-        }
-        self.pending.retain(|p| p.from > 0);
-        self.pending.sort_unstable();
-        self.pending.dedup();
     }
 }

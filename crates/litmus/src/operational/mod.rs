@@ -23,8 +23,10 @@ pub use witness::{Crash, Event, Narrated, Witness, witness};
 
 use crate::Model;
 use crate::program::{Observe, Outcome, Program};
-use rustc_hash::FxHashSet;
-use state::{Frontier, Machine, Merging, State, Step};
+use durable::Durable;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use state::{Frontier, Machine, Merging, State, Step, Volatile};
 use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,50 +82,100 @@ pub fn explore(
     let places = observe.places();
     let mut outcomes: FxHashSet<Outcome> = FxHashSet::default();
     let mut recorded = FxHashSet::default();
-    let mut seen: FxHashSet<State> = FxHashSet::default();
-    let mut steps = 0;
-    let initial = machine.initial();
-    seen.insert(initial.clone());
-    let mut stack = vec![initial];
+    let (mut states, mut steps) = (1, 0);
     let mut enabled: Vec<Step> = Vec::new();
-    while let Some(state) = stack.pop() {
-        machine.enabled(&state, &mut enabled);
-        let eager = match options.reduction {
-            Reduction::On => machine.eager(&state, &enabled),
-            Reduction::Off => None,
-        };
-        if let Some(step) = eager {
-            enabled.clear();
-            enabled.push(step);
-        }
-        let mut a_cut = enabled.is_empty();
-        for &step in &enabled {
-            steps += 1;
-            let mut next = state.clone();
-            a_cut |= machine.perform(&mut next, step) == Frontier::Raised;
-            if !seen.contains(&next) {
-                if seen.len() >= options.max_states {
-                    return Err(StateLimit {
-                        limit: options.max_states,
+    // A step performs exactly one instruction, so equal states have performed equally many: two layers are enough.
+    let mut layer = Layer::new(options.reduction);
+    layer.insert(machine.initial());
+    while !layer.is_empty() {
+        let mut next_layer = Layer::new(options.reduction);
+        for state in layer.into_states() {
+            machine.enabled(&state, &mut enabled);
+            if options.reduction == Reduction::On
+                && let Some(step) = machine.eager(&state, &enabled)
+            {
+                enabled.clear();
+                enabled.push(step);
+            }
+            let mut a_cut = enabled.is_empty();
+            for &step in &enabled {
+                steps += 1;
+                let mut next = state.clone();
+                a_cut |= machine.perform(&mut next, step) == Frontier::Raised;
+                if next_layer.insert(next) {
+                    states += 1;
+                    if states > options.max_states {
+                        return Err(StateLimit {
+                            limit: options.max_states,
+                        });
+                    }
+                }
+            }
+            if observe.is_recovery() {
+                if a_cut && recorded.insert(state.durable.feasible()) {
+                    state.durable.outcomes(&machine.lines, |outcome| {
+                        outcomes.insert(outcome);
                     });
                 }
-                seen.insert(next.clone());
-                stack.push(next);
+            } else if enabled.is_empty() && machine.finished(&state) {
+                outcomes.insert(machine.final_outcome(&state, &places));
             }
         }
-        if observe.is_recovery() {
-            if a_cut && recorded.insert(state.durable.feasible()) {
-                state.durable.outcomes(&machine.lines, |outcome| {
-                    outcomes.insert(outcome);
-                });
-            }
-        } else if enabled.is_empty() && machine.finished(&state) {
-            outcomes.insert(machine.final_outcome(&state, &places));
-        }
+        layer = next_layer;
     }
     Ok(Explored {
         outcomes: outcomes.into_iter().collect(),
-        states: seen.len(),
+        states,
         steps,
     })
+}
+
+/// The states after so many steps. With reduction, one that leaves no more than another with the same threads and memory
+/// is dropped.
+struct Layer {
+    reduction: Reduction,
+    states: FxHashMap<Volatile, SmallVec<[Durable; 1]>>,
+}
+
+impl Layer {
+    fn new(reduction: Reduction) -> Layer {
+        Layer {
+            reduction,
+            states: FxHashMap::default(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
+    /// Was it new?
+    fn insert(&mut self, state: State) -> bool {
+        let known = self.states.entry(state.volatile).or_default();
+        let durable = state.durable;
+        match self.reduction {
+            Reduction::On => {
+                if known.iter().any(|k| k.covers(&durable)) {
+                    return false;
+                }
+                known.retain(|k| !durable.covers(k));
+            }
+            Reduction::Off => {
+                if known.contains(&durable) {
+                    return false;
+                }
+            }
+        }
+        known.push(durable);
+        true
+    }
+
+    fn into_states(self) -> impl Iterator<Item = State> {
+        self.states.into_iter().flat_map(|(volatile, durables)| {
+            durables.into_iter().map(move |durable| State {
+                volatile: volatile.clone(),
+                durable,
+            })
+        })
+    }
 }

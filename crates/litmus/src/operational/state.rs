@@ -1,7 +1,7 @@
 //! The machine's state and its one kind of step: a thread performs one of its instructions.
 
 use super::compile::{Action, Compiled, Mask, bit};
-use super::durable::{Durable, Flusher, Lines};
+use super::durable::{Durable, Lines};
 use crate::Model;
 use crate::program::{Observe, Place, Program, Reg, Value};
 use landfall_model::order::OpKind;
@@ -20,11 +20,16 @@ pub(super) struct ThreadState {
 /// often as is cheap to see (dead registers and dead variables are zero, only feasible versions are kept).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct State {
+    pub(super) volatile: Volatile,
+    pub(super) durable: Durable,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Volatile {
     pub(super) threads: SmallVec<[ThreadState; 4]>,
     /// What each read returned, by slot.
     pub(super) results: SmallVec<[Value; 8]>,
     pub(super) memory: SmallVec<[Value; 4]>,
-    pub(super) durable: Durable,
 }
 
 /// One instruction of one thread takes effect.
@@ -57,7 +62,7 @@ pub(super) struct Machine<'a> {
     pub(super) code: Compiled,
     pub(super) lines: Lines,
     /// Reads whose register the outcome shows.
-    observed_slots: Vec<bool>,
+    pub(super) observed_slots: Vec<bool>,
     merging: Merging,
 }
 
@@ -83,17 +88,14 @@ impl<'a> Machine<'a> {
     pub(super) fn initial(&self) -> State {
         let memory: SmallVec<[Value; 4]> = self.program.vars.iter().map(|v| v.init).collect();
         let mut state = State {
-            threads: self
-                .code
-                .threads
-                .iter()
-                .map(|_| ThreadState::default())
-                .collect(),
-            results: SmallVec::from_elem(0, self.code.slots),
             durable: Durable::new(&self.lines, &memory),
-            memory,
+            volatile: Volatile {
+                threads: SmallVec::from_elem(ThreadState::default(), self.code.threads.len()),
+                results: SmallVec::from_elem(0, self.code.slots),
+                memory,
+            },
         };
-        for t in 0..state.threads.len() {
+        for t in 0..state.volatile.threads.len() {
             self.fetch(&mut state, t);
         }
         self.normalise(&mut state);
@@ -103,7 +105,7 @@ impl<'a> Machine<'a> {
     /// Steps the model allows here.
     pub(super) fn enabled(&self, state: &State, out: &mut Vec<Step>) {
         out.clear();
-        for (thread, ts) in state.threads.iter().enumerate() {
+        for (thread, ts) in state.volatile.threads.iter().enumerate() {
             let ops = &self.code.threads[thread];
             let mut waiting = self.waiting(ts, thread);
             while waiting != 0 {
@@ -141,48 +143,45 @@ impl<'a> Machine<'a> {
         let Step { thread, instr } = step;
         let op = &self.code.threads[thread].ops[instr];
         let mut frontier = Frontier::Kept;
-        if let Some(kind) = op.kind
-            && kind.drains()
-        {
-            frontier = self.drain(state, step, kind, op.line);
+        if op.drains != 0 {
+            frontier = state.durable.drain(op.drains);
         }
         match &op.action {
-            Action::Load => state.results[op.slot] = self.load_value(state, step),
+            Action::Load => state.volatile.results[op.slot] = self.load_value(state, step),
             Action::Store(value) => {
-                let value = value.eval(&state.results);
+                let value = value.eval(&state.volatile.results);
                 frontier = self.write(state, step, value);
             }
             Action::Rmw(rmw, operand) => {
-                let operand = operand.eval(&state.results);
+                let operand = operand.eval(&state.volatile.results);
                 let old = self.memory_of(state, step);
-                state.results[op.slot] = old;
+                state.volatile.results[op.slot] = old;
                 if self.write(state, step, rmw.apply(old, operand)) == Frontier::Raised {
                     frontier = Frontier::Raised;
                 }
             }
             Action::Cas { expected, desired } => {
-                let (expected, desired) =
-                    (expected.eval(&state.results), desired.eval(&state.results));
+                let (expected, desired) = (
+                    expected.eval(&state.volatile.results),
+                    desired.eval(&state.volatile.results),
+                );
                 let old = self.memory_of(state, step);
-                state.results[op.slot] = old;
+                state.volatile.results[op.slot] = old;
                 if old == expected && self.write(state, step, desired) == Frontier::Raised {
                     frontier = Frontier::Raised;
                 }
             }
             Action::Flush => {
                 if let Some(line) = op.line {
-                    frontier = state.durable.flush(&self.lines, line, &state.memory);
+                    frontier = state
+                        .durable
+                        .flush(&self.lines, line, &state.volatile.memory);
                 }
             }
-            Action::FlushOpt => {
-                if let Some(line) = op.line {
-                    let by = self.flusher(state, step, OpKind::FlushOpt);
-                    state.durable.pend(&self.lines, line, &state.memory, by);
-                }
-            }
+            Action::FlushOpt => self.pend(state, step),
             Action::Fence | Action::If { .. } | Action::Local => {}
         }
-        state.threads[thread].performed |= bit(instr);
+        state.volatile.threads[thread].performed |= bit(instr);
         self.fetch(state, thread);
         self.normalise(state);
         frontier
@@ -193,7 +192,7 @@ impl<'a> Machine<'a> {
         match self.forwarded_from(state, step) {
             Some(store) => {
                 match &self.code.threads[step.thread].ops[store].action {
-                    Action::Store(value) => value.eval(&state.results),
+                    Action::Store(value) => value.eval(&state.volatile.results),
                     // Locked instructions are never forwarded from: reads wait for them.
                     _ => self.memory_of(state, step),
                 }
@@ -206,13 +205,13 @@ impl<'a> Machine<'a> {
     pub(super) fn forwarded_from(&self, state: &State, step: Step) -> Option<usize> {
         self.code.threads[step.thread].ops[step.instr]
             .forward
-            .filter(|&store| state.threads[step.thread].performed & bit(store) == 0)
+            .filter(|&store| state.volatile.threads[step.thread].performed & bit(store) == 0)
     }
 
     pub(super) fn memory_of(&self, state: &State, step: Step) -> Value {
         self.code.threads[step.thread].ops[step.instr]
             .var
-            .map_or(0, |v| state.memory[v.0 as usize])
+            .map_or(0, |v| state.volatile.memory[v.0 as usize])
     }
 
     fn write(&self, state: &mut State, step: Step, value: Value) -> Frontier {
@@ -220,56 +219,34 @@ impl<'a> Machine<'a> {
         let (Some(var), Some(line)) = (op.var, op.line) else {
             return Frontier::Kept;
         };
-        state.memory[var.0 as usize] = value;
+        state.volatile.memory[var.0 as usize] = value;
         let non_temporal = op.kind == Some(OpKind::NtWrite);
         let raised = state.durable.store(
             &self.lines,
             line,
-            &state.memory,
+            &state.volatile.memory,
             self.model.platform,
             non_temporal,
         );
         if non_temporal {
-            let by = self.flusher(state, step, OpKind::NtWrite);
-            state.durable.pend(&self.lines, line, &state.memory, by);
+            self.pend(state, step);
         }
         raised
     }
 
-    /// A fence makes durable what this thread's `clflushopt`s and non-temporal stores before it cover.
-    fn drain(
-        &self,
-        state: &mut State,
-        step: Step,
-        fence: OpKind,
-        fence_line: Option<crate::program::LineId>,
-    ) -> Frontier {
-        let table = &self.model.table;
-        let Step { thread, instr } = step;
-        state
-            .durable
-            .drain(&self.lines, thread, instr, |kind, line| {
-                table.ordered(kind, fence, Some(line) == fence_line)
-            })
-    }
-
-    fn flusher(&self, state: &State, step: Step, kind: OpKind) -> Flusher {
-        let Step { thread, instr } = step;
-        let waiting = self.waiting(&state.threads[thread], thread) & below(instr as u8);
-        let ops = &self.code.threads[thread].ops;
-        let overtook_a_fence =
-            (0..instr).any(|j| waiting & bit(j) != 0 && ops[j].kind.is_some_and(OpKind::drains));
-        Flusher {
-            thread,
-            kind,
-            since: if overtook_a_fence { instr } else { 0 },
+    fn pend(&self, state: &mut State, step: Step) {
+        let op = &self.code.threads[step.thread].ops[step.instr];
+        if let Some(line) = op.line {
+            state
+                .durable
+                .pend(&self.lines, line, &state.volatile.memory, op.group);
         }
     }
 
     /// Decides every `if` whose value is known and lets the window grow past it.
     fn fetch(&self, state: &mut State, thread: usize) {
         let ops = &self.code.threads[thread].ops;
-        let ts = &mut state.threads[thread];
+        let ts = &mut state.volatile.threads[thread];
         while !ts.closed {
             match ops.get(ts.fetched as usize) {
                 None => ts.closed = true,
@@ -278,7 +255,7 @@ impl<'a> Machine<'a> {
                         if op.before & !ts.performed != 0 {
                             return;
                         }
-                        if value.eval(&state.results) != *equals {
+                        if value.eval(&state.volatile.results) != *equals {
                             ts.closed = true;
                             return;
                         }
@@ -291,44 +268,46 @@ impl<'a> Machine<'a> {
 
     /// Forgets what nobody will ask for again.
     fn normalise(&self, state: &mut State) {
-        state.durable.normalise(&self.lines);
         if self.merging == Merging::Raw {
             return;
         }
+        let volatile = &mut state.volatile;
         let mut read_again: u32 = 0;
-        for (thread, ts) in state.threads.iter().enumerate() {
+        let mut alive = 0;
+        for (thread, ts) in volatile.threads.iter().enumerate() {
             let code = &self.code.threads[thread];
             let remaining = self.remaining(ts, thread);
-            for (i, op) in code.ops.iter().enumerate() {
-                if remaining & bit(i) != 0
-                    && matches!(
-                        op.action,
-                        Action::Load | Action::Rmw(..) | Action::Cas { .. }
-                    )
-                    && let Some(var) = op.var
-                {
-                    read_again |= 1 << var.0;
+            for (v, &readers) in code.readers.iter().enumerate() {
+                if remaining & readers != 0 {
+                    read_again |= 1 << v;
+                }
+            }
+            for &(group, fences) in &code.groups {
+                if remaining & fences != 0 {
+                    alive |= group;
                 }
             }
             let undecided = if ts.closed { 0 } else { !below(ts.fetched) };
             for &(slot, users) in &code.uses {
                 if users & (remaining | undecided) == 0 && !self.observed_slots[slot] {
-                    state.results[slot] = 0;
+                    volatile.results[slot] = 0;
                 }
             }
         }
         if self.observe.is_recovery() {
-            for (v, value) in state.memory.iter_mut().enumerate() {
+            for (v, value) in volatile.memory.iter_mut().enumerate() {
                 if read_again & (1 << v) == 0 && !self.lines.observes(v) {
                     *value = 0;
                 }
             }
+            state.durable.forget(alive);
         }
     }
 
     /// All threads have ended and every buffer is empty.
     pub(super) fn finished(&self, state: &State) -> bool {
         state
+            .volatile
             .threads
             .iter()
             .enumerate()
@@ -340,7 +319,7 @@ impl<'a> Machine<'a> {
         places
             .iter()
             .map(|place| match *place {
-                Place::Var(var) => state.memory[var.0 as usize],
+                Place::Var(var) => state.volatile.memory[var.0 as usize],
                 Place::Reg { thread, reg } => self.register(state, thread as usize, reg),
             })
             .collect()
@@ -351,7 +330,7 @@ impl<'a> Machine<'a> {
         let decl = &self.program.threads[thread];
         let ops = &self.code.threads[thread].ops;
         let mut regs: SmallVec<[Value; 8]> = decl.regs.iter().map(|r| r.init).collect();
-        let window = state.threads[thread].fetched as usize;
+        let window = state.volatile.threads[thread].fetched as usize;
         for (instr, op) in decl.body.iter().zip(ops).take(window) {
             let operand = |o: Operand, regs: &[Value]| match o {
                 Operand::Const(value) => value,
@@ -359,10 +338,10 @@ impl<'a> Machine<'a> {
             };
             match *instr {
                 Instr::Load { reg, .. } | Instr::Cas { reg, .. } => {
-                    regs[reg.0 as usize] = state.results[op.slot];
+                    regs[reg.0 as usize] = state.volatile.results[op.slot];
                 }
                 Instr::Rmw { reg: Some(reg), .. } => {
-                    regs[reg.0 as usize] = state.results[op.slot];
+                    regs[reg.0 as usize] = state.volatile.results[op.slot];
                 }
                 Instr::Move { reg, value } => {
                     regs[reg.0 as usize] = operand(value, &regs);

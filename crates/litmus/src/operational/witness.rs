@@ -86,7 +86,7 @@ pub fn witness(
             .zip(outcome)
             .map(|(&Var(v), &recovered)| Crash {
                 var: program.var_name(Var(v)).to_owned(),
-                cached: state.memory[v as usize],
+                cached: state.volatile.memory[v as usize],
                 recovered,
             })
             .collect(),
@@ -166,7 +166,7 @@ fn narrate(machine: &Machine<'_>, state: &mut State, step: Step) -> Narrated {
         }
         .to_string()
     };
-    let waiting = machine.waiting(&state.threads[thread], thread);
+    let waiting = machine.waiting(&state.volatile.threads[thread], thread);
     let overtaken = (0..instr).filter(|&j| waiting & bit(j) != 0).map(show);
     let overtaken: Vec<String> = overtaken.collect();
     let forwarded = machine.forwarded_from(state, step).is_some();
@@ -175,11 +175,13 @@ fn narrate(machine: &Machine<'_>, state: &mut State, step: Step) -> Narrated {
     let new = machine.memory_of(state, step);
     let body = &machine.program.threads[thread].body[instr];
     let event = match &op.action {
-        Action::Load if forwarded => Event::Forwarded(state.results[op.slot]),
-        Action::Load => Event::Read(state.results[op.slot]),
+        Action::Load if forwarded => Event::Forwarded(state.volatile.results[op.slot]),
+        Action::Load => Event::Read(state.volatile.results[op.slot]),
         Action::Store(_) if op.kind == Some(OpKind::NtWrite) => Event::Streamed(new),
         Action::Store(_) => Event::Stored(new),
-        Action::Cas { expected, .. } if expected.eval(&state.results) != old => Event::Refused(old),
+        Action::Cas { expected, .. } if expected.eval(&state.volatile.results) != old => {
+            Event::Refused(old)
+        }
         Action::Rmw(..) | Action::Cas { .. } => Event::Swapped { old, new },
         Action::Flush => Event::Flushed,
         Action::FlushOpt => Event::FlushStarted,
