@@ -161,7 +161,7 @@ fn random_test(random: &mut Random, threads: usize, instrs: usize, recover: bool
 }
 
 const SAMPLES: usize = 10;
-const YARDSTICK: usize = 2_000_000;
+const YARDSTICK: usize = 300_000;
 
 fn growth_table(recover: bool, title: &str) {
     let mut table = Table::new(&[

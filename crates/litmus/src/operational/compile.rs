@@ -97,6 +97,8 @@ pub(super) struct ThreadOps {
     pub(super) writers: Vec<Mask>,
     /// By line: instructions that add a version to it or decide which are guaranteed.
     pub(super) shapers: Vec<Mask>,
+    /// By line: instructions that flush it, or store to it past the caches.
+    pub(super) flushers: Vec<Mask>,
     /// Flush groups, with the fences that wait for each.
     pub(super) groups: Vec<(FlushGroups, Mask)>,
 }
@@ -269,7 +271,8 @@ impl ThreadOps {
             mask
         };
         let vars = || (0..program.vars.len() as u8).map(Var);
-        let lines = (0..program.line_count() as u8).map(LineId);
+        let lines = || (0..program.line_count() as u8).map(LineId);
+        let on = |i: &Instr, line| i.var().is_some_and(|v| program.line_of(v) == line);
         ThreadOps {
             performable,
             uses,
@@ -279,11 +282,13 @@ impl ThreadOps {
             writers: vars()
                 .map(|v| select(&|i| i.may_write() && i.var() == Some(v)))
                 .collect(),
-            shapers: lines
+            shapers: lines()
+                .map(|line| select(&|i| on(i, line) && !matches!(i, Instr::Load { .. })))
+                .collect(),
+            flushers: lines()
                 .map(|line| {
                     select(&|i| {
-                        !matches!(i, Instr::Load { .. })
-                            && i.var().is_some_and(|v| program.line_of(v) == line)
+                        on(i, line) && matches!(i, Instr::Flush { .. } | Instr::NtStore { .. })
                     })
                 })
                 .collect(),
@@ -314,9 +319,9 @@ impl ThreadOps {
                 Some(&(group, _)) => group,
                 None if fences == 0 => 0,
                 None => {
-                    // Past 128 groups (no program small enough to explore has them) they would share one and be
-                    // made durable too early; leaving them out of all groups errs on the side of allowing too much.
-                    let group = 1u128.checked_shl(*next_group).unwrap_or(0);
+                    // 8 threads × 32 instructions have fewer: a group needs a fence of its own.
+                    assert!(*next_group < FlushGroups::BITS, "program beyond its limits");
+                    let group = 1 << *next_group;
                     *next_group += 1;
                     self.groups.push((group, fences));
                     group

@@ -1,13 +1,12 @@
-//! What a power failure may leave of each observed line, kept as small as the future needs it.
+//! What a power failure leaves of each observed line: guessed, then held to the guess.
 //!
-//! A crash leaves one version of each line, no older than its frontier (MODEL.md §1). Which contents those are matters;
-//! their order only as far as a pending write-back may still cut it. So a line is a set of contents, each with the
-//! pending write-backs that, once a fence makes them effective, rule it out. Many different logs become one state.
+//! A crash leaves one version of each line, no older than its frontier (MODEL.md §1). Instead of keeping all versions that
+//! might survive, the search decides when a version appears whether it will be the survivor, and from then on refuses any
+//! step that would guarantee a newer one. Until the decision nothing about the line needs to be remembered, afterwards
+//! one content. When every observed line has its survivor the power may fail, and need not wait.
 
 use super::compile::FlushGroups;
-use super::state::Frontier;
 use crate::program::{LineId, Observe, Outcome, Program, Value};
-use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -16,17 +15,19 @@ use std::cell::RefCell;
 type ContentId = u32;
 type Content = SmallVec<[Value; 4]>;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Version {
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Survivor {
     content: ContentId,
-    /// Pending write-backs that cover a newer version: each of them rules this one out when it becomes effective.
+    /// The line was stored to since: a write-back from here on would lose the survivor.
+    stale: bool,
+    /// Pending write-backs that cover a newer version: a fence that makes one effective loses the survivor.
     outdated_by: FlushGroups,
 }
 
+/// The survivor of each observed line, where decided.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Durable {
-    /// By content; the newest one is never outdated.
-    lines: SmallVec<[SmallVec<[Version; 2]>; 2]>,
+    lines: SmallVec<[Option<Survivor>; 2]>,
 }
 
 /// The observed lines of a program: fixed while it runs.
@@ -85,6 +86,16 @@ impl Lines {
         self.index[line.0 as usize].map(usize::from)
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.vars.len()
+    }
+
+    /// The line of the program that has this index among the observed ones.
+    pub(super) fn line_at(&self, observed: usize) -> Option<LineId> {
+        let at = self.index.iter().position(|&i| i == Some(observed as u8))?;
+        Some(LineId(at as u8))
+    }
+
     fn newest(&self, line: usize, memory: &[Value]) -> ContentId {
         let content: Content = self.vars[line].iter().map(|&v| memory[v]).collect();
         let mut interner = self.contents.borrow_mut();
@@ -99,165 +110,76 @@ impl Lines {
 }
 
 impl Durable {
-    pub(super) fn new(lines: &Lines, memory: &[Value]) -> Durable {
+    /// Nothing decided.
+    pub(super) fn new(lines: &Lines) -> Durable {
         Durable {
-            lines: (0..lines.vars.len())
-                .map(|line| {
-                    SmallVec::from_slice(&[Version {
-                        content: lines.newest(line, memory),
-                        outdated_by: 0,
-                    }])
-                })
-                .collect(),
+            lines: SmallVec::from_elem(None, lines.count()),
         }
     }
 
-    /// A store reached the cache; `memory` holds it already.
-    pub(super) fn store(
-        &mut self,
-        lines: &Lines,
-        line: LineId,
-        memory: &[Value],
-        platform: Platform,
-        non_temporal: bool,
-    ) -> Frontier {
-        let Some(line) = lines.observed_line(line) else {
-            return Frontier::Kept;
-        };
-        let content = lines.newest(line, memory);
-        let versions = &mut self.lines[line];
-        match versions.binary_search_by_key(&content, |v| v.content) {
-            Ok(at) => versions[at].outdated_by = 0,
-            Err(at) => versions.insert(
-                at,
-                Version {
-                    content,
-                    outdated_by: 0,
-                },
-            ),
-        }
-        if platform == Platform::Eadr && !non_temporal {
-            return self.keep_only(line, content);
-        }
-        Frontier::Kept
+    /// The line's newest version, as `memory` holds it, is the one that survives.
+    pub(super) fn decide(&mut self, lines: &Lines, line: usize, memory: &[Value]) {
+        self.lines[line] = Some(Survivor {
+            content: lines.newest(line, memory),
+            stale: false,
+            outdated_by: 0,
+        });
     }
 
-    /// `clflush` leaves the store buffer: only the newest version remains.
-    pub(super) fn flush(&mut self, lines: &Lines, line: LineId, memory: &[Value]) -> Frontier {
-        match lines.observed_line(line) {
-            Some(line) => self.keep_only(line, lines.newest(line, memory)),
-            None => Frontier::Kept,
+    pub(super) fn undecided(&self, line: usize) -> bool {
+        self.lines[line].is_none()
+    }
+
+    pub(super) fn all_decided(&self) -> bool {
+        self.lines.iter().all(Option::is_some)
+    }
+
+    /// Another version of the line appears.
+    pub(super) fn store(&mut self, line: usize) {
+        if let Some(survivor) = &mut self.lines[line] {
+            survivor.stale = true;
         }
     }
 
-    /// `clflushopt` takes its stamp, or a non-temporal store is on its way: effective at the thread's next fence.
-    pub(super) fn pend(
-        &mut self,
-        lines: &Lines,
-        line: LineId,
-        memory: &[Value],
-        group: FlushGroups,
-    ) {
-        if let Some(line) = lines.observed_line(line) {
-            let newest = lines.newest(line, memory);
-            for version in &mut self.lines[line] {
-                if version.content != newest {
-                    version.outdated_by |= group;
-                }
-            }
+    /// Would a write-back of the line now lose its survivor?
+    pub(super) fn stale(&self, line: usize) -> bool {
+        self.lines[line].is_some_and(|survivor| survivor.stale)
+    }
+
+    /// A write-back of the line as it is now is on its way.
+    pub(super) fn pend(&mut self, line: usize, group: FlushGroups) {
+        if let Some(survivor) = &mut self.lines[line]
+            && survivor.stale
+        {
+            survivor.outdated_by |= group;
         }
     }
 
-    /// These pending write-backs become effective.
-    pub(super) fn drain(&mut self, groups: FlushGroups) -> Frontier {
-        let mut frontier = Frontier::Kept;
-        for versions in &mut self.lines {
-            let before = versions.len();
-            versions.retain(|v| v.outdated_by & groups == 0);
-            if versions.len() < before {
-                frontier = Frontier::Raised;
-            }
-        }
-        frontier
-    }
-
-    /// Would draining these groups rule anything out?
-    pub(super) fn drains_something(&self, groups: FlushGroups) -> bool {
-        let outdated = |v: &Version| v.outdated_by & groups != 0;
+    /// Would making these write-backs effective lose a survivor?
+    pub(super) fn outdated_by(&self, groups: FlushGroups) -> bool {
         self.lines
             .iter()
-            .any(|versions| versions.iter().any(outdated))
+            .flatten()
+            .any(|survivor| survivor.outdated_by & groups != 0)
     }
 
-    /// Forgets write-backs that no fence is left to make effective.
-    pub(super) fn forget(&mut self, alive: FlushGroups) {
-        for versions in &mut self.lines {
-            for version in versions {
-                version.outdated_by &= alive;
+    /// Forgets what can no longer matter: write-backs without a fence to come, staleness without a flush to come.
+    pub(super) fn forget(&mut self, groups: FlushGroups, flushed_again: impl Fn(usize) -> bool) {
+        for (line, survivor) in self.lines.iter_mut().enumerate() {
+            if let Some(survivor) = survivor {
+                survivor.outdated_by &= groups;
+                survivor.stale &= flushed_again(line);
             }
         }
     }
 
-    /// Whatever `other` may leave, now or later under the same steps, `self` may leave too.
-    pub(super) fn covers(&self, other: &Durable) -> bool {
-        self.lines.iter().zip(&other.lines).all(|(mine, theirs)| {
-            theirs.iter().all(|their| {
-                mine.binary_search_by_key(&their.content, |v| v.content)
-                    .is_ok_and(|at| mine[at].outdated_by & !their.outdated_by == 0)
-            })
-        })
-    }
-
-    pub(super) fn single_version(&self, line: usize) -> bool {
-        self.lines[line].len() == 1
-    }
-
-    /// The key under which this state's outcomes are remembered as recorded.
-    pub(super) fn feasible(&self) -> SmallVec<[SmallVec<[ContentId; 4]>; 2]> {
-        self.lines
-            .iter()
-            .map(|versions| versions.iter().map(|v| v.content).collect())
-            .collect()
-    }
-
-    /// Every image a crash here may leave, as outcomes: lines are independent (MODEL.md §4).
-    pub(super) fn outcomes(&self, lines: &Lines, mut record: impl FnMut(Outcome)) {
+    /// What recovery reads, every line decided.
+    pub(super) fn outcome(&self, lines: &Lines) -> Outcome {
         let interner = lines.contents.borrow();
-        let mut pick: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.lines.len());
-        loop {
-            record(
-                lines
-                    .places
-                    .iter()
-                    .map(|&(line, position)| {
-                        let version = self.lines[line][pick[line]];
-                        interner.contents[version.content as usize][position]
-                    })
-                    .collect(),
-            );
-            let mut line = 0;
-            loop {
-                if line == pick.len() {
-                    return;
-                }
-                pick[line] += 1;
-                if pick[line] < self.lines[line].len() {
-                    break;
-                }
-                pick[line] = 0;
-                line += 1;
-            }
-        }
-    }
-
-    fn keep_only(&mut self, line: usize, content: ContentId) -> Frontier {
-        let versions = &mut self.lines[line];
-        let frontier = if versions.len() > 1 {
-            Frontier::Raised
-        } else {
-            Frontier::Kept
+        let read = |&(line, position): &(usize, usize)| {
+            let content = self.lines[line].map_or(0, |survivor| survivor.content);
+            interner.contents[content as usize][position]
         };
-        versions.retain(|v| v.content == content);
-        frontier
+        lines.places.iter().map(read).collect()
     }
 }

@@ -10,8 +10,7 @@
 //! Two things are kept whatever the table says, so that it can be mutated freely: one variable is coherent, and a value
 //! is read before it is used.
 //!
-//! The power may fail between any two steps. Since stores only add versions and flushes only remove them, it is enough
-//! to look right before each step that raises a frontier, and at the end (MODEL.md §4).
+//! The power may fail between any two steps; [`durable`] says how its outcome is found.
 
 mod compile;
 mod durable;
@@ -22,16 +21,14 @@ mod witness;
 pub use witness::{Crash, Event, Narrated, Witness, witness};
 
 use crate::Model;
-use crate::program::{Observe, Outcome, Program};
-use durable::Durable;
-use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
-use state::{Frontier, Machine, Merging, State, Step, Volatile};
+use crate::program::{Observe, Outcome, Place, Program};
+use rustc_hash::FxHashSet;
+use state::{Fate, Machine, Merging, State, Step};
 use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reduction {
-    /// Eager steps are taken alone, and states are normalised.
+    /// Eager steps are taken alone, and states forget what no longer matters.
     On,
     /// Every step from every state: the yardstick the reduction is tested and measured against.
     Off,
@@ -81,44 +78,30 @@ pub fn explore(
     let machine = Machine::new(program, observe, model, merging);
     let places = observe.places();
     let mut outcomes: FxHashSet<Outcome> = FxHashSet::default();
-    let mut recorded = FxHashSet::default();
-    let (mut states, mut steps) = (1, 0);
+    let (mut states, mut steps) = (0, 0);
     let mut enabled: Vec<Step> = Vec::new();
     // A step performs exactly one instruction, so equal states have performed equally many: two layers are enough.
-    let mut layer = Layer::new(options.reduction);
-    layer.insert(machine.initial());
+    let mut layer: FxHashSet<State> = machine.initial().into_iter().collect();
     while !layer.is_empty() {
-        let mut next_layer = Layer::new(options.reduction);
-        for state in layer.into_states() {
-            machine.enabled(&state, &mut enabled);
-            if options.reduction == Reduction::On
-                && let Some(step) = machine.eager(&state, &enabled)
-            {
-                enabled.clear();
-                enabled.push(step);
+        states += layer.len();
+        let mut next_layer: FxHashSet<State> = FxHashSet::default();
+        for state in layer {
+            machine.steps(&state, options.reduction, &mut enabled);
+            if let Some(outcome) = machine.outcome(&state, &enabled, &places) {
+                outcomes.insert(outcome);
             }
-            let mut a_cut = enabled.is_empty();
             for &step in &enabled {
-                steps += 1;
-                let mut next = state.clone();
-                a_cut |= machine.perform(&mut next, step) == Frontier::Raised;
-                if next_layer.insert(next) {
-                    states += 1;
-                    if states > options.max_states {
-                        return Err(StateLimit {
-                            limit: options.max_states,
-                        });
+                for fate in [Fate::Passes, Fate::Survives] {
+                    if let Some(next) = machine.perform(&state, step, fate) {
+                        steps += 1;
+                        next_layer.insert(next);
                     }
                 }
             }
-            if observe.is_recovery() {
-                if a_cut && recorded.insert(state.durable.feasible()) {
-                    state.durable.outcomes(&machine.lines, |outcome| {
-                        outcomes.insert(outcome);
-                    });
-                }
-            } else if enabled.is_empty() && machine.finished(&state) {
-                outcomes.insert(machine.final_outcome(&state, &places));
+            if states + next_layer.len() > options.max_states {
+                return Err(StateLimit {
+                    limit: options.max_states,
+                });
             }
         }
         layer = next_layer;
@@ -130,52 +113,31 @@ pub fn explore(
     })
 }
 
-/// The states after so many steps. With reduction, one that leaves no more than another with the same threads and memory
-/// is dropped.
-struct Layer {
-    reduction: Reduction,
-    states: FxHashMap<Volatile, SmallVec<[Durable; 1]>>,
-}
-
-impl Layer {
-    fn new(reduction: Reduction) -> Layer {
-        Layer {
-            reduction,
-            states: FxHashMap::default(),
+impl Machine<'_> {
+    /// The steps to try from a state.
+    fn steps(&self, state: &State, reduction: Reduction, out: &mut Vec<Step>) {
+        if self.observe.is_recovery() && state.durable.all_decided() {
+            out.clear(); // The power fails here: nothing is gained by waiting.
+            return;
+        }
+        self.enabled(state, out);
+        out.retain(|&step| !self.too_late(state, step));
+        if reduction == Reduction::On
+            && let Some(step) = self.eager(state, out)
+        {
+            out.clear();
+            out.push(step);
         }
     }
 
-    fn is_empty(&self) -> bool {
-        self.states.is_empty()
-    }
-
-    /// Was it new?
-    fn insert(&mut self, state: State) -> bool {
-        let known = self.states.entry(state.volatile).or_default();
-        let durable = state.durable;
-        match self.reduction {
-            Reduction::On => {
-                if known.iter().any(|k| k.covers(&durable)) {
-                    return false;
-                }
-                known.retain(|k| !durable.covers(k));
-            }
-            Reduction::Off => {
-                if known.contains(&durable) {
-                    return false;
-                }
-            }
+    /// The outcome of an execution that ends in this state, if it may.
+    fn outcome(&self, state: &State, steps: &[Step], places: &[Place]) -> Option<Outcome> {
+        if self.observe.is_recovery() {
+            let all = state.durable.all_decided();
+            all.then(|| state.durable.outcome(&self.lines))
+        } else {
+            let over = steps.is_empty() && self.finished(state);
+            over.then(|| self.final_outcome(state, places))
         }
-        known.push(durable);
-        true
-    }
-
-    fn into_states(self) -> impl Iterator<Item = State> {
-        self.states.into_iter().flat_map(|(volatile, durables)| {
-            durables.into_iter().map(move |durable| State {
-                volatile: volatile.clone(),
-                durable,
-            })
-        })
     }
 }

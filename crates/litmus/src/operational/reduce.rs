@@ -2,15 +2,13 @@
 //!
 //! A step is *eager* when it commutes with everything any thread may still do before it, up to an outcome set that only
 //! grows by moving it forward. Then the other steps enabled beside it need not be tried from this state: each
-//! stays enabled, and whatever they led to before it they lead to after it. The cases, with MODEL.md §4's two facts
-//! "flushes only remove, stores only add":
+//! stays enabled, and whatever they led to before it they lead to after it. The cases:
 //!
 //! 1. `clflushopt`: the earlier its stamp, the less it guarantees. So the moment it may be performed is the moment to.
-//! 2. `clflush` of a line that a crash can find in one version only, or that nobody looks at: removes nothing now.
-//! 3. A fence with nothing pending behind it: it only enables.
-//! 4. A load of a variable that no other thread can still write: its value is settled. Or one whose value nobody asks for.
-//! 5. A store whose variable no other thread can still touch, on a line no other thread can still write or flush, with
-//!    none of its own thread's flushes or stores of that line free to overtake it: it only adds.
+//! 2. `clflush` and fences, unless they are too late: they guarantee what is there, and later there may be more.
+//! 3. A load of a variable that no other thread can still write: its value is settled. Or one whose value nobody asks for.
+//! 4. A store whose variable no other thread can still touch, on a line no other thread can still write or flush, with
+//!    none of its own thread's flushes or stores of that line free to overtake it.
 
 use super::compile::{Action, Mask, Op, bit};
 use super::state::{Machine, State, Step};
@@ -27,19 +25,13 @@ impl Machine<'_> {
     fn loses_nothing(&self, state: &State, step: Step) -> bool {
         let op = &self.code.threads[step.thread].ops[step.instr];
         match &op.action {
-            Action::FlushOpt => true,
-            Action::Flush => self
-                .observed(op)
-                .is_none_or(|line| state.durable.single_version(line)),
-            Action::Fence => !state.durable.drains_something(op.drains),
+            Action::FlushOpt | Action::Flush | Action::Fence => true,
             Action::Load => {
                 (op.unread && !self.observed_slots[op.slot])
                     || !self.others(state, step.thread, |t| self.of_var(t, op, Access::Write))
             }
             Action::Store(_) => self.store_only_adds(state, step, op),
-            Action::Rmw(..) | Action::Cas { .. } => {
-                !state.durable.drains_something(op.drains) && self.store_only_adds(state, step, op)
-            }
+            Action::Rmw(..) | Action::Cas { .. } => self.store_only_adds(state, step, op),
             Action::If { .. } | Action::Local => false,
         }
     }

@@ -1,10 +1,10 @@
 //! The machine's state and its one kind of step: a thread performs one of its instructions.
 
-use super::compile::{Action, Compiled, Mask, bit};
+use super::compile::{Action, Compiled, Mask, Op, bit};
 use super::durable::{Durable, Lines};
 use crate::Model;
 use crate::program::{Observe, Place, Program, Reg, Value};
-use landfall_model::order::OpKind;
+use landfall_model::order::{OpKind, Platform};
 use smallvec::SmallVec;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -39,11 +39,11 @@ pub(super) struct Step {
     pub(super) instr: usize,
 }
 
-/// Did a step take away something a crash could have left?
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Frontier {
-    Kept,
-    Raised,
+/// Is the version that a store makes the one that survives the power failure?
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Fate {
+    Passes,
+    Survives,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,21 +85,32 @@ impl<'a> Machine<'a> {
         }
     }
 
-    pub(super) fn initial(&self) -> State {
-        let memory: SmallVec<[Value; 4]> = self.program.vars.iter().map(|v| v.init).collect();
+    /// The beginning, once for each choice of lines that keep their initial content.
+    pub(super) fn initial(&self) -> Vec<State> {
         let mut state = State {
-            durable: Durable::new(&self.lines, &memory),
+            durable: Durable::new(&self.lines),
             volatile: Volatile {
                 threads: SmallVec::from_elem(ThreadState::default(), self.code.threads.len()),
                 results: SmallVec::from_elem(0, self.code.slots),
-                memory,
+                memory: self.program.vars.iter().map(|v| v.init).collect(),
             },
         };
-        for t in 0..state.volatile.threads.len() {
-            self.fetch(&mut state, t);
+        for thread in 0..self.code.threads.len() {
+            self.fetch(&mut state, thread);
         }
-        self.normalise(&mut state);
-        state
+        let mut states = vec![state];
+        for line in 0..self.lines.count() {
+            for i in 0..states.len() {
+                let mut kept = states[i].clone();
+                kept.durable
+                    .decide(&self.lines, line, &kept.volatile.memory);
+                states.push(kept);
+            }
+        }
+        for state in &mut states {
+            self.normalise(state);
+        }
+        states
     }
 
     /// Steps the model allows here.
@@ -138,53 +149,71 @@ impl<'a> Machine<'a> {
         self.code.threads[thread].performable & !ts.performed & window
     }
 
-    /// Performs `step`, which must be enabled.
-    pub(super) fn perform(&self, state: &mut State, step: Step) -> Frontier {
+    /// Would the step guarantee more of a line than its survivor? Then the power failed before it.
+    pub(super) fn too_late(&self, state: &State, step: Step) -> bool {
+        let op = &self.code.threads[step.thread].ops[step.instr];
+        let stale = || {
+            op.line
+                .and_then(|line| self.lines.observed_line(line))
+                .is_some_and(|line| state.durable.stale(line))
+        };
+        (op.drains != 0 && state.durable.outdated_by(op.drains))
+            || (matches!(op.action, Action::Flush) && stale())
+    }
+
+    /// Performs `step`, which must be enabled and not too late, with the given fate of a version it makes. `None` if it
+    /// makes none whose fate is open, or if it is the end of the survivor.
+    pub(super) fn perform(&self, state: &State, step: Step, fate: Fate) -> Option<State> {
         let Step { thread, instr } = step;
         let op = &self.code.threads[thread].ops[instr];
-        let mut frontier = Frontier::Kept;
-        if op.drains != 0 {
-            frontier = state.durable.drain(op.drains);
-        }
-        match &op.action {
-            Action::Load => state.volatile.results[op.slot] = self.load_value(state, step),
-            Action::Store(value) => {
-                let value = value.eval(&state.volatile.results);
-                frontier = self.write(state, step, value);
+        let mut next = state.clone();
+        let results = &mut next.volatile.results;
+        let old = self.memory_of(state, step);
+        let written = match &op.action {
+            Action::Load => {
+                results[op.slot] = self.load_value(state, step);
+                None
             }
+            Action::Store(value) => Some(value.eval(results)),
             Action::Rmw(rmw, operand) => {
-                let operand = operand.eval(&state.volatile.results);
-                let old = self.memory_of(state, step);
-                state.volatile.results[op.slot] = old;
-                if self.write(state, step, rmw.apply(old, operand)) == Frontier::Raised {
-                    frontier = Frontier::Raised;
-                }
+                let new = rmw.apply(old, operand.eval(results));
+                results[op.slot] = old;
+                Some(new)
             }
             Action::Cas { expected, desired } => {
-                let (expected, desired) = (
-                    expected.eval(&state.volatile.results),
-                    desired.eval(&state.volatile.results),
-                );
-                let old = self.memory_of(state, step);
-                state.volatile.results[op.slot] = old;
-                if old == expected && self.write(state, step, desired) == Frontier::Raised {
-                    frontier = Frontier::Raised;
-                }
+                let (expected, desired) = (expected.eval(results), desired.eval(results));
+                results[op.slot] = old;
+                (old == expected).then_some(desired)
             }
-            Action::Flush => {
-                if let Some(line) = op.line {
-                    frontier = state
-                        .durable
-                        .flush(&self.lines, line, &state.volatile.memory);
-                }
+            Action::FlushOpt => {
+                self.pend(&mut next, op);
+                None
             }
-            Action::FlushOpt => self.pend(state, step),
-            Action::Fence | Action::If { .. } | Action::Local => {}
+            Action::Flush | Action::Fence | Action::If { .. } | Action::Local => None,
+        };
+        match (written, fate) {
+            (Some(value), _) => self.write(&mut next, op, value, fate)?,
+            (None, Fate::Passes) => {}
+            (None, Fate::Survives) => return None,
         }
-        state.volatile.threads[thread].performed |= bit(instr);
-        self.fetch(state, thread);
-        self.normalise(state);
-        frontier
+        next.volatile.threads[thread].performed |= bit(instr);
+        self.fetch(&mut next, thread);
+        self.normalise(&mut next);
+        self.can_decide(&next).then_some(next)
+    }
+
+    /// Every undecided line may still get a version to survive.
+    fn can_decide(&self, state: &State) -> bool {
+        (0..self.lines.count()).all(|observed| {
+            !state.durable.undecided(observed)
+                || self.lines.line_at(observed).is_some_and(|line| {
+                    let threads = state.volatile.threads.iter().enumerate();
+                    threads.clone().any(|(t, ts)| {
+                        let shapers = self.code.threads[t].shapers[line.0 as usize];
+                        self.remaining(ts, t) & shapers != 0
+                    })
+                })
+        })
     }
 
     /// What a load returns: its own thread's newest buffered store first (bypass), then the cache.
@@ -214,32 +243,34 @@ impl<'a> Machine<'a> {
             .map_or(0, |v| state.volatile.memory[v.0 as usize])
     }
 
-    fn write(&self, state: &mut State, step: Step, value: Value) -> Frontier {
-        let op = &self.code.threads[step.thread].ops[step.instr];
-        let (Some(var), Some(line)) = (op.var, op.line) else {
-            return Frontier::Kept;
-        };
+    fn write(&self, state: &mut State, op: &Op, value: Value, fate: Fate) -> Option<()> {
+        let (var, line) = (op.var?, op.line?);
         state.volatile.memory[var.0 as usize] = value;
+        let Some(line) = self.lines.observed_line(line) else {
+            return (fate == Fate::Passes).then_some(());
+        };
         let non_temporal = op.kind == Some(OpKind::NtWrite);
-        let raised = state.durable.store(
-            &self.lines,
-            line,
-            &state.volatile.memory,
-            self.model.platform,
-            non_temporal,
-        );
-        if non_temporal {
-            self.pend(state, step);
+        if state.durable.undecided(line) {
+            if fate == Fate::Survives {
+                state
+                    .durable
+                    .decide(&self.lines, line, &state.volatile.memory);
+            }
+            return Some(());
         }
-        raised
+        if fate == Fate::Survives || (self.model.platform == Platform::Eadr && !non_temporal) {
+            return None; // Decided already; and under eADR a newer version is durable at once.
+        }
+        state.durable.store(line);
+        if non_temporal {
+            state.durable.pend(line, op.group);
+        }
+        Some(())
     }
 
-    fn pend(&self, state: &mut State, step: Step) {
-        let op = &self.code.threads[step.thread].ops[step.instr];
-        if let Some(line) = op.line {
-            state
-                .durable
-                .pend(&self.lines, line, &state.volatile.memory, op.group);
+    fn pend(&self, state: &mut State, op: &Op) {
+        if let Some(line) = op.line.and_then(|line| self.lines.observed_line(line)) {
+            state.durable.pend(line, op.group);
         }
     }
 
@@ -300,7 +331,15 @@ impl<'a> Machine<'a> {
                     *value = 0;
                 }
             }
-            state.durable.forget(alive);
+            let threads = &volatile.threads;
+            state.durable.forget(alive, |observed| {
+                self.lines.line_at(observed).is_some_and(|line| {
+                    threads.iter().enumerate().any(|(t, ts)| {
+                        let flushers = self.code.threads[t].flushers[line.0 as usize];
+                        self.remaining(ts, t) & flushers != 0
+                    })
+                })
+            });
         }
     }
 
