@@ -96,6 +96,8 @@ pub fn witness(
 }
 
 type Path = Vec<(Step, Fate)>;
+/// From which state, by which step.
+type Arrival = (usize, Step, Fate);
 
 /// Breadth first, so that the story is short. Returns which of the initial states it begins in.
 fn find(
@@ -105,7 +107,7 @@ fn find(
     options: &Options,
 ) -> Result<Option<(usize, Path)>, StateLimit> {
     let places = observe.places();
-    let mut states: Vec<(State, Option<(usize, Step, Fate)>)> = Vec::new();
+    let mut states: Vec<(State, Option<Arrival>)> = Vec::new();
     let mut seen: FxHashSet<State> = FxHashSet::default();
     for state in machine.initial() {
         seen.insert(state.clone());
