@@ -1,0 +1,21 @@
+//! Native programs as subjects: a [`Program`] built with `landfall cc` is started once as a [`Server`] and then run again and
+//! again, each time on a given image of persistent memory, giving an [`Execution`] each time (ALGORITHMS.md §1).
+//!
+//! `unsafe` is confined to `shared` (memory another process writes) and `spawn` (what happens between fork and exec).
+
+mod decode;
+mod execution;
+mod files;
+mod job;
+mod program;
+mod server;
+mod shared;
+mod sites;
+mod spawn;
+
+pub use decode::decode;
+pub use execution::{Event, Execution, Foreign, Op, Origin, Outcome, Divergence, first_difference};
+pub use job::{Image, Isolation, Job, Limits, Line};
+pub use program::{MallocMetadata, Program};
+pub use server::{Server, SubjectError};
+pub use sites::{Position, Sites};
