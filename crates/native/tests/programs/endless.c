@@ -1,0 +1,2 @@
+#include "../support/hooks.h"
+int main(void) { for (;;) STEP(); }
