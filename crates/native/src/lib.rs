@@ -3,6 +3,9 @@
 //!
 //! `unsafe` is confined to `shared` (memory another process writes) and `spawn` (what happens between fork and exec).
 
+#![allow(unsafe_code)]
+
+pub mod compiler;
 mod decode;
 mod execution;
 mod files;

@@ -1,0 +1,69 @@
+//! The walk over a module: which functions are instrumented, and what is marked as done.
+
+use crate::emit::Emit;
+use crate::ir::{Value, llvm};
+use crate::sites::Sites;
+use crate::vocabulary::Vocabulary;
+use crate::warnings::Warnings;
+use crate::weaver::{Shared, Weaver};
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use std::collections::HashSet;
+
+/// Present in every module that has been through the pass: bitcode may be compiled in two steps.
+const DONE: &[u8] = b"landfall.instrumented";
+
+/// Whether anything was changed.
+pub(crate) fn instrument(module: LLVMModuleRef) -> bool {
+    if llvm!(LLVMGetNamedMetadata(module, DONE.as_ptr().cast(), DONE.len())).is_null() {
+        llvm!(LLVMGetOrInsertNamedMetadata(module, DONE.as_ptr().cast(), DONE.len()));
+    } else {
+        return false;
+    }
+    let emit = Emit::new(module);
+    let vocabulary = Vocabulary::new(emit.context);
+    let mut shared = Shared { emit, sites: Sites::new(module), warnings: Warnings::default(), vocabulary };
+    let functions = functions(module);
+    let resolvers = ifunc_resolvers(module);
+    for function in &functions {
+        for promise in shared.vocabulary.broken_promises {
+            if !function.is_intrinsic() {
+                function.remove_function_attribute(promise);
+            }
+        }
+    }
+    for function in functions {
+        if !function.is_declaration() && !resolvers.contains(&function) && !is_exempt(&shared.vocabulary, function) {
+            Weaver::new(&mut shared, function).weave();
+        }
+    }
+    true
+}
+
+fn functions(module: LLVMModuleRef) -> Vec<Value> {
+    let mut functions = Vec::new();
+    let mut current = llvm!(LLVMGetFirstFunction(module));
+    while !current.is_null() {
+        functions.push(Value(current));
+        current = llvm!(LLVMGetNextFunction(current));
+    }
+    functions
+}
+
+/// The loader runs these before it has bound the symbols a hook needs.
+fn ifunc_resolvers(module: LLVMModuleRef) -> HashSet<Value> {
+    let mut resolvers = HashSet::new();
+    let mut current = llvm!(LLVMGetFirstGlobalIFunc(module));
+    while !current.is_null() {
+        resolvers.insert(Value(llvm!(LLVMGetGlobalIFuncResolver(current))));
+        current = llvm!(LLVMGetNextGlobalIFunc(current));
+    }
+    resolvers
+}
+
+/// Naked functions have no frame to call from; the other attribute is how a programmer says "not this one".
+fn is_exempt(vocabulary: &Vocabulary, function: Value) -> bool {
+    function.has_function_attribute(vocabulary.naked)
+        || function.has_function_attribute(vocabulary.not_instrumented)
+        || function.name().starts_with("__lf_")
+}
