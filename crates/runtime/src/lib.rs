@@ -50,6 +50,7 @@ mod sites;
 mod stack;
 mod start;
 mod state;
+mod stdio;
 mod sys;
 mod syscalls;
 mod vdso;
@@ -62,3 +63,6 @@ fn panic(info: &core::panic::PanicInfo) -> ! {
     let file = info.location().map_or("", |at| at.file());
     unsafe { outcome::internal(file.as_bytes(), line as i32) }
 }
+
+// Compiled-in helpers of the Rust compiler mention the unwinder; nothing here unwinds. A Rust program brings the real one.
+core::arch::global_asm!(".weak rust_eh_personality", "rust_eh_personality:", "ud2");

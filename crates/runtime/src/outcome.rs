@@ -144,11 +144,8 @@ unsafe extern "C" fn __lf_weak_abort_called() -> ! {
 
 /// Runs as C++ terminate handler: says which exception nobody caught.
 pub(crate) unsafe extern "C" fn terminate() -> ! {
-    type CurrentType = unsafe extern "C" fn() -> *const [*const u8; 2];
-    let current = libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_current_exception_type".as_ptr());
     let mut name: &[u8] = b"";
-    if !current.is_null() {
-        let current: CurrentType = core::mem::transmute(current);
+    if let Some(current) = crate::serve::__lf_exception_type() {
         let kind = current();
         if !kind.is_null() {
             name = bytes::text((*kind)[1], 500);

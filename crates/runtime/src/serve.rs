@@ -122,11 +122,28 @@ unsafe fn fix_thread_id() {
     }
 }
 
+// Weak references instead of dlsym, whose error message would be allocated by the program's malloc.
+global_asm!(
+    ".weak _ZSt13set_terminatePFvvE",
+    ".weak __cxa_current_exception_type",
+    ".globl __lf_set_terminate",
+    "__lf_set_terminate:",
+    "mov rax, [rip + _ZSt13set_terminatePFvvE@GOTPCREL]",
+    "ret",
+    ".globl __lf_exception_type",
+    "__lf_exception_type:",
+    "mov rax, [rip + __cxa_current_exception_type@GOTPCREL]",
+    "ret",
+);
+
+unsafe extern "C" {
+    fn __lf_set_terminate() -> Option<unsafe extern "C" fn(usize) -> usize>;
+    pub(crate) fn __lf_exception_type() -> Option<unsafe extern "C" fn() -> *const [*const u8; 2]>;
+}
+
 /// An uncaught C++ exception should say so, not only abort.
 unsafe fn watch_terminate() {
-    let set = libc::dlsym(libc::RTLD_DEFAULT, c"_ZSt13set_terminatePFvvE".as_ptr());
-    if !set.is_null() {
-        let set: unsafe extern "C" fn(usize) -> usize = core::mem::transmute(set);
+    if let Some(set) = __lf_set_terminate() {
         set(crate::outcome::terminate as *const () as usize);
     }
 }

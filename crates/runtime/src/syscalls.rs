@@ -29,7 +29,13 @@ const fn error(number: i32) -> isize {
 pub(crate) unsafe fn perform(call: &Call) -> isize {
     let [a, b, c, d, e, f] = call.arguments;
     match call.number {
-        SYS_read => descriptors::read(a, b, c, -1),
+        SYS_read => {
+            if waits_for_itself(a) {
+                clock::wait_forever(b"read from a pipe", call.context);
+                return error(EINTR);
+            }
+            descriptors::read(a, b, c, -1)
+        }
         SYS_pread64 => descriptors::read(a, b, c, d as i64),
         SYS_write => {
             if descriptors::kind(a) == Kind::Real {
@@ -371,6 +377,19 @@ unsafe fn map(call: &Call) -> isize {
         return error(ENOMEM);
     }
     altering(call)
+}
+
+/// An empty pipe that only this program could fill.
+unsafe fn waits_for_itself(fd: usize) -> bool {
+    if descriptors::kind(fd) != Kind::Real {
+        return false;
+    }
+    let mut about: stat = core::mem::zeroed();
+    if sys::call(SYS_fstat, [fd, &raw mut about as usize]) != 0 || about.st_mode & S_IFMT != S_IFIFO {
+        return false;
+    }
+    let mut poll = pollfd { fd: fd as i32, events: POLLIN, revents: 0 };
+    sys::call(SYS_poll, [&raw mut poll as usize, 1, 0]) == 0
 }
 
 unsafe fn clock_nanosleep(call: &Call) -> isize {
