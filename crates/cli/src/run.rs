@@ -1,8 +1,9 @@
 //! `landfall run`: one execution of a program built with `landfall cc`, and its trace. For developers of Landfall and for
 //! people who want to see what the checker sees.
 
+use crate::exit::Exit;
 use anyhow::{Context, bail};
-use landfall_native::{Event, Execution, Image, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server};
+use landfall_native::{Event, Execution, Image, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server, Symbols};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::Write;
@@ -43,8 +44,18 @@ pub(crate) struct Run {
     arguments: Vec<OsString>,
 }
 
+pub(crate) fn run(options: &Run) -> Exit {
+    match run_once(options) {
+        Ok(()) => Exit::Clean,
+        Err(error) => {
+            eprintln!("landfall: {error:#}");
+            Exit::Usage
+        }
+    }
+}
+
 /// Runs and prints; an error is one the user can act on.
-pub(crate) fn run(options: &Run) -> anyhow::Result<()> {
+fn run_once(options: &Run) -> anyhow::Result<()> {
     let mut program = Program::new(find(&options.program)).arguments(options.arguments.clone());
     program.pm_dir.clone_from(&options.pm_dir);
     program.pm_heap = options.pm_heap.then_some(MallocMetadata::Modelled);
@@ -111,21 +122,22 @@ fn parse_line(line: &str) -> Option<(u64, Vec<u8>)> {
     Some((offset, bytes))
 }
 
-fn place(event: &Event, server: &Server) -> String {
+fn place(event: &Event, server: &Server, symbols: &Symbols) -> String {
     let sites = server.sites();
     if let Some(at) = sites.position(event.origin) {
         return format!("{}:{}:{} {}", at.file, at.line, at.column, at.function);
     }
     let Some(function) = sites.library(event.origin) else { return String::new() };
-    match server.source_of(u64::from(event.origin.caller)) {
+    match symbols.caller(event.origin.caller) {
         Some(at) => format!("{}:{} {} ({function})", at.file, at.line, at.function),
         None => function.to_owned(),
     }
 }
 
 fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::io::Result<()> {
+    let symbols = server.symbols();
     for event in &execution.events {
-        let place = place(event, server);
+        let place = place(event, server, &symbols);
         match event.op {
             Op::Store | Op::Read => {
                 let (start, length) = event.bytes();
@@ -136,7 +148,7 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
             }
             Op::Stack => {
                 for frame in execution.stacks.get(event.value as usize).into_iter().flatten() {
-                    writeln!(out, "           {}", server.frame(*frame))?;
+                    writeln!(out, "           {}", symbols.describe(*frame))?;
                 }
             }
             other => {
@@ -145,9 +157,9 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
             }
         }
     }
-    writeln!(out, "{}", describe(&execution.outcome, server))?;
+    writeln!(out, "{}", describe(&execution.outcome, &symbols))?;
     for frame in &execution.stack {
-        writeln!(out, "    at {}", server.frame(*frame))?;
+        writeln!(out, "    at {}", symbols.describe(*frame))?;
     }
     if let Some(foreign) = &execution.foreign {
         let who = if foreign.suspects.is_empty() { "code".to_owned() } else { foreign.suspects.join(", ") };
@@ -168,12 +180,12 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
     Ok(())
 }
 
-fn describe(outcome: &Outcome, server: &Server) -> String {
+fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
     match outcome {
         Outcome::Exited { code } => format!("exited with {code}"),
         Outcome::Assertion { expression, file, line, .. } => format!("assertion failed: `{expression}` at {file}:{line}"),
         Outcome::Abort => "aborted".into(),
-        Outcome::Signal { signal, address, pc } => format!("signal {signal} at address {address:#x}, {}", server.frame(*pc)),
+        Outcome::Signal { signal, address, pc } => format!("signal {signal} at address {address:#x}, {}", symbols.describe(*pc + 1)),
         Outcome::Terminate { exception } => format!("uncaught exception {exception}"),
         Outcome::StackOverflow { .. } => "stack overflow".into(),
         Outcome::Hang { why, .. } => format!("hang: {why}"),
@@ -186,16 +198,17 @@ fn describe(outcome: &Outcome, server: &Server) -> String {
 }
 
 fn as_json(execution: &Execution, server: &Server) -> Value {
+    let symbols = server.symbols();
     let event = |event: &Event| {
         json!({
             "op": format!("{:?}", event.op).to_lowercase(), "offset": event.offset, "mask": event.mask,
-            "value": format!("{:#x}", event.value), "flags": event.flag_names(), "at": place(event, server),
+            "value": format!("{:#x}", event.value), "flags": event.flag_names(), "at": place(event, server, &symbols),
         })
     };
-    let frames = |stack: &[u64]| stack.iter().map(|frame| server.frame(*frame)).collect::<Vec<_>>();
+    let frames = |stack: &[u64]| stack.iter().map(|frame| symbols.describe(*frame)).collect::<Vec<_>>();
     json!({
         "events": execution.events.iter().map(event).collect::<Vec<_>>(),
-        "outcome": describe(&execution.outcome, server),
+        "outcome": describe(&execution.outcome, &symbols),
         "stack": frames(&execution.stack),
         "stdout": String::from_utf8_lossy(&execution.stdout),
         "stderr": String::from_utf8_lossy(&execution.stderr),

@@ -4,5 +4,28 @@
 //! definition has to be believed on its own: [`operational`] executes it, [`axiomatic`] judges candidate graphs, and
 //! [`buffers`] runs the store buffers, logs and frontiers of `landfall-model` as the native engine does.
 
+pub mod axiomatic;
+pub mod buffers;
 pub mod expect;
+pub mod operational;
+pub mod parse;
+pub mod print;
 pub mod program;
+
+use landfall_model::order::{OrderTable, Platform};
+
+/// The model a test is judged by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Model {
+    pub table: OrderTable,
+    pub platform: Platform,
+}
+
+impl Model {
+    pub fn px86(platform: Platform) -> Model {
+        Model {
+            table: OrderTable::PX86,
+            platform,
+        }
+    }
+}

@@ -34,6 +34,19 @@ impl Event {
     pub fn bytes(&self) -> (u64, u32) {
         (self.offset + u64::from(self.mask.trailing_zeros()), self.mask.count_ones())
     }
+    /// The flags in words.
+    pub fn flag_names(&self) -> Vec<&'static str> {
+        const ORDERINGS: [&str; 8] = ["", "unordered", "relaxed", "", "acquire", "release", "acq_rel", "seq_cst"];
+        let named = [
+            (flag::VOLATILE, "volatile"),
+            (flag::NON_TEMPORAL, "non-temporal"),
+            (flag::LOCKED, "locked"),
+            (flag::DURABLE, "durable"),
+            (flag::FOREIGN, "foreign"),
+        ];
+        let ordering = Some(ORDERINGS[usize::from(self.flags & flag::ORDERING)]).filter(|name| !name.is_empty());
+        ordering.into_iter().chain(named.iter().filter(|(bit, _)| self.flags & bit != 0).map(|(_, name)| *name)).collect()
+    }
     pub fn is_atomic(&self) -> bool {
         self.flags & flag::ORDERING != 0 || self.flags & flag::LOCKED != 0
     }
@@ -87,7 +100,7 @@ pub struct Execution {
     /// Call stacks, innermost return address first.
     pub stacks: Vec<Vec<u64>>,
     pub outcome: Outcome,
-    /// The stack at the end, when it ended badly.
+    /// Return addresses at the end, when it ended badly (the first: just after the place itself).
     pub stack: Vec<u64>,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,

@@ -9,6 +9,7 @@ use crate::program::{MallocMetadata, Program};
 use crate::shared::{Shared, futex_wait, futex_wake};
 use crate::sites::Sites;
 use crate::spawn::spawn;
+use crate::symbols::Symbols;
 use landfall_vocab::shared::{End, JobHeader, SLOTS, isolation, job, option, phase, slot_state};
 use std::io::{self, Read, Seek};
 use std::os::fd::FromRawFd;
@@ -82,6 +83,12 @@ impl Server {
     /// Where the executable was loaded: code addresses minus this are addresses in its file.
     pub fn load_address(&self) -> u64 {
         self.shared.control().exe_base.load(Relaxed)
+    }
+
+    /// Source positions of code addresses in this server and its runs.
+    pub fn symbols(&self) -> Symbols {
+        let executable = self.program.path.canonicalize().unwrap_or_else(|_| self.program.path.clone());
+        Symbols::new(self.child.id(), executable.display().to_string(), self.load_address())
     }
 
     /// The server's process, for tests.
@@ -241,7 +248,7 @@ impl Server {
             events,
             stacks,
             outcome,
-            stack: raw.frame[..frames].to_vec(),
+            stack: (raw.pc != 0).then_some(raw.pc + 1).into_iter().chain(raw.frame[..frames].iter().copied()).collect(),
             stdout: slot.stdout(),
             stderr: slot.stderr(),
             foreign: (raw.foreign_words > 0).then(|| Foreign {

@@ -1,0 +1,39 @@
+# Two commands on a fresh machine: `make demo` and `make test`. `make help` lists the rest.
+
+# rustup installs here; a shell opened before that does not know it yet.
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+
+CARGO ?= cargo
+# Which groups of scripts/setup's table to have installed: `base`, or `base native` for the C/C++ side.
+SETUP ?= base
+LITMUS ?= litmus
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test bench fmt clean install
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: ## install what is missing (Debian and Ubuntu), or say what to install
+	@scripts/setup $(SETUP)
+
+build: setup ## the optimised landfall, in target/release
+	$(CARGO) build --release --locked -p landfall
+
+demo: build ## every outcome of the bundled litmus tests, against what is published
+	@scripts/demo target/release/landfall $(LITMUS)
+
+test: setup ## the whole test suite: architecture, format, lints, tests (.ci/run calls this)
+	@CARGO=$(CARGO) scripts/test
+
+bench: setup ## the benchmarks
+	$(CARGO) bench --workspace --locked
+
+fmt: ## format the Rust sources
+	$(CARGO) fmt --all
+
+install: setup ## put landfall into ~/.cargo/bin
+	$(CARGO) install --path crates/cli --locked
+
+clean: ## remove everything that was built
+	$(CARGO) clean

@@ -1,0 +1,131 @@
+//! From the paths a user gave to the files they mean, in an order that does not depend on the file system.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Nothing this large is a litmus test; reading it would only fill the memory.
+const LARGEST_FILE: u64 = 4 << 20;
+
+/// A file to run, or why there is none where the user pointed.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    pub(super) problem: Option<String>,
+}
+
+pub(super) fn collect(paths: &[PathBuf]) -> Vec<Found> {
+    let mut walk = Walk::default();
+    for path in paths {
+        if path.is_dir() {
+            let before = walk.found.len();
+            walk.directory(path);
+            if walk.found.len() == before && !walk.repeated {
+                walk.problem(path, "no .lit or .litmus file in this directory".to_owned());
+            }
+            walk.repeated = false;
+        } else {
+            walk.file(path.clone());
+        }
+    }
+    walk.found
+}
+
+#[derive(Default)]
+struct Walk {
+    found: Vec<Found>,
+    seen: HashSet<PathBuf>,
+    /// The directory being walked holds tests, but an earlier argument brought them already.
+    repeated: bool,
+}
+
+impl Walk {
+    fn file(&mut self, path: PathBuf) {
+        let problem = match path.metadata() {
+            Ok(_) => None,
+            Err(error) => Some(reason(&error)),
+        };
+        if self.seen.insert(identity(&path)) {
+            self.found.push(Found { path, problem });
+        } else {
+            self.repeated = true;
+        }
+    }
+
+    fn problem(&mut self, path: &Path, problem: String) {
+        self.found.push(Found {
+            path: path.to_owned(),
+            problem: Some(problem),
+        });
+    }
+
+    fn directory(&mut self, directory: &Path) {
+        // By identity, so that a symlink to a directory above ends the descent.
+        if !self.seen.insert(identity(directory)) {
+            self.repeated = true;
+            return;
+        }
+        let entries = fs::read_dir(directory)
+            .and_then(|entries| entries.collect::<io::Result<Vec<_>>>())
+            .map_err(|error| reason(&error));
+        let mut entries: Vec<PathBuf> = match entries {
+            Ok(entries) => entries.iter().map(fs::DirEntry::path).collect(),
+            Err(problem) => return self.problem(directory, problem),
+        };
+        entries.sort();
+        for path in entries {
+            if is_hidden(&path) {
+                continue;
+            }
+            if path.is_dir() {
+                self.directory(&path);
+            } else if is_litmus(&path) {
+                self.file(path);
+            }
+        }
+    }
+}
+
+fn identity(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
+fn is_litmus(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "lit" || extension == "litmus")
+}
+
+/// The text of a litmus file, or why it has none.
+pub(super) fn read(path: &Path) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(|error| reason(&error))?;
+    file.take(LARGEST_FILE + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| reason(&error))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        return Err(format!(
+            "larger than {} MiB: not a litmus test",
+            LARGEST_FILE >> 20
+        ));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("not a text file: byte {at} is not UTF-8")
+    })
+}
+
+/// The operating system's reason, without the error number.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::IsADirectory => "is a directory".to_owned(),
+        _ => error.to_string(),
+    }
+}

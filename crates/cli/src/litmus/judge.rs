@@ -1,0 +1,189 @@
+//! One test: read, run with both definitions, held against what it expects.
+
+use super::collect::{self, Found};
+use super::engine::{self, Engine, Twin};
+use super::report::show_outcome;
+use super::report::{CrossCheck, Judgement, Narrative, Report, TestReport, Unreadable, Verdict};
+use crate::args::LitmusArgs;
+use landfall_litmus::expect::Expectation;
+use landfall_litmus::print::to_lit;
+use landfall_litmus::program::{Outcome, Place, Program, Test};
+use landfall_model::order::Platform;
+use std::collections::BTreeSet;
+
+#[derive(Debug)]
+pub(super) struct Judge {
+    /// Overrides what the test says.
+    platform: Option<Platform>,
+    states: usize,
+    twin: Twin,
+    narrate: bool,
+}
+
+impl Judge {
+    pub(super) fn new(args: &LitmusArgs) -> Judge {
+        Judge {
+            platform: args.platform.map(Platform::from),
+            states: args.states.get(),
+            twin: if args.both {
+                Twin::Insist
+            } else {
+                Twin::IfSmall
+            },
+            narrate: args.verbose,
+        }
+    }
+
+    pub(super) fn report(&self, found: &Found) -> Report {
+        Report {
+            file: found.path.clone(),
+            found: self.read(found).map(|test| self.run(&test)),
+        }
+    }
+
+    fn read(&self, found: &Found) -> Result<Test, Unreadable> {
+        let without_place = |message| Unreadable { at: None, message };
+        if let Some(problem) = &found.problem {
+            return Err(without_place(problem.clone()));
+        }
+        let text = collect::read(&found.path).map_err(without_place)?;
+        let mut test = engine::read(&found.path, &text)?;
+        test.platform = self.platform.unwrap_or(test.platform);
+        Ok(test)
+    }
+
+    fn run(&self, test: &Test) -> TestReport {
+        let mut report = TestReport {
+            name: test.name.clone(),
+            after_failure: test.observe.is_recovery(),
+            places: place_names(test),
+            outcomes: Vec::new(),
+            states: 0,
+            expectations: test.expect.iter().map(unjudged).collect(),
+            cross_check: CrossCheck::NotRun,
+            verdict: Verdict::Limit,
+        };
+        let engine = Engine::new(test, self.states);
+        let explored = match engine.explore() {
+            Ok(explored) => explored,
+            Err(limit) => {
+                report.states = limit.limit;
+                return report;
+            }
+        };
+        report.states = explored.states;
+        report.outcomes = explored.outcomes.iter().cloned().collect();
+        for (judgement, expectation) in report.expectations.iter_mut().zip(&test.expect) {
+            judgement.holds = Some(expectation.holds(&explored.outcomes));
+            judgement.narrative = self.narrative(expectation, &engine, &explored.outcomes);
+        }
+        let holds = |judgement: &Judgement| judgement.holds == Some(true);
+        report.verdict = if report.expectations.is_empty() {
+            Verdict::NoExpectation
+        } else if report.expectations.iter().all(holds) {
+            Verdict::AsExpected
+        } else {
+            Verdict::Differs
+        };
+        match engine.twin(self.twin) {
+            Err(why) => report.cross_check = CrossCheck::TooLarge(why),
+            Ok(outcomes) if outcomes == explored.outcomes => {
+                report.cross_check = CrossCheck::Agrees;
+            }
+            Ok(outcomes) => {
+                let places = &report.places;
+                let message = disagreement(test, places, &explored.outcomes, &outcomes);
+                report.verdict = Verdict::Internal(message);
+            }
+        }
+        report
+    }
+
+    fn narrative(
+        &self,
+        expectation: &Expectation,
+        engine: &Engine<'_>,
+        outcomes: &BTreeSet<Outcome>,
+    ) -> Option<Narrative> {
+        if !self.narrate {
+            return None;
+        }
+        let outcome = expectation.witnesses(outcomes).next()?;
+        Some(Narrative {
+            outcome: outcome.clone(),
+            steps: engine.story(outcome)?,
+        })
+    }
+}
+
+fn unjudged(expectation: &Expectation) -> Judgement {
+    Judgement {
+        quantifier: expectation.quantifier.clone(),
+        text: expectation.text.clone(),
+        holds: None,
+        narrative: None,
+    }
+}
+
+/// `x`, and for registers `T1:r1`.
+fn place_names(test: &Test) -> Vec<String> {
+    let name = |program: &Program, place| match place {
+        Place::Var(var) => program.var_name(var).to_owned(),
+        Place::Reg { thread, reg } => {
+            format!("T{thread}:{}", program.reg_name(thread.into(), reg))
+        }
+    };
+    let places = test.observe.places();
+    places
+        .into_iter()
+        .map(|place| name(&test.program, place))
+        .collect()
+}
+
+/// Two definitions of one thing that differ: one of them is wrong, and only a developer can say which.
+fn disagreement(
+    test: &Test,
+    places: &[String],
+    operational: &BTreeSet<Outcome>,
+    axiomatic: &BTreeSet<Outcome>,
+) -> String {
+    let only = |a: &BTreeSet<Outcome>, b: &BTreeSet<Outcome>| {
+        let outcomes: Vec<String> = a.difference(b).map(|o| show_outcome(places, o)).collect();
+        match outcomes.as_slice() {
+            [] => "none".to_owned(),
+            _ => outcomes.join("; "),
+        }
+    };
+    format!(
+        "the two definitions disagree.\n  Only operational: {}. Only axiomatic: {}.\n  \
+         Please report it with this .lit file:\n\n{}\n",
+        only(operational, axiomatic),
+        only(axiomatic, operational),
+        to_lit(test).trim_end(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// The definitions do not disagree on any test we know, so the message cannot be provoked from outside.
+    #[test]
+    fn a_disagreement_names_both_sides_and_holds_the_test() {
+        let text = "name: W\nlines: x\nT0: x = 1\nrecover: x\nallowed: x=1\n";
+        let test = engine::read(Path::new("W.lit"), text).unwrap();
+        let places = place_names(&test);
+        let message = disagreement(
+            &test,
+            &places,
+            &BTreeSet::from([vec![0], vec![1]]),
+            &BTreeSet::from([vec![0]]),
+        );
+        assert!(
+            message.contains("Only operational: x=1. Only axiomatic: none."),
+            "{message}"
+        );
+        assert!(message.contains(text.trim_end()), "{message}");
+    }
+}

@@ -1,0 +1,33 @@
+//! Standard output and standard error. A reader that went away (`landfall litmus … | head`) is no error: what it did
+//! not want to see is dropped, and the exit code still tells the verdict.
+
+use crate::args::Colour;
+use anstream::{AutoStream, ColorChoice};
+use std::io::{self, Write};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Screen(ColorChoice);
+
+impl Screen {
+    pub(crate) fn new(colour: Colour) -> Screen {
+        Screen(colour.into())
+    }
+
+    /// Prints text whose colours are dropped where nobody would see them.
+    pub(crate) fn out(self, text: &str) -> io::Result<()> {
+        let mut out = AutoStream::new(io::stdout().lock(), self.0);
+        gone_is_fine(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    }
+
+    pub(crate) fn err(self, text: &str) {
+        // Where even the error stream is closed there is nobody left to tell.
+        let _ = AutoStream::new(io::stderr().lock(), self.0).write_all(text.as_bytes());
+    }
+}
+
+fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}

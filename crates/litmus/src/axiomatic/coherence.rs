@@ -1,0 +1,144 @@
+//! Every coherence order (`co`) of a candidate that leaves `ob` without a cycle.
+//!
+//! For lines that a crash test observes, `co` orders all writes of the *line*: a recovery sees one prefix of it. Elsewhere
+//! it orders the writes of one variable, which is all that reads can tell apart.
+
+use super::candidate::{Candidate, Event, Source};
+use super::order::{Cycle, Order};
+
+/// Two writes whose order `co` must decide.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    a: usize,
+    b: usize,
+    same_var: bool,
+}
+
+/// Calls `visit` with each consistent `ob` that decides every pair; it returns false to stop.
+pub(super) fn coherence_orders(
+    candidate: &Candidate,
+    by_line: impl Fn(&Event) -> bool,
+    mut visit: impl FnMut(&Order) -> bool,
+) {
+    let mut order = candidate.order.clone();
+    if read_from_initial(candidate, &mut order).is_err() {
+        return;
+    }
+    let writes: Vec<(usize, &Event)> = candidate
+        .events
+        .iter()
+        .enumerate()
+        .filter_map(|(id, e)| e.as_ref().map(|e| (id, e)))
+        .filter(|(_, e)| e.written.is_some())
+        .collect();
+    let mut pairs = Vec::new();
+    for (n, &(b, second)) in writes.iter().enumerate() {
+        for &(a, first) in &writes[..n] {
+            let same_var = first.var == second.var;
+            if same_var || (first.line == second.line && by_line(first)) {
+                pairs.push(Pair { a, b, same_var });
+            }
+        }
+    }
+    decide(candidate, &pairs, order, &mut visit);
+}
+
+fn decide(
+    candidate: &Candidate,
+    pairs: &[Pair],
+    mut order: Order,
+    visit: &mut impl FnMut(&Order) -> bool,
+) -> bool {
+    let Some((&pair, rest)) = pairs.split_first() else {
+        return visit(&order);
+    };
+    let Pair { a, b, .. } = pair;
+    if order.before(b, a) {
+        return put(candidate, pair, b, a, &mut order).is_err()
+            || decide(candidate, rest, order, visit);
+    }
+    if order.before(a, b) {
+        return put(candidate, pair, a, b, &mut order).is_err()
+            || decide(candidate, rest, order, visit);
+    }
+    for (first, second) in [(a, b), (b, a)] {
+        let mut branch = order.clone();
+        if put(candidate, pair, first, second, &mut branch).is_ok()
+            && !decide(candidate, rest, branch, visit)
+        {
+            return false;
+        }
+    }
+    true
+}
+
+/// Orders two writes, and with them the reads of the first that the second comes after (`fr = rf⁻¹;co`).
+fn put(
+    candidate: &Candidate,
+    pair: Pair,
+    first: usize,
+    second: usize,
+    order: &mut Order,
+) -> Result<(), Cycle> {
+    if pair.same_var && against_program_order(candidate, first, second) {
+        return Err(Cycle); // coi ⊆ po
+    }
+    order.add(first, second)?;
+    if pair.same_var {
+        for (read, event) in reads(candidate) {
+            if event.read.map(|(source, _)| source) == Some(Source::Write(first)) {
+                from_read(candidate, read, second, order)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A read of the initial value comes before every write of its variable.
+fn read_from_initial(candidate: &Candidate, order: &mut Order) -> Result<(), Cycle> {
+    for (read, event) in reads(candidate) {
+        if event.read.map(|(source, _)| source) != Some(Source::Initial) {
+            continue;
+        }
+        for (write, other) in candidate.events.iter().enumerate() {
+            if let Some(other) = other
+                && other.written.is_some()
+                && other.var == event.var
+            {
+                from_read(candidate, read, write, order)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn from_read(
+    candidate: &Candidate,
+    read: usize,
+    write: usize,
+    order: &mut Order,
+) -> Result<(), Cycle> {
+    if read == write {
+        return Ok(()); // A locked instruction overwrites what it read.
+    }
+    if against_program_order(candidate, read, write) {
+        return Err(Cycle); // fri ⊆ po
+    }
+    order.add(read, write)
+}
+
+fn reads(candidate: &Candidate) -> impl Iterator<Item = (usize, &Event)> {
+    candidate
+        .events
+        .iter()
+        .enumerate()
+        .filter_map(|(id, e)| e.as_ref().map(|e| (id, e)))
+        .filter(|(_, e)| e.read.is_some())
+}
+
+fn against_program_order(candidate: &Candidate, first: usize, second: usize) -> bool {
+    match (&candidate.events[first], &candidate.events[second]) {
+        (Some(a), Some(b)) => a.thread == b.thread && a.instr > b.instr,
+        _ => false,
+    }
+}

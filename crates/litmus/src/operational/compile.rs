@@ -1,0 +1,265 @@
+//! What can be said about a program before it runs: which instruction must wait for which, where each operand's value
+//! comes from, and who could still touch a variable or a line.
+
+use crate::program::{Instr, LineId, Operand, Program, Reg, RmwOp, Value, Var};
+use landfall_model::order::{OpKind, OrderTable};
+
+/// A set of instructions of one thread.
+pub(super) type Mask = u32;
+
+/// An operand as a function of what the thread's reads returned. Threads are straight lines, so it is static.
+#[derive(Clone, Debug)]
+pub(super) enum Expr {
+    Const(Value),
+    /// The value that a read returned, by its slot.
+    Read(usize),
+    Apply(RmwOp, Box<Expr>, Box<Expr>),
+}
+
+impl Expr {
+    pub(super) fn eval(&self, results: &[Value]) -> Value {
+        match self {
+            Expr::Const(value) => *value,
+            Expr::Read(slot) => results[*slot],
+            Expr::Apply(op, a, b) => op.apply(a.eval(results), b.eval(results)),
+        }
+    }
+
+    fn slots(&self, out: &mut Vec<usize>) {
+        match self {
+            Expr::Const(_) => {}
+            Expr::Read(slot) => out.push(*slot),
+            Expr::Apply(_, a, b) => {
+                a.slots(out);
+                b.slots(out);
+            }
+        }
+    }
+}
+
+/// What performing the instruction does.
+#[derive(Clone, Debug)]
+pub(super) enum Action {
+    Load,
+    Store(Expr),
+    Rmw(RmwOp, Expr),
+    Cas {
+        expected: Expr,
+        desired: Expr,
+    },
+    Fence,
+    Flush,
+    FlushOpt,
+    /// Decided as soon as the value is known; never performed.
+    If {
+        value: Expr,
+        equals: Value,
+    },
+    /// Registers only: its effect is in the expressions that use it.
+    Local,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Op {
+    pub(super) kind: Option<OpKind>,
+    pub(super) action: Action,
+    pub(super) var: Option<Var>,
+    pub(super) line: Option<LineId>,
+    /// Earlier instructions that must have been performed: the table's rows, the coherence of one variable, data.
+    pub(super) before: Mask,
+    /// The reads its operands come from.
+    pub(super) data: Mask,
+    /// A load's newest earlier store to its variable: its value is forwarded while it waits in the buffer.
+    pub(super) forward: Option<usize>,
+    /// Where a read leaves its value.
+    pub(super) slot: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ThreadOps {
+    pub(super) ops: Vec<Op>,
+    /// Instructions that are performed against memory (not `if`, not register moves).
+    pub(super) performable: Mask,
+    /// For each slot of this thread, the instructions whose operands need it.
+    pub(super) uses: Vec<(usize, Mask)>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Compiled {
+    pub(super) threads: Vec<ThreadOps>,
+    pub(super) slots: usize,
+}
+
+pub(super) fn bit(i: usize) -> Mask {
+    1 << i
+}
+
+impl Compiled {
+    pub(super) fn new(program: &Program, table: &OrderTable) -> Compiled {
+        let mut slots = 0;
+        let threads = (0..program.threads.len())
+            .map(|t| ThreadOps::new(program, table, t, &mut slots))
+            .collect();
+        Compiled { threads, slots }
+    }
+}
+
+/// Registers as the instruction at some position sees them.
+struct Registers(Vec<Expr>);
+
+impl Registers {
+    fn get(&self, operand: Operand) -> Expr {
+        match operand {
+            Operand::Const(value) => Expr::Const(value),
+            Operand::Reg(Reg(r)) => self.0[r as usize].clone(),
+        }
+    }
+}
+
+impl ThreadOps {
+    fn new(program: &Program, table: &OrderTable, thread: usize, slots: &mut usize) -> ThreadOps {
+        let decl = &program.threads[thread];
+        let first_slot = *slots;
+        let mut regs = Registers(decl.regs.iter().map(|r| Expr::Const(r.init)).collect());
+        let mut slot_reader: Vec<usize> = Vec::new();
+        let mut uses: Vec<(usize, Mask)> = Vec::new();
+        let mut ops: Vec<Op> = Vec::new();
+        for (i, instr) in decl.body.iter().enumerate() {
+            let slot = *slots;
+            if instr.reads() {
+                *slots += 1;
+                slot_reader.push(i);
+                uses.push((slot, 0));
+            }
+            let define = |regs: &mut Registers, reg: Reg, value: Expr| {
+                regs.0[reg.0 as usize] = value;
+            };
+            let action = match *instr {
+                Instr::Load { reg, .. } => {
+                    define(&mut regs, reg, Expr::Read(slot));
+                    Action::Load
+                }
+                Instr::Store { value, .. } | Instr::NtStore { value, .. } => {
+                    Action::Store(regs.get(value))
+                }
+                Instr::Rmw {
+                    reg, op, operand, ..
+                } => {
+                    let operand = regs.get(operand);
+                    if let Some(reg) = reg {
+                        define(&mut regs, reg, Expr::Read(slot));
+                    }
+                    Action::Rmw(op, operand)
+                }
+                Instr::Cas {
+                    reg,
+                    expected,
+                    desired,
+                    ..
+                } => {
+                    let (expected, desired) = (regs.get(expected), regs.get(desired));
+                    define(&mut regs, reg, Expr::Read(slot));
+                    Action::Cas { expected, desired }
+                }
+                Instr::Flush { .. } => match instr.op_kind() {
+                    Some(OpKind::Flush) => Action::Flush,
+                    _ => Action::FlushOpt,
+                },
+                Instr::Sfence | Instr::Mfence => Action::Fence,
+                Instr::Move { reg, value } => {
+                    let value = regs.get(value);
+                    define(&mut regs, reg, value);
+                    Action::Local
+                }
+                Instr::Arith { reg, op, operand } => {
+                    let (old, operand) = (regs.get(Operand::Reg(reg)), regs.get(operand));
+                    define(
+                        &mut regs,
+                        reg,
+                        Expr::Apply(op, Box::new(old), Box::new(operand)),
+                    );
+                    Action::Local
+                }
+                Instr::If { reg, equals } => Action::If {
+                    value: regs.get(Operand::Reg(reg)),
+                    equals,
+                },
+            };
+            // An operand's value must be there before the instruction can be performed.
+            let mut data = 0;
+            for slot in action_slots(&action) {
+                let local = slot - first_slot;
+                data |= bit(slot_reader[local]);
+                uses[local].1 |= bit(i);
+            }
+            let mut before = data;
+            let var = instr.var();
+            let line = var.map(|v| program.line_of(v));
+            if let Some(kind) = instr.op_kind() {
+                for (j, earlier) in ops.iter().enumerate() {
+                    let Some(earlier_kind) = earlier.kind else {
+                        continue;
+                    };
+                    let same_line = line.is_some() && line == earlier.line;
+                    let same_var = var.is_some() && var == earlier.var;
+                    if table.ordered(earlier_kind, kind, same_line)
+                        || (same_var && coherent(&decl.body[j], instr))
+                    {
+                        before |= bit(j);
+                    }
+                }
+            }
+            let forward = match instr {
+                Instr::Load { var, .. } => (0..i)
+                    .rev()
+                    .find(|&j| decl.body[j].may_write() && decl.body[j].var() == Some(*var)),
+                _ => None,
+            };
+            ops.push(Op {
+                kind: instr.op_kind(),
+                action,
+                var,
+                line,
+                before,
+                data,
+                forward,
+                slot,
+            });
+        }
+        let performable = ops
+            .iter()
+            .enumerate()
+            .filter(|(_, op)| op.kind.is_some())
+            .fold(0, |mask, (i, _)| mask | bit(i));
+        ThreadOps {
+            ops,
+            performable,
+            uses,
+        }
+    }
+}
+
+/// One variable is coherent whatever the table says: `(coi ∪ fri) ⊆ po` (MODEL.md §6). A write stays behind earlier
+/// accesses to its variable, and a read behind an earlier locked instruction on it, whose value it cannot know sooner.
+fn coherent(earlier: &Instr, later: &Instr) -> bool {
+    let locked = |i: &Instr| matches!(i, Instr::Rmw { .. } | Instr::Cas { .. });
+    (later.may_write() && (earlier.may_write() || earlier.reads()))
+        || (later.reads() && locked(earlier))
+}
+
+fn action_slots(action: &Action) -> Vec<usize> {
+    let mut slots = Vec::new();
+    match action {
+        Action::Store(value) | Action::Rmw(_, value) | Action::If { value, .. } => {
+            value.slots(&mut slots);
+        }
+        Action::Cas { expected, desired } => {
+            expected.slots(&mut slots);
+            desired.slots(&mut slots);
+        }
+        Action::Load | Action::Fence | Action::Flush | Action::FlushOpt | Action::Local => {}
+    }
+    slots.sort_unstable();
+    slots.dedup();
+    slots
+}

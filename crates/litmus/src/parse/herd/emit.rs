@@ -1,0 +1,282 @@
+//! One X86 instruction as the litmus instructions it means.
+
+use super::column::Lock;
+use crate::parse::ParseError;
+use crate::parse::cursor::{Cursor, Spot, Token, quote};
+use crate::parse::scope::{Scope, x86_register};
+use crate::program::{FlushKind, Instr, Operand, Reg, RmwOp, Value, Var};
+
+pub(super) const A_REGISTER: &str = "a register such as `EAX`";
+
+/// Stands in for the temporary of a read-modify-write without `LOCK`; no X86 register has this name.
+const HIDDEN: &str = "_tmp";
+
+#[derive(Clone, Copy)]
+enum Arg {
+    Memory(Var),
+    Register(Reg),
+    Constant(Value),
+}
+
+/// What an instruction may write.
+#[derive(Clone, Copy)]
+enum Target {
+    Memory(Var),
+    Register(Reg),
+}
+
+pub(super) fn comma(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+    cursor.expect(",", "`,` and the second operand")
+}
+
+/// The variable of that name; every variable sits on a line of its own.
+pub(super) fn variable_named(scope: &mut Scope, name: &str, spot: Spot) -> Result<Var, ParseError> {
+    if x86_register(name).is_some() {
+        let expected = "a variable (addresses in registers are not supported)";
+        return Err(spot.error(quote(name), expected));
+    }
+    match scope.var(name) {
+        Some(var) => Ok(var),
+        None => scope.add_var(name, scope.program.vars.len(), spot),
+    }
+}
+
+/// Translates one instruction into the thread it belongs to.
+pub(super) struct Emit<'s> {
+    pub(super) scope: &'s mut Scope,
+    pub(super) thread: usize,
+    pub(super) spot: Spot,
+}
+
+impl Emit<'_> {
+    pub(super) fn push(&mut self, instr: Instr) -> Result<(), ParseError> {
+        self.scope.push(self.thread, instr, self.spot)
+    }
+
+    fn hidden(&mut self) -> Result<Reg, ParseError> {
+        let regs = self.scope.program.threads.get(self.thread).map(|t| &t.regs);
+        let known = regs.and_then(|regs| regs.iter().position(|r| r.name == HIDDEN));
+        match known.and_then(|at| u8::try_from(at).ok()) {
+            Some(at) => Ok(Reg(at)),
+            None => self.scope.add_reg(self.thread, HIDDEN, self.spot),
+        }
+    }
+
+    fn arg(&mut self, cursor: &mut Cursor<'_>, expected: &str) -> Result<(Arg, Spot), ParseError> {
+        let spot = cursor.spot();
+        let arg = match cursor.peek() {
+            Token::Sign("[") => {
+                cursor.next();
+                let (name, at) = cursor.word("a variable")?;
+                let var = variable_named(self.scope, name, at)?;
+                cursor.expect("]", "`]` after the variable")?;
+                Arg::Memory(var)
+            }
+            Token::Sign("$") => {
+                cursor.next();
+                Arg::Constant(cursor.value("a number after `$`")?)
+            }
+            Token::Number { .. } | Token::Sign("-") => Arg::Constant(cursor.value("a number")?),
+            Token::Word(name) if x86_register(name).is_some() => {
+                cursor.next();
+                Arg::Register(self.scope.reg_or_new(self.thread, name, spot)?)
+            }
+            _ => return Err(cursor.unexpected(expected)),
+        };
+        Ok((arg, spot))
+    }
+
+    /// A register or a constant.
+    pub(super) fn source(&mut self, cursor: &mut Cursor<'_>) -> Result<Operand, ParseError> {
+        const EXPECTED: &str = "a register or a constant such as `$1`";
+        match self.arg(cursor, EXPECTED)? {
+            (Arg::Register(reg), _) => Ok(Operand::Reg(reg)),
+            (Arg::Constant(value), _) => Ok(Operand::Const(value)),
+            (Arg::Memory(_), spot) => Err(spot.error("a memory operand", EXPECTED)),
+        }
+    }
+
+    fn register(&mut self, cursor: &mut Cursor<'_>) -> Result<Reg, ParseError> {
+        match self.arg(cursor, A_REGISTER)? {
+            (Arg::Register(reg), _) => Ok(reg),
+            (Arg::Constant(_), spot) => Err(spot.error("a constant", A_REGISTER)),
+            (Arg::Memory(_), spot) => Err(spot.error("a memory operand", A_REGISTER)),
+        }
+    }
+
+    pub(super) fn memory(&mut self, cursor: &mut Cursor<'_>) -> Result<Var, ParseError> {
+        const EXPECTED: &str = "a memory operand such as `[x]`";
+        match self.arg(cursor, EXPECTED)? {
+            (Arg::Memory(var), _) => Ok(var),
+            (Arg::Register(_), spot) => Err(spot.error("a register", EXPECTED)),
+            (Arg::Constant(_), spot) => Err(spot.error("a constant", EXPECTED)),
+        }
+    }
+
+    /// A register or a memory operand: what an instruction may write.
+    fn target(&mut self, cursor: &mut Cursor<'_>) -> Result<Target, ParseError> {
+        const EXPECTED: &str = "a register or a memory operand such as `[x]`";
+        match self.arg(cursor, EXPECTED)? {
+            (Arg::Constant(_), spot) => Err(spot.error("a constant", EXPECTED)),
+            (Arg::Memory(var), _) => Ok(Target::Memory(var)),
+            (Arg::Register(reg), _) => Ok(Target::Register(reg)),
+        }
+    }
+
+    pub(super) fn flush(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        kind: FlushKind,
+    ) -> Result<(), ParseError> {
+        let var = self.memory(cursor)?;
+        self.push(Instr::Flush { var, kind })
+    }
+
+    pub(super) fn mov(&mut self, cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+        let target = self.target(cursor)?;
+        comma(cursor)?;
+        match target {
+            Target::Memory(var) => {
+                let value = self.source(cursor)?;
+                self.push(Instr::Store { var, value })
+            }
+            Target::Register(reg) => {
+                let (source, _) =
+                    self.arg(cursor, "a register, `[x]` or a constant such as `$1`")?;
+                self.push(match source {
+                    Arg::Memory(var) => Instr::Load { reg, var },
+                    Arg::Register(from) => Instr::Move {
+                        reg,
+                        value: Operand::Reg(from),
+                    },
+                    Arg::Constant(value) => Instr::Move {
+                        reg,
+                        value: Operand::Const(value),
+                    },
+                })
+            }
+        }
+    }
+
+    /// XCHG locks the bus with or without its prefix, whichever operand is the memory.
+    pub(super) fn xchg(&mut self, cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+        let first = self.target(cursor)?;
+        comma(cursor)?;
+        let (reg, var) = match first {
+            Target::Register(reg) => (reg, self.memory(cursor)?),
+            Target::Memory(var) => (self.register(cursor)?, var),
+        };
+        self.push(Instr::Rmw {
+            reg: Some(reg),
+            var,
+            op: RmwOp::Xchg,
+            operand: Operand::Reg(reg),
+        })
+    }
+
+    /// LOCK XADD and LOCK CMPXCHG.
+    pub(super) fn exchange(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        mnemonic: &str,
+    ) -> Result<(), ParseError> {
+        let var = self.memory(cursor)?;
+        comma(cursor)?;
+        let reg = self.register(cursor)?;
+        if mnemonic == "XADD" {
+            return self.push(Instr::Rmw {
+                reg: Some(reg),
+                var,
+                op: RmwOp::Add,
+                operand: Operand::Reg(reg),
+            });
+        }
+        // On success EAX equals the old value already; on failure it receives it.
+        let eax = self.scope.reg_or_new(self.thread, "EAX", self.spot)?;
+        self.push(Instr::Cas {
+            reg: eax,
+            var,
+            expected: Operand::Reg(eax),
+            desired: Operand::Reg(reg),
+        })
+    }
+
+    /// `INC`, `ADD` and their like on a register or on memory; `by` is what they add where they have one operand.
+    pub(super) fn arithmetic(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        op: RmwOp,
+        lock: Lock,
+        by: Option<Operand>,
+    ) -> Result<(), ParseError> {
+        let target_spot = cursor.spot();
+        let target = self.target(cursor)?;
+        if by.is_none() {
+            comma(cursor)?;
+        }
+        match target {
+            Target::Register(_) if lock == Lock::Locked => {
+                Err(target_spot.error("a register", "the memory operand of a `LOCK`"))
+            }
+            Target::Register(reg) => {
+                let operand = match by {
+                    Some(by) => by,
+                    None => self.register_source(cursor)?,
+                };
+                self.push(Instr::Arith { reg, op, operand })
+            }
+            Target::Memory(var) => {
+                let operand = match by {
+                    Some(by) => by,
+                    None => self.source(cursor)?,
+                };
+                if lock == Lock::Locked {
+                    return self.push(Instr::Rmw {
+                        reg: None,
+                        var,
+                        op,
+                        operand,
+                    });
+                }
+                let reg = self.hidden()?;
+                self.push(Instr::Load { reg, var })?;
+                self.push(Instr::Arith { reg, op, operand })?;
+                let value = Operand::Reg(reg);
+                self.push(Instr::Store { var, value })
+            }
+        }
+    }
+
+    /// The source of arithmetic on a register, which may be memory: that is loaded first.
+    fn register_source(&mut self, cursor: &mut Cursor<'_>) -> Result<Operand, ParseError> {
+        let (source, _) = self.arg(cursor, "a register, `[x]` or a constant such as `$1`")?;
+        Ok(match source {
+            Arg::Register(reg) => Operand::Reg(reg),
+            Arg::Constant(value) => Operand::Const(value),
+            Arg::Memory(var) => {
+                let reg = self.hidden()?;
+                self.push(Instr::Load { reg, var })?;
+                Operand::Reg(reg)
+            }
+        })
+    }
+
+    /// `CMP REG,$n`: the register and the constant it is compared with.
+    pub(super) fn compare(&mut self, cursor: &mut Cursor<'_>) -> Result<(Reg, Value), ParseError> {
+        let reg = match self.target(cursor)? {
+            Target::Memory(var) => {
+                let reg = self.hidden()?;
+                self.push(Instr::Load { reg, var })?;
+                reg
+            }
+            Target::Register(reg) => reg,
+        };
+        comma(cursor)?;
+        const EXPECTED: &str = "a constant such as `$1` (other comparisons are not supported)";
+        match self.arg(cursor, EXPECTED)? {
+            (Arg::Constant(value), _) => Ok((reg, value)),
+            (Arg::Register(_), spot) => Err(spot.error("a register", EXPECTED)),
+            (Arg::Memory(_), spot) => Err(spot.error("a memory operand", EXPECTED)),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The entries of a `.lit` file that say what its outcomes are.
+
+use super::{Entry, one_spaced};
+use crate::expect::{Expectation, Prop, Quantifier};
+use crate::parse::ParseError;
+use crate::parse::condition::{Growth, Observed, condition, equation};
+use crate::parse::cursor::{Cursor, Dialect, Spot, Token};
+use crate::parse::scope::{Registers, Scope};
+use crate::program::{Place, Program};
+
+/// Adds what an entry expects; other entries expect nothing.
+pub(super) fn expectations(
+    entry: &Entry<'_>,
+    scope: &Scope,
+    observed: &mut Observed,
+    expect: &mut Vec<Expectation>,
+) -> Result<(), ParseError> {
+    let quantifier = match entry.key {
+        "allowed" | "exactly" | "exists" => Quantifier::Exists,
+        "forbidden" | "never" => Quantifier::Never,
+        "always" => Quantifier::Always,
+        _ => return Ok(()),
+    };
+    let mut cursor = entry.cursor();
+    if matches!(entry.key, "exists" | "never" | "always") {
+        let prop = condition(&mut cursor, scope, observed)?;
+        cursor.end("`/\\`, `\\/`, `=>` or the end of the line")?;
+        expect.push(Expectation {
+            quantifier,
+            prop,
+            text: one_spaced(entry.value),
+        });
+        return Ok(());
+    }
+    let mut listed = Vec::new();
+    loop {
+        let before = cursor.rest();
+        let prop = outcome(&mut cursor, scope, observed)?;
+        let after = cursor.rest().len();
+        let text = before.get(..before.len() - after).unwrap_or(before);
+        listed.push(Expectation {
+            quantifier: quantifier.clone(),
+            prop,
+            text: one_spaced(text),
+        });
+        if cursor.at_end() {
+            break;
+        }
+        cursor.expect(";", "another `place=value`, `;` or the end of the line")?;
+        if cursor.at_end() {
+            break;
+        }
+    }
+    let no_others = (entry.key == "exactly").then(|| Expectation {
+        quantifier: Quantifier::Always,
+        prop: Prop::Or(listed.iter().map(|e| e.prop.clone()).collect()),
+        text: join_outcomes(&listed),
+    });
+    expect.extend(listed);
+    expect.extend(no_others);
+    Ok(())
+}
+
+pub(crate) fn join_outcomes(listed: &[Expectation]) -> String {
+    let texts: Vec<&str> = listed.iter().map(|e| e.text.as_str()).collect();
+    texts.join("; ")
+}
+
+/// `x=1 T0:r=2`: equations that hold together, none of them about the same place.
+fn outcome(
+    cursor: &mut Cursor<'_>,
+    scope: &Scope,
+    observed: &mut Observed,
+) -> Result<Prop, ParseError> {
+    let mut equations = Vec::new();
+    let mut named = Vec::new();
+    while !matches!(cursor.peek(), Token::Sign(";") | Token::End(_)) {
+        let (prop, spot) = equation(cursor, scope, observed)?;
+        if let Prop::Eq(index, _) = prop {
+            if named.contains(&index) {
+                return Err(spot.error("a place named before", "each place once in an outcome"));
+            }
+            named.push(index);
+        }
+        equations.push(prop);
+    }
+    if equations.is_empty() {
+        return Err(cursor.unexpected("an outcome such as `x=1 T0:r1=0`"));
+    }
+    Ok(Prop::And(equations))
+}
+
+/// Reads an outcome of a finished test: how the printer knows whether a text says what a proposition means.
+pub(crate) fn parse_outcome(text: &str, program: &Program, places: &[Place]) -> Option<Prop> {
+    reread(text, program, places, outcome)
+}
+
+/// The same for a condition.
+pub(crate) fn parse_condition(text: &str, program: &Program, places: &[Place]) -> Option<Prop> {
+    reread(text, program, places, condition)
+}
+
+fn reread(
+    text: &str,
+    program: &Program,
+    places: &[Place],
+    read: impl Fn(&mut Cursor<'_>, &Scope, &mut Observed) -> Result<Prop, ParseError>,
+) -> Option<Prop> {
+    let scope = Scope {
+        program: program.clone(),
+        registers: Registers::Named,
+    };
+    let mut observed = Observed {
+        places: places.to_vec(),
+        growth: Growth::Fixed("the test"),
+    };
+    let mut cursor = Cursor::new(text, Spot::START, Dialect::LitLine);
+    let prop = read(&mut cursor, &scope, &mut observed).ok()?;
+    cursor.at_end().then_some(prop)
+}

@@ -1,0 +1,219 @@
+//! The statements of a `.lit` thread.
+
+use crate::parse::ParseError;
+use crate::parse::cursor::{Cursor, Spot, Token, quote};
+use crate::parse::scope::Scope;
+use crate::program::{FlushKind, Instr, Operand, Reg, RmwOp, Var};
+
+const A_STATEMENT: &str = "a statement: `x = 1`, `r1 = x`, `x = nt 1`, `r1 = xchg x 1` (or `cas`, `faa`, `fas`, `fand`, \
+     `for`, `fxor`), `clflush x`, `clflushopt x`, `clwb x`, `sfence`, `mfence`, `if r1 == 1`";
+
+/// Reads `statement; statement; …` into the thread. An empty thread is one that does nothing.
+pub(super) fn thread_body(
+    cursor: &mut Cursor<'_>,
+    scope: &mut Scope,
+    thread: usize,
+) -> Result<(), ParseError> {
+    while !cursor.at_end() {
+        let spot = cursor.spot();
+        let instr = Statement { scope, thread }.read(cursor)?;
+        scope.push(thread, instr, spot)?;
+        if !cursor.at_end() {
+            cursor.expect(";", "`;` or the end of the line after the statement")?;
+        }
+    }
+    Ok(())
+}
+
+struct Statement<'s> {
+    scope: &'s mut Scope,
+    thread: usize,
+}
+
+impl Statement<'_> {
+    fn read(&mut self, cursor: &mut Cursor<'_>) -> Result<Instr, ParseError> {
+        let (word, spot) = cursor.word(A_STATEMENT)?;
+        if cursor.take("=") {
+            return match self.scope.var(word) {
+                Some(var) => self.store(cursor, var),
+                None => self.assignment(cursor, word, spot),
+            };
+        }
+        let flush = |kind| move |var| Instr::Flush { var, kind };
+        match word {
+            "sfence" => Ok(Instr::Sfence),
+            "mfence" => Ok(Instr::Mfence),
+            "clflush" => self.variable(cursor).map(flush(FlushKind::Clflush)),
+            "clflushopt" => self.variable(cursor).map(flush(FlushKind::Clflushopt)),
+            "clwb" => self.variable(cursor).map(flush(FlushKind::Clwb)),
+            "if" => self.condition(cursor),
+            "cas" => Err(spot.error("`cas` without a register", "`r1 = cas x 0 1`")),
+            _ => match rmw_op(word) {
+                Some(op) => self.rmw(cursor, None, op),
+                None if matches!(cursor.peek(), Token::Word(_) | Token::Number { .. }) => {
+                    Err(spot.error(quote(word), A_STATEMENT))
+                }
+                None if cursor.at_end() => Err(spot.error(quote(word), A_STATEMENT)),
+                None => Err(cursor.unexpected(format!("`=` after {}", quote(word)))),
+            },
+        }
+    }
+
+    /// What follows `x =`.
+    fn store(&mut self, cursor: &mut Cursor<'_>, var: Var) -> Result<Instr, ParseError> {
+        if cursor.take_word("nt") {
+            let value = self.operand(cursor)?;
+            return Ok(Instr::NtStore { var, value });
+        }
+        let value = self.operand(cursor)?;
+        Ok(Instr::Store { var, value })
+    }
+
+    /// What follows `r =`.
+    fn assignment(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        name: &str,
+        spot: Spot,
+    ) -> Result<Instr, ParseError> {
+        // Not declared yet: `r = r` with a register nothing has set is a slip.
+        if super::VERBS.contains(&name) {
+            return Err(spot.error(quote(name), "a variable or a register before the `=`"));
+        }
+        let known = self.scope.reg(self.thread, name).is_some();
+        let word = match cursor.peek() {
+            Token::Word(word) => word,
+            _ => {
+                let value = Operand::Const(cursor.value(
+                    "a number, a variable, a register, or one of `xchg`, `cas`, `faa`, `fas`, `fand`, `for`, `fxor`",
+                )?);
+                let reg = self.scope.reg_or_new(self.thread, name, spot)?;
+                return Ok(Instr::Move { reg, value });
+            }
+        };
+        if let Some(var) = self.scope.var(word) {
+            cursor.next();
+            let reg = self.scope.reg_or_new(self.thread, name, spot)?;
+            return Ok(Instr::Load { reg, var });
+        }
+        if let Some(op) = rmw_op(word) {
+            cursor.next();
+            let reg = self.scope.reg_or_new(self.thread, name, spot)?;
+            return self.rmw(cursor, Some(reg), op);
+        }
+        if word == "cas" {
+            cursor.next();
+            let reg = self.scope.reg_or_new(self.thread, name, spot)?;
+            let var = self.variable(cursor)?;
+            let expected = self.operand(cursor)?;
+            let desired = self.operand(cursor)?;
+            return Ok(Instr::Cas {
+                reg,
+                var,
+                expected,
+                desired,
+            });
+        }
+        let source_spot = cursor.spot();
+        let Some(source) = self.scope.reg(self.thread, word) else {
+            return Err(self.unknown(word, source_spot));
+        };
+        cursor.next();
+        let op = match cursor.peek() {
+            Token::Sign("+") => RmwOp::Add,
+            Token::Sign("-") => RmwOp::Sub,
+            Token::Sign("&") => RmwOp::And,
+            Token::Sign("|") => RmwOp::Or,
+            Token::Sign("^") => RmwOp::Xor,
+            _ => {
+                let reg = self.scope.reg_or_new(self.thread, name, spot)?;
+                let value = Operand::Reg(source);
+                return Ok(Instr::Move { reg, value });
+            }
+        };
+        if !known || word != name {
+            let expected = format!("{}: arithmetic changes a register in place", quote(name));
+            return Err(source_spot.error(quote(word), expected));
+        }
+        cursor.next();
+        let operand = self.operand(cursor)?;
+        Ok(Instr::Arith {
+            reg: source,
+            op,
+            operand,
+        })
+    }
+
+    fn rmw(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        reg: Option<Reg>,
+        op: RmwOp,
+    ) -> Result<Instr, ParseError> {
+        let var = self.variable(cursor)?;
+        let operand = self.operand(cursor)?;
+        Ok(Instr::Rmw {
+            reg,
+            var,
+            op,
+            operand,
+        })
+    }
+
+    fn condition(&mut self, cursor: &mut Cursor<'_>) -> Result<Instr, ParseError> {
+        let (name, spot) = cursor.word("a register")?;
+        let Some(reg) = self.scope.reg(self.thread, name) else {
+            return Err(self.unknown(name, spot));
+        };
+        cursor.expect("==", "`==` and a number")?;
+        let equals = cursor.value("a number")?;
+        Ok(Instr::If { reg, equals })
+    }
+
+    fn variable(&mut self, cursor: &mut Cursor<'_>) -> Result<Var, ParseError> {
+        let (name, spot) = cursor.word("a variable")?;
+        self.scope.var(name).ok_or_else(|| {
+            let expected = format!("a variable of `lines:` ({})", self.scope.var_list());
+            spot.error(quote(name), expected)
+        })
+    }
+
+    fn operand(&mut self, cursor: &mut Cursor<'_>) -> Result<Operand, ParseError> {
+        let Token::Word(name) = cursor.peek() else {
+            return Ok(Operand::Const(cursor.value("a number or a register")?));
+        };
+        match self.scope.reg(self.thread, name) {
+            Some(reg) => {
+                cursor.next();
+                Ok(Operand::Reg(reg))
+            }
+            None => Err(cursor.unexpected(format!(
+                "a number or a register that T{} has set ({})",
+                self.thread,
+                self.scope.reg_list(self.thread)
+            ))),
+        }
+    }
+
+    fn unknown(&self, name: &str, spot: Spot) -> ParseError {
+        let vars = self.scope.var_list();
+        let regs = self.scope.reg_list(self.thread);
+        let expected = format!(
+            "a variable of `lines:` ({vars}) or a register that T{} has set ({regs})",
+            self.thread
+        );
+        spot.error(quote(name), expected)
+    }
+}
+
+fn rmw_op(verb: &str) -> Option<RmwOp> {
+    Some(match verb {
+        "xchg" => RmwOp::Xchg,
+        "faa" => RmwOp::Add,
+        "fas" => RmwOp::Sub,
+        "fand" => RmwOp::And,
+        "for" => RmwOp::Or,
+        "fxor" => RmwOp::Xor,
+        _ => return None,
+    })
+}

@@ -1,0 +1,224 @@
+//! The names a test declares while it is read, and the limits they must keep.
+
+use super::ParseError;
+use super::cursor::{Spot, quote};
+use crate::program::{
+    Instr, LineId, MAX_INSTRS, MAX_REGS, MAX_THREADS, MAX_VARS, Program, Reg, RegDecl, Thread,
+    Value, Var, VarDecl,
+};
+
+/// When two spellings mean the same register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Registers {
+    /// Any name is a register of its own.
+    Named,
+    /// `EAX`, `rax` and `AX` are one register.
+    X86,
+}
+
+#[derive(Debug)]
+pub(crate) struct Scope {
+    pub(crate) program: Program,
+    pub(crate) registers: Registers,
+}
+
+impl Scope {
+    pub(crate) fn new(registers: Registers) -> Self {
+        Scope {
+            program: Program::default(),
+            registers,
+        }
+    }
+
+    pub(crate) fn var(&self, name: &str) -> Option<Var> {
+        let at = self.program.vars.iter().position(|v| v.name == name)?;
+        u8::try_from(at).ok().map(Var)
+    }
+
+    pub(crate) fn add_var(
+        &mut self,
+        name: &str,
+        line: usize,
+        spot: Spot,
+    ) -> Result<Var, ParseError> {
+        let vars = &mut self.program.vars;
+        let index = slot(
+            vars.len(),
+            MAX_VARS,
+            spot,
+            "variable",
+            "variables in a test",
+        )?;
+        vars.push(VarDecl {
+            name: name.to_owned(),
+            // Every line holds a variable, so there are no more lines than variables.
+            line: LineId(line as u8),
+            init: 0,
+        });
+        Ok(Var(index))
+    }
+
+    pub(crate) fn add_thread(&mut self, spot: Spot) -> Result<usize, ParseError> {
+        let threads = &mut self.program.threads;
+        let index = slot(
+            threads.len(),
+            MAX_THREADS,
+            spot,
+            "thread",
+            "threads in a test",
+        )?;
+        threads.push(Thread::default());
+        Ok(index as usize)
+    }
+
+    pub(crate) fn reg(&self, thread: usize, name: &str) -> Option<Reg> {
+        let regs = &self.program.threads.get(thread)?.regs;
+        let at = regs.iter().position(|r| match self.registers {
+            Registers::Named => r.name == name,
+            Registers::X86 => {
+                x86_register(name).is_some_and(|whole| x86_register(&r.name) == Some(whole))
+            }
+        })?;
+        u8::try_from(at).ok().map(Reg)
+    }
+
+    pub(crate) fn reg_or_new(
+        &mut self,
+        thread: usize,
+        name: &str,
+        spot: Spot,
+    ) -> Result<Reg, ParseError> {
+        match self.reg(thread, name) {
+            Some(reg) => Ok(reg),
+            None => self.add_reg(thread, name, spot),
+        }
+    }
+
+    pub(crate) fn add_reg(
+        &mut self,
+        thread: usize,
+        name: &str,
+        spot: Spot,
+    ) -> Result<Reg, ParseError> {
+        let count = self.program.threads.len();
+        let Some(thread) = self.program.threads.get_mut(thread) else {
+            return Err(unknown_thread(thread, count, spot));
+        };
+        let regs = &mut thread.regs;
+        let index = slot(
+            regs.len(),
+            MAX_REGS,
+            spot,
+            "register",
+            "registers in a thread",
+        )?;
+        regs.push(RegDecl {
+            name: name.to_owned(),
+            init: 0,
+        });
+        Ok(Reg(index))
+    }
+
+    pub(crate) fn set_var(&mut self, var: Var, init: Value) {
+        if let Some(decl) = self.program.vars.get_mut(var.0 as usize) {
+            decl.init = init;
+        }
+    }
+
+    pub(crate) fn set_reg(&mut self, thread: usize, reg: Reg, init: Value) {
+        let thread = self.program.threads.get_mut(thread);
+        if let Some(decl) = thread.and_then(|t| t.regs.get_mut(reg.0 as usize)) {
+            decl.init = init;
+        }
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        thread: usize,
+        instr: Instr,
+        spot: Spot,
+    ) -> Result<(), ParseError> {
+        let count = self.program.threads.len();
+        let Some(thread) = self.program.threads.get_mut(thread) else {
+            return Err(unknown_thread(thread, count, spot));
+        };
+        let body = &mut thread.body;
+        slot(
+            body.len(),
+            MAX_INSTRS,
+            spot,
+            "instruction",
+            "instructions in a thread",
+        )?;
+        body.push(instr);
+        Ok(())
+    }
+
+    /// The variables by name, for messages.
+    pub(crate) fn var_list(&self) -> String {
+        list(self.program.vars.iter().map(|v| v.name.as_str()))
+    }
+
+    pub(crate) fn reg_list(&self, thread: usize) -> String {
+        let regs = self.program.threads.get(thread).map(|t| t.regs.as_slice());
+        list(regs.unwrap_or_default().iter().map(|r| r.name.as_str()))
+    }
+}
+
+/// `` `x`, `y` ``, or `none`: what a message offers to choose from.
+pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(quote).collect();
+    if names.is_empty() {
+        "none".into()
+    } else {
+        names.join(", ")
+    }
+}
+
+pub(crate) fn unknown_thread(thread: usize, count: usize, spot: Spot) -> ParseError {
+    let expected = match count {
+        1 => "thread 0, the only one".to_owned(),
+        _ => format!("a thread from 0 to {}", count.saturating_sub(1)),
+    };
+    spot.error(format!("thread {thread}"), expected)
+}
+
+/// The index of one more, if the limit has room for it.
+fn slot(
+    used: usize,
+    limit: usize,
+    spot: Spot,
+    one: &str,
+    many_of_what: &str,
+) -> Result<u8, ParseError> {
+    match u8::try_from(used) {
+        Ok(index) if used < limit => Ok(index),
+        _ => Err(spot.error(
+            format!("{one} number {}", used + 1),
+            format!("at most {limit} {many_of_what}"),
+        )),
+    }
+}
+
+/// The 64-bit register a spelling is a part of.
+pub(crate) fn x86_register(name: &str) -> Option<String> {
+    let upper = name.to_ascii_uppercase();
+    let letter = match upper.as_str() {
+        "RAX" | "EAX" | "AX" | "AL" => "RAX",
+        "RBX" | "EBX" | "BX" | "BL" => "RBX",
+        "RCX" | "ECX" | "CX" | "CL" => "RCX",
+        "RDX" | "EDX" | "DX" | "DL" => "RDX",
+        "RSI" | "ESI" | "SI" | "SIL" => "RSI",
+        "RDI" | "EDI" | "DI" | "DIL" => "RDI",
+        "RBP" | "EBP" | "BP" | "BPL" => "RBP",
+        "RSP" | "ESP" | "SP" | "SPL" => "RSP",
+        _ => {
+            let number = upper.strip_prefix('R')?.trim_end_matches(['D', 'W', 'B']);
+            let known = matches!(number, "8" | "9" | "10" | "11" | "12" | "13" | "14" | "15");
+            // `R8DD` is no register.
+            let one_suffix = upper.len() <= number.len() + 2;
+            return (known && one_suffix).then(|| format!("R{number}"));
+        }
+    };
+    Some(letter.to_owned())
+}

@@ -1,0 +1,204 @@
+//! Writing a test as a `.lit` file: for a disagreement worth keeping, and for what was read in another format.
+
+use crate::expect::{Expectation, Prop, Quantifier};
+use crate::parse::{join_outcomes, parse_condition, parse_outcome, show_condition, show_place};
+use crate::program::{
+    Instr, Observe, Operand, Place, Program, Reg, ShowInstr, Test, Thread, VarDecl,
+};
+use landfall_model::order::Platform;
+use std::fmt::Write;
+
+#[cfg(test)]
+mod round_trip;
+
+/// The test as a `.lit` file that [`crate::parse::parse`] reads back as the same test.
+///
+/// The same to the letter for what a parser can produce: lines numbered in the order of their variables, and
+/// expectations whose text says what they mean. Otherwise it is the same up to that numbering and wording.
+pub fn to_lit(test: &Test) -> String {
+    let mut entries = vec![
+        ("name".to_owned(), test.name.clone()),
+        ("lines".to_owned(), lines(&test.program.vars)),
+    ];
+    let init = initial_values(&test.program);
+    if !init.is_empty() {
+        entries.push(("init".into(), init));
+    }
+    for (number, thread) in test.program.threads.iter().enumerate() {
+        let body: Vec<String> = thread
+            .body
+            .iter()
+            .map(|instr| {
+                let shown = ShowInstr {
+                    program: &test.program,
+                    thread: number,
+                    instr,
+                };
+                shown.to_string()
+            })
+            .collect();
+        entries.push((format!("T{number}"), body.join("; ")));
+    }
+    let places = test.observe.places();
+    let names: Vec<String> = places
+        .iter()
+        .map(|&place| show_place(place, &test.program))
+        .collect();
+    let key = match test.observe {
+        Observe::Recover(_) => "recover",
+        Observe::Final(_) => "final",
+    };
+    entries.push((key.into(), names.join(" ")));
+    if test.platform == Platform::Eadr {
+        entries.push(("platform".into(), "eadr".into()));
+    }
+    entries.extend(expectations(test, &places));
+    if !test.source.is_empty() {
+        entries.push(("source".into(), test.source.clone()));
+    }
+
+    let mut text = String::new();
+    for (key, value) in entries {
+        let line = format!("{key}: {value}");
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+fn lines(vars: &[VarDecl]) -> String {
+    let mut numbers: Vec<_> = vars.iter().map(|v| v.line).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let groups: Vec<String> = numbers
+        .iter()
+        .map(|&line| {
+            let on_it = vars.iter().filter(|v| v.line == line);
+            let names: Vec<&str> = on_it.map(|v| v.name.as_str()).collect();
+            names.join(" ")
+        })
+        .collect();
+    groups.join(" | ")
+}
+
+/// What does not start at zero, and the registers of threads whose text would not declare them in their order.
+fn initial_values(program: &Program) -> String {
+    let vars = program.vars.iter().filter(|v| v.init != 0);
+    let mut values: Vec<String> = vars.map(|v| format!("{}={}", v.name, v.init)).collect();
+    for (number, thread) in program.threads.iter().enumerate() {
+        if declares_its_registers(thread) {
+            continue;
+        }
+        for reg in &thread.regs {
+            values.push(format!("T{number}:{}={}", reg.name, reg.init));
+        }
+    }
+    values.join(" ")
+}
+
+/// Would reading the body alone give the thread its registers: each set before it is used, in order, from zero?
+fn declares_its_registers(thread: &Thread) -> bool {
+    let mut seen = 0usize;
+    let mut in_order = true;
+    let mut mention = |reg: Reg, sets: bool| {
+        let at = reg.0 as usize;
+        in_order &= at < seen || (sets && at == seen);
+        seen = seen.max(at + 1);
+    };
+    for instr in &thread.body {
+        let mut target = None;
+        let mut used = [None, None];
+        match *instr {
+            Instr::Load { reg, .. } => target = Some(reg),
+            Instr::Store { value, .. } | Instr::NtStore { value, .. } => used = [Some(value), None],
+            Instr::Rmw { reg, operand, .. } => (target, used) = (reg, [Some(operand), None]),
+            Instr::Cas {
+                reg,
+                expected,
+                desired,
+                ..
+            } => (target, used) = (Some(reg), [Some(expected), Some(desired)]),
+            Instr::Move { reg, value } => {
+                // Here the source is read first: `a = b` is a load unless `b` is known.
+                if let Operand::Reg(source) = value {
+                    mention(source, false);
+                }
+                target = Some(reg);
+            }
+            Instr::Arith { reg, operand, .. } => used = [Some(Operand::Reg(reg)), Some(operand)],
+            Instr::If { reg, .. } => used = [Some(Operand::Reg(reg)), None],
+            Instr::Flush { .. } | Instr::Sfence | Instr::Mfence => {}
+        }
+        if let Some(reg) = target {
+            mention(reg, true);
+        }
+        for operand in used.into_iter().flatten() {
+            if let Operand::Reg(reg) = operand {
+                mention(reg, false);
+            }
+        }
+    }
+    in_order && seen == thread.regs.len() && thread.regs.iter().all(|r| r.init == 0)
+}
+
+fn expectations(test: &Test, places: &[Place]) -> Vec<(String, String)> {
+    let mut entries = Vec::new();
+    let mut rest = test.expect.as_slice();
+    while let Some((first, others)) = rest.split_first() {
+        if let Some(length) = exactly(rest, test, places) {
+            let (listed, after) = rest.split_at(length);
+            entries.push(("exactly".to_owned(), join_outcomes(listed)));
+            rest = after.get(1..).unwrap_or_default();
+            continue;
+        }
+        entries.push(expectation(first, test, places));
+        rest = others;
+    }
+    entries
+}
+
+/// How many outcomes an `exactly:` at the start of this list has, if one is there.
+fn exactly(expect: &[Expectation], test: &Test, places: &[Place]) -> Option<usize> {
+    let length = expect
+        .iter()
+        .position(|e| e.quantifier != Quantifier::Exists)?;
+    let (listed, after) = expect.split_at(length);
+    let last = after.first()?;
+    let Prop::Or(props) = &last.prop else {
+        return None;
+    };
+    let same = last.quantifier == Quantifier::Always
+        && !listed.is_empty()
+        && listed.iter().map(|e| &e.prop).eq(props)
+        && last.text == join_outcomes(listed)
+        && listed.iter().all(|e| says_outcome(e, test, places));
+    same.then_some(length)
+}
+
+fn says_outcome(expectation: &Expectation, test: &Test, places: &[Place]) -> bool {
+    let read = parse_outcome(&expectation.text, &test.program, places);
+    read.as_ref() == Some(&expectation.prop)
+}
+
+fn expectation(expectation: &Expectation, test: &Test, places: &[Place]) -> (String, String) {
+    let Expectation {
+        quantifier,
+        prop,
+        text,
+    } = expectation;
+    let (outcome_key, condition_key) = match quantifier {
+        Quantifier::Exists => (Some("allowed"), "exists"),
+        Quantifier::Never => (Some("forbidden"), "never"),
+        Quantifier::Always => (None, "always"),
+    };
+    if let (Some(key), true) = (outcome_key, says_outcome(expectation, test, places)) {
+        return (key.to_owned(), text.clone());
+    }
+    let read = parse_condition(text, &test.program, places);
+    let wording = if read.as_ref() == Some(prop) {
+        text.clone()
+    } else {
+        show_condition(prop, places, &test.program)
+    };
+    (condition_key.to_owned(), wording)
+}

@@ -1,0 +1,207 @@
+//! Random litmus programs that shrink well.
+#![allow(dead_code)] // each test binary uses its part
+
+use landfall_litmus::program::*;
+use proptest::prelude::*;
+
+/// An instruction before it has registers and values: those follow from its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Draft {
+    Load(u8),
+    Store(u8),
+    /// Stores what the thread read last.
+    StoreRead(u8),
+    Nt(u8),
+    Xchg(u8),
+    Cas(u8, i64),
+    Faa(u8),
+    Flush(u8, FlushKind),
+    Sfence,
+    Mfence,
+    /// Goes on only if the last read returned this.
+    If(i64),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub threads: Vec<Vec<Draft>>,
+    /// The line of each variable.
+    pub lines: Vec<u8>,
+    pub recover: bool,
+}
+
+pub(crate) fn draft(vars: u8) -> impl Strategy<Value = Draft> {
+    let var = move || 0..vars;
+    prop_oneof![
+        5 => var().prop_map(Draft::Store),
+        4 => var().prop_map(Draft::Load),
+        1 => var().prop_map(Draft::StoreRead),
+        2 => var().prop_map(Draft::Nt),
+        1 => var().prop_map(Draft::Xchg),
+        1 => (var(), 0i64..3).prop_map(|(v, e)| Draft::Cas(v, e)),
+        1 => var().prop_map(Draft::Faa),
+        2 => var().prop_map(|v| Draft::Flush(v, FlushKind::Clflush)),
+        2 => var().prop_map(|v| Draft::Flush(v, FlushKind::Clflushopt)),
+        1 => var().prop_map(|v| Draft::Flush(v, FlushKind::Clwb)),
+        2 => Just(Draft::Sfence),
+        1 => Just(Draft::Mfence),
+        1 => (0i64..3).prop_map(Draft::If),
+    ]
+}
+
+/// The shape: 2-3 threads, up to 5 instructions each, 2-3 variables on 1-3 lines, all kinds.
+pub(crate) fn shape(max_threads: usize, max_instrs: usize) -> impl Strategy<Value = Shape> {
+    (2u8..=3, 1u8..=3).prop_flat_map(move |(vars, lines)| {
+        (
+            prop::collection::vec(
+                prop::collection::vec(draft(vars), 0..=max_instrs),
+                2..=max_threads,
+            ),
+            prop::collection::vec(0..lines, vars as usize),
+            any::<bool>(),
+        )
+            .prop_map(|(threads, lines, recover)| Shape {
+                threads,
+                lines,
+                recover,
+            })
+    })
+}
+
+/// Every store writes a value of its own, so that outcomes tell stores apart.
+pub(crate) fn build(shape: &Shape) -> Test {
+    let mut next_value = 0;
+    let mut value = || {
+        next_value += 1;
+        Operand::Const(next_value)
+    };
+    let mut program = Program {
+        vars: shape
+            .lines
+            .iter()
+            .enumerate()
+            .map(|(i, &line)| VarDecl {
+                name: ["x", "y", "z"][i].to_owned(),
+                line: LineId(line),
+                init: 0,
+            })
+            .collect(),
+        threads: Vec::new(),
+    };
+    let mut places: Vec<Place> = Vec::new();
+    for (t, drafts) in shape.threads.iter().enumerate() {
+        let mut regs: Vec<RegDecl> = Vec::new();
+        let mut body = Vec::new();
+        for draft in drafts {
+            let mut fresh = || {
+                regs.push(RegDecl {
+                    name: format!("r{}", regs.len() + 1),
+                    init: 0,
+                });
+                Reg(regs.len() as u8 - 1)
+            };
+            body.push(match *draft {
+                Draft::Load(v) => Instr::Load {
+                    reg: fresh(),
+                    var: Var(v),
+                },
+                Draft::Store(v) => Instr::Store {
+                    var: Var(v),
+                    value: value(),
+                },
+                Draft::StoreRead(v) => Instr::Store {
+                    var: Var(v),
+                    value: match regs.len() {
+                        0 => value(),
+                        n => Operand::Reg(Reg(n as u8 - 1)),
+                    },
+                },
+                Draft::Nt(v) => Instr::NtStore {
+                    var: Var(v),
+                    value: value(),
+                },
+                Draft::Xchg(v) => Instr::Rmw {
+                    reg: Some(fresh()),
+                    var: Var(v),
+                    op: RmwOp::Xchg,
+                    operand: value(),
+                },
+                Draft::Cas(v, expected) => Instr::Cas {
+                    reg: fresh(),
+                    var: Var(v),
+                    expected: Operand::Const(expected),
+                    desired: value(),
+                },
+                Draft::Faa(v) => Instr::Rmw {
+                    reg: Some(fresh()),
+                    var: Var(v),
+                    op: RmwOp::Add,
+                    operand: Operand::Const(100),
+                },
+                Draft::Flush(v, kind) => Instr::Flush { var: Var(v), kind },
+                Draft::Sfence => Instr::Sfence,
+                Draft::Mfence => Instr::Mfence,
+                Draft::If(equals) => match regs.len() {
+                    0 => Instr::Mfence,
+                    n => Instr::If {
+                        reg: Reg(n as u8 - 1),
+                        equals,
+                    },
+                },
+            });
+        }
+        places.extend((0..regs.len()).map(|r| Place::Reg {
+            thread: t as u8,
+            reg: Reg(r as u8),
+        }));
+        program.threads.push(Thread { regs, body });
+    }
+    let vars = (0..shape.lines.len() as u8).map(Var);
+    let observe = if shape.recover {
+        Observe::Recover(vars.collect())
+    } else {
+        places.extend(vars.map(Place::Var));
+        Observe::Final(places)
+    };
+    Test {
+        name: "random".to_owned(),
+        program,
+        observe,
+        platform: Default::default(),
+        expect: Vec::new(),
+        source: "found by the agreement test".to_owned(),
+    }
+}
+
+/// Enough of a `.lit` file to see the program.
+pub(crate) fn show(test: &Test) -> String {
+    let mut out = String::new();
+    let lines: Vec<String> = test
+        .program
+        .vars
+        .iter()
+        .map(|v| format!("{}@{}", v.name, v.line.0))
+        .collect();
+    out += &format!("lines: {}\n", lines.join(" "));
+    for (t, thread) in test.program.threads.iter().enumerate() {
+        let body: Vec<String> = thread
+            .body
+            .iter()
+            .map(|instr| {
+                ShowInstr {
+                    program: &test.program,
+                    thread: t,
+                    instr,
+                }
+                .to_string()
+            })
+            .collect();
+        out += &format!("T{t}: {}\n", body.join("; "));
+    }
+    out += if test.observe.is_recovery() {
+        "recover: all\n"
+    } else {
+        "final: all\n"
+    };
+    out
+}
