@@ -7,7 +7,7 @@ fn main() {
     program.isolation = match std::env::var("ISO").as_deref() { Ok("restart") => Isolation::Restart, Ok("auto") => Isolation::Auto, _ => Isolation::Fork };
     let mut server = match Server::start(&program) { Ok(s) => s, Err(e) => { eprintln!("{e}"); std::process::exit(1) } };
     let n: usize = std::env::var("N").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
-    let mut job = Job { search_foreign: true, ..Job::default() };
+    let mut job = Job { search_foreign: std::env::var_os("NOSEARCH").is_none(), audit: std::env::var_os("AUDIT").is_some(), ..Job::default() };
     if let Ok(w) = std::env::var("WALL") { job.limits.wall = std::time::Duration::from_millis(w.parse().unwrap()); }
     if let Ok(w) = std::env::var("EVENTS") { job.limits.events = w.parse().unwrap(); }
     let t = std::time::Instant::now();

@@ -15,7 +15,7 @@ use std::io::{self, Read, Seek};
 use std::os::fd::FromRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Child;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::time::{Duration, Instant};
 
 /// Why a job could not be run at all. What a program does wrong is an [`Outcome`], not an error.
@@ -173,8 +173,10 @@ impl Server {
         }
         slot.state().store(slot_state::POSTED, Release);
         let control = self.shared.control();
-        control.doorbell.fetch_add(1, Release);
-        futex_wake(&control.doorbell);
+        control.doorbell.fetch_add(1, SeqCst);
+        if control.server_asleep.load(SeqCst) != 0 {
+            futex_wake(&control.doorbell);
+        }
         self.next += 1;
         Ok(self.next - 1)
     }
@@ -205,7 +207,13 @@ impl Server {
             if self.take(index) {
                 return if killed.is_some() { Waited::Killed } else { Waited::Done };
             }
+            self.shared.control().checker_asleep.store(1, SeqCst);
+            if self.take(index) {
+                self.shared.control().checker_asleep.store(0, SeqCst);
+                return if killed.is_some() { Waited::Killed } else { Waited::Done };
+            }
             futex_wait(&self.shared.control().finished, seen, PULSE);
+            self.shared.control().checker_asleep.store(0, SeqCst);
             let dead = !matches!(self.child.try_wait(), Ok(None));
             if dead {
                 // It may have finished the job before it died.

@@ -6,7 +6,7 @@ use crate::hooks;
 use crate::log::Origin;
 use crate::random;
 use crate::shadow::is_persistent;
-use crate::state::{allocate, state};
+use crate::state::{scratch, state};
 use crate::sys;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::End;
@@ -65,7 +65,9 @@ pub(crate) unsafe fn kind(fd: usize) -> Kind {
     (*state()).descriptors.get(fd)
 }
 
+/// Records what a descriptor stands for. Also how a restart learns that there are descriptors to close.
 pub(crate) unsafe fn set(fd: usize, kind: Kind) {
+    (*state()).opened = true;
     (*state()).descriptors.set(fd, kind);
 }
 
@@ -99,8 +101,14 @@ pub(crate) unsafe fn read(fd: usize, to: usize, length: usize, at: i64) -> isize
         Kind::Output(_) => -(libc::EBADF as isize),
         Kind::Pool(file) => files::read(file, fd, to, length, at),
         Kind::Real if is_persistent(to) => read_persistent(fd, to, length, at),
-        Kind::Real if at >= 0 => sys::call(libc::SYS_pread64, [fd, to, length, at as usize]),
-        Kind::Real => sys::call(libc::SYS_read, [fd, to, length]),
+        Kind::Real => {
+            crate::restart::warm(to, length);
+            if at >= 0 {
+                sys::call(libc::SYS_pread64, [fd, to, length, at as usize])
+            } else {
+                sys::call(libc::SYS_read, [fd, to, length])
+            }
+        }
     }
 }
 
@@ -110,7 +118,7 @@ pub(crate) unsafe fn give(to: usize, from: *const u8, length: usize) {
 }
 
 unsafe fn read_persistent(fd: usize, to: usize, length: usize, at: i64) -> isize {
-    let chunk = allocate(CHUNK);
+    let chunk = scratch(CHUNK);
     let mut done = 0;
     while done < length {
         let piece = CHUNK.min(length - done);

@@ -7,8 +7,8 @@ use crate::shadow::PAGE;
 use crate::signals;
 use crate::state::state;
 use crate::sys;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use landfall_vocab::shared::{Control, SLOTS, SlotHeader, job, slot_state};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use landfall_vocab::shared::{SLOTS, SlotHeader, isolation, job, slot_state};
 use landfall_vocab::window;
 
 /// Where the base is kept a second time, to find what uninstrumented code wrote to pages no hook touched.
@@ -20,20 +20,39 @@ pub(crate) unsafe fn init() {
     sys::map(BASE_COPY, window::LEN as usize);
 }
 
+/// Where the server stands.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Place {
+    BeforeMain,
+    /// Inside a constructor that touched persistent memory: the stack is the program's, so only forks can leave it.
+    Constructor,
+}
+
 /// Serves jobs in ring order. Returns in the child of a run, ready to go; in the server never.
-pub(crate) unsafe fn serve() {
-    let mut next = 0;
+pub(crate) unsafe fn serve(place: Place) {
+    let control = (*state()).control;
     loop {
-        let slot = slot(next % SLOTS);
+        let slot = current();
         await_job(slot);
-        if (*slot).job.flags & job::SET_BASE != 0 {
+        let flags = (*slot).job.flags;
+        let forked = (*control).isolation.load(Relaxed) == isolation::FORK || place == Place::Constructor;
+        if flags & job::SET_BASE != 0 {
             image_lines(slot, |offset, line| apply(offset, line));
+        } else if !forked && flags & (job::FORK | job::SEARCH_FOREIGN) == 0 {
+            (*slot).state.store(slot_state::POSTED, Release);
+            crate::restart::reside();
+            continue;
         } else if run(slot) == Side::Child {
             return;
         }
         finish(slot);
-        next += 1;
+        (*control).cursor.fetch_add(1, Relaxed);
     }
+}
+
+/// The slot whose turn it is.
+pub(crate) unsafe fn current() -> *mut SlotHeader {
+    slot((*(*state()).control).cursor.load(Relaxed) as usize % SLOTS)
 }
 
 #[derive(PartialEq)]
@@ -59,20 +78,30 @@ pub(crate) unsafe fn await_job(slot: *mut SlotHeader) {
             core::hint::spin_loop();
             continue;
         }
-        sleep_on(control, doorbell);
+        // Announced first, looked at once more, then slept: the checker rings after posting and then looks for sleepers.
+        (*control).server_asleep.store(1, SeqCst);
+        if (*slot).state.load(SeqCst) != slot_state::POSTED {
+            let word = &raw const (*control).doorbell as usize;
+            sys::call(libc::SYS_futex, [word, libc::FUTEX_WAIT as usize, doorbell as usize, 0]);
+        }
+        (*control).server_asleep.store(0, SeqCst);
     }
-}
-
-unsafe fn sleep_on(control: *mut Control, doorbell: u32) {
-    let word = &raw const (*control).doorbell as usize;
-    sys::call(libc::SYS_futex, [word, libc::FUTEX_WAIT as usize, doorbell as usize, 0]);
 }
 
 pub(crate) unsafe fn finish(slot: *mut SlotHeader) {
     let control = (*state()).control;
     (*slot).state.store(slot_state::DONE, Release);
-    (*control).finished.fetch_add(1, Release);
-    sys::call(libc::SYS_futex, [&raw const (*control).finished as usize, libc::FUTEX_WAKE as usize, 1]);
+    (*control).finished.fetch_add(1, SeqCst);
+    if (*control).checker_asleep.load(SeqCst) != 0 {
+        sys::call(libc::SYS_futex, [&raw const (*control).finished as usize, libc::FUTEX_WAKE as usize, 1]);
+    }
+}
+
+/// Waits for a child; its wait status.
+pub(crate) unsafe fn wait(child: isize) -> i32 {
+    let mut status = 0i32;
+    while sys::call(libc::SYS_wait4, [child as usize, &raw mut status as usize, 0, 0]) == -(libc::EINTR as isize) {}
+    status
 }
 
 unsafe fn run(slot: *mut SlotHeader) -> Side {
@@ -90,8 +119,7 @@ unsafe fn run(slot: *mut SlotHeader) -> Side {
         return Side::Server;
     }
     (*control).child_pid.store(child as u32, Release);
-    let mut status = 0i32;
-    while sys::call(libc::SYS_wait4, [child as usize, &raw mut status as usize, 0, 0]) == -(libc::EINTR as isize) {}
+    let status = wait(child);
     (*control).child_pid.store(0, Release);
     if status != 0 {
         // It did not leave by itself: whatever it managed to report is not how it ended.
@@ -101,12 +129,16 @@ unsafe fn run(slot: *mut SlotHeader) -> Side {
     Side::Server
 }
 
-unsafe fn start_child(slot: *mut SlotHeader, server: isize) {
-    // The child must not outlive the server; the second look closes the gap before the first took effect.
+/// The child must not outlive the server; the second look closes the gap before the first took effect.
+pub(crate) unsafe fn die_with(server: isize) {
     sys::call(libc::SYS_prctl, [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize]);
     if sys::call(libc::SYS_getppid, []) != server {
         sys::exit(0);
     }
+}
+
+unsafe fn start_child(slot: *mut SlotHeader, server: isize) {
+    die_with(server);
     if (*slot).job.flags & job::SEARCH_FOREIGN != 0 {
         image_lines(slot, |offset, line| apply(offset, line));
     } else {

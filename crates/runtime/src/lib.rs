@@ -43,6 +43,7 @@ mod persistent_heap;
 mod pmem;
 mod random;
 mod region;
+mod restart;
 mod serve;
 mod shadow;
 mod signals;

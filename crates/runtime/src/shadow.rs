@@ -4,7 +4,7 @@
 use crate::bytes;
 use crate::log;
 use crate::outcome;
-use crate::state::{Mode, State, allocate, place, state};
+use crate::state::{Mode, State, allocate, place, scratch, state};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::flag;
 use landfall_vocab::window;
@@ -172,7 +172,7 @@ pub(crate) unsafe fn check_all() {
 unsafe fn search_untouched() {
     let state = state();
     const CHUNK: usize = 1 << 16;
-    let resident = allocate(CHUNK);
+    let resident = scratch(CHUNK);
     for (start, length) in live_ranges(state) {
         let mut at = start;
         while at < start + length {

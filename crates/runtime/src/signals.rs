@@ -91,6 +91,9 @@ unsafe extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: 
         return;
     }
     let address = (*info).si_addr() as u64;
+    if signal == libc::SIGSEGV && (*state).in_place && crate::restart::make_hot(address as usize) {
+        return;
+    }
     let (pc, frame) = position(context);
     if (*state).mode != Mode::Running {
         outside(signal, address, pc);

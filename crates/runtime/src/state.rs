@@ -84,7 +84,9 @@ pub(crate) struct State {
     pub(crate) dso: [crate::sites::Section; 64],
     pub(crate) dso_count: usize,
     pub(crate) thread_pointer: usize,
-    pub(crate) reason: u32,
+    pub(crate) scratch: usize,
+    pub(crate) opened: bool,
+    pub(crate) restart: crate::restart::Restart,
 }
 
 #[unsafe(no_mangle)]
@@ -125,6 +127,7 @@ pub(crate) mod place {
     pub(crate) const SIGNAL_STACK_LEN: usize = 1 << 20;
     pub(crate) const ARENA: usize = 0x3000_0000_0000;
     pub(crate) const ARENA_LEN: usize = 64 << 30;
+    pub(crate) const SCRATCH: usize = 0x3200_0000_0000;
     pub(crate) const SHADOW: usize = 0x3100_0000_0000;
     pub(crate) const SHARED: usize = 0x4000_0000_0000;
 }
@@ -144,5 +147,22 @@ pub(crate) unsafe fn allocate(length: usize) -> *mut u8 {
     }
     let start = (*state).arena;
     (*state).arena += length;
+    start as *mut u8
+}
+
+/// Memory that is only used until the end of the run.
+pub(crate) unsafe fn scratch(length: usize) -> *mut u8 {
+    let state = state();
+    if (*state).scratch == 0 {
+        if crate::sys::map(place::SCRATCH, place::ARENA_LEN).is_none() {
+            crate::outcome::internal(b"no memory for the runtime", 0)
+        }
+        (*state).scratch = place::SCRATCH;
+    }
+    let start = (*state).scratch;
+    if start + length > place::SCRATCH + place::ARENA_LEN {
+        crate::outcome::internal(b"no memory for the runtime", 0)
+    }
+    (*state).scratch += (length + 63) & !63;
     start as *mut u8
 }

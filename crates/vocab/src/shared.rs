@@ -83,6 +83,11 @@ pub struct Control {
     pub child_pid: AtomicU32,
     /// An `isolation`; a server that must give up in-place restart stores `FORK` here and the reason in `text`.
     pub isolation: AtomicU32,
+    /// Nonzero while the other side sleeps and must be woken.
+    pub server_asleep: AtomicU32,
+    pub checker_asleep: AtomicU32,
+    /// Ring position of the next job to take.
+    pub cursor: AtomicU32,
     pub text_len: AtomicU32,
     pub options: u64,
     /// Seed of every random source of the program.
