@@ -126,6 +126,20 @@ impl Server {
         self.collect(index, job)
     }
 
+    /// Runs one job and hands its trace over as it is, undecoded.
+    pub fn run_raw<R>(&mut self, job: &Job, read: impl FnOnce(&[u8]) -> R) -> Result<(Outcome, R), SubjectError> {
+        let index = self.post(job, &job.image.lines, 0)?;
+        let waited = self.await_slot(index, job.limits.wall);
+        let slot = self.shared.slot(index);
+        let end = self.outcome(&slot.outcome(), waited);
+        let result = slot.trace(read);
+        self.shared.trim(index, slot.trace_len());
+        if waited == Waited::ServerGone {
+            self.replace()?;
+        }
+        Ok((end, result))
+    }
+
     /// Runs many jobs, keeping several in flight; executions come in the order of the jobs.
     pub fn run_all(
         &mut self, jobs: &[Job], mut each: impl FnMut(usize, Execution),
@@ -245,11 +259,7 @@ impl Server {
         let slot = self.shared.slot(index);
         let raw = slot.outcome();
         let (events, stacks, damaged) = slot.trace(decode);
-        let outcome = match waited {
-            Waited::Done => outcome(&raw),
-            Waited::Killed if raw.end != End::Died as u32 => outcome(&raw),
-            Waited::Killed | Waited::ServerGone => Outcome::Wedged,
-        };
+        let outcome = self.outcome(&raw, waited);
         let frames = (raw.frames as usize).min(raw.frame.len());
         let left = raw.budget_left.max(0) as u64;
         Execution {
@@ -257,8 +267,8 @@ impl Server {
             stacks,
             outcome,
             stack: (raw.pc != 0).then_some(raw.pc + 1).into_iter().chain(raw.frame[..frames].iter().copied()).collect(),
-            stdout: slot.stdout(),
-            stderr: slot.stderr(),
+            stdout: slot.stdout(raw.stdout_len),
+            stderr: slot.stderr(raw.stderr_len),
             foreign: (raw.foreign_words > 0).then(|| Foreign {
                 words: raw.foreign_words,
                 address: raw.foreign_address,
@@ -269,6 +279,14 @@ impl Server {
             in_place: raw.isolation == isolation::RESTART,
             audit_bytes: raw.audit_bytes,
             trace_bytes: slot.trace_len(),
+        }
+    }
+
+    fn outcome(&self, raw: &landfall_vocab::shared::Outcome, waited: Waited) -> Outcome {
+        match waited {
+            Waited::Done => outcome(raw),
+            Waited::Killed if raw.end != End::Died as u32 => outcome(raw),
+            Waited::Killed | Waited::ServerGone => Outcome::Wedged,
         }
     }
 

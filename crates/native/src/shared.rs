@@ -97,7 +97,7 @@ impl Shared {
 
     /// Gives memory of an unusually large trace back to the system.
     pub(crate) fn trim(&self, index: usize, used: u64) {
-        const KEEP: u64 = 16 << 20;
+        const KEEP: u64 = 64 << 20;
         if used > KEEP {
             let at = Self::slot_at(index) + TRACE_AT + KEEP;
             let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
@@ -170,12 +170,12 @@ impl Slot<'_> {
         })
     }
 
-    pub(crate) fn stdout(&self) -> Vec<u8> {
-        self.shared.copy(self.at + STDOUT_AT, self.outcome().stdout_len.min(OUTPUT))
+    pub(crate) fn stdout(&self, length: u64) -> Vec<u8> {
+        self.shared.copy(self.at + STDOUT_AT, length.min(OUTPUT))
     }
 
-    pub(crate) fn stderr(&self) -> Vec<u8> {
-        self.shared.copy(self.at + STDERR_AT, self.outcome().stderr_len.min(OUTPUT))
+    pub(crate) fn stderr(&self, length: u64) -> Vec<u8> {
+        self.shared.copy(self.at + STDERR_AT, length.min(OUTPUT))
     }
 }
 

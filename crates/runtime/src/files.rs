@@ -7,7 +7,8 @@ use crate::descriptors::{self, Kind};
 use crate::flush;
 use crate::hooks;
 use crate::log::Origin;
-use crate::state::{running, state};
+use crate::shadow;
+use crate::state::{running, scratch, state};
 use crate::sys;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{self, flag};
@@ -170,17 +171,47 @@ pub(crate) unsafe fn set_length(file: u8, length: u64, function: Builtin) -> isi
     }
     let old = self::length(file);
     if length < old {
-        // Cut-off bytes read as zero when the file grows again. Mapped for the purpose: the slot is the file.
-        let mapped = (*state()).mapped_files;
-        (*state()).mapped_files |= 1 << file;
-        let start = (window::BASE + slot(file) + length) as usize;
-        hooks::fill_span(start, 0, (old - length) as usize, flag::DURABLE, origin(function));
-        (*state()).mapped_files = mapped;
+        clear(file, length, old, function);
     }
     if length != old {
         set_word(entry(file) + 8, length, function);
     }
     0
+}
+
+/// Zeroes part of a file, durably: cut-off bytes and holes read as zero. Only lines that hold something need it.
+unsafe fn clear(file: u8, from: u64, to: u64, function: Builtin) {
+    const CHUNK: u64 = 1 << 16;
+    // The slot is the file, mapped by the program or not.
+    let mapped = (*state()).mapped_files;
+    (*state()).mapped_files |= 1 << file;
+    let resident = scratch(CHUNK as usize);
+    let mut at = from & !(window::PAGE - 1);
+    while at < to {
+        let pages = ((to - at).div_ceil(window::PAGE)).min(CHUNK);
+        let start = (window::BASE + slot(file) + at) as usize;
+        sys::call(libc::SYS_mincore, [start, (pages * window::PAGE) as usize, resident as usize]);
+        for page in 0..pages {
+            if *resident.add(page as usize) & 1 != 0 {
+                let page = at + page * window::PAGE;
+                for line in (page..page + window::PAGE).step_by(window::LINE as usize) {
+                    clear_line(slot(file), line.max(from), (line + window::LINE).min(to), function);
+                }
+            }
+        }
+        at += pages * window::PAGE;
+    }
+    (*state()).mapped_files = mapped;
+}
+
+unsafe fn clear_line(slot: u64, from: u64, to: u64, function: Builtin) {
+    let zero = [0u8; window::LINE as usize];
+    if from < to {
+        let start = (window::BASE + slot + from) as usize;
+        if !bytes::equal(start as *const u8, zero.as_ptr(), (to - from) as usize) {
+            hooks::fill_span(start, 0, (to - from) as usize, flag::DURABLE, origin(function));
+        }
+    }
 }
 
 /// `fallocate` and `posix_fallocate`: the file grows, or a hole is zeroed.
@@ -192,9 +223,7 @@ pub(crate) unsafe fn allocate(file: u8, mode: i32, at: u64, length: u64) -> isiz
     if mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE) != 0 {
         let end = at.saturating_add(length).min(self::length(file));
         if at < end {
-            let start = (window::BASE + slot(file) + at) as usize;
-            (*state()).mapped_files |= 1 << file;
-            hooks::fill_span(start, 0, (end - at) as usize, flag::DURABLE, origin(Builtin::ftruncate));
+            clear(file, at, end, Builtin::ftruncate);
         }
     }
     0
@@ -231,12 +260,11 @@ pub(crate) unsafe fn map_copy(file: u8, length: usize, at: u64, address: usize, 
 pub(crate) unsafe fn sync(at: u64, length: u64, function: Builtin) -> isize {
     let mut page = at & !(window::PAGE - 1);
     while page < at + length {
-        let shadow = *(*state()).shadow.add((page >> 12) as usize);
-        if !shadow.is_null() {
-            for line in 0..64usize {
-                if (&(*shadow).known)[line * 8..line * 8 + 8].iter().any(|known| *known != 0) {
-                    let address = (window::BASE + page) as usize + line * 64;
-                    flush::flush(record::Kind::Clwb, address, origin(function));
+        if shadow::is_touched(page) {
+            for line in (page..page + window::PAGE).step_by(window::LINE as usize) {
+                // Eight words, eight bytes of shadow: none known means that nobody wrote here.
+                if *(shadow::known(line) as *const u64) != 0 {
+                    flush::flush(record::Kind::Clwb, (window::BASE + line) as usize, origin(function));
                 }
             }
         }

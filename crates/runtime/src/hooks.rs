@@ -3,9 +3,9 @@
 
 use crate::bytes;
 use crate::log::{self, Origin, Site};
-use crate::shadow::{self, is_persistent, offset, page};
-use landfall_vocab::record::flag;
-use landfall_vocab::record::Kind;
+use crate::shadow::{self, is_persistent, known, mirror, offset, touch};
+use landfall_vocab::record::{Kind, flag};
+use landfall_vocab::window;
 
 /// Ordering of a sequentially consistent access, in LLVM's numbering.
 pub(crate) const SEQ_CST: u32 = 7;
@@ -25,19 +25,19 @@ fn mask(at: u64, length: u64) -> u8 {
 /// Records the first read of bytes inside one word.
 #[inline(always)]
 pub(crate) unsafe fn read_word(at: u64, length: u64, flags: u8, origin: Origin) {
-    let page = page(at);
-    let known = &mut (*page).known[(at & 4095) as usize / 8];
     let wanted = mask(at & 7, length);
-    if *known & wanted != wanted {
-        first_read(at & !7, wanted, known, flags, origin);
+    if *known(at) & wanted != wanted {
+        first_read(at & !7, wanted, flags, origin);
     }
 }
 
 #[inline(never)]
-unsafe fn first_read(word: u64, wanted: u8, known: &mut u8, flags: u8, origin: Origin) {
+unsafe fn first_read(word: u64, wanted: u8, flags: u8, origin: Origin) {
+    touch(word);
+    let known = known(word);
     let missing = wanted & !*known;
     *known |= wanted;
-    let value = ((landfall_vocab::window::BASE + word) as *const u64).read_volatile() & spread(missing);
+    let value = ((window::BASE + word) as *const u64).read_volatile() & spread(missing);
     log::read(word, missing, value, flags, origin);
 }
 
@@ -51,23 +51,28 @@ pub(crate) fn spread(mask: u8) -> u64 {
 /// Records and performs a store inside one word.
 #[inline(always)]
 pub(crate) unsafe fn store_word(at: u64, value: u64, length: u64, flags: u8, origin: Origin) {
-    let page = page(at);
-    let word = (at & 4095) as usize / 8;
-    let shift = (at & 7) * 8;
     let bytes = mask(at & 7, length);
-    (*page).known[word] |= bytes;
-    let bits = if length == 8 { u64::MAX } else { ((1u64 << (length * 8)) - 1) << shift };
-    let placed = value << shift & bits;
-    let updated = (*page).mirror[word] & !bits | placed;
-    log::store(at & !7, bytes, placed, flags, origin);
-    (*page).mirror[word] = updated;
-    let memory = (landfall_vocab::window::BASE + at) as *mut u8;
+    let known = known(at);
+    if *known & bytes != bytes {
+        touch(at);
+        *known |= bytes;
+    }
+    let shift = (at & 7) * 8;
+    let value = if length == 8 { value } else { value & ((1 << (length * 8)) - 1) };
+    log::store(at & !7, bytes, value << shift, flags, origin);
+    put(mirror(at), value, length);
+    put((window::BASE + at) as *mut u8, value, length);
+}
+
+/// Writes the low `length` bytes of a value.
+#[inline(always)]
+unsafe fn put(to: *mut u8, value: u64, length: u64) {
     match length {
-        1 => memory.write_volatile(value as u8),
-        2 => (memory as *mut u16).write_unaligned(value as u16),
-        4 => (memory as *mut u32).write_unaligned(value as u32),
-        8 => (memory as *mut u64).write_unaligned(value),
-        _ => bytes::copy(memory, (&raw const value) as *const u8, length as usize),
+        1 => to.write(value as u8),
+        2 => (to as *mut u16).write_unaligned(value as u16),
+        4 => (to as *mut u32).write_unaligned(value as u32),
+        8 => (to as *mut u64).write_unaligned(value),
+        _ => bytes::copy(to, (&raw const value) as *const u8, length as usize),
     }
 }
 
@@ -98,9 +103,8 @@ pub(crate) unsafe fn store_span(address: usize, source: *const u8, length: usize
     let payload = log::run(offset(address), length as u64, flags, origin);
     bytes::copy(payload, source, length);
     log::run_done(length as u64);
-    mark_written(address, length, |page, at, done, piece| {
-        bytes::copy(((*page).mirror.as_mut_ptr() as *mut u8).add(at), payload.add(done), piece);
-    });
+    mark_written(offset(address), length as u64);
+    bytes::copy(mirror(offset(address)), payload, length);
     bytes::copy(address as *mut u8, payload, length);
 }
 
@@ -127,9 +131,8 @@ pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u
     }
     touch_span(address, length);
     log::with_value(Kind::Fill, offset(address), (length as u64) << 8 | byte as u64, flags, origin);
-    mark_written(address, length, |page, at, _, piece| {
-        bytes::fill(((*page).mirror.as_mut_ptr() as *mut u8).add(at), byte, piece);
-    });
+    mark_written(offset(address), length as u64);
+    bytes::fill(mirror(offset(address)), byte, length);
     bytes::fill(address as *mut u8, byte, length);
 }
 
@@ -137,41 +140,49 @@ pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u
 unsafe fn touch_span(address: usize, length: usize) {
     let (mut at, end) = (offset(address) & !4095, offset(address) + length as u64);
     while at < end {
-        page(at);
+        touch(at);
         at += 4096;
     }
 }
 
-/// Marks a range as written and calls `mirror` for the part of it on each page: page, position in it, bytes done, length.
-unsafe fn mark_written(address: usize, length: usize, mirror: impl Fn(*mut shadow::Page, usize, usize, usize)) {
-    let mut done = 0;
-    while done < length {
-        let at = offset(address + done);
-        let inside = (at & 4095) as usize;
-        let piece = (4096 - inside).min(length - done);
-        let page = page(at);
-        mirror(page, inside, done, piece);
-        let (first, last) = (inside / 8, (inside + piece - 1) / 8);
-        for word in first..=last {
-            let from = if word == first { inside as u64 & 7 } else { 0 };
-            let to = if word == last { (inside + piece - 1) as u64 % 8 + 1 } else { 8 };
-            (*page).known[word] |= mask(from, to - from);
-        }
-        done += piece;
+/// Marks a touched range as written.
+unsafe fn mark_written(start: u64, length: u64) {
+    let end = start + length;
+    let (first, last) = ((start + 7) & !7, end & !7);
+    if start < first {
+        *known(start) |= mask(start & 7, first.min(end) - start);
+    }
+    if first < last {
+        bytes::fill(known(first), 0xff, ((last - first) / 8) as usize);
+    }
+    if last < end && last >= first {
+        *known(last) |= mask(0, end - last);
     }
 }
 
+// The fast path of each hook is one load of shadow and, for a store, three words of trace; everything else is a tail call, so
+// that the fast path saves no registers.
 macro_rules! accesses {
-    ($($type:ty, $n:literal, $load:ident, $store:ident;)*) => { $(
+    ($($type:ty, $n:literal, $load:ident, $slow_load:ident, $store:ident, $slow_store:ident;)*) => { $(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $load(p: *const $type, abi: u32, site: *const Site) -> $type {
             let at = offset(p as usize);
-            if is_persistent(p as usize) && shadow::recording() {
-                if at & 7 <= 8 - $n {
-                    read_word(at, $n, flags(abi), Origin::source(site));
-                } else {
-                    read_span(p as usize, $n, flags(abi), Origin::source(site));
-                }
+            if at >= window::LEN {
+                return p.read_unaligned();
+            }
+            let wanted = mask(at & 7, $n);
+            // A byte of the next word is not in the mask: such an access is slow.
+            if at & 7 <= 8 - $n && *known(at) & wanted == wanted {
+                return p.read_unaligned();
+            }
+            $slow_load(p, abi, site)
+        }
+
+        #[cold]
+        #[inline(never)]
+        unsafe extern "C" fn $slow_load(p: *const $type, abi: u32, site: *const Site) -> $type {
+            if shadow::recording() {
+                read_span(p as usize, $n, flags(abi), Origin::source(site));
             }
             p.read_unaligned()
         }
@@ -179,19 +190,30 @@ macro_rules! accesses {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $store(p: *mut $type, value: $type, abi: u32, site: *const Site) {
             let at = offset(p as usize);
-            if is_persistent(p as usize) && shadow::recording() {
-                // A sequentially consistent store is compiled to xchg (MODEL.md §2).
-                let locked = if abi & 7 == SEQ_CST { flag::LOCKED } else { 0 };
-                if at & 7 <= 8 - $n {
-                    store_word(at, value as u64, $n, flags(abi) | locked, Origin::source(site));
-                } else {
-                    let value = value.to_le_bytes();
-                    store_pieces(p as usize, &value, flags(abi) | locked, Origin::source(site));
+            if at < window::LEN && abi & 7 != SEQ_CST && at & 7 <= 8 - $n {
+                let bytes = mask(at & 7, $n);
+                if *known(at) & bytes == bytes
+                    && log::store_quickly(at & !7, bytes, (value as u64) << ((at & 7) * 8), flags(abi), site)
+                {
+                    (mirror(at) as *mut $type).write_unaligned(value);
+                    p.write_unaligned(value);
+                    return;
                 }
-                return;
+            }
+            $slow_store(p, value, abi, site)
+        }
+
+        #[cold]
+        #[inline(never)]
+        unsafe extern "C" fn $slow_store(p: *mut $type, value: $type, abi: u32, site: *const Site) {
+            // A sequentially consistent store is compiled to xchg (MODEL.md §2).
+            let locked = abi & 7 == SEQ_CST;
+            if is_persistent(p as usize) && shadow::recording() {
+                let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
+                return store_pieces(p as usize, &value.to_le_bytes(), flags, Origin::source(site));
             }
             p.write_unaligned(value);
-            if abi & 7 == SEQ_CST && crate::state::running() {
+            if locked && crate::state::running() {
                 log::locked_elsewhere(Origin::source(site));
             }
         }
@@ -199,10 +221,10 @@ macro_rules! accesses {
 }
 
 accesses! {
-    u8, 1, __lf_load1, __lf_store1;
-    u16, 2, __lf_load2, __lf_store2;
-    u32, 4, __lf_load4, __lf_store4;
-    u64, 8, __lf_load8, __lf_store8;
+    u8, 1, __lf_load1, slow_load1, __lf_store1, slow_store1;
+    u16, 2, __lf_load2, slow_load2, __lf_store2, slow_store2;
+    u32, 4, __lf_load4, slow_load4, __lf_store4, slow_store4;
+    u64, 8, __lf_load8, slow_load8, __lf_store8, slow_store8;
 }
 
 #[unsafe(no_mangle)]

@@ -78,6 +78,28 @@ pub(crate) unsafe fn store(word: u64, mask: u8, value: u64, flags: u8, origin: O
     valued(record::head(Kind::Store, mask, flags, word), origin, value);
 }
 
+/// A store on the hot path; false when it is not as simple as that: no run, stacks wanted, a library's site, a full trace.
+#[inline(always)]
+pub(crate) unsafe fn store_quickly(word: u64, mask: u8, value: u64, flags: u8, site: *const Site) -> bool {
+    let state = state();
+    let site = (site as usize).wrapping_sub((*state).sites_low);
+    if !(*state).quick || site >= (*state).sites_len {
+        return false;
+    }
+    let cursor = &(*(*state).slot).trace_len;
+    let length = cursor.load(Relaxed);
+    if length + 24 > (*state).trace_limit {
+        return false;
+    }
+    let at = (*state).trace.add(length as usize) as *mut u64;
+    *at = record::head(Kind::Store, mask, flags, word);
+    *at.add(1) = (site / size_of::<Site>()) as u32 as u64;
+    *at.add(2) = value;
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
+    cursor.store(length + 24, Relaxed);
+    true
+}
+
 #[inline(always)]
 pub(crate) unsafe fn read(word: u64, mask: u8, value: u64, flags: u8, origin: Origin) {
     valued(record::head(Kind::Read, mask, flags, word), origin, value);

@@ -45,6 +45,7 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
     }
     // From here on a second end (a full trace, a fault of ours) must not start over.
     (*state).mode = Mode::Serving;
+    (*state).quick = false;
     shadow::check_all();
     leave()
 }

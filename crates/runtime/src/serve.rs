@@ -245,6 +245,7 @@ pub(crate) unsafe fn image_lines(slot: *mut SlotHeader, mut each: impl FnMut(u64
 /// The last instruction before the program's.
 pub(crate) unsafe fn go() {
     (*state()).mode = Mode::Running;
+    (*state()).quick = !(*state()).stacks;
     dispatch::start();
 }
 

@@ -1,10 +1,11 @@
-//! What the runtime knows of each persistent page: which bytes this execution wrote or read already, what the page should hold
-//! (to notice writers that were not instrumented), and what it held before (to restart in place).
+//! What the runtime knows of persistent memory: which bytes this execution wrote or read already, what it should hold
+//! (to notice writers that were not instrumented), and what it held before (to restart in place). Shadows
+//! lie at a fixed distance from what they shadow.
 
 use crate::bytes;
 use crate::log;
 use crate::outcome;
-use crate::state::{Mode, State, allocate, place, scratch, state};
+use crate::state::{Mode, State, place, scratch, state};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::flag;
 use landfall_vocab::window;
@@ -12,17 +13,17 @@ use landfall_vocab::window;
 pub(crate) const PAGE: usize = window::PAGE as usize;
 const WORDS: usize = PAGE / 8;
 
-#[repr(C, align(64))]
-pub(crate) struct Page {
-    /// Per word: the bytes written or read by this execution.
-    pub(crate) known: [u8; WORDS],
-    /// What instrumented code left here.
-    pub(crate) mirror: [u64; WORDS],
-    /// What was here before the run touched it.
-    before: [u64; WORDS],
-    offset: u64,
-    next: *mut Page,
-}
+/// Per word of the window: the bytes written or read by this execution. A set bit implies that the page was touched, so the
+/// hot path needs one load of shadow and no table.
+pub(crate) const KNOWN: usize = place::SHADOW;
+/// Per byte of the window: what instrumented code left there.
+pub(crate) const MIRROR: usize = 0x3400_0000_0000;
+/// Per byte of the window: what was there before the run touched the page (in-place restart).
+const BEFORE: usize = 0x3600_0000_0000;
+/// Per page: whether this run touched it.
+const TOUCHED: usize = 0x3800_0000_0000;
+/// Pages touched by this run, in order.
+const ORDER: usize = 0x3a00_0000_0000;
 
 /// Offset in the window of an address known to lie in it.
 #[inline(always)]
@@ -35,55 +36,64 @@ pub(crate) fn is_persistent(address: usize) -> bool {
     offset(address) < window::LEN
 }
 
-/// Maps the window and the table of shadow pages.
+/// Maps the window and its shadows, all of it without a page of memory until touched.
 pub(crate) unsafe fn init() -> bool {
-    let state = state();
-    if crate::sys::map(window::BASE as usize, window::LEN as usize).is_none() {
-        return false;
-    }
-    // Huge pages would make every fork copy two megabytes for one store.
-    crate::sys::call(libc::SYS_madvise, [window::BASE as usize, window::LEN as usize, libc::MADV_NOHUGEPAGE as usize]);
-    let entries = (window::LEN / window::PAGE) as usize * 8;
-    match crate::sys::map(place::SHADOW, entries) {
-        Some(table) => (*state).shadow = table as *mut *mut Page,
-        None => return false,
+    let length = window::LEN as usize;
+    let pages = length / PAGE;
+    let ranges = [
+        (window::BASE as usize, length), (KNOWN, length / 8), (MIRROR, length), (BEFORE, length), (TOUCHED, pages), (ORDER, pages * 4),
+    ];
+    for (start, length) in ranges {
+        if crate::sys::map(start, length).is_none() {
+            return false;
+        }
+        // Huge pages would make every fork copy two megabytes for one store.
+        crate::sys::call(libc::SYS_madvise, [start, length, libc::MADV_NOHUGEPAGE as usize]);
     }
     true
 }
 
-/// The shadow of the page at `offset`, made on first touch. An address outside every live object ends the run like the
-/// segmentation fault it would be on a real machine.
+/// The known bytes of the word at `offset`.
 #[inline(always)]
-pub(crate) unsafe fn page(offset: u64) -> *mut Page {
-    let page = *(*state()).shadow.add((offset >> 12) as usize);
-    if page.is_null() { touch(offset) } else { page }
+pub(crate) fn known(offset: u64) -> *mut u8 {
+    (KNOWN + (offset >> 3) as usize) as *mut u8
+}
+
+/// The mirror of the byte at `offset`.
+#[inline(always)]
+pub(crate) fn mirror(offset: u64) -> *mut u8 {
+    (MIRROR + offset as usize) as *mut u8
+}
+
+pub(crate) unsafe fn is_touched(offset: u64) -> bool {
+    *((TOUCHED + (offset >> 12) as usize) as *const u8) != 0
+}
+
+/// Makes sure that the page at `offset` is shadowed. An address outside every live object ends the run like the segmentation
+/// fault it would be on a real machine.
+#[inline]
+pub(crate) unsafe fn touch(offset: u64) {
+    if !is_touched(offset) {
+        first_touch(offset);
+    }
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn touch(offset: u64) -> *mut Page {
+unsafe fn first_touch(offset: u64) {
     let state = state();
     if !live(state, offset) {
         outcome::wild_access(window::BASE + offset);
     }
-    let mut page = (*state).spare;
-    if page.is_null() {
-        page = allocate(size_of::<Page>()) as *mut Page;
-    } else {
-        (*state).spare = (*page).next;
-        bytes::fill((*page).known.as_mut_ptr(), 0, WORDS);
-    }
     let start = offset & !(window::PAGE - 1);
     let memory = (window::BASE + start) as *const u64;
-    bytes::copy_words((*page).mirror.as_mut_ptr(), memory, WORDS);
+    bytes::copy_words(mirror(start) as *mut u64, memory, WORDS);
     if (*state).in_place {
-        bytes::copy_words((*page).before.as_mut_ptr(), memory, WORDS);
+        bytes::copy_words((BEFORE as u64 + start) as *mut u64, memory, WORDS);
     }
-    (*page).offset = start;
-    (*page).next = (*state).touched;
-    (*state).touched = page;
-    *(*state).shadow.add((offset >> 12) as usize) = page;
-    page
+    *((TOUCHED + (offset >> 12) as usize) as *mut u8) = 1;
+    *(ORDER as *mut u32).add((*state).touched) = (offset >> 12) as u32;
+    (*state).touched += 1;
 }
 
 unsafe fn live(state: *const State, offset: u64) -> bool {
@@ -103,65 +113,52 @@ unsafe fn live(state: *const State, offset: u64) -> bool {
 /// Compares one line with what instrumented code left there; a difference is logged as a store of foreign code.
 #[inline]
 pub(crate) unsafe fn check_line(offset: u64) {
-    let page = *(*state()).shadow.add((offset >> 12) as usize);
-    if !page.is_null() {
-        let word = (offset & 4095 & !63) as usize / 8;
-        check_words(page, word, word + 8);
+    if is_touched(offset) {
+        check_words(offset & !(window::LINE - 1), window::LINE);
     }
 }
 
 #[inline]
-unsafe fn check_words(page: *mut Page, from: usize, to: usize) {
-    let memory = (window::BASE + (*page).offset) as *const u64;
-    for word in from..to {
-        if memory.add(word).read_volatile() != (*page).mirror[word] {
-            foreign(page, word, memory.add(word).read_volatile());
+unsafe fn check_words(start: u64, length: u64) {
+    let mut at = start;
+    while at < start + length {
+        let value = ((window::BASE + at) as *const u64).read_volatile();
+        if value != *(mirror(at) as *const u64) {
+            foreign(at, value);
         }
+        at += 8;
     }
 }
 
 #[cold]
-unsafe fn foreign(page: *mut Page, word: usize, value: u64) {
+unsafe fn foreign(offset: u64, value: u64) {
     let state = state();
-    let changed = value ^ (*page).mirror[word];
-    let mut mask = 0u8;
-    for byte in 0..8 {
-        if changed >> (8 * byte) & 0xff != 0 {
-            mask |= 1 << byte;
-        }
-    }
-    // A store record holds contiguous bytes: fill the gaps, their values are the same.
-    let low = mask.trailing_zeros();
-    let high = 8 - mask.leading_zeros();
+    let changed = value ^ *(mirror(offset) as *const u64);
+    // A store record holds contiguous bytes: gaps are included, their values are the same.
+    let (low, high) = (changed.trailing_zeros() / 8, 8 - changed.leading_zeros() / 8);
     let mask = (0xffu32 >> (8 - high) & (0xff << low)) as u8;
-    let offset = (*page).offset + word as u64 * 8;
     if (*state).foreign_words == 0 {
         (*state).foreign_address = window::BASE + offset;
     }
     (*state).foreign_words += 1;
-    (*page).mirror[word] = value;
-    (*page).known[word] |= mask;
-    log::store(offset, mask, value, flag::FOREIGN, log::Origin::library(Builtin::uninstrumented, 0));
+    *(mirror(offset) as *mut u64) = value;
+    *known(offset) |= mask;
+    let placed = value & crate::hooks::spread(mask);
+    log::store(offset, mask, placed, flag::FOREIGN, log::Origin::library(Builtin::uninstrumented, 0));
 }
 
-/// The last look at persistent memory before a run ends.
+unsafe fn touched(index: usize) -> u64 {
+    u64::from(*(ORDER as *const u32).add(index)) << 12
+}
+
+/// The last look at persistent memory before a run ends, page by page in the order of their first use.
 pub(crate) unsafe fn check_all() {
     let state = state();
-    // Oldest first, so that the order does not depend on how pages were chained.
-    let mut reversed: *mut Page = core::ptr::null_mut();
-    while !(*state).touched.is_null() {
-        let page = (*state).touched;
-        (*state).touched = (*page).next;
-        (*page).next = reversed;
-        reversed = page;
-    }
-    let mut page = reversed;
-    while !page.is_null() {
-        check_words(page, 0, WORDS);
-        let next = (*page).next;
-        (*page).next = (*state).touched;
-        (*state).touched = page;
-        page = next;
+    for index in 0..(*state).touched {
+        let start = touched(index);
+        if !bytes::equal((window::BASE + start) as *const u8, mirror(start), PAGE) {
+            check_words(start, window::PAGE);
+        }
     }
     if (*state).searching_foreign {
         search_untouched();
@@ -181,11 +178,10 @@ unsafe fn search_untouched() {
             crate::sys::call(libc::SYS_mincore, [address, pages * PAGE, resident as usize]);
             for i in 0..pages {
                 let offset = at + (i * PAGE) as u64;
-                let untouched = (*(*state).shadow.add((offset >> 12) as usize)).is_null();
-                if *resident.add(i) & 1 != 0 && untouched && crate::forkserver::differs_from_base(offset) {
-                    let page = touch(offset);
-                    crate::forkserver::base_page(offset, (*page).mirror.as_mut_ptr());
-                    check_words(page, 0, WORDS);
+                if *resident.add(i) & 1 != 0 && !is_touched(offset) && crate::forkserver::differs_from_base(offset) {
+                    touch(offset);
+                    crate::forkserver::base_page(offset, mirror(offset) as *mut u64);
+                    check_words(offset, window::PAGE);
                 }
             }
             at += (pages * PAGE) as u64;
@@ -201,15 +197,13 @@ unsafe fn live_ranges(state: *const State) -> [(u64, u64); 2] {
 /// Puts every touched page back to what it held before the run (in-place restart).
 pub(crate) unsafe fn undo() {
     let state = state();
-    while !(*state).touched.is_null() {
-        let page = (*state).touched;
-        (*state).touched = (*page).next;
-        let memory = (window::BASE + (*page).offset) as *mut u64;
-        bytes::copy_words(memory, (*page).before.as_ptr(), WORDS);
-        *(*state).shadow.add(((*page).offset >> 12) as usize) = core::ptr::null_mut();
-        (*page).next = (*state).spare;
-        (*state).spare = page;
+    for index in 0..(*state).touched {
+        let start = touched(index);
+        bytes::copy_words((window::BASE + start) as *mut u64, (BEFORE as u64 + start) as *const u64, WORDS);
+        bytes::fill(known(start), 0, WORDS);
+        *((TOUCHED + (start >> 12) as usize) as *mut u8) = 0;
     }
+    (*state).touched = 0;
 }
 
 /// Is a run on, so that accesses are recorded? In a server's constructors this is where serving starts.

@@ -1,7 +1,6 @@
 //! All mutable state of the runtime, on pages of its own: an in-place restart must neither track nor restore it.
 
 use crate::descriptors::Descriptors;
-use crate::shadow::Page;
 use crate::signals::Action;
 use landfall_vocab::shared::{Control, SlotHeader};
 
@@ -27,9 +26,10 @@ pub(crate) struct State {
     /// Runs happen in this process, one after the other, instead of in a fork each.
     pub(crate) in_place: bool,
     pub(crate) stacks: bool,
+    /// A run is on and events need no stack.
+    pub(crate) quick: bool,
     pub(crate) searching_foreign: bool,
     // The hot path, on one line.
-    pub(crate) shadow: *mut *mut Page,
     pub(crate) slot: *mut SlotHeader,
     pub(crate) trace: *mut u8,
     pub(crate) trace_limit: u64,
@@ -52,8 +52,7 @@ pub(crate) struct State {
     pub(crate) driver_stack: usize,
 
     // Shadow pages of this run.
-    pub(crate) touched: *mut Page,
-    pub(crate) spare: *mut Page,
+    pub(crate) touched: usize,
     pub(crate) arena: usize,
     pub(crate) arena_end: usize,
     pub(crate) foreign_words: u64,

@@ -136,10 +136,21 @@ impl<'a> Records<'a> {
         Some(u64::from_le_bytes(bytes.try_into().ok()?))
     }
 
+    #[inline(always)]
     fn decode(&self) -> Result<(Record<'a>, usize), &'static str> {
         const SHORT: &str = "the trace ends inside a record";
-        let head = self.word(self.at).ok_or(SHORT)?;
-        let origin = self.word(self.at + 8).ok_or(SHORT)?;
+        // One look for the three words most records have; the short ones at the very end take the other way.
+        let (head, origin, third) = match self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<24>()) {
+            Some(words) => {
+                let [a, b, c] = [0, 8, 16].map(|at| {
+                    let mut word = [0; 8];
+                    word.copy_from_slice(&words[at..at + 8]);
+                    u64::from_le_bytes(word)
+                });
+                (a, b, Some(c))
+            }
+            None => (self.word(self.at).ok_or(SHORT)?, self.word(self.at + 8).ok_or(SHORT)?, None),
+        };
         let kind = Kind::from_number(head as u8).ok_or("unknown record kind")?;
         if head >> 57 != 0 {
             return Err("reserved bits are set");
@@ -149,7 +160,7 @@ impl<'a> Records<'a> {
         let mut end = self.at + 16;
         let mut value = 0;
         if kind.has_value() {
-            value = self.word(end).ok_or(SHORT)?;
+            value = third.ok_or(SHORT)?;
             end += 8;
         }
         let offset = (head >> 24) << 3;
@@ -210,6 +221,7 @@ const fn contiguous(mask: u8) -> bool {
 impl<'a> Iterator for Records<'a> {
     type Item = Result<Record<'a>, Malformed>;
 
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         if self.at >= self.bytes.len() {
             return None;
