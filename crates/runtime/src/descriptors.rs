@@ -6,7 +6,7 @@ use crate::hooks;
 use crate::log::Origin;
 use crate::random;
 use crate::shadow::is_persistent;
-use crate::state::{scratch, state};
+use crate::state::{Scratch, state};
 use crate::sys;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::End;
@@ -88,14 +88,7 @@ pub(crate) unsafe fn read(fd: usize, to: usize, length: usize, at: i64) -> isize
             length as isize
         }
         Kind::Random => {
-            let mut done = 0;
-            let mut chunk = [0u8; 256];
-            while done < length {
-                let piece = chunk.len().min(length - done);
-                random::fill(chunk.as_mut_ptr(), piece);
-                give(to + done, chunk.as_ptr(), piece);
-                done += piece;
-            }
+            give_random(to, length);
             length as isize
         }
         Kind::Output(_) => -(libc::EBADF as isize),
@@ -112,13 +105,26 @@ pub(crate) unsafe fn read(fd: usize, to: usize, length: usize, at: i64) -> isize
     }
 }
 
+/// Random bytes for the program.
+pub(crate) unsafe fn give_random(to: usize, length: usize) {
+    let chunk = Scratch::new(CHUNK);
+    let mut done = 0;
+    while done < length {
+        let piece = CHUNK.min(length - done);
+        random::fill(chunk.start(), piece);
+        give(to + done, chunk.start(), piece);
+        done += piece;
+    }
+}
+
 /// Hands bytes to the program, as stores where its buffer is persistent.
 pub(crate) unsafe fn give(to: usize, from: *const u8, length: usize) {
     hooks::copy(to as *mut u8, from, length, 0, Origin::library(Builtin::read, 0));
 }
 
 unsafe fn read_persistent(fd: usize, to: usize, length: usize, at: i64) -> isize {
-    let chunk = scratch(CHUNK);
+    let scratch = Scratch::new(CHUNK);
+    let chunk = scratch.start();
     let mut done = 0;
     while done < length {
         let piece = CHUNK.min(length - done);
@@ -155,7 +161,7 @@ pub(crate) unsafe fn write(fd: usize, from: usize, length: usize, at: i64) -> is
             // Counts everything, keeps what fits: a reader sees that something is missing.
             *total += length.min(room) as u64;
             (*state).written += length as u64;
-            if (*state).written > (1 << 34) {
+            if (*state).written > (1 << 32) {
                 too_much()
             }
             length as isize

@@ -8,8 +8,9 @@ use crate::flush;
 use crate::hooks;
 use crate::log::Origin;
 use crate::shadow;
-use crate::state::{running, scratch, state};
+use crate::state::{Scratch, running, state};
 use crate::sys;
+use core::mem::MaybeUninit;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{self, flag};
 use landfall_vocab::window::{self, FILE_ENTRY, FILE_EXISTS, FILE_PATH_AT, FILE_PATH_LEN, FILE_REMOVED, FILE_SLOT, FILE_SLOTS};
@@ -60,38 +61,49 @@ pub(crate) unsafe fn mapped_range() -> (u64, u64) {
     (window::FILES.start, (length_unlogged(0) + window::PAGE - 1) & !(window::PAGE - 1))
 }
 
+/// Room for an absolute path; not cleared, because clearing would call a `memset` that may be the program's.
+pub(crate) type PathBuffer = MaybeUninit<[u8; 4096]>;
+
 /// A path inside `--pm-dir`, relative to it; `None` for every other path.
-pub(crate) unsafe fn inside<'a>(path: *const u8, buffer: &'a mut [u8; 4096]) -> Option<&'a [u8]> {
+pub(crate) unsafe fn inside(path: *const u8, buffer: &mut PathBuffer) -> Option<&[u8]> {
     let control = (*state()).control;
     if control.is_null() || (*control).pm_dir_len == 0 || path.is_null() || !running() {
         return None;
     }
-    let directory = core::slice::from_raw_parts((*control).pm_dir.as_ptr(), (*control).pm_dir_len as usize);
+    let start = buffer.as_mut_ptr() as *mut u8;
     let mut at = 0;
     if *path != b'/' {
-        let got = sys::call(libc::SYS_getcwd, [buffer.as_mut_ptr() as usize, 4096]);
+        let got = sys::call(libc::SYS_getcwd, [start as usize, 4096]);
         if got <= 1 {
             return None;
         }
         at = got as usize - 1;
     }
-    at = normalise(buffer, at, bytes::text(path, 4095))?;
-    let relative = buffer[..at].strip_prefix(directory)?.strip_prefix(b"/")?;
-    (!relative.is_empty()).then_some(relative)
+    at = normalise(start, at, bytes::text(path, 4095))?;
+    let directory = (*control).pm_dir_len as usize;
+    let below = at > directory + 1
+        && *start.add(directory) == b'/'
+        && bytes::equal(start, (&raw const (*control).pm_dir) as *const u8, directory);
+    below.then(|| core::slice::from_raw_parts(start.add(directory + 1), at - directory - 1))
 }
 
-/// Appends `path` to the absolute path in `buffer[..at]`, resolving `.` and `..` by name.
-fn normalise(buffer: &mut [u8; 4096], mut at: usize, path: &[u8]) -> Option<usize> {
+/// Appends `path` to the absolute path of length `at`, resolving `.` and `..` by name.
+unsafe fn normalise(buffer: *mut u8, mut at: usize, path: &[u8]) -> Option<usize> {
     for part in path.split(|byte| *byte == b'/') {
         match part {
             b"" | b"." => {}
-            b".." => at = buffer[..at].iter().rposition(|byte| *byte == b'/').unwrap_or(0),
+            b".." => {
+                while at > 0 && *buffer.add(at - 1) != b'/' {
+                    at -= 1;
+                }
+                at = at.saturating_sub(1);
+            }
             part => {
-                if at + 1 + part.len() > buffer.len() {
+                if at + 1 + part.len() > size_of::<PathBuffer>() {
                     return None;
                 }
-                buffer[at] = b'/';
-                buffer[at + 1..at + 1 + part.len()].copy_from_slice(part);
+                *buffer.add(at) = b'/';
+                bytes::copy(buffer.add(at + 1), part.as_ptr(), part.len());
                 at += 1 + part.len();
             }
         }
@@ -154,11 +166,12 @@ unsafe fn create(file: u8, path: &[u8]) {
 }
 
 unsafe fn set_path(file: u8, path: &[u8], function: Builtin) {
-    let mut padded = [0u8; FILE_PATH_LEN as usize];
-    let length = path.len().min(padded.len() - 1);
-    padded[..length].copy_from_slice(&path[..length]);
+    let padded = Scratch::new(FILE_PATH_LEN as usize);
+    let length = path.len().min(FILE_PATH_LEN as usize - 1);
+    bytes::fill(padded.start(), 0, FILE_PATH_LEN as usize);
+    bytes::copy(padded.start(), path.as_ptr(), length);
     let target = (window::BASE + entry(file) + FILE_PATH_AT) as usize;
-    hooks::store_span(target, padded.as_ptr(), record::padded(length + 1), flag::DURABLE, origin(function));
+    hooks::store_span(target, padded.start(), record::padded(length + 1), flag::DURABLE, origin(function));
 }
 
 pub(crate) unsafe fn length(file: u8) -> u64 {
@@ -185,7 +198,8 @@ unsafe fn clear(file: u8, from: u64, to: u64, function: Builtin) {
     // The slot is the file, mapped by the program or not.
     let mapped = (*state()).mapped_files;
     (*state()).mapped_files |= 1 << file;
-    let resident = scratch(CHUNK as usize);
+    let scratch = Scratch::new(CHUNK as usize);
+    let resident = scratch.start();
     let mut at = from & !(window::PAGE - 1);
     while at < to {
         let pages = ((to - at).div_ceil(window::PAGE)).min(CHUNK);
@@ -304,17 +318,16 @@ pub(crate) unsafe fn rename(from: &[u8], to: &[u8]) -> isize {
 
 /// Fills a `struct stat` the same way in every run.
 pub(crate) unsafe fn stat(file: u8, to: *mut libc::stat) {
-    let mut stat: libc::stat = core::mem::zeroed();
-    stat.st_dev = 1;
-    stat.st_ino = file as u64 + 1;
-    stat.st_mode = libc::S_IFREG | 0o666;
-    stat.st_nlink = 1;
-    stat.st_uid = sys::call(libc::SYS_getuid, []) as u32;
-    stat.st_gid = sys::call(libc::SYS_getgid, []) as u32;
-    stat.st_size = length(file) as i64;
-    stat.st_blksize = 4096;
-    stat.st_blocks = (length(file) as i64 + 511) / 512;
-    bytes::copy(to as *mut u8, &raw const stat as *const u8, size_of::<libc::stat>());
+    bytes::fill(to as *mut u8, 0, size_of::<libc::stat>());
+    (*to).st_dev = 1;
+    (*to).st_ino = file as u64 + 1;
+    (*to).st_mode = libc::S_IFREG | 0o666;
+    (*to).st_nlink = 1;
+    (*to).st_uid = sys::call(libc::SYS_getuid, []) as u32;
+    (*to).st_gid = sys::call(libc::SYS_getgid, []) as u32;
+    (*to).st_size = length(file) as i64;
+    (*to).st_blksize = 4096;
+    (*to).st_blocks = (length(file) as i64 + 511) / 512;
 }
 
 pub(crate) unsafe fn stat_path(path: &[u8], to: *mut libc::stat) -> isize {

@@ -152,8 +152,6 @@ pub(crate) unsafe fn stack(frames: &[u64]) {
     *at = record::head(Kind::Stack, 0, 0, 0);
     *at.add(1) = 0;
     *at.add(2) = frames.len() as u64;
-    for (i, frame) in frames.iter().enumerate() {
-        *at.add(3 + i) = *frame;
-    }
+    crate::bytes::copy_words(at.add(3), frames.as_ptr(), frames.len());
     commit(length);
 }

@@ -10,7 +10,7 @@ use crate::heap::Heap;
 use crate::serve::{begin, enter, go, image_lines};
 use crate::shadow;
 use crate::signals;
-use crate::state::{allocate, place, scratch, state};
+use crate::state::{Scratch, allocate, place, state};
 use crate::sys;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use landfall_vocab::shared::{End, SlotHeader, TEXT, isolation, job, slot_state};
@@ -159,7 +159,7 @@ unsafe fn apply_image(slot: *mut SlotHeader) {
     if (*slot).job.lines == 0 {
         return;
     }
-    (*restart).undo = scratch((*slot).job.lines as usize * size_of::<(u64, [u64; 8])>()) as *mut _;
+    (*restart).undo = Scratch::new((*slot).job.lines as usize * size_of::<(u64, [u64; 8])>()).keep() as *mut _;
     image_lines(slot, |offset, line| {
         let memory = (window::BASE + offset) as *mut u64;
         let kept = (*restart).undo.add((*restart).undo_count);
@@ -180,7 +180,7 @@ unsafe fn restore() {
     }
     let strings = (*restart).strings;
     bytes::copy(strings.start as *mut u8, strings.saved as *const u8, strings.end - strings.start);
-    (*state).heap = (*restart).heap;
+    copy_heap(&raw mut (*state).heap, &raw const (*restart).heap);
     shadow::undo();
     while (*restart).undo_count > 0 {
         (*restart).undo_count -= 1;
@@ -190,6 +190,11 @@ unsafe fn restore() {
     if (*state).opened {
         sys::call(libc::SYS_close_range, [(*restart).free_descriptor, u32::MAX as usize, 0]);
     }
+}
+
+/// By hand: the compiler's way would be a call of `memcpy`, which may be the program's.
+unsafe fn copy_heap(to: *mut Heap, from: *const Heap) {
+    bytes::copy_words(to as *mut u64, from as *const u64, size_of::<Heap>() / 8);
 }
 
 unsafe fn put_back(page: usize, saved: usize, length: usize) {
@@ -205,7 +210,7 @@ unsafe fn snapshot() {
     let state = state();
     let restart = &raw mut (*state).restart;
     (*restart).hot = allocate(MOST_HOT * size_of::<Hot>()) as *mut Hot;
-    (*restart).heap = (*state).heap;
+    copy_heap(&raw mut (*restart).heap, &raw const (*state).heap);
     let stack_end = each_mapping(|start, end, writable, own| {
         if writable && !own {
             exclude_state(start, end);
@@ -216,7 +221,7 @@ unsafe fn snapshot() {
         // The heap's range must exist before it can be protected.
         sys::map(place::HEAP, place::HEAP_LEN);
         (*state).heap.end = place::HEAP;
-        (*restart).heap = (*state).heap;
+        copy_heap(&raw mut (*restart).heap, &raw const (*state).heap);
     }
     add(place::HEAP, used, true);
     add(used, place::HEAP + place::HEAP_LEN, false);
@@ -274,7 +279,8 @@ unsafe fn add(start: usize, end: usize, save: bool) {
 /// Walks /proc/self/maps; returns where the stack ends.
 unsafe fn each_mapping(mut each: impl FnMut(usize, usize, bool, bool)) -> usize {
     const ROOM: usize = 1 << 18;
-    let text = scratch(ROOM);
+    let scratch = Scratch::new(ROOM);
+    let text = scratch.start();
     let fd = sys::call(libc::SYS_open, [c"/proc/self/maps".as_ptr() as usize, libc::O_RDONLY as usize]);
     let mut length = 0;
     loop {

@@ -5,7 +5,7 @@
 use crate::bytes;
 use crate::log;
 use crate::outcome;
-use crate::state::{Mode, State, place, scratch, state};
+use crate::state::{Mode, Scratch, State, place, state};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::flag;
 use landfall_vocab::window;
@@ -169,7 +169,8 @@ pub(crate) unsafe fn check_all() {
 unsafe fn search_untouched() {
     let state = state();
     const CHUNK: usize = 1 << 16;
-    let resident = scratch(CHUNK);
+    let scratch = Scratch::new(CHUNK);
+    let resident = scratch.start();
     for (start, length) in live_ranges(state) {
         let mut at = start;
         while at < start + length {

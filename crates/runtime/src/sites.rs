@@ -3,7 +3,7 @@
 
 use crate::bytes;
 use crate::log::Site;
-use crate::state::state;
+use crate::state::{Scratch, state};
 use core::arch::global_asm;
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
@@ -72,11 +72,15 @@ pub(crate) unsafe fn find_own() {
 /// Finds the sections of libraries and copies every site with its strings into shared memory.
 pub(crate) unsafe fn publish() {
     let state = state();
-    let mut writer = Writer { count: 0, strings: 1, cache: [(0, 0); 256], base: (*state).control as usize + SITES_AT as usize };
-    writer.section((*state).sites_low, (*state).sites_len);
-    libc::dl_iterate_phdr(Some(each_library), &raw mut writer as *mut _);
-    (*(*state).control).sites.store(writer.count, Relaxed);
-    (*(*state).control).strings_len.store(writer.strings, Relaxed);
+    let scratch = Scratch::new(size_of::<Writer>());
+    bytes::fill(scratch.start(), 0, size_of::<Writer>());
+    let writer = scratch.start() as *mut Writer;
+    (*writer).base = (*state).control as usize + SITES_AT as usize;
+    (*writer).strings = 1;
+    (*writer).section((*state).sites_low, (*state).sites_len);
+    libc::dl_iterate_phdr(Some(each_library), writer as *mut _);
+    (*(*state).control).sites.store((*writer).count, Relaxed);
+    (*(*state).control).strings_len.store((*writer).strings, Relaxed);
 }
 
 unsafe extern "C" fn each_library(info: *mut libc::dl_phdr_info, _: usize, writer: *mut libc::c_void) -> i32 {

@@ -1,7 +1,7 @@
 //! Call stacks by frame pointers (`landfall cc` keeps them). Only addresses inside the run's own stack are followed.
 
 use crate::log;
-use crate::state::state;
+use crate::state::{Scratch, state};
 use core::arch::asm;
 use landfall_vocab::shared::FRAMES;
 
@@ -39,8 +39,9 @@ pub(crate) fn frame_pointer() -> usize {
 /// Writes the current stack before an event unless the last one written was the same.
 #[inline(never)]
 pub(crate) unsafe fn log_if_changed() {
-    let mut frames = [0u64; FRAMES];
-    let count = walk(frame_pointer(), &mut frames);
+    let scratch = Scratch::new(FRAMES * 8);
+    let frames = core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES);
+    let count = walk(frame_pointer(), frames);
     let frames = &frames[..count];
     let mut digest = 0xcbf2_9ce4_8422_2325u64;
     for frame in frames {

@@ -149,19 +149,42 @@ pub(crate) unsafe fn allocate(length: usize) -> *mut u8 {
     start as *mut u8
 }
 
-/// Memory that is only used until the end of the run.
-pub(crate) unsafe fn scratch(length: usize) -> *mut u8 {
-    let state = state();
-    if (*state).scratch == 0 {
-        if crate::sys::map(place::SCRATCH, place::ARENA_LEN).is_none() {
+/// Memory for a moment: taken from a stack of its own, given back when dropped, and all of it when the run ends.
+pub(crate) struct Scratch {
+    start: *mut u8,
+}
+
+impl Scratch {
+    pub(crate) unsafe fn new(length: usize) -> Scratch {
+        let state = state();
+        if (*state).scratch == 0 {
+            if crate::sys::map(place::SCRATCH, place::ARENA_LEN).is_none() {
+                crate::outcome::internal(b"no memory for the runtime", 0)
+            }
+            (*state).scratch = place::SCRATCH;
+        }
+        let start = (*state).scratch;
+        if length > place::ARENA_LEN || start + length > place::SCRATCH + place::ARENA_LEN {
             crate::outcome::internal(b"no memory for the runtime", 0)
         }
-        (*state).scratch = place::SCRATCH;
+        (*state).scratch += (length + 63) & !63;
+        Scratch { start: start as *mut u8 }
     }
-    let start = (*state).scratch;
-    if start + length > place::SCRATCH + place::ARENA_LEN {
-        crate::outcome::internal(b"no memory for the runtime", 0)
+
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start
     }
-    (*state).scratch += (length + 63) & !63;
-    start as *mut u8
+
+    /// Kept until the end of the run.
+    pub(crate) fn keep(self) -> *mut u8 {
+        let start = self.start;
+        core::mem::forget(self);
+        start
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        unsafe { (*state()).scratch = self.start as usize };
+    }
 }

@@ -5,7 +5,7 @@ use crate::hooks;
 use crate::library::{real, seen};
 use crate::log::Origin;
 use crate::shadow::{is_persistent, recording};
-use crate::state::scratch;
+use crate::state::Scratch;
 use core::arch::global_asm;
 use landfall_vocab::builtin::Builtin;
 
@@ -156,7 +156,8 @@ unsafe fn format(to: *mut u8, room: usize, format: *const u8, list: *mut Argumen
     if !is_persistent(to as usize) || room == 0 || !recording() {
         return vsnprintf(to, room, format, list as *mut u8);
     }
-    let buffer = scratch(BUFFER);
+    let scratch = Scratch::new(BUFFER);
+    let buffer = scratch.start();
     let length = vsnprintf(buffer, room.min(BUFFER), format, list as *mut u8);
     if length >= 0 {
         let stored = (length as usize + 1).min(room).min(BUFFER);
@@ -233,7 +234,8 @@ unsafe extern "C" fn __lf_weak_fread(to: *mut u8, each: usize, count: usize, str
     if length == 0 || !is_persistent(to as usize) || !recording() {
         return fread(to, each, count, stream);
     }
-    let buffer = scratch(BUFFER);
+    let scratch = Scratch::new(BUFFER);
+    let buffer = scratch.start();
     let mut done = 0;
     while done < length {
         let piece = BUFFER.min(length - done);
@@ -253,7 +255,8 @@ unsafe extern "C" fn __lf_weak_fgets(to: *mut u8, room: i32, stream: usize) -> *
     if room <= 0 || !is_persistent(to as usize) || !recording() {
         return fgets(to, room, stream);
     }
-    let buffer = scratch(room as usize);
+    let scratch = Scratch::new(room as usize);
+    let buffer = scratch.start();
     if fgets(buffer, room, stream).is_null() {
         return core::ptr::null_mut();
     }

@@ -8,7 +8,6 @@ use crate::descriptors::{self, Kind};
 use crate::dispatch::Call;
 use crate::files;
 use crate::outcome::{self, Report};
-use crate::random;
 use crate::shadow::is_persistent;
 use crate::signals;
 use crate::state::{place, state};
@@ -158,7 +157,7 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         SYS_poll | SYS_ppoll | SYS_select | SYS_pselect6 => poll(call),
         SYS_futex => futex(call),
         SYS_getrandom => {
-            random_bytes(a, b);
+            descriptors::give_random(a, b);
             b as isize
         }
         SYS_times => {
@@ -167,7 +166,10 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
             }
             0
         }
-        SYS_getrusage => store(b, [0u64; 18]),
+        SYS_getrusage => {
+            crate::bytes::fill(b as *mut u8, 0, size_of::<rusage>());
+            0
+        }
         SYS_getcpu => clock::getcpu(a as *mut u32, b as *mut u32, 0) as isize,
         SYS_sched_getaffinity => {
             crate::bytes::fill(c as *mut u8, 0, b.min(128));
@@ -276,7 +278,7 @@ unsafe fn duplicated(from: usize, to: isize) -> isize {
 }
 
 unsafe fn on_path(call: &Call, path: usize, pool: impl FnOnce(&[u8]) -> isize) -> isize {
-    let mut buffer = [0u8; 4096];
+    let mut buffer = files::PathBuffer::uninit();
     match files::inside(path as *const u8, &mut buffer) {
         Some(path) => pool(path),
         None => as_it_is(call),
@@ -284,7 +286,7 @@ unsafe fn on_path(call: &Call, path: usize, pool: impl FnOnce(&[u8]) -> isize) -
 }
 
 unsafe fn changing_path(call: &Call, path: usize, pool: impl FnOnce(&[u8]) -> isize) -> isize {
-    let mut buffer = [0u8; 4096];
+    let mut buffer = files::PathBuffer::uninit();
     match files::inside(path as *const u8, &mut buffer) {
         Some(path) => pool(path),
         None => altering(call),
@@ -292,7 +294,7 @@ unsafe fn changing_path(call: &Call, path: usize, pool: impl FnOnce(&[u8]) -> is
 }
 
 unsafe fn rename(call: &Call, from: usize, to: usize) -> isize {
-    let (mut old, mut new) = ([0u8; 4096], [0u8; 4096]);
+    let (mut old, mut new) = (files::PathBuffer::uninit(), files::PathBuffer::uninit());
     let old = files::inside(from as *const u8, &mut old);
     let new = files::inside(to as *const u8, &mut new);
     match (old, new) {
@@ -303,7 +305,7 @@ unsafe fn rename(call: &Call, from: usize, to: usize) -> isize {
 }
 
 unsafe fn open(call: &Call, directory: usize, path: usize, flags: i32, _mode: usize) -> isize {
-    let mut buffer = [0u8; 4096];
+    let mut buffer = files::PathBuffer::uninit();
     let absolute = path != 0 && *(path as *const u8) == b'/';
     if (absolute || directory as i32 == AT_FDCWD)
         && let Some(pool) = files::inside(path as *const u8, &mut buffer)
@@ -392,8 +394,8 @@ unsafe fn waits_for_itself(fd: usize) -> bool {
     if descriptors::kind(fd) != Kind::Real {
         return false;
     }
-    let mut about: stat = core::mem::zeroed();
-    if sys::call(SYS_fstat, [fd, &raw mut about as usize]) != 0 || about.st_mode & S_IFMT != S_IFIFO {
+    let mut about = core::mem::MaybeUninit::<stat>::uninit();
+    if sys::call(SYS_fstat, [fd, about.as_mut_ptr() as usize]) != 0 || (*about.as_ptr()).st_mode & S_IFMT != S_IFIFO {
         return false;
     }
     let mut poll = pollfd { fd: fd as i32, events: POLLIN, revents: 0 };
@@ -484,17 +486,6 @@ unsafe fn futex(call: &Call) -> isize {
     }
 }
 
-unsafe fn random_bytes(to: usize, length: usize) {
-    let mut done = 0;
-    let mut chunk = [0u8; 256];
-    while done < length {
-        let piece = chunk.len().min(length - done);
-        random::fill(chunk.as_mut_ptr(), piece);
-        descriptors::give(to + done, chunk.as_ptr(), piece);
-        done += piece;
-    }
-}
-
 unsafe fn uname(to: *mut utsname) -> isize {
     crate::bytes::fill(to as *mut u8, 0, size_of::<utsname>());
     let fields: [(*mut u8, &[u8]); 5] = [
@@ -511,12 +502,13 @@ unsafe fn uname(to: *mut utsname) -> isize {
 }
 
 unsafe fn system_information(to: usize) -> isize {
-    let mut information: sysinfo = core::mem::zeroed();
-    information.totalram = 8 << 30;
-    information.freeram = 4 << 30;
-    information.procs = 1;
-    information.mem_unit = 1;
-    store(to, information)
+    let information = to as *mut sysinfo;
+    crate::bytes::fill(to as *mut u8, 0, size_of::<sysinfo>());
+    (*information).totalram = 8 << 30;
+    (*information).freeram = 4 << 30;
+    (*information).procs = 1;
+    (*information).mem_unit = 1;
+    0
 }
 
 unsafe fn prctl(call: &Call) -> isize {

@@ -1,3 +1,4 @@
+/* run: --pm-dir */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* run: --pm-heap */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* run: --pm-dir */
 #define _GNU_SOURCE
 #include <assert.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* run: --events 100000 */
 #include <stdio.h>
 #include <string.h>
 #include "../../support/hooks.h"
