@@ -41,6 +41,8 @@ pub enum SubjectError {
 const START: Duration = Duration::from_secs(30);
 /// Time between killing a run and killing its server.
 const GRACE: Duration = Duration::from_secs(3);
+/// In-place runs between two that are compared with a fork, once the powers of two are past.
+const SAMPLE_EVERY: u64 = 4096;
 /// How long to sleep before looking whether the server still lives.
 const PULSE: Duration = Duration::from_millis(50);
 
@@ -102,11 +104,41 @@ impl Server {
         (control.forks.load(Relaxed), control.restarts.load(Relaxed))
     }
 
-    /// Why this server gave up restarting in place, if it did.
+    /// Why runs of this server that could have happened in place happened in forks, if some did.
     pub fn fallback(&self) -> Option<String> {
-        let gave_up = self.program.isolation != Isolation::Fork
-            && self.shared.control().isolation.load(Relaxed) == isolation::FORK;
-        gave_up.then(|| self.shared.text())
+        let said = self.program.isolation != Isolation::Fork && self.shared.control().text_len.load(Relaxed) > 0;
+        said.then(|| self.shared.text())
+    }
+
+    /// Runs in forks from now on, for the reason given.
+    fn give_up_restarting(&mut self, why: &str) {
+        self.shared.set_text(why);
+        self.shared.control().isolation.store(isolation::FORK, Release);
+    }
+
+    /// With `auto`, some runs are done both ways; a difference ends restarting in place, before anyone relied on it.
+    fn sample(&mut self, job: &Job, execution: &Execution) -> Result<Option<Execution>, SubjectError> {
+        let restarts = self.runs().1;
+        let due = restarts.is_power_of_two() || restarts.is_multiple_of(SAMPLE_EVERY);
+        if self.program.isolation != Isolation::Auto || !execution.in_place || !due {
+            return Ok(None);
+        }
+        let check = Job { fork: true, search_foreign: true, ..job.clone() };
+        let index = self.post(&check, &check.image.lines, 0)?;
+        let forked = self.collect(index, &check)?;
+        let same = forked.events == execution.events
+            && forked.outcome == execution.outcome
+            && forked.stdout == execution.stdout
+            && forked.stderr == execution.stderr;
+        if same && forked.foreign.is_none() {
+            return Ok(None);
+        }
+        let why = match &forked.foreign {
+            Some(_) => "uninstrumented code writes persistent memory",
+            None => "a run in place did not do what the same run in a fork does",
+        };
+        self.give_up_restarting(why);
+        Ok(Some(forked))
     }
 
     /// Makes an image part of what later images are deltas of.
@@ -123,7 +155,8 @@ impl Server {
     /// Runs one job.
     pub fn run(&mut self, job: &Job) -> Result<Execution, SubjectError> {
         let index = self.post(job, &job.image.lines, 0)?;
-        self.collect(index, job)
+        let execution = self.collect(index, job)?;
+        Ok(self.sample(job, &execution)?.unwrap_or(execution))
     }
 
     /// Runs one job and hands its trace over as it is, undecoded.
@@ -146,7 +179,13 @@ impl Server {
     ) -> Result<(), SubjectError> {
         let mut posted = 0;
         let mut first = self.next;
-        for done in 0..jobs.len() {
+        let mut start = 0;
+        if let Some(job) = jobs.first().filter(|_| self.program.isolation == Isolation::Auto) {
+            // Alone, so that it can be sampled before others follow.
+            each(0, self.run(job)?);
+            (posted, first, start) = (1, self.next, 1);
+        }
+        for done in start..jobs.len() {
             while posted < jobs.len() && posted - done < SLOTS {
                 let job = &jobs[posted];
                 self.post(job, &job.image.lines, 0)?;

@@ -71,6 +71,15 @@ impl Shared {
         String::from_utf8_lossy(&self.copy(at as u64, length as u64)).into_owned()
     }
 
+    /// Replaces what the server said, for what the checker found out.
+    pub(crate) fn set_text(&mut self, text: &str) {
+        let length = text.len().min(self.control().text.len());
+        let at = std::mem::offset_of!(Control, text);
+        // SAFETY: in range; the server only writes here right before it stops restarting, which is what this is about.
+        unsafe { self.base.add(at).copy_from_nonoverlapping(text.as_ptr(), length) };
+        self.control().text_len.store(length as u32, Relaxed);
+    }
+
     fn slot_at(index: usize) -> u64 {
         SLOTS_AT + (index % SLOTS) as u64 * SLOT_LEN
     }

@@ -135,11 +135,18 @@ unsafe fn leave_for_fork(slot: *mut SlotHeader, why: &[&[u8]]) -> ! {
     if (*(*state()).control).isolation.load(Relaxed) == isolation::AUTO {
         give_up(why)
     }
+    say_why(why);
     sys::exit(LEFT_FOR_FORK)
 }
 
 /// No more restarts in place, for the reason given.
 unsafe fn give_up(why: &[&[u8]]) -> ! {
+    say_why(why);
+    (*(*state()).control).isolation.store(isolation::FORK, Release);
+    sys::exit(LEFT_FOR_FORK)
+}
+
+unsafe fn say_why(why: &[&[u8]]) {
     let control = (*state()).control;
     let mut length = 0;
     for part in why {
@@ -148,8 +155,6 @@ unsafe fn give_up(why: &[&[u8]]) -> ! {
         length += fits;
     }
     (*control).text_len.store(length as u32, Relaxed);
-    (*control).isolation.store(isolation::FORK, Release);
-    sys::exit(LEFT_FOR_FORK)
 }
 
 /// Puts the job's lines into memory, keeping what they replace.
