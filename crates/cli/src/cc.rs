@@ -22,7 +22,10 @@ fn run(language: Language, arguments: &[OsString]) -> ExitCode {
         Ok(mut command) => {
             // Returns only if clang could not be started.
             let error = command.exec();
-            eprintln!("landfall: {} could not be run: {error}", command.get_program().to_string_lossy());
+            eprintln!(
+                "landfall: {} could not be run: {error}",
+                command.get_program().to_string_lossy()
+            );
         }
         Err(error) => eprintln!("landfall: {error}"),
     }

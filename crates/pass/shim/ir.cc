@@ -110,6 +110,8 @@ bool lf_shim_may_access_memory(LLVMValueRef instruction) {
   return unwrap<Instruction>(instruction)->mayReadOrWriteMemory();
 }
 
+void lf_shim_say(const char *line, size_t length) { errs() << StringRef(line, length) << '\n'; }
+
 // Prints what is wrong and returns false when the module is no longer valid IR.
 bool lf_shim_verify(LLVMModuleRef module) { return !verifyModule(*unwrap(module), &errs()); }
 }

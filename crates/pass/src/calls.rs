@@ -27,7 +27,11 @@ impl Weaver<'_> {
         }
         // The runtime watches strcpy and its like as calls. As builtins the optimiser would later turn them into
         // accesses that nobody watches.
-        if call.arguments().iter().any(|argument| argument.ty().is_pointer()) {
+        if call
+            .arguments()
+            .iter()
+            .any(|argument| argument.ty().is_pointer())
+        {
             call.add_call_attribute(self.emit.context, OF_FUNCTION, self.vocabulary.no_builtin);
         }
     }
@@ -35,7 +39,9 @@ impl Weaver<'_> {
     /// A structure passed by value is copied when the call is lowered, after this pass: copy it here, where it is seen.
     fn by_value_arguments(&mut self, call: Value) {
         for index in 0..call.argument_count() {
-            let Some(ty) = call.argument_attribute_type(index, self.vocabulary.byval) else { continue };
+            let Some(ty) = call.argument_attribute_type(index, self.vocabulary.byval) else {
+                continue;
+            };
             let pointer = call.operand(index);
             if !is_ordinary(pointer) || self.escapes.is_volatile_memory(pointer) {
                 continue;
@@ -43,8 +49,12 @@ impl Weaver<'_> {
             let site = self.sites.of(call);
             let copy = self.private_copy(ty, call);
             self.emit.before(call, call);
-            let (void, bytes) = (self.emit.void(), self.emit.u64(self.emit.allocated_bytes(ty)));
-            self.emit.hook("__lf_memcpy", void, &[copy, pointer, bytes, site]);
+            let (void, bytes) = (
+                self.emit.void(),
+                self.emit.u64(self.emit.allocated_bytes(ty)),
+            );
+            self.emit
+                .hook("__lf_memcpy", void, &[copy, pointer, bytes, site]);
             call.set_operand(index, copy);
         }
     }

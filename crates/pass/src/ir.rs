@@ -35,14 +35,24 @@ struct ShimPosition {
 type TextSink = extern "C" fn(*mut c_void, *const c_char, usize);
 
 unsafe extern "C" {
-    fn lf_shim_split(at: LLVMValueRef, condition: LLVMValueRef, then: *mut LLVMValueRef, otherwise: *mut LLVMValueRef);
+    fn lf_shim_split(
+        at: LLVMValueRef,
+        condition: LLVMValueRef,
+        then: *mut LLVMValueRef,
+        otherwise: *mut LLVMValueRef,
+    );
     fn lf_shim_split_rare(at: LLVMValueRef, condition: LLVMValueRef) -> LLVMValueRef;
     fn lf_shim_move_before(instruction: LLVMValueRef, at: LLVMValueRef);
     fn lf_shim_entry_point(function: LLVMValueRef) -> LLVMValueRef;
-    fn lf_shim_position_of(value: LLVMValueRef, context: *mut c_void, sink: TextSink) -> ShimPosition;
+    fn lf_shim_position_of(
+        value: LLVMValueRef,
+        context: *mut c_void,
+        sink: TextSink,
+    ) -> ShimPosition;
     fn lf_shim_rmw_operation(rmw: LLVMValueRef) -> u32;
     fn lf_shim_may_access_memory(instruction: LLVMValueRef) -> bool;
     fn lf_shim_verify(module: LLVMModuleRef) -> bool;
+    fn lf_shim_say(line: *const c_char, length: usize);
 }
 
 /// Where an instruction comes from. Line 0: the compiler gave it no position.
@@ -58,6 +68,11 @@ pub(crate) fn is_valid(module: LLVMModuleRef) -> bool {
     llvm!(lf_shim_verify(module))
 }
 
+/// One line where the compiler's own diagnostics go.
+pub(crate) fn say(line: &str) {
+    llvm!(lf_shim_say(line.as_ptr().cast(), line.len()));
+}
+
 fn text(bytes: *const c_char, length: usize) -> String {
     if bytes.is_null() {
         return String::new();
@@ -67,7 +82,10 @@ fn text(bytes: *const c_char, length: usize) -> String {
 
 /// LLVM's number for an attribute, by its name.
 pub(crate) fn attribute_kind(name: &str) -> u32 {
-    llvm!(LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len()))
+    llvm!(LLVMGetEnumAttributeKindForName(
+        name.as_ptr().cast(),
+        name.len()
+    ))
 }
 
 /// Attribute places: the function itself, the result, and (1-based) the arguments.
@@ -185,7 +203,9 @@ impl Value {
     }
 
     pub(crate) fn arguments(self) -> Vec<Value> {
-        (0..self.argument_count()).map(|index| self.operand(index)).collect()
+        (0..self.argument_count())
+            .map(|index| self.operand(index))
+            .collect()
     }
 
     pub(crate) fn set_operand(self, index: u32, value: Value) {
@@ -202,7 +222,11 @@ impl Value {
     }
 
     pub(crate) fn add_call_attribute(self, context: LLVMContextRef, place: u32, kind: u32) {
-        llvm!(LLVMAddCallSiteAttribute(self.0, place, LLVMCreateEnumAttribute(context, kind, 0)));
+        llvm!(LLVMAddCallSiteAttribute(
+            self.0,
+            place,
+            LLVMCreateEnumAttribute(context, kind, 0)
+        ));
     }
 
     pub(crate) fn remove_call_attribute(self, place: u32, kind: u32) {
@@ -214,7 +238,11 @@ impl Value {
     }
 
     pub(crate) fn add_function_attribute(self, context: LLVMContextRef, place: u32, kind: u32) {
-        llvm!(LLVMAddAttributeAtIndex(self.0, place, LLVMCreateEnumAttribute(context, kind, 0)));
+        llvm!(LLVMAddAttributeAtIndex(
+            self.0,
+            place,
+            LLVMCreateEnumAttribute(context, kind, 0)
+        ));
     }
 
     pub(crate) fn remove_function_attribute(self, kind: u32) {
@@ -251,7 +279,9 @@ impl Value {
     }
 
     pub(crate) fn successors(self) -> Vec<Block> {
-        (0..llvm!(LLVMGetNumSuccessors(self.0))).map(|index| Block(llvm!(LLVMGetSuccessor(self.0, index)))).collect()
+        (0..llvm!(LLVMGetNumSuccessors(self.0)))
+            .map(|index| Block(llvm!(LLVMGetSuccessor(self.0, index))))
+            .collect()
     }
 
     pub(crate) fn blocks(self) -> Vec<Block> {
@@ -291,7 +321,12 @@ impl Value {
         let found = llvm!(lf_shim_position_of(self.0, (&raw mut texts).cast(), sink));
         let function = texts.pop().unwrap_or_default();
         let file = texts.pop().unwrap_or_default();
-        Position { file, function, line: found.line, column: found.column }
+        Position {
+            file,
+            function,
+            line: found.line,
+            column: found.column,
+        }
     }
 }
 
@@ -316,20 +351,13 @@ impl Type {
         self.kind() == LLVMTypeKind::LLVMPointerTypeKind
     }
 
-    pub(crate) fn is_void(self) -> bool {
-        self.kind() == LLVMTypeKind::LLVMVoidTypeKind
-    }
-
-    pub(crate) fn is_struct(self) -> bool {
-        self.kind() == LLVMTypeKind::LLVMStructTypeKind
-    }
-
     pub(crate) fn is_vector(self) -> bool {
         self.kind() == LLVMTypeKind::LLVMVectorTypeKind
     }
 
     pub(crate) fn int_width(self) -> Option<u32> {
-        (self.kind() == LLVMTypeKind::LLVMIntegerTypeKind).then(|| llvm!(LLVMGetIntTypeWidth(self.0)))
+        (self.kind() == LLVMTypeKind::LLVMIntegerTypeKind)
+            .then(|| llvm!(LLVMGetIntTypeWidth(self.0)))
     }
 
     /// Of a pointer type; 0 is ordinary memory, 256 and 257 are the gs and fs segments.
@@ -348,14 +376,18 @@ impl Type {
     pub(crate) fn fields(self) -> u32 {
         match self.kind() {
             LLVMTypeKind::LLVMStructTypeKind => llvm!(LLVMCountStructElementTypes(self.0)),
-            LLVMTypeKind::LLVMArrayTypeKind => u32::try_from(llvm!(LLVMGetArrayLength2(self.0))).unwrap_or(u32::MAX),
+            LLVMTypeKind::LLVMArrayTypeKind => {
+                u32::try_from(llvm!(LLVMGetArrayLength2(self.0))).unwrap_or(u32::MAX)
+            }
             _ => 0,
         }
     }
 
     pub(crate) fn field(self, index: u32) -> Type {
         match self.kind() {
-            LLVMTypeKind::LLVMStructTypeKind => Type(llvm!(LLVMStructGetTypeAtIndex(self.0, index))),
+            LLVMTypeKind::LLVMStructTypeKind => {
+                Type(llvm!(LLVMStructGetTypeAtIndex(self.0, index)))
+            }
             _ => self.element(),
         }
     }

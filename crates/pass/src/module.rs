@@ -15,14 +15,29 @@ const DONE: &[u8] = b"landfall.instrumented";
 
 /// Whether anything was changed.
 pub(crate) fn instrument(module: LLVMModuleRef) -> bool {
-    if llvm!(LLVMGetNamedMetadata(module, DONE.as_ptr().cast(), DONE.len())).is_null() {
-        llvm!(LLVMGetOrInsertNamedMetadata(module, DONE.as_ptr().cast(), DONE.len()));
+    if llvm!(LLVMGetNamedMetadata(
+        module,
+        DONE.as_ptr().cast(),
+        DONE.len()
+    ))
+    .is_null()
+    {
+        llvm!(LLVMGetOrInsertNamedMetadata(
+            module,
+            DONE.as_ptr().cast(),
+            DONE.len()
+        ));
     } else {
         return false;
     }
     let emit = Emit::new(module);
     let vocabulary = Vocabulary::new(emit.context);
-    let mut shared = Shared { emit, sites: Sites::new(module), warnings: Warnings::default(), vocabulary };
+    let mut shared = Shared {
+        emit,
+        sites: Sites::new(module),
+        warnings: Warnings::default(),
+        vocabulary,
+    };
     let functions = functions(module);
     let resolvers = ifunc_resolvers(module);
     for function in &functions {
@@ -33,7 +48,10 @@ pub(crate) fn instrument(module: LLVMModuleRef) -> bool {
         }
     }
     for function in functions {
-        if !function.is_declaration() && !resolvers.contains(&function) && !is_exempt(&shared.vocabulary, function) {
+        if !function.is_declaration()
+            && !resolvers.contains(&function)
+            && !is_exempt(&shared.vocabulary, function)
+        {
             Weaver::new(&mut shared, function).weave();
         }
     }

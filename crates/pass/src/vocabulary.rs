@@ -20,7 +20,11 @@ impl Vocabulary {
     pub(crate) fn new(context: LLVMContextRef) -> Self {
         let name = "nontemporal";
         Self {
-            nontemporal: llvm!(LLVMGetMDKindIDInContext(context, name.as_ptr().cast(), name.len() as u32)),
+            nontemporal: llvm!(LLVMGetMDKindIDInContext(
+                context,
+                name.as_ptr().cast(),
+                name.len() as u32
+            )),
             byval: attribute_kind("byval"),
             element_type: attribute_kind("elementtype"),
             no_builtin: attribute_kind("nobuiltin"),

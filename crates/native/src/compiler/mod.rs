@@ -22,12 +22,20 @@ pub enum Language {
 
 #[derive(Debug, thiserror::Error)]
 pub enum CompilerError {
-    #[error("clang 19 was not found: `make setup` installs it, `landfall doctor` shows what is missing")]
+    #[error(
+        "clang 19 was not found: `make setup` installs it, `landfall doctor` shows what is missing"
+    )]
     NoClang,
     #[error("the compiler's parts could not be unpacked to {}: {source}", directory.display())]
-    Unpack { directory: PathBuf, source: std::io::Error },
+    Unpack {
+        directory: PathBuf,
+        source: std::io::Error,
+    },
     #[error("{} could not be run: {source}", program.display())]
-    Run { program: PathBuf, source: std::io::Error },
+    Run {
+        program: PathBuf,
+        source: std::io::Error,
+    },
 }
 
 /// The clang command that compiles what `arguments` ask for, instrumented.

@@ -20,11 +20,21 @@ const STOPS_BEFORE_LINKING: [&str; 11] = [
     "-dumpmachine",
 ];
 
-pub(super) fn command(clang: &Path, toolbox: &Toolbox, arguments: &[OsString]) -> Result<Command, CompilerError> {
+pub(super) fn command(
+    clang: &Path,
+    toolbox: &Toolbox,
+    arguments: &[OsString],
+) -> Result<Command, CompilerError> {
     let as_compiled = |argument: &&OsString| argument.as_os_str() == "--as-compiled";
-    let user: Vec<&OsString> = arguments.iter().filter(|argument| !as_compiled(argument)).collect();
+    let user: Vec<&OsString> = arguments
+        .iter()
+        .filter(|argument| !as_compiled(argument))
+        .collect();
     // What follows `--` are file names only.
-    let options = user.iter().position(|argument| argument.as_os_str() == "--").unwrap_or(user.len());
+    let options = user
+        .iter()
+        .position(|argument| argument.as_os_str() == "--")
+        .unwrap_or(user.len());
 
     let mut line: Vec<OsString> = compiling_before();
     line.extend(user[..options].iter().map(|argument| (*argument).clone()));
@@ -85,7 +95,10 @@ fn linking(toolbox: &Toolbox) -> Vec<OsString> {
         // Someone's `-s` or `--gc-sections` must not take the source positions away.
         "--undefined=__lf_budget".into(),
     ];
-    for_linker.into_iter().flat_map(|option| ["-Xlinker".into(), option]).collect()
+    for_linker
+        .into_iter()
+        .flat_map(|option| ["-Xlinker".into(), option])
+        .collect()
 }
 
 fn prefixed(prefix: &str, rest: &OsStr) -> OsString {
@@ -97,15 +110,26 @@ fn prefixed(prefix: &str, rest: &OsStr) -> OsString {
 /// A quick look, to spare the common case (`-c`) the question to clang below. Response files are not opened here.
 fn may_link(options: &[&OsString]) -> bool {
     !options.iter().any(|option| {
-        STOPS_BEFORE_LINKING.iter().any(|stop| option.as_os_str() == *stop)
-            || option.to_str().is_some_and(|text| text.starts_with("-print-") || text.starts_with("--print-"))
+        STOPS_BEFORE_LINKING
+            .iter()
+            .any(|stop| option.as_os_str() == *stop)
+            || option
+                .to_str()
+                .is_some_and(|text| text.starts_with("-print-") || text.starts_with("--print-"))
     })
 }
 
 /// Asks clang what it would do: only clang knows which arguments are inputs and what a response file says.
 fn links_executable(clang: &Path, line: &[OsString]) -> Result<bool, CompilerError> {
-    let failed = |source| CompilerError::Run { program: clang.to_owned(), source };
-    let planned = Command::new(clang).arg("-###").args(line).output().map_err(failed)?;
+    let failed = |source| CompilerError::Run {
+        program: clang.to_owned(),
+        source,
+    };
+    let planned = Command::new(clang)
+        .arg("-###")
+        .args(line)
+        .output()
+        .map_err(failed)?;
     // A command line clang refuses is refused again, visibly, by the run that follows.
     Ok(planned.status.success() && makes_executable(&String::from_utf8_lossy(&planned.stderr)))
 }
@@ -114,13 +138,29 @@ fn links_executable(clang: &Path, line: &[OsString]) -> Result<bool, CompilerErr
 /// live on.
 fn makes_executable(plan: &str) -> bool {
     plan.lines().map(words).any(|job| {
-        let Some((program, arguments)) = job.split_first() else { return false };
-        let is_linker = Path::new(program).file_name().and_then(OsStr::to_str).is_some_and(|name| name.contains("ld"))
-            && !arguments.iter().any(|argument| argument == "-cc1" || argument == "-cc1as");
-        let partial = ["-shared", "--shared", "-Bshareable", "-r", "--relocatable", "-Ur"];
+        let Some((program, arguments)) = job.split_first() else {
+            return false;
+        };
+        let is_linker = Path::new(program)
+            .file_name()
+            .and_then(OsStr::to_str)
+            .is_some_and(|name| name.contains("ld"))
+            && !arguments
+                .iter()
+                .any(|argument| argument == "-cc1" || argument == "-cc1as");
+        let partial = [
+            "-shared",
+            "--shared",
+            "-Bshareable",
+            "-r",
+            "--relocatable",
+            "-Ur",
+        ];
         is_linker
             && arguments.iter().any(|argument| argument == "-lc")
-            && !arguments.iter().any(|argument| partial.contains(&argument.as_str()))
+            && !arguments
+                .iter()
+                .any(|argument| partial.contains(&argument.as_str()))
     })
 }
 
@@ -151,12 +191,17 @@ mod tests {
 
     #[test]
     fn a_job_is_split_into_its_words() {
-        assert_eq!(words(r#" "/usr/bin/ld" "-o" "a \"b\" \\c" "-lc""#), ["/usr/bin/ld", "-o", r#"a "b" \c"#, "-lc"]);
+        assert_eq!(
+            words(r#" "/usr/bin/ld" "-o" "a \"b\" \\c" "-lc""#),
+            ["/usr/bin/ld", "-o", r#"a "b" \c"#, "-lc"]
+        );
     }
 
     #[test]
     fn only_a_complete_link_takes_the_runtime() {
-        let job = |arguments: &str| format!("clang version 19\nInstalledDir: /x\n \"/usr/bin/ld\" {arguments}");
+        let job = |arguments: &str| {
+            format!("clang version 19\nInstalledDir: /x\n \"/usr/bin/ld\" {arguments}")
+        };
         assert!(makes_executable(&job(r#""-pie" "a.o" "-lc""#)));
         assert!(!makes_executable(&job(r#""-shared" "a.o" "-lc""#)));
         assert!(!makes_executable(&job(r#""-r" "a.o" "-lc""#)));

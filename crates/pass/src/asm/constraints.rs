@@ -35,8 +35,12 @@ impl Constraints {
                 continue;
             }
             let is_output = part.starts_with('=') || part.starts_with('+');
-            let indirect = part.trim_start_matches(['=', '+', '&', '%']).starts_with('*');
-            let code = part.trim_start_matches(['=', '+', '&', '%', '*']).to_owned();
+            let indirect = part
+                .trim_start_matches(['=', '+', '&', '%'])
+                .starts_with('*');
+            let code = part
+                .trim_start_matches(['=', '+', '&', '%', '*'])
+                .to_owned();
             let tied = if is_output { None } else { code.parse().ok() };
             let takes_argument = !is_output || indirect;
             let gives_result = is_output && !indirect;
@@ -54,17 +58,20 @@ impl Constraints {
         constraints
     }
 
-    pub(crate) fn has_memory_operand(&self) -> bool {
-        self.operands.iter().any(|operand| operand.indirect)
-    }
-
     /// The operand that lives in a register the text names, such as `%rax`: outputs stand for the inputs tied to them.
     pub(crate) fn in_register(&self, register: &str) -> Option<usize> {
         let family = register_family(register)?;
         let matches = |operand: &Operand| {
-            operand.code.strip_prefix('{').and_then(|code| register_family(code.trim_end_matches('}'))) == Some(family)
+            operand
+                .code
+                .strip_prefix('{')
+                .and_then(|code| register_family(code.trim_end_matches('}')))
+                == Some(family)
         };
-        let output = self.operands.iter().position(|operand| operand.is_output && matches(operand));
+        let output = self
+            .operands
+            .iter()
+            .position(|operand| operand.is_output && matches(operand));
         output.or_else(|| self.operands.iter().position(matches))
     }
 
@@ -74,7 +81,9 @@ impl Constraints {
         // `"+a"` may also reach us as an output and an input that name the same register.
         let same_register = || {
             let code = &self.operands.get(operand)?.code;
-            self.operands.iter().position(|other| other.is_output && code.starts_with('{') && other.code == *code)
+            self.operands
+                .iter()
+                .position(|other| other.is_output && code.starts_with('{') && other.code == *code)
         };
         tied.or_else(same_register).unwrap_or(operand)
     }
@@ -100,13 +109,18 @@ fn register_family(name: &str) -> Option<&'static str> {
         ("14", &["r14b", "r14w", "r14d", "r14"]),
         ("15", &["r15b", "r15w", "r15d", "r15"]),
     ];
-    FAMILIES.iter().find(|(_, names)| names.contains(&name)).map(|(family, _)| *family)
+    FAMILIES
+        .iter()
+        .find(|(_, names)| names.contains(&name))
+        .map(|(family, _)| *family)
 }
 
 /// Bytes of a general register, by its name.
 pub(crate) fn register_bytes(name: &str) -> Option<u32> {
     register_family(name)?;
-    let numbered = name.trim_start_matches('r').starts_with(|first: char| first.is_ascii_digit());
+    let numbered = name
+        .trim_start_matches('r')
+        .starts_with(|first: char| first.is_ascii_digit());
     Some(match name {
         _ if numbered && name.ends_with('b') => 1,
         _ if numbered && name.ends_with('w') => 2,

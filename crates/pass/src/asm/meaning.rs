@@ -53,7 +53,11 @@ pub(crate) enum Place {
     /// `offset` bytes behind an operand in memory.
     Operand { operand: usize, offset: i64 },
     /// The address is computed from operands in registers.
-    Computed { base: usize, index: Option<(usize, i64)>, offset: i64 },
+    Computed {
+        base: usize,
+        index: Option<(usize, i64)>,
+        offset: i64,
+    },
     /// Somewhere on the program's stack.
     Stack,
 }
@@ -65,28 +69,96 @@ pub(crate) enum Meaning {
     Flush(Flush, Place),
     Fence(Fence),
     /// `keeps_old`: the operand that receives the old value.
-    Rmw { operation: Rmw, place: Place, value: Source, keeps_old: Option<usize>, bytes: Option<u32> },
-    Bit { operation: Bit, place: Place, number: Source, bytes: Option<u32> },
-    CompareExchange { place: Place, desired: usize, accumulator: usize, bytes: Option<u32> },
+    Rmw {
+        operation: Rmw,
+        place: Place,
+        value: Source,
+        keeps_old: Option<usize>,
+        bytes: Option<u32>,
+    },
+    Bit {
+        operation: Bit,
+        place: Place,
+        number: Source,
+        bytes: Option<u32>,
+    },
+    CompareExchange {
+        place: Place,
+        desired: usize,
+        accumulator: usize,
+        bytes: Option<u32>,
+    },
     /// cmpxchg16b: high and low halves of what is expected and of what is desired.
-    CompareExchangePair { place: Place, expected: [usize; 2], desired: [usize; 2] },
-    Store { place: Place, value: Source, nontemporal: bool, bytes: Option<u32> },
-    Load { place: Place, into: usize, bytes: Option<u32> },
+    CompareExchangePair {
+        place: Place,
+        expected: [usize; 2],
+        desired: [usize; 2],
+    },
+    Store {
+        place: Place,
+        value: Source,
+        nontemporal: bool,
+        bytes: Option<u32>,
+    },
+    Load {
+        place: Place,
+        into: usize,
+        bytes: Option<u32>,
+    },
     /// `sete %0`: a flag of an earlier instruction into an operand.
-    Flag { condition: Condition, negated: bool, into: usize },
+    Flag {
+        condition: Condition,
+        negated: bool,
+        into: usize,
+    },
     /// The same into memory, one byte.
-    StoredFlag { condition: Condition, negated: bool, place: Place },
+    StoredFlag {
+        condition: Condition,
+        negated: bool,
+        place: Place,
+    },
 }
 
 /// Instructions that neither read nor write memory whatever their operands look like, or only give hints.
 const IRRELEVANT: [&str; 32] = [
-    "nop", "pause", "rdtsc", "rdtscp", "rdpmc", "cpuid", "xgetbv", "rdrand", "rdseed", "lea", "leaq", "leal", "prefetcht0",
-    "prefetcht1", "prefetcht2", "prefetchnta", "prefetchw", "prefetch", "cldemote", "hlt", "ud2", "int3", "endbr64", "cld",
-    "std", "emms", "vzeroupper", "vzeroall", "rdfsbase", "rdgsbase", "serialize", "bswap",
+    "nop",
+    "pause",
+    "rdtsc",
+    "rdtscp",
+    "rdpmc",
+    "cpuid",
+    "xgetbv",
+    "rdrand",
+    "rdseed",
+    "lea",
+    "leaq",
+    "leal",
+    "prefetcht0",
+    "prefetcht1",
+    "prefetcht2",
+    "prefetchnta",
+    "prefetchw",
+    "prefetch",
+    "cldemote",
+    "hlt",
+    "ud2",
+    "int3",
+    "endbr64",
+    "cld",
+    "std",
+    "emms",
+    "vzeroupper",
+    "vzeroall",
+    "rdfsbase",
+    "rdgsbase",
+    "serialize",
+    "bswap",
 ];
 
 /// Vector moves: the type of the register operand says how wide they are.
-const VECTOR_MOVES: [&str; 8] = ["movdqa", "movdqu", "movaps", "movups", "movapd", "movupd", "lddqu", "movdqu64"];
+const VECTOR_MOVES: [&str; 8] = [
+    "movdqa", "movdqu", "movaps", "movups", "movapd", "movupd", "lddqu", "movdqu64",
+];
 const VECTOR_STREAMS: [&str; 3] = ["movntdq", "movntps", "movntpd"];
 
 /// None: not understood.
@@ -126,7 +198,12 @@ pub(crate) fn meaning(instruction: &Instruction, constraints: &Constraints) -> O
     }
     let vector = mnemonic.strip_prefix('v').unwrap_or(mnemonic);
     if VECTOR_MOVES.contains(&vector) || VECTOR_STREAMS.contains(&vector) {
-        return moved(arguments, constraints, VECTOR_STREAMS.contains(&vector), None);
+        return moved(
+            arguments,
+            constraints,
+            VECTOR_STREAMS.contains(&vector),
+            None,
+        );
     }
     let (base, suffix) = sized(mnemonic)?;
     let bytes = suffix.or_else(|| arguments.iter().find_map(written_bytes));
@@ -142,13 +219,24 @@ pub(crate) fn meaning(instruction: &Instruction, constraints: &Constraints) -> O
     locked(base, arguments, constraints, bytes)
 }
 
-fn locked(base: &str, arguments: &[Argument], constraints: &Constraints, bytes: Option<u32>) -> Option<Meaning> {
+fn locked(
+    base: &str,
+    arguments: &[Argument],
+    constraints: &Constraints,
+    bytes: Option<u32>,
+) -> Option<Meaning> {
     let rmw = |operation, target: &Argument, value, keeps_old: Option<usize>| {
         let place = place(target, constraints)?;
         if place == Place::Stack {
             return keeps_old.is_none().then_some(Meaning::Fence(Fence::Full));
         }
-        Some(Meaning::Rmw { operation, place, value, keeps_old, bytes })
+        Some(Meaning::Rmw {
+            operation,
+            place,
+            value,
+            keeps_old,
+            bytes,
+        })
     };
     let simple = match base {
         "add" => Some(Rmw::Add),
@@ -165,7 +253,9 @@ fn locked(base: &str, arguments: &[Argument], constraints: &Constraints, bytes: 
         _ => None,
     };
     match (base, arguments) {
-        (_, [target, value]) if simple.is_some() => rmw(simple?, target, source(value, constraints)?, None),
+        (_, [target, value]) if simple.is_some() => {
+            rmw(simple?, target, source(value, constraints)?, None)
+        }
         (_, [target, number]) if bit.is_some() => Some(Meaning::Bit {
             operation: bit?,
             place: place(target, constraints)?,
@@ -180,9 +270,18 @@ fn locked(base: &str, arguments: &[Argument], constraints: &Constraints, bytes: 
             rmw(Rmw::Add, target, Source::Operand(register), Some(register))
         }
         ("xchg", [left, right]) => {
-            let (target, value) = if place(left, constraints).is_some() { (left, right) } else { (right, left) };
+            let (target, value) = if place(left, constraints).is_some() {
+                (left, right)
+            } else {
+                (right, left)
+            };
             let register = register(value, constraints)?;
-            rmw(Rmw::Exchange, target, Source::Operand(register), Some(register))
+            rmw(
+                Rmw::Exchange,
+                target,
+                Source::Operand(register),
+                Some(register),
+            )
         }
         ("cmpxchg", [target, desired]) => Some(Meaning::CompareExchange {
             place: place(target, constraints)?,
@@ -194,12 +293,26 @@ fn locked(base: &str, arguments: &[Argument], constraints: &Constraints, bytes: 
     }
 }
 
-fn moved(arguments: &[Argument], constraints: &Constraints, nontemporal: bool, bytes: Option<u32>) -> Option<Meaning> {
+fn moved(
+    arguments: &[Argument],
+    constraints: &Constraints,
+    nontemporal: bool,
+    bytes: Option<u32>,
+) -> Option<Meaning> {
     let [to, from] = arguments else { return None };
     match (place(to, constraints), place(from, constraints)) {
         (Some(Place::Stack), _) | (_, Some(Place::Stack)) => None,
-        (Some(place), None) => Some(Meaning::Store { place, value: source(from, constraints)?, nontemporal, bytes }),
-        (None, Some(place)) => Some(Meaning::Load { place, into: register(to, constraints)?, bytes }),
+        (Some(place), None) => Some(Meaning::Store {
+            place,
+            value: source(from, constraints)?,
+            nontemporal,
+            bytes,
+        }),
+        (None, Some(place)) => Some(Meaning::Load {
+            place,
+            into: register(to, constraints)?,
+            bytes,
+        }),
         (None, None) => None,
         (Some(_), Some(_)) => None,
     }
@@ -209,8 +322,16 @@ fn flag(mnemonic: &str, arguments: &[Argument], constraints: &Constraints) -> Op
     let (condition, negated) = condition(mnemonic.strip_prefix("set")?)?;
     let [into] = arguments else { return None };
     match place(into, constraints) {
-        Some(place) => Some(Meaning::StoredFlag { condition, negated, place }),
-        None => Some(Meaning::Flag { condition, negated, into: register(into, constraints)? }),
+        Some(place) => Some(Meaning::StoredFlag {
+            condition,
+            negated,
+            place,
+        }),
+        None => Some(Meaning::Flag {
+            condition,
+            negated,
+            into: register(into, constraints)?,
+        }),
     }
 }
 
@@ -230,7 +351,8 @@ pub(crate) fn condition(letters: &str) -> Option<(Condition, bool)> {
 /// The instruction and the width its last letter gives.
 fn sized(mnemonic: &str) -> Option<(&str, Option<u32>)> {
     const KNOWN: [&str; 16] = [
-        "mov", "movnti", "xchg", "xadd", "cmpxchg", "add", "sub", "and", "or", "xor", "inc", "dec", "not", "bts", "btr", "btc",
+        "mov", "movnti", "xchg", "xadd", "cmpxchg", "add", "sub", "and", "or", "xor", "inc", "dec",
+        "not", "bts", "btr", "btc",
     ];
     if KNOWN.contains(&mnemonic) {
         return Some((mnemonic, None));
@@ -283,23 +405,42 @@ fn place(argument: &Argument, constraints: &Constraints) -> Option<Place> {
         Argument::Operand(number, modifier) => {
             let operand = constraints.operands.get(*number)?;
             if operand.indirect {
-                return Some(Place::Operand { operand: *number, offset: 0 });
+                return Some(Place::Operand {
+                    operand: *number,
+                    offset: 0,
+                });
             }
             // `%a0` prints a register as an address.
-            let computed = Place::Computed { base: constraints.canonical(*number), index: None, offset: 0 };
+            let computed = Place::Computed {
+                base: constraints.canonical(*number),
+                index: None,
+                offset: 0,
+            };
             (*modifier == Some('a')).then_some(computed)
         }
-        Argument::Memory(MemoryArgument { base, index, offset, .. }) => match &**base {
+        Argument::Memory(MemoryArgument {
+            base,
+            index,
+            offset,
+            ..
+        }) => match &**base {
             Argument::Register(name) if is_stack_pointer(name) => Some(Place::Stack),
             Argument::Operand(number, _) if constraints.operands.get(*number)?.indirect => {
-                index.is_none().then_some(Place::Operand { operand: *number, offset: *offset })
+                index.is_none().then_some(Place::Operand {
+                    operand: *number,
+                    offset: *offset,
+                })
             }
             base => {
                 let index = match index {
                     Some((index, scale)) => Some((register(index, constraints)?, *scale)),
                     None => None,
                 };
-                Some(Place::Computed { base: register(base, constraints)?, index, offset: *offset })
+                Some(Place::Computed {
+                    base: register(base, constraints)?,
+                    index,
+                    offset: *offset,
+                })
             }
         },
         _ => None,
@@ -335,5 +476,12 @@ fn encoded(instruction: &Instruction, constraints: &Constraints) -> Option<Meani
         (6, true) => Flush::Clwb,
         _ => return None,
     };
-    Some(Meaning::Flush(flush, Place::Computed { base, index: None, offset: 0 }))
+    Some(Meaning::Flush(
+        flush,
+        Place::Computed {
+            base,
+            index: None,
+            offset: 0,
+        },
+    ))
 }

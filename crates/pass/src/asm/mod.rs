@@ -16,17 +16,32 @@ use text::{Argument, Dialect, Instruction};
 pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value) {
     let assembly = call.callee();
     let constraints = Constraints::parse(&assembly.asm_constraints());
-    let dialect = if assembly.asm_is_intel() { Dialect::Intel } else { Dialect::Att };
+    let dialect = if assembly.asm_is_intel() {
+        Dialect::Intel
+    } else {
+        Dialect::Att
+    };
     let instructions = text::instructions(&assembly.asm_text(), dialect);
-    let meanings: Option<Vec<Meaning>> =
-        instructions.iter().map(|instruction| meaning(instruction, &constraints)).collect();
+    let meanings: Option<Vec<Meaning>> = instructions
+        .iter()
+        .map(|instruction| meaning(instruction, &constraints))
+        .collect();
     // An empty text is a barrier for the compiler only.
-    if meanings.as_ref().is_some_and(|meanings| meanings.iter().all(|meaning| *meaning == Meaning::Irrelevant)) {
+    if meanings.as_ref().is_some_and(|meanings| {
+        meanings
+            .iter()
+            .all(|meaning| *meaning == Meaning::Irrelevant)
+    }) {
         return;
     }
     if let Some(meanings) = meanings {
         let rewrite = Rewrite::new(call, &constraints, weaver);
-        let only_orders = |meaning: &Meaning| matches!(meaning, Meaning::Irrelevant | Meaning::Flush(..) | Meaning::Fence(_));
+        let only_orders = |meaning: &Meaning| {
+            matches!(
+                meaning,
+                Meaning::Irrelevant | Meaning::Flush(..) | Meaning::Fence(_)
+            )
+        };
         if meanings.iter().all(only_orders) && meanings.contains(&Meaning::Irrelevant) {
             // Flushes and fences may well happen twice; the rest must happen once.
             return rewrite.announce(&meanings);
@@ -36,7 +51,10 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value) {
         }
     }
     if may_touch_memory(weaver, call, &constraints, &instructions) {
-        weaver.warnings.at(call, "this inline assembly may touch memory in ways not seen by Landfall");
+        weaver.warnings.at(
+            call,
+            "this inline assembly may touch memory in ways not seen by Landfall",
+        );
         let site = weaver.sites.of(call);
         weaver.emit.before(call, call);
         let void = weaver.emit.void();
@@ -45,10 +63,21 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value) {
 }
 
 /// Whether memory other than the program's own variables could be read or written.
-fn may_touch_memory(weaver: &mut Weaver<'_>, call: Value, constraints: &Constraints, instructions: &[Instruction]) -> bool {
-    let pointers = constraints.operands.iter().filter(|operand| operand.indirect).filter_map(|operand| operand.argument);
+fn may_touch_memory(
+    weaver: &mut Weaver<'_>,
+    call: Value,
+    constraints: &Constraints,
+    instructions: &[Instruction],
+) -> bool {
+    let pointers = constraints
+        .operands
+        .iter()
+        .filter(|operand| operand.indirect)
+        .filter_map(|operand| operand.argument);
     constraints.clobbers_memory
-        || pointers.into_iter().any(|argument| !weaver.escapes.is_volatile_memory(call.operand(argument)))
+        || pointers
+            .into_iter()
+            .any(|argument| !weaver.escapes.is_volatile_memory(call.operand(argument)))
         || instructions.iter().any(addresses_memory)
 }
 
@@ -56,10 +85,14 @@ fn may_touch_memory(weaver: &mut Weaver<'_>, call: Value, constraints: &Constrai
 fn addresses_memory(instruction: &Instruction) -> bool {
     let forms_address = |argument: &Argument| match argument {
         Argument::Memory(_) => true,
-        Argument::Other(text) => text.contains(['(', '[']) && !text.contains("%fs") && !text.contains("%gs"),
+        Argument::Other(text) => {
+            text.contains(['(', '[']) && !text.contains("%fs") && !text.contains("%gs")
+        }
         _ => false,
     };
     let is_string_instruction = instruction.arguments.is_empty()
-        && ["movs", "stos", "lods", "cmps", "scas"].iter().any(|name| instruction.mnemonic.starts_with(name));
+        && ["movs", "stos", "lods", "cmps", "scas"]
+            .iter()
+            .any(|name| instruction.mnemonic.starts_with(name));
     instruction.arguments.iter().any(forms_address) || is_string_instruction
 }
