@@ -69,7 +69,7 @@ impl Flags {
 
 impl Emit {
     /// A value as the integer a hook takes.
-    pub(crate) fn to_word(&self, value: Value, bytes: u32) -> Value {
+    pub(crate) fn word(&self, value: Value, bytes: u32) -> Value {
         let word = self.bytes(bytes);
         match value.ty().kind() {
             LLVMTypeKind::LLVMPointerTypeKind => self.cast(LLVMOpcode::LLVMPtrToInt, value, word),
@@ -79,7 +79,7 @@ impl Emit {
     }
 
     /// The integer a hook returned as a value of the program's type.
-    pub(crate) fn from_word(&self, word: Value, ty: Type) -> Value {
+    pub(crate) fn typed(&self, word: Value, ty: Type) -> Value {
         match ty.kind() {
             LLVMTypeKind::LLVMPointerTypeKind => self.cast(LLVMOpcode::LLVMIntToPtr, word, ty),
             LLVMTypeKind::LLVMIntegerTypeKind => self.resize(word, ty),
@@ -198,7 +198,7 @@ impl Weaver<'_> {
                 let word =
                     self.emit
                         .hook(&format!("__lf_load{bytes}"), word, &[pointer, flags, site]);
-                self.emit.from_word(word, ty)
+                self.emit.typed(word, ty)
             }
             Shape::Memory(bytes) => {
                 let slot = self.slot(ty, SlotUse::Data, origin);
@@ -229,7 +229,7 @@ impl Weaver<'_> {
         match shape {
             Shape::Register(bytes) => {
                 self.emit.before(at, origin);
-                let word = self.emit.to_word(value, bytes);
+                let word = self.emit.word(value, bytes);
                 self.emit.hook(
                     &format!("__lf_store{bytes}"),
                     void,

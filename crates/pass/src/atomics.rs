@@ -19,7 +19,7 @@ impl Weaver<'_> {
         };
         let site = self.sites.of(rmw);
         self.emit.before(rmw, rmw);
-        let word = self.emit.to_word(operand, bytes);
+        let word = self.emit.word(operand, bytes);
         let operation = self.emit.u32(rmw.rmw_operation());
         let flags = Flags::of(rmw.ordering(), rmw.is_volatile(), false).word(self.emit);
         let old = self.emit.hook(
@@ -27,7 +27,7 @@ impl Weaver<'_> {
             word.ty(),
             &[pointer, word, operation, flags, site],
         );
-        rmw.replace_uses_with(self.emit.from_word(old, rmw.ty()));
+        rmw.replace_uses_with(self.emit.typed(old, rmw.ty()));
         rmw.erase();
     }
 
@@ -49,8 +49,8 @@ impl Weaver<'_> {
         let site = self.sites.of(exchange);
         self.emit.before(exchange, exchange);
         let (expected_word, desired_word) = (
-            self.emit.to_word(expected, bytes),
-            self.emit.to_word(desired, bytes),
+            self.emit.word(expected, bytes),
+            self.emit.word(desired, bytes),
         );
         let flags =
             Flags::of(exchange.success_ordering(), exchange.is_volatile(), false).word(self.emit);
@@ -61,7 +61,7 @@ impl Weaver<'_> {
         let succeeded = self
             .emit
             .compare(LLVMIntPredicate::LLVMIntEQ, old, expected_word);
-        let old = self.emit.from_word(old, expected.ty());
+        let old = self.emit.typed(old, expected.ty());
         let result = self.emit.insert(exchange.ty().poison(), old, 0);
         let result = self.emit.insert(result, succeeded, 1);
         exchange.replace_uses_with(result);

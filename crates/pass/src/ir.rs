@@ -5,7 +5,7 @@
 //! is an `Option` here.
 
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMOpcode, LLVMTypeKind, core::*};
+use llvm_sys::{LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMOpcode, core::*};
 use std::ffi::{CStr, c_char, c_void};
 
 /// Calls LLVM. SAFETY, once for all uses: the arguments are handles of this module (see the module documentation) and of
@@ -73,7 +73,7 @@ pub(crate) fn say(line: &str) {
     llvm!(lf_shim_say(line.as_ptr().cast(), line.len()));
 }
 
-fn text(bytes: *const c_char, length: usize) -> String {
+pub(crate) fn text(bytes: *const c_char, length: usize) -> String {
     if bytes.is_null() {
         return String::new();
     }
@@ -340,65 +340,6 @@ pub(crate) fn split(at: Value, condition: Value) -> (Value, Value) {
 /// Splits the block before `at`; the value ends a block entered rarely, when the condition holds.
 pub(crate) fn split_rare(at: Value, condition: Value) -> Value {
     Value(llvm!(lf_shim_split_rare(at.0, condition.0)))
-}
-
-impl Type {
-    pub(crate) fn kind(self) -> LLVMTypeKind {
-        llvm!(LLVMGetTypeKind(self.0))
-    }
-
-    pub(crate) fn is_pointer(self) -> bool {
-        self.kind() == LLVMTypeKind::LLVMPointerTypeKind
-    }
-
-    pub(crate) fn is_vector(self) -> bool {
-        self.kind() == LLVMTypeKind::LLVMVectorTypeKind
-    }
-
-    pub(crate) fn int_width(self) -> Option<u32> {
-        (self.kind() == LLVMTypeKind::LLVMIntegerTypeKind)
-            .then(|| llvm!(LLVMGetIntTypeWidth(self.0)))
-    }
-
-    /// Of a pointer type; 0 is ordinary memory, 256 and 257 are the gs and fs segments.
-    pub(crate) fn address_space(self) -> u32 {
-        llvm!(LLVMGetPointerAddressSpace(self.0))
-    }
-
-    pub(crate) fn element(self) -> Type {
-        Type(llvm!(LLVMGetElementType(self.0)))
-    }
-
-    pub(crate) fn lanes(self) -> u32 {
-        llvm!(LLVMGetVectorSize(self.0))
-    }
-
-    pub(crate) fn fields(self) -> u32 {
-        match self.kind() {
-            LLVMTypeKind::LLVMStructTypeKind => llvm!(LLVMCountStructElementTypes(self.0)),
-            LLVMTypeKind::LLVMArrayTypeKind => {
-                u32::try_from(llvm!(LLVMGetArrayLength2(self.0))).unwrap_or(u32::MAX)
-            }
-            _ => 0,
-        }
-    }
-
-    pub(crate) fn field(self, index: u32) -> Type {
-        match self.kind() {
-            LLVMTypeKind::LLVMStructTypeKind => {
-                Type(llvm!(LLVMStructGetTypeAtIndex(self.0, index)))
-            }
-            _ => self.element(),
-        }
-    }
-
-    pub(crate) fn poison(self) -> Value {
-        Value(llvm!(LLVMGetPoison(self.0)))
-    }
-
-    pub(crate) fn zero(self) -> Value {
-        Value(llvm!(LLVMConstNull(self.0)))
-    }
 }
 
 impl Block {

@@ -18,6 +18,7 @@ mod masked;
 mod memory;
 mod module;
 mod sites;
+mod types;
 mod vocabulary;
 mod warnings;
 mod weaver;

@@ -19,7 +19,12 @@ impl Warnings {
         self.give(format!("{place}: warning: {message}"));
     }
 
-    pub(crate) fn give(&mut self, line: String) {
+    /// About a whole source file.
+    pub(crate) fn in_file(&mut self, file: &str, message: &str) {
+        self.give(format!("{}: warning: {message}", display_path(file)));
+    }
+
+    fn give(&mut self, line: String) {
         if !self.given.contains(&line) {
             say(&line);
             self.given.insert(line);

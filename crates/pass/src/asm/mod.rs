@@ -1,8 +1,11 @@
 //! Inline assembly: flushes, fences and locked instructions become hooks; what is not understood is named.
 
 mod constraints;
+mod feasibility;
 mod meaning;
+mod operands;
 mod rewrite;
+mod steps;
 mod text;
 
 use crate::ir::Value;
@@ -60,6 +63,12 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value) {
         let void = weaver.emit.void();
         weaver.emit.hook("__lf_asm", void, &[site]);
     }
+}
+
+/// Whether assembly outside of functions holds code, and not only directives such as `.symver`.
+pub(crate) fn has_instructions(text: &str) -> bool {
+    // No operands are marked there, and a dollar sign is one.
+    !text::instructions(&text.replace('$', "$$"), Dialect::Att).is_empty()
 }
 
 /// Whether memory other than the program's own variables could be read or written.
