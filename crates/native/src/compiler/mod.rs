@@ -38,12 +38,19 @@ pub enum CompilerError {
     },
 }
 
+/// What to run, and what to tell the person first.
+#[derive(Debug)]
+pub struct Compilation {
+    pub command: Command,
+    pub remark: Option<&'static str>,
+}
+
 /// The clang command that compiles what `arguments` ask for, instrumented.
 ///
 /// `--as-compiled` is the one option taken away from clang: it watches the accesses the optimiser left instead of those
 /// the source wrote.
-pub fn command(language: Language, arguments: &[OsString]) -> Result<Command, CompilerError> {
+pub fn command(language: Language, arguments: &[OsString]) -> Result<Compilation, CompilerError> {
     let clang = find_clang(language)?;
     let toolbox = Toolbox::unpack()?;
-    plan::command(&clang, &toolbox, arguments)
+    plan::compilation(&clang, &toolbox, arguments)
 }

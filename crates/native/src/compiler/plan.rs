@@ -1,6 +1,6 @@
 //! What is added to a command line, and where.
 
-use super::{CompilerError, Toolbox};
+use super::{Compilation, CompilerError, Toolbox};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
@@ -20,37 +20,47 @@ const STOPS_BEFORE_LINKING: [&str; 11] = [
     "-dumpmachine",
 ];
 
-pub(super) fn command(
+/// The runtime takes the place of functions of libc, `__libc_start_main` first of all: a shared libc allows that.
+const STATIC: [&str; 3] = ["-static", "--static", "-static-pie"];
+const STATIC_REMARK: &str = "-static is left out: the runtime needs libc as a shared library";
+
+pub(super) fn compilation(
     clang: &Path,
     toolbox: &Toolbox,
     arguments: &[OsString],
-) -> Result<Command, CompilerError> {
-    let as_compiled = |argument: &&OsString| argument.as_os_str() == "--as-compiled";
-    let user: Vec<&OsString> = arguments
+) -> Result<Compilation, CompilerError> {
+    let (ours, mut user): (Vec<&OsString>, Vec<&OsString>) = arguments
         .iter()
-        .filter(|argument| !as_compiled(argument))
-        .collect();
-    // What follows `--` are file names only.
-    let options = user
-        .iter()
-        .position(|argument| argument.as_os_str() == "--")
-        .unwrap_or(user.len());
-
-    let mut line: Vec<OsString> = compiling_before();
-    line.extend(user[..options].iter().map(|argument| (*argument).clone()));
-    line.extend(compiling_after(toolbox));
-    let insert_at = line.len();
-    line.extend(user[options..].iter().map(|argument| (*argument).clone()));
-
-    if may_link(&user[..options]) && links_executable(clang, &line)? {
-        line.splice(insert_at..insert_at, linking(toolbox));
+        .partition(|argument| argument.as_os_str() == "--as-compiled");
+    let links = may_link(&user) && links_executable(clang, &user)?;
+    let mut remark = None;
+    if links {
+        let before = user.len();
+        user.retain(|argument| !STATIC.iter().any(|option| argument.as_os_str() == *option));
+        remark = (user.len() < before).then_some(STATIC_REMARK);
     }
+    let (options, files) = user.split_at(end_of_options(&user));
     let mut command = Command::new(clang);
-    command.args(line);
-    if arguments.iter().any(|argument| as_compiled(&argument)) {
+    command
+        .args(compiling_before())
+        .args(options)
+        .args(compiling_after(toolbox));
+    if links {
+        command.args(linking(toolbox));
+    }
+    command.args(files);
+    if !ours.is_empty() {
         command.env("LANDFALL_AS_COMPILED", "1");
     }
-    Ok(command)
+    Ok(Compilation { command, remark })
+}
+
+/// What follows `--` are file names only.
+fn end_of_options(arguments: &[&OsString]) -> usize {
+    arguments
+        .iter()
+        .position(|argument| argument.as_os_str() == "--")
+        .unwrap_or(arguments.len())
 }
 
 /// No run of clang may complain about an option the user did not write.
@@ -108,8 +118,8 @@ fn prefixed(prefix: &str, rest: &OsStr) -> OsString {
 }
 
 /// A quick look, to spare the common case (`-c`) the question to clang below. Response files are not opened here.
-fn may_link(options: &[&OsString]) -> bool {
-    !options.iter().any(|option| {
+fn may_link(arguments: &[&OsString]) -> bool {
+    !arguments[..end_of_options(arguments)].iter().any(|option| {
         STOPS_BEFORE_LINKING
             .iter()
             .any(|stop| option.as_os_str() == *stop)
@@ -120,14 +130,14 @@ fn may_link(options: &[&OsString]) -> bool {
 }
 
 /// Asks clang what it would do: only clang knows which arguments are inputs and what a response file says.
-fn links_executable(clang: &Path, line: &[OsString]) -> Result<bool, CompilerError> {
+fn links_executable(clang: &Path, arguments: &[&OsString]) -> Result<bool, CompilerError> {
     let failed = |source| CompilerError::Run {
         program: clang.to_owned(),
         source,
     };
     let planned = Command::new(clang)
         .arg("-###")
-        .args(line)
+        .args(arguments)
         .output()
         .map_err(failed)?;
     // A command line clang refuses is refused again, visibly, by the run that follows.
