@@ -75,7 +75,11 @@ fn nested_target(out: &Path) -> PathBuf {
 }
 
 fn build(source: &Path, target: &Path, profile: &str, product: &str) -> PathBuf {
-    println!("cargo:rerun-if-changed={}", source.display());
+    for part in ["src", "shim", "build.rs", "Cargo.toml"] {
+        if source.join(part).exists() {
+            println!("cargo:rerun-if-changed={}", source.join(part).display());
+        }
+    }
     let mut cargo = Command::new(variable("CARGO"));
     cargo
         .args(["build", "--profile", profile, "--manifest-path"])

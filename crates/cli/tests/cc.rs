@@ -335,6 +335,21 @@ fn position_independent_or_not() {
 }
 
 #[test]
+fn link_time_optimisation() {
+    let w = Workshop::new("lto");
+    w.write("a.c", STORE);
+    // Needs LLVM's plugin for the system's linker, which distributions package apart.
+    if !w.clang(&["-flto", "a.c", "-o", "plain"]).status.success() {
+        eprintln!("skipped: clang-19 -flto does not link here");
+        return;
+    }
+    for option in ["-flto", "-flto=thin"] {
+        w.cc(&[option, "-O2", "a.c", "-o", "program"]);
+        assert_eq!(w.events("program"), STORED, "{option}");
+    }
+}
+
+#[test]
 fn response_files_are_clangs_business() {
     let w = Workshop::new("response");
     w.write("a.c", STORE);

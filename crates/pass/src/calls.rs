@@ -27,11 +27,10 @@ impl Weaver<'_> {
         }
         // The runtime watches strcpy and its like as calls. As builtins the optimiser would later turn them into
         // accesses that nobody watches.
-        if call
-            .arguments()
-            .iter()
-            .any(|argument| argument.ty().is_pointer())
-        {
+        let arguments = call.arguments();
+        let takes_pointer = arguments.iter().any(|argument| argument.ty().is_pointer());
+        // A call marked as the builtin `operator delete` cannot be marked as its opposite, and need not be.
+        if takes_pointer && !call.has_call_attribute(OF_FUNCTION, self.vocabulary.builtin) {
             call.add_call_attribute(self.emit.context, OF_FUNCTION, self.vocabulary.no_builtin);
         }
     }

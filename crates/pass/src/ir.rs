@@ -229,6 +229,10 @@ impl Value {
         ));
     }
 
+    pub(crate) fn has_call_attribute(self, place: u32, kind: u32) -> bool {
+        !llvm!(LLVMGetCallSiteEnumAttribute(self.0, place, kind)).is_null()
+    }
+
     pub(crate) fn remove_call_attribute(self, place: u32, kind: u32) {
         llvm!(LLVMRemoveCallSiteEnumAttribute(self.0, place, kind));
     }

@@ -120,7 +120,14 @@ fn clear_line(weaver: &mut Weaver<'_>, call: Value) {
 
 /// An instruction of the processor that reads or writes through a pointer and is none of the above.
 fn unknown(weaver: &mut Weaver<'_>, call: Value, name: &str) {
-    if !name.starts_with("llvm.x86.") || !call.may_access_memory() {
+    if name == "llvm.x86.xbegin" {
+        return weaver
+            .warnings
+            .at(call, "hardware transactions are not seen by Landfall");
+    }
+    let of_processor =
+        name.starts_with("llvm.x86.") || name.starts_with("llvm.matrix.column.major.");
+    if !of_processor || !call.may_access_memory() {
         return;
     }
     // Hints: they change nothing the model knows about.
