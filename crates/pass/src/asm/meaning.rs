@@ -67,6 +67,14 @@ pub(crate) enum Place {
 pub(crate) enum Meaning {
     /// Nothing that concerns memory; the instruction may still compute something.
     Irrelevant,
+    /// Nothing at all, as far as anyone can tell from the outside.
+    Hint,
+    /// From one register to another.
+    Copy {
+        value: Source,
+        into: usize,
+        bytes: Option<u32>,
+    },
     Flush(Flush, Place),
     Fence(Fence),
     /// `keeps_old`: the operand that receives the old value.
@@ -120,45 +128,25 @@ pub(crate) enum Meaning {
     },
 }
 
-/// Instructions that neither read nor write memory whatever their operands look like, or only give hints.
-const IRRELEVANT: [&str; 32] = [
-    "nop",
-    "pause",
-    "rdtsc",
-    "rdtscp",
-    "rdpmc",
-    "cpuid",
-    "xgetbv",
-    "rdrand",
-    "rdseed",
-    "lea",
-    "leaq",
-    "leal",
-    "prefetcht0",
-    "prefetcht1",
-    "prefetcht2",
-    "prefetchnta",
-    "prefetchw",
-    "prefetch",
-    "cldemote",
-    "hlt",
-    "ud2",
-    "int3",
-    "endbr64",
-    "cld",
-    "std",
-    "emms",
+/// Instructions that neither read nor write memory whatever their operands look like.
+#[rustfmt::skip]
+const IRRELEVANT: [&str; 21] = [
+    "rdtsc", "rdtscp", "rdpmc", "cpuid", "xgetbv", "rdrand", "rdseed", "lea", "leaq", "leal", "hlt", "ud2", "int3",
+    "cld", "std", "emms", "vzeroall", "rdfsbase", "rdgsbase", "serialize", "bswap",
+];
+
+/// Instructions that may be left out.
+#[rustfmt::skip]
+const HINTS: [&str; 11] = [
+    "nop", "pause", "prefetcht0", "prefetcht1", "prefetcht2", "prefetchnta", "prefetchw", "prefetch", "cldemote", "endbr64",
     "vzeroupper",
-    "vzeroall",
-    "rdfsbase",
-    "rdgsbase",
-    "serialize",
-    "bswap",
 ];
 
 /// Vector moves: the type of the register operand says how wide they are.
-const VECTOR_MOVES: [&str; 8] = [
-    "movdqa", "movdqu", "movaps", "movups", "movapd", "movupd", "lddqu", "movdqu64",
+#[rustfmt::skip]
+const VECTOR_MOVES: [&str; 14] = [
+    "movdqa", "movdqu", "movaps", "movups", "movapd", "movupd", "lddqu", "movntdqa", "movdqu8", "movdqu16", "movdqu32",
+    "movdqu64", "movdqa32", "movdqa64",
 ];
 const VECTOR_STREAMS: [&str; 3] = ["movntdq", "movntps", "movntpd"];
 
@@ -192,6 +180,7 @@ pub(crate) fn meaning(instruction: &Instruction, constraints: &Constraints) -> O
             });
         }
         _ if IRRELEVANT.contains(&mnemonic) => return Some(Meaning::Irrelevant),
+        _ if HINTS.contains(&mnemonic) => return Some(Meaning::Hint),
         _ => {}
     }
     if let Some(flag) = flag(mnemonic, arguments, constraints) {
@@ -199,11 +188,12 @@ pub(crate) fn meaning(instruction: &Instruction, constraints: &Constraints) -> O
     }
     let vector = mnemonic.strip_prefix('v').unwrap_or(mnemonic);
     if VECTOR_MOVES.contains(&vector) || VECTOR_STREAMS.contains(&vector) {
+        let bytes = arguments.iter().find_map(written_bytes);
         return moved(
             arguments,
             constraints,
             VECTOR_STREAMS.contains(&vector),
-            None,
+            bytes,
         );
     }
     let (base, suffix) = sized(mnemonic)?;
@@ -314,7 +304,12 @@ fn moved(
             into: register(to, constraints)?,
             bytes,
         }),
-        (None, None) => None,
+        (None, None) if nontemporal => None,
+        (None, None) => Some(Meaning::Copy {
+            value: source(from, constraints)?,
+            into: register(to, constraints)?,
+            bytes,
+        }),
         (Some(_), Some(_)) => None,
     }
 }
@@ -346,14 +341,14 @@ fn encoded(instruction: &Instruction, constraints: &Constraints) -> Option<Meani
     }
     let [0x0f, 0xae, mode] = bytes else {
         let nop = matches!(bytes, [0x90] | [0x0f, 0x1f, ..]);
-        return nop.then_some(Meaning::Irrelevant);
+        return nop.then_some(Meaning::Hint);
     };
     match (mode, operand_size) {
         (0xf8, false) => return Some(Meaning::Fence(Fence::Store)),
         (0xf0, false) => return Some(Meaning::Fence(Fence::Full)),
         (0xe8, false) => return Some(Meaning::Fence(Fence::Load)),
         // pcommit: withdrawn by Intel before any processor had it.
-        (0xf8, true) => return Some(Meaning::Irrelevant),
+        (0xf8, true) => return Some(Meaning::Hint),
         _ => {}
     }
     // Addressed by one register without displacement; 4 and 5 mean something else there.

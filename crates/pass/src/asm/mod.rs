@@ -29,27 +29,31 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value) {
         .iter()
         .map(|instruction| meaning(instruction, &constraints))
         .collect();
+    let concerns_nobody = |meaning: &Meaning| {
+        matches!(
+            meaning,
+            Meaning::Irrelevant | Meaning::Hint | Meaning::Copy { .. }
+        )
+    };
     // An empty text is a barrier for the compiler only.
-    if meanings.as_ref().is_some_and(|meanings| {
-        meanings
-            .iter()
-            .all(|meaning| *meaning == Meaning::Irrelevant)
-    }) {
+    if meanings
+        .as_ref()
+        .is_some_and(|meanings| meanings.iter().all(concerns_nobody))
+    {
         return;
     }
     if let Some(meanings) = meanings {
         let rewrite = Rewrite::new(call, &constraints, weaver);
-        let only_orders = |meaning: &Meaning| {
-            matches!(
-                meaning,
-                Meaning::Irrelevant | Meaning::Flush(..) | Meaning::Fence(_)
-            )
-        };
-        if meanings.iter().all(only_orders) && meanings.contains(&Meaning::Irrelevant) {
-            // Flushes and fences may well happen twice; the rest must happen once.
-            return rewrite.announce(&meanings);
-        }
-        if call.is_opcode(LLVMOpcode::LLVMCall) && rewrite.is_possible(&meanings) {
+        if meanings.contains(&Meaning::Irrelevant) {
+            let only_orders = |meaning: &Meaning| {
+                concerns_nobody(meaning)
+                    || matches!(meaning, Meaning::Flush(..) | Meaning::Fence(_))
+            };
+            if meanings.iter().all(only_orders) && rewrite.is_announceable(&meanings) {
+                // Flushes and fences may well happen twice; the rest must happen once.
+                return rewrite.announce(&meanings);
+            }
+        } else if call.is_opcode(LLVMOpcode::LLVMCall) && rewrite.is_possible(&meanings) {
             return rewrite.replace(&meanings);
         }
     }

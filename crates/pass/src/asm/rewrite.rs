@@ -153,7 +153,15 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         let site = self.weaver.sites.of(self.call);
         let void = self.weaver.emit.void();
         match meaning {
-            Meaning::Irrelevant => {}
+            Meaning::Irrelevant | Meaning::Hint => {}
+            Meaning::Copy { value, into, .. } => {
+                let bytes = self
+                    .weaver
+                    .emit
+                    .stored_bytes(self.moved_type(meaning, &self.types())?)
+                    as u32;
+                self.values[*into] = Some(self.word(value, bytes)?);
+            }
             Meaning::Flush(flush, place) => {
                 let hook = match flush {
                     Flush::Clflush => "__lf_clflush",
@@ -178,7 +186,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                 keeps_old,
                 ..
             } => {
-                let bytes = self.width(meaning)?;
+                let bytes = self.width(meaning, &self.types())?;
                 let (address, value) = (self.address(place)?, self.word(value, bytes)?);
                 let old = self.rmw(*operation, bytes, address, value, site);
                 if *operation != Rmw::Exchange {
@@ -193,14 +201,20 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                 place,
                 number,
                 ..
-            } => self.bit(*operation, place, number, self.width(meaning)?, site)?,
+            } => self.bit(
+                *operation,
+                place,
+                number,
+                self.width(meaning, &self.types())?,
+                site,
+            )?,
             Meaning::CompareExchange {
                 place,
                 desired,
                 accumulator,
                 ..
             } => {
-                let bytes = self.width(meaning)?;
+                let bytes = self.width(meaning, &self.types())?;
                 let address = self.address(place)?;
                 let expected = self.word(&Source::Operand(*accumulator), bytes)?;
                 let desired = self.word(&Source::Operand(*desired), bytes)?;
@@ -227,7 +241,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                 nontemporal,
                 ..
             } => {
-                let ty = self.moved_type(meaning)?;
+                let ty = self.moved_type(meaning, &self.types())?;
                 let value = match value {
                     Source::Operand(number) if !is_word(ty) => self.values[*number]?,
                     source => {
@@ -243,7 +257,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                 self.store(self.address(place)?, value, flags, site)?;
             }
             Meaning::Load { place, into, .. } => {
-                let ty = self.moved_type(meaning)?;
+                let ty = self.moved_type(meaning, &self.types())?;
                 let value = self.load(self.address(place)?, ty, site)?;
                 self.values[*into] = Some(value);
             }
