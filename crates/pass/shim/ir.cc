@@ -2,12 +2,14 @@
 #include <cstdint>
 #include <cstring>
 #include <llvm-c/Core.h>
+#include <llvm/ADT/SmallString.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Support/Path.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <string>
@@ -29,7 +31,11 @@ std::string path_of(const DIScope *scope) {
   StringRef file = scope->getFilename(), directory = scope->getDirectory();
   if (file.empty() || file.front() == '/' || file.front() == '<' || directory.empty())
     return file.str();
-  return (directory + "/" + file).str();
+  SmallString<256> path(directory);
+  sys::path::append(path, file);
+  // Not "..": it may follow a symbolic link.
+  sys::path::remove_dots(path, /*remove_dot_dot=*/false);
+  return std::string(path);
 }
 
 } // namespace

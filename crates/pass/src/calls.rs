@@ -3,7 +3,7 @@
 use crate::accesses::is_ordinary;
 use crate::ir::{OF_FUNCTION, Value};
 use crate::weaver::Weaver;
-use crate::{asm, memory, x86};
+use crate::{asm, libcalls, memory, x86};
 use llvm_sys::LLVMOpcode;
 
 impl Weaver<'_> {
@@ -18,6 +18,9 @@ impl Weaver<'_> {
             if call.is_opcode(LLVMOpcode::LLVMCall) && !memory::weave(self, call, &name) {
                 x86::weave(self, call, &name);
             }
+            return;
+        }
+        if libcalls::weave(self, call) {
             return;
         }
         self.by_value_arguments(call);

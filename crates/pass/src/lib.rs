@@ -14,6 +14,7 @@ mod calls;
 mod emit;
 mod escape;
 mod ir;
+mod libcalls;
 mod masked;
 mod memory;
 mod module;
