@@ -9,16 +9,35 @@ use std::process::Command;
 
 fn main() {
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
-    let crates = here.parent().expect("crates/native has a parent").to_owned();
+    let crates = here
+        .parent()
+        .expect("crates/native has a parent")
+        .to_owned();
     let root = crates.parent().expect("crates has a parent").to_owned();
     let out = PathBuf::from(variable("OUT_DIR"));
     let nested = nested_target(&out);
 
     let pass = out.join("pass.so");
-    copy(&build(&crates.join("pass"), &nested, "release", "liblandfall_pass.so"), &pass);
+    copy(
+        &build(
+            &crates.join("pass"),
+            &nested,
+            "release",
+            "liblandfall_pass.so",
+        ),
+        &pass,
+    );
     let runtime = out.join("runtime.a");
     if crates.join("runtime").exists() {
-        copy(&build(&crates.join("runtime"), &nested, "runtime", "liblandfall_runtime.a"), &runtime);
+        copy(
+            &build(
+                &crates.join("runtime"),
+                &nested,
+                "runtime",
+                "liblandfall_runtime.a",
+            ),
+            &runtime,
+        );
     } else {
         // The pass and the wrapper can be worked on without it: their tests bring a runtime of their own.
         std::fs::write(&runtime, "!<arch>\n").expect("OUT_DIR is writable");
@@ -29,12 +48,17 @@ fn main() {
 
     let mut key = DefaultHasher::new();
     for file in [&pass, &runtime, &header] {
-        std::fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display())).hash(&mut key);
+        std::fs::read(file)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+            .hash(&mut key);
     }
     variable("CARGO_PKG_VERSION").hash(&mut key);
     println!("cargo:rustc-env=LANDFALL_TOOLS_KEY={:016x}", key.finish());
     println!("cargo:rustc-env=LANDFALL_PASS={}", pass.display());
-    println!("cargo:rustc-env=LANDFALL_RUNTIME_ARCHIVE={}", runtime.display());
+    println!(
+        "cargo:rustc-env=LANDFALL_RUNTIME_ARCHIVE={}",
+        runtime.display()
+    );
     println!("cargo:rustc-env=LANDFALL_HEADER={}", header.display());
 }
 
@@ -51,16 +75,29 @@ fn nested_target(out: &Path) -> PathBuf {
 }
 
 fn build(source: &Path, target: &Path, profile: &str, product: &str) -> PathBuf {
-    println!("cargo:rerun-if-changed={}", source.display());
+    for part in ["src", "shim", "build.rs", "Cargo.toml"] {
+        if source.join(part).exists() {
+            println!("cargo:rerun-if-changed={}", source.join(part).display());
+        }
+    }
     let mut cargo = Command::new(variable("CARGO"));
-    cargo.args(["build", "--profile", profile, "--manifest-path"]).arg(source.join("Cargo.toml"));
+    cargo
+        .args(["build", "--profile", profile, "--manifest-path"])
+        .arg(source.join("Cargo.toml"));
     cargo.arg("--target-dir").arg(target);
     // Symbols of the runtime are needed for linking and for stacks; line tables of our own code are not.
     for setting in ["debug=false", "strip='debuginfo'"] {
-        cargo.arg("--config").arg(format!("profile.{profile}.{setting}"));
+        cargo
+            .arg("--config")
+            .arg(format!("profile.{profile}.{setting}"));
     }
     // Meant for the outer build: clippy's driver, coverage flags, the outer target.
-    for foreign in ["RUSTC_WORKSPACE_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "CARGO_TARGET_DIR"] {
+    for foreign in [
+        "RUSTC_WORKSPACE_WRAPPER",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_BUILD_TARGET",
+        "CARGO_TARGET_DIR",
+    ] {
         cargo.env_remove(foreign);
     }
     if profile == "runtime" {

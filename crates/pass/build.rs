@@ -5,7 +5,8 @@ fn main() {
     println!("cargo:rerun-if-changed=shim/plugin.cc");
     println!("cargo:rerun-if-changed=shim/ir.cc");
     println!("cargo:rerun-if-env-changed=LANDFALL_LLVM_CONFIG");
-    let llvm_config = std::env::var("LANDFALL_LLVM_CONFIG").unwrap_or_else(|_| "llvm-config-19".into());
+    let llvm_config =
+        std::env::var("LANDFALL_LLVM_CONFIG").unwrap_or_else(|_| "llvm-config-19".into());
     let include = match Command::new(&llvm_config).arg("--includedir").output() {
         Ok(output) if output.status.success() => {
             String::from_utf8_lossy(&output.stdout).trim().to_owned()

@@ -1,6 +1,6 @@
 //! `landfall cc` and `landfall c++`: becomes clang.
 
-use landfall_native::compiler::{self, Language};
+use landfall_native::compiler::{self, Compilation, Language};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
@@ -19,10 +19,19 @@ pub(crate) fn intercept() -> Option<ExitCode> {
 
 fn run(language: Language, arguments: &[OsString]) -> ExitCode {
     match compiler::command(language, arguments) {
-        Ok(mut command) => {
+        Ok(Compilation {
+            mut command,
+            remark,
+        }) => {
+            if let Some(remark) = remark {
+                eprintln!("landfall: {remark}");
+            }
             // Returns only if clang could not be started.
             let error = command.exec();
-            eprintln!("landfall: {} could not be run: {error}", command.get_program().to_string_lossy());
+            eprintln!(
+                "landfall: {} could not be run: {error}",
+                command.get_program().to_string_lossy()
+            );
         }
         Err(error) => eprintln!("landfall: {error}"),
     }

@@ -2,12 +2,14 @@
 #include <cstdint>
 #include <cstring>
 #include <llvm-c/Core.h>
+#include <llvm/ADT/SmallString.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Support/Path.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <string>
@@ -29,7 +31,11 @@ std::string path_of(const DIScope *scope) {
   StringRef file = scope->getFilename(), directory = scope->getDirectory();
   if (file.empty() || file.front() == '/' || file.front() == '<' || directory.empty())
     return file.str();
-  return (directory + "/" + file).str();
+  SmallString<256> path(directory);
+  sys::path::append(path, file);
+  // Not "..": it may follow a symbolic link.
+  sys::path::remove_dots(path, /*remove_dot_dot=*/false);
+  return std::string(path);
 }
 
 } // namespace
@@ -109,6 +115,8 @@ uint32_t lf_shim_rmw_operation(LLVMValueRef rmw) {
 bool lf_shim_may_access_memory(LLVMValueRef instruction) {
   return unwrap<Instruction>(instruction)->mayReadOrWriteMemory();
 }
+
+void lf_shim_say(const char *line, size_t length) { errs() << StringRef(line, length) << '\n'; }
 
 // Prints what is wrong and returns false when the module is no longer valid IR.
 bool lf_shim_verify(LLVMModuleRef module) { return !verifyModule(*unwrap(module), &errs()); }

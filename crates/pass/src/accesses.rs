@@ -20,20 +20,30 @@ impl Shape {
         use LLVMTypeKind::*;
         let exact = |bytes: u64| emit.bits(ty) == bytes * 8;
         match ty.kind() {
-            LLVMVoidTypeKind | LLVMFunctionTypeKind | LLVMLabelTypeKind | LLVMMetadataTypeKind | LLVMTokenTypeKind
-            | LLVMScalableVectorTypeKind | LLVMX86_AMXTypeKind | LLVMTargetExtTypeKind => return None,
+            LLVMVoidTypeKind
+            | LLVMFunctionTypeKind
+            | LLVMLabelTypeKind
+            | LLVMMetadataTypeKind
+            | LLVMTokenTypeKind
+            | LLVMScalableVectorTypeKind
+            | LLVMX86_AMXTypeKind
+            | LLVMTargetExtTypeKind => return None,
             _ => {}
         }
         let bytes = emit.stored_bytes(ty);
         let in_register = matches!(bytes, 1 | 2 | 4 | 8 | 16)
             && match ty.kind() {
                 LLVMIntegerTypeKind | LLVMPointerTypeKind => true,
-                LLVMHalfTypeKind | LLVMBFloatTypeKind | LLVMFloatTypeKind | LLVMDoubleTypeKind | LLVMFP128TypeKind
-                | LLVMX86_MMXTypeKind => true,
+                LLVMHalfTypeKind | LLVMBFloatTypeKind | LLVMFloatTypeKind | LLVMDoubleTypeKind
+                | LLVMFP128TypeKind | LLVMX86_MMXTypeKind => true,
                 LLVMVectorTypeKind => exact(bytes) && !ty.element().is_pointer(),
                 _ => false,
             };
-        Some(if in_register { Shape::Register(bytes as u32) } else { Shape::Memory(bytes) })
+        Some(if in_register {
+            Shape::Register(bytes as u32)
+        } else {
+            Shape::Memory(bytes)
+        })
     }
 }
 
@@ -45,7 +55,8 @@ impl Flags {
     pub(crate) const PLAIN: Flags = Flags(0);
     pub(crate) const VOLATILE: Flags = Flags(1 << 3);
     pub(crate) const NONTEMPORAL: Flags = Flags(1 << 4);
-    pub(crate) const SEQUENTIAL: Flags = Flags(LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent as u32);
+    pub(crate) const SEQUENTIAL: Flags =
+        Flags(LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent as u32);
 
     pub(crate) fn of(ordering: LLVMAtomicOrdering, volatile: bool, nontemporal: bool) -> Self {
         Self(ordering as u32 | u32::from(volatile) << 3 | u32::from(nontemporal) << 4)
@@ -58,7 +69,7 @@ impl Flags {
 
 impl Emit {
     /// A value as the integer a hook takes.
-    pub(crate) fn to_word(&self, value: Value, bytes: u32) -> Value {
+    pub(crate) fn word(&self, value: Value, bytes: u32) -> Value {
         let word = self.bytes(bytes);
         match value.ty().kind() {
             LLVMTypeKind::LLVMPointerTypeKind => self.cast(LLVMOpcode::LLVMPtrToInt, value, word),
@@ -68,7 +79,7 @@ impl Emit {
     }
 
     /// The integer a hook returned as a value of the program's type.
-    pub(crate) fn from_word(&self, word: Value, ty: Type) -> Value {
+    pub(crate) fn typed(&self, word: Value, ty: Type) -> Value {
         match ty.kind() {
             LLVMTypeKind::LLVMPointerTypeKind => self.cast(LLVMOpcode::LLVMIntToPtr, word, ty),
             LLVMTypeKind::LLVMIntegerTypeKind => self.resize(word, ty),
@@ -84,7 +95,11 @@ pub(crate) fn is_ordinary(pointer: Value) -> bool {
 
 impl Weaver<'_> {
     fn access_flags(&self, access: Value) -> Flags {
-        Flags::of(access.ordering(), access.is_volatile(), access.has_metadata(self.vocabulary.nontemporal))
+        Flags::of(
+            access.ordering(),
+            access.is_volatile(),
+            access.has_metadata(self.vocabulary.nontemporal),
+        )
     }
 
     pub(crate) fn load(&mut self, load: Value) {
@@ -94,7 +109,9 @@ impl Weaver<'_> {
             return;
         }
         let Some(shape) = Shape::of(self.emit, load.ty()) else {
-            return self.warnings.at(load, "a load of this type is not seen by Landfall");
+            return self
+                .warnings
+                .at(load, "a load of this type is not seen by Landfall");
         };
         if is_aggregate(load.ty()) {
             return self.load_fields(load);
@@ -117,7 +134,8 @@ impl Weaver<'_> {
         if !load.is_unused() {
             let phi = self.emit.phi(load.ty());
             load.replace_uses_with(phi);
-            self.emit.incoming(phi, &[(value, then.block()), (load, otherwise.block())]);
+            self.emit
+                .incoming(phi, &[(value, then.block()), (load, otherwise.block())]);
         }
         load.move_before(otherwise);
     }
@@ -129,7 +147,9 @@ impl Weaver<'_> {
             return;
         }
         let Some(shape) = Shape::of(self.emit, value.ty()) else {
-            return self.warnings.at(store, "a store of this type is not seen by Landfall");
+            return self
+                .warnings
+                .at(store, "a store of this type is not seen by Landfall");
         };
         if is_aggregate(value.ty()) {
             return self.store_fields(store);
@@ -149,44 +169,80 @@ impl Weaver<'_> {
 
     /// Atomic accesses to shared variables matter to schedules, so only private memory is left out for them.
     fn is_left_alone(&mut self, pointer: Value, atomic: bool) -> bool {
-        if atomic { self.escapes.is_private(pointer) } else { self.escapes.is_volatile_memory(pointer) }
+        if atomic {
+            self.escapes.is_private(pointer)
+        } else {
+            self.escapes.is_volatile_memory(pointer)
+        }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the hook's own arguments plus where and for whom it is built")]
-    pub(crate) fn hooked_load(&mut self, at: Value, origin: Value, pointer: Value, ty: Type, shape: Shape, flags: Flags, site: Value) -> Value {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the hook's own arguments plus where and for whom it is built"
+    )]
+    pub(crate) fn hooked_load(
+        &mut self,
+        at: Value,
+        origin: Value,
+        pointer: Value,
+        ty: Type,
+        shape: Shape,
+        flags: Flags,
+        site: Value,
+    ) -> Value {
         let flags = flags.word(self.emit);
         match shape {
             Shape::Register(bytes) => {
                 self.emit.before(at, origin);
                 let word = self.emit.bytes(bytes);
-                let word = self.emit.hook(&format!("__lf_load{bytes}"), word, &[pointer, flags, site]);
-                self.emit.from_word(word, ty)
+                let word =
+                    self.emit
+                        .hook(&format!("__lf_load{bytes}"), word, &[pointer, flags, site]);
+                self.emit.typed(word, ty)
             }
             Shape::Memory(bytes) => {
                 let slot = self.slot(ty, SlotUse::Data, origin);
                 self.emit.before(at, origin);
                 let (void, bytes) = (self.emit.void(), self.emit.u64(bytes));
-                self.emit.hook("__lf_load_n", void, &[slot, pointer, bytes, flags, site]);
+                self.emit
+                    .hook("__lf_load_n", void, &[slot, pointer, bytes, flags, site]);
                 self.emit.load(ty, slot)
             }
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the hook's own arguments plus where and for whom it is built")]
-    pub(crate) fn hooked_store(&mut self, at: Value, origin: Value, pointer: Value, value: Value, shape: Shape, flags: Flags, site: Value) {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the hook's own arguments plus where and for whom it is built"
+    )]
+    pub(crate) fn hooked_store(
+        &mut self,
+        at: Value,
+        origin: Value,
+        pointer: Value,
+        value: Value,
+        shape: Shape,
+        flags: Flags,
+        site: Value,
+    ) {
         let (flags, void) = (flags.word(self.emit), self.emit.void());
         match shape {
             Shape::Register(bytes) => {
                 self.emit.before(at, origin);
-                let word = self.emit.to_word(value, bytes);
-                self.emit.hook(&format!("__lf_store{bytes}"), void, &[pointer, word, flags, site]);
+                let word = self.emit.word(value, bytes);
+                self.emit.hook(
+                    &format!("__lf_store{bytes}"),
+                    void,
+                    &[pointer, word, flags, site],
+                );
             }
             Shape::Memory(bytes) => {
                 let slot = self.slot(value.ty(), SlotUse::Data, origin);
                 self.emit.before(at, origin);
                 self.emit.store(value, slot);
                 let bytes = self.emit.u64(bytes);
-                self.emit.hook("__lf_store_n", void, &[pointer, slot, bytes, flags, site]);
+                self.emit
+                    .hook("__lf_store_n", void, &[pointer, slot, bytes, flags, site]);
             }
         }
     }
@@ -230,5 +286,8 @@ impl Weaver<'_> {
 }
 
 fn is_aggregate(ty: Type) -> bool {
-    matches!(ty.kind(), LLVMTypeKind::LLVMStructTypeKind | LLVMTypeKind::LLVMArrayTypeKind)
+    matches!(
+        ty.kind(),
+        LLVMTypeKind::LLVMStructTypeKind | LLVMTypeKind::LLVMArrayTypeKind
+    )
 }

@@ -12,34 +12,56 @@ impl Weaver<'_> {
             return;
         }
         let Some(Shape::Register(bytes)) = Shape::of(self.emit, operand.ty()) else {
-            return self.warnings.at(rmw, "an atomic operation on this type is not seen by Landfall");
+            return self.warnings.at(
+                rmw,
+                "an atomic operation on this type is not seen by Landfall",
+            );
         };
         let site = self.sites.of(rmw);
         self.emit.before(rmw, rmw);
-        let word = self.emit.to_word(operand, bytes);
+        let word = self.emit.word(operand, bytes);
         let operation = self.emit.u32(rmw.rmw_operation());
         let flags = Flags::of(rmw.ordering(), rmw.is_volatile(), false).word(self.emit);
-        let old = self.emit.hook(&format!("__lf_rmw{bytes}"), word.ty(), &[pointer, word, operation, flags, site]);
-        rmw.replace_uses_with(self.emit.from_word(old, rmw.ty()));
+        let old = self.emit.hook(
+            &format!("__lf_rmw{bytes}"),
+            word.ty(),
+            &[pointer, word, operation, flags, site],
+        );
+        rmw.replace_uses_with(self.emit.typed(old, rmw.ty()));
         rmw.erase();
     }
 
     pub(crate) fn compare_exchange(&mut self, exchange: Value) {
-        let (pointer, expected, desired) = (exchange.operand(0), exchange.operand(1), exchange.operand(2));
+        let (pointer, expected, desired) = (
+            exchange.operand(0),
+            exchange.operand(1),
+            exchange.operand(2),
+        );
         if !is_ordinary(pointer) || self.escapes.is_private(pointer) {
             return;
         }
         let Some(Shape::Register(bytes)) = Shape::of(self.emit, expected.ty()) else {
-            return self.warnings.at(exchange, "a compare-and-exchange on this type is not seen by Landfall");
+            return self.warnings.at(
+                exchange,
+                "a compare-and-exchange on this type is not seen by Landfall",
+            );
         };
         let site = self.sites.of(exchange);
         self.emit.before(exchange, exchange);
-        let (expected_word, desired_word) = (self.emit.to_word(expected, bytes), self.emit.to_word(desired, bytes));
-        let flags = Flags::of(exchange.success_ordering(), exchange.is_volatile(), false).word(self.emit);
+        let (expected_word, desired_word) = (
+            self.emit.word(expected, bytes),
+            self.emit.word(desired, bytes),
+        );
+        let flags =
+            Flags::of(exchange.success_ordering(), exchange.is_volatile(), false).word(self.emit);
         let arguments = [pointer, expected_word, desired_word, flags, site];
-        let old = self.emit.hook(&format!("__lf_cas{bytes}"), expected_word.ty(), &arguments);
-        let succeeded = self.emit.compare(LLVMIntPredicate::LLVMIntEQ, old, expected_word);
-        let old = self.emit.from_word(old, expected.ty());
+        let old = self
+            .emit
+            .hook(&format!("__lf_cas{bytes}"), expected_word.ty(), &arguments);
+        let succeeded = self
+            .emit
+            .compare(LLVMIntPredicate::LLVMIntEQ, old, expected_word);
+        let old = self.emit.typed(old, expected.ty());
         let result = self.emit.insert(exchange.ty().poison(), old, 0);
         let result = self.emit.insert(result, succeeded, 1);
         exchange.replace_uses_with(result);

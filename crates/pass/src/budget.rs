@@ -46,7 +46,10 @@ pub(crate) fn loop_ends(function: Value) -> Vec<Value> {
 }
 
 fn successors(block: Block) -> Vec<Block> {
-    block.terminator().map(Value::successors).unwrap_or_default()
+    block
+        .terminator()
+        .map(Value::successors)
+        .unwrap_or_default()
 }
 
 impl Weaver<'_> {
@@ -56,9 +59,15 @@ impl Weaver<'_> {
         let number = self.emit.int(64);
         let budget = self.emit.runtime_variable(c"__lf_budget", number);
         self.emit.before(at, at);
-        let left = self.emit.binary(LLVMOpcode::LLVMAdd, self.emit.load(number, budget), self.emit.constant_signed(number, -1));
+        let left = self.emit.binary(
+            LLVMOpcode::LLVMAdd,
+            self.emit.load(number, budget),
+            self.emit.constant_signed(number, -1),
+        );
         self.emit.store(left, budget);
-        let exhausted = self.emit.compare(LLVMIntPredicate::LLVMIntSLT, left, number.zero());
+        let exhausted = self
+            .emit
+            .compare(LLVMIntPredicate::LLVMIntSLT, left, number.zero());
         let rare = split_rare(at, exhausted);
         self.emit.before(rare, at);
         let void = self.emit.void();

@@ -3,7 +3,7 @@
 use crate::accesses::is_ordinary;
 use crate::ir::{OF_FUNCTION, Value};
 use crate::weaver::Weaver;
-use crate::{asm, memory, x86};
+use crate::{asm, libcalls, memory, x86};
 use llvm_sys::LLVMOpcode;
 
 impl Weaver<'_> {
@@ -20,6 +20,9 @@ impl Weaver<'_> {
             }
             return;
         }
+        if libcalls::weave(self, call) {
+            return;
+        }
         self.by_value_arguments(call);
         // A pure function that is instrumented is no longer pure.
         for promise in self.vocabulary.broken_promises {
@@ -27,7 +30,10 @@ impl Weaver<'_> {
         }
         // The runtime watches strcpy and its like as calls. As builtins the optimiser would later turn them into
         // accesses that nobody watches.
-        if call.arguments().iter().any(|argument| argument.ty().is_pointer()) {
+        let arguments = call.arguments();
+        let takes_pointer = arguments.iter().any(|argument| argument.ty().is_pointer());
+        // A call marked as the builtin `operator delete` cannot be marked as its opposite, and need not be.
+        if takes_pointer && !call.has_call_attribute(OF_FUNCTION, self.vocabulary.builtin) {
             call.add_call_attribute(self.emit.context, OF_FUNCTION, self.vocabulary.no_builtin);
         }
     }
@@ -35,7 +41,9 @@ impl Weaver<'_> {
     /// A structure passed by value is copied when the call is lowered, after this pass: copy it here, where it is seen.
     fn by_value_arguments(&mut self, call: Value) {
         for index in 0..call.argument_count() {
-            let Some(ty) = call.argument_attribute_type(index, self.vocabulary.byval) else { continue };
+            let Some(ty) = call.argument_attribute_type(index, self.vocabulary.byval) else {
+                continue;
+            };
             let pointer = call.operand(index);
             if !is_ordinary(pointer) || self.escapes.is_volatile_memory(pointer) {
                 continue;
@@ -43,8 +51,12 @@ impl Weaver<'_> {
             let site = self.sites.of(call);
             let copy = self.private_copy(ty, call);
             self.emit.before(call, call);
-            let (void, bytes) = (self.emit.void(), self.emit.u64(self.emit.allocated_bytes(ty)));
-            self.emit.hook("__lf_memcpy", void, &[copy, pointer, bytes, site]);
+            let (void, bytes) = (
+                self.emit.void(),
+                self.emit.u64(self.emit.allocated_bytes(ty)),
+            );
+            self.emit
+                .hook("__lf_memcpy", void, &[copy, pointer, bytes, site]);
             call.set_operand(index, copy);
         }
     }

@@ -1,10 +1,13 @@
 //! Building instructions: types and constants of the module, arithmetic, calls of the runtime's hooks.
 
 use crate::ir::{Block, OF_FUNCTION, OF_RESULT, Type, UNNAMED, Value, attribute_kind, llvm};
-use llvm_sys::prelude::*;
 use llvm_sys::debuginfo::LLVMInstructionGetDebugLoc;
+use llvm_sys::prelude::*;
+use llvm_sys::target::{
+    LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMSizeOfTypeInBits, LLVMStoreSizeOfType,
+    LLVMTargetDataRef,
+};
 use llvm_sys::{LLVMIntPredicate, LLVMOpcode, core::*};
-use llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMSizeOfTypeInBits, LLVMStoreSizeOfType, LLVMTargetDataRef};
 use std::collections::HashMap;
 use std::ffi::CString;
 
@@ -85,7 +88,8 @@ impl Emit {
 
     /// A vector of the 64-bit constants 0, 1, 2 …
     pub(crate) fn lane_numbers(&self, lanes: u32) -> Value {
-        let mut numbers: Vec<LLVMValueRef> = (0..lanes).map(|lane| self.u64(lane.into()).0).collect();
+        let mut numbers: Vec<LLVMValueRef> =
+            (0..lanes).map(|lane| self.u64(lane.into()).0).collect();
         Value(llvm!(LLVMConstVector(numbers.as_mut_ptr(), lanes)))
     }
 
@@ -113,7 +117,10 @@ impl Emit {
     /// What follows is built at the end of a new block without source positions.
     pub(crate) fn at_end_of(&self, block: Block) {
         llvm!(LLVMPositionBuilderAtEnd(self.builder, block.0));
-        llvm!(LLVMSetCurrentDebugLocation2(self.builder, std::ptr::null_mut()));
+        llvm!(LLVMSetCurrentDebugLocation2(
+            self.builder,
+            std::ptr::null_mut()
+        ));
     }
 
     fn declared(&mut self, name: &str, result: Type, parameters: &[Type]) -> (Value, Type) {
@@ -121,7 +128,12 @@ impl Emit {
             return *known;
         }
         let mut raw: Vec<LLVMTypeRef> = parameters.iter().map(|ty| ty.0).collect();
-        let ty = llvm!(LLVMFunctionType(result.0, raw.as_mut_ptr(), raw.len() as u32, 0));
+        let ty = llvm!(LLVMFunctionType(
+            result.0,
+            raw.as_mut_ptr(),
+            raw.len() as u32,
+            0
+        ));
         let symbol = CString::new(name).expect("hook names have no NUL");
         let mut function = llvm!(LLVMGetNamedFunction(self.module, symbol.as_ptr()));
         if function.is_null() {
@@ -154,7 +166,14 @@ impl Emit {
 
     pub(crate) fn call(&self, function: Value, ty: Type, arguments: &[Value]) -> Value {
         let mut raw: Vec<LLVMValueRef> = arguments.iter().map(|argument| argument.0).collect();
-        Value(llvm!(LLVMBuildCall2(self.builder, ty.0, function.0, raw.as_mut_ptr(), raw.len() as u32, UNNAMED)))
+        Value(llvm!(LLVMBuildCall2(
+            self.builder,
+            ty.0,
+            function.0,
+            raw.as_mut_ptr(),
+            raw.len() as u32,
+            UNNAMED
+        )))
     }
 
     /// Whether `pointer` lies in persistent memory: one subtraction, one unsigned comparison.
@@ -168,21 +187,47 @@ impl Emit {
         if value.ty() == ty {
             return value;
         }
-        Value(llvm!(LLVMBuildCast(self.builder, opcode, value.0, ty.0, UNNAMED)))
+        Value(llvm!(LLVMBuildCast(
+            self.builder,
+            opcode,
+            value.0,
+            ty.0,
+            UNNAMED
+        )))
     }
 
     /// An integer as another integer type, filled with zeros or cut off.
     pub(crate) fn resize(&self, value: Value, ty: Type) -> Value {
         let widens = value.ty().int_width() < ty.int_width();
-        self.cast(if widens { LLVMOpcode::LLVMZExt } else { LLVMOpcode::LLVMTrunc }, value, ty)
+        self.cast(
+            if widens {
+                LLVMOpcode::LLVMZExt
+            } else {
+                LLVMOpcode::LLVMTrunc
+            },
+            value,
+            ty,
+        )
     }
 
     pub(crate) fn binary(&self, opcode: LLVMOpcode, left: Value, right: Value) -> Value {
-        Value(llvm!(LLVMBuildBinOp(self.builder, opcode, left.0, right.0, UNNAMED)))
+        Value(llvm!(LLVMBuildBinOp(
+            self.builder,
+            opcode,
+            left.0,
+            right.0,
+            UNNAMED
+        )))
     }
 
     pub(crate) fn compare(&self, predicate: LLVMIntPredicate, left: Value, right: Value) -> Value {
-        Value(llvm!(LLVMBuildICmp(self.builder, predicate, left.0, right.0, UNNAMED)))
+        Value(llvm!(LLVMBuildICmp(
+            self.builder,
+            predicate,
+            left.0,
+            right.0,
+            UNNAMED
+        )))
     }
 
     pub(crate) fn not(&self, value: Value) -> Value {
@@ -190,7 +235,12 @@ impl Emit {
     }
 
     pub(crate) fn load(&self, ty: Type, pointer: Value) -> Value {
-        Value(llvm!(LLVMBuildLoad2(self.builder, ty.0, pointer.0, UNNAMED)))
+        Value(llvm!(LLVMBuildLoad2(
+            self.builder,
+            ty.0,
+            pointer.0,
+            UNNAMED
+        )))
     }
 
     pub(crate) fn store(&self, value: Value, pointer: Value) -> Value {
@@ -206,29 +256,66 @@ impl Emit {
     /// The address `offset` elements of type `ty` behind `pointer`.
     pub(crate) fn offset(&self, ty: Type, pointer: Value, offset: Value) -> Value {
         let mut indices = [offset.0];
-        Value(llvm!(LLVMBuildGEP2(self.builder, ty.0, pointer.0, indices.as_mut_ptr(), 1, UNNAMED)))
+        Value(llvm!(LLVMBuildGEP2(
+            self.builder,
+            ty.0,
+            pointer.0,
+            indices.as_mut_ptr(),
+            1,
+            UNNAMED
+        )))
     }
 
     /// The address of one field of a structure or array.
     pub(crate) fn field(&self, ty: Type, pointer: Value, index: u32) -> Value {
         let mut indices = [self.u32(0).0, self.u32(index).0];
-        Value(llvm!(LLVMBuildGEP2(self.builder, ty.0, pointer.0, indices.as_mut_ptr(), 2, UNNAMED)))
+        Value(llvm!(LLVMBuildGEP2(
+            self.builder,
+            ty.0,
+            pointer.0,
+            indices.as_mut_ptr(),
+            2,
+            UNNAMED
+        )))
     }
 
     pub(crate) fn extract(&self, aggregate: Value, index: u32) -> Value {
-        Value(llvm!(LLVMBuildExtractValue(self.builder, aggregate.0, index, UNNAMED)))
+        Value(llvm!(LLVMBuildExtractValue(
+            self.builder,
+            aggregate.0,
+            index,
+            UNNAMED
+        )))
     }
 
     pub(crate) fn insert(&self, aggregate: Value, value: Value, index: u32) -> Value {
-        Value(llvm!(LLVMBuildInsertValue(self.builder, aggregate.0, value.0, index, UNNAMED)))
+        Value(llvm!(LLVMBuildInsertValue(
+            self.builder,
+            aggregate.0,
+            value.0,
+            index,
+            UNNAMED
+        )))
     }
 
     /// A vector with the same value in every lane.
     pub(crate) fn splat(&self, value: Value, lanes: u32) -> Value {
         let vector = self.vector(value.ty(), lanes);
-        let single = llvm!(LLVMBuildInsertElement(self.builder, vector.poison().0, value.0, self.u32(0).0, UNNAMED));
+        let single = llvm!(LLVMBuildInsertElement(
+            self.builder,
+            vector.poison().0,
+            value.0,
+            self.u32(0).0,
+            UNNAMED
+        ));
         let first = self.vector(self.int(32), lanes).zero();
-        Value(llvm!(LLVMBuildShuffleVector(self.builder, single, vector.poison().0, first.0, UNNAMED)))
+        Value(llvm!(LLVMBuildShuffleVector(
+            self.builder,
+            single,
+            vector.poison().0,
+            first.0,
+            UNNAMED
+        )))
     }
 
     /// The first `lanes` lanes of a vector.
@@ -238,7 +325,13 @@ impl Emit {
         }
         let mut numbers: Vec<LLVMValueRef> = (0..lanes).map(|lane| self.u32(lane).0).collect();
         let mask = llvm!(LLVMConstVector(numbers.as_mut_ptr(), lanes));
-        Value(llvm!(LLVMBuildShuffleVector(self.builder, vector.0, vector.ty().poison().0, mask, UNNAMED)))
+        Value(llvm!(LLVMBuildShuffleVector(
+            self.builder,
+            vector.0,
+            vector.ty().poison().0,
+            mask,
+            UNNAMED
+        )))
     }
 
     pub(crate) fn phi(&self, ty: Type) -> Value {
@@ -248,7 +341,12 @@ impl Emit {
     pub(crate) fn incoming(&self, phi: Value, pairs: &[(Value, Block)]) {
         let mut values: Vec<LLVMValueRef> = pairs.iter().map(|(value, _)| value.0).collect();
         let mut blocks: Vec<LLVMBasicBlockRef> = pairs.iter().map(|(_, block)| block.0).collect();
-        llvm!(LLVMAddIncoming(phi.0, values.as_mut_ptr(), blocks.as_mut_ptr(), pairs.len() as u32));
+        llvm!(LLVMAddIncoming(
+            phi.0,
+            values.as_mut_ptr(),
+            blocks.as_mut_ptr(),
+            pairs.len() as u32
+        ));
     }
 
     pub(crate) fn local(&self, ty: Type) -> Value {
@@ -264,7 +362,12 @@ impl Emit {
     }
 
     pub(crate) fn branch_if(&self, condition: Value, then: Block, otherwise: Block) {
-        llvm!(LLVMBuildCondBr(self.builder, condition.0, then.0, otherwise.0));
+        llvm!(LLVMBuildCondBr(
+            self.builder,
+            condition.0,
+            then.0,
+            otherwise.0
+        ));
     }
 
     pub(crate) fn ret(&self) {
@@ -274,6 +377,10 @@ impl Emit {
     /// A variable of the runtime.
     pub(crate) fn runtime_variable(&self, name: &std::ffi::CStr, ty: Type) -> Value {
         let known = llvm!(LLVMGetNamedGlobal(self.module, name.as_ptr()));
-        if known.is_null() { Value(llvm!(LLVMAddGlobal(self.module, ty.0, name.as_ptr()))) } else { Value(known) }
+        if known.is_null() {
+            Value(llvm!(LLVMAddGlobal(self.module, ty.0, name.as_ptr())))
+        } else {
+            Value(known)
+        }
     }
 }

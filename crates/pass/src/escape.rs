@@ -25,7 +25,8 @@ fn origin(pointer: Value) -> Origin {
     loop {
         match object.opcode().or_else(|| object.constant_opcode()) {
             Some(LLVMOpcode::LLVMGetElementPtr) => {
-                fixed &= (1..object.operand_count()).all(|index| object.operand(index).constant_int().is_some());
+                fixed &= (1..object.operand_count())
+                    .all(|index| object.operand(index).constant_int().is_some());
                 object = object.operand(0);
             }
             Some(LLVMOpcode::LLVMBitCast) => object = object.operand(0),
@@ -40,14 +41,22 @@ fn is_alloca(value: Value) -> bool {
 
 /// Clang wraps every use of a thread-local variable in this call.
 fn is_thread_local_address(value: Value) -> bool {
-    value.is_opcode(LLVMOpcode::LLVMCall) && value.callee().name().starts_with("llvm.threadlocal.address")
+    value.is_opcode(LLVMOpcode::LLVMCall)
+        && value
+            .callee()
+            .name()
+            .starts_with("llvm.threadlocal.address")
 }
 
 impl Escapes {
     /// A local variable whose address nobody else can know.
     pub(crate) fn is_private(&mut self, pointer: Value) -> bool {
         let object = origin(pointer).object;
-        is_alloca(object) && !*self.captured.entry(object).or_insert_with(|| is_captured(object))
+        is_alloca(object)
+            && !*self
+                .captured
+                .entry(object)
+                .or_insert_with(|| is_captured(object))
     }
 
     /// Certainly no persistent memory: private, or a fixed place in a variable. A computed place is not certain:
@@ -57,7 +66,8 @@ impl Escapes {
             return true;
         }
         let Origin { object, fixed } = origin(pointer);
-        fixed && (is_alloca(object) || object.is_global_variable() || is_thread_local_address(object))
+        fixed
+            && (is_alloca(object) || object.is_global_variable() || is_thread_local_address(object))
     }
 
     /// Like `is_private`, or a constant: reading it concerns nobody.
@@ -76,8 +86,14 @@ fn is_captured(alloca: Value) -> bool {
                 Some(LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMICmp) => {}
                 Some(LLVMOpcode::LLVMStore) if user.operand(0) != pointer => {}
                 Some(LLVMOpcode::LLVMAtomicRMW) if user.operand(1) != pointer => {}
-                Some(LLVMOpcode::LLVMAtomicCmpXchg) if user.operand(1) != pointer && user.operand(2) != pointer => {}
-                Some(LLVMOpcode::LLVMGetElementPtr | LLVMOpcode::LLVMBitCast | LLVMOpcode::LLVMPHI | LLVMOpcode::LLVMSelect) => {
+                Some(LLVMOpcode::LLVMAtomicCmpXchg)
+                    if user.operand(1) != pointer && user.operand(2) != pointer => {}
+                Some(
+                    LLVMOpcode::LLVMGetElementPtr
+                    | LLVMOpcode::LLVMBitCast
+                    | LLVMOpcode::LLVMPHI
+                    | LLVMOpcode::LLVMSelect,
+                ) => {
                     if seen.insert(user) {
                         pending.push(user);
                     }
@@ -92,6 +108,15 @@ fn is_captured(alloca: Value) -> bool {
 
 fn is_harmless_intrinsic(call: Value) -> bool {
     let callee = call.callee();
-    let prefixes = ["llvm.memcpy", "llvm.memmove", "llvm.memset", "llvm.lifetime.", "llvm.dbg."];
-    callee.is_intrinsic() && prefixes.iter().any(|prefix| callee.name().starts_with(prefix))
+    let prefixes = [
+        "llvm.memcpy",
+        "llvm.memmove",
+        "llvm.memset",
+        "llvm.lifetime.",
+        "llvm.dbg.",
+    ];
+    callee.is_intrinsic()
+        && prefixes
+            .iter()
+            .any(|prefix| callee.name().starts_with(prefix))
 }

@@ -5,7 +5,7 @@
 //! is an `Option` here.
 
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMOpcode, LLVMTypeKind, core::*};
+use llvm_sys::{LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMOpcode, core::*};
 use std::ffi::{CStr, c_char, c_void};
 
 /// Calls LLVM. SAFETY, once for all uses: the arguments are handles of this module (see the module documentation) and of
@@ -35,14 +35,24 @@ struct ShimPosition {
 type TextSink = extern "C" fn(*mut c_void, *const c_char, usize);
 
 unsafe extern "C" {
-    fn lf_shim_split(at: LLVMValueRef, condition: LLVMValueRef, then: *mut LLVMValueRef, otherwise: *mut LLVMValueRef);
+    fn lf_shim_split(
+        at: LLVMValueRef,
+        condition: LLVMValueRef,
+        then: *mut LLVMValueRef,
+        otherwise: *mut LLVMValueRef,
+    );
     fn lf_shim_split_rare(at: LLVMValueRef, condition: LLVMValueRef) -> LLVMValueRef;
     fn lf_shim_move_before(instruction: LLVMValueRef, at: LLVMValueRef);
     fn lf_shim_entry_point(function: LLVMValueRef) -> LLVMValueRef;
-    fn lf_shim_position_of(value: LLVMValueRef, context: *mut c_void, sink: TextSink) -> ShimPosition;
+    fn lf_shim_position_of(
+        value: LLVMValueRef,
+        context: *mut c_void,
+        sink: TextSink,
+    ) -> ShimPosition;
     fn lf_shim_rmw_operation(rmw: LLVMValueRef) -> u32;
     fn lf_shim_may_access_memory(instruction: LLVMValueRef) -> bool;
     fn lf_shim_verify(module: LLVMModuleRef) -> bool;
+    fn lf_shim_say(line: *const c_char, length: usize);
 }
 
 /// Where an instruction comes from. Line 0: the compiler gave it no position.
@@ -58,7 +68,12 @@ pub(crate) fn is_valid(module: LLVMModuleRef) -> bool {
     llvm!(lf_shim_verify(module))
 }
 
-fn text(bytes: *const c_char, length: usize) -> String {
+/// One line where the compiler's own diagnostics go.
+pub(crate) fn say(line: &str) {
+    llvm!(lf_shim_say(line.as_ptr().cast(), line.len()));
+}
+
+pub(crate) fn text(bytes: *const c_char, length: usize) -> String {
     if bytes.is_null() {
         return String::new();
     }
@@ -67,7 +82,10 @@ fn text(bytes: *const c_char, length: usize) -> String {
 
 /// LLVM's number for an attribute, by its name.
 pub(crate) fn attribute_kind(name: &str) -> u32 {
-    llvm!(LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len()))
+    llvm!(LLVMGetEnumAttributeKindForName(
+        name.as_ptr().cast(),
+        name.len()
+    ))
 }
 
 /// Attribute places: the function itself, the result, and (1-based) the arguments.
@@ -185,7 +203,9 @@ impl Value {
     }
 
     pub(crate) fn arguments(self) -> Vec<Value> {
-        (0..self.argument_count()).map(|index| self.operand(index)).collect()
+        (0..self.argument_count())
+            .map(|index| self.operand(index))
+            .collect()
     }
 
     pub(crate) fn set_operand(self, index: u32, value: Value) {
@@ -202,7 +222,15 @@ impl Value {
     }
 
     pub(crate) fn add_call_attribute(self, context: LLVMContextRef, place: u32, kind: u32) {
-        llvm!(LLVMAddCallSiteAttribute(self.0, place, LLVMCreateEnumAttribute(context, kind, 0)));
+        llvm!(LLVMAddCallSiteAttribute(
+            self.0,
+            place,
+            LLVMCreateEnumAttribute(context, kind, 0)
+        ));
+    }
+
+    pub(crate) fn has_call_attribute(self, place: u32, kind: u32) -> bool {
+        !llvm!(LLVMGetCallSiteEnumAttribute(self.0, place, kind)).is_null()
     }
 
     pub(crate) fn remove_call_attribute(self, place: u32, kind: u32) {
@@ -214,7 +242,11 @@ impl Value {
     }
 
     pub(crate) fn add_function_attribute(self, context: LLVMContextRef, place: u32, kind: u32) {
-        llvm!(LLVMAddAttributeAtIndex(self.0, place, LLVMCreateEnumAttribute(context, kind, 0)));
+        llvm!(LLVMAddAttributeAtIndex(
+            self.0,
+            place,
+            LLVMCreateEnumAttribute(context, kind, 0)
+        ));
     }
 
     pub(crate) fn remove_function_attribute(self, kind: u32) {
@@ -251,7 +283,9 @@ impl Value {
     }
 
     pub(crate) fn successors(self) -> Vec<Block> {
-        (0..llvm!(LLVMGetNumSuccessors(self.0))).map(|index| Block(llvm!(LLVMGetSuccessor(self.0, index)))).collect()
+        (0..llvm!(LLVMGetNumSuccessors(self.0)))
+            .map(|index| Block(llvm!(LLVMGetSuccessor(self.0, index))))
+            .collect()
     }
 
     pub(crate) fn blocks(self) -> Vec<Block> {
@@ -291,7 +325,12 @@ impl Value {
         let found = llvm!(lf_shim_position_of(self.0, (&raw mut texts).cast(), sink));
         let function = texts.pop().unwrap_or_default();
         let file = texts.pop().unwrap_or_default();
-        Position { file, function, line: found.line, column: found.column }
+        Position {
+            file,
+            function,
+            line: found.line,
+            column: found.column,
+        }
     }
 }
 
@@ -305,68 +344,6 @@ pub(crate) fn split(at: Value, condition: Value) -> (Value, Value) {
 /// Splits the block before `at`; the value ends a block entered rarely, when the condition holds.
 pub(crate) fn split_rare(at: Value, condition: Value) -> Value {
     Value(llvm!(lf_shim_split_rare(at.0, condition.0)))
-}
-
-impl Type {
-    pub(crate) fn kind(self) -> LLVMTypeKind {
-        llvm!(LLVMGetTypeKind(self.0))
-    }
-
-    pub(crate) fn is_pointer(self) -> bool {
-        self.kind() == LLVMTypeKind::LLVMPointerTypeKind
-    }
-
-    pub(crate) fn is_void(self) -> bool {
-        self.kind() == LLVMTypeKind::LLVMVoidTypeKind
-    }
-
-    pub(crate) fn is_struct(self) -> bool {
-        self.kind() == LLVMTypeKind::LLVMStructTypeKind
-    }
-
-    pub(crate) fn is_vector(self) -> bool {
-        self.kind() == LLVMTypeKind::LLVMVectorTypeKind
-    }
-
-    pub(crate) fn int_width(self) -> Option<u32> {
-        (self.kind() == LLVMTypeKind::LLVMIntegerTypeKind).then(|| llvm!(LLVMGetIntTypeWidth(self.0)))
-    }
-
-    /// Of a pointer type; 0 is ordinary memory, 256 and 257 are the gs and fs segments.
-    pub(crate) fn address_space(self) -> u32 {
-        llvm!(LLVMGetPointerAddressSpace(self.0))
-    }
-
-    pub(crate) fn element(self) -> Type {
-        Type(llvm!(LLVMGetElementType(self.0)))
-    }
-
-    pub(crate) fn lanes(self) -> u32 {
-        llvm!(LLVMGetVectorSize(self.0))
-    }
-
-    pub(crate) fn fields(self) -> u32 {
-        match self.kind() {
-            LLVMTypeKind::LLVMStructTypeKind => llvm!(LLVMCountStructElementTypes(self.0)),
-            LLVMTypeKind::LLVMArrayTypeKind => u32::try_from(llvm!(LLVMGetArrayLength2(self.0))).unwrap_or(u32::MAX),
-            _ => 0,
-        }
-    }
-
-    pub(crate) fn field(self, index: u32) -> Type {
-        match self.kind() {
-            LLVMTypeKind::LLVMStructTypeKind => Type(llvm!(LLVMStructGetTypeAtIndex(self.0, index))),
-            _ => self.element(),
-        }
-    }
-
-    pub(crate) fn poison(self) -> Value {
-        Value(llvm!(LLVMGetPoison(self.0)))
-    }
-
-    pub(crate) fn zero(self) -> Value {
-        Value(llvm!(LLVMConstNull(self.0)))
-    }
 }
 
 impl Block {

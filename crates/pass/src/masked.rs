@@ -6,7 +6,10 @@
 use crate::accesses::Flags;
 use crate::ir::{Block, Type, Value, llvm};
 use crate::weaver::{SlotUse, Weaver};
-use llvm_sys::core::{LLVMAddFunction, LLVMAppendBasicBlockInContext, LLVMFunctionType, LLVMGetNamedFunction, LLVMGetParam, LLVMSetLinkage};
+use llvm_sys::core::{
+    LLVMAddFunction, LLVMAppendBasicBlockInContext, LLVMFunctionType, LLVMGetNamedFunction,
+    LLVMGetParam, LLVMSetLinkage,
+};
 use llvm_sys::{LLVMIntPredicate, LLVMLinkage, LLVMOpcode};
 use std::ffi::CStr;
 
@@ -38,7 +41,9 @@ struct MaskedAccess {
 
 /// Whether this was a masked access; then it has been dealt with.
 pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value, name: &str) -> bool {
-    let Some(access) = recognise(weaver, call, name) else { return false };
+    let Some(access) = recognise(weaver, call, name) else {
+        return false;
+    };
     let pointer = match access.layout {
         Layout::Adjacent(pointer) | Layout::Packed(pointer) => Some(pointer),
         Layout::Scattered(_) => None,
@@ -53,14 +58,42 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value, name: &str) -> bool {
 fn recognise(weaver: &mut Weaver<'_>, call: Value, name: &str) -> Option<MaskedAccess> {
     use Direction::{Load, Store};
     let argument = |index| call.operand(index);
-    let plain = |direction, layout, data, mask| Some(MaskedAccess { direction, layout, data, mask, flags: Flags::PLAIN });
+    let plain = |direction, layout, data, mask| {
+        Some(MaskedAccess {
+            direction,
+            layout,
+            data,
+            mask,
+            flags: Flags::PLAIN,
+        })
+    };
     let generic = name.strip_prefix("llvm.masked.");
     if let Some(rest) = generic {
         return match rest.split('.').next()? {
-            "load" => plain(Load, Layout::Adjacent(argument(0)), argument(3), argument(2)),
-            "store" => plain(Store, Layout::Adjacent(argument(1)), argument(0), argument(3)),
-            "gather" => plain(Load, Layout::Scattered(argument(0)), argument(3), argument(2)),
-            "scatter" => plain(Store, Layout::Scattered(argument(1)), argument(0), argument(3)),
+            "load" => plain(
+                Load,
+                Layout::Adjacent(argument(0)),
+                argument(3),
+                argument(2),
+            ),
+            "store" => plain(
+                Store,
+                Layout::Adjacent(argument(1)),
+                argument(0),
+                argument(3),
+            ),
+            "gather" => plain(
+                Load,
+                Layout::Scattered(argument(0)),
+                argument(3),
+                argument(2),
+            ),
+            "scatter" => plain(
+                Store,
+                Layout::Scattered(argument(1)),
+                argument(0),
+                argument(3),
+            ),
             "expandload" => plain(Load, Layout::Packed(argument(0)), argument(2), argument(1)),
             "compressstore" => plain(Store, Layout::Packed(argument(1)), argument(0), argument(2)),
             _ => None,
@@ -69,16 +102,55 @@ fn recognise(weaver: &mut Weaver<'_>, call: Value, name: &str) -> Option<MaskedA
     let x86 = name.strip_prefix("llvm.x86.")?;
     if x86 == "sse2.maskmov.dqu" {
         let (data, mask, pointer) = (argument(0), argument(1), argument(2));
-        return Some(MaskedAccess { direction: Store, layout: Layout::Adjacent(pointer), data, mask, flags: Flags::NONTEMPORAL });
+        return Some(MaskedAccess {
+            direction: Store,
+            layout: Layout::Adjacent(pointer),
+            data,
+            mask,
+            flags: Flags::NONTEMPORAL,
+        });
+    }
+    if x86 == "mmx.maskmovq" {
+        weaver.emit.before(call, call);
+        let bytes = weaver.emit.vector(weaver.emit.int(8), 8);
+        let [data, mask] = [0, 1].map(|index| {
+            weaver
+                .emit
+                .cast(LLVMOpcode::LLVMBitCast, argument(index), bytes)
+        });
+        return Some(MaskedAccess {
+            direction: Store,
+            layout: Layout::Adjacent(argument(2)),
+            data,
+            mask,
+            flags: Flags::NONTEMPORAL,
+        });
     }
     if x86.starts_with("avx.maskload.") || x86.starts_with("avx2.maskload.") {
-        return plain(Load, Layout::Adjacent(argument(0)), call.ty().zero(), argument(1));
+        return plain(
+            Load,
+            Layout::Adjacent(argument(0)),
+            call.ty().zero(),
+            argument(1),
+        );
     }
     if x86.starts_with("avx.maskstore.") || x86.starts_with("avx2.maskstore.") {
-        return plain(Store, Layout::Adjacent(argument(0)), argument(2), argument(1));
+        return plain(
+            Store,
+            Layout::Adjacent(argument(0)),
+            argument(2),
+            argument(1),
+        );
     }
     if x86.starts_with("avx2.gather.") {
-        let addresses = addresses(weaver, call, argument(1), argument(2), argument(4), call.ty().lanes());
+        let addresses = addresses(
+            weaver,
+            call,
+            argument(1),
+            argument(2),
+            argument(4),
+            call.ty().lanes(),
+        );
         return plain(Load, Layout::Scattered(addresses), argument(0), argument(3));
     }
     // Masks of these are vectors of i1 or, with fewer than eight lanes, the low bits of an integer: only the former here.
@@ -101,7 +173,14 @@ fn recognise(weaver: &mut Weaver<'_>, call: Value, name: &str) -> Option<MaskedA
 }
 
 /// `base + index * scale` for each lane.
-fn addresses(weaver: &Weaver<'_>, call: Value, base: Value, index: Value, scale: Value, lanes: u32) -> Value {
+fn addresses(
+    weaver: &Weaver<'_>,
+    call: Value,
+    base: Value,
+    index: Value,
+    scale: Value,
+    lanes: u32,
+) -> Value {
     let emit = &weaver.emit;
     emit.before(call, call);
     let wide = emit.vector(emit.int(64), lanes);
@@ -129,14 +208,24 @@ fn rewrite(weaver: &mut Weaver<'_>, call: Value, access: &MaskedAccess) {
     emit.store(mask_bytes(weaver, access.mask, lanes), mask_slot);
     let addresses = match access.layout {
         Layout::Scattered(addresses) => addresses,
-        Layout::Adjacent(start) | Layout::Packed(start) => emit.offset(element, start, emit.lane_numbers(lanes)),
+        Layout::Adjacent(start) | Layout::Packed(start) => {
+            emit.offset(element, start, emit.lane_numbers(lanes))
+        }
     };
     emit.store(addresses, address_slot);
     let (count, bytes) = (emit.u64(lanes.into()), emit.u64(emit.stored_bytes(element)));
     emit.call(
         Value(function.0),
         function.1,
-        &[address_slot, data_slot, mask_slot, count, bytes, access.flags.word(emit), site],
+        &[
+            address_slot,
+            data_slot,
+            mask_slot,
+            count,
+            bytes,
+            access.flags.word(emit),
+            site,
+        ],
     );
     if access.direction == Direction::Load {
         call.replace_uses_with(emit.load(ty, data_slot));
@@ -162,16 +251,31 @@ fn mask_bytes(weaver: &Weaver<'_>, mask: Value, lanes: u32) -> Value {
 /// `(addresses, data, mask, lanes, bytes, flags, site)`: the loop over the lanes, built once per module.
 ///
 /// Lane by lane it tests the window like any plain access. In the packed form only lanes that take part use up an address.
-fn lane_loop(weaver: &mut Weaver<'_>, direction: Direction, packed: bool) -> (llvm_sys::prelude::LLVMValueRef, Type) {
+fn lane_loop(
+    weaver: &mut Weaver<'_>,
+    direction: Direction,
+    packed: bool,
+) -> (llvm_sys::prelude::LLVMValueRef, Type) {
     let name: &CStr = match (direction, packed) {
         (Direction::Load, false) => c"landfall.load_lanes",
         (Direction::Load, true) => c"landfall.load_packed",
         (Direction::Store, false) => c"landfall.store_lanes",
         (Direction::Store, true) => c"landfall.store_packed",
     };
-    let (pointer, number, flags) = (weaver.emit.pointer(), weaver.emit.int(64), weaver.emit.int(32));
-    let mut parameters = [pointer.0, pointer.0, pointer.0, number.0, number.0, flags.0, pointer.0];
-    let ty = Type(llvm!(LLVMFunctionType(weaver.emit.void().0, parameters.as_mut_ptr(), 7, 0)));
+    let (pointer, number, flags) = (
+        weaver.emit.pointer(),
+        weaver.emit.int(64),
+        weaver.emit.int(32),
+    );
+    let mut parameters = [
+        pointer.0, pointer.0, pointer.0, number.0, number.0, flags.0, pointer.0,
+    ];
+    let ty = Type(llvm!(LLVMFunctionType(
+        weaver.emit.void().0,
+        parameters.as_mut_ptr(),
+        7,
+        0
+    )));
     let known = llvm!(LLVMGetNamedFunction(weaver.emit.module, name.as_ptr()));
     if !known.is_null() {
         return (known, ty);
@@ -179,11 +283,27 @@ fn lane_loop(weaver: &mut Weaver<'_>, direction: Direction, packed: bool) -> (ll
     let function = llvm!(LLVMAddFunction(weaver.emit.module, name.as_ptr(), ty.0));
     llvm!(LLVMSetLinkage(function, LLVMLinkage::LLVMInternalLinkage));
     let parameter = |index| Value(llvm!(LLVMGetParam(function, index)));
-    let [addresses, data, mask, lanes, bytes, flags, site] = std::array::from_fn(|index| parameter(index as u32));
+    let [addresses, data, mask, lanes, bytes, flags, site] =
+        std::array::from_fn(|index| parameter(index as u32));
     let context = weaver.emit.context;
-    let block = |label: &CStr| Block(llvm!(LLVMAppendBasicBlockInContext(context, function, label.as_ptr())));
-    let [entry, head, body, access, persistent, native, next, done] =
-        [c"entry", c"head", c"body", c"access", c"persistent", c"native", c"next", c"done"].map(block);
+    let block = |label: &CStr| {
+        Block(llvm!(LLVMAppendBasicBlockInContext(
+            context,
+            function,
+            label.as_ptr()
+        )))
+    };
+    let [entry, head, body, access, persistent, native, next, done] = [
+        c"entry",
+        c"head",
+        c"body",
+        c"access",
+        c"persistent",
+        c"native",
+        c"next",
+        c"done",
+    ]
+    .map(block);
 
     let emit = &mut *weaver.emit;
     let (byte, one, zero) = (emit.int(8), emit.u64(1), emit.u64(0));
@@ -193,14 +313,25 @@ fn lane_loop(weaver: &mut Weaver<'_>, direction: Direction, packed: bool) -> (ll
     emit.at_end_of(head);
     let lane = emit.phi(number);
     let used = emit.phi(number);
-    emit.branch_if(emit.compare(LLVMIntPredicate::LLVMIntULT, lane, lanes), body, done);
+    emit.branch_if(
+        emit.compare(LLVMIntPredicate::LLVMIntULT, lane, lanes),
+        body,
+        done,
+    );
 
     emit.at_end_of(body);
     let chosen = emit.load(byte, emit.offset(byte, mask, lane));
-    emit.branch_if(emit.compare(LLVMIntPredicate::LLVMIntNE, chosen, byte.zero()), access, next);
+    emit.branch_if(
+        emit.compare(LLVMIntPredicate::LLVMIntNE, chosen, byte.zero()),
+        access,
+        next,
+    );
 
     emit.at_end_of(access);
-    let place = emit.load(pointer, emit.offset(pointer, addresses, if packed { used } else { lane }));
+    let place = emit.load(
+        pointer,
+        emit.offset(pointer, addresses, if packed { used } else { lane }),
+    );
     let lane_data = emit.offset(byte, data, emit.binary(LLVMOpcode::LLVMMul, lane, bytes));
     let used_up = emit.binary(LLVMOpcode::LLVMAdd, used, one);
     emit.branch_if(emit.in_window(place), persistent, native);
@@ -209,7 +340,11 @@ fn lane_loop(weaver: &mut Weaver<'_>, direction: Direction, packed: bool) -> (ll
     let void = emit.void();
     match direction {
         Direction::Load => emit.hook("__lf_load_n", void, &[lane_data, place, bytes, flags, site]),
-        Direction::Store => emit.hook("__lf_store_n", void, &[place, lane_data, bytes, flags, site]),
+        Direction::Store => emit.hook(
+            "__lf_store_n",
+            void,
+            &[place, lane_data, bytes, flags, site],
+        ),
     };
     emit.branch(next);
 
@@ -222,7 +357,10 @@ fn lane_loop(weaver: &mut Weaver<'_>, direction: Direction, packed: bool) -> (ll
 
     emit.at_end_of(next);
     let used_now = emit.phi(number);
-    emit.incoming(used_now, &[(used, body), (used_up, persistent), (used_up, native)]);
+    emit.incoming(
+        used_now,
+        &[(used, body), (used_up, persistent), (used_up, native)],
+    );
     let following = emit.binary(LLVMOpcode::LLVMAdd, lane, one);
     emit.branch(head);
     emit.incoming(lane, &[(zero, entry), (following, next)]);

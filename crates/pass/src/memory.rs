@@ -8,8 +8,15 @@ use crate::weaver::Weaver;
 pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value, name: &str) -> bool {
     // Longer names first: the inline forms are the same operation.
     let hook = match name.strip_prefix("llvm.") {
-        Some(rest) if rest.starts_with("memcpy.element") || rest.starts_with("memmove.element") || rest.starts_with("memset.element") => {
-            weaver.warnings.at(call, "this element-wise atomic copy is not seen by Landfall");
+        Some(rest)
+            if rest.starts_with("memcpy.element")
+                || rest.starts_with("memmove.element")
+                || rest.starts_with("memset.element") =>
+        {
+            weaver.warnings.at(
+                call,
+                "this element-wise atomic copy is not seen by Landfall",
+            );
             return true;
         }
         Some(rest) if rest.starts_with("memcpy.") => "__lf_memcpy",
@@ -27,7 +34,11 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value, name: &str) -> bool {
     }
     let site = weaver.sites.of(call);
     weaver.emit.before(call, call);
-    let source = if copies { from } else { weaver.emit.resize(from, weaver.emit.int(32)) };
+    let source = if copies {
+        from
+    } else {
+        weaver.emit.resize(from, weaver.emit.int(32))
+    };
     let bytes = weaver.emit.resize(bytes, weaver.emit.int(64));
     let void = weaver.emit.void();
     weaver.emit.hook(hook, void, &[to, source, bytes, site]);

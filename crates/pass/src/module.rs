@@ -1,7 +1,8 @@
 //! The walk over a module: which functions are instrumented, and what is marked as done.
 
+use crate::asm;
 use crate::emit::Emit;
-use crate::ir::{Value, llvm};
+use crate::ir::{Value, llvm, say, text};
 use crate::sites::Sites;
 use crate::vocabulary::Vocabulary;
 use crate::warnings::Warnings;
@@ -9,20 +10,44 @@ use crate::weaver::{Shared, Weaver};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use std::collections::HashSet;
+use std::ffi::CStr;
 
 /// Present in every module that has been through the pass: bitcode may be compiled in two steps.
 const DONE: &[u8] = b"landfall.instrumented";
 
 /// Whether anything was changed.
 pub(crate) fn instrument(module: LLVMModuleRef) -> bool {
-    if llvm!(LLVMGetNamedMetadata(module, DONE.as_ptr().cast(), DONE.len())).is_null() {
-        llvm!(LLVMGetOrInsertNamedMetadata(module, DONE.as_ptr().cast(), DONE.len()));
+    if llvm!(LLVMGetNamedMetadata(
+        module,
+        DONE.as_ptr().cast(),
+        DONE.len()
+    ))
+    .is_null()
+    {
+        llvm!(LLVMGetOrInsertNamedMetadata(
+            module,
+            DONE.as_ptr().cast(),
+            DONE.len()
+        ));
     } else {
+        return false;
+    }
+    if !target(module).starts_with("x86_64") {
+        say("landfall: warning: only code for x86-64 is instrumented");
         return false;
     }
     let emit = Emit::new(module);
     let vocabulary = Vocabulary::new(emit.context);
-    let mut shared = Shared { emit, sites: Sites::new(module), warnings: Warnings::default(), vocabulary };
+    let mut shared = Shared {
+        emit,
+        sites: Sites::new(module),
+        warnings: Warnings::default(),
+        vocabulary,
+    };
+    if asm::has_instructions(&file_scope_assembly(module)) {
+        let message = "assembly at file scope may touch memory in ways not seen by Landfall";
+        shared.warnings.in_file(&source_name(module), message);
+    }
     let functions = functions(module);
     let resolvers = ifunc_resolvers(module);
     for function in &functions {
@@ -33,11 +58,35 @@ pub(crate) fn instrument(module: LLVMModuleRef) -> bool {
         }
     }
     for function in functions {
-        if !function.is_declaration() && !resolvers.contains(&function) && !is_exempt(&shared.vocabulary, function) {
+        if !function.is_declaration()
+            && !resolvers.contains(&function)
+            && !is_exempt(&shared.vocabulary, function)
+        {
             Weaver::new(&mut shared, function).weave();
         }
     }
     true
+}
+
+fn target(module: LLVMModuleRef) -> String {
+    let triple = llvm!(LLVMGetTarget(module));
+    if triple.is_null() {
+        String::new()
+    } else {
+        text(triple, llvm!(CStr::from_ptr(triple)).count_bytes())
+    }
+}
+
+fn source_name(module: LLVMModuleRef) -> String {
+    let mut length = 0;
+    let name = llvm!(LLVMGetSourceFileName(module, &mut length));
+    text(name, length)
+}
+
+fn file_scope_assembly(module: LLVMModuleRef) -> String {
+    let mut length = 0;
+    let assembly = llvm!(LLVMGetModuleInlineAsm(module, &mut length));
+    text(assembly, length)
 }
 
 fn functions(module: LLVMModuleRef) -> Vec<Value> {

@@ -24,7 +24,13 @@ impl Sites {
         let number = llvm!(LLVMInt32TypeInContext(context));
         let mut fields = [pointer, pointer, number, number];
         let record = llvm!(LLVMStructTypeInContext(context, fields.as_mut_ptr(), 4, 0));
-        Self { module, context, record, texts: HashMap::new(), records: HashMap::new() }
+        Self {
+            module,
+            context,
+            record,
+            texts: HashMap::new(),
+            records: HashMap::new(),
+        }
     }
 
     /// The record for the position of `instruction`.
@@ -43,8 +49,17 @@ impl Sites {
             llvm!(LLVMConstInt(number, position.line.into(), 0)),
             llvm!(LLVMConstInt(number, position.column.into(), 0)),
         ];
-        let initial = llvm!(LLVMConstStructInContext(self.context, fields.as_mut_ptr(), 4, 0));
-        let global = llvm!(LLVMAddGlobal(self.module, self.record, c"landfall.site".as_ptr()));
+        let initial = llvm!(LLVMConstStructInContext(
+            self.context,
+            fields.as_mut_ptr(),
+            4,
+            0
+        ));
+        let global = llvm!(LLVMAddGlobal(
+            self.module,
+            self.record,
+            c"landfall.site".as_ptr()
+        ));
         llvm!(LLVMSetInitializer(global, initial));
         llvm!(LLVMSetSection(global, c"lf_sites".as_ptr()));
         // The records must follow each other without gaps: 24 bytes each.
@@ -60,12 +75,24 @@ impl Sites {
         if let Some(known) = self.texts.get(text) {
             return *known;
         }
-        let bytes = llvm!(LLVMConstStringInContext2(self.context, text.as_ptr().cast(), text.len(), 0));
-        let global = llvm!(LLVMAddGlobal(self.module, LLVMTypeOf(bytes), c"landfall.text".as_ptr()));
+        let bytes = llvm!(LLVMConstStringInContext2(
+            self.context,
+            text.as_ptr().cast(),
+            text.len(),
+            0
+        ));
+        let global = llvm!(LLVMAddGlobal(
+            self.module,
+            LLVMTypeOf(bytes),
+            c"landfall.text".as_ptr()
+        ));
         llvm!(LLVMSetInitializer(global, bytes));
         llvm!(LLVMSetLinkage(global, LLVMLinkage::LLVMPrivateLinkage));
         llvm!(LLVMSetGlobalConstant(global, 1));
-        llvm!(LLVMSetUnnamedAddress(global, LLVMUnnamedAddr::LLVMGlobalUnnamedAddr));
+        llvm!(LLVMSetUnnamedAddress(
+            global,
+            LLVMUnnamedAddr::LLVMGlobalUnnamedAddr
+        ));
         self.texts.insert(text.to_owned(), global);
         global
     }

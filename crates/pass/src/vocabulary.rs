@@ -9,6 +9,7 @@ pub(crate) struct Vocabulary {
     pub(crate) nontemporal: u32,
     pub(crate) byval: u32,
     pub(crate) element_type: u32,
+    pub(crate) builtin: u32,
     pub(crate) no_builtin: u32,
     pub(crate) naked: u32,
     pub(crate) not_instrumented: u32,
@@ -20,9 +21,14 @@ impl Vocabulary {
     pub(crate) fn new(context: LLVMContextRef) -> Self {
         let name = "nontemporal";
         Self {
-            nontemporal: llvm!(LLVMGetMDKindIDInContext(context, name.as_ptr().cast(), name.len() as u32)),
+            nontemporal: llvm!(LLVMGetMDKindIDInContext(
+                context,
+                name.as_ptr().cast(),
+                name.len() as u32
+            )),
             byval: attribute_kind("byval"),
             element_type: attribute_kind("elementtype"),
+            builtin: attribute_kind("builtin"),
             no_builtin: attribute_kind("nobuiltin"),
             naked: attribute_kind("naked"),
             not_instrumented: attribute_kind("disable_sanitizer_instrumentation"),

@@ -1,6 +1,6 @@
 //! What the pass says to the person who compiles: one line per place, in clang's form.
 
-use crate::ir::Value;
+use crate::ir::{Value, say};
 use std::collections::HashSet;
 
 #[derive(Default, Debug)]
@@ -19,9 +19,14 @@ impl Warnings {
         self.give(format!("{place}: warning: {message}"));
     }
 
-    pub(crate) fn give(&mut self, line: String) {
+    /// About a whole source file.
+    pub(crate) fn in_file(&mut self, file: &str, message: &str) {
+        self.give(format!("{}: warning: {message}", display_path(file)));
+    }
+
+    fn give(&mut self, line: String) {
         if !self.given.contains(&line) {
-            eprintln!("{line}");
+            say(&line);
             self.given.insert(line);
         }
     }
@@ -31,6 +36,14 @@ impl Warnings {
 fn display_path(file: &str) -> String {
     std::env::current_dir()
         .ok()
-        .and_then(|here| Some(std::path::Path::new(file).strip_prefix(here).ok()?.display().to_string()))
+        .and_then(|here| {
+            Some(
+                std::path::Path::new(file)
+                    .strip_prefix(here)
+                    .ok()?
+                    .display()
+                    .to_string(),
+            )
+        })
         .unwrap_or_else(|| file.to_owned())
 }

@@ -4,8 +4,8 @@ use crate::emit::Emit;
 use crate::escape::Escapes;
 use crate::ir::{Type, Value};
 use crate::sites::Sites;
-use crate::warnings::Warnings;
 use crate::vocabulary::Vocabulary;
+use crate::warnings::Warnings;
 use llvm_sys::LLVMOpcode;
 use std::collections::HashMap;
 
@@ -40,13 +40,31 @@ pub(crate) enum SlotUse {
 
 impl<'m> Weaver<'m> {
     pub(crate) fn new(shared: &'m mut Shared, function: Value) -> Self {
-        let Shared { emit, sites, warnings, vocabulary } = shared;
-        Self { emit, sites, warnings, vocabulary, function, escapes: Escapes::default(), slots: HashMap::new() }
+        let Shared {
+            emit,
+            sites,
+            warnings,
+            vocabulary,
+        } = shared;
+        Self {
+            emit,
+            sites,
+            warnings,
+            vocabulary,
+            function,
+            escapes: Escapes::default(),
+            slots: HashMap::new(),
+        }
     }
 
     /// Instruments every instruction the function has now; those added on the way are ours.
     pub(crate) fn weave(mut self) {
-        let instructions: Vec<Value> = self.function.blocks().into_iter().flat_map(|block| block.instructions()).collect();
+        let instructions: Vec<Value> = self
+            .function
+            .blocks()
+            .into_iter()
+            .flat_map(|block| block.instructions())
+            .collect();
         let loop_ends = crate::budget::loop_ends(self.function);
         // Asking gathers the fixed allocas at the top, which must happen before any block is split.
         self.function.entry_point();
@@ -67,7 +85,9 @@ impl<'m> Weaver<'m> {
             Some(LLVMOpcode::LLVMAtomicRMW) => self.atomic_rmw(instruction),
             Some(LLVMOpcode::LLVMAtomicCmpXchg) => self.compare_exchange(instruction),
             Some(LLVMOpcode::LLVMFence) => self.fence(instruction),
-            Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke | LLVMOpcode::LLVMCallBr) => self.any_call(instruction),
+            Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke | LLVMOpcode::LLVMCallBr) => {
+                self.any_call(instruction)
+            }
             _ => {}
         }
     }

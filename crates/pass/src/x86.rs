@@ -14,7 +14,9 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value, name: &str) {
         "llvm.x86.sse.sfence" => fence(weaver, call, "__lf_sfence"),
         "llvm.x86.sse2.mfence" => fence(weaver, call, "__lf_mfence"),
         "llvm.x86.sse2.lfence" => fence(weaver, call, "__lf_lfence"),
-        "llvm.x86.directstore32" | "llvm.x86.directstore64" | "llvm.x86.mmx.movnt.dq" => direct_store(weaver, call),
+        "llvm.x86.directstore32" | "llvm.x86.directstore64" | "llvm.x86.mmx.movnt.dq" => {
+            direct_store(weaver, call)
+        }
         "llvm.x86.movdir64b" => direct_store_line(weaver, call),
         "llvm.x86.clzero" => clear_line(weaver, call),
         _ if masked::weave(weaver, call, name) => {}
@@ -41,7 +43,9 @@ fn fence(weaver: &mut Weaver<'_>, call: Value, hook: &str) {
 /// movdiri, and MMX's movntq: a store past the caches.
 fn direct_store(weaver: &mut Weaver<'_>, call: Value) {
     let (pointer, value) = (call.operand(0), call.operand(1));
-    let Some(shape) = Shape::of(weaver.emit, value.ty()) else { return };
+    let Some(shape) = Shape::of(weaver.emit, value.ty()) else {
+        return;
+    };
     let site = weaver.sites.of(call);
     weaver.emit.before(call, call);
     let persistent = weaver.emit.in_window(pointer);
@@ -59,16 +63,24 @@ fn direct_store_line(weaver: &mut Weaver<'_>, call: Value) {
     weaver.emit.before(call, call);
     let void = weaver.emit.void();
     let bytes = weaver.emit.u64(64);
-    let either = weaver.emit.binary(LLVMOpcode::LLVMOr, weaver.emit.in_window(to), weaver.emit.in_window(from));
+    let either = weaver.emit.binary(
+        LLVMOpcode::LLVMOr,
+        weaver.emit.in_window(to),
+        weaver.emit.in_window(from),
+    );
     let (then, otherwise) = split(call, either);
     call.move_before(otherwise);
     weaver.emit.before(then, call);
-    weaver.emit.hook("__lf_memcpy", void, &[slot, from, bytes, site]);
+    weaver
+        .emit
+        .hook("__lf_memcpy", void, &[slot, from, bytes, site]);
     let persistent = weaver.emit.in_window(to);
     let (store, outside) = split(then, persistent);
     weaver.emit.before(store, call);
     let flags = Flags::NONTEMPORAL.word(weaver.emit);
-    weaver.emit.hook("__lf_store_n", void, &[to, slot, bytes, flags, site]);
+    weaver
+        .emit
+        .hook("__lf_store_n", void, &[to, slot, bytes, flags, site]);
     weaver.emit.before(outside, call);
     weaver.emit.memcpy(to, slot, bytes);
 }
@@ -85,24 +97,51 @@ fn clear_line(weaver: &mut Weaver<'_>, call: Value) {
     weaver.emit.before(then, call);
     weaver.emit.store(line.zero(), slot);
     let number = weaver.emit.int(64);
-    let address = weaver.emit.cast(LLVMOpcode::LLVMPtrToInt, call.operand(0), number);
-    let start = weaver.emit.binary(LLVMOpcode::LLVMAnd, address, weaver.emit.constant_signed(number, -64));
-    let start = weaver.emit.cast(LLVMOpcode::LLVMIntToPtr, start, weaver.emit.pointer());
-    let (void, flags, bytes) = (weaver.emit.void(), Flags::NONTEMPORAL.word(weaver.emit), weaver.emit.u64(64));
-    weaver.emit.hook("__lf_store_n", void, &[start, slot, bytes, flags, site]);
+    let address = weaver
+        .emit
+        .cast(LLVMOpcode::LLVMPtrToInt, call.operand(0), number);
+    let start = weaver.emit.binary(
+        LLVMOpcode::LLVMAnd,
+        address,
+        weaver.emit.constant_signed(number, -64),
+    );
+    let start = weaver
+        .emit
+        .cast(LLVMOpcode::LLVMIntToPtr, start, weaver.emit.pointer());
+    let (void, flags, bytes) = (
+        weaver.emit.void(),
+        Flags::NONTEMPORAL.word(weaver.emit),
+        weaver.emit.u64(64),
+    );
+    weaver
+        .emit
+        .hook("__lf_store_n", void, &[start, slot, bytes, flags, site]);
 }
 
 /// An instruction of the processor that reads or writes through a pointer and is none of the above.
 fn unknown(weaver: &mut Weaver<'_>, call: Value, name: &str) {
-    if !name.starts_with("llvm.x86.") || !call.may_access_memory() {
+    if name == "llvm.x86.xbegin" {
+        return weaver
+            .warnings
+            .at(call, "hardware transactions are not seen by Landfall");
+    }
+    let of_processor =
+        name.starts_with("llvm.x86.") || name.starts_with("llvm.matrix.column.major.");
+    if !of_processor || !call.may_access_memory() {
         return;
     }
     // Hints: they change nothing the model knows about.
     if ["llvm.x86.cldemote", "llvm.x86.sse3.monitor"].contains(&name) {
         return;
     }
-    let reaches = |weaver: &mut Weaver<'_>, pointer: Value| is_ordinary(pointer) && !weaver.escapes.is_volatile_memory(pointer);
-    if call.arguments().into_iter().any(|argument| argument.ty().is_pointer() && reaches(weaver, argument)) {
+    let reaches = |weaver: &mut Weaver<'_>, pointer: Value| {
+        is_ordinary(pointer) && !weaver.escapes.is_volatile_memory(pointer)
+    };
+    if call
+        .arguments()
+        .into_iter()
+        .any(|argument| argument.ty().is_pointer() && reaches(weaver, argument))
+    {
         let message = format!("the accesses of {name} are not seen by Landfall");
         weaver.warnings.at(call, &message);
     }

@@ -22,20 +22,35 @@ pub enum Language {
 
 #[derive(Debug, thiserror::Error)]
 pub enum CompilerError {
-    #[error("clang 19 was not found: `make setup` installs it, `landfall doctor` shows what is missing")]
+    #[error(
+        "clang 19 was not found: `make setup` installs it, `landfall doctor` shows what is missing"
+    )]
     NoClang,
     #[error("the compiler's parts could not be unpacked to {}: {source}", directory.display())]
-    Unpack { directory: PathBuf, source: std::io::Error },
+    Unpack {
+        directory: PathBuf,
+        source: std::io::Error,
+    },
     #[error("{} could not be run: {source}", program.display())]
-    Run { program: PathBuf, source: std::io::Error },
+    Run {
+        program: PathBuf,
+        source: std::io::Error,
+    },
+}
+
+/// What to run, and what to tell the person first.
+#[derive(Debug)]
+pub struct Compilation {
+    pub command: Command,
+    pub remark: Option<&'static str>,
 }
 
 /// The clang command that compiles what `arguments` ask for, instrumented.
 ///
 /// `--as-compiled` is the one option taken away from clang: it watches the accesses the optimiser left instead of those
 /// the source wrote.
-pub fn command(language: Language, arguments: &[OsString]) -> Result<Command, CompilerError> {
+pub fn command(language: Language, arguments: &[OsString]) -> Result<Compilation, CompilerError> {
     let clang = find_clang(language)?;
     let toolbox = Toolbox::unpack()?;
-    plan::command(&clang, &toolbox, arguments)
+    plan::compilation(&clang, &toolbox, arguments)
 }

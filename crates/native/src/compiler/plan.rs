@@ -1,6 +1,6 @@
 //! What is added to a command line, and where.
 
-use super::{CompilerError, Toolbox};
+use super::{Compilation, CompilerError, Toolbox};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
@@ -20,27 +20,47 @@ const STOPS_BEFORE_LINKING: [&str; 11] = [
     "-dumpmachine",
 ];
 
-pub(super) fn command(clang: &Path, toolbox: &Toolbox, arguments: &[OsString]) -> Result<Command, CompilerError> {
-    let as_compiled = |argument: &&OsString| argument.as_os_str() == "--as-compiled";
-    let user: Vec<&OsString> = arguments.iter().filter(|argument| !as_compiled(argument)).collect();
-    // What follows `--` are file names only.
-    let options = user.iter().position(|argument| argument.as_os_str() == "--").unwrap_or(user.len());
+/// The runtime takes the place of functions of libc, `__libc_start_main` first of all: a shared libc allows that.
+const STATIC: [&str; 3] = ["-static", "--static", "-static-pie"];
+const STATIC_REMARK: &str = "-static is left out: the runtime needs libc as a shared library";
 
-    let mut line: Vec<OsString> = compiling_before();
-    line.extend(user[..options].iter().map(|argument| (*argument).clone()));
-    line.extend(compiling_after(toolbox));
-    let insert_at = line.len();
-    line.extend(user[options..].iter().map(|argument| (*argument).clone()));
-
-    if may_link(&user[..options]) && links_executable(clang, &line)? {
-        line.splice(insert_at..insert_at, linking(toolbox));
+pub(super) fn compilation(
+    clang: &Path,
+    toolbox: &Toolbox,
+    arguments: &[OsString],
+) -> Result<Compilation, CompilerError> {
+    let (ours, mut user): (Vec<&OsString>, Vec<&OsString>) = arguments
+        .iter()
+        .partition(|argument| argument.as_os_str() == "--as-compiled");
+    let links = may_link(&user) && links_executable(clang, &user)?;
+    let mut remark = None;
+    if links {
+        let before = user.len();
+        user.retain(|argument| !STATIC.iter().any(|option| argument.as_os_str() == *option));
+        remark = (user.len() < before).then_some(STATIC_REMARK);
     }
+    let (options, files) = user.split_at(end_of_options(&user));
     let mut command = Command::new(clang);
-    command.args(line);
-    if arguments.iter().any(|argument| as_compiled(&argument)) {
+    command
+        .args(compiling_before())
+        .args(options)
+        .args(compiling_after(toolbox));
+    if links {
+        command.args(linking(toolbox));
+    }
+    command.args(files);
+    if !ours.is_empty() {
         command.env("LANDFALL_AS_COMPILED", "1");
     }
-    Ok(command)
+    Ok(Compilation { command, remark })
+}
+
+/// What follows `--` are file names only.
+fn end_of_options(arguments: &[&OsString]) -> usize {
+    arguments
+        .iter()
+        .position(|argument| argument.as_os_str() == "--")
+        .unwrap_or(arguments.len())
 }
 
 /// No run of clang may complain about an option the user did not write.
@@ -85,7 +105,10 @@ fn linking(toolbox: &Toolbox) -> Vec<OsString> {
         // Someone's `-s` or `--gc-sections` must not take the source positions away.
         "--undefined=__lf_budget".into(),
     ];
-    for_linker.into_iter().flat_map(|option| ["-Xlinker".into(), option]).collect()
+    for_linker
+        .into_iter()
+        .flat_map(|option| ["-Xlinker".into(), option])
+        .collect()
 }
 
 fn prefixed(prefix: &str, rest: &OsStr) -> OsString {
@@ -95,17 +118,28 @@ fn prefixed(prefix: &str, rest: &OsStr) -> OsString {
 }
 
 /// A quick look, to spare the common case (`-c`) the question to clang below. Response files are not opened here.
-fn may_link(options: &[&OsString]) -> bool {
-    !options.iter().any(|option| {
-        STOPS_BEFORE_LINKING.iter().any(|stop| option.as_os_str() == *stop)
-            || option.to_str().is_some_and(|text| text.starts_with("-print-") || text.starts_with("--print-"))
+fn may_link(arguments: &[&OsString]) -> bool {
+    !arguments[..end_of_options(arguments)].iter().any(|option| {
+        STOPS_BEFORE_LINKING
+            .iter()
+            .any(|stop| option.as_os_str() == *stop)
+            || option
+                .to_str()
+                .is_some_and(|text| text.starts_with("-print-") || text.starts_with("--print-"))
     })
 }
 
 /// Asks clang what it would do: only clang knows which arguments are inputs and what a response file says.
-fn links_executable(clang: &Path, line: &[OsString]) -> Result<bool, CompilerError> {
-    let failed = |source| CompilerError::Run { program: clang.to_owned(), source };
-    let planned = Command::new(clang).arg("-###").args(line).output().map_err(failed)?;
+fn links_executable(clang: &Path, arguments: &[&OsString]) -> Result<bool, CompilerError> {
+    let failed = |source| CompilerError::Run {
+        program: clang.to_owned(),
+        source,
+    };
+    let planned = Command::new(clang)
+        .arg("-###")
+        .args(arguments)
+        .output()
+        .map_err(failed)?;
     // A command line clang refuses is refused again, visibly, by the run that follows.
     Ok(planned.status.success() && makes_executable(&String::from_utf8_lossy(&planned.stderr)))
 }
@@ -114,13 +148,29 @@ fn links_executable(clang: &Path, line: &[OsString]) -> Result<bool, CompilerErr
 /// live on.
 fn makes_executable(plan: &str) -> bool {
     plan.lines().map(words).any(|job| {
-        let Some((program, arguments)) = job.split_first() else { return false };
-        let is_linker = Path::new(program).file_name().and_then(OsStr::to_str).is_some_and(|name| name.contains("ld"))
-            && !arguments.iter().any(|argument| argument == "-cc1" || argument == "-cc1as");
-        let partial = ["-shared", "--shared", "-Bshareable", "-r", "--relocatable", "-Ur"];
+        let Some((program, arguments)) = job.split_first() else {
+            return false;
+        };
+        let is_linker = Path::new(program)
+            .file_name()
+            .and_then(OsStr::to_str)
+            .is_some_and(|name| name.contains("ld"))
+            && !arguments
+                .iter()
+                .any(|argument| argument == "-cc1" || argument == "-cc1as");
+        let partial = [
+            "-shared",
+            "--shared",
+            "-Bshareable",
+            "-r",
+            "--relocatable",
+            "-Ur",
+        ];
         is_linker
             && arguments.iter().any(|argument| argument == "-lc")
-            && !arguments.iter().any(|argument| partial.contains(&argument.as_str()))
+            && !arguments
+                .iter()
+                .any(|argument| partial.contains(&argument.as_str()))
     })
 }
 
@@ -151,12 +201,17 @@ mod tests {
 
     #[test]
     fn a_job_is_split_into_its_words() {
-        assert_eq!(words(r#" "/usr/bin/ld" "-o" "a \"b\" \\c" "-lc""#), ["/usr/bin/ld", "-o", r#"a "b" \c"#, "-lc"]);
+        assert_eq!(
+            words(r#" "/usr/bin/ld" "-o" "a \"b\" \\c" "-lc""#),
+            ["/usr/bin/ld", "-o", r#"a "b" \c"#, "-lc"]
+        );
     }
 
     #[test]
     fn only_a_complete_link_takes_the_runtime() {
-        let job = |arguments: &str| format!("clang version 19\nInstalledDir: /x\n \"/usr/bin/ld\" {arguments}");
+        let job = |arguments: &str| {
+            format!("clang version 19\nInstalledDir: /x\n \"/usr/bin/ld\" {arguments}")
+        };
         assert!(makes_executable(&job(r#""-pie" "a.o" "-lc""#)));
         assert!(!makes_executable(&job(r#""-shared" "a.o" "-lc""#)));
         assert!(!makes_executable(&job(r#""-r" "a.o" "-lc""#)));

@@ -14,8 +14,14 @@ const EXPORTS: &[u8] = b"{ __lf_*; lf_*; pmem_*; };\n";
 
 const FILES: [(&str, &[u8]); 4] = [
     ("landfall-pass.so", include_bytes!(env!("LANDFALL_PASS"))),
-    ("liblandfall-runtime.a", include_bytes!(env!("LANDFALL_RUNTIME_ARCHIVE"))),
-    ("include/landfall.h", include_bytes!(env!("LANDFALL_HEADER"))),
+    (
+        "liblandfall-runtime.a",
+        include_bytes!(env!("LANDFALL_RUNTIME_ARCHIVE")),
+    ),
+    (
+        "include/landfall.h",
+        include_bytes!(env!("LANDFALL_HEADER")),
+    ),
     ("exports.list", EXPORTS),
 ];
 
@@ -34,7 +40,10 @@ impl Toolbox {
             match unpack_below(&parent) {
                 Ok(directory) => return Ok(Self { directory }),
                 Err(source) => {
-                    first_failure.get_or_insert(CompilerError::Unpack { directory: parent, source });
+                    first_failure.get_or_insert(CompilerError::Unpack {
+                        directory: parent,
+                        source,
+                    });
                 }
             }
         }
@@ -50,7 +59,10 @@ impl Toolbox {
 
     /// Developers of the runtime may link another one.
     pub fn runtime(&self) -> PathBuf {
-        std::env::var_os("LANDFALL_RUNTIME").map_or_else(|| self.directory.join("liblandfall-runtime.a"), PathBuf::from)
+        std::env::var_os("LANDFALL_RUNTIME").map_or_else(
+            || self.directory.join("liblandfall-runtime.a"),
+            PathBuf::from,
+        )
     }
 
     pub fn include(&self) -> PathBuf {
@@ -63,9 +75,18 @@ impl Toolbox {
 }
 
 fn candidates() -> Vec<PathBuf> {
-    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = from("XDG_CACHE_HOME").filter(|path| path.is_absolute()).or_else(|| Some(from("HOME")?.join(".cache")));
-    let mut candidates: Vec<PathBuf> = cache.into_iter().map(|cache| cache.join("landfall")).collect();
+    let from = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let cache = from("XDG_CACHE_HOME")
+        .filter(|path| path.is_absolute())
+        .or_else(|| Some(from("HOME")?.join(".cache")));
+    let mut candidates: Vec<PathBuf> = cache
+        .into_iter()
+        .map(|cache| cache.join("landfall"))
+        .collect();
     if let Some(user) = own_user() {
         candidates.push(std::env::temp_dir().join(format!("landfall-{user}")));
     }
@@ -79,10 +100,16 @@ fn own_user() -> Option<u32> {
 
 fn unpack_below(parent: &Path) -> io::Result<PathBuf> {
     // Code is loaded from here into the compiler: nobody else may be able to put files in place.
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(parent)?;
     let owner = fs::metadata(parent)?;
     if own_user().is_some_and(|user| user != owner.uid()) || owner.mode() & 0o022 != 0 {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may write there"));
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "others may write there",
+        ));
     }
     let directory = parent.join(KEY);
     if is_whole(&directory) {
@@ -120,6 +147,7 @@ fn write_files(directory: &Path) -> io::Result<()> {
 
 fn is_whole(directory: &Path) -> bool {
     FILES.iter().all(|(name, content)| {
-        fs::metadata(directory.join(name)).is_ok_and(|file| file.is_file() && file.len() == content.len() as u64)
+        fs::metadata(directory.join(name))
+            .is_ok_and(|file| file.is_file() && file.len() == content.len() as u64)
     })
 }

@@ -14,6 +14,20 @@ pub(crate) struct Operand {
     pub(crate) result: Option<u32>,
 }
 
+impl Operand {
+    /// A register the assembly overwrites and uses to carry values from one instruction to the next.
+    fn scratch(code: &str) -> Self {
+        Self {
+            is_output: false,
+            indirect: false,
+            code: code.to_owned(),
+            tied: None,
+            argument: None,
+            result: None,
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Constraints {
     pub(crate) operands: Vec<Operand>,
@@ -25,9 +39,11 @@ impl Constraints {
     pub(crate) fn parse(text: &str) -> Self {
         let mut constraints = Self::default();
         let mut arguments = 0;
+        let mut scratch = Vec::new();
         for part in text.split(',').filter(|part| !part.is_empty()) {
             if let Some(clobber) = part.strip_prefix('~') {
                 constraints.clobbers_memory |= clobber == "{memory}";
+                scratch.extend(register_in(clobber).map(|_| Operand::scratch(clobber)));
                 continue;
             }
             // A label of `asm goto`.
@@ -35,8 +51,12 @@ impl Constraints {
                 continue;
             }
             let is_output = part.starts_with('=') || part.starts_with('+');
-            let indirect = part.trim_start_matches(['=', '+', '&', '%']).starts_with('*');
-            let code = part.trim_start_matches(['=', '+', '&', '%', '*']).to_owned();
+            let indirect = part
+                .trim_start_matches(['=', '+', '&', '%'])
+                .starts_with('*');
+            let code = part
+                .trim_start_matches(['=', '+', '&', '%', '*'])
+                .to_owned();
             let tied = if is_output { None } else { code.parse().ok() };
             let takes_argument = !is_output || indirect;
             let gives_result = is_output && !indirect;
@@ -51,20 +71,19 @@ impl Constraints {
             arguments += u32::from(takes_argument);
             constraints.results += u32::from(gives_result);
         }
+        // Behind the real ones, so that `%0` still means the first of those.
+        constraints.operands.extend(scratch);
         constraints
     }
 
-    pub(crate) fn has_memory_operand(&self) -> bool {
-        self.operands.iter().any(|operand| operand.indirect)
-    }
-
     /// The operand that lives in a register the text names, such as `%rax`: outputs stand for the inputs tied to them.
-    pub(crate) fn in_register(&self, register: &str) -> Option<usize> {
-        let family = register_family(register)?;
-        let matches = |operand: &Operand| {
-            operand.code.strip_prefix('{').and_then(|code| register_family(code.trim_end_matches('}'))) == Some(family)
-        };
-        let output = self.operands.iter().position(|operand| operand.is_output && matches(operand));
+    pub(crate) fn in_register(&self, name: &str) -> Option<usize> {
+        let register = Register::named(name)?;
+        let matches = |operand: &Operand| register_in(&operand.code) == Some(register);
+        let output = self
+            .operands
+            .iter()
+            .position(|operand| operand.is_output && matches(operand));
         output.or_else(|| self.operands.iter().position(matches))
     }
 
@@ -74,50 +93,73 @@ impl Constraints {
         // `"+a"` may also reach us as an output and an input that name the same register.
         let same_register = || {
             let code = &self.operands.get(operand)?.code;
-            self.operands.iter().position(|other| other.is_output && code.starts_with('{') && other.code == *code)
+            self.operands
+                .iter()
+                .position(|other| other.is_output && code.starts_with('{') && other.code == *code)
         };
         tied.or_else(same_register).unwrap_or(operand)
     }
 }
 
-/// The 64-bit register a name belongs to, as its two letters or number: `al`, `eax` and `rax` are all `ax`.
-fn register_family(name: &str) -> Option<&'static str> {
-    const FAMILIES: [(&str, &[&str]); 16] = [
-        ("ax", &["al", "ax", "eax", "rax"]),
-        ("bx", &["bl", "bx", "ebx", "rbx"]),
-        ("cx", &["cl", "cx", "ecx", "rcx"]),
-        ("dx", &["dl", "dx", "edx", "rdx"]),
-        ("si", &["sil", "si", "esi", "rsi"]),
-        ("di", &["dil", "di", "edi", "rdi"]),
-        ("bp", &["bpl", "bp", "ebp", "rbp"]),
-        ("sp", &["spl", "sp", "esp", "rsp"]),
-        ("8", &["r8b", "r8w", "r8d", "r8"]),
-        ("9", &["r9b", "r9w", "r9d", "r9"]),
-        ("10", &["r10b", "r10w", "r10d", "r10"]),
-        ("11", &["r11b", "r11w", "r11d", "r11"]),
-        ("12", &["r12b", "r12w", "r12d", "r12"]),
-        ("13", &["r13b", "r13w", "r13d", "r13"]),
-        ("14", &["r14b", "r14w", "r14d", "r14"]),
-        ("15", &["r15b", "r15w", "r15d", "r15"]),
-    ];
-    FAMILIES.iter().find(|(_, names)| names.contains(&name)).map(|(family, _)| *family)
+/// A register of the processor, whatever part of it is named: `al`, `eax` and `rax` are one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Register {
+    General(u8),
+    Vector(u8),
 }
 
-/// Bytes of a general register, by its name.
+/// In the order of their numbers; those from 8 on are called by number.
+const NAMED: [&str; 8] = ["ax", "cx", "dx", "bx", "sp", "bp", "si", "di"];
+
+impl Register {
+    fn named(name: &str) -> Option<Self> {
+        if let Some(number) = ["xmm", "ymm", "zmm"]
+            .iter()
+            .find_map(|kind| name.strip_prefix(kind))
+        {
+            return number.parse().ok().map(Register::Vector);
+        }
+        if let Some(number) = name
+            .strip_prefix('r')
+            .and_then(|rest| rest.trim_end_matches(['b', 'w', 'd']).parse().ok())
+        {
+            return Some(Register::General(number));
+        }
+        let letters = name
+            .strip_prefix(['r', 'e'])
+            .filter(|rest| rest.len() == 2)
+            .unwrap_or(name);
+        let byte = |word: &str| name == format!("{}l", word.strip_suffix('x').unwrap_or(word));
+        let number = NAMED
+            .iter()
+            .position(|word| letters == *word || byte(word))?;
+        Some(Register::General(number as u8))
+    }
+}
+
+/// The register of a constraint such as `{ax}`.
+fn register_in(code: &str) -> Option<Register> {
+    Register::named(code.strip_prefix('{')?.strip_suffix('}')?)
+}
+
+/// Bytes of a register, by its name.
 pub(crate) fn register_bytes(name: &str) -> Option<u32> {
-    register_family(name)?;
-    let numbered = name.trim_start_matches('r').starts_with(|first: char| first.is_ascii_digit());
-    Some(match name {
-        _ if numbered && name.ends_with('b') => 1,
-        _ if numbered && name.ends_with('w') => 2,
-        _ if numbered && name.ends_with('d') => 4,
-        _ if name.starts_with('r') => 8,
-        _ if name.starts_with('e') => 4,
-        _ if name.ends_with('l') => 1,
+    let register = Register::named(name)?;
+    let numbered = matches!(register, Register::General(number) if number >= 8);
+    Some(match name.as_bytes() {
+        [b'x', ..] => 16,
+        [b'y', ..] => 32,
+        [b'z', ..] => 64,
+        [.., b'b'] if numbered => 1,
+        [.., b'w'] if numbered => 2,
+        [.., b'd'] if numbered => 4,
+        [b'r', ..] => 8,
+        [b'e', ..] => 4,
+        [.., b'l'] => 1,
         _ => 2,
     })
 }
 
 pub(crate) fn is_stack_pointer(name: &str) -> bool {
-    register_family(name) == Some("sp")
+    Register::named(name) == Some(Register::General(4))
 }

@@ -1,7 +1,8 @@
 //! What an instruction of an inline assembly does to memory, as far as Landfall follows it.
 
-use super::constraints::{Constraints, is_stack_pointer, register_bytes};
-use super::text::{Argument, Instruction, MemoryArgument};
+use super::constraints::Constraints;
+use super::operands::{condition, place, register, sized, source, written_bytes};
+use super::text::{Argument, Instruction};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Flush {
@@ -53,7 +54,11 @@ pub(crate) enum Place {
     /// `offset` bytes behind an operand in memory.
     Operand { operand: usize, offset: i64 },
     /// The address is computed from operands in registers.
-    Computed { base: usize, index: Option<(usize, i64)>, offset: i64 },
+    Computed {
+        base: usize,
+        index: Option<(usize, i64)>,
+        offset: i64,
+    },
     /// Somewhere on the program's stack.
     Stack,
 }
@@ -62,31 +67,87 @@ pub(crate) enum Place {
 pub(crate) enum Meaning {
     /// Nothing that concerns memory; the instruction may still compute something.
     Irrelevant,
+    /// Nothing at all, as far as anyone can tell from the outside.
+    Hint,
+    /// From one register to another.
+    Copy {
+        value: Source,
+        into: usize,
+        bytes: Option<u32>,
+    },
     Flush(Flush, Place),
     Fence(Fence),
     /// `keeps_old`: the operand that receives the old value.
-    Rmw { operation: Rmw, place: Place, value: Source, keeps_old: Option<usize>, bytes: Option<u32> },
-    Bit { operation: Bit, place: Place, number: Source, bytes: Option<u32> },
-    CompareExchange { place: Place, desired: usize, accumulator: usize, bytes: Option<u32> },
+    Rmw {
+        operation: Rmw,
+        place: Place,
+        value: Source,
+        keeps_old: Option<usize>,
+        bytes: Option<u32>,
+    },
+    Bit {
+        operation: Bit,
+        place: Place,
+        number: Source,
+        bytes: Option<u32>,
+    },
+    CompareExchange {
+        place: Place,
+        desired: usize,
+        accumulator: usize,
+        bytes: Option<u32>,
+    },
     /// cmpxchg16b: high and low halves of what is expected and of what is desired.
-    CompareExchangePair { place: Place, expected: [usize; 2], desired: [usize; 2] },
-    Store { place: Place, value: Source, nontemporal: bool, bytes: Option<u32> },
-    Load { place: Place, into: usize, bytes: Option<u32> },
+    CompareExchangePair {
+        place: Place,
+        expected: [usize; 2],
+        desired: [usize; 2],
+    },
+    Store {
+        place: Place,
+        value: Source,
+        nontemporal: bool,
+        bytes: Option<u32>,
+    },
+    Load {
+        place: Place,
+        into: usize,
+        bytes: Option<u32>,
+    },
     /// `sete %0`: a flag of an earlier instruction into an operand.
-    Flag { condition: Condition, negated: bool, into: usize },
+    Flag {
+        condition: Condition,
+        negated: bool,
+        into: usize,
+    },
     /// The same into memory, one byte.
-    StoredFlag { condition: Condition, negated: bool, place: Place },
+    StoredFlag {
+        condition: Condition,
+        negated: bool,
+        place: Place,
+    },
 }
 
-/// Instructions that neither read nor write memory whatever their operands look like, or only give hints.
-const IRRELEVANT: [&str; 32] = [
-    "nop", "pause", "rdtsc", "rdtscp", "rdpmc", "cpuid", "xgetbv", "rdrand", "rdseed", "lea", "leaq", "leal", "prefetcht0",
-    "prefetcht1", "prefetcht2", "prefetchnta", "prefetchw", "prefetch", "cldemote", "hlt", "ud2", "int3", "endbr64", "cld",
-    "std", "emms", "vzeroupper", "vzeroall", "rdfsbase", "rdgsbase", "serialize", "bswap",
+/// Instructions that neither read nor write memory whatever their operands look like.
+#[rustfmt::skip]
+const IRRELEVANT: [&str; 21] = [
+    "rdtsc", "rdtscp", "rdpmc", "cpuid", "xgetbv", "rdrand", "rdseed", "lea", "leaq", "leal", "hlt", "ud2", "int3",
+    "cld", "std", "emms", "vzeroall", "rdfsbase", "rdgsbase", "serialize", "bswap",
+];
+
+/// Instructions that may be left out.
+#[rustfmt::skip]
+const HINTS: [&str; 11] = [
+    "nop", "pause", "prefetcht0", "prefetcht1", "prefetcht2", "prefetchnta", "prefetchw", "prefetch", "cldemote", "endbr64",
+    "vzeroupper",
 ];
 
 /// Vector moves: the type of the register operand says how wide they are.
-const VECTOR_MOVES: [&str; 8] = ["movdqa", "movdqu", "movaps", "movups", "movapd", "movupd", "lddqu", "movdqu64"];
+#[rustfmt::skip]
+const VECTOR_MOVES: [&str; 14] = [
+    "movdqa", "movdqu", "movaps", "movups", "movapd", "movupd", "lddqu", "movntdqa", "movdqu8", "movdqu16", "movdqu32",
+    "movdqu64", "movdqa32", "movdqa64",
+];
 const VECTOR_STREAMS: [&str; 3] = ["movntdq", "movntps", "movntpd"];
 
 /// None: not understood.
@@ -119,6 +180,7 @@ pub(crate) fn meaning(instruction: &Instruction, constraints: &Constraints) -> O
             });
         }
         _ if IRRELEVANT.contains(&mnemonic) => return Some(Meaning::Irrelevant),
+        _ if HINTS.contains(&mnemonic) => return Some(Meaning::Hint),
         _ => {}
     }
     if let Some(flag) = flag(mnemonic, arguments, constraints) {
@@ -126,7 +188,13 @@ pub(crate) fn meaning(instruction: &Instruction, constraints: &Constraints) -> O
     }
     let vector = mnemonic.strip_prefix('v').unwrap_or(mnemonic);
     if VECTOR_MOVES.contains(&vector) || VECTOR_STREAMS.contains(&vector) {
-        return moved(arguments, constraints, VECTOR_STREAMS.contains(&vector), None);
+        let bytes = arguments.iter().find_map(written_bytes);
+        return moved(
+            arguments,
+            constraints,
+            VECTOR_STREAMS.contains(&vector),
+            bytes,
+        );
     }
     let (base, suffix) = sized(mnemonic)?;
     let bytes = suffix.or_else(|| arguments.iter().find_map(written_bytes));
@@ -142,13 +210,24 @@ pub(crate) fn meaning(instruction: &Instruction, constraints: &Constraints) -> O
     locked(base, arguments, constraints, bytes)
 }
 
-fn locked(base: &str, arguments: &[Argument], constraints: &Constraints, bytes: Option<u32>) -> Option<Meaning> {
+fn locked(
+    base: &str,
+    arguments: &[Argument],
+    constraints: &Constraints,
+    bytes: Option<u32>,
+) -> Option<Meaning> {
     let rmw = |operation, target: &Argument, value, keeps_old: Option<usize>| {
         let place = place(target, constraints)?;
         if place == Place::Stack {
             return keeps_old.is_none().then_some(Meaning::Fence(Fence::Full));
         }
-        Some(Meaning::Rmw { operation, place, value, keeps_old, bytes })
+        Some(Meaning::Rmw {
+            operation,
+            place,
+            value,
+            keeps_old,
+            bytes,
+        })
     };
     let simple = match base {
         "add" => Some(Rmw::Add),
@@ -165,7 +244,9 @@ fn locked(base: &str, arguments: &[Argument], constraints: &Constraints, bytes: 
         _ => None,
     };
     match (base, arguments) {
-        (_, [target, value]) if simple.is_some() => rmw(simple?, target, source(value, constraints)?, None),
+        (_, [target, value]) if simple.is_some() => {
+            rmw(simple?, target, source(value, constraints)?, None)
+        }
         (_, [target, number]) if bit.is_some() => Some(Meaning::Bit {
             operation: bit?,
             place: place(target, constraints)?,
@@ -180,9 +261,18 @@ fn locked(base: &str, arguments: &[Argument], constraints: &Constraints, bytes: 
             rmw(Rmw::Add, target, Source::Operand(register), Some(register))
         }
         ("xchg", [left, right]) => {
-            let (target, value) = if place(left, constraints).is_some() { (left, right) } else { (right, left) };
+            let (target, value) = if place(left, constraints).is_some() {
+                (left, right)
+            } else {
+                (right, left)
+            };
             let register = register(value, constraints)?;
-            rmw(Rmw::Exchange, target, Source::Operand(register), Some(register))
+            rmw(
+                Rmw::Exchange,
+                target,
+                Source::Operand(register),
+                Some(register),
+            )
         }
         ("cmpxchg", [target, desired]) => Some(Meaning::CompareExchange {
             place: place(target, constraints)?,
@@ -194,13 +284,32 @@ fn locked(base: &str, arguments: &[Argument], constraints: &Constraints, bytes: 
     }
 }
 
-fn moved(arguments: &[Argument], constraints: &Constraints, nontemporal: bool, bytes: Option<u32>) -> Option<Meaning> {
+fn moved(
+    arguments: &[Argument],
+    constraints: &Constraints,
+    nontemporal: bool,
+    bytes: Option<u32>,
+) -> Option<Meaning> {
     let [to, from] = arguments else { return None };
     match (place(to, constraints), place(from, constraints)) {
         (Some(Place::Stack), _) | (_, Some(Place::Stack)) => None,
-        (Some(place), None) => Some(Meaning::Store { place, value: source(from, constraints)?, nontemporal, bytes }),
-        (None, Some(place)) => Some(Meaning::Load { place, into: register(to, constraints)?, bytes }),
-        (None, None) => None,
+        (Some(place), None) => Some(Meaning::Store {
+            place,
+            value: source(from, constraints)?,
+            nontemporal,
+            bytes,
+        }),
+        (None, Some(place)) => Some(Meaning::Load {
+            place,
+            into: register(to, constraints)?,
+            bytes,
+        }),
+        (None, None) if nontemporal => None,
+        (None, None) => Some(Meaning::Copy {
+            value: source(from, constraints)?,
+            into: register(to, constraints)?,
+            bytes,
+        }),
         (Some(_), Some(_)) => None,
     }
 }
@@ -209,100 +318,16 @@ fn flag(mnemonic: &str, arguments: &[Argument], constraints: &Constraints) -> Op
     let (condition, negated) = condition(mnemonic.strip_prefix("set")?)?;
     let [into] = arguments else { return None };
     match place(into, constraints) {
-        Some(place) => Some(Meaning::StoredFlag { condition, negated, place }),
-        None => Some(Meaning::Flag { condition, negated, into: register(into, constraints)? }),
-    }
-}
-
-/// The letters of `sete` or of a flag output such as `{@cce}`.
-pub(crate) fn condition(letters: &str) -> Option<(Condition, bool)> {
-    Some(match letters {
-        "e" | "z" => (Condition::Zero, false),
-        "ne" | "nz" => (Condition::Zero, true),
-        "s" => (Condition::Sign, false),
-        "ns" => (Condition::Sign, true),
-        "c" | "b" => (Condition::Carry, false),
-        "nc" | "ae" => (Condition::Carry, true),
-        _ => return None,
-    })
-}
-
-/// The instruction and the width its last letter gives.
-fn sized(mnemonic: &str) -> Option<(&str, Option<u32>)> {
-    const KNOWN: [&str; 16] = [
-        "mov", "movnti", "xchg", "xadd", "cmpxchg", "add", "sub", "and", "or", "xor", "inc", "dec", "not", "bts", "btr", "btc",
-    ];
-    if KNOWN.contains(&mnemonic) {
-        return Some((mnemonic, None));
-    }
-    let bytes = match mnemonic.chars().next_back()? {
-        'b' => 1,
-        'w' => 2,
-        'l' => 4,
-        'q' => 8,
-        _ => return None,
-    };
-    let base = &mnemonic[..mnemonic.len() - 1];
-    KNOWN.contains(&base).then_some((base, Some(bytes)))
-}
-
-/// The width an argument is written with: `%eax`, `%k0`, `dword ptr`.
-fn written_bytes(argument: &Argument) -> Option<u32> {
-    match argument {
-        Argument::Register(name) => register_bytes(name),
-        Argument::Operand(_, Some('b' | 'h')) => Some(1),
-        Argument::Operand(_, Some('w')) => Some(2),
-        Argument::Operand(_, Some('k')) => Some(4),
-        Argument::Operand(_, Some('q')) => Some(8),
-        Argument::Memory(memory) => memory.bytes,
-        _ => None,
-    }
-}
-
-/// An operand in a register.
-fn register(argument: &Argument, constraints: &Constraints) -> Option<usize> {
-    match argument {
-        Argument::Operand(number, modifier) if *modifier != Some('a') => {
-            let operand = constraints.operands.get(*number)?;
-            (!operand.indirect).then(|| constraints.canonical(*number))
-        }
-        Argument::Register(name) => constraints.in_register(name),
-        _ => None,
-    }
-}
-
-fn source(argument: &Argument, constraints: &Constraints) -> Option<Source> {
-    match argument {
-        Argument::Immediate(value) => Some(Source::Immediate(*value)),
-        other => register(other, constraints).map(Source::Operand),
-    }
-}
-
-fn place(argument: &Argument, constraints: &Constraints) -> Option<Place> {
-    match argument {
-        Argument::Operand(number, modifier) => {
-            let operand = constraints.operands.get(*number)?;
-            if operand.indirect {
-                return Some(Place::Operand { operand: *number, offset: 0 });
-            }
-            // `%a0` prints a register as an address.
-            let computed = Place::Computed { base: constraints.canonical(*number), index: None, offset: 0 };
-            (*modifier == Some('a')).then_some(computed)
-        }
-        Argument::Memory(MemoryArgument { base, index, offset, .. }) => match &**base {
-            Argument::Register(name) if is_stack_pointer(name) => Some(Place::Stack),
-            Argument::Operand(number, _) if constraints.operands.get(*number)?.indirect => {
-                index.is_none().then_some(Place::Operand { operand: *number, offset: *offset })
-            }
-            base => {
-                let index = match index {
-                    Some((index, scale)) => Some((register(index, constraints)?, *scale)),
-                    None => None,
-                };
-                Some(Place::Computed { base: register(base, constraints)?, index, offset: *offset })
-            }
-        },
-        _ => None,
+        Some(place) => Some(Meaning::StoredFlag {
+            condition,
+            negated,
+            place,
+        }),
+        None => Some(Meaning::Flag {
+            condition,
+            negated,
+            into: register(into, constraints)?,
+        }),
     }
 }
 
@@ -316,14 +341,14 @@ fn encoded(instruction: &Instruction, constraints: &Constraints) -> Option<Meani
     }
     let [0x0f, 0xae, mode] = bytes else {
         let nop = matches!(bytes, [0x90] | [0x0f, 0x1f, ..]);
-        return nop.then_some(Meaning::Irrelevant);
+        return nop.then_some(Meaning::Hint);
     };
     match (mode, operand_size) {
         (0xf8, false) => return Some(Meaning::Fence(Fence::Store)),
         (0xf0, false) => return Some(Meaning::Fence(Fence::Full)),
         (0xe8, false) => return Some(Meaning::Fence(Fence::Load)),
         // pcommit: withdrawn by Intel before any processor had it.
-        (0xf8, true) => return Some(Meaning::Irrelevant),
+        (0xf8, true) => return Some(Meaning::Hint),
         _ => {}
     }
     // Addressed by one register without displacement; 4 and 5 mean something else there.
@@ -335,5 +360,12 @@ fn encoded(instruction: &Instruction, constraints: &Constraints) -> Option<Meani
         (6, true) => Flush::Clwb,
         _ => return None,
     };
-    Some(Meaning::Flush(flush, Place::Computed { base, index: None, offset: 0 }))
+    Some(Meaning::Flush(
+        flush,
+        Place::Computed {
+            base,
+            index: None,
+            offset: 0,
+        },
+    ))
 }

@@ -50,7 +50,11 @@ pub(crate) fn instructions(text: &str, dialect: Dialect) -> Vec<Instruction> {
     let text = without_comments(&selected(text, dialect));
     for statement in text.split(['\n', ';']) {
         let mut words = without_labels(statement.trim());
-        let directive = words.split_whitespace().next().unwrap_or("").to_ascii_lowercase();
+        let directive = words
+            .split_whitespace()
+            .next()
+            .unwrap_or("")
+            .to_ascii_lowercase();
         match directive.as_str() {
             // The kernel's alternatives put tables and replacement code into other sections.
             ".section" | ".pushsection" => elsewhere = true,
@@ -59,21 +63,28 @@ pub(crate) fn instructions(text: &str, dialect: Dialect) -> Vec<Instruction> {
             ".att_syntax" => dialect = Dialect::Att,
             _ if elsewhere => {}
             ".byte" => {
-                let bytes: Vec<u8> = words[5..].split(',').filter_map(|byte| u8::try_from(number(byte.trim())?).ok()).collect();
+                let bytes: Vec<u8> = words[5..]
+                    .split(',')
+                    .filter_map(|byte| u8::try_from(number(byte.trim())?).ok())
+                    .collect();
                 match bytes[..] {
                     [0x66] => pending.operand_size = true,
                     [0xf0] => pending.lock = true,
                     [0xf2 | 0xf3] => pending.repeat = true,
                     // A segment prefix of the default segment: padding.
                     [0x3e] => {}
-                    _ => found.push(Instruction { bytes, ..std::mem::take(&mut pending) }),
+                    _ => found.push(Instruction {
+                        bytes,
+                        ..std::mem::take(&mut pending)
+                    }),
                 }
             }
             _ if directive.starts_with('.') => {}
             _ => {
                 // Prefixes may stand before their instruction or alone.
                 loop {
-                    let (first, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+                    let (first, rest) =
+                        words.split_once(char::is_whitespace).unwrap_or((words, ""));
                     match first.to_ascii_lowercase().as_str() {
                         "lock" => pending.lock = true,
                         "data16" => pending.operand_size = true,
@@ -84,8 +95,11 @@ pub(crate) fn instructions(text: &str, dialect: Dialect) -> Vec<Instruction> {
                     words = rest.trim_start();
                 }
                 if !words.is_empty() {
-                    let (mnemonic, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
-                    let mut arguments: Vec<Argument> = split_arguments(rest).map(|part| argument(part, dialect)).collect();
+                    let (mnemonic, rest) =
+                        words.split_once(char::is_whitespace).unwrap_or((words, ""));
+                    let mut arguments: Vec<Argument> = split_arguments(rest)
+                        .map(|part| argument(part, dialect))
+                        .collect();
                     if dialect == Dialect::Att {
                         arguments.reverse();
                     }
@@ -120,10 +134,19 @@ fn selected(text: &str, dialect: Dialect) -> String {
             Some('|') if variant.is_some() => variant = variant.map(|number| number + 1),
             Some(')') if variant.is_some() => variant = None,
             Some('{') => {
-                let inside: String = characters.by_ref().take_while(|next| *next != '}').collect();
+                let inside: String = characters
+                    .by_ref()
+                    .take_while(|next| *next != '}')
+                    .collect();
                 let (operand, modifier) = inside.split_once(':').unwrap_or((&inside, ""));
                 if keep {
-                    out.extend([MARK].into_iter().chain(operand.chars()).chain(modifier.chars()).chain([MARK]));
+                    out.extend(
+                        [MARK]
+                            .into_iter()
+                            .chain(operand.chars())
+                            .chain(modifier.chars())
+                            .chain([MARK]),
+                    );
                 }
             }
             Some(digit) if digit.is_ascii_digit() => {
@@ -148,7 +171,9 @@ fn without_comments(text: &str) -> String {
     while let Some(start) = rest.find("/*") {
         out.push_str(&rest[..start]);
         out.push(' ');
-        rest = rest[start..].find("*/").map_or("", |end| &rest[start + end + 2..]);
+        rest = rest[start..]
+            .find("*/")
+            .map_or("", |end| &rest[start + end + 2..]);
     }
     out.push_str(rest);
     let code = |line: &str| line.split('#').next().unwrap_or("").to_owned();
@@ -157,7 +182,10 @@ fn without_comments(text: &str) -> String {
 
 fn without_labels(mut statement: &str) -> &str {
     while let Some((label, rest)) = statement.split_once(':') {
-        let is_label = !label.is_empty() && label.chars().all(|character| character.is_alphanumeric() || "._$\u{1}".contains(character));
+        let is_label = !label.is_empty()
+            && label
+                .chars()
+                .all(|character| character.is_alphanumeric() || "._$\u{1}".contains(character));
         if !is_label {
             break;
         }
@@ -192,12 +220,17 @@ fn argument(text: &str, dialect: Dialect) -> Argument {
 fn operand(text: &str) -> Option<Argument> {
     let inside = text.strip_prefix(MARK)?.strip_suffix(MARK)?;
     let digits = inside.trim_end_matches(|character: char| !character.is_ascii_digit());
-    Some(Argument::Operand(digits.parse().ok()?, inside[digits.len()..].chars().next()))
+    Some(Argument::Operand(
+        digits.parse().ok()?,
+        inside[digits.len()..].chars().next(),
+    ))
 }
 
 fn att_argument(text: &str) -> Option<Argument> {
     if let Some(register) = text.strip_prefix('%') {
-        let plain = register.chars().all(|character| character.is_ascii_alphanumeric());
+        let plain = register
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric());
         return plain.then(|| Argument::Register(register.to_ascii_lowercase()));
     }
     if let Some(immediate) = text.strip_prefix('$') {
@@ -205,7 +238,11 @@ fn att_argument(text: &str) -> Option<Argument> {
     }
     if let Some(open) = text.find('(') {
         let inside = text[open + 1..].trim().strip_suffix(')')?;
-        let offset = if open == 0 { 0 } else { number(text[..open].trim())? };
+        let offset = if open == 0 {
+            0
+        } else {
+            number(text[..open].trim())?
+        };
         let mut parts = inside.split(',').map(str::trim);
         let base = Box::new(att_argument(parts.next()?)?);
         let scale = |part: Option<&str>| part.map_or(Some(1), number);
@@ -213,7 +250,12 @@ fn att_argument(text: &str) -> Option<Argument> {
             Some(index) => Some((Box::new(att_argument(index)?), scale(parts.next())?)),
             None => None,
         };
-        return Some(Argument::Memory(MemoryArgument { base, index, offset, bytes: None }));
+        return Some(Argument::Memory(MemoryArgument {
+            base,
+            index,
+            offset,
+            bytes: None,
+        }));
     }
     operand(text).or_else(|| offset_operand(text))
 }
@@ -221,19 +263,39 @@ fn att_argument(text: &str) -> Option<Argument> {
 /// `8+%0`: a place behind an operand in memory.
 fn offset_operand(text: &str) -> Option<Argument> {
     let (left, right) = text.split_once('+')?;
-    let (offset, place) = if left.contains(MARK) { (right, left) } else { (left, right) };
+    let (offset, place) = if left.contains(MARK) {
+        (right, left)
+    } else {
+        (left, right)
+    };
     let base = Box::new(operand(place.trim())?);
-    Some(Argument::Memory(MemoryArgument { base, index: None, offset: number(offset.trim())?, bytes: None }))
+    Some(Argument::Memory(MemoryArgument {
+        base,
+        index: None,
+        offset: number(offset.trim())?,
+        bytes: None,
+    }))
 }
 
 fn intel_argument(text: &str) -> Option<Argument> {
-    const SIZES: [(&str, u32); 8] =
-        [("byte", 1), ("word", 2), ("dword", 4), ("qword", 8), ("xmmword", 16), ("oword", 16), ("ymmword", 32), ("zmmword", 64)];
+    const SIZES: [(&str, u32); 8] = [
+        ("byte", 1),
+        ("word", 2),
+        ("dword", 4),
+        ("qword", 8),
+        ("xmmword", 16),
+        ("oword", 16),
+        ("ymmword", 32),
+        ("zmmword", 64),
+    ];
     let lower = text.to_ascii_lowercase();
     let mut rest = lower.as_str();
     let mut bytes = None;
     if let Some((size, after)) = rest.split_once("ptr") {
-        bytes = SIZES.iter().find(|(name, _)| *name == size.trim()).map(|(_, bytes)| *bytes);
+        bytes = SIZES
+            .iter()
+            .find(|(name, _)| *name == size.trim())
+            .map(|(_, bytes)| *bytes);
         rest = after.trim();
     }
     if let Some(inside) = rest.strip_prefix('[') {
@@ -241,18 +303,30 @@ fn intel_argument(text: &str) -> Option<Argument> {
         let mut index = None;
         let mut offset = 0;
         let signed = inside.strip_suffix(']')?.replace('-', "+-");
-        for term in signed.split('+').map(str::trim).filter(|term| !term.is_empty()) {
+        for term in signed
+            .split('+')
+            .map(str::trim)
+            .filter(|term| !term.is_empty())
+        {
             if let Some(value) = number(term) {
                 offset += value;
             } else if let Some((register, scale)) = term.split_once('*') {
-                index = Some((Box::new(intel_argument(register.trim())?), number(scale.trim())?));
+                index = Some((
+                    Box::new(intel_argument(register.trim())?),
+                    number(scale.trim())?,
+                ));
             } else if base.is_none() {
                 base = Some(Box::new(intel_argument(term)?));
             } else {
                 index = Some((Box::new(intel_argument(term)?), 1));
             }
         }
-        return Some(Argument::Memory(MemoryArgument { base: base?, index, offset, bytes }));
+        return Some(Argument::Memory(MemoryArgument {
+            base: base?,
+            index,
+            offset,
+            bytes,
+        }));
     }
     if let Some(place) = operand(rest).or_else(|| offset_operand(rest)) {
         return Some(place);
@@ -260,7 +334,9 @@ fn intel_argument(text: &str) -> Option<Argument> {
     if let Some(value) = number(rest) {
         return Some(Argument::Immediate(value));
     }
-    rest.chars().all(|character| character.is_ascii_alphanumeric()).then(|| Argument::Register(rest.to_owned()))
+    rest.chars()
+        .all(|character| character.is_ascii_alphanumeric())
+        .then(|| Argument::Register(rest.to_owned()))
 }
 
 fn number(text: &str) -> Option<i64> {
@@ -268,9 +344,16 @@ fn number(text: &str) -> Option<i64> {
         Some(digits) => (true, digits.trim()),
         None => (false, text.trim()),
     };
-    let value = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+    let value = match digits
+        .strip_prefix("0x")
+        .or_else(|| digits.strip_prefix("0X"))
+    {
         Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16).ok()? as i64,
         None => digits.parse().ok()?,
     };
-    Some(if negative { value.wrapping_neg() } else { value })
+    Some(if negative {
+        value.wrapping_neg()
+    } else {
+        value
+    })
 }
