@@ -18,10 +18,15 @@ fn main() -> Fallible<()> {
 }
 
 fn table(directory: &Path) -> Fallible<()> {
-    println!("{:<44} {:>12} {:>12} {:>8}  wanted", "", "native", "landfall", "ratio");
-    for (name, defines, wanted) in
-        [("hash", &[][..], "<= 10"), ("hash", &["-DPERSIST"][..], "<= 10"), ("volatile", &[][..], "<= 4")]
-    {
+    println!(
+        "{:<44} {:>12} {:>12} {:>8}  wanted",
+        "", "native", "landfall", "ratio"
+    );
+    for (name, defines, wanted) in [
+        ("hash", &[][..], "<= 10"),
+        ("hash", &["-DPERSIST"][..], "<= 10"),
+        ("volatile", &[][..], "<= 4"),
+    ] {
         let programs = Pair::build(directory, name, defines)?;
         let native = best(5, || programs.native())?;
         let mut server = programs.server(Isolation::Fork)?;
@@ -33,15 +38,31 @@ fn table(directory: &Path) -> Fallible<()> {
             events = bytes;
             Ok(elapsed)
         })?;
-        let label = format!("{name} {} ({} MB of trace)", defines.join(" "), events >> 20);
-        row(&label, native, ours, ours.as_secs_f64() / native.as_secs_f64(), wanted);
+        let label = format!(
+            "{name} {} ({} MB of trace)",
+            defines.join(" "),
+            events >> 20
+        );
+        row(
+            &label,
+            native,
+            ours,
+            ours.as_secs_f64() / native.as_secs_f64(),
+            wanted,
+        );
     }
 
     let large = Pair::build(directory, "large", &[])?;
     let exec = mean(200, |_| large.native())?;
     let mut server = large.server(Isolation::Fork)?;
     let fork = mean(500, |_| timed(&mut server))?;
-    row("5 MiB process: fork+exec against forked run", exec, fork, exec.as_secs_f64() / fork.as_secs_f64(), ">= 3");
+    row(
+        "5 MiB process: fork+exec against forked run",
+        exec,
+        fork,
+        exec.as_secs_f64() / fork.as_secs_f64(),
+        ">= 3",
+    );
 
     let small = Pair::build(directory, "small", &[])?;
     let mut forking = small.server(Isolation::Fork)?;
@@ -50,15 +71,31 @@ fn table(directory: &Path) -> Fallible<()> {
     let mut resident = small.server(Isolation::Restart)?;
     let jobs = vec![Job::default(); 20000];
     batch(&mut resident, &jobs[..2000])?;
-    let restart = (0..5).map(|_| batch(&mut resident, &jobs)).collect::<Fallible<Vec<_>>>()?;
+    let restart = (0..5)
+        .map(|_| batch(&mut resident, &jobs))
+        .collect::<Fallible<Vec<_>>>()?;
     let restart = restart.into_iter().min().unwrap_or_default();
-    row("20 events: forked run against restart in place", fork, restart, fork.as_secs_f64() / restart.as_secs_f64(), ">= 10");
-    println!("{:<44} {:>12.0} runs/s in place, traces read", "", 1.0 / restart.as_secs_f64());
+    row(
+        "20 events: forked run against restart in place",
+        fork,
+        restart,
+        fork.as_secs_f64() / restart.as_secs_f64(),
+        ">= 10",
+    );
+    println!(
+        "{:<44} {:>12.0} runs/s in place, traces read",
+        "",
+        1.0 / restart.as_secs_f64()
+    );
     Ok(())
 }
 
 fn row(label: &str, a: Duration, b: Duration, ratio: f64, wanted: &str) {
-    println!("{label:<44} {:>9.1} us {:>9.1} us {ratio:>8.2}  {wanted}", a.as_secs_f64() * 1e6, b.as_secs_f64() * 1e6);
+    println!(
+        "{label:<44} {:>9.1} us {:>9.1} us {ratio:>8.2}  {wanted}",
+        a.as_secs_f64() * 1e6,
+        b.as_secs_f64() * 1e6
+    );
 }
 
 /// One source, built by clang alone and by `landfall cc`.
@@ -71,11 +108,23 @@ impl Pair {
     fn build(directory: &Path, name: &str, defines: &[&str]) -> Fallible<Pair> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let source = root.join("programs").join(format!("{name}.c"));
-        let pair = Pair { native: directory.join(format!("{name}.native")), instrumented: directory.join(name) };
+        let pair = Pair {
+            native: directory.join(format!("{name}.native")),
+            instrumented: directory.join(name),
+        };
         let mut clang = Command::new("clang-19");
-        clang.args(["-O2", "-mclwb", "-I"]).arg(root.join("../include")).args(defines).arg(&source);
+        clang
+            .args(["-O2", "-mclwb", "-I"])
+            .arg(root.join("../include"))
+            .args(defines)
+            .arg(&source);
         succeed(clang.arg("-o").arg(&pair.native))?;
-        let mut arguments = vec!["-O2".into(), source.into(), "-o".into(), pair.instrumented.clone().into()];
+        let mut arguments = vec![
+            "-O2".into(),
+            source.into(),
+            "-o".into(),
+            pair.instrumented.clone().into(),
+        ];
         arguments.extend(defines.iter().map(|define| define.into()));
         succeed(&mut compiler::command(Language::C, &arguments)?)?;
         Ok(pair)
@@ -96,7 +145,11 @@ impl Pair {
 
 fn succeed(command: &mut Command) -> Fallible<()> {
     let status = command.status()?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}").into()) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{command:?}: {status}").into())
+    }
 }
 
 fn timed(server: &mut Server) -> Fallible<Duration> {
@@ -109,12 +162,20 @@ fn timed(server: &mut Server) -> Fallible<Duration> {
 fn batch(server: &mut Server, jobs: &[Job]) -> Fallible<Duration> {
     let started = Instant::now();
     let mut bad = 0;
-    server.run_all(jobs, |_, execution| bad += usize::from(!execution.outcome.is_ok()))?;
-    if bad > 0 { Err(format!("{bad} runs failed").into()) } else { Ok(started.elapsed() / jobs.len() as u32) }
+    server.run_all(jobs, |_, execution| {
+        bad += usize::from(!execution.outcome.is_ok())
+    })?;
+    if bad > 0 {
+        Err(format!("{bad} runs failed").into())
+    } else {
+        Ok(started.elapsed() / jobs.len() as u32)
+    }
 }
 
 fn best(times: usize, mut measure: impl FnMut() -> Fallible<Duration>) -> Fallible<Duration> {
-    let all = (0..times).map(|_| measure()).collect::<Fallible<Vec<_>>>()?;
+    let all = (0..times)
+        .map(|_| measure())
+        .collect::<Fallible<Vec<_>>>()?;
     Ok(all.into_iter().min().unwrap_or_default())
 }
 

@@ -13,22 +13,42 @@ struct Finding {
 
 pub(crate) fn run() -> Exit {
     let mut findings = vec![
-        tool("clang-19", "apt-get install clang-19 (or llvm.org's apt.llvm.org script)"),
-        tool("llvm-config-19", "apt-get install llvm-19-dev (only needed to build Landfall itself)"),
-        tool("c++", "apt-get install g++ (only needed to build Landfall itself)"),
+        tool(
+            "clang-19",
+            "apt-get install clang-19 (or llvm.org's apt.llvm.org script)",
+        ),
+        tool(
+            "llvm-config-19",
+            "apt-get install llvm-19-dev (only needed to build Landfall itself)",
+        ),
+        tool(
+            "c++",
+            "apt-get install g++ (only needed to build Landfall itself)",
+        ),
     ];
-    findings.extend(landfall_native::kernel_features().into_iter().map(|feature| Finding {
-        what: feature.name,
-        state: if feature.present { Ok(feature.purpose.to_owned()) } else { Err(format!("missing: {}", feature.purpose)) },
-        remedy: feature.remedy,
-    }));
+    findings.extend(
+        landfall_native::kernel_features()
+            .into_iter()
+            .map(|feature| Finding {
+                what: feature.name,
+                state: if feature.present {
+                    Ok(feature.purpose.to_owned())
+                } else {
+                    Err(format!("missing: {}", feature.purpose))
+                },
+                remedy: feature.remedy,
+            }),
+    );
     let mut missing = false;
     for finding in &findings {
         match &finding.state {
             Ok(state) => println!("  ok       {:<24} {state}", finding.what),
             Err(state) => {
                 missing = true;
-                println!("  missing  {:<24} {state}\n           -> {}", finding.what, finding.remedy);
+                println!(
+                    "  missing  {:<24} {state}\n           -> {}",
+                    finding.what, finding.remedy
+                );
             }
         }
     }
@@ -37,11 +57,17 @@ pub(crate) fn run() -> Exit {
 
 fn tool(name: &'static str, remedy: &'static str) -> Finding {
     let state = match Command::new(name).arg("--version").output() {
-        Ok(output) if output.status.success() => {
-            Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned())
-        }
+        Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned()),
         Ok(output) => Err(format!("found, but it fails ({})", output.status)),
         Err(error) => Err(error.to_string()),
     };
-    Finding { what: name, state, remedy }
+    Finding {
+        what: name,
+        state,
+        remedy,
+    }
 }

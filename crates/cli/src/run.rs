@@ -3,7 +3,9 @@
 
 use crate::exit::Exit;
 use anyhow::{Context, bail};
-use landfall_native::{Event, Execution, Image, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server, Symbols};
+use landfall_native::{
+    Event, Execution, Image, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server, Symbols,
+};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::Write;
@@ -65,7 +67,12 @@ fn run_once(options: &Run) -> anyhow::Result<()> {
         "auto" => Isolation::Auto,
         other => bail!("--isolation {other}: fork, restart or auto"),
     };
-    let mut job = Job { failures: options.failures, stacks: options.stacks, search_foreign: true, ..Job::default() };
+    let mut job = Job {
+        failures: options.failures,
+        stacks: options.stacks,
+        search_foreign: true,
+        ..Job::default()
+    };
     if let Some(events) = options.events {
         job.limits.events = events;
     }
@@ -78,7 +85,10 @@ fn run_once(options: &Run) -> anyhow::Result<()> {
     for repetition in 1..options.repeat {
         last = server.run(&job)?;
         if let Some(difference) = landfall_native::first_difference(&first.events, &last.events) {
-            bail!("run {repetition} differs from the first at event {}: {difference:?}", difference.at);
+            bail!(
+                "run {repetition} differs from the first at event {}: {difference:?}",
+                difference.at
+            );
         }
     }
     let mut out = std::io::stdout().lock();
@@ -95,7 +105,11 @@ fn run_once(options: &Run) -> anyhow::Result<()> {
 
 /// A bare name means the working directory, not PATH: this is a program someone just built.
 fn find(program: &std::path::Path) -> PathBuf {
-    if program.components().count() == 1 { PathBuf::from(".").join(program) } else { program.to_owned() }
+    if program.components().count() == 1 {
+        PathBuf::from(".").join(program)
+    } else {
+        program.to_owned()
+    }
 }
 
 fn read_image(path: &std::path::Path) -> anyhow::Result<Image> {
@@ -107,7 +121,9 @@ fn read_image(path: &std::path::Path) -> anyhow::Result<Image> {
             continue;
         }
         let parsed = parse_line(line);
-        let (offset, bytes) = parsed.with_context(|| format!("{}:{}: not `offset hex-bytes`", path.display(), number + 1))?;
+        let (offset, bytes) = parsed.with_context(|| {
+            format!("{}:{}: not `offset hex-bytes`", path.display(), number + 1)
+        })?;
         image.write(offset, &bytes);
     }
     Ok(image)
@@ -116,7 +132,10 @@ fn read_image(path: &std::path::Path) -> anyhow::Result<Image> {
 fn parse_line(line: &str) -> Option<(u64, Vec<u8>)> {
     let (offset, bytes) = line.split_once(char::is_whitespace)?;
     let offset = u64::from_str_radix(offset.trim_start_matches("0x"), 16).ok()?;
-    let digits: Vec<u8> = bytes.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let digits: Vec<u8> = bytes
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
     let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     let bytes = digits.chunks(2).map(pair).collect::<Option<Vec<u8>>>()?;
     Some((offset, bytes))
@@ -127,7 +146,9 @@ fn place(event: &Event, server: &Server, symbols: &Symbols) -> String {
     if let Some(at) = sites.position(event.origin) {
         return format!("{}:{}:{} {}", at.file, at.line, at.column, at.function);
     }
-    let Some(function) = sites.library(event.origin) else { return String::new() };
+    let Some(function) = sites.library(event.origin) else {
+        return String::new();
+    };
     match symbols.caller(event.origin.caller) {
         Some(at) => format!("{}:{} {} ({function})", at.file, at.line, at.function),
         None => function.to_owned(),
@@ -142,18 +163,34 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
             Op::Store | Op::Read => {
                 let (start, length) = event.bytes();
                 let value = event.value >> (8 * (start - event.offset));
-                let name = if event.op == Op::Store { "store" } else { "read" };
+                let name = if event.op == Op::Store {
+                    "store"
+                } else {
+                    "read"
+                };
                 let flags = event.flag_names().join(" ");
-                writeln!(out, "{name:10} {start:#012x} {length} {value:#x} {flags} {place}")?;
+                writeln!(
+                    out,
+                    "{name:10} {start:#012x} {length} {value:#x} {flags} {place}"
+                )?;
             }
             Op::Stack => {
-                for frame in execution.stacks.get(event.value as usize).into_iter().flatten() {
+                for frame in execution
+                    .stacks
+                    .get(event.value as usize)
+                    .into_iter()
+                    .flatten()
+                {
                     writeln!(out, "           {}", symbols.describe(*frame))?;
                 }
             }
             other => {
                 let name = format!("{other:?}").to_lowercase();
-                writeln!(out, "{name:10} {:#012x} {} {place}", event.offset, event.value)?;
+                writeln!(
+                    out,
+                    "{name:10} {:#012x} {} {place}",
+                    event.offset, event.value
+                )?;
             }
         }
     }
@@ -162,7 +199,11 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
         writeln!(out, "    at {}", symbols.describe(*frame))?;
     }
     if let Some(foreign) = &execution.foreign {
-        let who = if foreign.suspects.is_empty() { "code".to_owned() } else { foreign.suspects.join(", ") };
+        let who = if foreign.suspects.is_empty() {
+            "code".to_owned()
+        } else {
+            foreign.suspects.join(", ")
+        };
         writeln!(
             out,
             "{} words of persistent memory were written by {who} not built with `landfall cc`, first at {:#x}",
@@ -171,7 +212,11 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
     }
     for (name, text) in [("stdout", &execution.stdout), ("stderr", &execution.stderr)] {
         if !text.is_empty() {
-            writeln!(out, "--- {name}\n{}", String::from_utf8_lossy(text).trim_end())?;
+            writeln!(
+                out,
+                "--- {name}\n{}",
+                String::from_utf8_lossy(text).trim_end()
+            )?;
         }
     }
     if let Some(why) = server.fallback() {
@@ -183,9 +228,21 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
 fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
     match outcome {
         Outcome::Exited { code } => format!("exited with {code}"),
-        Outcome::Assertion { expression, file, line, .. } => format!("assertion failed: `{expression}` at {file}:{line}"),
+        Outcome::Assertion {
+            expression,
+            file,
+            line,
+            ..
+        } => format!("assertion failed: `{expression}` at {file}:{line}"),
         Outcome::Abort => "aborted".into(),
-        Outcome::Signal { signal, address, pc } => format!("signal {signal} at address {address:#x}, {}", symbols.describe(*pc + 1)),
+        Outcome::Signal {
+            signal,
+            address,
+            pc,
+        } => format!(
+            "signal {signal} at address {address:#x}, {}",
+            symbols.describe(*pc + 1)
+        ),
         Outcome::Terminate { exception } => format!("uncaught exception {exception}"),
         Outcome::StackOverflow { .. } => "stack overflow".into(),
         Outcome::Hang { why, .. } => format!("hang: {why}"),
@@ -205,7 +262,12 @@ fn as_json(execution: &Execution, server: &Server) -> Value {
             "value": format!("{:#x}", event.value), "flags": event.flag_names(), "at": place(event, server, &symbols),
         })
     };
-    let frames = |stack: &[u64]| stack.iter().map(|frame| symbols.describe(*frame)).collect::<Vec<_>>();
+    let frames = |stack: &[u64]| {
+        stack
+            .iter()
+            .map(|frame| symbols.describe(*frame))
+            .collect::<Vec<_>>()
+    };
     json!({
         "events": execution.events.iter().map(event).collect::<Vec<_>>(),
         "outcome": describe(&execution.outcome, &symbols),

@@ -7,7 +7,15 @@ fn main() {
     for _ in 0..6 {
         let t = std::time::Instant::now();
         let mut events = 0;
-        server.run_all(&jobs, |_, execution| events += execution.events.len()).expect("runs");
-        println!("{:?} per run, {} events, runs {:?} {:?}", t.elapsed() / jobs.len() as u32, events / jobs.len(), server.runs(), server.fallback());
+        server
+            .run_all(&jobs, |_, execution| events += execution.events.len())
+            .expect("runs");
+        println!(
+            "{:?} per run, {} events, runs {:?} {:?}",
+            t.elapsed() / jobs.len() as u32,
+            events / jobs.len(),
+            server.runs(),
+            server.fallback()
+        );
     }
 }

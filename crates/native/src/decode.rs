@@ -24,18 +24,35 @@ fn push(record: &Record, events: &mut Vec<Event>, stacks: &mut Vec<Vec<u64>>) {
         op: record.kind,
         mask: record.mask,
         flags: record.flags,
-        origin: Origin { site: record.site, caller: record.caller },
+        origin: Origin {
+            site: record.site,
+            caller: record.caller,
+        },
         offset: record.offset,
         value: record.value,
     };
     match record.kind {
-        Kind::Run => split(event, record.payload.len() as u64, |at| record.payload[at], events),
+        Kind::Run => split(
+            event,
+            record.payload.len() as u64,
+            |at| record.payload[at],
+            events,
+        ),
         // A fill of gigabytes would not fit as stores; beyond this it is a program gone wrong anyway.
-        Kind::Fill => split(event, (record.value >> 8).min(1 << 30), |_| record.value as u8, events),
+        Kind::Fill => split(
+            event,
+            (record.value >> 8).min(1 << 30),
+            |_| record.value as u8,
+            events,
+        ),
         Kind::Stack => {
             event.value = stacks.len() as u64;
             let words = record.payload.chunks_exact(8);
-            stacks.push(words.map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect());
+            stacks.push(
+                words
+                    .map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))
+                    .collect(),
+            );
             events.push(event);
         }
         _ => events.push(event),
@@ -48,7 +65,13 @@ fn split(whole: Event, length: u64, byte: impl Fn(usize) -> u8, events: &mut Vec
     while at < end {
         let word = at & !7;
         let stop = (word + 8).min(end);
-        let mut piece = Event { op: Kind::Store, offset: word, mask: 0, value: 0, ..whole };
+        let mut piece = Event {
+            op: Kind::Store,
+            offset: word,
+            mask: 0,
+            value: 0,
+            ..whole
+        };
         for position in at..stop {
             let shift = position - word;
             piece.mask |= 1 << shift;

@@ -32,11 +32,23 @@ pub struct Event {
 impl Event {
     /// First byte and number of bytes of a store.
     pub fn bytes(&self) -> (u64, u32) {
-        (self.offset + u64::from(self.mask.trailing_zeros()), self.mask.count_ones())
+        (
+            self.offset + u64::from(self.mask.trailing_zeros()),
+            self.mask.count_ones(),
+        )
     }
     /// The flags in words.
     pub fn flag_names(&self) -> Vec<&'static str> {
-        const ORDERINGS: [&str; 8] = ["", "unordered", "relaxed", "", "acquire", "release", "acq_rel", "seq_cst"];
+        const ORDERINGS: [&str; 8] = [
+            "",
+            "unordered",
+            "relaxed",
+            "",
+            "acquire",
+            "release",
+            "acq_rel",
+            "seq_cst",
+        ];
         let named = [
             (flag::VOLATILE, "volatile"),
             (flag::NON_TEMPORAL, "non-temporal"),
@@ -44,8 +56,17 @@ impl Event {
             (flag::DURABLE, "durable"),
             (flag::FOREIGN, "foreign"),
         ];
-        let ordering = Some(ORDERINGS[usize::from(self.flags & flag::ORDERING)]).filter(|name| !name.is_empty());
-        ordering.into_iter().chain(named.iter().filter(|(bit, _)| self.flags & bit != 0).map(|(_, name)| *name)).collect()
+        let ordering = Some(ORDERINGS[usize::from(self.flags & flag::ORDERING)])
+            .filter(|name| !name.is_empty());
+        ordering
+            .into_iter()
+            .chain(
+                named
+                    .iter()
+                    .filter(|(bit, _)| self.flags & bit != 0)
+                    .map(|(_, name)| *name),
+            )
+            .collect()
     }
     pub fn is_atomic(&self) -> bool {
         self.flags & flag::ORDERING != 0 || self.flags & flag::LOCKED != 0
@@ -55,26 +76,55 @@ impl Event {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    Exited { code: i32 },
-    Assertion { expression: String, file: String, function: String, line: u32 },
+    Exited {
+        code: i32,
+    },
+    Assertion {
+        expression: String,
+        file: String,
+        function: String,
+        line: u32,
+    },
     Abort,
-    Signal { signal: i32, address: u64, pc: u64 },
+    Signal {
+        signal: i32,
+        address: u64,
+        pc: u64,
+    },
     /// An exception nobody caught; `exception` is its mangled type, if known.
-    Terminate { exception: String },
-    StackOverflow { address: u64 },
+    Terminate {
+        exception: String,
+    },
+    StackOverflow {
+        address: u64,
+    },
     /// The event budget or the trace ran out, at this site.
-    Hang { why: String, site: Option<u32> },
-    Deadlock { why: String },
+    Hang {
+        why: String,
+        site: Option<u32>,
+    },
+    Deadlock {
+        why: String,
+    },
     /// It created a thread.
-    Thread { why: String },
+    Thread {
+        why: String,
+    },
     /// It asked for something a checked program may not do.
-    Forbidden { why: String, syscall: i32 },
+    Forbidden {
+        why: String,
+        syscall: i32,
+    },
     /// It did not answer in time and was killed.
     Wedged,
     /// It died without a word; a wait status.
-    Died { status: i32 },
+    Died {
+        status: i32,
+    },
     /// Our runtime failed.
-    Internal { why: String },
+    Internal {
+        why: String,
+    },
 }
 
 impl Outcome {
@@ -129,5 +179,9 @@ pub struct Divergence {
 pub fn first_difference(expected: &[Event], found: &[Event]) -> Option<Divergence> {
     let at = expected.iter().zip(found).position(|(a, b)| a != b);
     let at = at.or((found.len() < expected.len()).then_some(found.len()))?;
-    Some(Divergence { at, expected: expected.get(at).copied(), found: found.get(at).copied() })
+    Some(Divergence {
+        at,
+        expected: expected.get(at).copied(),
+        found: found.get(at).copied(),
+    })
 }

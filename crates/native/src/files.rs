@@ -14,13 +14,20 @@ pub(crate) fn base(directory: &Path) -> io::Result<Image> {
     let mut image = Image::default();
     for (slot, path) in paths.iter().take(window::FILE_SLOTS).enumerate() {
         let contents = std::fs::read(path)?;
-        let Ok(relative) = path.strip_prefix(directory) else { continue };
+        let Ok(relative) = path.strip_prefix(directory) else {
+            continue;
+        };
         let relative = relative.as_os_str().as_bytes();
-        if contents.len() as u64 > window::FILE_SLOT || relative.len() as u64 >= window::FILE_PATH_LEN {
+        if contents.len() as u64 > window::FILE_SLOT
+            || relative.len() as u64 >= window::FILE_PATH_LEN
+        {
             continue;
         }
         let entry = window::META.start + slot as u64 * window::FILE_ENTRY;
-        image.write(entry, &window::file_state(relative, window::FILE_EXISTS).to_le_bytes());
+        image.write(
+            entry,
+            &window::file_state(relative, window::FILE_EXISTS).to_le_bytes(),
+        );
         image.write(entry + 8, &(contents.len() as u64).to_le_bytes());
         image.write(entry + window::FILE_PATH_AT, relative);
         let start = window::FILES.start + slot as u64 * window::FILE_SLOT;
@@ -28,7 +35,10 @@ pub(crate) fn base(directory: &Path) -> io::Result<Image> {
             if chunk.iter().any(|byte| *byte != 0) {
                 let mut bytes = [0; window::LINE as usize];
                 bytes[..chunk.len()].copy_from_slice(chunk);
-                image.lines.push(Line { offset: start + i as u64 * window::LINE, bytes });
+                image.lines.push(Line {
+                    offset: start + i as u64 * window::LINE,
+                    bytes,
+                });
             }
         }
     }

@@ -26,7 +26,10 @@ impl Image {
             let line = match self.lines.iter().rposition(|line| line.offset == start) {
                 Some(at) => at,
                 None => {
-                    self.lines.push(Line { offset: start, bytes: [0; window::LINE as usize] });
+                    self.lines.push(Line {
+                        offset: start,
+                        bytes: [0; window::LINE as usize],
+                    });
                     self.lines.len() - 1
                 }
             };
@@ -50,7 +53,12 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { events: 50_000_000, trace_bytes: 2 << 30, output_bytes: 64 << 10, wall: Duration::from_secs(60) }
+        Limits {
+            events: 50_000_000,
+            trace_bytes: 2 << 30,
+            output_bytes: 64 << 10,
+            wall: Duration::from_secs(60),
+        }
     }
 }
 

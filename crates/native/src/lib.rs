@@ -19,7 +19,7 @@ mod spawn;
 mod symbols;
 
 pub use decode::decode;
-pub use execution::{Event, Execution, Foreign, Op, Origin, Outcome, Divergence, first_difference};
+pub use execution::{Divergence, Event, Execution, Foreign, Op, Origin, Outcome, first_difference};
 pub use job::{Image, Isolation, Job, Limits, Line};
 pub use kernel::{KernelFeature, kernel_features};
 pub use program::{MallocMetadata, Program};

@@ -33,7 +33,10 @@ const KEPT: [&str; 5] = ["HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TMPDIR"];
 
 impl Program {
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        let environment = KEPT.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect();
+        let environment = KEPT
+            .iter()
+            .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
+            .collect();
         Program {
             path: path.into(),
             arguments: Vec::new(),

@@ -28,13 +28,20 @@ pub enum SubjectError {
     #[error("{program}: {why}")]
     Refused { program: String, why: String },
     #[error("{program}: ended before main ({status}){output}")]
-    EndedEarly { program: String, status: String, output: String },
+    EndedEarly {
+        program: String,
+        status: String,
+        output: String,
+    },
     #[error("the image does not fit: {lines} lines")]
     ImageTooLarge { lines: usize },
     #[error("shared memory: {0}")]
     Shared(io::Error),
     #[error("{directory}: {source}")]
-    PoolFiles { directory: String, source: io::Error },
+    PoolFiles {
+        directory: String,
+        source: io::Error,
+    },
 }
 
 /// Time for constructors.
@@ -64,13 +71,22 @@ impl Server {
     pub fn start(program: &Program) -> Result<Server, SubjectError> {
         let (shared, child, errors) = launch(program)?;
         let mut server = Server {
-            program: program.clone(), shared, child, errors, sites: Sites::default(), base: Vec::new(), next: 0,
+            program: program.clone(),
+            shared,
+            child,
+            errors,
+            sites: Sites::default(),
+            base: Vec::new(),
+            next: 0,
         };
         server.await_start()?;
         let (table, strings) = server.shared.sites();
         server.sites = Sites::parse(&table, &strings);
         if let Some(directory) = &program.pm_dir {
-            let failed = |source| SubjectError::PoolFiles { directory: directory.display().to_string(), source };
+            let failed = |source| SubjectError::PoolFiles {
+                directory: directory.display().to_string(),
+                source,
+            };
             let base = files::base(&directory.canonicalize().map_err(failed)?).map_err(failed)?;
             server.set_base(base)?;
         }
@@ -89,8 +105,16 @@ impl Server {
 
     /// Source positions of code addresses in this server and its runs.
     pub fn symbols(&self) -> Symbols {
-        let executable = self.program.path.canonicalize().unwrap_or_else(|_| self.program.path.clone());
-        Symbols::new(self.child.id(), executable.display().to_string(), self.load_address())
+        let executable = self
+            .program
+            .path
+            .canonicalize()
+            .unwrap_or_else(|_| self.program.path.clone());
+        Symbols::new(
+            self.child.id(),
+            executable.display().to_string(),
+            self.load_address(),
+        )
     }
 
     /// The server's process, for tests.
@@ -106,24 +130,36 @@ impl Server {
 
     /// Why runs of this server that could have happened in place happened in forks, if some did.
     pub fn fallback(&self) -> Option<String> {
-        let said = self.program.isolation != Isolation::Fork && self.shared.control().text_len.load(Relaxed) > 0;
+        let said = self.program.isolation != Isolation::Fork
+            && self.shared.control().text_len.load(Relaxed) > 0;
         said.then(|| self.shared.text())
     }
 
     /// Runs in forks from now on, for the reason given.
     fn give_up_restarting(&mut self, why: &str) {
         self.shared.set_text(why);
-        self.shared.control().isolation.store(isolation::FORK, Release);
+        self.shared
+            .control()
+            .isolation
+            .store(isolation::FORK, Release);
     }
 
     /// With `auto`, some runs are done both ways; a difference ends restarting in place, before anyone relied on it.
-    fn sample(&mut self, job: &Job, execution: &Execution) -> Result<Option<Execution>, SubjectError> {
+    fn sample(
+        &mut self,
+        job: &Job,
+        execution: &Execution,
+    ) -> Result<Option<Execution>, SubjectError> {
         let restarts = self.runs().1;
         let due = restarts.is_power_of_two() || restarts.is_multiple_of(SAMPLE_EVERY);
         if self.program.isolation != Isolation::Auto || !execution.in_place || !due {
             return Ok(None);
         }
-        let check = Job { fork: true, search_foreign: true, ..job.clone() };
+        let check = Job {
+            fork: true,
+            search_foreign: true,
+            ..job.clone()
+        };
         let index = self.post(&check, &check.image.lines, 0)?;
         let forked = self.collect(index, &check)?;
         let same = forked.events == execution.events
@@ -160,7 +196,11 @@ impl Server {
     }
 
     /// Runs one job and hands its trace over as it is, undecoded.
-    pub fn run_raw<R>(&mut self, job: &Job, read: impl FnOnce(&[u8]) -> R) -> Result<(Outcome, R), SubjectError> {
+    pub fn run_raw<R>(
+        &mut self,
+        job: &Job,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<(Outcome, R), SubjectError> {
         let index = self.post(job, &job.image.lines, 0)?;
         let waited = self.await_slot(index, job.limits.wall);
         let slot = self.shared.slot(index);
@@ -175,12 +215,17 @@ impl Server {
 
     /// Runs many jobs, keeping several in flight; executions come in the order of the jobs.
     pub fn run_all(
-        &mut self, jobs: &[Job], mut each: impl FnMut(usize, Execution),
+        &mut self,
+        jobs: &[Job],
+        mut each: impl FnMut(usize, Execution),
     ) -> Result<(), SubjectError> {
         let mut posted = 0;
         let mut first = self.next;
         let mut start = 0;
-        if let Some(job) = jobs.first().filter(|_| self.program.isolation == Isolation::Auto) {
+        if let Some(job) = jobs
+            .first()
+            .filter(|_| self.program.isolation == Isolation::Auto)
+        {
             // Alone, so that it can be sampled before others follow.
             each(0, self.run(job)?);
             (posted, first, start) = (1, self.next, 1);
@@ -205,7 +250,12 @@ impl Server {
         Ok(())
     }
 
-    fn post(&mut self, job: &Job, lines: &[crate::job::Line], flags: u32) -> Result<usize, SubjectError> {
+    fn post(
+        &mut self,
+        job: &Job,
+        lines: &[crate::job::Line],
+        flags: u32,
+    ) -> Result<usize, SubjectError> {
         let set = |wanted: bool, flag: u32| if wanted { flag } else { 0 };
         let header = JobHeader {
             flags: flags
@@ -258,19 +308,31 @@ impl Server {
         loop {
             let seen = self.shared.control().finished.load(Acquire);
             if self.take(index) {
-                return if killed.is_some() { Waited::Killed } else { Waited::Done };
+                return if killed.is_some() {
+                    Waited::Killed
+                } else {
+                    Waited::Done
+                };
             }
             self.shared.control().checker_asleep.store(1, SeqCst);
             if self.take(index) {
                 self.shared.control().checker_asleep.store(0, SeqCst);
-                return if killed.is_some() { Waited::Killed } else { Waited::Done };
+                return if killed.is_some() {
+                    Waited::Killed
+                } else {
+                    Waited::Done
+                };
             }
             futex_wait(&self.shared.control().finished, seen, PULSE);
             self.shared.control().checker_asleep.store(0, SeqCst);
             let dead = !matches!(self.child.try_wait(), Ok(None));
             if dead {
                 // It may have finished the job before it died.
-                return if self.take(index) { Waited::Done } else { Waited::ServerGone };
+                return if self.take(index) {
+                    Waited::Done
+                } else {
+                    Waited::ServerGone
+                };
             }
             match killed {
                 None if started.elapsed() > wall => {
@@ -291,7 +353,10 @@ impl Server {
 
     fn take(&self, index: usize) -> bool {
         let state = self.shared.slot(index);
-        state.state().compare_exchange(slot_state::DONE, slot_state::FREE, Acquire, Relaxed).is_ok()
+        state
+            .state()
+            .compare_exchange(slot_state::DONE, slot_state::FREE, Acquire, Relaxed)
+            .is_ok()
     }
 
     fn read(&self, index: usize, job: &Job, waited: Waited) -> Execution {
@@ -305,7 +370,11 @@ impl Server {
             events,
             stacks,
             outcome,
-            stack: (raw.pc != 0).then_some(raw.pc + 1).into_iter().chain(raw.frame[..frames].iter().copied()).collect(),
+            stack: (raw.pc != 0)
+                .then_some(raw.pc + 1)
+                .into_iter()
+                .chain(raw.frame[..frames].iter().copied())
+                .collect(),
             stdout: slot.stdout(raw.stdout_len),
             stderr: slot.stderr(raw.stderr_len),
             foreign: (raw.foreign_words > 0).then(|| Foreign {
@@ -331,12 +400,22 @@ impl Server {
 
     /// Libraries mapped by the server that carry no source sites and are not part of libc.
     fn suspects(&self) -> Vec<String> {
-        const SYSTEM: [&str; 6] = ["ld-linux", "libc.so", "libm.so", "libgcc_s", "libpthread", "libdl"];
-        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.child.id())).unwrap_or_default();
+        const SYSTEM: [&str; 6] = [
+            "ld-linux",
+            "libc.so",
+            "libm.so",
+            "libgcc_s",
+            "libpthread",
+            "libdl",
+        ];
+        let maps =
+            std::fs::read_to_string(format!("/proc/{}/maps", self.child.id())).unwrap_or_default();
         let mut names: Vec<String> = maps
             .lines()
             .filter_map(|line| line.split_whitespace().nth(5))
-            .filter(|path| path.contains(".so") && !SYSTEM.iter().any(|system| path.contains(system)))
+            .filter(|path| {
+                path.contains(".so") && !SYSTEM.iter().any(|system| path.contains(system))
+            })
             .filter(|path| !std::fs::read(path).is_ok_and(|bytes| memmem(&bytes, b"lf_sites\0")))
             .map(str::to_owned)
             .collect();
@@ -351,18 +430,30 @@ impl Server {
             let control = self.shared.control();
             match control.phase.load(Acquire) {
                 phase::SERVING => return Ok(()),
-                phase::REFUSED => return Err(SubjectError::Refused { program, why: self.shared.text() }),
+                phase::REFUSED => {
+                    return Err(SubjectError::Refused {
+                        program,
+                        why: self.shared.text(),
+                    });
+                }
                 seen => futex_wait(&control.phase, seen, PULSE),
             }
             if let Ok(Some(status)) = self.child.try_wait() {
                 if self.shared.control().phase.load(Acquire) == phase::REFUSED {
-                    return Err(SubjectError::Refused { program, why: self.shared.text() });
+                    return Err(SubjectError::Refused {
+                        program,
+                        why: self.shared.text(),
+                    });
                 }
                 if status.success() {
                     return Err(SubjectError::NotInstrumented { program });
                 }
                 let output = self.server_output();
-                return Err(SubjectError::EndedEarly { program, status: status.to_string(), output });
+                return Err(SubjectError::EndedEarly {
+                    program,
+                    status: status.to_string(),
+                    output,
+                });
             }
             if started.elapsed() > START {
                 self.kill_all();
@@ -376,7 +467,11 @@ impl Server {
         let _ = self.errors.rewind();
         let _ = (&self.errors).take(4096).read_to_end(&mut text);
         let text = String::from_utf8_lossy(&text);
-        if text.trim().is_empty() { String::new() } else { format!(":\n{}", text.trim_end()) }
+        if text.trim().is_empty() {
+            String::new()
+        } else {
+            format!(":\n{}", text.trim_end())
+        }
     }
 
     /// Starts over with a new process on fresh shared memory.
@@ -423,7 +518,10 @@ fn memmem(text: &[u8], part: &[u8]) -> bool {
 
 fn launch(program: &Program) -> Result<(Shared, Child, std::fs::File), SubjectError> {
     let mut shared = Shared::new().map_err(SubjectError::Shared)?;
-    let directory = program.pm_dir.as_ref().and_then(|directory| directory.canonicalize().ok());
+    let directory = program
+        .pm_dir
+        .as_ref()
+        .and_then(|directory| directory.canonicalize().ok());
     shared.configure(|control| {
         control.seed = program.seed;
         control.options = match program.pm_heap {
@@ -446,8 +544,10 @@ fn launch(program: &Program) -> Result<(Shared, Child, std::fs::File), SubjectEr
     });
     let errors = errors_file().map_err(SubjectError::Shared)?;
     let for_child = errors.try_clone().map_err(SubjectError::Shared)?;
-    let child = spawn(program, shared.fd(), for_child)
-        .map_err(|source| SubjectError::Start { program: program.path.display().to_string(), source })?;
+    let child = spawn(program, shared.fd(), for_child).map_err(|source| SubjectError::Start {
+        program: program.path.display().to_string(),
+        source,
+    })?;
     Ok((shared, child, errors))
 }
 
@@ -456,7 +556,11 @@ fn errors_file() -> io::Result<std::fs::File> {
     // SAFETY: a fresh descriptor, owned by the file from here on.
     unsafe {
         let fd = libc::memfd_create(c"landfall-errors".as_ptr(), libc::MFD_CLOEXEC);
-        if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(std::fs::File::from_raw_fd(fd)) }
+        if fd < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(std::fs::File::from_raw_fd(fd))
+        }
     }
 }
 
@@ -470,20 +574,43 @@ fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
             let mut parts = text.split('\0').map(str::to_owned);
             let mut part = || parts.next().unwrap_or_default();
             let (expression, file, function) = (part(), part(), part());
-            Outcome::Assertion { expression, file, function, line: raw.code.max(0) as u32 }
+            Outcome::Assertion {
+                expression,
+                file,
+                function,
+                line: raw.code.max(0) as u32,
+            }
         }
         Some(End::Abort) => Outcome::Abort,
-        Some(End::Signal) => Outcome::Signal { signal: raw.code, address: raw.address, pc: raw.pc },
+        Some(End::Signal) => Outcome::Signal {
+            signal: raw.code,
+            address: raw.address,
+            pc: raw.pc,
+        },
         Some(End::Terminate) => Outcome::Terminate { exception: text },
-        Some(End::StackOverflow) => Outcome::StackOverflow { address: raw.address },
+        Some(End::StackOverflow) => Outcome::StackOverflow {
+            address: raw.address,
+        },
         Some(End::Budget) => Outcome::Hang { why: text, site },
-        Some(End::Stuck) => Outcome::Hang { why: text, site: None },
+        Some(End::Stuck) => Outcome::Hang {
+            why: text,
+            site: None,
+        },
         Some(End::Deadlock) => Outcome::Deadlock { why: text },
         Some(End::Thread) => Outcome::Thread { why: text },
-        Some(End::Forbidden) => Outcome::Forbidden { why: text, syscall: raw.code },
-        Some(End::Internal) => Outcome::Internal { why: format!("{text} ({})", raw.code) },
+        Some(End::Forbidden) => Outcome::Forbidden {
+            why: text,
+            syscall: raw.code,
+        },
+        Some(End::Internal) => Outcome::Internal {
+            why: format!("{text} ({})", raw.code),
+        },
         Some(End::Died) => Outcome::Died { status: raw.code },
-        Some(End::NeedsFork) => Outcome::Internal { why: format!("not repeated in a fork: {text}") },
-        None => Outcome::Internal { why: format!("unknown outcome {}", raw.end) },
+        Some(End::NeedsFork) => Outcome::Internal {
+            why: format!("not repeated in a fork: {text}"),
+        },
+        None => Outcome::Internal {
+            why: format!("unknown outcome {}", raw.end),
+        },
     }
 }

@@ -1,13 +1,14 @@
 //! The memory shared with one server: a memfd of `landfall_vocab::shared` layout, mapped here.
 
 use landfall_vocab::shared::{
-    CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, MAGIC, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLOT_LEN, SLOTS, SLOTS_AT,
-    STDERR_AT, STDIN_AT, STDOUT_AT, SlotHeader, TOTAL_LEN, TRACE_AT, TRACE_LEN, JobHeader,
+    CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, JobHeader, MAGIC, OUTPUT, Outcome,
+    SITES_AT, SITES_LEN, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT, STDOUT_AT, SlotHeader,
+    TOTAL_LEN, TRACE_AT, TRACE_LEN,
 };
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Duration;
 
 /// An owned mapping; unmapped when dropped.
@@ -38,7 +39,10 @@ impl Shared {
             if base == libc::MAP_FAILED {
                 return Err(io::Error::last_os_error());
             }
-            let shared = Shared { base: base.cast(), file };
+            let shared = Shared {
+                base: base.cast(),
+                file,
+            };
             let control = shared.base.cast::<Control>();
             (*control).magic = MAGIC;
             (*control).version = landfall_vocab::VERSION;
@@ -66,7 +70,8 @@ impl Shared {
 
     /// What the server said about itself.
     pub(crate) fn text(&self) -> String {
-        let length = (self.control().text_len.load(Acquire) as usize).min(self.control().text.len());
+        let length =
+            (self.control().text_len.load(Acquire) as usize).min(self.control().text.len());
         let at = std::mem::offset_of!(Control, text);
         String::from_utf8_lossy(&self.copy(at as u64, length as u64)).into_owned()
     }
@@ -76,7 +81,11 @@ impl Shared {
         let length = text.len().min(self.control().text.len());
         let at = std::mem::offset_of!(Control, text);
         // SAFETY: in range; the server only writes here right before it stops restarting, which is what this is about.
-        unsafe { self.base.add(at).copy_from_nonoverlapping(text.as_ptr(), length) };
+        unsafe {
+            self.base
+                .add(at)
+                .copy_from_nonoverlapping(text.as_ptr(), length)
+        };
         self.control().text_len.store(length as u32, Relaxed);
     }
 
@@ -85,7 +94,10 @@ impl Shared {
     }
 
     pub(crate) fn slot(&self, index: usize) -> Slot<'_> {
-        Slot { shared: self, at: Self::slot_at(index) }
+        Slot {
+            shared: self,
+            at: Self::slot_at(index),
+        }
     }
 
     fn copy(&self, at: u64, length: u64) -> Vec<u8> {
@@ -100,8 +112,15 @@ impl Shared {
     pub(crate) fn sites(&self) -> (Vec<u8>, Vec<u8>) {
         use landfall_vocab::shared::{MAX_SITES, STRINGS_AT};
         let count = self.control().sites.load(Relaxed).min(MAX_SITES);
-        let strings = self.control().strings_len.load(Relaxed).min(SITES_LEN - STRINGS_AT);
-        (self.copy(SITES_AT, count * 16), self.copy(SITES_AT + STRINGS_AT, strings))
+        let strings = self
+            .control()
+            .strings_len
+            .load(Relaxed)
+            .min(SITES_LEN - STRINGS_AT);
+        (
+            self.copy(SITES_AT, count * 16),
+            self.copy(SITES_AT + STRINGS_AT, strings),
+        )
     }
 
     /// Gives memory of an unusually large trace back to the system.
@@ -152,7 +171,8 @@ impl Slot<'_> {
             let mut to = self.shared.base.add((self.at + IMAGE_AT) as usize);
             for line in lines {
                 to.cast::<u64>().write_unaligned(line.offset);
-                to.add(8).copy_from_nonoverlapping(line.bytes.as_ptr(), line.bytes.len());
+                to.add(8)
+                    .copy_from_nonoverlapping(line.bytes.as_ptr(), line.bytes.len());
                 to = to.add(IMAGE_LINE as usize);
             }
             let to = self.shared.base.add((self.at + STDIN_AT) as usize);
@@ -175,7 +195,10 @@ impl Slot<'_> {
     pub(crate) fn trace<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
         // SAFETY: in range; the run is over, so nobody writes.
         read(unsafe {
-            std::slice::from_raw_parts(self.shared.base.add((self.at + TRACE_AT) as usize), self.trace_len() as usize)
+            std::slice::from_raw_parts(
+                self.shared.base.add((self.at + TRACE_AT) as usize),
+                self.trace_len() as usize,
+            )
         })
     }
 
@@ -190,9 +213,22 @@ impl Slot<'_> {
 
 /// Sleeps until `word` is no longer `seen`, or for `timeout`.
 pub(crate) fn futex_wait(word: &AtomicU32, seen: u32, timeout: Duration) {
-    let time = libc::timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
+    let time = libc::timespec {
+        tv_sec: timeout.as_secs() as i64,
+        tv_nsec: i64::from(timeout.subsec_nanos()),
+    };
     // SAFETY: the word is a valid atomic; the kernel only reads it.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &raw const time, 0, 0) };
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT,
+            seen,
+            &raw const time,
+            0,
+            0,
+        )
+    };
 }
 
 pub(crate) fn futex_wake(word: &AtomicU32) {

@@ -22,17 +22,24 @@ impl Sites {
     pub(crate) fn parse(table: &[u8], strings: &[u8]) -> Sites {
         let text = |at: u32| {
             let rest = strings.get(at as usize..).unwrap_or_default();
-            let end = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
+            let end = rest
+                .iter()
+                .position(|byte| *byte == 0)
+                .unwrap_or(rest.len());
             String::from_utf8_lossy(&rest[..end]).into_owned()
         };
-        let number = |entry: &[u8], at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
+        let number = |entry: &[u8], at: usize| {
+            u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]])
+        };
         let position = |entry: &[u8]| Position {
             file: text(number(entry, 0)),
             function: text(number(entry, 4)),
             line: number(entry, 8),
             column: number(entry, 12),
         };
-        Sites { positions: table.chunks_exact(16).map(position).collect() }
+        Sites {
+            positions: table.chunks_exact(16).map(position).collect(),
+        }
     }
 
     /// The source position of an event, if instrumented code caused it.

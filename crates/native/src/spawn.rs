@@ -34,7 +34,12 @@ pub(crate) fn spawn(program: &Program, control: i32, errors: std::fs::File) -> i
         requests
     });
     let (reply, answer) = channel();
-    let request = Request { program: program.clone(), control, errors, reply };
+    let request = Request {
+        program: program.clone(),
+        control,
+        errors,
+        reply,
+    };
     let gone = || io::Error::other("the thread that starts programs is gone");
     spawner.send(request).map_err(|_| gone())?;
     answer.recv().map_err(|_| gone())?
@@ -43,8 +48,19 @@ pub(crate) fn spawn(program: &Program, control: i32, errors: std::fs::File) -> i
 fn spawn_here(program: &Program, control: i32, errors: std::fs::File) -> io::Result<Child> {
     let mut command = Command::new(&program.path);
     command.args(&program.arguments);
-    command.env_clear().envs(program.environment.iter().map(|(name, value)| (name, value))).env(SERVE, "1");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+    command
+        .env_clear()
+        .envs(
+            program
+                .environment
+                .iter()
+                .map(|(name, value)| (name, value)),
+        )
+        .env(SERVE, "1");
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(errors);
     let parent = std::process::id();
     // SAFETY: runs between fork and exec; only calls that are safe there, and nothing allocates.
     unsafe {
@@ -71,7 +87,10 @@ fn spawn_here(program: &Program, control: i32, errors: std::fs::File) -> io::Res
 }
 
 fn limit(resource: libc::__rlimit_resource_t, most: u64) {
-    let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+    let limit = libc::rlimit {
+        rlim_cur: most,
+        rlim_max: most,
+    };
     // SAFETY: a system call on a value of ours.
     unsafe { libc::setrlimit(resource, &raw const limit) };
 }

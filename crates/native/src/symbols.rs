@@ -25,7 +25,9 @@ pub struct Symbols {
 
 impl std::fmt::Debug for Symbols {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Symbols").field("executable", &self.executable).finish_non_exhaustive()
+        f.debug_struct("Symbols")
+            .field("executable", &self.executable)
+            .finish_non_exhaustive()
     }
 }
 
@@ -34,12 +36,19 @@ impl Symbols {
     pub(crate) fn new(process: u32, executable: String, load_address: u64) -> Symbols {
         let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
         let mapped = maps.lines().filter_map(parse).collect();
-        Symbols { mapped, load_address, executable, loaders: RefCell::default() }
+        Symbols {
+            mapped,
+            load_address,
+            executable,
+            loaders: RefCell::default(),
+        }
     }
 
     /// The position of the call before this return address, given relative to the executable.
     pub fn caller(&self, offset: u32) -> Option<Position> {
-        (offset != 0).then(|| self.look_up(&self.executable, u64::from(offset) - 1)).flatten()
+        (offset != 0)
+            .then(|| self.look_up(&self.executable, u64::from(offset) - 1))
+            .flatten()
     }
 
     /// The position of the call before a return address.
@@ -59,15 +68,30 @@ impl Symbols {
     }
 
     fn locate(&self, address: u64) -> Option<(&str, u64)> {
-        let mapped = self.mapped.iter().find(|mapped| (mapped.start..mapped.end).contains(&address))?;
-        let bias = if mapped.path == self.executable { self.load_address } else { mapped.bias };
+        let mapped = self
+            .mapped
+            .iter()
+            .find(|mapped| (mapped.start..mapped.end).contains(&address))?;
+        let bias = if mapped.path == self.executable {
+            self.load_address
+        } else {
+            mapped.bias
+        };
         Some((&mapped.path, address.checked_sub(bias)?))
     }
 
     fn look_up(&self, path: &str, offset: u64) -> Option<Position> {
         let mut loaders = self.loaders.borrow_mut();
-        let loader = loaders.entry(path.to_owned()).or_insert_with(|| Loader::new(path).ok()).as_ref()?;
-        let mut position = Position { file: String::new(), function: String::new(), line: 0, column: 0 };
+        let loader = loaders
+            .entry(path.to_owned())
+            .or_insert_with(|| Loader::new(path).ok())
+            .as_ref()?;
+        let mut position = Position {
+            file: String::new(),
+            function: String::new(),
+            line: 0,
+            column: 0,
+        };
         if let Ok(Some(found)) = loader.find_location(offset) {
             position.file = found.file.unwrap_or_default().to_owned();
             position.line = found.line.unwrap_or(0);
@@ -86,5 +110,10 @@ fn parse(line: &str) -> Option<Mapped> {
     let (start, end) = (number(start)?, number(end)?);
     let offset = number(fields.nth(1)?)?;
     let path = fields.nth(2)?.to_owned();
-    path.starts_with('/').then(|| Mapped { start, end, bias: start.wrapping_sub(offset), path })
+    path.starts_with('/').then(|| Mapped {
+        start,
+        end,
+        bias: start.wrapping_sub(offset),
+        path,
+    })
 }

@@ -30,7 +30,10 @@ fn check_directory(directory: &Path) {
         }
         let expected = std::fs::read_to_string(&file).unwrap_or_default();
         if found != expected {
-            wrong.push(format!("--- {}: expected\n{expected}--- found\n{found}", source.display()));
+            wrong.push(format!(
+                "--- {}: expected\n{expected}--- found\n{found}",
+                source.display()
+            ));
             continue;
         }
         if let Some(problem) = repeats(&wanted, &mut server, took) {
@@ -47,9 +50,13 @@ fn repeats(wanted: &Wanted, server: &mut Server, took: Duration) -> Option<Strin
         20..2000 => 3,
         _ => 0,
     };
-    let (_, bytes) = server.run_raw(&wanted.job, <[u8]>::to_vec).expect("the server answers");
+    let (_, bytes) = server
+        .run_raw(&wanted.job, <[u8]>::to_vec)
+        .expect("the server answers");
     for i in 0..repetitions {
-        let (_, again) = server.run_raw(&wanted.job, <[u8]>::to_vec).expect("the server answers");
+        let (_, again) = server
+            .run_raw(&wanted.job, <[u8]>::to_vec)
+            .expect("the server answers");
         if again != bytes {
             return Some(format!("repetition {i} differs in a fork"));
         }
@@ -63,12 +70,19 @@ fn repeats(wanted: &Wanted, server: &mut Server, took: Duration) -> Option<Strin
         if let Some(difference) = first_difference(&forked.events, &again.events) {
             return Some(format!("repetition {i} differs in place: {difference:?}"));
         }
-        let same_end = (&again.outcome, &again.stdout, &again.stderr) == (&forked.outcome, &forked.stdout, &forked.stderr);
+        let same_end = (&again.outcome, &again.stdout, &again.stderr)
+            == (&forked.outcome, &forked.stdout, &forked.stderr);
         if !same_end || again.events.len() != forked.events.len() {
-            return Some(format!("repetition {i} ends differently in place: {:?}, not {:?}", again.outcome, forked.outcome));
+            return Some(format!(
+                "repetition {i} ends differently in place: {:?}, not {:?}",
+                again.outcome, forked.outcome
+            ));
         }
         if again.audit_bytes != 0 {
-            return Some(format!("repetition {i}: {} pages were not restored", again.audit_bytes));
+            return Some(format!(
+                "repetition {i}: {} pages were not restored",
+                again.audit_bytes
+            ));
         }
     }
     None

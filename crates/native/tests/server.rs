@@ -3,7 +3,9 @@
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
 
-use landfall_native::{Execution, Image, Isolation, Job, Op, Outcome, Program, Server, SubjectError};
+use landfall_native::{
+    Execution, Image, Isolation, Job, Op, Outcome, Program, Server, SubjectError,
+};
 use std::process::Command;
 use std::time::Duration;
 use support::{Scratch, build, programs};
@@ -30,8 +32,14 @@ fn a_run_starts_on_its_image_and_leaves_no_trace_of_it() {
         recovered.image.write(0, &1u64.to_le_bytes());
         recovered.image.write(8, &77u64.to_le_bytes());
         for _ in 0..50 {
-            assert!(!stdout(&server.run(&Job::default()).expect("runs")).contains("recovered"), "{isolation:?}");
-            assert!(stdout(&server.run(&recovered).expect("runs")).contains("recovered 77"), "{isolation:?}");
+            assert!(
+                !stdout(&server.run(&Job::default()).expect("runs")).contains("recovered"),
+                "{isolation:?}"
+            );
+            assert!(
+                stdout(&server.run(&recovered).expect("runs")).contains("recovered 77"),
+                "{isolation:?}"
+            );
         }
     }
 }
@@ -45,18 +53,31 @@ fn a_base_is_what_images_are_deltas_of() {
         base.write(8, &5u64.to_le_bytes());
         assert!(!stdout(&server.run(&Job::default()).expect("runs")).contains("recovered"));
         server.set_base(base).expect("fits");
-        assert!(stdout(&server.run(&Job::default()).expect("runs")).contains("recovered 5"), "{isolation:?}");
+        assert!(
+            stdout(&server.run(&Job::default()).expect("runs")).contains("recovered 5"),
+            "{isolation:?}"
+        );
         let mut fresh = Job::default();
         fresh.image.write(0, &[0; 64]);
-        assert!(!stdout(&server.run(&fresh).expect("runs")).contains("recovered"), "{isolation:?}");
-        assert!(stdout(&server.run(&Job::default()).expect("runs")).contains("recovered 5"), "{isolation:?}");
+        assert!(
+            !stdout(&server.run(&fresh).expect("runs")).contains("recovered"),
+            "{isolation:?}"
+        );
+        assert!(
+            stdout(&server.run(&Job::default()).expect("runs")).contains("recovered 5"),
+            "{isolation:?}"
+        );
     }
 }
 
 /// Descriptors, children and memory files of this process.
 fn resources(server: &Server) -> (usize, usize) {
-    let descriptors = |process: u32| std::fs::read_dir(format!("/proc/{process}/fd")).map_or(0, Iterator::count);
-    (descriptors(std::process::id()), descriptors(server.process()))
+    let descriptors =
+        |process: u32| std::fs::read_dir(format!("/proc/{process}/fd")).map_or(0, Iterator::count);
+    (
+        descriptors(std::process::id()),
+        descriptors(server.process()),
+    )
 }
 
 #[test]
@@ -67,7 +88,11 @@ fn ten_thousand_runs_leak_nothing() {
     let jobs = vec![Job::default(); 1000];
     let mut good = 0;
     for _ in 0..10 {
-        server.run_all(&jobs, |_, execution| good += usize::from(execution.outcome == Outcome::Exited { code: 3 })).expect("runs");
+        server
+            .run_all(&jobs, |_, execution| {
+                good += usize::from(execution.outcome == Outcome::Exited { code: 3 })
+            })
+            .expect("runs");
     }
     assert_eq!((good, resources(&server).1), (10_000, before));
     assert_eq!(children_of(server.process()), 0);
@@ -80,24 +105,35 @@ fn ten_thousand_runs_leak_nothing() {
 fn in_place_runs_do_not_grow() {
     let (mut server, _scratch) = server("state.c", Isolation::Restart);
     let jobs = vec![Job::default(); 2000];
-    let run = |server: &mut Server| server.run_all(&jobs, |_, execution| assert!(execution.outcome.is_ok())).expect("runs");
+    let run = |server: &mut Server| {
+        server
+            .run_all(&jobs, |_, execution| assert!(execution.outcome.is_ok()))
+            .expect("runs")
+    };
     run(&mut server);
     let before = resident_pages(server.process());
     for _ in 0..4 {
         run(&mut server);
     }
-    assert!(resident_pages(server.process()) < before + 256, "grew from {before} pages");
+    assert!(
+        resident_pages(server.process()) < before + 256,
+        "grew from {before} pages"
+    );
     assert_eq!(server.runs().0, 0, "{:?}", server.fallback());
 }
 
 /// Memory of a server and its children.
 fn resident_pages(process: u32) -> u64 {
-    let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
+    let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children"))
+        .unwrap_or_default();
     let mut processes: Vec<String> = children.split_whitespace().map(str::to_owned).collect();
     processes.push(process.to_string());
     let pages = |process: &String| -> Option<u64> {
         let statm = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
-        let mut fields = statm.split_whitespace().skip(1).map(|field| field.parse::<u64>().unwrap_or(0));
+        let mut fields = statm
+            .split_whitespace()
+            .skip(1)
+            .map(|field| field.parse::<u64>().unwrap_or(0));
         let (resident, shared) = (fields.next()?, fields.next()?);
         Some(resident.saturating_sub(shared))
     };
@@ -105,7 +141,8 @@ fn resident_pages(process: u32) -> u64 {
 }
 
 fn children_of(process: u32) -> usize {
-    std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).map_or(0, |text| text.split_whitespace().count())
+    std::fs::read_to_string(format!("/proc/{process}/task/{process}/children"))
+        .map_or(0, |text| text.split_whitespace().count())
 }
 
 #[test]
@@ -115,7 +152,11 @@ fn a_wedged_run_is_killed_and_the_server_goes_on() {
         let mut job = Job::default();
         job.limits.wall = Duration::from_millis(200);
         for _ in 0..3 {
-            assert_eq!(server.run(&job).expect("answers").outcome, Outcome::Wedged, "{isolation:?}");
+            assert_eq!(
+                server.run(&job).expect("answers").outcome,
+                Outcome::Wedged,
+                "{isolation:?}"
+            );
         }
     }
 }
@@ -124,7 +165,10 @@ fn a_wedged_run_is_killed_and_the_server_goes_on() {
 fn a_killed_server_is_replaced() {
     let (mut server, _scratch) = server("basic.c", Isolation::Auto);
     server.run(&Job::default()).expect("runs");
-    let status = Command::new("kill").args(["-KILL", &server.process().to_string()]).status().expect("kill");
+    let status = Command::new("kill")
+        .args(["-KILL", &server.process().to_string()])
+        .status()
+        .expect("kill");
     assert!(status.success());
     let mut outcomes = Vec::new();
     for _ in 0..3 {
@@ -138,13 +182,20 @@ fn servers_run_side_by_side() {
     let scratch = Scratch::new("parallel");
     let built = build(&programs().join("widths.c"), &scratch.0);
     let program = Program::new(built);
-    let alone = Server::start(&program).expect("starts").run(&Job::default()).expect("runs");
+    let alone = Server::start(&program)
+        .expect("starts")
+        .run(&Job::default())
+        .expect("runs");
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 let mut server = Server::start(&program).expect("starts");
                 let jobs = vec![Job::default(); 200];
-                server.run_all(&jobs, |_, execution| assert_eq!(execution.events, alone.events)).expect("runs");
+                server
+                    .run_all(&jobs, |_, execution| {
+                        assert_eq!(execution.events, alone.events)
+                    })
+                    .expect("runs");
             });
         }
     });
@@ -163,7 +214,11 @@ fn servers_die_with_the_checker() {
         .spawn()
         .expect("starts");
     let running = || {
-        let listed = Command::new("pgrep").arg("-f").arg(&built).output().expect("pgrep");
+        let listed = Command::new("pgrep")
+            .arg("-f")
+            .arg(&built)
+            .output()
+            .expect("pgrep");
         String::from_utf8_lossy(&listed.stdout).lines().count()
     };
     wait_until(|| running() >= 2);
@@ -188,7 +243,9 @@ fn a_checker_that_is_killed() {
     let victim = std::env::var_os("LANDFALL_VICTIM").expect("set by the other test");
     let mut program = Program::new(victim);
     program.isolation = Isolation::Fork;
-    let _ = Server::start(&program).expect("starts").run(&Job::default());
+    let _ = Server::start(&program)
+        .expect("starts")
+        .run(&Job::default());
 }
 
 #[test]
@@ -196,7 +253,10 @@ fn a_program_of_somebody_else_is_refused_by_name() {
     let mut program = Program::new("/bin/true");
     program.isolation = Isolation::Fork;
     let error = Server::start(&program).expect_err("not built with landfall cc");
-    assert!(matches!(error, SubjectError::NotInstrumented { .. }), "{error}");
+    assert!(
+        matches!(error, SubjectError::NotInstrumented { .. }),
+        "{error}"
+    );
     let error = Server::start(&Program::new("/does/not/exist")).expect_err("does not exist");
     assert!(matches!(error, SubjectError::Start { .. }), "{error}");
 }
@@ -208,5 +268,12 @@ fn ten_million_events_fit() {
     assert_eq!(outcome, Outcome::Exited { code: 0 });
     assert!(bytes <= 24 * 10_000_000, "{bytes} bytes");
     let execution = server.run(&Job::default()).expect("runs");
-    assert_eq!(execution.events.iter().filter(|event| matches!(event.op, Op::Store | Op::Clwb)).count(), 10_000_000);
+    assert_eq!(
+        execution
+            .events
+            .iter()
+            .filter(|event| matches!(event.op, Op::Store | Op::Clwb))
+            .count(),
+        10_000_000
+    );
 }

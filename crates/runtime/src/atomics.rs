@@ -20,10 +20,28 @@ macro_rules! modify {
             8 => (old as $signed).min(operand as $signed) as $value,
             9 => old.max(operand),
             10 => old.min(operand),
-            15 => if old >= operand { 0 } else { old + 1 },
-            16 => if old == 0 || old > operand { operand } else { old - 1 },
-            17 => if old >= operand { old - operand } else { old }, // usub_cond
-            18 => old.saturating_sub(operand),                      // usub_sat
+            15 => {
+                if old >= operand {
+                    0
+                } else {
+                    old + 1
+                }
+            }
+            16 => {
+                if old == 0 || old > operand {
+                    operand
+                } else {
+                    old - 1
+                }
+            }
+            17 => {
+                if old >= operand {
+                    old - operand
+                } else {
+                    old
+                }
+            } // usub_cond
+            18 => old.saturating_sub(operand), // usub_sat
             _ => match size_of::<$value>() {
                 4 => float32(op, old as u32, operand as u32) as $value,
                 8 => float64(op, old as u64, operand as u64) as $value,
@@ -38,8 +56,20 @@ fn float32(op: u32, old: u32, operand: u32) -> u32 {
     let result = match op {
         11 => a + b,
         12 => a - b,
-        13 => if a > b || b.is_nan() { a } else { b },
-        14 => if a < b || b.is_nan() { a } else { b },
+        13 => {
+            if a > b || b.is_nan() {
+                a
+            } else {
+                b
+            }
+        }
+        14 => {
+            if a < b || b.is_nan() {
+                a
+            } else {
+                b
+            }
+        }
         _ => return operand,
     };
     result.to_bits()
@@ -50,8 +80,20 @@ fn float64(op: u32, old: u64, operand: u64) -> u64 {
     let result = match op {
         11 => a + b,
         12 => a - b,
-        13 => if a > b || b.is_nan() { a } else { b },
-        14 => if a < b || b.is_nan() { a } else { b },
+        13 => {
+            if a > b || b.is_nan() {
+                a
+            } else {
+                b
+            }
+        }
+        14 => {
+            if a < b || b.is_nan() {
+                a
+            } else {
+                b
+            }
+        }
         _ => return operand,
     };
     result.to_bits()

@@ -91,23 +91,43 @@ pub(crate) unsafe fn wait_forever(what: &[u8], context: *mut libc::ucontext_t) {
     }
     let frame = (*context).uc_mcontext.gregs[libc::REG_RBP as usize] as usize;
     let text: &[&[u8]] = &[what, b" waits for something that cannot happen"];
-    outcome::end(End::Deadlock, Report { frame, text, ..Report::default() })
+    outcome::end(
+        End::Deadlock,
+        Report {
+            frame,
+            text,
+            ..Report::default()
+        },
+    )
 }
 
 /// Sets the alarm; returns the nanoseconds the old one had left.
 pub(crate) unsafe fn set_alarm(nanoseconds: u64) -> u64 {
     let state = state();
-    let left = if (*state).alarm == 0 { 0 } else { (*state).alarm.saturating_sub((*state).clock) };
-    (*state).alarm = if nanoseconds == 0 { 0 } else { (*state).clock.saturating_add(nanoseconds).max(1) };
+    let left = if (*state).alarm == 0 {
+        0
+    } else {
+        (*state).alarm.saturating_sub((*state).clock)
+    };
+    (*state).alarm = if nanoseconds == 0 {
+        0
+    } else {
+        (*state).clock.saturating_add(nanoseconds).max(1)
+    };
     left
 }
 
 pub(crate) unsafe fn duration(time: *const libc::timespec) -> u64 {
-    ((*time).tv_sec.max(0) as u64).saturating_mul(SECOND).saturating_add((*time).tv_nsec.max(0) as u64)
+    ((*time).tv_sec.max(0) as u64)
+        .saturating_mul(SECOND)
+        .saturating_add((*time).tv_nsec.max(0) as u64)
 }
 
 /// `rdtsc` and `rdtscp` fault in a run (PR_SET_TSC): answers with virtual time.
-pub(crate) unsafe fn emulate_timestamp(info: *mut libc::siginfo_t, context: *mut libc::ucontext_t) -> bool {
+pub(crate) unsafe fn emulate_timestamp(
+    info: *mut libc::siginfo_t,
+    context: *mut libc::ucontext_t,
+) -> bool {
     const SI_KERNEL: i32 = 128;
     if (*info).si_code != SI_KERNEL {
         return false;
@@ -131,5 +151,8 @@ pub(crate) unsafe fn emulate_timestamp(info: *mut libc::siginfo_t, context: *mut
 
 /// Makes `rdtsc` fault in this process.
 pub(crate) unsafe fn trap_timestamps() {
-    crate::sys::call(libc::SYS_prctl, [libc::PR_SET_TSC as usize, libc::PR_TSC_SIGSEGV as usize]);
+    crate::sys::call(
+        libc::SYS_prctl,
+        [libc::PR_SET_TSC as usize, libc::PR_TSC_SIGSEGV as usize],
+    );
 }

@@ -119,7 +119,13 @@ pub(crate) unsafe fn give_random(to: usize, length: usize) {
 
 /// Hands bytes to the program, as stores where its buffer is persistent.
 pub(crate) unsafe fn give(to: usize, from: *const u8, length: usize) {
-    hooks::copy(to as *mut u8, from, length, 0, Origin::library(Builtin::read, 0));
+    hooks::copy(
+        to as *mut u8,
+        from,
+        length,
+        0,
+        Origin::library(Builtin::read, 0),
+    );
 }
 
 unsafe fn read_persistent(fd: usize, to: usize, length: usize, at: i64) -> isize {
@@ -129,7 +135,10 @@ unsafe fn read_persistent(fd: usize, to: usize, length: usize, at: i64) -> isize
     while done < length {
         let piece = CHUNK.min(length - done);
         let got = if at >= 0 {
-            sys::call(libc::SYS_pread64, [fd, chunk as usize, piece, at as usize + done])
+            sys::call(
+                libc::SYS_pread64,
+                [fd, chunk as usize, piece, at as usize + done],
+            )
         } else {
             sys::call(libc::SYS_read, [fd, chunk as usize, piece])
         };
@@ -155,9 +164,17 @@ pub(crate) unsafe fn write(fd: usize, from: usize, length: usize, at: i64) -> is
     match kind {
         Kind::Output(stream) => {
             let outcome = &raw mut (*(*state).slot).outcome;
-            let total = if stream == 0 { &raw mut (*outcome).stdout_len } else { &raw mut (*outcome).stderr_len };
+            let total = if stream == 0 {
+                &raw mut (*outcome).stdout_len
+            } else {
+                &raw mut (*outcome).stderr_len
+            };
             let room = (*state).output_limit.saturating_sub(*total) as usize;
-            bytes::copy((*state).output[stream as usize].add(*total as usize), from as *const u8, length.min(room));
+            bytes::copy(
+                (*state).output[stream as usize].add(*total as usize),
+                from as *const u8,
+                length.min(room),
+            );
             // Counts everything, keeps what fits: a reader sees that something is missing.
             *total += length.min(room) as u64;
             (*state).written += length as u64;
@@ -186,6 +203,10 @@ unsafe fn too_much() -> ! {
     let text: &[&[u8]] = &[b"write: the program writes without end"];
     crate::outcome::end(
         End::Forbidden,
-        crate::outcome::Report { code: libc::SYS_write as i32, text, ..Default::default() },
+        crate::outcome::Report {
+            code: libc::SYS_write as i32,
+            text,
+            ..Default::default()
+        },
     )
 }

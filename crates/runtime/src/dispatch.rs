@@ -20,7 +20,10 @@ pub(crate) unsafe fn enable() -> bool {
     let (start, length) = sys::stub_range();
     (*state()).selector = ALLOW;
     let selector = &raw const (*state()).selector as usize;
-    sys::call(libc::SYS_prctl, [PR_SET_SYSCALL_USER_DISPATCH, 1, start, length, selector]) == 0
+    sys::call(
+        libc::SYS_prctl,
+        [PR_SET_SYSCALL_USER_DISPATCH, 1, start, length, selector],
+    ) == 0
 }
 
 pub(crate) unsafe fn start() {
@@ -31,15 +34,28 @@ pub(crate) unsafe fn stop() {
     (*state()).selector = ALLOW;
 }
 
-pub(crate) unsafe extern "C" fn on_syscall(_: i32, _: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
+pub(crate) unsafe extern "C" fn on_syscall(
+    _: i32,
+    _: *mut libc::siginfo_t,
+    context: *mut libc::ucontext_t,
+) {
     let registers = &raw mut (*context).uc_mcontext.gregs;
     let at = |index: i32| (*registers)[index as usize] as usize;
     let arguments = [
-        at(libc::REG_RDI), at(libc::REG_RSI), at(libc::REG_RDX), at(libc::REG_R10), at(libc::REG_R8), at(libc::REG_R9),
+        at(libc::REG_RDI),
+        at(libc::REG_RSI),
+        at(libc::REG_RDX),
+        at(libc::REG_R10),
+        at(libc::REG_R8),
+        at(libc::REG_R9),
     ];
     let number = (*registers)[libc::REG_RAX as usize];
     let result = if (*state()).mode == Mode::Running {
-        crate::syscalls::perform(&Call { number, arguments, context })
+        crate::syscalls::perform(&Call {
+            number,
+            arguments,
+            context,
+        })
     } else {
         sys::call(number, arguments)
     };

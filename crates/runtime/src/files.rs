@@ -13,7 +13,9 @@ use crate::sys;
 use core::mem::MaybeUninit;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{self, flag};
-use landfall_vocab::window::{self, FILE_ENTRY, FILE_EXISTS, FILE_PATH_AT, FILE_PATH_LEN, FILE_REMOVED, FILE_SLOT, FILE_SLOTS};
+use landfall_vocab::window::{
+    self, FILE_ENTRY, FILE_EXISTS, FILE_PATH_AT, FILE_PATH_LEN, FILE_REMOVED, FILE_SLOT, FILE_SLOTS,
+};
 
 const fn error(number: i32) -> isize {
     -(number as isize)
@@ -58,7 +60,10 @@ pub(crate) unsafe fn mapped_range() -> (u64, u64) {
     if (*state()).mapped_files & 1 == 0 {
         return (window::FILES.start, 0);
     }
-    (window::FILES.start, (length_unlogged(0) + window::PAGE - 1) & !(window::PAGE - 1))
+    (
+        window::FILES.start,
+        (length_unlogged(0) + window::PAGE - 1) & !(window::PAGE - 1),
+    )
 }
 
 /// Room for an absolute path; not cleared, because clearing would call a `memset` that may be the program's.
@@ -83,7 +88,11 @@ pub(crate) unsafe fn inside(path: *const u8, buffer: &mut PathBuffer) -> Option<
     let directory = (*control).pm_dir_len as usize;
     let below = at > directory + 1
         && *start.add(directory) == b'/'
-        && bytes::equal(start, (&raw const (*control).pm_dir) as *const u8, directory);
+        && bytes::equal(
+            start,
+            (&raw const (*control).pm_dir) as *const u8,
+            directory,
+        );
     below.then(|| core::slice::from_raw_parts(start.add(directory + 1), at - directory - 1))
 }
 
@@ -137,7 +146,9 @@ unsafe fn find(path: &[u8], function: Builtin) -> Found {
 
 pub(crate) unsafe fn open(path: &[u8], flags: i32) -> isize {
     let file = match find(path, Builtin::open) {
-        Found::Exists(_) if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 => return error(libc::EEXIST),
+        Found::Exists(_) if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 => {
+            return error(libc::EEXIST);
+        }
         Found::Exists(file) => {
             if flags & libc::O_TRUNC != 0 {
                 set_length(file, 0, Builtin::open);
@@ -151,7 +162,13 @@ pub(crate) unsafe fn open(path: &[u8], flags: i32) -> isize {
         Found::Absent(_) => return error(libc::ENOENT),
         Found::Full => return error(libc::ENOSPC),
     };
-    let fd = sys::call(libc::SYS_memfd_create, [c"pool".as_ptr() as usize, usize::from(flags & libc::O_CLOEXEC != 0)]);
+    let fd = sys::call(
+        libc::SYS_memfd_create,
+        [
+            c"pool".as_ptr() as usize,
+            usize::from(flags & libc::O_CLOEXEC != 0),
+        ],
+    );
     if fd >= 0 {
         descriptors::set(fd as usize, Kind::Pool(file));
     }
@@ -162,7 +179,11 @@ pub(crate) unsafe fn open(path: &[u8], flags: i32) -> isize {
 unsafe fn create(file: u8, path: &[u8]) {
     set_path(file, path, Builtin::open);
     set_word(entry(file) + 8, 0, Builtin::open);
-    set_word(entry(file), window::file_state(path, FILE_EXISTS), Builtin::open);
+    set_word(
+        entry(file),
+        window::file_state(path, FILE_EXISTS),
+        Builtin::open,
+    );
 }
 
 unsafe fn set_path(file: u8, path: &[u8], function: Builtin) {
@@ -171,7 +192,13 @@ unsafe fn set_path(file: u8, path: &[u8], function: Builtin) {
     bytes::fill(padded.start(), 0, FILE_PATH_LEN as usize);
     bytes::copy(padded.start(), path.as_ptr(), length);
     let target = (window::BASE + entry(file) + FILE_PATH_AT) as usize;
-    hooks::store_span(target, padded.start(), record::padded(length + 1), flag::DURABLE, origin(function));
+    hooks::store_span(
+        target,
+        padded.start(),
+        record::padded(length + 1),
+        flag::DURABLE,
+        origin(function),
+    );
 }
 
 pub(crate) unsafe fn length(file: u8) -> u64 {
@@ -204,12 +231,20 @@ unsafe fn clear(file: u8, from: u64, to: u64, function: Builtin) {
     while at < to {
         let pages = ((to - at).div_ceil(window::PAGE)).min(CHUNK);
         let start = (window::BASE + slot(file) + at) as usize;
-        sys::call(libc::SYS_mincore, [start, (pages * window::PAGE) as usize, resident as usize]);
+        sys::call(
+            libc::SYS_mincore,
+            [start, (pages * window::PAGE) as usize, resident as usize],
+        );
         for page in 0..pages {
             if *resident.add(page as usize) & 1 != 0 {
                 let page = at + page * window::PAGE;
                 for line in (page..page + window::PAGE).step_by(window::LINE as usize) {
-                    clear_line(slot(file), line.max(from), (line + window::LINE).min(to), function);
+                    clear_line(
+                        slot(file),
+                        line.max(from),
+                        (line + window::LINE).min(to),
+                        function,
+                    );
                 }
             }
         }
@@ -223,7 +258,13 @@ unsafe fn clear_line(slot: u64, from: u64, to: u64, function: Builtin) {
     if from < to {
         let start = (window::BASE + slot + from) as usize;
         if !bytes::equal(start as *const u8, zero.as_ptr(), (to - from) as usize) {
-            hooks::fill_span(start, 0, (to - from) as usize, flag::DURABLE, origin(function));
+            hooks::fill_span(
+                start,
+                0,
+                (to - from) as usize,
+                flag::DURABLE,
+                origin(function),
+            );
         }
     }
 }
@@ -232,7 +273,11 @@ unsafe fn clear_line(slot: u64, from: u64, to: u64, function: Builtin) {
 pub(crate) unsafe fn allocate(file: u8, mode: i32, at: u64, length: u64) -> isize {
     if mode & libc::FALLOC_FL_KEEP_SIZE == 0 {
         let end = at.saturating_add(length);
-        return if end > self::length(file) { set_length(file, end, Builtin::ftruncate) } else { 0 };
+        return if end > self::length(file) {
+            set_length(file, end, Builtin::ftruncate)
+        } else {
+            0
+        };
     }
     if mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE) != 0 {
         let end = at.saturating_add(length).min(self::length(file));
@@ -244,7 +289,13 @@ pub(crate) unsafe fn allocate(file: u8, mode: i32, at: u64, length: u64) -> isiz
 }
 
 /// Every mapping of a file is the same memory; `None` for a private writable one, which must be a copy.
-pub(crate) unsafe fn map(file: u8, length: usize, protection: i32, flags: i32, at: u64) -> Option<isize> {
+pub(crate) unsafe fn map(
+    file: u8,
+    length: usize,
+    protection: i32,
+    flags: i32,
+    at: u64,
+) -> Option<isize> {
     if at % window::PAGE != 0 || length == 0 || at + length as u64 > FILE_SLOT {
         return Some(error(libc::EINVAL));
     }
@@ -257,10 +308,19 @@ pub(crate) unsafe fn map(file: u8, length: usize, protection: i32, flags: i32, a
 }
 
 /// A private copy of part of a file, in memory of the program's own.
-pub(crate) unsafe fn map_copy(file: u8, length: usize, at: u64, address: usize, flags: i32) -> isize {
+pub(crate) unsafe fn map_copy(
+    file: u8,
+    length: usize,
+    at: u64,
+    address: usize,
+    flags: i32,
+) -> isize {
     let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (flags & !libc::MAP_TYPE) | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    let got = sys::call(libc::SYS_mmap, [address, length, all, flags as usize, usize::MAX, 0]);
+    let got = sys::call(
+        libc::SYS_mmap,
+        [address, length, all, flags as usize, usize::MAX, 0],
+    );
     let present = (self::length(file).saturating_sub(at) as usize).min(length);
     if got > 0 && present > 0 {
         (*state()).mapped_files |= 1 << file;
@@ -278,7 +338,11 @@ pub(crate) unsafe fn sync(at: u64, length: u64, function: Builtin) -> isize {
             for line in (page..page + window::PAGE).step_by(window::LINE as usize) {
                 // Eight words, eight bytes of shadow: none known means that nobody wrote here.
                 if *(shadow::known(line) as *const u64) != 0 {
-                    flush::flush(record::Kind::Clwb, (window::BASE + line) as usize, origin(function));
+                    flush::flush(
+                        record::Kind::Clwb,
+                        (window::BASE + line) as usize,
+                        origin(function),
+                    );
                 }
             }
         }
@@ -296,7 +360,11 @@ pub(crate) unsafe fn unlink(path: &[u8]) -> isize {
     match find(path, Builtin::unlink) {
         Found::Exists(file) => {
             set_length(file, 0, Builtin::unlink);
-            set_word(entry(file), window::file_state(path, FILE_REMOVED), Builtin::unlink);
+            set_word(
+                entry(file),
+                window::file_state(path, FILE_REMOVED),
+                Builtin::unlink,
+            );
             0
         }
         _ => error(libc::ENOENT),
@@ -304,15 +372,25 @@ pub(crate) unsafe fn unlink(path: &[u8]) -> isize {
 }
 
 pub(crate) unsafe fn rename(from: &[u8], to: &[u8]) -> isize {
-    let Found::Exists(file) = find(from, Builtin::rename) else { return error(libc::ENOENT) };
+    let Found::Exists(file) = find(from, Builtin::rename) else {
+        return error(libc::ENOENT);
+    };
     if let Found::Exists(replaced) = find(to, Builtin::rename) {
         if replaced == file {
             return 0;
         }
-        set_word(entry(replaced), window::file_state(to, FILE_REMOVED), Builtin::rename);
+        set_word(
+            entry(replaced),
+            window::file_state(to, FILE_REMOVED),
+            Builtin::rename,
+        );
     }
     set_path(file, to, Builtin::rename);
-    set_word(entry(file), window::file_state(to, FILE_EXISTS), Builtin::rename);
+    set_word(
+        entry(file),
+        window::file_state(to, FILE_EXISTS),
+        Builtin::rename,
+    );
     0
 }
 
@@ -343,12 +421,23 @@ pub(crate) unsafe fn stat_path(path: &[u8], to: *mut libc::stat) -> isize {
 }
 
 unsafe fn position(fd: usize, at: i64) -> u64 {
-    if at >= 0 { at as u64 } else { sys::call(libc::SYS_lseek, [fd, 0, libc::SEEK_CUR as usize]) as u64 }
+    if at >= 0 {
+        at as u64
+    } else {
+        sys::call(libc::SYS_lseek, [fd, 0, libc::SEEK_CUR as usize]) as u64
+    }
 }
 
 pub(crate) unsafe fn seek(file: u8, fd: usize, offset: i64, whence: i32) -> isize {
     if whence == libc::SEEK_END {
-        return sys::call(libc::SYS_lseek, [fd, (length(file) as i64 + offset) as usize, libc::SEEK_SET as usize]);
+        return sys::call(
+            libc::SYS_lseek,
+            [
+                fd,
+                (length(file) as i64 + offset) as usize,
+                libc::SEEK_SET as usize,
+            ],
+        );
     }
     sys::call(libc::SYS_lseek, [fd, offset as usize, whence as usize])
 }
@@ -358,7 +447,13 @@ pub(crate) unsafe fn read(file: u8, fd: usize, to: usize, length: usize, at: i64
     let length = length.min(self::length(file).saturating_sub(from) as usize);
     if length > 0 {
         (*state()).mapped_files |= 1 << file;
-        hooks::copy(to as *mut u8, (window::BASE + slot(file) + from) as *const u8, length, 0, origin(Builtin::read));
+        hooks::copy(
+            to as *mut u8,
+            (window::BASE + slot(file) + from) as *const u8,
+            length,
+            0,
+            origin(Builtin::read),
+        );
         if at < 0 {
             sys::call(libc::SYS_lseek, [fd, length, libc::SEEK_CUR as usize]);
         }
@@ -378,7 +473,13 @@ pub(crate) unsafe fn write(file: u8, fd: usize, from: usize, length: usize, at: 
     }
     if length > 0 {
         (*state()).mapped_files |= 1 << file;
-        hooks::copy((window::BASE + slot(file) + start) as *mut u8, from as *const u8, length, 0, origin(Builtin::write));
+        hooks::copy(
+            (window::BASE + slot(file) + start) as *mut u8,
+            from as *const u8,
+            length,
+            0,
+            origin(Builtin::write),
+        );
         if at < 0 {
             sys::call(libc::SYS_lseek, [fd, length, libc::SEEK_CUR as usize]);
         }

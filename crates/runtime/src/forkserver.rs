@@ -35,7 +35,8 @@ pub(crate) unsafe fn serve(place: Place) {
         let slot = current();
         await_job(slot);
         let flags = (*slot).job.flags;
-        let forked = (*control).isolation.load(Relaxed) == isolation::FORK || place == Place::Constructor;
+        let forked =
+            (*control).isolation.load(Relaxed) == isolation::FORK || place == Place::Constructor;
         if flags & job::SET_BASE != 0 {
             image_lines(slot, |offset, line| apply(offset, line));
         } else if !forked && flags & (job::FORK | job::SEARCH_FOREIGN) == 0 {
@@ -82,7 +83,10 @@ pub(crate) unsafe fn await_job(slot: *mut SlotHeader) {
         (*control).server_asleep.store(1, SeqCst);
         if (*slot).state.load(SeqCst) != slot_state::POSTED {
             let word = &raw const (*control).doorbell as usize;
-            sys::call(libc::SYS_futex, [word, libc::FUTEX_WAIT as usize, doorbell as usize, 0]);
+            sys::call(
+                libc::SYS_futex,
+                [word, libc::FUTEX_WAIT as usize, doorbell as usize, 0],
+            );
         }
         (*control).server_asleep.store(0, SeqCst);
     }
@@ -93,14 +97,25 @@ pub(crate) unsafe fn finish(slot: *mut SlotHeader) {
     (*slot).state.store(slot_state::DONE, Release);
     (*control).finished.fetch_add(1, SeqCst);
     if (*control).checker_asleep.load(SeqCst) != 0 {
-        sys::call(libc::SYS_futex, [&raw const (*control).finished as usize, libc::FUTEX_WAKE as usize, 1]);
+        sys::call(
+            libc::SYS_futex,
+            [
+                &raw const (*control).finished as usize,
+                libc::FUTEX_WAKE as usize,
+                1,
+            ],
+        );
     }
 }
 
 /// Waits for a child; its wait status.
 pub(crate) unsafe fn wait(child: isize) -> i32 {
     let mut status = 0i32;
-    while sys::call(libc::SYS_wait4, [child as usize, &raw mut status as usize, 0, 0]) == -(libc::EINTR as isize) {}
+    while sys::call(
+        libc::SYS_wait4,
+        [child as usize, &raw mut status as usize, 0, 0],
+    ) == -(libc::EINTR as isize)
+    {}
     status
 }
 
@@ -131,7 +146,10 @@ unsafe fn run(slot: *mut SlotHeader) -> Side {
 
 /// The child must not outlive the server; the second look closes the gap before the first took effect.
 pub(crate) unsafe fn die_with(server: isize) {
-    sys::call(libc::SYS_prctl, [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize]);
+    sys::call(
+        libc::SYS_prctl,
+        [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize],
+    );
     if sys::call(libc::SYS_getppid, []) != server {
         sys::exit(0);
     }
@@ -142,7 +160,9 @@ unsafe fn start_child(slot: *mut SlotHeader, server: isize) {
     if (*slot).job.flags & job::SEARCH_FOREIGN != 0 {
         image_lines(slot, |offset, line| apply(offset, line));
     } else {
-        image_lines(slot, |offset, line| bytes::copy((window::BASE + offset) as *mut u8, line, 64));
+        image_lines(slot, |offset, line| {
+            bytes::copy((window::BASE + offset) as *mut u8, line, 64)
+        });
     }
     signals::start_ticking();
     (*state()).mode = crate::state::Mode::Running;
@@ -159,7 +179,11 @@ unsafe fn apply(offset: u64, line: *const u8) {
 }
 
 pub(crate) unsafe fn differs_from_base(offset: u64) -> bool {
-    !bytes::equal((window::BASE + offset) as *const u8, (BASE_COPY as u64 + offset) as *const u8, PAGE)
+    !bytes::equal(
+        (window::BASE + offset) as *const u8,
+        (BASE_COPY as u64 + offset) as *const u8,
+        PAGE,
+    )
 }
 
 pub(crate) unsafe fn base_page(offset: u64, to: *mut u64) {

@@ -27,7 +27,10 @@ pub(crate) fn class(length: usize) -> (usize, usize) {
     let power = (length - 1).ilog2() as usize; // 10 and up
     let step = 1usize << (power - 2);
     let quarter = (length - 1 - (1 << power)) / step;
-    (64 + (power - 10) * 4 + quarter + 1, (1 << power) + (quarter + 1) * step)
+    (
+        64 + (power - 10) * 4 + quarter + 1,
+        (1 << power) + (quarter + 1) * step,
+    )
 }
 
 /// Before a block: its class and the bytes it holds.
@@ -110,12 +113,54 @@ unsafe fn size(block: usize) -> usize {
 }
 
 crate::weak!(
-    "malloc", malloc, "free", free, "calloc", calloc, "realloc", realloc, "aligned_alloc", memalign, "memalign", memalign,
-    "posix_memalign", posix_memalign, "malloc_usable_size", usable_size, "valloc", valloc, "cfree", free,
-    "_Znwm", new, "_Znam", new, "_ZdlPv", free, "_ZdaPv", free, "_ZdlPvm", free, "_ZdaPvm", free,
-    "_ZnwmRKSt9nothrow_t", malloc, "_ZnamRKSt9nothrow_t", malloc,
-    "_ZnwmSt11align_val_t", aligned_new, "_ZnamSt11align_val_t", aligned_new,
-    "_ZdlPvSt11align_val_t", free, "_ZdlPvmSt11align_val_t", free, "_ZdaPvSt11align_val_t", free, "_ZdaPvmSt11align_val_t", free,
+    "malloc",
+    malloc,
+    "free",
+    free,
+    "calloc",
+    calloc,
+    "realloc",
+    realloc,
+    "aligned_alloc",
+    memalign,
+    "memalign",
+    memalign,
+    "posix_memalign",
+    posix_memalign,
+    "malloc_usable_size",
+    usable_size,
+    "valloc",
+    valloc,
+    "cfree",
+    free,
+    "_Znwm",
+    new,
+    "_Znam",
+    new,
+    "_ZdlPv",
+    free,
+    "_ZdaPv",
+    free,
+    "_ZdlPvm",
+    free,
+    "_ZdaPvm",
+    free,
+    "_ZnwmRKSt9nothrow_t",
+    malloc,
+    "_ZnamRKSt9nothrow_t",
+    malloc,
+    "_ZnwmSt11align_val_t",
+    aligned_new,
+    "_ZnamSt11align_val_t",
+    aligned_new,
+    "_ZdlPvSt11align_val_t",
+    free,
+    "_ZdlPvmSt11align_val_t",
+    free,
+    "_ZdaPvSt11align_val_t",
+    free,
+    "_ZdaPvmSt11align_val_t",
+    free,
 );
 
 #[unsafe(no_mangle)]
@@ -173,7 +218,11 @@ unsafe extern "C" fn __lf_weak_valloc(length: usize) -> *mut u8 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_posix_memalign(to: *mut *mut u8, align: usize, length: usize) -> i32 {
+unsafe extern "C" fn __lf_weak_posix_memalign(
+    to: *mut *mut u8,
+    align: usize,
+    length: usize,
+) -> i32 {
     if !align.is_power_of_two() || align % size_of::<usize>() != 0 {
         return libc::EINVAL;
     }

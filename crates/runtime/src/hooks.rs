@@ -58,7 +58,11 @@ pub(crate) unsafe fn store_word(at: u64, value: u64, length: u64, flags: u8, ori
         *known |= bytes;
     }
     let shift = (at & 7) * 8;
-    let value = if length == 8 { value } else { value & ((1 << (length * 8)) - 1) };
+    let value = if length == 8 {
+        value
+    } else {
+        value & ((1 << (length * 8)) - 1)
+    };
     log::store(at & !7, bytes, value << shift, flags, origin);
     put(mirror(at), value, length);
     put((window::BASE + at) as *mut u8, value, length);
@@ -90,7 +94,13 @@ pub(crate) unsafe fn read_span(address: usize, length: usize, flags: u8, origin:
 const PIECEWISE: usize = 16;
 
 /// Stores a range, split at words (MODEL.md §3). `source` may overlap it, or be it: then the bytes are there already.
-pub(crate) unsafe fn store_span(address: usize, source: *const u8, length: usize, flags: u8, origin: Origin) {
+pub(crate) unsafe fn store_span(
+    address: usize,
+    source: *const u8,
+    length: usize,
+    flags: u8,
+    origin: Origin,
+) {
     if length == 0 {
         return;
     }
@@ -130,7 +140,13 @@ pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u
         return store_pieces(address, &[byte; PIECEWISE][..length], flags, origin);
     }
     touch_span(address, length);
-    log::with_value(Kind::Fill, offset(address), (length as u64) << 8 | byte as u64, flags, origin);
+    log::with_value(
+        Kind::Fill,
+        offset(address),
+        (length as u64) << 8 | byte as u64,
+        flags,
+        origin,
+    );
     mark_written(offset(address), length as u64);
     bytes::fill(mirror(offset(address)), byte, length);
     bytes::fill(address as *mut u8, byte, length);
@@ -240,7 +256,12 @@ pub unsafe extern "C" fn __lf_store16(p: *mut u128, value: u128, abi: u32, site:
     let locked = abi & 7 == SEQ_CST;
     if is_persistent(p as usize) && shadow::recording() {
         let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
-        return store_pieces(p as usize, &value.to_le_bytes(), flags, Origin::source(site));
+        return store_pieces(
+            p as usize,
+            &value.to_le_bytes(),
+            flags,
+            Origin::source(site),
+        );
     }
     p.write_unaligned(value);
     if locked && crate::state::running() {
@@ -249,17 +270,40 @@ pub unsafe extern "C" fn __lf_store16(p: *mut u128, value: u128, abi: u32, site:
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __lf_load_n(to: *mut u8, p: *const u8, length: u64, abi: u32, site: *const Site) {
+pub unsafe extern "C" fn __lf_load_n(
+    to: *mut u8,
+    p: *const u8,
+    length: u64,
+    abi: u32,
+    site: *const Site,
+) {
     if is_persistent(p as usize) && shadow::recording() {
-        read_span(p as usize, length as usize, flags(abi), Origin::source(site));
+        read_span(
+            p as usize,
+            length as usize,
+            flags(abi),
+            Origin::source(site),
+        );
     }
     bytes::shift(to, p, length as usize);
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __lf_store_n(p: *mut u8, from: *const u8, length: u64, abi: u32, site: *const Site) {
+pub unsafe extern "C" fn __lf_store_n(
+    p: *mut u8,
+    from: *const u8,
+    length: u64,
+    abi: u32,
+    site: *const Site,
+) {
     if is_persistent(p as usize) && shadow::recording() {
-        return store_span(p as usize, from, length as usize, flags(abi), Origin::source(site));
+        return store_span(
+            p as usize,
+            from,
+            length as usize,
+            flags(abi),
+            Origin::source(site),
+        );
     }
     bytes::shift(p, from, length as usize);
 }
@@ -294,7 +338,12 @@ pub unsafe extern "C" fn __lf_memcpy(to: *mut u8, from: *const u8, length: u64, 
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __lf_memmove(to: *mut u8, from: *const u8, length: u64, site: *const Site) {
+pub unsafe extern "C" fn __lf_memmove(
+    to: *mut u8,
+    from: *const u8,
+    length: u64,
+    site: *const Site,
+) {
     copy(to, from, length as usize, 0, Origin::source(site));
 }
 

@@ -9,13 +9,72 @@ use crate::shadow::{is_persistent, recording};
 use landfall_vocab::builtin::Builtin;
 
 crate::weak!(
-    "memcpy", memcpy, "memmove", memmove, "memset", memset, "mempcpy", mempcpy, "bcopy", bcopy, "bzero", bzero,
-    "__memcpy_chk", memcpy, "__memmove_chk", memmove, "__memset_chk", memset, "__mempcpy_chk", mempcpy,
-    "memcmp", memcmp, "bcmp", memcmp, "memchr", memchr, "rawmemchr", rawmemchr,
-    "strlen", strlen, "strnlen", strnlen, "strcpy", strcpy, "__strcpy_chk", strcpy, "stpcpy", stpcpy, "__stpcpy_chk", stpcpy,
-    "strncpy", strncpy, "__strncpy_chk", strncpy, "strcat", strcat, "__strcat_chk", strcat,
-    "strncat", strncat, "__strncat_chk", strncat, "strcmp", strcmp, "strncmp", strncmp,
-    "strchr", strchr, "strrchr", strrchr, "strstr", strstr, "strdup", strdup, "strndup", strndup,
+    "memcpy",
+    memcpy,
+    "memmove",
+    memmove,
+    "memset",
+    memset,
+    "mempcpy",
+    mempcpy,
+    "bcopy",
+    bcopy,
+    "bzero",
+    bzero,
+    "__memcpy_chk",
+    memcpy,
+    "__memmove_chk",
+    memmove,
+    "__memset_chk",
+    memset,
+    "__mempcpy_chk",
+    mempcpy,
+    "memcmp",
+    memcmp,
+    "bcmp",
+    memcmp,
+    "memchr",
+    memchr,
+    "rawmemchr",
+    rawmemchr,
+    "strlen",
+    strlen,
+    "strnlen",
+    strnlen,
+    "strcpy",
+    strcpy,
+    "__strcpy_chk",
+    strcpy,
+    "stpcpy",
+    stpcpy,
+    "__stpcpy_chk",
+    stpcpy,
+    "strncpy",
+    strncpy,
+    "__strncpy_chk",
+    strncpy,
+    "strcat",
+    strcat,
+    "__strcat_chk",
+    strcat,
+    "strncat",
+    strncat,
+    "__strncat_chk",
+    strncat,
+    "strcmp",
+    strcmp,
+    "strncmp",
+    strncmp,
+    "strchr",
+    strchr,
+    "strrchr",
+    strrchr,
+    "strstr",
+    strstr,
+    "strdup",
+    strdup,
+    "strndup",
+    strndup,
 );
 
 macro_rules! real {
@@ -85,9 +144,17 @@ unsafe fn text_length(p: P) -> usize {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_memcpy(to: *mut u8, from: P, length: usize) -> *mut u8 {
     match (*real()).memcpy {
-        Some(memcpy) if !is_persistent(to as usize) && !is_persistent(from as usize) => memcpy(to, from, length),
+        Some(memcpy) if !is_persistent(to as usize) && !is_persistent(from as usize) => {
+            memcpy(to, from, length)
+        }
         _ => {
-            hooks::copy(to, from, length, 0, Origin::library(Builtin::memcpy, caller!()));
+            hooks::copy(
+                to,
+                from,
+                length,
+                0,
+                Origin::library(Builtin::memcpy, caller!()),
+            );
             to
         }
     }
@@ -96,9 +163,17 @@ unsafe extern "C" fn __lf_weak_memcpy(to: *mut u8, from: P, length: usize) -> *m
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_memmove(to: *mut u8, from: P, length: usize) -> *mut u8 {
     match (*real()).memmove {
-        Some(memmove) if !is_persistent(to as usize) && !is_persistent(from as usize) => memmove(to, from, length),
+        Some(memmove) if !is_persistent(to as usize) && !is_persistent(from as usize) => {
+            memmove(to, from, length)
+        }
         _ => {
-            hooks::copy(to, from, length, 0, Origin::library(Builtin::memmove, caller!()));
+            hooks::copy(
+                to,
+                from,
+                length,
+                0,
+                Origin::library(Builtin::memmove, caller!()),
+            );
             to
         }
     }
@@ -106,13 +181,25 @@ unsafe extern "C" fn __lf_weak_memmove(to: *mut u8, from: P, length: usize) -> *
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_mempcpy(to: *mut u8, from: P, length: usize) -> *mut u8 {
-    hooks::copy(to, from, length, 0, Origin::library(Builtin::memcpy, caller!()));
+    hooks::copy(
+        to,
+        from,
+        length,
+        0,
+        Origin::library(Builtin::memcpy, caller!()),
+    );
     to.add(length)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_bcopy(from: P, to: *mut u8, length: usize) {
-    hooks::copy(to, from, length, 0, Origin::library(Builtin::memmove, caller!()));
+    hooks::copy(
+        to,
+        from,
+        length,
+        0,
+        Origin::library(Builtin::memmove, caller!()),
+    );
 }
 
 #[unsafe(no_mangle)]
@@ -120,7 +207,13 @@ unsafe extern "C" fn __lf_weak_memset(to: *mut u8, byte: i32, length: usize) -> 
     match (*real()).memset {
         Some(memset) if !is_persistent(to as usize) => memset(to, byte, length),
         _ => {
-            hooks::fill(to, byte as u8, length, 0, Origin::library(Builtin::memset, caller!()));
+            hooks::fill(
+                to,
+                byte as u8,
+                length,
+                0,
+                Origin::library(Builtin::memset, caller!()),
+            );
             to
         }
     }
@@ -128,7 +221,13 @@ unsafe extern "C" fn __lf_weak_memset(to: *mut u8, byte: i32, length: usize) -> 
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_bzero(to: *mut u8, length: usize) {
-    hooks::fill(to, 0, length, 0, Origin::library(Builtin::memset, caller!()));
+    hooks::fill(
+        to,
+        0,
+        length,
+        0,
+        Origin::library(Builtin::memset, caller!()),
+    );
 }
 
 /// Compares byte by byte; returns the difference and the bytes looked at.
@@ -147,7 +246,14 @@ unsafe fn compare(a: P, b: P, limit: usize, stop_at_zero: bool) -> (i32, usize) 
     (0, i)
 }
 
-unsafe fn compared(a: P, b: P, limit: usize, stop_at_zero: bool, function: Builtin, caller: usize) -> i32 {
+unsafe fn compared(
+    a: P,
+    b: P,
+    limit: usize,
+    stop_at_zero: bool,
+    function: Builtin,
+    caller: usize,
+) -> i32 {
     let (result, looked) = compare(a, b, limit, stop_at_zero);
     seen(a, looked, function, caller);
     seen(b, looked, function, caller);
@@ -194,7 +300,14 @@ unsafe fn search(p: P, byte: u8, limit: usize, stop_at_zero: bool) -> (Option<us
     (None, i)
 }
 
-unsafe fn searched(p: P, byte: i32, limit: usize, stop_at_zero: bool, function: Builtin, caller: usize) -> P {
+unsafe fn searched(
+    p: P,
+    byte: i32,
+    limit: usize,
+    stop_at_zero: bool,
+    function: Builtin,
+    caller: usize,
+) -> P {
     let (found, looked) = search(p, byte as u8, limit, stop_at_zero);
     seen(p, looked, function, caller);
     found.map_or(core::ptr::null(), |at| p.add(at))
@@ -263,14 +376,26 @@ unsafe extern "C" fn __lf_weak_strnlen(p: P, limit: usize) -> usize {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strcpy(to: *mut u8, from: P) -> *mut u8 {
-    hooks::copy(to, from, text_length(from) + 1, 0, Origin::library(Builtin::strcpy, caller!()));
+    hooks::copy(
+        to,
+        from,
+        text_length(from) + 1,
+        0,
+        Origin::library(Builtin::strcpy, caller!()),
+    );
     to
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_stpcpy(to: *mut u8, from: P) -> *mut u8 {
     let length = text_length(from);
-    hooks::copy(to, from, length + 1, 0, Origin::library(Builtin::strcpy, caller!()));
+    hooks::copy(
+        to,
+        from,
+        length + 1,
+        0,
+        Origin::library(Builtin::strcpy, caller!()),
+    );
     to.add(length)
 }
 
@@ -301,7 +426,13 @@ unsafe extern "C" fn __lf_weak_strcat(to: *mut u8, from: P) -> *mut u8 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strncat(to: *mut u8, from: P, limit: usize) -> *mut u8 {
-    append(to, from, bytes::length(from, limit), Builtin::strncat, caller!());
+    append(
+        to,
+        from,
+        bytes::length(from, limit),
+        Builtin::strncat,
+        caller!(),
+    );
     to
 }
 

@@ -30,7 +30,11 @@ impl Origin {
     pub(crate) fn library(function: Builtin, return_address: usize) -> Origin {
         let base = unsafe { (*state()).exe_base };
         let offset = return_address.wrapping_sub(base);
-        let caller = if return_address != 0 && offset < u32::MAX as usize { offset as u32 } else { 0 };
+        let caller = if return_address != 0 && offset < u32::MAX as usize {
+            offset as u32
+        } else {
+            0
+        };
         Origin(record::origin(function.site(), caller))
     }
 }
@@ -80,7 +84,13 @@ pub(crate) unsafe fn store(word: u64, mask: u8, value: u64, flags: u8, origin: O
 
 /// A store on the hot path; false when it is not as simple as that: no run, stacks wanted, a library's site, a full trace.
 #[inline(always)]
-pub(crate) unsafe fn store_quickly(word: u64, mask: u8, value: u64, flags: u8, site: *const Site) -> bool {
+pub(crate) unsafe fn store_quickly(
+    word: u64,
+    mask: u8,
+    value: u64,
+    flags: u8,
+    site: *const Site,
+) -> bool {
     let state = state();
     let site = (site as usize).wrapping_sub((*state).sites_low);
     if !(*state).quick || site >= (*state).sites_len {
@@ -115,7 +125,11 @@ pub(crate) unsafe fn plain(kind: Kind, offset: u64, flags: u8, origin: Origin) {
 }
 
 pub(crate) unsafe fn with_value(kind: Kind, offset: u64, value: u64, flags: u8, origin: Origin) {
-    valued(record::head(kind, (offset & 7) as u8, flags, offset), origin, value);
+    valued(
+        record::head(kind, (offset & 7) as u8, flags, offset),
+        origin,
+        value,
+    );
 }
 
 /// Starts a copy of `length` bytes; the caller fills the returned payload and calls [`run_done`].

@@ -21,7 +21,14 @@ pub(crate) struct Report<'a> {
 
 impl Default for Report<'_> {
     fn default() -> Self {
-        Report { code: 0, address: 0, pc: 0, frame: 0, site: 0, text: &[] }
+        Report {
+            code: 0,
+            address: 0,
+            pc: 0,
+            frame: 0,
+            site: 0,
+            text: &[],
+        }
     }
 }
 
@@ -86,12 +93,27 @@ unsafe fn join(parts: &[&[u8]], into: *mut [u8; TEXT]) -> u32 {
 
 pub(crate) unsafe fn wild_access(address: u64) -> ! {
     let frame = stack::frame_pointer();
-    end(End::Signal, Report { code: libc::SIGSEGV, address, frame, ..Report::default() })
+    end(
+        End::Signal,
+        Report {
+            code: libc::SIGSEGV,
+            address,
+            frame,
+            ..Report::default()
+        },
+    )
 }
 
 pub(crate) unsafe fn trace_full() -> ! {
     let text: &[&[u8]] = &[b"the trace is full"];
-    end(End::Budget, Report { frame: stack::frame_pointer(), text, ..Report::default() })
+    end(
+        End::Budget,
+        Report {
+            frame: stack::frame_pointer(),
+            text,
+            ..Report::default()
+        },
+    )
 }
 
 pub(crate) unsafe fn budget_out(site: u64) {
@@ -101,17 +123,38 @@ pub(crate) unsafe fn budget_out(site: u64) {
     }
     let id = crate::sites::id(site as *const _) as u64;
     let text: &[&[u8]] = &[b"the event budget is used up"];
-    end(End::Budget, Report { site: id, frame: stack::frame_pointer(), text, ..Report::default() })
+    end(
+        End::Budget,
+        Report {
+            site: id,
+            frame: stack::frame_pointer(),
+            text,
+            ..Report::default()
+        },
+    )
 }
 
 /// Something inside the runtime went wrong.
 pub(crate) unsafe fn internal(text: &[u8], code: i32) -> ! {
-    end(End::Internal, Report { code, text: &[text], ..Report::default() })
+    end(
+        End::Internal,
+        Report {
+            code,
+            text: &[text],
+            ..Report::default()
+        },
+    )
 }
 
 /// In place this run cannot be undone: the server repeats it in a fork.
 pub(crate) unsafe fn needs_fork(text: &[&[u8]]) -> ! {
-    end(End::NeedsFork, Report { text, ..Report::default() })
+    end(
+        End::NeedsFork,
+        Report {
+            text,
+            ..Report::default()
+        },
+    )
 }
 
 // What a failing program calls. Weak symbols: a program that defines its own keeps it.
@@ -119,17 +162,42 @@ pub(crate) unsafe fn needs_fork(text: &[&[u8]]) -> ! {
 crate::weak!("__assert_fail", assert_fail, "abort", abort_called);
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_assert_fail(expression: *const u8, file: *const u8, line: u32, function: *const u8) -> ! {
-    let text: &[&[u8]] =
-        &[bytes::text(expression, 400), b"\0", bytes::text(file, 300), b"\0", bytes::text(function, 300)];
+unsafe extern "C" fn __lf_weak_assert_fail(
+    expression: *const u8,
+    file: *const u8,
+    line: u32,
+    function: *const u8,
+) -> ! {
+    let text: &[&[u8]] = &[
+        bytes::text(expression, 400),
+        b"\0",
+        bytes::text(file, 300),
+        b"\0",
+        bytes::text(function, 300),
+    ];
     if (*state()).mode != Mode::Running {
         let mut digits = [0u8; 20];
         let line = bytes::decimal(line as u64, &mut digits);
-        sys::say(&[bytes::text(file, 300), b":", line, b": ", bytes::text(function, 300), b": Assertion `"]);
+        sys::say(&[
+            bytes::text(file, 300),
+            b":",
+            line,
+            b": ",
+            bytes::text(function, 300),
+            b": Assertion `",
+        ]);
         sys::say(&[bytes::text(expression, 400), b"' failed.\n"]);
         __lf_weak_abort_called();
     }
-    end(End::Assertion, Report { code: line as i32, frame: stack::frame_pointer(), text, ..Report::default() })
+    end(
+        End::Assertion,
+        Report {
+            code: line as i32,
+            frame: stack::frame_pointer(),
+            text,
+            ..Report::default()
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -140,7 +208,13 @@ unsafe extern "C" fn __lf_weak_abort_called() -> ! {
         sys::exit(134);
     }
     crate::signals::abort_handler();
-    end(End::Abort, Report { frame: stack::frame_pointer(), ..Report::default() })
+    end(
+        End::Abort,
+        Report {
+            frame: stack::frame_pointer(),
+            ..Report::default()
+        },
+    )
 }
 
 /// Runs as C++ terminate handler: says which exception nobody caught.
@@ -152,5 +226,12 @@ pub(crate) unsafe extern "C" fn terminate() -> ! {
             name = bytes::text((*kind)[1], 500);
         }
     }
-    end(End::Terminate, Report { frame: stack::frame_pointer(), text: &[name], ..Report::default() })
+    end(
+        End::Terminate,
+        Report {
+            frame: stack::frame_pointer(),
+            text: &[name],
+            ..Report::default()
+        },
+    )
 }

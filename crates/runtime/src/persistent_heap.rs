@@ -33,14 +33,32 @@ const ROOTS_AT: u64 = FREE + CLASSES as u64 * 8;
 fn heap() -> Layout {
     let words = window::HEAP.start;
     let first_block = window::HEAP.start + (ROOTS_AT + ROOTS * 8 + 63) / 64 * 64;
-    Layout { area: window::HEAP, words, first_block, durable: false }
+    Layout {
+        area: window::HEAP,
+        words,
+        first_block,
+        durable: false,
+    }
 }
 
 unsafe fn malloc_heap() -> Layout {
     let durable = (*state()).options & option::PM_HEAP_DURABLE_META != 0;
-    let words = if durable { window::MALLOC_META.start } else { window::MALLOC.start };
-    let used = if durable { 64 } else { (FREE + CLASSES as u64 * 8 + 63) / 64 * 64 };
-    Layout { area: window::MALLOC, words, first_block: window::MALLOC.start + used, durable }
+    let words = if durable {
+        window::MALLOC_META.start
+    } else {
+        window::MALLOC.start
+    };
+    let used = if durable {
+        64
+    } else {
+        (FREE + CLASSES as u64 * 8 + 63) / 64 * 64
+    };
+    Layout {
+        area: window::MALLOC,
+        words,
+        first_block: window::MALLOC.start + used,
+        durable,
+    }
 }
 
 impl Layout {
@@ -174,7 +192,13 @@ pub(crate) unsafe fn size(block: usize) -> usize {
 /// Zeroes a fresh block, as stores where it is persistent.
 pub(crate) unsafe fn zero(block: *mut u8, length: usize, caller: usize) {
     if is_persistent(block as usize) {
-        hooks::fill(block, 0, length, 0, Origin::library(Builtin::calloc, caller));
+        hooks::fill(
+            block,
+            0,
+            length,
+            0,
+            Origin::library(Builtin::calloc, caller),
+        );
     } else {
         zero_volatile(block, length);
     }
@@ -182,7 +206,13 @@ pub(crate) unsafe fn zero(block: *mut u8, length: usize, caller: usize) {
 
 pub(crate) unsafe fn move_block(to: *mut u8, from: *const u8, length: usize, caller: usize) {
     if is_persistent(to as usize) || is_persistent(from as usize) {
-        hooks::copy(to, from, length, 0, Origin::library(Builtin::realloc, caller));
+        hooks::copy(
+            to,
+            from,
+            length,
+            0,
+            Origin::library(Builtin::realloc, caller),
+        );
     } else {
         bytes::copy(to, from, length);
     }

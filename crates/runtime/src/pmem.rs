@@ -9,16 +9,54 @@ use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{Kind, flag};
 
 crate::weak!(
-    "pmem_persist", pmem_persist, "pmem_flush", pmem_flush, "pmem_drain", pmem_drain, "pmem_msync", pmem_msync,
-    "pmem_deep_persist", pmem_deep_persist, "pmem_deep_flush", pmem_flush, "pmem_deep_drain", pmem_deep_drain,
-    "pmem_is_pmem", pmem_is_pmem, "pmem_has_hw_drain", pmem_has_hw_drain, "pmem_has_auto_flush", pmem_has_auto_flush,
-    "pmem_map_file", pmem_map_file, "pmem_unmap", pmem_unmap, "pmem_errormsg", pmem_errormsg,
-    "pmem_check_version", pmem_check_version, "pmem_set_funcs", pmem_set_funcs,
-    "pmem_memcpy", pmem_memcpy, "pmem_memmove", pmem_memcpy, "pmem_memset", pmem_memset,
-    "pmem_memcpy_persist", pmem_memcpy_persist, "pmem_memmove_persist", pmem_memcpy_persist,
-    "pmem_memset_persist", pmem_memset_persist,
-    "pmem_memcpy_nodrain", pmem_memcpy_nodrain, "pmem_memmove_nodrain", pmem_memcpy_nodrain,
-    "pmem_memset_nodrain", pmem_memset_nodrain,
+    "pmem_persist",
+    pmem_persist,
+    "pmem_flush",
+    pmem_flush,
+    "pmem_drain",
+    pmem_drain,
+    "pmem_msync",
+    pmem_msync,
+    "pmem_deep_persist",
+    pmem_deep_persist,
+    "pmem_deep_flush",
+    pmem_flush,
+    "pmem_deep_drain",
+    pmem_deep_drain,
+    "pmem_is_pmem",
+    pmem_is_pmem,
+    "pmem_has_hw_drain",
+    pmem_has_hw_drain,
+    "pmem_has_auto_flush",
+    pmem_has_auto_flush,
+    "pmem_map_file",
+    pmem_map_file,
+    "pmem_unmap",
+    pmem_unmap,
+    "pmem_errormsg",
+    pmem_errormsg,
+    "pmem_check_version",
+    pmem_check_version,
+    "pmem_set_funcs",
+    pmem_set_funcs,
+    "pmem_memcpy",
+    pmem_memcpy,
+    "pmem_memmove",
+    pmem_memcpy,
+    "pmem_memset",
+    pmem_memset,
+    "pmem_memcpy_persist",
+    pmem_memcpy_persist,
+    "pmem_memmove_persist",
+    pmem_memcpy_persist,
+    "pmem_memset_persist",
+    pmem_memset_persist,
+    "pmem_memcpy_nodrain",
+    pmem_memcpy_nodrain,
+    "pmem_memmove_nodrain",
+    pmem_memcpy_nodrain,
+    "pmem_memset_nodrain",
+    pmem_memset_nodrain,
 );
 
 // libpmem.h
@@ -41,7 +79,11 @@ unsafe extern "C" fn __lf_weak_pmem_persist(p: usize, length: usize) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pmem_deep_persist(p: usize, length: usize) -> i32 {
-    persist(p, length, Origin::library(Builtin::pmem_deep_persist, caller!()));
+    persist(
+        p,
+        length,
+        Origin::library(Builtin::pmem_deep_persist, caller!()),
+    );
     0
 }
 
@@ -58,12 +100,18 @@ unsafe extern "C" fn __lf_weak_pmem_flush(p: usize, length: usize) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pmem_drain() {
-    flush::fence(Kind::Sfence, Origin::library(Builtin::pmem_drain, caller!()));
+    flush::fence(
+        Kind::Sfence,
+        Origin::library(Builtin::pmem_drain, caller!()),
+    );
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pmem_deep_drain(_: usize, _: usize) -> i32 {
-    flush::fence(Kind::Sfence, Origin::library(Builtin::pmem_drain, caller!()));
+    flush::fence(
+        Kind::Sfence,
+        Origin::library(Builtin::pmem_drain, caller!()),
+    );
     0
 }
 
@@ -89,7 +137,11 @@ unsafe extern "C" fn __lf_weak_pmem_errormsg() -> *const u8 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pmem_check_version(major: u32, _minor: u32) -> *const u8 {
-    if major == 1 { core::ptr::null() } else { c"libpmem major version mismatch".as_ptr() as *const u8 }
+    if major == 1 {
+        core::ptr::null()
+    } else {
+        c"libpmem major version mismatch".as_ptr() as *const u8
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -134,7 +186,12 @@ unsafe fn set(to: usize, byte: i32, length: usize, flags: u32, caller: usize) ->
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_memcpy(to: usize, from: usize, length: usize, flags: u32) -> usize {
+unsafe extern "C" fn __lf_weak_pmem_memcpy(
+    to: usize,
+    from: usize,
+    length: usize,
+    flags: u32,
+) -> usize {
     copy(to, from, length, flags, caller!())
 }
 
@@ -149,7 +206,12 @@ unsafe extern "C" fn __lf_weak_pmem_memcpy_nodrain(to: usize, from: usize, lengt
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_memset(to: usize, byte: i32, length: usize, flags: u32) -> usize {
+unsafe extern "C" fn __lf_weak_pmem_memset(
+    to: usize,
+    byte: i32,
+    length: usize,
+    flags: u32,
+) -> usize {
     set(to, byte, length, flags, caller!())
 }
 
@@ -170,7 +232,12 @@ const FILE_EXCL: i32 = 2;
 /// Opens (or creates) and maps a whole file with ordinary calls, which the dispatcher turns into a pool file.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pmem_map_file(
-    path: *const libc::c_char, length: usize, flags: i32, mode: u32, mapped: *mut usize, is_pmem: *mut i32,
+    path: *const libc::c_char,
+    length: usize,
+    flags: i32,
+    mode: u32,
+    mapped: *mut usize,
+    is_pmem: *mut i32,
 ) -> *mut u8 {
     let mut open = libc::O_RDWR;
     if flags & FILE_CREATE != 0 {
@@ -189,7 +256,11 @@ unsafe extern "C" fn __lf_weak_pmem_map_file(
     }
     let mut about: libc::stat = core::mem::zeroed();
     libc::fstat(fd, &raw mut about);
-    let length = if flags & FILE_CREATE != 0 && length != 0 { length } else { about.st_size as usize };
+    let length = if flags & FILE_CREATE != 0 && length != 0 {
+        length
+    } else {
+        about.st_size as usize
+    };
     let all = libc::PROT_READ | libc::PROT_WRITE;
     let address = libc::mmap(core::ptr::null_mut(), length, all, libc::MAP_SHARED, fd, 0);
     libc::close(fd);

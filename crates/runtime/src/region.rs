@@ -27,7 +27,13 @@ pub unsafe extern "C" fn lf_pm(length: usize) -> *mut u8 {
     (*state).region_len = (*state).region_len.max((length as u64 + 63) & !63);
     if recorded {
         let origin = Origin::library(Builtin::lf_pm, caller!());
-        log::with_value(Kind::Mark, (*state).region_len & !7, mark::REGION, 0, origin);
+        log::with_value(
+            Kind::Mark,
+            (*state).region_len & !7,
+            mark::REGION,
+            0,
+            origin,
+        );
     }
     (window::BASE + window::REGION.start) as *mut u8
 }
@@ -41,7 +47,11 @@ pub unsafe extern "C" fn lf_failures() -> i32 {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_flush(p: *const u8, length: usize) {
-    flush::flush_range(p as usize, length, Origin::library(Builtin::lf_flush, caller!()));
+    flush::flush_range(
+        p as usize,
+        length,
+        Origin::library(Builtin::lf_flush, caller!()),
+    );
 }
 
 #[unsafe(no_mangle)]
@@ -58,7 +68,13 @@ pub unsafe extern "C" fn lf_persist(p: *const u8, length: usize) {
 
 unsafe fn marked(mark: u64, caller: usize) {
     if running() {
-        log::with_value(Kind::Mark, 0, mark, 0, Origin::library(Builtin::unknown, caller));
+        log::with_value(
+            Kind::Mark,
+            0,
+            mark,
+            0,
+            Origin::library(Builtin::unknown, caller),
+        );
     }
 }
 
@@ -69,7 +85,14 @@ pub unsafe extern "C" fn lf_checksum_begin() {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_checksum_end(accepted: i32) {
-    marked(if accepted != 0 { mark::CHECKSUM_ACCEPTED } else { mark::CHECKSUM_REJECTED }, caller!());
+    marked(
+        if accepted != 0 {
+            mark::CHECKSUM_ACCEPTED
+        } else {
+            mark::CHECKSUM_REJECTED
+        },
+        caller!(),
+    );
 }
 
 #[unsafe(no_mangle)]

@@ -114,7 +114,10 @@ unsafe fn resident() -> ! {
         (*restart).runs += 1;
         if (*slot).outcome.end == End::NeedsFork as u32 {
             let text = &(*slot).outcome.text;
-            leave_for_fork(slot, &[&text[..((*slot).outcome.text_len as usize).min(TEXT)]]);
+            leave_for_fork(
+                slot,
+                &[&text[..((*slot).outcome.text_len as usize).min(TEXT)]],
+            );
         }
         if (*slot).outcome.foreign_words != 0 {
             leave_for_fork(slot, &[b"uninstrumented code writes persistent memory"]);
@@ -142,7 +145,9 @@ unsafe fn leave_for_fork(slot: *mut SlotHeader, why: &[&[u8]]) -> ! {
 /// No more restarts in place, for the reason given.
 unsafe fn give_up(why: &[&[u8]]) -> ! {
     say_why(why);
-    (*(*state()).control).isolation.store(isolation::FORK, Release);
+    (*(*state()).control)
+        .isolation
+        .store(isolation::FORK, Release);
     sys::exit(LEFT_FOR_FORK)
 }
 
@@ -151,7 +156,11 @@ unsafe fn say_why(why: &[&[u8]]) {
     let mut length = 0;
     for part in why {
         let fits = part.len().min(TEXT - length);
-        bytes::copy((&raw mut (*control).text as *mut u8).add(length), part.as_ptr(), fits);
+        bytes::copy(
+            (&raw mut (*control).text as *mut u8).add(length),
+            part.as_ptr(),
+            fits,
+        );
         length += fits;
     }
     (*control).text_len.store(length as u32, Relaxed);
@@ -164,7 +173,8 @@ unsafe fn apply_image(slot: *mut SlotHeader) {
     if (*slot).job.lines == 0 {
         return;
     }
-    (*restart).undo = Scratch::new((*slot).job.lines as usize * size_of::<(u64, [u64; 8])>()).keep() as *mut _;
+    (*restart).undo =
+        Scratch::new((*slot).job.lines as usize * size_of::<(u64, [u64; 8])>()).keep() as *mut _;
     image_lines(slot, |offset, line| {
         let memory = (window::BASE + offset) as *mut u64;
         let kept = (*restart).undo.add((*restart).undo_count);
@@ -184,16 +194,27 @@ unsafe fn restore() {
         put_back(hot.page, hot.saved, PAGE);
     }
     let strings = (*restart).strings;
-    bytes::copy(strings.start as *mut u8, strings.saved as *const u8, strings.end - strings.start);
+    bytes::copy(
+        strings.start as *mut u8,
+        strings.saved as *const u8,
+        strings.end - strings.start,
+    );
     copy_heap(&raw mut (*state).heap, &raw const (*restart).heap);
     shadow::undo();
     while (*restart).undo_count > 0 {
         (*restart).undo_count -= 1;
         let kept = (*restart).undo.add((*restart).undo_count);
-        bytes::copy_words((window::BASE + (*kept).0) as *mut u64, (*kept).1.as_ptr(), 8);
+        bytes::copy_words(
+            (window::BASE + (*kept).0) as *mut u64,
+            (*kept).1.as_ptr(),
+            8,
+        );
     }
     if (*state).opened {
-        sys::call(libc::SYS_close_range, [(*restart).free_descriptor, u32::MAX as usize, 0]);
+        sys::call(
+            libc::SYS_close_range,
+            [(*restart).free_descriptor, u32::MAX as usize, 0],
+        );
     }
 }
 
@@ -221,7 +242,11 @@ unsafe fn snapshot() {
             exclude_state(start, end);
         }
     });
-    let used = if (*state).heap.end == 0 { place::HEAP } else { ((*state).heap.end + PAGE - 1) & !(PAGE - 1) };
+    let used = if (*state).heap.end == 0 {
+        place::HEAP
+    } else {
+        ((*state).heap.end + PAGE - 1) & !(PAGE - 1)
+    };
     if (*state).heap.end == 0 {
         // The heap's range must exist before it can be protected.
         sys::map(place::HEAP, place::HEAP_LEN);
@@ -234,7 +259,11 @@ unsafe fn snapshot() {
     let arguments = (*state).arguments.1 & !7;
     let saved = allocate(stack_end - arguments);
     bytes::copy(saved, arguments as *const u8, stack_end - arguments);
-    (*restart).strings = Region { start: arguments, end: stack_end, saved: saved as usize };
+    (*restart).strings = Region {
+        start: arguments,
+        end: stack_end,
+        saved: saved as usize,
+    };
     let free = sys::call(libc::SYS_fcntl, [0, libc::F_DUPFD as usize, 3]);
     (*restart).free_descriptor = if free < 0 { 3 } else { free as usize };
     sys::call(libc::SYS_close, [(*restart).free_descriptor]);
@@ -286,10 +315,19 @@ unsafe fn each_mapping(mut each: impl FnMut(usize, usize, bool, bool)) -> usize 
     const ROOM: usize = 1 << 18;
     let scratch = Scratch::new(ROOM);
     let text = scratch.start();
-    let fd = sys::call(libc::SYS_open, [c"/proc/self/maps".as_ptr() as usize, libc::O_RDONLY as usize]);
+    let fd = sys::call(
+        libc::SYS_open,
+        [
+            c"/proc/self/maps".as_ptr() as usize,
+            libc::O_RDONLY as usize,
+        ],
+    );
     let mut length = 0;
     loop {
-        let got = sys::call(libc::SYS_read, [fd as usize, text as usize + length, ROOM - length]);
+        let got = sys::call(
+            libc::SYS_read,
+            [fd as usize, text as usize + length, ROOM - length],
+        );
         if got <= 0 {
             break;
         }
@@ -298,8 +336,12 @@ unsafe fn each_mapping(mut each: impl FnMut(usize, usize, bool, bool)) -> usize 
     sys::call(libc::SYS_close, [fd as usize]);
     let mut stack_end = 0;
     for line in core::slice::from_raw_parts(text, length).split(|byte| *byte == b'\n') {
-        let mut fields = line.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
-        let (Some(range), Some(flags)) = (fields.next(), fields.next()) else { continue };
+        let mut fields = line
+            .split(|byte| *byte == b' ')
+            .filter(|field| !field.is_empty());
+        let (Some(range), Some(flags)) = (fields.next(), fields.next()) else {
+            continue;
+        };
         let mut ends = range.split(|byte| *byte == b'-').map(hexadecimal);
         let (start, end) = (ends.next().unwrap_or(0), ends.next().unwrap_or(0));
         match fields.nth(3) {
@@ -317,12 +359,17 @@ fn is_own(start: usize) -> bool {
 }
 
 fn hexadecimal(digits: &[u8]) -> usize {
-    digits.iter().fold(0, |number, digit| number << 4 | (*digit as char).to_digit(16).unwrap_or(0) as usize)
+    digits.iter().fold(0, |number, digit| {
+        number << 4 | (*digit as char).to_digit(16).unwrap_or(0) as usize
+    })
 }
 
 unsafe fn tracked(page: usize) -> Option<Region> {
     let restart = &raw const (*state()).restart;
-    (&(*restart).regions)[..(*restart).count].iter().find(|region| (region.start..region.end).contains(&page)).copied()
+    (&(*restart).regions)[..(*restart).count]
+        .iter()
+        .find(|region| (region.start..region.end).contains(&page))
+        .copied()
 }
 
 unsafe fn heat(page: usize) {
@@ -331,7 +378,11 @@ unsafe fn heat(page: usize) {
     if (*restart).hot_count == MOST_HOT {
         crate::outcome::needs_fork(&[b"a run writes more than 64 MiB"]);
     }
-    let saved = if region.saved == 0 { 0 } else { region.saved + page - region.start };
+    let saved = if region.saved == 0 {
+        0
+    } else {
+        region.saved + page - region.start
+    };
     *(*restart).hot.add((*restart).hot_count) = Hot { page, saved };
     (*restart).hot_count += 1;
 }
@@ -378,9 +429,16 @@ unsafe fn protect() {
                 }
             }
             if next > at {
-                sys::call(libc::SYS_mprotect, [at, next - at, libc::PROT_READ as usize]);
+                sys::call(
+                    libc::SYS_mprotect,
+                    [at, next - at, libc::PROT_READ as usize],
+                );
             }
-            at = if next == region.end { next } else { next + PAGE };
+            at = if next == region.end {
+                next
+            } else {
+                next + PAGE
+            };
         }
     }
 }
@@ -396,7 +454,11 @@ unsafe fn audit() -> u32 {
         let mut page = region.start;
         while page < region.end {
             let saved = region.saved + page - region.start;
-            if !bytes::equal(page as *const u8, saved as *const u8, PAGE.min(region.end - page)) {
+            if !bytes::equal(
+                page as *const u8,
+                saved as *const u8,
+                PAGE.min(region.end - page),
+            ) {
                 different += 1;
             }
             page += PAGE;
@@ -410,4 +472,3 @@ unsafe fn audit() -> u32 {
     }
     different
 }
-

@@ -12,7 +12,8 @@ use crate::vdso;
 use core::arch::{asm, global_asm};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use landfall_vocab::shared::{
-    End, IMAGE_AT, SLOT_LEN, SLOTS_AT, STDERR_AT, STDIN_AT, STDOUT_AT, SlotHeader, TRACE_AT, TRACE_LEN, job, phase,
+    End, IMAGE_AT, SLOT_LEN, SLOTS_AT, STDERR_AT, STDIN_AT, STDOUT_AT, SlotHeader, TRACE_AT,
+    TRACE_LEN, job, phase,
 };
 use landfall_vocab::window;
 
@@ -21,8 +22,15 @@ use landfall_vocab::window;
 global_asm!(
     ".globl __lf_enter_run",
     "__lf_enter_run:", // rdi: stack of the run, rsi: where to keep ours, rdx: what to call
-    "push rbp", "push rbx", "push r12", "push r13", "push r14", "push r15",
-    "sub rsp, 8", "stmxcsr [rsp]", "fnstcw [rsp+4]",
+    "push rbp",
+    "push rbx",
+    "push r12",
+    "push r13",
+    "push r14",
+    "push r15",
+    "sub rsp, 8",
+    "stmxcsr [rsp]",
+    "fnstcw [rsp+4]",
     "mov [rsi], rsp",
     "mov rsp, rdi",
     "xor ebp, ebp",
@@ -32,8 +40,15 @@ global_asm!(
     "__lf_leave_run:", // rdi: what was kept
     "mov rsp, rdi",
     "cld",
-    "ldmxcsr [rsp]", "fldcw [rsp+4]", "add rsp, 8",
-    "pop r15", "pop r14", "pop r13", "pop r12", "pop rbx", "pop rbp",
+    "ldmxcsr [rsp]",
+    "fldcw [rsp+4]",
+    "add rsp, 8",
+    "pop r15",
+    "pop r14",
+    "pop r13",
+    "pop r12",
+    "pop rbx",
+    "pop rbp",
     "ret",
 );
 
@@ -65,7 +80,9 @@ pub(crate) unsafe fn enter() {
 /// constructor on the original stack.
 pub(crate) unsafe fn from_constructor() {
     let state = state();
-    (*(*state).control).isolation.store(landfall_vocab::shared::isolation::FORK, Relaxed);
+    (*(*state).control)
+        .isolation
+        .store(landfall_vocab::shared::isolation::FORK, Relaxed);
     prepare();
     let here: usize;
     asm!("mov {}, rsp", out(reg) here, options(nomem, nostack));
@@ -85,7 +102,10 @@ unsafe fn map_stack() {
     if sys::map(start, place::STACK_LEN + place::GUARD).is_none() {
         crate::start::refuse(c"no room for the stack of a run");
     }
-    sys::call(libc::SYS_mprotect, [start, place::GUARD, libc::PROT_NONE as usize]);
+    sys::call(
+        libc::SYS_mprotect,
+        [start, place::GUARD, libc::PROT_NONE as usize],
+    );
 }
 
 unsafe fn prepare() {
@@ -95,7 +115,9 @@ unsafe fn prepare() {
     sites::publish();
     signals::install();
     if !vdso::redirect() {
-        crate::start::refuse(c"the kernel's vdso cannot be redirected, so time cannot be controlled");
+        crate::start::refuse(
+            c"the kernel's vdso cannot be redirected, so time cannot be controlled",
+        );
     }
     clock::trap_timestamps();
     fix_thread_id();
@@ -103,9 +125,18 @@ unsafe fn prepare() {
     redirect_exit();
     forkserver::init();
     watch_terminate();
-    (*control).server_pid.store(sys::call(libc::SYS_getpid, []) as u32, Relaxed);
+    (*control)
+        .server_pid
+        .store(sys::call(libc::SYS_getpid, []) as u32, Relaxed);
     (*control).phase.store(phase::SERVING, Release);
-    sys::call(libc::SYS_futex, [&raw const (*control).phase as usize, libc::FUTEX_WAKE as usize, 1]);
+    sys::call(
+        libc::SYS_futex,
+        [
+            &raw const (*control).phase as usize,
+            libc::FUTEX_WAKE as usize,
+            1,
+        ],
+    );
 }
 
 /// The kernel writes the processor's number into the thread descriptor on every migration: not the same in every run, and
@@ -131,12 +162,21 @@ unsafe fn redirect_exit() {
     let page = exit & !4095;
     if exit != 0 && sys::call(libc::SYS_mprotect, [page, 8192, all]) == 0 {
         crate::vdso::jump(exit as *mut u8, exited as *const () as usize);
-        sys::call(libc::SYS_mprotect, [page, 8192, (libc::PROT_READ | libc::PROT_EXEC) as usize]);
+        sys::call(
+            libc::SYS_mprotect,
+            [page, 8192, (libc::PROT_READ | libc::PROT_EXEC) as usize],
+        );
     }
 }
 
 unsafe extern "C" fn exited(code: i32) -> ! {
-    crate::outcome::end(End::Exited, crate::outcome::Report { code: code & 0xff, ..Default::default() })
+    crate::outcome::end(
+        End::Exited,
+        crate::outcome::Report {
+            code: code & 0xff,
+            ..Default::default()
+        },
+    )
 }
 
 /// libc keeps the kernel's thread id in the thread descriptor and writes it into every mutex it locks, which may lie in
@@ -212,7 +252,11 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     ((*state).written, (*state).mask) = (0, 0);
     ((*state).ticks, (*state).fault_pc, (*state).fault_repeats) = (0, 0, 0);
     (*state).descriptors.reset();
-    crate::bytes::fill(&raw mut (*state).actions as *mut u8, 0, size_of_val(&(*state).actions));
+    crate::bytes::fill(
+        &raw mut (*state).actions as *mut u8,
+        0,
+        size_of_val(&(*state).actions),
+    );
     clock::reset();
     random::reset((*(*state).control).seed);
     *budget() = job.budget;
@@ -224,7 +268,11 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     ((*outcome).address, (*outcome).pc, (*outcome).site) = (0, 0, 0);
     ((*outcome).stdout_len, (*outcome).stderr_len) = (0, 0);
     ((*outcome).foreign_words, (*outcome).foreign_address) = (0, 0);
-    ((*outcome).audit_bytes, (*outcome).frames, (*outcome).text_len) = (0, 0, 0);
+    (
+        (*outcome).audit_bytes,
+        (*outcome).frames,
+        (*outcome).text_len,
+    ) = (0, 0, 0);
     (*outcome).isolation = (*state).in_place as u32;
     (*slot).trace_len.store(0, Relaxed);
 }

@@ -41,14 +41,22 @@ pub(crate) unsafe fn init() -> bool {
     let length = window::LEN as usize;
     let pages = length / PAGE;
     let ranges = [
-        (window::BASE as usize, length), (KNOWN, length / 8), (MIRROR, length), (BEFORE, length), (TOUCHED, pages), (ORDER, pages * 4),
+        (window::BASE as usize, length),
+        (KNOWN, length / 8),
+        (MIRROR, length),
+        (BEFORE, length),
+        (TOUCHED, pages),
+        (ORDER, pages * 4),
     ];
     for (start, length) in ranges {
         if crate::sys::map(start, length).is_none() {
             return false;
         }
         // Huge pages would make every fork copy two megabytes for one store.
-        crate::sys::call(libc::SYS_madvise, [start, length, libc::MADV_NOHUGEPAGE as usize]);
+        crate::sys::call(
+            libc::SYS_madvise,
+            [start, length, libc::MADV_NOHUGEPAGE as usize],
+        );
     }
     true
 }
@@ -135,7 +143,10 @@ unsafe fn foreign(offset: u64, value: u64) {
     let state = state();
     let changed = value ^ *(mirror(offset) as *const u64);
     // A store record holds contiguous bytes: gaps are included, their values are the same.
-    let (low, high) = (changed.trailing_zeros() / 8, 8 - changed.leading_zeros() / 8);
+    let (low, high) = (
+        changed.trailing_zeros() / 8,
+        8 - changed.leading_zeros() / 8,
+    );
     let mask = (0xffu32 >> (8 - high) & (0xff << low)) as u8;
     if (*state).foreign_words == 0 {
         (*state).foreign_address = window::BASE + offset;
@@ -144,7 +155,13 @@ unsafe fn foreign(offset: u64, value: u64) {
     *(mirror(offset) as *mut u64) = value;
     *known(offset) |= mask;
     let placed = value & crate::hooks::spread(mask);
-    log::store(offset, mask, placed, flag::FOREIGN, log::Origin::library(Builtin::uninstrumented, 0));
+    log::store(
+        offset,
+        mask,
+        placed,
+        flag::FOREIGN,
+        log::Origin::library(Builtin::uninstrumented, 0),
+    );
 }
 
 unsafe fn touched(index: usize) -> u64 {
@@ -176,10 +193,16 @@ unsafe fn search_untouched() {
         while at < start + length {
             let pages = (((start + length - at) / window::PAGE) as usize).min(CHUNK);
             let address = (window::BASE + at) as usize;
-            crate::sys::call(libc::SYS_mincore, [address, pages * PAGE, resident as usize]);
+            crate::sys::call(
+                libc::SYS_mincore,
+                [address, pages * PAGE, resident as usize],
+            );
             for i in 0..pages {
                 let offset = at + (i * PAGE) as u64;
-                if *resident.add(i) & 1 != 0 && !is_touched(offset) && crate::forkserver::differs_from_base(offset) {
+                if *resident.add(i) & 1 != 0
+                    && !is_touched(offset)
+                    && crate::forkserver::differs_from_base(offset)
+                {
                     touch(offset);
                     crate::forkserver::base_page(offset, mirror(offset) as *mut u64);
                     check_words(offset, window::PAGE);
@@ -192,7 +215,10 @@ unsafe fn search_untouched() {
 
 unsafe fn live_ranges(state: *const State) -> [(u64, u64); 2] {
     let whole = |length: u64| (length + window::PAGE - 1) & !(window::PAGE - 1);
-    [(window::REGION.start, whole((*state).region_len)), crate::files::mapped_range()]
+    [
+        (window::REGION.start, whole((*state).region_len)),
+        crate::files::mapped_range(),
+    ]
 }
 
 /// Puts every touched page back to what it held before the run (in-place restart).
@@ -200,7 +226,11 @@ pub(crate) unsafe fn undo() {
     let state = state();
     for index in 0..(*state).touched {
         let start = touched(index);
-        bytes::copy_words((window::BASE + start) as *mut u64, (BEFORE as u64 + start) as *const u64, WORDS);
+        bytes::copy_words(
+            (window::BASE + start) as *mut u64,
+            (BEFORE as u64 + start) as *const u64,
+            WORDS,
+        );
         bytes::fill(known(start), 0, WORDS);
         *((TOUCHED + (start >> 12) as usize) as *mut u8) = 0;
     }

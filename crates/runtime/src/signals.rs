@@ -26,7 +26,14 @@ const TICKS: u64 = 5;
 /// A program's handler that returns to the same faulting instruction this often is not going to fix it.
 const FAULT_REPEATS: u32 = 1000;
 
-const FAULTS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGXFSZ];
+const FAULTS: [i32; 6] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGXFSZ,
+];
 
 /// Installs the runtime's handlers on a stack of their own.
 pub(crate) unsafe fn install() {
@@ -51,15 +58,32 @@ unsafe fn take(signal: i32, handler: Handler) {
     // Not deferred and nothing masked: a handler may be left by a jump, and nothing has to be unmasked then.
     let flags = (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER) as u64 | SA_RESTORER;
     let restorer = sys::__lf_restorer as *const () as usize;
-    let action = Action { handler: handler as *const () as usize, flags, restorer, mask: 0 };
-    sys::call(libc::SYS_rt_sigaction, [signal as usize, &raw const action as usize, 0, 8]);
+    let action = Action {
+        handler: handler as *const () as usize,
+        flags,
+        restorer,
+        mask: 0,
+    };
+    sys::call(
+        libc::SYS_rt_sigaction,
+        [signal as usize, &raw const action as usize, 0, 8],
+    );
 }
 
 /// Starts the clock that ends runs stuck in uninstrumented code.
 pub(crate) unsafe fn start_ticking() {
-    let every = libc::timeval { tv_sec: TICK_SECONDS, tv_usec: 0 };
-    let timer = libc::itimerval { it_interval: every, it_value: every };
-    sys::call(libc::SYS_setitimer, [libc::ITIMER_VIRTUAL as usize, &raw const timer as usize, 0]);
+    let every = libc::timeval {
+        tv_sec: TICK_SECONDS,
+        tv_usec: 0,
+    };
+    let timer = libc::itimerval {
+        it_interval: every,
+        it_value: every,
+    };
+    sys::call(
+        libc::SYS_setitimer,
+        [libc::ITIMER_VIRTUAL as usize, &raw const timer as usize, 0],
+    );
 }
 
 unsafe extern "C" fn on_tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
@@ -76,16 +100,31 @@ unsafe extern "C" fn on_tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc
     if (*state).ticks >= TICKS {
         let (pc, frame) = position(context);
         let text: &[&[u8]] = &[b"no instrumented step in ten seconds of processor time"];
-        outcome::end(End::Stuck, Report { pc, frame, text, ..Report::default() })
+        outcome::end(
+            End::Stuck,
+            Report {
+                pc,
+                frame,
+                text,
+                ..Report::default()
+            },
+        )
     }
 }
 
 unsafe fn position(context: *mut libc::ucontext_t) -> (u64, usize) {
     let registers = &(*context).uc_mcontext.gregs;
-    (registers[libc::REG_RIP as usize] as u64, registers[libc::REG_RBP as usize] as usize)
+    (
+        registers[libc::REG_RIP as usize] as u64,
+        registers[libc::REG_RBP as usize] as usize,
+    )
 }
 
-unsafe extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
+unsafe extern "C" fn on_fault(
+    signal: i32,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::ucontext_t,
+) {
     let state = state();
     if signal == libc::SIGSEGV && crate::clock::emulate_timestamp(info, context) {
         return;
@@ -103,14 +142,35 @@ unsafe extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: 
     }
     let guard = (place::STACK - place::GUARD) as u64;
     let overflow = signal == libc::SIGSEGV && address.wrapping_sub(guard) < place::GUARD as u64;
-    let kind = if overflow { End::StackOverflow } else { End::Signal };
-    outcome::end(kind, Report { code: signal, address, pc, frame, ..Report::default() })
+    let kind = if overflow {
+        End::StackOverflow
+    } else {
+        End::Signal
+    };
+    outcome::end(
+        kind,
+        Report {
+            code: signal,
+            address,
+            pc,
+            frame,
+            ..Report::default()
+        },
+    )
 }
 
 /// A fault outside a run: default it, so that the process dies of it and its parent sees why.
 unsafe fn outside(signal: i32, _address: u64, _pc: u64) {
-    let action = Action { handler: DEFAULT, flags: SA_RESTORER, restorer: 0, mask: 0 };
-    sys::call(libc::SYS_rt_sigaction, [signal as usize, &raw const action as usize, 0, 8]);
+    let action = Action {
+        handler: DEFAULT,
+        flags: SA_RESTORER,
+        restorer: 0,
+        mask: 0,
+    };
+    sys::call(
+        libc::SYS_rt_sigaction,
+        [signal as usize, &raw const action as usize, 0, 8],
+    );
 }
 
 /// Calls the program's handler; false when it has none. A handler that returns sends us back to the instruction.
@@ -154,12 +214,27 @@ pub(crate) unsafe fn raise(signal: i32, context: *mut libc::ucontext_t) {
         deliver(signal, &raw mut info, context);
         return;
     }
-    if matches!(signal, libc::SIGCHLD | libc::SIGURG | libc::SIGWINCH | libc::SIGCONT) {
+    if matches!(
+        signal,
+        libc::SIGCHLD | libc::SIGURG | libc::SIGWINCH | libc::SIGCONT
+    ) {
         return;
     }
     let (pc, frame) = position(context);
-    let kind = if signal == libc::SIGABRT { End::Abort } else { End::Signal };
-    outcome::end(kind, Report { code: signal, pc, frame, ..Report::default() })
+    let kind = if signal == libc::SIGABRT {
+        End::Abort
+    } else {
+        End::Signal
+    };
+    outcome::end(
+        kind,
+        Report {
+            code: signal,
+            pc,
+            frame,
+            ..Report::default()
+        },
+    )
 }
 
 /// `abort` calls the program's SIGABRT handler first, as the real one does.
@@ -174,7 +249,11 @@ pub(crate) unsafe fn abort_handler() {
 
 /// The program's `rt_sigaction`, kept instead of performed.
 pub(crate) unsafe fn set_action(signal: usize, new: *const Action, old: *mut Action) -> isize {
-    if signal == 0 || signal > 64 || signal == libc::SIGKILL as usize || signal == libc::SIGSTOP as usize {
+    if signal == 0
+        || signal > 64
+        || signal == libc::SIGKILL as usize
+        || signal == libc::SIGSTOP as usize
+    {
         return -(libc::EINVAL as isize);
     }
     let kept = &raw mut (*state()).actions[signal];

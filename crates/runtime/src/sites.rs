@@ -46,7 +46,11 @@ pub(crate) fn id(site: *const Site) -> u32 {
     let state = state();
     unsafe {
         let offset = (site as usize).wrapping_sub((*state).sites_low);
-        if offset < (*state).sites_len { (offset / SITE) as u32 } else { id_in_library(site as usize) }
+        if offset < (*state).sites_len {
+            (offset / SITE) as u32
+        } else {
+            id_in_library(site as usize)
+        }
     }
 }
 
@@ -80,10 +84,16 @@ pub(crate) unsafe fn publish() {
     (*writer).section((*state).sites_low, (*state).sites_len);
     libc::dl_iterate_phdr(Some(each_library), writer as *mut _);
     (*(*state).control).sites.store((*writer).count, Relaxed);
-    (*(*state).control).strings_len.store((*writer).strings, Relaxed);
+    (*(*state).control)
+        .strings_len
+        .store((*writer).strings, Relaxed);
 }
 
-unsafe extern "C" fn each_library(info: *mut libc::dl_phdr_info, _: usize, writer: *mut libc::c_void) -> i32 {
+unsafe extern "C" fn each_library(
+    info: *mut libc::dl_phdr_info,
+    _: usize,
+    writer: *mut libc::c_void,
+) -> i32 {
     let state = state();
     let name = (*info).dlpi_name as *const u8;
     if name.is_null() || *name == 0 || (*state).dso_count == (*state).dso.len() {
@@ -92,7 +102,11 @@ unsafe extern "C" fn each_library(info: *mut libc::dl_phdr_info, _: usize, write
     if let Some((start, len)) = section_in_file(name) {
         let start = start + (*info).dlpi_addr as usize;
         let writer = writer as *mut Writer;
-        (*state).dso[(*state).dso_count] = Section { start, len, first: (*writer).count as u32 };
+        (*state).dso[(*state).dso_count] = Section {
+            start,
+            len,
+            first: (*writer).count as u32,
+        };
         (*state).dso_count += 1;
         (*writer).section(start, len);
     }
@@ -115,7 +129,9 @@ unsafe fn section_in(fd: usize) -> Option<(usize, usize)> {
         crate::sys::call(libc::SYS_pread64, [fd, to, length, at]) == length as isize
     };
     let mut header: libc::Elf64_Ehdr = core::mem::zeroed();
-    if !read(&raw mut header as usize, size_of_val(&header), 0) || header.e_ident[..4] != *b"\x7fELF" {
+    if !read(&raw mut header as usize, size_of_val(&header), 0)
+        || header.e_ident[..4] != *b"\x7fELF"
+    {
         return None;
     }
     let section = |index: usize| {
@@ -127,7 +143,12 @@ unsafe fn section_in(fd: usize) -> Option<(usize, usize)> {
     for index in 1..header.e_shnum as usize {
         let candidate = section(index)?;
         let mut name = [0u8; 9];
-        if read(name.as_mut_ptr() as usize, 9, names + candidate.sh_name as usize) && name == *b"lf_sites\0" {
+        if read(
+            name.as_mut_ptr() as usize,
+            9,
+            names + candidate.sh_name as usize,
+        ) && name == *b"lf_sites\0"
+        {
             return Some((candidate.sh_addr as usize, candidate.sh_size as usize));
         }
     }

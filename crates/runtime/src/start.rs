@@ -13,7 +13,13 @@ type StartMain = unsafe extern "C" fn(Main, i32, *mut *mut u8, usize, usize, usi
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __libc_start_main(
-    main: Main, argc: i32, argv: *mut *mut u8, init: usize, fini: usize, rtld_fini: usize, stack_end: usize,
+    main: Main,
+    argc: i32,
+    argv: *mut *mut u8,
+    init: usize,
+    fini: usize,
+    rtld_fini: usize,
+    stack_end: usize,
 ) -> i32 {
     self::init();
     (*state()).main = main as usize;
@@ -42,7 +48,11 @@ pub(crate) unsafe extern "C" fn call_main() -> ! {
     let state = state();
     let main: Main = core::mem::transmute((*state).main);
     let (argc, argv, environment) = (*state).arguments;
-    libc::exit(main(argc, argv as *mut *mut u8, environment as *mut *mut u8))
+    libc::exit(main(
+        argc,
+        argv as *mut *mut u8,
+        environment as *mut *mut u8,
+    ))
 }
 
 /// Sets the runtime up; called at the program's start, or by the first hook if a library's constructor comes earlier.
@@ -65,7 +75,11 @@ pub(crate) unsafe fn init() {
 }
 
 /// The load offset of the executable: the first object the loader lists.
-unsafe extern "C" fn first_image(info: *mut libc::dl_phdr_info, _: usize, _: *mut libc::c_void) -> i32 {
+unsafe extern "C" fn first_image(
+    info: *mut libc::dl_phdr_info,
+    _: usize,
+    _: *mut libc::c_void,
+) -> i32 {
     (*state()).exe_base = (*info).dlpi_addr as usize;
     1
 }
@@ -90,7 +104,10 @@ unsafe fn take_variable() -> bool {
     }
     while !(*at).is_null() {
         let entry = bytes::text(*at, 64);
-        if entry.strip_prefix(SERVE.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'=')) {
+        if entry
+            .strip_prefix(SERVE.as_bytes())
+            .is_some_and(|rest| rest.first() == Some(&b'='))
+        {
             let mut next = at;
             while !(*next).is_null() {
                 *next = *next.add(1);
@@ -108,8 +125,17 @@ unsafe fn connect() {
     let state = state();
     let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE) as usize;
-    let got =
-        sys::call(libc::SYS_mmap, [place::SHARED, TOTAL_LEN as usize, all, flags, CONTROL_FD as usize, 0]);
+    let got = sys::call(
+        libc::SYS_mmap,
+        [
+            place::SHARED,
+            TOTAL_LEN as usize,
+            all,
+            flags,
+            CONTROL_FD as usize,
+            0,
+        ],
+    );
     sys::call(libc::SYS_close, [CONTROL_FD as usize]);
     let control = place::SHARED as *mut Control;
     if got as usize != place::SHARED || (*control).magic != MAGIC {
@@ -133,6 +159,13 @@ pub(crate) unsafe fn refuse(why: &CStr) -> ! {
     bytes::copy((&raw mut (*control).text) as *mut u8, why.as_ptr(), length);
     (*control).text_len.store(length as u32, Relaxed);
     (*control).phase.store(phase::REFUSED, Release);
-    sys::call(libc::SYS_futex, [&raw const (*control).phase as usize, libc::FUTEX_WAKE as usize, 1]);
+    sys::call(
+        libc::SYS_futex,
+        [
+            &raw const (*control).phase as usize,
+            libc::FUTEX_WAKE as usize,
+            1,
+        ],
+    );
     sys::exit(127)
 }

@@ -168,7 +168,9 @@ impl Scratch {
             crate::outcome::internal(b"no memory for the runtime", 0)
         }
         (*state).scratch += (length + 63) & !63;
-        Scratch { start: start as *mut u8 }
+        Scratch {
+            start: start as *mut u8,
+        }
     }
 
     pub(crate) fn start(&self) -> *mut u8 {

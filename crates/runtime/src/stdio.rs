@@ -10,8 +10,24 @@ use core::arch::global_asm;
 use landfall_vocab::builtin::Builtin;
 
 crate::weak!(
-    "fread", fread, "fwrite", fwrite, "fgets", fgets, "fputs", fputs, "puts", puts, "vsnprintf", vsnprintf, "vsprintf", vsprintf,
-    "vprintf", vprintf, "vfprintf", vfprintf,
+    "fread",
+    fread,
+    "fwrite",
+    fwrite,
+    "fgets",
+    fgets,
+    "fputs",
+    fputs,
+    "puts",
+    puts,
+    "vsnprintf",
+    vsnprintf,
+    "vsprintf",
+    vsprintf,
+    "vprintf",
+    vprintf,
+    "vfprintf",
+    vfprintf,
 );
 
 /// The x86-64 argument list.
@@ -78,7 +94,11 @@ unsafe fn program_caller() -> usize {
     let frame = crate::stack::frame_pointer();
     let back = *((frame + 8) as *const usize);
     let stubs = &raw const __start_lf_thunks as usize..&raw const __stop_lf_thunks as usize;
-    if stubs.contains(&back) { *((*(frame as *const usize) + 8) as *const usize) } else { back }
+    if stubs.contains(&back) {
+        *((*(frame as *const usize) + 8) as *const usize)
+    } else {
+        back
+    }
 }
 
 impl Arguments {
@@ -105,7 +125,12 @@ impl Arguments {
 }
 
 /// Records the persistent strings that a format prints. Works on a copy of the list.
-unsafe fn strings_printed(mut format: *const u8, list: *const Arguments, function: Builtin, caller: usize) {
+unsafe fn strings_printed(
+    mut format: *const u8,
+    list: *const Arguments,
+    function: Builtin,
+    caller: usize,
+) {
     let mut list = *list;
     while *format != 0 {
         if *format != b'%' {
@@ -113,17 +138,31 @@ unsafe fn strings_printed(mut format: *const u8, list: *const Arguments, functio
             continue;
         }
         format = format.add(1);
-        let (mut precision, mut in_precision, mut long_double, mut wide) = (usize::MAX, false, false, false);
+        let (mut precision, mut in_precision, mut long_double, mut wide) =
+            (usize::MAX, false, false, false);
         loop {
             match *format {
                 b'*' if in_precision => precision = list.general() as i32 as isize as usize,
                 b'*' => _ = list.general(),
                 b'.' => (in_precision, precision) = (true, 0),
-                digit @ b'0'..=b'9' if in_precision => precision = precision * 10 + (digit - b'0') as usize,
+                digit @ b'0'..=b'9' if in_precision => {
+                    precision = precision * 10 + (digit - b'0') as usize
+                }
                 b'$' => return, // positional arguments: not worth a second parser
                 b'L' => long_double = true,
                 b'l' => wide = true,
-                b'0'..=b'9' | b'-' | b'+' | b' ' | b'#' | b'\'' | b'I' | b'h' | b'q' | b'j' | b'z' | b't' => {}
+                b'0'..=b'9'
+                | b'-'
+                | b'+'
+                | b' '
+                | b'#'
+                | b'\''
+                | b'I'
+                | b'h'
+                | b'q'
+                | b'j'
+                | b'z'
+                | b't' => {}
                 _ => break,
             }
             format = format.add(1);
@@ -136,7 +175,12 @@ unsafe fn strings_printed(mut format: *const u8, list: *const Arguments, functio
                 let text = list.general() as *const u8;
                 if is_persistent(text as usize) {
                     let length = crate::bytes::length(text, precision);
-                    seen(text, precision.min(length.saturating_add(1)), function, caller);
+                    seen(
+                        text,
+                        precision.min(length.saturating_add(1)),
+                        function,
+                        caller,
+                    );
                 }
             }
             _ => _ = list.general(),
@@ -148,8 +192,16 @@ unsafe fn strings_printed(mut format: *const u8, list: *const Arguments, functio
 const BUFFER: usize = 64 << 10;
 
 /// Formats into a buffer of ours first when the target is persistent, then stores that.
-unsafe fn format(to: *mut u8, room: usize, format: *const u8, list: *mut Arguments, caller: usize) -> i32 {
-    let Some(vsnprintf) = (*real()).vsnprintf else { return -1 };
+unsafe fn format(
+    to: *mut u8,
+    room: usize,
+    format: *const u8,
+    list: *mut Arguments,
+    caller: usize,
+) -> i32 {
+    let Some(vsnprintf) = (*real()).vsnprintf else {
+        return -1;
+    };
     if recording() {
         strings_printed(format, list, Builtin::sprintf, caller);
     }
@@ -161,13 +213,24 @@ unsafe fn format(to: *mut u8, room: usize, format: *const u8, list: *mut Argumen
     let length = vsnprintf(buffer, room.min(BUFFER), format, list as *mut u8);
     if length >= 0 {
         let stored = (length as usize + 1).min(room).min(BUFFER);
-        hooks::store_span(to as usize, buffer, stored, 0, Origin::library(Builtin::sprintf, caller));
+        hooks::store_span(
+            to as usize,
+            buffer,
+            stored,
+            0,
+            Origin::library(Builtin::sprintf, caller),
+        );
     }
     length
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_vsnprintf(to: *mut u8, room: usize, text: *const u8, list: *mut Arguments) -> i32 {
+unsafe extern "C" fn __lf_weak_vsnprintf(
+    to: *mut u8,
+    room: usize,
+    text: *const u8,
+    list: *mut Arguments,
+) -> i32 {
     format(to, room, text, list, program_caller())
 }
 
@@ -177,12 +240,25 @@ unsafe extern "C" fn __lf_weak_vsprintf(to: *mut u8, text: *const u8, list: *mut
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_sprintf_chk(to: *mut u8, _: i32, _: usize, text: *const u8, list: *mut Arguments) -> i32 {
+unsafe extern "C" fn __lf_sprintf_chk(
+    to: *mut u8,
+    _: i32,
+    _: usize,
+    text: *const u8,
+    list: *mut Arguments,
+) -> i32 {
     format(to, i32::MAX as usize, text, list, program_caller())
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_snprintf_chk(to: *mut u8, room: usize, _: i32, _: usize, text: *const u8, list: *mut Arguments) -> i32 {
+unsafe extern "C" fn __lf_snprintf_chk(
+    to: *mut u8,
+    room: usize,
+    _: i32,
+    _: usize,
+    text: *const u8,
+    list: *mut Arguments,
+) -> i32 {
     format(to, room, text, list, program_caller())
 }
 
@@ -207,7 +283,11 @@ unsafe extern "C" fn __lf_printf_chk(_: i32, text: *const u8, list: *mut Argumen
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_vfprintf(stream: usize, text: *const u8, list: *mut Arguments) -> i32 {
+unsafe extern "C" fn __lf_weak_vfprintf(
+    stream: usize,
+    text: *const u8,
+    list: *mut Arguments,
+) -> i32 {
     print_to(stream, text, list, program_caller())
 }
 
@@ -222,14 +302,26 @@ unsafe fn print_to(stream: usize, text: *const u8, list: *mut Arguments, caller:
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_fprintf_chk(stream: usize, _: i32, text: *const u8, list: *mut Arguments) -> i32 {
+unsafe extern "C" fn __lf_fprintf_chk(
+    stream: usize,
+    _: i32,
+    text: *const u8,
+    list: *mut Arguments,
+) -> i32 {
     print_to(stream, text, list, program_caller())
 }
 
 /// libc reads into a buffer of ours in pieces; each piece is stored.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_fread(to: *mut u8, each: usize, count: usize, stream: usize) -> usize {
-    let Some(fread) = (*real()).fread else { return 0 };
+unsafe extern "C" fn __lf_weak_fread(
+    to: *mut u8,
+    each: usize,
+    count: usize,
+    stream: usize,
+) -> usize {
+    let Some(fread) = (*real()).fread else {
+        return 0;
+    };
     let length = each.saturating_mul(count);
     if length == 0 || !is_persistent(to as usize) || !recording() {
         return fread(to, each, count, stream);
@@ -240,7 +332,13 @@ unsafe extern "C" fn __lf_weak_fread(to: *mut u8, each: usize, count: usize, str
     while done < length {
         let piece = BUFFER.min(length - done);
         let got = fread(buffer, 1, piece, stream);
-        hooks::store_span(to as usize + done, buffer, got, 0, Origin::library(Builtin::fread, program_caller()));
+        hooks::store_span(
+            to as usize + done,
+            buffer,
+            got,
+            0,
+            Origin::library(Builtin::fread, program_caller()),
+        );
         done += got;
         if got < piece {
             break;
@@ -251,7 +349,9 @@ unsafe extern "C" fn __lf_weak_fread(to: *mut u8, each: usize, count: usize, str
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_fgets(to: *mut u8, room: i32, stream: usize) -> *mut u8 {
-    let Some(fgets) = (*real()).fgets else { return core::ptr::null_mut() };
+    let Some(fgets) = (*real()).fgets else {
+        return core::ptr::null_mut();
+    };
     if room <= 0 || !is_persistent(to as usize) || !recording() {
         return fgets(to, room, stream);
     }
@@ -261,31 +361,63 @@ unsafe extern "C" fn __lf_weak_fgets(to: *mut u8, room: i32, stream: usize) -> *
         return core::ptr::null_mut();
     }
     let length = crate::bytes::length(buffer, room as usize) + 1;
-    hooks::store_span(to as usize, buffer, length.min(room as usize), 0, Origin::library(Builtin::fgets, program_caller()));
+    hooks::store_span(
+        to as usize,
+        buffer,
+        length.min(room as usize),
+        0,
+        Origin::library(Builtin::fgets, program_caller()),
+    );
     to
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_fwrite(from: *const u8, each: usize, count: usize, stream: usize) -> usize {
-    let Some(fwrite) = (*real()).fwrite else { return 0 };
-    seen(from, each.saturating_mul(count), Builtin::fwrite, program_caller());
+unsafe extern "C" fn __lf_weak_fwrite(
+    from: *const u8,
+    each: usize,
+    count: usize,
+    stream: usize,
+) -> usize {
+    let Some(fwrite) = (*real()).fwrite else {
+        return 0;
+    };
+    seen(
+        from,
+        each.saturating_mul(count),
+        Builtin::fwrite,
+        program_caller(),
+    );
     fwrite(from, each, count, stream)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_fputs(text: *const u8, stream: usize) -> i32 {
-    let Some(fputs) = (*real()).fputs else { return -1 };
+    let Some(fputs) = (*real()).fputs else {
+        return -1;
+    };
     if is_persistent(text as usize) {
-        seen(text, crate::bytes::length(text, usize::MAX) + 1, Builtin::puts, program_caller());
+        seen(
+            text,
+            crate::bytes::length(text, usize::MAX) + 1,
+            Builtin::puts,
+            program_caller(),
+        );
     }
     fputs(text, stream)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_puts(text: *const u8) -> i32 {
-    let Some(puts) = (*real()).puts else { return -1 };
+    let Some(puts) = (*real()).puts else {
+        return -1;
+    };
     if is_persistent(text as usize) {
-        seen(text, crate::bytes::length(text, usize::MAX) + 1, Builtin::puts, program_caller());
+        seen(
+            text,
+            crate::bytes::length(text, usize::MAX) + 1,
+            Builtin::puts,
+            program_caller(),
+        );
     }
     puts(text)
 }

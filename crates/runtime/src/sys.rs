@@ -29,7 +29,15 @@ global_asm!(
 );
 
 unsafe extern "C" {
-    fn __lf_syscall(number: i64, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize;
+    fn __lf_syscall(
+        number: i64,
+        a: usize,
+        b: usize,
+        c: usize,
+        d: usize,
+        e: usize,
+        f: usize,
+    ) -> isize;
     pub(crate) fn __lf_restorer();
     fn __lf_syscall_end();
 }
@@ -49,10 +57,17 @@ pub(crate) fn stub_range() -> (usize, usize) {
 
 /// Fresh private memory at a fixed or free address; `None` when the kernel has none.
 pub(crate) unsafe fn map(address: usize, length: usize) -> Option<usize> {
-    let fixed = if address == 0 { 0 } else { libc::MAP_FIXED_NOREPLACE };
+    let fixed = if address == 0 {
+        0
+    } else {
+        libc::MAP_FIXED_NOREPLACE
+    };
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
-    let got = call(libc::SYS_mmap, [address, length, protection, flags as usize, usize::MAX, 0]);
+    let got = call(
+        libc::SYS_mmap,
+        [address, length, protection, flags as usize, usize::MAX, 0],
+    );
     let usable = got > 0 && (address == 0 || got as usize == address);
     usable.then_some(got as usize)
 }

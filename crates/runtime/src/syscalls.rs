@@ -77,14 +77,22 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
             }
             duplicated(a, as_it_is(call))
         }
-        SYS_fcntl if b as i32 == F_DUPFD || b as i32 == F_DUPFD_CLOEXEC => duplicated(a, as_it_is(call)),
+        SYS_fcntl if b as i32 == F_DUPFD || b as i32 == F_DUPFD_CLOEXEC => {
+            duplicated(a, as_it_is(call))
+        }
         SYS_fcntl => as_it_is(call),
         SYS_flock if matches!(descriptors::kind(a), Kind::Pool(_)) => 0,
         SYS_stat | SYS_lstat => on_path(call, a, |path| files::stat_path(path, b as *mut stat)),
-        SYS_access => on_path(call, a, |path| files::stat_path(path, core::ptr::null_mut())),
-        SYS_faccessat | SYS_faccessat2 => on_path(call, b, |path| files::stat_path(path, core::ptr::null_mut())),
+        SYS_access => on_path(call, a, |path| {
+            files::stat_path(path, core::ptr::null_mut())
+        }),
+        SYS_faccessat | SYS_faccessat2 => on_path(call, b, |path| {
+            files::stat_path(path, core::ptr::null_mut())
+        }),
         SYS_fstat => stat_descriptor(call, a, b),
-        SYS_newfstatat if d as i32 & AT_EMPTY_PATH != 0 && *(b as *const u8) == 0 => stat_descriptor(call, a, c),
+        SYS_newfstatat if d as i32 & AT_EMPTY_PATH != 0 && *(b as *const u8) == 0 => {
+            stat_descriptor(call, a, c)
+        }
         SYS_newfstatat => on_path(call, b, |path| files::stat_path(path, c as *mut stat)),
         SYS_statx => on_path(call, b, |_| error(ENOSYS)),
         SYS_unlink => changing_path(call, a, |path| files::unlink(path)),
@@ -109,9 +117,17 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         SYS_fchmod | SYS_fchown if descriptors::kind(a) != Kind::Real => 0,
 
         SYS_mmap => map(call),
-        SYS_msync if is_persistent(a) => files::sync(a as u64 - window::BASE, b as u64, Builtin::msync),
+        SYS_msync if is_persistent(a) => {
+            files::sync(a as u64 - window::BASE, b as u64, Builtin::msync)
+        }
         SYS_munmap | SYS_mprotect | SYS_madvise | SYS_mlock | SYS_munlock if is_persistent(a) => 0,
-        SYS_mremap if is_persistent(a) => if c <= b { a as isize } else { error(ENOMEM) },
+        SYS_mremap if is_persistent(a) => {
+            if c <= b {
+                a as isize
+            } else {
+                error(ENOMEM)
+            }
+        }
         SYS_munmap | SYS_mprotect | SYS_mremap | SYS_msync | SYS_madvise | SYS_brk => {
             if call.number != SYS_brk && own_memory(a, b) {
                 return error(EINVAL);
@@ -120,7 +136,13 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         }
         SYS_mlock | SYS_munlock | SYS_mlockall | SYS_munlockall => 0,
 
-        SYS_exit | SYS_exit_group => outcome::end(End::Exited, Report { code: (a & 0xff) as i32, ..Default::default() }),
+        SYS_exit | SYS_exit_group => outcome::end(
+            End::Exited,
+            Report {
+                code: (a & 0xff) as i32,
+                ..Default::default()
+            },
+        ),
         SYS_clone => cloned(call, a as u64),
         SYS_clone3 => cloned(call, *(a as *const u64)),
         SYS_fork | SYS_vfork => forbid(call, b"fork: the program creates a process"),
@@ -128,9 +150,12 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         SYS_kill | SYS_tkill => signal(call, a as i32, b as i32),
         SYS_tgkill => signal(call, b as i32, c as i32),
         SYS_rt_sigqueueinfo => signal(call, a as i32, b as i32),
-        SYS_getpid | SYS_gettid | SYS_getpgrp | SYS_getpgid | SYS_getsid | SYS_set_tid_address => PID,
+        SYS_getpid | SYS_gettid | SYS_getpgrp | SYS_getpgid | SYS_getsid | SYS_set_tid_address => {
+            PID
+        }
         SYS_getppid => PARENT,
-        SYS_set_robust_list | SYS_rseq | SYS_membarrier | SYS_sched_yield | SYS_sigaltstack | SYS_setpgid => 0,
+        SYS_set_robust_list | SYS_rseq | SYS_membarrier | SYS_sched_yield | SYS_sigaltstack
+        | SYS_setpgid => 0,
 
         SYS_rt_sigaction => signals::set_action(a, b as *const _, c as *mut _),
         SYS_rt_sigprocmask => signals::set_mask(a as i32, b as *const u64, c as *mut u64),
@@ -153,7 +178,10 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         SYS_alarm => (clock::set_alarm(a as u64 * 1_000_000_000) / 1_000_000_000) as isize,
         SYS_setitimer => set_timer(a as i32, b as *const itimerval, c as *mut itimerval),
         SYS_getitimer => store(b, [0u64; 4]),
-        SYS_timer_create => forbid(call, b"timer_create: timers of the kernel do not keep virtual time"),
+        SYS_timer_create => forbid(
+            call,
+            b"timer_create: timers of the kernel do not keep virtual time",
+        ),
         SYS_poll | SYS_ppoll | SYS_select | SYS_pselect6 => poll(call),
         SYS_futex => futex(call),
         SYS_getrandom => {
@@ -179,14 +207,36 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         SYS_uname => uname(a as *mut utsname),
         SYS_sysinfo => system_information(a),
         SYS_prctl => prctl(call),
-        SYS_arch_prctl if a == 0x1002 || a == 0x1001 => forbid(call, b"arch_prctl: the thread pointer is not the program's"),
+        SYS_arch_prctl if a == 0x1002 || a == 0x1001 => {
+            forbid(call, b"arch_prctl: the thread pointer is not the program's")
+        }
 
-        SYS_getuid | SYS_geteuid | SYS_getgid | SYS_getegid | SYS_getgroups | SYS_getcwd | SYS_readlink
-        | SYS_readlinkat | SYS_getdents64 | SYS_getdents | SYS_statfs | SYS_fstatfs | SYS_ioctl | SYS_prlimit64
-        | SYS_getrlimit | SYS_capget | SYS_sched_getparam | SYS_sched_getscheduler | SYS_getpriority
-        | SYS_fadvise64 | SYS_readahead | SYS_mincore => as_it_is(call),
+        SYS_getuid
+        | SYS_geteuid
+        | SYS_getgid
+        | SYS_getegid
+        | SYS_getgroups
+        | SYS_getcwd
+        | SYS_readlink
+        | SYS_readlinkat
+        | SYS_getdents64
+        | SYS_getdents
+        | SYS_statfs
+        | SYS_fstatfs
+        | SYS_ioctl
+        | SYS_prlimit64
+        | SYS_getrlimit
+        | SYS_capget
+        | SYS_sched_getparam
+        | SYS_sched_getscheduler
+        | SYS_getpriority
+        | SYS_fadvise64
+        | SYS_readahead
+        | SYS_mincore => as_it_is(call),
 
-        number if forbidden(number) => forbid(call, b"this system call reaches outside the program"),
+        number if forbidden(number) => {
+            forbid(call, b"this system call reaches outside the program")
+        }
         _ => {
             let _ = (e, f);
             altering(call)
@@ -198,13 +248,48 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
 fn forbidden(number: i64) -> bool {
     matches!(
         number,
-        SYS_ptrace | SYS_process_vm_readv | SYS_process_vm_writev | SYS_reboot | SYS_mount | SYS_umount2 | SYS_swapon
-            | SYS_swapoff | SYS_init_module | SYS_finit_module | SYS_delete_module | SYS_setns | SYS_unshare
-            | SYS_pidfd_send_signal | SYS_pidfd_open | SYS_pidfd_getfd | SYS_io_uring_setup | SYS_bpf
-            | SYS_perf_event_open | SYS_personality | SYS_seccomp | SYS_setsid | SYS_chroot | SYS_pivot_root
-            | SYS_kexec_load | SYS_setuid | SYS_setgid | SYS_setresuid | SYS_setresgid | SYS_setreuid | SYS_setregid
-            | SYS_settimeofday | SYS_clock_settime | SYS_sethostname | SYS_userfaultfd | SYS_modify_ldt
-            | SYS_ioperm | SYS_iopl | SYS_acct | SYS_quotactl | SYS_setrlimit | SYS_sched_setscheduler
+        SYS_ptrace
+            | SYS_process_vm_readv
+            | SYS_process_vm_writev
+            | SYS_reboot
+            | SYS_mount
+            | SYS_umount2
+            | SYS_swapon
+            | SYS_swapoff
+            | SYS_init_module
+            | SYS_finit_module
+            | SYS_delete_module
+            | SYS_setns
+            | SYS_unshare
+            | SYS_pidfd_send_signal
+            | SYS_pidfd_open
+            | SYS_pidfd_getfd
+            | SYS_io_uring_setup
+            | SYS_bpf
+            | SYS_perf_event_open
+            | SYS_personality
+            | SYS_seccomp
+            | SYS_setsid
+            | SYS_chroot
+            | SYS_pivot_root
+            | SYS_kexec_load
+            | SYS_setuid
+            | SYS_setgid
+            | SYS_setresuid
+            | SYS_setresgid
+            | SYS_setreuid
+            | SYS_setregid
+            | SYS_settimeofday
+            | SYS_clock_settime
+            | SYS_sethostname
+            | SYS_userfaultfd
+            | SYS_modify_ldt
+            | SYS_ioperm
+            | SYS_iopl
+            | SYS_acct
+            | SYS_quotactl
+            | SYS_setrlimit
+            | SYS_sched_setscheduler
     )
 }
 
@@ -215,7 +300,9 @@ unsafe fn as_it_is(call: &Call) -> isize {
         SYS_getdents64 | SYS_getdents | SYS_readlink => crate::restart::warm(b, c),
         SYS_readlinkat => crate::restart::warm(c, d),
         SYS_getcwd => crate::restart::warm(a, b),
-        _ => [a, b, c, d, e].into_iter().for_each(|argument| crate::restart::warm(argument, 256)),
+        _ => [a, b, c, d, e]
+            .into_iter()
+            .for_each(|argument| crate::restart::warm(argument, 256)),
     }
     sys::call(call.number, call.arguments)
 }
@@ -229,7 +316,10 @@ unsafe fn altering(call: &Call) -> isize {
 unsafe fn alters_kernel(call: &Call) {
     if (*state()).in_place {
         let mut digits = [0u8; 20];
-        outcome::needs_fork(&[b"system call ", crate::bytes::decimal(call.number as u64, &mut digits)]);
+        outcome::needs_fork(&[
+            b"system call ",
+            crate::bytes::decimal(call.number as u64, &mut digits),
+        ]);
     }
 }
 
@@ -250,8 +340,16 @@ unsafe fn cloned(call: &Call, flags: u64) -> isize {
         forbid(call, b"fork: the program creates a process")
     }
     let frame = (*call.context).uc_mcontext.gregs[REG_RBP as usize] as usize;
-    let text: &[&[u8]] = &[b"the program creates a thread: landfall checks single-threaded programs so far"];
-    outcome::end(End::Thread, Report { frame, text, ..Default::default() })
+    let text: &[&[u8]] =
+        &[b"the program creates a thread: landfall checks single-threaded programs so far"];
+    outcome::end(
+        End::Thread,
+        Report {
+            frame,
+            text,
+            ..Default::default()
+        },
+    )
 }
 
 unsafe fn signal(call: &Call, process: i32, signal: i32) -> isize {
@@ -314,7 +412,11 @@ unsafe fn open(call: &Call, directory: usize, path: usize, flags: i32, _mode: us
     }
     let name = crate::bytes::text(path as *const u8, 64);
     (*state()).opened = true;
-    let fd = if flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC) == 0 { as_it_is(call) } else { open_writing(call, name) };
+    let fd = if flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC) == 0 {
+        as_it_is(call)
+    } else {
+        open_writing(call, name)
+    };
     if fd >= 0 && (name == b"/dev/urandom" || name == b"/dev/random") {
         descriptors::set(fd as usize, Kind::Random);
     }
@@ -322,7 +424,11 @@ unsafe fn open(call: &Call, directory: usize, path: usize, flags: i32, _mode: us
 }
 
 unsafe fn open_writing(call: &Call, name: &[u8]) -> isize {
-    if name == b"/dev/null" { as_it_is(call) } else { altering(call) }
+    if name == b"/dev/null" {
+        as_it_is(call)
+    } else {
+        altering(call)
+    }
 }
 
 unsafe fn stat_descriptor(call: &Call, fd: usize, to: usize) -> isize {
@@ -395,10 +501,16 @@ unsafe fn waits_for_itself(fd: usize) -> bool {
         return false;
     }
     let mut about = core::mem::MaybeUninit::<stat>::uninit();
-    if sys::call(SYS_fstat, [fd, about.as_mut_ptr() as usize]) != 0 || (*about.as_ptr()).st_mode & S_IFMT != S_IFIFO {
+    if sys::call(SYS_fstat, [fd, about.as_mut_ptr() as usize]) != 0
+        || (*about.as_ptr()).st_mode & S_IFMT != S_IFIFO
+    {
         return false;
     }
-    let mut poll = pollfd { fd: fd as i32, events: POLLIN, revents: 0 };
+    let mut poll = pollfd {
+        fd: fd as i32,
+        events: POLLIN,
+        revents: 0,
+    };
     sys::call(SYS_poll, [&raw mut poll as usize, 1, 0]) == 0
 }
 
@@ -422,9 +534,18 @@ unsafe fn set_timer(which: i32, new: *const itimerval, old: *mut itimerval) -> i
     let value = (*new).it_value;
     let left = clock::set_alarm(value.tv_sec as u64 * 1_000_000_000 + value.tv_usec as u64 * 1000);
     if !old.is_null() {
-        let zero = timeval { tv_sec: 0, tv_usec: 0 };
-        let left = timeval { tv_sec: (left / 1_000_000_000) as i64, tv_usec: (left % 1_000_000_000 / 1000) as i64 };
-        old.write_unaligned(itimerval { it_interval: zero, it_value: left });
+        let zero = timeval {
+            tv_sec: 0,
+            tv_usec: 0,
+        };
+        let left = timeval {
+            tv_sec: (left / 1_000_000_000) as i64,
+            tv_usec: (left % 1_000_000_000 / 1000) as i64,
+        };
+        old.write_unaligned(itimerval {
+            it_interval: zero,
+            it_value: left,
+        });
     }
     0
 }
@@ -432,7 +553,10 @@ unsafe fn set_timer(which: i32, new: *const itimerval, old: *mut itimerval) -> i
 /// What is ready now is ready; waiting is sleeping, and waiting for ever is a deadlock.
 unsafe fn poll(call: &Call) -> isize {
     let [a, b, c, d, e, f] = call.arguments;
-    let zero = timespec { tv_sec: 0, tv_nsec: 0 };
+    let zero = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     let none = &raw const zero as usize;
     let (ready, timeout) = match call.number {
         SYS_poll => {
@@ -441,19 +565,28 @@ unsafe fn poll(call: &Call) -> isize {
         }
         SYS_ppoll => {
             let ready = sys::call(SYS_ppoll, [a, b, none, 0, 0]);
-            (ready, (c != 0).then(|| clock::duration(c as *const timespec)))
+            (
+                ready,
+                (c != 0).then(|| clock::duration(c as *const timespec)),
+            )
         }
         SYS_select => {
             let ready = sys::call(SYS_select, [a, b, c, d, none]);
-            (ready, (e != 0).then(|| {
-                let time = *(e as *const timeval);
-                time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
-            }))
+            (
+                ready,
+                (e != 0).then(|| {
+                    let time = *(e as *const timeval);
+                    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
+                }),
+            )
         }
         _ => {
             let _ = f;
             let ready = sys::call(SYS_pselect6, [a, b, c, d, none, 0]);
-            (ready, (e != 0).then(|| clock::duration(e as *const timespec)))
+            (
+                ready,
+                (e != 0).then(|| clock::duration(e as *const timespec)),
+            )
         }
     };
     if ready == 0 {
@@ -476,7 +609,10 @@ unsafe fn futex(call: &Call) -> isize {
                 return error(EAGAIN);
             }
             if timeout != 0 {
-                clock::sleep(clock::duration(timeout as *const timespec).min(1_000_000_000), call.context);
+                clock::sleep(
+                    clock::duration(timeout as *const timespec).min(1_000_000_000),
+                    call.context,
+                );
                 return error(ETIMEDOUT);
             }
             clock::wait_forever(b"a lock", call.context);

@@ -12,10 +12,16 @@ pub(crate) unsafe fn redirect() -> bool {
         return true;
     }
     let header = &*(base as *const libc::Elf64_Ehdr);
-    let segments =
-        core::slice::from_raw_parts((base + header.e_phoff as usize) as *const libc::Elf64_Phdr, header.e_phnum as usize);
-    let Some(load) = segments.iter().find(|s| s.p_type == libc::PT_LOAD) else { return false };
-    let Some(dynamic) = segments.iter().find(|s| s.p_type == libc::PT_DYNAMIC) else { return false };
+    let segments = core::slice::from_raw_parts(
+        (base + header.e_phoff as usize) as *const libc::Elf64_Phdr,
+        header.e_phnum as usize,
+    );
+    let Some(load) = segments.iter().find(|s| s.p_type == libc::PT_LOAD) else {
+        return false;
+    };
+    let Some(dynamic) = segments.iter().find(|s| s.p_type == libc::PT_DYNAMIC) else {
+        return false;
+    };
     let length = (load.p_memsz as usize + 4095) & !4095;
     let all = (libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) as usize;
     if sys::call(libc::SYS_mprotect, [base, length, all]) != 0 {
@@ -38,7 +44,9 @@ pub(crate) unsafe fn redirect() -> bool {
     let count = (strings - symbols) / size_of::<libc::Elf64_Sym>();
     for symbol in core::slice::from_raw_parts(symbols as *const libc::Elf64_Sym, count) {
         let target = match bytes::text((strings + symbol.st_name as usize) as *const u8, 64) {
-            b"__vdso_clock_gettime" | b"clock_gettime" => clock::clock_gettime as *const () as usize,
+            b"__vdso_clock_gettime" | b"clock_gettime" => {
+                clock::clock_gettime as *const () as usize
+            }
             b"__vdso_gettimeofday" | b"gettimeofday" => clock::gettimeofday as *const () as usize,
             b"__vdso_time" | b"time" => clock::time as *const () as usize,
             b"__vdso_clock_getres" | b"clock_getres" => clock::clock_getres as *const () as usize,

@@ -57,7 +57,13 @@ impl Kind {
     pub const fn has_value(self) -> bool {
         matches!(
             self,
-            Kind::Store | Kind::Read | Kind::Run | Kind::Fill | Kind::Alloc | Kind::Stack | Kind::Mark
+            Kind::Store
+                | Kind::Read
+                | Kind::Run
+                | Kind::Fill
+                | Kind::Alloc
+                | Kind::Stack
+                | Kind::Mark
         )
     }
 }
@@ -140,7 +146,11 @@ impl<'a> Records<'a> {
     fn decode(&self) -> Result<(Record<'a>, usize), &'static str> {
         const SHORT: &str = "the trace ends inside a record";
         // One look for the three words most records have; the short ones at the very end take the other way.
-        let (head, origin, third) = match self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<24>()) {
+        let (head, origin, third) = match self
+            .bytes
+            .get(self.at..)
+            .and_then(|rest| rest.first_chunk::<24>())
+        {
             Some(words) => {
                 let [a, b, c] = [0, 8, 16].map(|at| {
                     let mut word = [0; 8];
@@ -149,7 +159,11 @@ impl<'a> Records<'a> {
                 });
                 (a, b, Some(c))
             }
-            None => (self.word(self.at).ok_or(SHORT)?, self.word(self.at + 8).ok_or(SHORT)?, None),
+            None => (
+                self.word(self.at).ok_or(SHORT)?,
+                self.word(self.at + 8).ok_or(SHORT)?,
+                None,
+            ),
         };
         let kind = Kind::from_number(head as u8).ok_or("unknown record kind")?;
         if head >> 57 != 0 {
@@ -166,7 +180,11 @@ impl<'a> Records<'a> {
         let offset = (head >> 24) << 3;
         let mut record = Record {
             kind,
-            offset: if masked { offset } else { offset | u64::from(low & 7) },
+            offset: if masked {
+                offset
+            } else {
+                offset | u64::from(low & 7)
+            },
             mask: if masked { low } else { 0 },
             flags: (head >> 16) as u8,
             site: origin as u32,
@@ -175,11 +193,18 @@ impl<'a> Records<'a> {
             payload: &[],
         };
         match kind {
-            Kind::Store if low == 0 || !contiguous(low) => return Err("a store of scattered bytes"),
+            Kind::Store if low == 0 || !contiguous(low) => {
+                return Err("a store of scattered bytes");
+            }
             Kind::Read if low == 0 => return Err("a read of no bytes"),
             Kind::Run | Kind::Fill => {
                 let length = if kind == Kind::Run { value } else { value >> 8 };
-                if length == 0 || record.offset.checked_add(length).is_none_or(|end| end > window::LEN) {
+                if length == 0
+                    || record
+                        .offset
+                        .checked_add(length)
+                        .is_none_or(|end| end > window::LEN)
+                {
                     return Err("a copy that leaves persistent memory");
                 }
                 if kind == Kind::Run {

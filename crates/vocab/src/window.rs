@@ -27,17 +27,32 @@ impl Area {
 
 const GIB: u64 = 1 << 30;
 /// `lf_pm`: the program's persistent region.
-pub const REGION: Area = Area { start: 0, len: 16 * GIB };
+pub const REGION: Area = Area {
+    start: 0,
+    len: 16 * GIB,
+};
 /// `lf_alloc` and `lf_root`: the persistent heap, its metadata first.
-pub const HEAP: Area = Area { start: 16 * GIB, len: 8 * GIB };
+pub const HEAP: Area = Area {
+    start: 16 * GIB,
+    len: 8 * GIB,
+};
 /// `malloc` under `--pm-heap`.
-pub const MALLOC: Area = Area { start: 24 * GIB, len: 8 * GIB };
+pub const MALLOC: Area = Area {
+    start: 24 * GIB,
+    len: 8 * GIB,
+};
 /// Mapped files, one slot of [`FILE_SLOT`] bytes each.
-pub const FILES: Area = Area { start: 32 * GIB, len: 31 * GIB };
+pub const FILES: Area = Area {
+    start: 32 * GIB,
+    len: 31 * GIB,
+};
 pub const FILE_SLOT: u64 = GIB;
 pub const FILE_SLOTS: usize = 31;
 /// What is durable the moment its call returns: the table of pool files, allocator state excluded from the model.
-pub const META: Area = Area { start: 63 * GIB, len: GIB };
+pub const META: Area = Area {
+    start: 63 * GIB,
+    len: GIB,
+};
 
 /// One entry of the file table at the start of [`META`]: state word, length word, then the path, zero-terminated.
 pub const FILE_ENTRY: u64 = 512;
@@ -58,7 +73,10 @@ pub fn file_state(path: &[u8], state: u64) -> u64 {
 }
 
 /// Where the allocator of `--pm-heap` keeps its words when its metadata is excluded from the model.
-pub const MALLOC_META: Area = Area { start: 63 * GIB + (1 << 20), len: 1 << 20 };
+pub const MALLOC_META: Area = Area {
+    start: 63 * GIB + (1 << 20),
+    len: 1 << 20,
+};
 
 /// Offset of an address inside the window, or `None` outside it.
 pub const fn offset_of(address: u64) -> Option<u64> {
