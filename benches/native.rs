@@ -126,7 +126,7 @@ impl Pair {
             pair.instrumented.clone().into(),
         ];
         arguments.extend(defines.iter().map(|define| define.into()));
-        succeed(&mut compiler::command(Language::C, &arguments)?)?;
+        succeed(&mut compiler::command(Language::C, &arguments)?.command)?;
         Ok(pair)
     }
 

@@ -56,7 +56,7 @@ pub(crate) struct LitmusArgs {
     pub(crate) both: bool,
 
     /// Give up on a test after this many states
-    #[arg(long, value_name = "N", default_value = "1000000")]
+    #[arg(long, value_name = "N", default_value = "10000000")]
     pub(crate) states: NonZeroUsize,
 
     /// Tests to run at the same time [default: one per processor]

@@ -6,7 +6,7 @@
 
 use crate::Model;
 use crate::operational::StateLimit;
-use crate::program::{Instr, Observe, Operand, Outcome, Place, Program, Value, Var};
+use crate::program::{Instr, Observe, Operand, Outcome, Place, Program, VARS_PER_LINE, Value, Var};
 use landfall_model::buffers::Buffers;
 use landfall_model::crash::{CrashState, Crashed};
 use landfall_model::image::Image;
@@ -91,10 +91,9 @@ impl Layout {
                 .iter()
                 .map(|var| {
                     let line = var.line.0 as usize;
+                    let word = used[line];
                     used[line] += 1;
-                    // More than eight words on a "line" of a litmus test: give the line room, it is still one line to
-                    // the definitions that count; this one refuses by staying small.
-                    let word = (used[line] - 1) % (LINE_BYTES / PIECE_BYTES);
+                    assert!(word < VARS_PER_LINE, "program beyond its limits");
                     Addr((line * LINE_BYTES + word * PIECE_BYTES) as u64)
                 })
                 .collect(),

@@ -179,6 +179,8 @@ pub const MAX_THREADS: usize = 8;
 pub const MAX_INSTRS: usize = 32;
 pub const MAX_VARS: usize = 32;
 pub const MAX_REGS: usize = 32;
+/// A variable is 8 bytes wide, a line 64.
+pub const VARS_PER_LINE: usize = 8;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Program {

@@ -3,12 +3,13 @@
 mod support;
 
 use landfall_litmus::operational::{self, Options, Reduction};
+use landfall_litmus::print::to_lit;
 use landfall_litmus::program::{Outcome, Test};
 use landfall_litmus::{Model, axiomatic, buffers};
 use landfall_model::order::{Keep, OpKind, OrderTable, Platform};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use support::{build, shape, show};
+use support::{build, shape};
 
 const MAX_GRAPHS: usize = 2_000_000;
 
@@ -32,7 +33,7 @@ fn agree(test: &Test, model: &Model) -> Result<(), TestCaseError> {
         let only_graphs: Vec<_> = graphs.difference(&reduced).collect();
         return Err(TestCaseError::fail(format!(
             "the definitions disagree on\n{}only operational: {only_machine:?}\nonly axiomatic: {only_graphs:?}",
-            show(test)
+            to_lit(test)
         )));
     }
     Ok(())
@@ -79,7 +80,7 @@ proptest! {
         let (test, model) = (build(&shape), Model::px86(platform));
         if let Ok(literal) = buffers::outcomes(&test.program, &test.observe, &model, 100_000) {
             let reduced = operational(&test, &model, Reduction::On);
-            prop_assert_eq!(reduced, literal, "the buffers of the model disagree on\n{}", show(&test));
+            prop_assert_eq!(reduced, literal, "the buffers of the model disagree on\n{}", to_lit(&test));
         }
     }
 
@@ -89,7 +90,7 @@ proptest! {
         for model in [Model::px86(platform), Model { table, platform }] {
             let reduced = operational(&test, &model, Reduction::On);
             let full = operational(&test, &model, Reduction::Off);
-            prop_assert_eq!(reduced, full, "reduction changes the outcomes of\n{}", show(&test));
+            prop_assert_eq!(reduced, full, "reduction changes the outcomes of\n{}", to_lit(&test));
         }
     }
 }

@@ -8,6 +8,7 @@ mod support;
 
 use corpus::{litmus_dir, read_corpus};
 use landfall_litmus::operational::{Options, explore};
+use landfall_litmus::print::to_lit;
 use landfall_litmus::program::Test;
 use landfall_litmus::{Model, axiomatic};
 use landfall_model::order::{Keep, OpKind, OrderTable, Platform};
@@ -130,7 +131,7 @@ proptest! {
             prop_assert_eq!(
                 &outcomes(OrderTable::PX86.with(earlier, later, keep)),
                 &real,
-                "{} can be seen by\n{}", show(change), support::show(&test)
+                "{} can be seen by\n{}", show(change), to_lit(&test)
             );
         }
     }

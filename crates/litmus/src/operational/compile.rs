@@ -7,6 +7,10 @@ use landfall_model::order::{OpKind, OrderTable};
 /// A set of instructions of one thread.
 pub(super) type Mask = u32;
 
+/// A set of flush groups. Write-backs of one thread that the same fences wait for are one group: the future cannot tell
+/// them apart.
+pub(super) type FlushGroups = u128;
+
 /// An operand as a function of what the thread's reads returned. Threads are straight lines, so it is static.
 #[derive(Clone, Debug)]
 pub(super) enum Expr {
@@ -73,6 +77,12 @@ pub(super) struct Op {
     pub(super) forward: Option<usize>,
     /// Where a read leaves its value.
     pub(super) slot: usize,
+    /// Nobody asks for the value it reads.
+    pub(super) unread: bool,
+    /// The group of a `clflushopt` or non-temporal store.
+    pub(super) group: FlushGroups,
+    /// The groups that a fence or locked instruction makes effective.
+    pub(super) drains: FlushGroups,
 }
 
 #[derive(Clone, Debug)]
@@ -82,6 +92,15 @@ pub(super) struct ThreadOps {
     pub(super) performable: Mask,
     /// For each slot of this thread, the instructions whose operands need it.
     pub(super) uses: Vec<(usize, Mask)>,
+    /// By variable: instructions that read it, and that write it.
+    pub(super) readers: Vec<Mask>,
+    pub(super) writers: Vec<Mask>,
+    /// By line: instructions that add a version to it or decide which are guaranteed.
+    pub(super) shapers: Vec<Mask>,
+    /// By line: instructions that flush it, or store to it past the caches.
+    pub(super) flushers: Vec<Mask>,
+    /// Flush groups, with the fences that wait for each.
+    pub(super) groups: Vec<(FlushGroups, Mask)>,
 }
 
 #[derive(Clone, Debug)]
@@ -97,8 +116,13 @@ pub(super) fn bit(i: usize) -> Mask {
 impl Compiled {
     pub(super) fn new(program: &Program, table: &OrderTable) -> Compiled {
         let mut slots = 0;
+        let mut next_group = 0;
         let threads = (0..program.threads.len())
-            .map(|t| ThreadOps::new(program, table, t, &mut slots))
+            .map(|t| {
+                let mut ops = ThreadOps::new(program, table, t, &mut slots);
+                ops.group_flushes(table, &mut next_group);
+                ops
+            })
             .collect();
         Compiled { threads, slots }
     }
@@ -224,6 +248,9 @@ impl ThreadOps {
                 data,
                 forward,
                 slot,
+                unread: false,
+                group: 0,
+                drains: 0,
             });
         }
         let performable = ops
@@ -231,10 +258,81 @@ impl ThreadOps {
             .enumerate()
             .filter(|(_, op)| op.kind.is_some())
             .fold(0, |mask, (i, _)| mask | bit(i));
+        for &(slot, users) in &uses {
+            ops[slot_reader[slot - first_slot]].unread = users == 0;
+        }
+        let select = |wanted: &dyn Fn(&Instr) -> bool| {
+            let mut mask = 0;
+            for (i, instr) in decl.body.iter().enumerate() {
+                if wanted(instr) {
+                    mask |= bit(i);
+                }
+            }
+            mask
+        };
+        let vars = || (0..program.vars.len() as u8).map(Var);
+        let lines = || (0..program.line_count() as u8).map(LineId);
+        let on = |i: &Instr, line| i.var().is_some_and(|v| program.line_of(v) == line);
         ThreadOps {
-            ops,
             performable,
             uses,
+            readers: vars()
+                .map(|v| select(&|i| i.reads() && i.var() == Some(v)))
+                .collect(),
+            writers: vars()
+                .map(|v| select(&|i| i.may_write() && i.var() == Some(v)))
+                .collect(),
+            shapers: lines()
+                .map(|line| select(&|i| on(i, line) && !matches!(i, Instr::Load { .. })))
+                .collect(),
+            flushers: lines()
+                .map(|line| {
+                    select(&|i| {
+                        on(i, line) && matches!(i, Instr::Flush { .. } | Instr::NtStore { .. })
+                    })
+                })
+                .collect(),
+            groups: Vec::new(),
+            ops,
+        }
+    }
+
+    fn group_flushes(&mut self, table: &OrderTable, next_group: &mut u32) {
+        for i in 0..self.ops.len() {
+            let Some(kind @ (OpKind::FlushOpt | OpKind::NtWrite)) = self.ops[i].kind else {
+                continue;
+            };
+            let line = self.ops[i].line;
+            let mut fences = 0;
+            for (j, later) in self.ops.iter().enumerate().skip(i + 1) {
+                let same_line = later.line.is_some() && later.line == line;
+                if later
+                    .kind
+                    .is_some_and(|k| k.drains() && table.ordered(kind, k, same_line))
+                {
+                    fences |= bit(j);
+                }
+            }
+            let known = self.groups.iter().find(|&&(_, f)| f == fences);
+            // No fence will ever wait for it: it needs no group.
+            let group = match known {
+                Some(&(group, _)) => group,
+                None if fences == 0 => 0,
+                None => {
+                    // 8 threads × 32 instructions have fewer: a group needs a fence of its own.
+                    assert!(*next_group < FlushGroups::BITS, "program beyond its limits");
+                    let group = 1 << *next_group;
+                    *next_group += 1;
+                    self.groups.push((group, fences));
+                    group
+                }
+            };
+            self.ops[i].group = group;
+            for (j, op) in self.ops.iter_mut().enumerate() {
+                if fences & bit(j) != 0 {
+                    op.drains |= group;
+                }
+            }
         }
     }
 }

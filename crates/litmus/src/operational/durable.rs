@@ -1,12 +1,12 @@
-//! What a power failure may leave of each observed line, kept as small as the future needs it.
+//! What a power failure leaves of each observed line: guessed, then held to the guess.
 //!
-//! A crash leaves one version of each line, no older than its frontier (MODEL.md §1). Which versions those are matters;
-//! their order only as far as a pending `clflushopt` may still cut it. So a line is a set of contents, each with the
-//! *epoch* of its newest appearance; a pending flush is a boundary between epochs. Many different logs become one state.
+//! A crash leaves one version of each line, no older than its frontier (MODEL.md §1). Instead of keeping all versions that
+//! might survive, the search decides when a version appears whether it will be the survivor, and from then on refuses any
+//! step that would guarantee a newer one. Until the decision nothing about the line needs to be remembered, afterwards
+//! one content. When every observed line has its survivor the power may fail, and need not wait.
 
-use super::state::Frontier;
+use super::compile::FlushGroups;
 use crate::program::{LineId, Observe, Outcome, Program, Value};
-use landfall_model::order::{OpKind, Platform};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -15,37 +15,19 @@ use std::cell::RefCell;
 type ContentId = u32;
 type Content = SmallVec<[Value; 4]>;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Version {
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Survivor {
     content: ContentId,
-    epoch: u8,
+    /// The line was stored to since: a write-back from here on would lose the survivor.
+    stale: bool,
+    /// Pending write-backs that cover a newer version: a fence that makes one effective loses the survivor.
+    outdated_by: FlushGroups,
 }
 
-/// A flush or non-temporal store that its thread's next fence makes effective.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Pending {
-    line: u8,
-    thread: u8,
-    kind: OpKind,
-    /// Fences of the thread before this instruction do not wait for it. Zero where none is left that could: under the
-    /// table of Px86 always, but a mutated one may let a flush overtake a fence.
-    since: u8,
-    /// Once effective, only versions of this epoch and later remain.
-    from: u8,
-}
-
-/// Who asks for a write-back.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Flusher {
-    pub(super) thread: usize,
-    pub(super) kind: OpKind,
-    pub(super) since: usize,
-}
-
+/// The survivor of each observed line, where decided.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Durable {
-    lines: SmallVec<[SmallVec<[Version; 4]>; 2]>,
-    pending: SmallVec<[Pending; 4]>,
+    lines: SmallVec<[Option<Survivor>; 2]>,
 }
 
 /// The observed lines of a program: fixed while it runs.
@@ -104,6 +86,16 @@ impl Lines {
         self.index[line.0 as usize].map(usize::from)
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.vars.len()
+    }
+
+    /// The line of the program that has this index among the observed ones.
+    pub(super) fn line_at(&self, observed: usize) -> Option<LineId> {
+        let at = self.index.iter().position(|&i| i == Some(observed as u8))?;
+        Some(LineId(at as u8))
+    }
+
     fn newest(&self, line: usize, memory: &[Value]) -> ContentId {
         let content: Content = self.vars[line].iter().map(|&v| memory[v]).collect();
         let mut interner = self.contents.borrow_mut();
@@ -118,193 +110,76 @@ impl Lines {
 }
 
 impl Durable {
-    pub(super) fn new(lines: &Lines, memory: &[Value]) -> Durable {
+    /// Nothing decided.
+    pub(super) fn new(lines: &Lines) -> Durable {
         Durable {
-            lines: (0..lines.vars.len())
-                .map(|line| {
-                    SmallVec::from_slice(&[Version {
-                        content: lines.newest(line, memory),
-                        epoch: 0,
-                    }])
-                })
-                .collect(),
-            pending: SmallVec::new(),
+            lines: SmallVec::from_elem(None, lines.count()),
         }
     }
 
-    /// A store reached the cache; `memory` holds it already.
-    pub(super) fn store(
-        &mut self,
-        lines: &Lines,
-        line: LineId,
-        memory: &[Value],
-        platform: Platform,
-        non_temporal: bool,
-    ) -> Frontier {
-        let Some(line) = lines.observed_line(line) else {
-            return Frontier::Kept;
-        };
-        let epoch = self.current_epoch(line);
-        self.appear(line, lines.newest(line, memory), epoch);
-        if platform == Platform::Eadr && !non_temporal {
-            return self.keep_only(line, lines.newest(line, memory));
-        }
-        Frontier::Kept
-    }
-
-    /// `clflush` leaves the store buffer: only the newest version remains.
-    pub(super) fn flush(&mut self, lines: &Lines, line: LineId, memory: &[Value]) -> Frontier {
-        match lines.observed_line(line) {
-            Some(line) => self.keep_only(line, lines.newest(line, memory)),
-            None => Frontier::Kept,
-        }
-    }
-
-    /// `clflushopt` takes its stamp, or a non-temporal store is on its way: effective at the thread's next fence.
-    pub(super) fn pend(&mut self, lines: &Lines, line: LineId, memory: &[Value], by: Flusher) {
-        let Some(line) = lines.observed_line(line) else {
-            return;
-        };
-        let from = self.current_epoch(line) + 1;
-        self.appear(line, lines.newest(line, memory), from);
-        self.pending.push(Pending {
-            line: line as u8,
-            thread: by.thread as u8,
-            kind: by.kind,
-            since: by.since as u8,
-            from,
+    /// The line's newest version, as `memory` holds it, is the one that survives.
+    pub(super) fn decide(&mut self, lines: &Lines, line: usize, memory: &[Value]) {
+        self.lines[line] = Some(Survivor {
+            content: lines.newest(line, memory),
+            stale: false,
+            outdated_by: 0,
         });
     }
 
-    /// The thread fences: its pending flushes that `ordered` before the fence become effective.
-    pub(super) fn drain(
-        &mut self,
-        lines: &Lines,
-        thread: usize,
-        fence: usize,
-        ordered: impl Fn(OpKind, LineId) -> bool,
-    ) -> Frontier {
-        let line_id = |line: u8| {
-            let id = lines.index.iter().position(|&l| l == Some(line));
-            LineId(id.unwrap_or(0) as u8)
-        };
-        let mut frontier = Frontier::Kept;
-        let mut kept = SmallVec::new();
-        for pending in std::mem::take(&mut self.pending) {
-            if pending.thread as usize == thread
-                && pending.since as usize <= fence
-                && ordered(pending.kind, line_id(pending.line))
-            {
-                let versions = &mut self.lines[pending.line as usize];
-                let before = versions.len();
-                versions.retain(|v| v.epoch >= pending.from);
-                if versions.len() < before {
-                    frontier = Frontier::Raised;
-                }
-            } else {
-                kept.push(pending);
-            }
+    pub(super) fn undecided(&self, line: usize) -> bool {
+        self.lines[line].is_none()
+    }
+
+    pub(super) fn all_decided(&self) -> bool {
+        self.lines.iter().all(Option::is_some)
+    }
+
+    /// Another version of the line appears.
+    pub(super) fn store(&mut self, line: usize) {
+        if let Some(survivor) = &mut self.lines[line] {
+            survivor.stale = true;
         }
-        self.pending = kept;
-        frontier
     }
 
-    pub(super) fn single_version(&self, line: usize) -> bool {
-        self.lines[line].len() == 1
+    /// Would a write-back of the line now lose its survivor?
+    pub(super) fn stale(&self, line: usize) -> bool {
+        self.lines[line].is_some_and(|survivor| survivor.stale)
     }
 
-    pub(super) fn has_pending(&self, thread: usize) -> bool {
-        self.pending.iter().any(|p| p.thread as usize == thread)
+    /// A write-back of the line as it is now is on its way.
+    pub(super) fn pend(&mut self, line: usize, group: FlushGroups) {
+        if let Some(survivor) = &mut self.lines[line]
+            && survivor.stale
+        {
+            survivor.outdated_by |= group;
+        }
     }
 
-    /// The key under which this state's outcomes are remembered as recorded.
-    pub(super) fn feasible(&self) -> SmallVec<[SmallVec<[ContentId; 4]>; 2]> {
+    /// Would making these write-backs effective lose a survivor?
+    pub(super) fn outdated_by(&self, groups: FlushGroups) -> bool {
         self.lines
             .iter()
-            .map(|versions| versions.iter().map(|v| v.content).collect())
-            .collect()
+            .flatten()
+            .any(|survivor| survivor.outdated_by & groups != 0)
     }
 
-    /// Every image a crash here may leave, as outcomes: lines are independent (MODEL.md §4).
-    pub(super) fn outcomes(&self, lines: &Lines, mut record: impl FnMut(Outcome)) {
+    /// Forgets what can no longer matter: write-backs without a fence to come, staleness without a flush to come.
+    pub(super) fn forget(&mut self, groups: FlushGroups, flushed_again: impl Fn(usize) -> bool) {
+        for (line, survivor) in self.lines.iter_mut().enumerate() {
+            if let Some(survivor) = survivor {
+                survivor.outdated_by &= groups;
+                survivor.stale &= flushed_again(line);
+            }
+        }
+    }
+
+    /// What recovery reads, every line decided.
+    pub(super) fn outcome(&self, lines: &Lines) -> Outcome {
         let interner = lines.contents.borrow();
-        let mut pick: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.lines.len());
-        loop {
-            record(
-                lines
-                    .places
-                    .iter()
-                    .map(|&(line, position)| {
-                        let version = self.lines[line][pick[line]];
-                        interner.contents[version.content as usize][position]
-                    })
-                    .collect(),
-            );
-            let mut line = 0;
-            loop {
-                if line == pick.len() {
-                    return;
-                }
-                pick[line] += 1;
-                if pick[line] < self.lines[line].len() {
-                    break;
-                }
-                pick[line] = 0;
-                line += 1;
-            }
-        }
-    }
-
-    fn current_epoch(&self, line: usize) -> u8 {
-        self.lines[line].iter().map(|v| v.epoch).max().unwrap_or(0)
-    }
-
-    fn appear(&mut self, line: usize, content: ContentId, epoch: u8) {
-        let versions = &mut self.lines[line];
-        match versions.binary_search_by_key(&content, |v| v.content) {
-            Ok(at) => versions[at].epoch = epoch,
-            Err(at) => versions.insert(at, Version { content, epoch }),
-        }
-    }
-
-    fn keep_only(&mut self, line: usize, content: ContentId) -> Frontier {
-        let versions = &mut self.lines[line];
-        let frontier = if versions.len() > 1 {
-            Frontier::Raised
-        } else {
-            Frontier::Kept
+        let read = |&(line, position): &(usize, usize)| {
+            let content = self.lines[line].map_or(0, |survivor| survivor.content);
+            interner.contents[content as usize][position]
         };
-        versions.retain(|v| v.content == content);
-        frontier
-    }
-
-    /// Numbers epochs by the boundaries that still matter, and drops pending flushes that can no longer cut anything.
-    pub(super) fn normalise(&mut self, lines: &Lines) {
-        for line in 0..lines.vars.len() {
-            let versions = &mut self.lines[line];
-            let mut bounds: SmallVec<[u8; 8]> = self
-                .pending
-                .iter()
-                .filter(|p| p.line as usize == line)
-                .map(|p| p.from)
-                .collect();
-            bounds.sort_unstable();
-            bounds.dedup();
-            let level = |epoch: u8| bounds.iter().filter(|&&b| b <= epoch).count() as u8;
-            let mut used: SmallVec<[u8; 8]> = versions.iter().map(|v| level(v.epoch)).collect();
-            used.sort_unstable();
-            used.dedup();
-            for version in versions.iter_mut() {
-                let level = level(version.epoch);
-                version.epoch = used.iter().filter(|&&u| u < level).count() as u8;
-            }
-            for pending in self.pending.iter_mut().filter(|p| p.line as usize == line) {
-                let level = level(pending.from);
-                pending.from = used.iter().filter(|&&u| u < level).count() as u8;
-            }
-        }
-        self.pending.retain(|p| p.from > 0);
-        self.pending.sort_unstable();
-        self.pending.dedup();
+        lines.places.iter().map(read).collect()
     }
 }

@@ -10,8 +10,7 @@
 //! Two things are kept whatever the table says, so that it can be mutated freely: one variable is coherent, and a value
 //! is read before it is used.
 //!
-//! The power may fail between any two steps. Since stores only add versions and flushes only remove them, it is enough
-//! to look right before each step that raises a frontier, and at the end (MODEL.md §4).
+//! The power may fail between any two steps; [`durable`] says how its outcome is found.
 
 mod compile;
 mod durable;
@@ -22,14 +21,14 @@ mod witness;
 pub use witness::{Crash, Event, Narrated, Witness, witness};
 
 use crate::Model;
-use crate::program::{Observe, Outcome, Program};
+use crate::program::{Observe, Outcome, Place, Program};
 use rustc_hash::FxHashSet;
-use state::{Frontier, Machine, Merging, State, Step};
+use state::{Fate, Machine, Merging, State, Step};
 use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reduction {
-    /// Eager steps are taken alone, and states are normalised.
+    /// Eager steps are taken alone, and states forget what no longer matters.
     On,
     /// Every step from every state: the yardstick the reduction is tested and measured against.
     Off,
@@ -79,51 +78,66 @@ pub fn explore(
     let machine = Machine::new(program, observe, model, merging);
     let places = observe.places();
     let mut outcomes: FxHashSet<Outcome> = FxHashSet::default();
-    let mut recorded = FxHashSet::default();
-    let mut seen: FxHashSet<State> = FxHashSet::default();
-    let mut steps = 0;
-    let initial = machine.initial();
-    seen.insert(initial.clone());
-    let mut stack = vec![initial];
+    let (mut states, mut steps) = (0, 0);
     let mut enabled: Vec<Step> = Vec::new();
-    while let Some(state) = stack.pop() {
-        machine.enabled(&state, &mut enabled);
-        let eager = match options.reduction {
-            Reduction::On => machine.eager(&state, &enabled),
-            Reduction::Off => None,
-        };
-        if let Some(step) = eager {
-            enabled.clear();
-            enabled.push(step);
-        }
-        let mut a_cut = enabled.is_empty();
-        for &step in &enabled {
-            steps += 1;
-            let mut next = state.clone();
-            a_cut |= machine.perform(&mut next, step) == Frontier::Raised;
-            if !seen.contains(&next) {
-                if seen.len() >= options.max_states {
-                    return Err(StateLimit {
-                        limit: options.max_states,
-                    });
-                }
-                seen.insert(next.clone());
-                stack.push(next);
+    // A step performs exactly one instruction, so equal states have performed equally many: two layers are enough.
+    let mut layer: FxHashSet<State> = machine.initial().into_iter().collect();
+    while !layer.is_empty() {
+        states += layer.len();
+        let mut next_layer: FxHashSet<State> = FxHashSet::default();
+        for state in layer {
+            machine.steps(&state, options.reduction, &mut enabled);
+            if let Some(outcome) = machine.outcome(&state, &enabled, &places) {
+                outcomes.insert(outcome);
             }
-        }
-        if observe.is_recovery() {
-            if a_cut && recorded.insert(state.durable.feasible()) {
-                state.durable.outcomes(&machine.lines, |outcome| {
-                    outcomes.insert(outcome);
+            for &step in &enabled {
+                for fate in [Fate::Passes, Fate::Survives] {
+                    if let Some(next) = machine.perform(&state, step, fate) {
+                        steps += 1;
+                        next_layer.insert(next);
+                    }
+                }
+            }
+            if states + next_layer.len() > options.max_states {
+                return Err(StateLimit {
+                    limit: options.max_states,
                 });
             }
-        } else if enabled.is_empty() && machine.finished(&state) {
-            outcomes.insert(machine.final_outcome(&state, &places));
         }
+        layer = next_layer;
     }
     Ok(Explored {
         outcomes: outcomes.into_iter().collect(),
-        states: seen.len(),
+        states,
         steps,
     })
+}
+
+impl Machine<'_> {
+    /// The steps to try from a state.
+    fn steps(&self, state: &State, reduction: Reduction, out: &mut Vec<Step>) {
+        if self.observe.is_recovery() && state.durable.all_decided() {
+            out.clear(); // The power fails here: nothing is gained by waiting.
+            return;
+        }
+        self.enabled(state, out);
+        out.retain(|&step| !self.too_late(state, step));
+        if reduction == Reduction::On
+            && let Some(step) = self.eager(state, out)
+        {
+            out.clear();
+            out.push(step);
+        }
+    }
+
+    /// The outcome of an execution that ends in this state, if it may.
+    fn outcome(&self, state: &State, steps: &[Step], places: &[Place]) -> Option<Outcome> {
+        if self.observe.is_recovery() {
+            let all = state.durable.all_decided();
+            all.then(|| state.durable.outcome(&self.lines))
+        } else {
+            let over = steps.is_empty() && self.finished(state);
+            over.then(|| self.final_outcome(state, places))
+        }
+    }
 }

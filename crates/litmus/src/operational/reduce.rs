@@ -2,20 +2,17 @@
 //!
 //! A step is *eager* when it commutes with everything any thread may still do before it, up to an outcome set that only
 //! grows by moving it forward. Then the other steps enabled beside it need not be tried from this state: each
-//! stays enabled, and whatever they led to before it they lead to after it. The cases, with MODEL.md §4's two facts
-//! "flushes only remove, stores only add":
+//! stays enabled, and whatever they led to before it they lead to after it. The cases:
 //!
 //! 1. `clflushopt`: the earlier its stamp, the less it guarantees. So the moment it may be performed is the moment to.
-//! 2. `clflush` of a line that a crash can find in one version only, or that nobody looks at: removes nothing now.
-//! 3. A fence with nothing pending behind it: it only enables.
-//! 4. A load of a variable that no other thread can still write: its value is settled.
-//! 5. A store whose variable no other thread can still touch, on a line no other thread can still write or flush, with
-//!    none of its own thread's flushes or stores of that line free to overtake it: it only adds.
+//! 2. `clflush` and fences, unless they are too late: they guarantee what is there, and later there may be more.
+//! 3. A load of a variable that no other thread can still write: its value is settled. Or one whose value nobody asks for.
+//! 4. A store whose variable no other thread can still touch, on a line no other thread can still write or flush, with
+//!    none of its own thread's flushes or stores of that line free to overtake it.
 
-use super::compile::{Action, Op, bit};
+use super::compile::{Action, Mask, Op, bit};
 use super::state::{Machine, State, Step};
-use crate::program::{LineId, Var};
-use landfall_model::order::{OpKind, Platform};
+use landfall_model::order::Platform;
 
 impl Machine<'_> {
     pub(super) fn eager(&self, state: &State, enabled: &[Step]) -> Option<Step> {
@@ -27,19 +24,14 @@ impl Machine<'_> {
 
     fn loses_nothing(&self, state: &State, step: Step) -> bool {
         let op = &self.code.threads[step.thread].ops[step.instr];
-        let drains_nothing =
-            !op.kind.is_some_and(OpKind::drains) || !state.durable.has_pending(step.thread);
         match &op.action {
-            Action::FlushOpt => true,
-            Action::Flush => self
-                .observed(op)
-                .is_none_or(|line| state.durable.single_version(line)),
-            Action::Fence => drains_nothing,
-            Action::Load => !self.others(state, step.thread, |other| writes(other, op.var)),
-            Action::Store(_) => self.store_only_adds(state, step, op),
-            Action::Rmw(..) | Action::Cas { .. } => {
-                drains_nothing && self.store_only_adds(state, step, op)
+            Action::FlushOpt | Action::Flush | Action::Fence => true,
+            Action::Load => {
+                (op.unread && !self.observed_slots[op.slot])
+                    || !self.others(state, step.thread, |t| self.of_var(t, op, Access::Write))
             }
+            Action::Store(_) => self.store_only_adds(state, step, op),
+            Action::Rmw(..) | Action::Cas { .. } => self.store_only_adds(state, step, op),
             Action::If { .. } | Action::Local => false,
         }
     }
@@ -49,61 +41,55 @@ impl Machine<'_> {
         if observed && self.model.platform == Platform::Eadr {
             return false; // Under eADR a store also removes: it is its own flush.
         }
-        if self.others(state, step.thread, |other| touches(other, op.var)) {
+        if self.others(state, step.thread, |t| self.of_var(t, op, Access::Any)) {
             return false;
         }
-        if !observed {
+        let Some(line) = op.line.filter(|_| observed) else {
             return true;
-        }
-        let shapes = |other: &Op| shapes_line(other, op.line);
-        if self.others(state, step.thread, shapes) {
+        };
+        let shapers = |t: usize| self.code.threads[t].shapers[line.0 as usize];
+        if self.others(state, step.thread, shapers) {
             return false;
         }
-        let own = self.remaining(&state.threads[step.thread], step.thread);
+        let own = self.remaining(&state.volatile.threads[step.thread], step.thread)
+            & shapers(step.thread)
+            & !bit(step.instr);
         self.code.threads[step.thread]
             .ops
             .iter()
             .enumerate()
-            .all(|(k, other)| {
-                k == step.instr
-                    || own & bit(k) == 0
-                    || !shapes(other)
-                    || other.before & bit(step.instr) != 0
-            })
+            .all(|(k, other)| own & bit(k) == 0 || other.before & bit(step.instr) != 0)
     }
 
     fn observed(&self, op: &Op) -> Option<usize> {
         op.line.and_then(|line| self.lines.observed_line(line))
     }
 
-    /// Can another thread still perform something that `matters`?
-    fn others(&self, state: &State, thread: usize, matters: impl Fn(&Op) -> bool) -> bool {
-        state.threads.iter().enumerate().any(|(t, ts)| {
-            t != thread && {
-                let remaining = self.remaining(ts, t);
-                self.code.threads[t]
-                    .ops
-                    .iter()
-                    .enumerate()
-                    .any(|(i, op)| remaining & bit(i) != 0 && matters(op))
+    /// Instructions of a thread that access the operation's variable.
+    fn of_var(&self, thread: usize, op: &Op, access: Access) -> Mask {
+        let code = &self.code.threads[thread];
+        op.var.map_or(0, |var| {
+            let var = var.0 as usize;
+            match access {
+                Access::Write => code.writers[var],
+                Access::Any => code.writers[var] | code.readers[var],
             }
         })
     }
+
+    /// Can another thread still perform one of `which`?
+    fn others(&self, state: &State, thread: usize, which: impl Fn(usize) -> Mask) -> bool {
+        state
+            .volatile
+            .threads
+            .iter()
+            .enumerate()
+            .any(|(t, ts)| t != thread && self.remaining(ts, t) & which(t) != 0)
+    }
 }
 
-fn writes(op: &Op, var: Option<Var>) -> bool {
-    op.var == var
-        && matches!(
-            op.action,
-            Action::Store(_) | Action::Rmw(..) | Action::Cas { .. }
-        )
-}
-
-fn touches(op: &Op, var: Option<Var>) -> bool {
-    op.var == var && !matches!(op.action, Action::Flush | Action::FlushOpt)
-}
-
-/// Does it add a version to the line, or decide which are guaranteed?
-fn shapes_line(op: &Op, line: Option<LineId>) -> bool {
-    op.line == line && !matches!(op.action, Action::Load)
+#[derive(Clone, Copy)]
+enum Access {
+    Write,
+    Any,
 }

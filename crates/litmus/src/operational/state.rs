@@ -1,10 +1,10 @@
 //! The machine's state and its one kind of step: a thread performs one of its instructions.
 
-use super::compile::{Action, Compiled, Mask, bit};
-use super::durable::{Durable, Flusher, Lines};
+use super::compile::{Action, Compiled, Mask, Op, bit};
+use super::durable::{Durable, Lines};
 use crate::Model;
 use crate::program::{Observe, Place, Program, Reg, Value};
-use landfall_model::order::OpKind;
+use landfall_model::order::{OpKind, Platform};
 use smallvec::SmallVec;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -20,11 +20,16 @@ pub(super) struct ThreadState {
 /// often as is cheap to see (dead registers and dead variables are zero, only feasible versions are kept).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct State {
+    pub(super) volatile: Volatile,
+    pub(super) durable: Durable,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Volatile {
     pub(super) threads: SmallVec<[ThreadState; 4]>,
     /// What each read returned, by slot.
     pub(super) results: SmallVec<[Value; 8]>,
     pub(super) memory: SmallVec<[Value; 4]>,
-    pub(super) durable: Durable,
 }
 
 /// One instruction of one thread takes effect.
@@ -34,11 +39,11 @@ pub(super) struct Step {
     pub(super) instr: usize,
 }
 
-/// Did a step take away something a crash could have left?
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Frontier {
-    Kept,
-    Raised,
+/// Is the version that a store makes the one that survives the power failure?
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Fate {
+    Passes,
+    Survives,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +62,7 @@ pub(super) struct Machine<'a> {
     pub(super) code: Compiled,
     pub(super) lines: Lines,
     /// Reads whose register the outcome shows.
-    observed_slots: Vec<bool>,
+    pub(super) observed_slots: Vec<bool>,
     merging: Merging,
 }
 
@@ -80,30 +85,38 @@ impl<'a> Machine<'a> {
         }
     }
 
-    pub(super) fn initial(&self) -> State {
-        let memory: SmallVec<[Value; 4]> = self.program.vars.iter().map(|v| v.init).collect();
+    /// The beginning, once for each choice of lines that keep their initial content.
+    pub(super) fn initial(&self) -> Vec<State> {
         let mut state = State {
-            threads: self
-                .code
-                .threads
-                .iter()
-                .map(|_| ThreadState::default())
-                .collect(),
-            results: SmallVec::from_elem(0, self.code.slots),
-            durable: Durable::new(&self.lines, &memory),
-            memory,
+            durable: Durable::new(&self.lines),
+            volatile: Volatile {
+                threads: SmallVec::from_elem(ThreadState::default(), self.code.threads.len()),
+                results: SmallVec::from_elem(0, self.code.slots),
+                memory: self.program.vars.iter().map(|v| v.init).collect(),
+            },
         };
-        for t in 0..state.threads.len() {
-            self.fetch(&mut state, t);
+        for thread in 0..self.code.threads.len() {
+            self.fetch(&mut state, thread);
         }
-        self.normalise(&mut state);
-        state
+        let mut states = vec![state];
+        for line in 0..self.lines.count() {
+            for i in 0..states.len() {
+                let mut kept = states[i].clone();
+                kept.durable
+                    .decide(&self.lines, line, &kept.volatile.memory);
+                states.push(kept);
+            }
+        }
+        for state in &mut states {
+            self.normalise(state);
+        }
+        states
     }
 
     /// Steps the model allows here.
     pub(super) fn enabled(&self, state: &State, out: &mut Vec<Step>) {
         out.clear();
-        for (thread, ts) in state.threads.iter().enumerate() {
+        for (thread, ts) in state.volatile.threads.iter().enumerate() {
             let ops = &self.code.threads[thread];
             let mut waiting = self.waiting(ts, thread);
             while waiting != 0 {
@@ -136,56 +149,71 @@ impl<'a> Machine<'a> {
         self.code.threads[thread].performable & !ts.performed & window
     }
 
-    /// Performs `step`, which must be enabled.
-    pub(super) fn perform(&self, state: &mut State, step: Step) -> Frontier {
+    /// Would the step guarantee more of a line than its survivor? Then the power failed before it.
+    pub(super) fn too_late(&self, state: &State, step: Step) -> bool {
+        let op = &self.code.threads[step.thread].ops[step.instr];
+        let stale = || {
+            op.line
+                .and_then(|line| self.lines.observed_line(line))
+                .is_some_and(|line| state.durable.stale(line))
+        };
+        (op.drains != 0 && state.durable.outdated_by(op.drains))
+            || (matches!(op.action, Action::Flush) && stale())
+    }
+
+    /// Performs `step`, which must be enabled and not too late, with the given fate of a version it makes. `None` if it
+    /// makes none whose fate is open, or if it is the end of the survivor.
+    pub(super) fn perform(&self, state: &State, step: Step, fate: Fate) -> Option<State> {
         let Step { thread, instr } = step;
         let op = &self.code.threads[thread].ops[instr];
-        let mut frontier = Frontier::Kept;
-        if let Some(kind) = op.kind
-            && kind.drains()
-        {
-            frontier = self.drain(state, step, kind, op.line);
-        }
-        match &op.action {
-            Action::Load => state.results[op.slot] = self.load_value(state, step),
-            Action::Store(value) => {
-                let value = value.eval(&state.results);
-                frontier = self.write(state, step, value);
+        let mut next = state.clone();
+        let results = &mut next.volatile.results;
+        let old = self.memory_of(state, step);
+        let written = match &op.action {
+            Action::Load => {
+                results[op.slot] = self.load_value(state, step);
+                None
             }
+            Action::Store(value) => Some(value.eval(results)),
             Action::Rmw(rmw, operand) => {
-                let operand = operand.eval(&state.results);
-                let old = self.memory_of(state, step);
-                state.results[op.slot] = old;
-                if self.write(state, step, rmw.apply(old, operand)) == Frontier::Raised {
-                    frontier = Frontier::Raised;
-                }
+                let new = rmw.apply(old, operand.eval(results));
+                results[op.slot] = old;
+                Some(new)
             }
             Action::Cas { expected, desired } => {
-                let (expected, desired) =
-                    (expected.eval(&state.results), desired.eval(&state.results));
-                let old = self.memory_of(state, step);
-                state.results[op.slot] = old;
-                if old == expected && self.write(state, step, desired) == Frontier::Raised {
-                    frontier = Frontier::Raised;
-                }
-            }
-            Action::Flush => {
-                if let Some(line) = op.line {
-                    frontier = state.durable.flush(&self.lines, line, &state.memory);
-                }
+                let (expected, desired) = (expected.eval(results), desired.eval(results));
+                results[op.slot] = old;
+                (old == expected).then_some(desired)
             }
             Action::FlushOpt => {
-                if let Some(line) = op.line {
-                    let by = self.flusher(state, step, OpKind::FlushOpt);
-                    state.durable.pend(&self.lines, line, &state.memory, by);
-                }
+                self.pend(&mut next, op);
+                None
             }
-            Action::Fence | Action::If { .. } | Action::Local => {}
+            Action::Flush | Action::Fence | Action::If { .. } | Action::Local => None,
+        };
+        match (written, fate) {
+            (Some(value), _) => self.write(&mut next, op, value, fate)?,
+            (None, Fate::Passes) => {}
+            (None, Fate::Survives) => return None,
         }
-        state.threads[thread].performed |= bit(instr);
-        self.fetch(state, thread);
-        self.normalise(state);
-        frontier
+        next.volatile.threads[thread].performed |= bit(instr);
+        self.fetch(&mut next, thread);
+        self.normalise(&mut next);
+        self.can_decide(&next).then_some(next)
+    }
+
+    /// Every undecided line may still get a version to survive.
+    fn can_decide(&self, state: &State) -> bool {
+        (0..self.lines.count()).all(|observed| {
+            !state.durable.undecided(observed)
+                || self.lines.line_at(observed).is_some_and(|line| {
+                    let threads = state.volatile.threads.iter().enumerate();
+                    threads.clone().any(|(t, ts)| {
+                        let shapers = self.code.threads[t].shapers[line.0 as usize];
+                        self.remaining(ts, t) & shapers != 0
+                    })
+                })
+        })
     }
 
     /// What a load returns: its own thread's newest buffered store first (bypass), then the cache.
@@ -193,7 +221,7 @@ impl<'a> Machine<'a> {
         match self.forwarded_from(state, step) {
             Some(store) => {
                 match &self.code.threads[step.thread].ops[store].action {
-                    Action::Store(value) => value.eval(&state.results),
+                    Action::Store(value) => value.eval(&state.volatile.results),
                     // Locked instructions are never forwarded from: reads wait for them.
                     _ => self.memory_of(state, step),
                 }
@@ -206,70 +234,50 @@ impl<'a> Machine<'a> {
     pub(super) fn forwarded_from(&self, state: &State, step: Step) -> Option<usize> {
         self.code.threads[step.thread].ops[step.instr]
             .forward
-            .filter(|&store| state.threads[step.thread].performed & bit(store) == 0)
+            .filter(|&store| state.volatile.threads[step.thread].performed & bit(store) == 0)
     }
 
     pub(super) fn memory_of(&self, state: &State, step: Step) -> Value {
         self.code.threads[step.thread].ops[step.instr]
             .var
-            .map_or(0, |v| state.memory[v.0 as usize])
+            .map_or(0, |v| state.volatile.memory[v.0 as usize])
     }
 
-    fn write(&self, state: &mut State, step: Step, value: Value) -> Frontier {
-        let op = &self.code.threads[step.thread].ops[step.instr];
-        let (Some(var), Some(line)) = (op.var, op.line) else {
-            return Frontier::Kept;
+    fn write(&self, state: &mut State, op: &Op, value: Value, fate: Fate) -> Option<()> {
+        let (var, line) = (op.var?, op.line?);
+        state.volatile.memory[var.0 as usize] = value;
+        let Some(line) = self.lines.observed_line(line) else {
+            return (fate == Fate::Passes).then_some(());
         };
-        state.memory[var.0 as usize] = value;
         let non_temporal = op.kind == Some(OpKind::NtWrite);
-        let raised = state.durable.store(
-            &self.lines,
-            line,
-            &state.memory,
-            self.model.platform,
-            non_temporal,
-        );
-        if non_temporal {
-            let by = self.flusher(state, step, OpKind::NtWrite);
-            state.durable.pend(&self.lines, line, &state.memory, by);
+        if state.durable.undecided(line) {
+            if fate == Fate::Survives {
+                state
+                    .durable
+                    .decide(&self.lines, line, &state.volatile.memory);
+            }
+            return Some(());
         }
-        raised
+        if fate == Fate::Survives || (self.model.platform == Platform::Eadr && !non_temporal) {
+            return None; // Decided already; and under eADR a newer version is durable at once.
+        }
+        state.durable.store(line);
+        if non_temporal {
+            state.durable.pend(line, op.group);
+        }
+        Some(())
     }
 
-    /// A fence makes durable what this thread's `clflushopt`s and non-temporal stores before it cover.
-    fn drain(
-        &self,
-        state: &mut State,
-        step: Step,
-        fence: OpKind,
-        fence_line: Option<crate::program::LineId>,
-    ) -> Frontier {
-        let table = &self.model.table;
-        let Step { thread, instr } = step;
-        state
-            .durable
-            .drain(&self.lines, thread, instr, |kind, line| {
-                table.ordered(kind, fence, Some(line) == fence_line)
-            })
-    }
-
-    fn flusher(&self, state: &State, step: Step, kind: OpKind) -> Flusher {
-        let Step { thread, instr } = step;
-        let waiting = self.waiting(&state.threads[thread], thread) & below(instr as u8);
-        let ops = &self.code.threads[thread].ops;
-        let overtook_a_fence =
-            (0..instr).any(|j| waiting & bit(j) != 0 && ops[j].kind.is_some_and(OpKind::drains));
-        Flusher {
-            thread,
-            kind,
-            since: if overtook_a_fence { instr } else { 0 },
+    fn pend(&self, state: &mut State, op: &Op) {
+        if let Some(line) = op.line.and_then(|line| self.lines.observed_line(line)) {
+            state.durable.pend(line, op.group);
         }
     }
 
     /// Decides every `if` whose value is known and lets the window grow past it.
     fn fetch(&self, state: &mut State, thread: usize) {
         let ops = &self.code.threads[thread].ops;
-        let ts = &mut state.threads[thread];
+        let ts = &mut state.volatile.threads[thread];
         while !ts.closed {
             match ops.get(ts.fetched as usize) {
                 None => ts.closed = true,
@@ -278,7 +286,7 @@ impl<'a> Machine<'a> {
                         if op.before & !ts.performed != 0 {
                             return;
                         }
-                        if value.eval(&state.results) != *equals {
+                        if value.eval(&state.volatile.results) != *equals {
                             ts.closed = true;
                             return;
                         }
@@ -291,44 +299,54 @@ impl<'a> Machine<'a> {
 
     /// Forgets what nobody will ask for again.
     fn normalise(&self, state: &mut State) {
-        state.durable.normalise(&self.lines);
         if self.merging == Merging::Raw {
             return;
         }
+        let volatile = &mut state.volatile;
         let mut read_again: u32 = 0;
-        for (thread, ts) in state.threads.iter().enumerate() {
+        let mut alive = 0;
+        for (thread, ts) in volatile.threads.iter().enumerate() {
             let code = &self.code.threads[thread];
             let remaining = self.remaining(ts, thread);
-            for (i, op) in code.ops.iter().enumerate() {
-                if remaining & bit(i) != 0
-                    && matches!(
-                        op.action,
-                        Action::Load | Action::Rmw(..) | Action::Cas { .. }
-                    )
-                    && let Some(var) = op.var
-                {
-                    read_again |= 1 << var.0;
+            for (v, &readers) in code.readers.iter().enumerate() {
+                if remaining & readers != 0 {
+                    read_again |= 1 << v;
+                }
+            }
+            for &(group, fences) in &code.groups {
+                if remaining & fences != 0 {
+                    alive |= group;
                 }
             }
             let undecided = if ts.closed { 0 } else { !below(ts.fetched) };
             for &(slot, users) in &code.uses {
                 if users & (remaining | undecided) == 0 && !self.observed_slots[slot] {
-                    state.results[slot] = 0;
+                    volatile.results[slot] = 0;
                 }
             }
         }
         if self.observe.is_recovery() {
-            for (v, value) in state.memory.iter_mut().enumerate() {
+            for (v, value) in volatile.memory.iter_mut().enumerate() {
                 if read_again & (1 << v) == 0 && !self.lines.observes(v) {
                     *value = 0;
                 }
             }
+            let threads = &volatile.threads;
+            state.durable.forget(alive, |observed| {
+                self.lines.line_at(observed).is_some_and(|line| {
+                    threads.iter().enumerate().any(|(t, ts)| {
+                        let flushers = self.code.threads[t].flushers[line.0 as usize];
+                        self.remaining(ts, t) & flushers != 0
+                    })
+                })
+            });
         }
     }
 
     /// All threads have ended and every buffer is empty.
     pub(super) fn finished(&self, state: &State) -> bool {
         state
+            .volatile
             .threads
             .iter()
             .enumerate()
@@ -340,7 +358,7 @@ impl<'a> Machine<'a> {
         places
             .iter()
             .map(|place| match *place {
-                Place::Var(var) => state.memory[var.0 as usize],
+                Place::Var(var) => state.volatile.memory[var.0 as usize],
                 Place::Reg { thread, reg } => self.register(state, thread as usize, reg),
             })
             .collect()
@@ -351,7 +369,7 @@ impl<'a> Machine<'a> {
         let decl = &self.program.threads[thread];
         let ops = &self.code.threads[thread].ops;
         let mut regs: SmallVec<[Value; 8]> = decl.regs.iter().map(|r| r.init).collect();
-        let window = state.threads[thread].fetched as usize;
+        let window = state.volatile.threads[thread].fetched as usize;
         for (instr, op) in decl.body.iter().zip(ops).take(window) {
             let operand = |o: Operand, regs: &[Value]| match o {
                 Operand::Const(value) => value,
@@ -359,10 +377,10 @@ impl<'a> Machine<'a> {
             };
             match *instr {
                 Instr::Load { reg, .. } | Instr::Cas { reg, .. } => {
-                    regs[reg.0 as usize] = state.results[op.slot];
+                    regs[reg.0 as usize] = state.volatile.results[op.slot];
                 }
                 Instr::Rmw { reg: Some(reg), .. } => {
-                    regs[reg.0 as usize] = state.results[op.slot];
+                    regs[reg.0 as usize] = state.volatile.results[op.slot];
                 }
                 Instr::Move { reg, value } => {
                     regs[reg.0 as usize] = operand(value, &regs);

@@ -1,13 +1,12 @@
 //! One execution that ends in a given outcome, told step by step.
 
 use super::compile::{Action, bit};
-use super::state::{Machine, Merging, State, Step};
-use super::{Options, StateLimit};
+use super::state::{Fate, Machine, Merging, State, Step};
+use super::{Options, Reduction, StateLimit};
 use crate::Model;
-use crate::program::{Instr, Observe, Outcome, Program, ShowInstr, Value, Var};
+use crate::program::{Observe, Outcome, Program, ShowInstr, Value, Var};
 use landfall_model::order::OpKind;
-use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use rustc_hash::FxHashSet;
 use std::fmt;
 
 /// What an instruction did when it was performed.
@@ -43,6 +42,8 @@ pub struct Narrated {
     pub event: Event,
     /// Earlier instructions of the thread that were still waiting: it overtook them.
     pub overtaken: Vec<String>,
+    /// The version of the line that this store makes is what the power failure leaves.
+    pub survives: bool,
 }
 
 /// What the power failure left of an observed variable.
@@ -69,15 +70,15 @@ pub fn witness(
     options: &Options,
 ) -> Result<Option<Witness>, StateLimit> {
     let machine = Machine::new(program, observe, model, Merging::Normal);
-    let Some(path) = find(&machine, observe, outcome, options)? else {
+    let Some((beginning, path)) = find(&machine, observe, outcome, options)? else {
         return Ok(None);
     };
     // Told on a machine that forgets nothing.
     let teller = Machine::new(program, observe, model, Merging::Raw);
-    let mut state = teller.initial();
+    let mut state = teller.initial().swap_remove(beginning);
     let mut steps = Vec::new();
-    for step in path {
-        steps.push(narrate(&teller, &mut state, step));
+    for (step, fate) in path {
+        steps.push(narrate(&teller, &mut state, step, fate));
     }
     let crash = match observe {
         Observe::Final(_) => Vec::new(),
@@ -86,7 +87,7 @@ pub fn witness(
             .zip(outcome)
             .map(|(&Var(v), &recovered)| Crash {
                 var: program.var_name(Var(v)).to_owned(),
-                cached: state.memory[v as usize],
+                cached: state.volatile.memory[v as usize],
                 recovered,
             })
             .collect(),
@@ -94,68 +95,61 @@ pub fn witness(
     Ok(Some(Witness { steps, crash }))
 }
 
-/// Breadth first, so that the story is short.
+type Path = Vec<(Step, Fate)>;
+/// From which state, by which step.
+type Arrival = (usize, Step, Fate);
+
+/// Breadth first, so that the story is short. Returns which of the initial states it begins in.
 fn find(
     machine: &Machine<'_>,
     observe: &Observe,
     outcome: &Outcome,
     options: &Options,
-) -> Result<Option<Vec<Step>>, StateLimit> {
+) -> Result<Option<(usize, Path)>, StateLimit> {
     let places = observe.places();
-    let initial = machine.initial();
-    let mut states: Vec<(State, Option<(usize, Step)>)> = vec![(initial.clone(), None)];
-    let mut index: FxHashMap<State, usize> = FxHashMap::default();
-    index.insert(initial, 0);
-    let mut queue = VecDeque::from([0]);
+    let mut states: Vec<(State, Option<Arrival>)> = Vec::new();
+    let mut seen: FxHashSet<State> = FxHashSet::default();
+    for state in machine.initial() {
+        seen.insert(state.clone());
+        states.push((state, None));
+    }
+    let mut at = 0;
     let mut enabled = Vec::new();
-    while let Some(at) = queue.pop_front() {
+    while at < states.len() {
         let state = states[at].0.clone();
-        machine.enabled(&state, &mut enabled);
-        let mut found = false;
-        match observe {
-            Observe::Recover(_) => state
-                .durable
-                .outcomes(&machine.lines, |o| found |= o == *outcome),
-            Observe::Final(_) => {
-                found = enabled.is_empty()
-                    && machine.finished(&state)
-                    && machine.final_outcome(&state, &places) == *outcome;
-            }
-        }
-        if found {
+        machine.steps(&state, Reduction::On, &mut enabled);
+        if machine.outcome(&state, &enabled, &places).as_ref() == Some(outcome) {
             let mut path = Vec::new();
             let mut here = at;
-            while let Some((parent, step)) = states[here].1 {
-                path.push(step);
+            while let Some((parent, step, fate)) = states[here].1 {
+                path.push((step, fate));
                 here = parent;
             }
             path.reverse();
-            return Ok(Some(path));
-        }
-        if let Some(step) = machine.eager(&state, &enabled) {
-            enabled.clear();
-            enabled.push(step);
+            return Ok(Some((here, path)));
         }
         for &step in &enabled {
-            let mut next = state.clone();
-            machine.perform(&mut next, step);
-            if index.contains_key(&next) {
-                continue;
+            for fate in [Fate::Passes, Fate::Survives] {
+                let Some(next) = machine.perform(&state, step, fate) else {
+                    continue;
+                };
+                if !seen.insert(next.clone()) {
+                    continue;
+                }
+                if states.len() >= options.max_states {
+                    return Err(StateLimit {
+                        limit: options.max_states,
+                    });
+                }
+                states.push((next, Some((at, step, fate))));
             }
-            if states.len() >= options.max_states {
-                return Err(StateLimit {
-                    limit: options.max_states,
-                });
-            }
-            index.insert(next.clone(), states.len());
-            queue.push_back(states.len());
-            states.push((next, Some((at, step))));
         }
+        at += 1;
     }
     Ok(None)
 }
 
-fn narrate(machine: &Machine<'_>, state: &mut State, step: Step) -> Narrated {
+fn narrate(machine: &Machine<'_>, state: &mut State, step: Step, fate: Fate) -> Narrated {
     let Step { thread, instr } = step;
     let op = &machine.code.threads[thread].ops[instr];
     let show = |i: usize| {
@@ -166,32 +160,35 @@ fn narrate(machine: &Machine<'_>, state: &mut State, step: Step) -> Narrated {
         }
         .to_string()
     };
-    let waiting = machine.waiting(&state.threads[thread], thread);
+    let waiting = machine.waiting(&state.volatile.threads[thread], thread);
     let overtaken = (0..instr).filter(|&j| waiting & bit(j) != 0).map(show);
     let overtaken: Vec<String> = overtaken.collect();
     let forwarded = machine.forwarded_from(state, step).is_some();
     let old = machine.memory_of(state, step);
-    machine.perform(state, step);
+    if let Some(next) = machine.perform(state, step, fate) {
+        *state = next;
+    }
     let new = machine.memory_of(state, step);
-    let body = &machine.program.threads[thread].body[instr];
     let event = match &op.action {
-        Action::Load if forwarded => Event::Forwarded(state.results[op.slot]),
-        Action::Load => Event::Read(state.results[op.slot]),
+        Action::Load if forwarded => Event::Forwarded(state.volatile.results[op.slot]),
+        Action::Load => Event::Read(state.volatile.results[op.slot]),
         Action::Store(_) if op.kind == Some(OpKind::NtWrite) => Event::Streamed(new),
         Action::Store(_) => Event::Stored(new),
-        Action::Cas { expected, .. } if expected.eval(&state.results) != old => Event::Refused(old),
+        Action::Cas { expected, .. } if expected.eval(&state.volatile.results) != old => {
+            Event::Refused(old)
+        }
         Action::Rmw(..) | Action::Cas { .. } => Event::Swapped { old, new },
         Action::Flush => Event::Flushed,
         Action::FlushOpt => Event::FlushStarted,
         Action::Fence | Action::If { .. } | Action::Local => Event::Fenced,
     };
-    debug_assert!(!matches!(body, Instr::If { .. }));
     Narrated {
         thread,
         instr,
         text: show(instr),
         event,
         overtaken,
+        survives: fate == Fate::Survives,
     }
 }
 
@@ -211,6 +208,9 @@ impl fmt::Display for Narrated {
         }
         if !self.overtaken.is_empty() {
             write!(f, " (overtakes {})", self.overtaken.join(", "))?;
+        }
+        if self.survives {
+            f.write_str(", and its line is written back")?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::ParseError;
 use super::cursor::{Spot, quote};
 use crate::program::{
     Instr, LineId, MAX_INSTRS, MAX_REGS, MAX_THREADS, MAX_VARS, Program, Reg, RegDecl, Thread,
-    Value, Var, VarDecl,
+    VARS_PER_LINE, Value, Var, VarDecl,
 };
 
 /// When two spellings mean the same register.
@@ -48,6 +48,14 @@ impl Scope {
             spot,
             "variable",
             "variables in a test",
+        )?;
+        let neighbours = vars.iter().filter(|v| v.line.0 as usize == line).count();
+        slot(
+            neighbours,
+            VARS_PER_LINE,
+            spot,
+            "variable",
+            "variables of 8 bytes on a line of 64",
         )?;
         vars.push(VarDecl {
             name: name.to_owned(),

@@ -172,36 +172,3 @@ pub(crate) fn build(shape: &Shape) -> Test {
         source: "found by the agreement test".to_owned(),
     }
 }
-
-/// Enough of a `.lit` file to see the program.
-pub(crate) fn show(test: &Test) -> String {
-    let mut out = String::new();
-    let lines: Vec<String> = test
-        .program
-        .vars
-        .iter()
-        .map(|v| format!("{}@{}", v.name, v.line.0))
-        .collect();
-    out += &format!("lines: {}\n", lines.join(" "));
-    for (t, thread) in test.program.threads.iter().enumerate() {
-        let body: Vec<String> = thread
-            .body
-            .iter()
-            .map(|instr| {
-                ShowInstr {
-                    program: &test.program,
-                    thread: t,
-                    instr,
-                }
-                .to_string()
-            })
-            .collect();
-        out += &format!("T{t}: {}\n", body.join("; "));
-    }
-    out += if test.observe.is_recovery() {
-        "recover: all\n"
-    } else {
-        "final: all\n"
-    };
-    out
-}

@@ -61,7 +61,9 @@ pub fn build(source: &Path, directory: &Path) -> PathBuf {
             program.clone().into(),
         ];
         let language = if cxx { Language::Cxx } else { Language::C };
-        compiler::command(language, &arguments).expect("clang is installed")
+        compiler::command(language, &arguments)
+            .expect("clang is installed")
+            .command
     } else {
         let toolbox = Toolbox::unpack().expect("the toolbox");
         let mut clang = Command::new(if cxx { "clang++-19" } else { "clang-19" });
