@@ -23,6 +23,10 @@ pub(crate) struct Args {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Litmus(LitmusArgs),
+    /// What is installed, what is missing, how to get it
+    Doctor,
+    #[command(hide = true)]
+    Run(crate::run::Run),
 }
 
 /// Every outcome of litmus tests, against what their files expect.

@@ -1,0 +1,4 @@
+#include "pool.h"
+#include <immintrin.h>
+
+void fence(void) { _mm_sfence(); }

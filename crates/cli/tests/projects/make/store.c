@@ -1,0 +1,3 @@
+#include "pool.h"
+
+void store(long *p) { *p = 1; }

@@ -1,0 +1,56 @@
+//! `landfall cc` and `landfall c++`: clang 19 with the pass loaded and the runtime linked in.
+//!
+//! The command line stays the user's: Landfall's options are put around it, clang replaces this process, and so its
+//! diagnostics, its exit code and its reaction to signals are its own.
+
+mod clang;
+mod plan;
+mod toolbox;
+
+pub use clang::find_clang;
+pub use toolbox::Toolbox;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    C,
+    Cxx,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CompilerError {
+    #[error(
+        "clang 19 was not found: `make setup` installs it, `landfall doctor` shows what is missing"
+    )]
+    NoClang,
+    #[error("the compiler's parts could not be unpacked to {}: {source}", directory.display())]
+    Unpack {
+        directory: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{} could not be run: {source}", program.display())]
+    Run {
+        program: PathBuf,
+        source: std::io::Error,
+    },
+}
+
+/// What to run, and what to tell the person first.
+#[derive(Debug)]
+pub struct Compilation {
+    pub command: Command,
+    pub remark: Option<&'static str>,
+}
+
+/// The clang command that compiles what `arguments` ask for, instrumented.
+///
+/// `--as-compiled` is the one option taken away from clang: it watches the accesses the optimiser left instead of those
+/// the source wrote.
+pub fn command(language: Language, arguments: &[OsString]) -> Result<Compilation, CompilerError> {
+    let clang = find_clang(language)?;
+    let toolbox = Toolbox::unpack()?;
+    plan::compilation(&clang, &toolbox, arguments)
+}

@@ -1,0 +1,153 @@
+//! The files clang needs from us, carried inside the executable and unpacked once per user and version.
+
+use super::CompilerError;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Changes with the content: versions never disturb each other, and nothing has to be checked for staleness.
+const KEY: &str = env!("LANDFALL_TOOLS_KEY");
+
+/// What programs export to the shared libraries they load: those resolve their hooks from the executable.
+const EXPORTS: &[u8] = b"{ __lf_*; lf_*; pmem_*; };\n";
+
+const FILES: [(&str, &[u8]); 4] = [
+    ("landfall-pass.so", include_bytes!(env!("LANDFALL_PASS"))),
+    (
+        "liblandfall-runtime.a",
+        include_bytes!(env!("LANDFALL_RUNTIME_ARCHIVE")),
+    ),
+    (
+        "include/landfall.h",
+        include_bytes!(env!("LANDFALL_HEADER")),
+    ),
+    ("exports.list", EXPORTS),
+];
+
+/// A directory with all of `FILES`.
+#[derive(Clone, Debug)]
+pub struct Toolbox {
+    directory: PathBuf,
+}
+
+impl Toolbox {
+    /// Finds the unpacked files, or unpacks them: into the user's cache, or a private temporary directory if there is
+    /// none to write to.
+    pub fn unpack() -> Result<Self, CompilerError> {
+        let mut first_failure = None;
+        for parent in candidates() {
+            match unpack_below(&parent) {
+                Ok(directory) => return Ok(Self { directory }),
+                Err(source) => {
+                    first_failure.get_or_insert(CompilerError::Unpack {
+                        directory: parent,
+                        source,
+                    });
+                }
+            }
+        }
+        Err(first_failure.unwrap_or_else(|| CompilerError::Unpack {
+            directory: std::env::temp_dir(),
+            source: io::ErrorKind::NotFound.into(),
+        }))
+    }
+
+    pub fn pass(&self) -> PathBuf {
+        self.directory.join("landfall-pass.so")
+    }
+
+    /// Developers of the runtime may link another one.
+    pub fn runtime(&self) -> PathBuf {
+        std::env::var_os("LANDFALL_RUNTIME").map_or_else(
+            || self.directory.join("liblandfall-runtime.a"),
+            PathBuf::from,
+        )
+    }
+
+    pub fn include(&self) -> PathBuf {
+        self.directory.join("include")
+    }
+
+    pub fn exports(&self) -> PathBuf {
+        self.directory.join("exports.list")
+    }
+}
+
+fn candidates() -> Vec<PathBuf> {
+    let from = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let cache = from("XDG_CACHE_HOME")
+        .filter(|path| path.is_absolute())
+        .or_else(|| Some(from("HOME")?.join(".cache")));
+    let mut candidates: Vec<PathBuf> = cache
+        .into_iter()
+        .map(|cache| cache.join("landfall"))
+        .collect();
+    if let Some(user) = own_user() {
+        candidates.push(std::env::temp_dir().join(format!("landfall-{user}")));
+    }
+    candidates
+}
+
+/// Files this process makes belong to whoever owns its entry in /proc.
+fn own_user() -> Option<u32> {
+    Some(fs::metadata("/proc/self").ok()?.uid())
+}
+
+fn unpack_below(parent: &Path) -> io::Result<PathBuf> {
+    // Code is loaded from here into the compiler: nobody else may be able to put files in place.
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(parent)?;
+    let owner = fs::metadata(parent)?;
+    if own_user().is_some_and(|user| user != owner.uid()) || owner.mode() & 0o022 != 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "others may write there",
+        ));
+    }
+    let directory = parent.join(KEY);
+    if is_whole(&directory) {
+        return Ok(directory);
+    }
+    // Several compilers of one `make -j` may be here at once. Each writes a directory of its own; one rename wins.
+    let mine = parent.join(format!("{KEY}.{}", std::process::id()));
+    let written = write_files(&mine).and_then(|()| match fs::rename(&mine, &directory) {
+        Err(_) if is_whole(&directory) => Ok(()),
+        // What is in the way is damaged (a full disk, a curious user).
+        Err(_) => fs::remove_dir_all(&directory).and_then(|()| fs::rename(&mine, &directory)),
+        renamed => renamed,
+    });
+    if written.is_err() || mine.exists() {
+        let _ = fs::remove_dir_all(&mine); // the rename may have left it, and a rest does no harm
+    }
+    match written {
+        // Lost against a process that repaired the same damage: theirs is as good.
+        Err(_) if is_whole(&directory) => Ok(directory),
+        Err(error) => Err(error),
+        Ok(()) => Ok(directory),
+    }
+}
+
+fn write_files(directory: &Path) -> io::Result<()> {
+    for (name, content) in FILES {
+        let path = directory.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, content)?;
+    }
+    Ok(())
+}
+
+fn is_whole(directory: &Path) -> bool {
+    FILES.iter().all(|(name, content)| {
+        fs::metadata(directory.join(name))
+            .is_ok_and(|file| file.is_file() && file.len() == content.len() as u64)
+    })
+}

@@ -1,0 +1,83 @@
+//! From the bytes of a trace to events. Everything in shared memory may have been scribbled on: nothing is trusted.
+
+use crate::execution::{Event, Origin};
+use landfall_vocab::record::{Kind, Record, Records};
+
+/// Events, stacks, and why reading stopped early, if it did.
+pub fn decode(trace: &[u8]) -> (Vec<Event>, Vec<Vec<u64>>, Option<String>) {
+    let mut events = Vec::with_capacity(trace.len() / 20);
+    let mut stacks = Vec::new();
+    for record in Records::new(trace) {
+        match record {
+            Ok(record) => push(&record, &mut events, &mut stacks),
+            Err(malformed) => {
+                let why = format!("at byte {} of the trace: {}", malformed.at, malformed.why);
+                return (events, stacks, Some(why));
+            }
+        }
+    }
+    (events, stacks, None)
+}
+
+fn push(record: &Record, events: &mut Vec<Event>, stacks: &mut Vec<Vec<u64>>) {
+    let mut event = Event {
+        op: record.kind,
+        mask: record.mask,
+        flags: record.flags,
+        origin: Origin {
+            site: record.site,
+            caller: record.caller,
+        },
+        offset: record.offset,
+        value: record.value,
+    };
+    match record.kind {
+        Kind::Run => split(
+            event,
+            record.payload.len() as u64,
+            |at| record.payload[at],
+            events,
+        ),
+        // A fill of gigabytes would not fit as stores; beyond this it is a program gone wrong anyway.
+        Kind::Fill => split(
+            event,
+            (record.value >> 8).min(1 << 30),
+            |_| record.value as u8,
+            events,
+        ),
+        Kind::Stack => {
+            event.value = stacks.len() as u64;
+            let words = record.payload.chunks_exact(8);
+            stacks.push(
+                words
+                    .map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))
+                    .collect(),
+            );
+            events.push(event);
+        }
+        _ => events.push(event),
+    }
+}
+
+/// Stores of at most one aligned word each, in ascending order (MODEL.md §3). The non-temporal flag and the like stay.
+fn split(whole: Event, length: u64, byte: impl Fn(usize) -> u8, events: &mut Vec<Event>) {
+    let (mut at, end) = (whole.offset, whole.offset + length);
+    while at < end {
+        let word = at & !7;
+        let stop = (word + 8).min(end);
+        let mut piece = Event {
+            op: Kind::Store,
+            offset: word,
+            mask: 0,
+            value: 0,
+            ..whole
+        };
+        for position in at..stop {
+            let shift = position - word;
+            piece.mask |= 1 << shift;
+            piece.value |= u64::from(byte((position - whole.offset) as usize)) << (8 * shift);
+        }
+        events.push(piece);
+        at = stop;
+    }
+}

@@ -1,0 +1,187 @@
+//! What one run did, as plain values.
+
+use landfall_vocab::record::{Kind, flag};
+
+/// What happened.
+pub type Op = Kind;
+
+/// Who did it: a source site, or a library function and the code address that called it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Origin {
+    pub site: u32,
+    /// Offset of the call in the executable, for library functions; zero otherwise.
+    pub caller: u32,
+}
+
+/// One event of a trace. Copies and fills are split into stores of at most one aligned word (MODEL.md §3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Event {
+    pub op: Op,
+    /// Which bytes of the word at `offset`, for stores and reads.
+    pub mask: u8,
+    /// [`landfall_vocab::record::flag`]s.
+    pub flags: u8,
+    pub origin: Origin,
+    /// Offset in the window: of an aligned word for stores and reads, of a byte otherwise.
+    pub offset: u64,
+    /// Bytes of the word for stores and reads (others zero), a size for allocations, an index into
+    /// [`Execution::stacks`] for stacks, a [`landfall_vocab::record::mark`] for marks.
+    pub value: u64,
+}
+
+impl Event {
+    /// First byte and number of bytes of a store.
+    pub fn bytes(&self) -> (u64, u32) {
+        (
+            self.offset + u64::from(self.mask.trailing_zeros()),
+            self.mask.count_ones(),
+        )
+    }
+    /// The flags in words.
+    pub fn flag_names(&self) -> Vec<&'static str> {
+        const ORDERINGS: [&str; 8] = [
+            "",
+            "unordered",
+            "relaxed",
+            "",
+            "acquire",
+            "release",
+            "acq_rel",
+            "seq_cst",
+        ];
+        let named = [
+            (flag::VOLATILE, "volatile"),
+            (flag::NON_TEMPORAL, "non-temporal"),
+            (flag::LOCKED, "locked"),
+            (flag::DURABLE, "durable"),
+            (flag::FOREIGN, "foreign"),
+        ];
+        let ordering = Some(ORDERINGS[usize::from(self.flags & flag::ORDERING)])
+            .filter(|name| !name.is_empty());
+        ordering
+            .into_iter()
+            .chain(
+                named
+                    .iter()
+                    .filter(|(bit, _)| self.flags & bit != 0)
+                    .map(|(_, name)| *name),
+            )
+            .collect()
+    }
+    pub fn is_atomic(&self) -> bool {
+        self.flags & flag::ORDERING != 0 || self.flags & flag::LOCKED != 0
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Exited {
+        code: i32,
+    },
+    Assertion {
+        expression: String,
+        file: String,
+        function: String,
+        line: u32,
+    },
+    Abort,
+    Signal {
+        signal: i32,
+        address: u64,
+        pc: u64,
+    },
+    /// An exception nobody caught; `exception` is its mangled type, if known.
+    Terminate {
+        exception: String,
+    },
+    StackOverflow {
+        address: u64,
+    },
+    /// The event budget or the trace ran out, at this site.
+    Hang {
+        why: String,
+        site: Option<u32>,
+    },
+    Deadlock {
+        why: String,
+    },
+    /// It created a thread.
+    Thread {
+        why: String,
+    },
+    /// It asked for something a checked program may not do.
+    Forbidden {
+        why: String,
+        syscall: i32,
+    },
+    /// It did not answer in time and was killed.
+    Wedged,
+    /// It died without a word; a wait status.
+    Died {
+        status: i32,
+    },
+    /// Our runtime failed.
+    Internal {
+        why: String,
+    },
+}
+
+impl Outcome {
+    /// Ended the way a program means to end.
+    pub fn is_ok(&self) -> bool {
+        matches!(self, Outcome::Exited { code: 0 })
+    }
+}
+
+/// Persistent memory changed by code that was not compiled with `landfall cc`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    pub words: u64,
+    pub address: u64,
+    /// Libraries of the process that are not instrumented and may have done it.
+    pub suspects: Vec<String>,
+}
+
+/// One run: its trace, its end, what it printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Execution {
+    pub events: Vec<Event>,
+    /// Call stacks, innermost return address first.
+    pub stacks: Vec<Vec<u64>>,
+    pub outcome: Outcome,
+    /// Return addresses at the end, when it ended badly (the first: just after the place itself).
+    pub stack: Vec<u64>,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    pub foreign: Option<Foreign>,
+    /// Instrumented steps taken.
+    pub steps: u64,
+    /// The trace could not be read beyond the events: the program damaged it.
+    pub damaged: Option<String>,
+    /// Whether it ran in place or in a process of its own.
+    pub in_place: bool,
+    /// Bytes found different after an in-place run (audit); anything but zero is a bug of ours.
+    pub audit_bytes: u32,
+    /// Bytes of trace, for statistics.
+    pub trace_bytes: u64,
+}
+
+/// Two runs of the same job that did not do the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    pub at: usize,
+    pub expected: Option<Event>,
+    pub found: Option<Event>,
+}
+
+/// Where a run leaves the path that an earlier one took; `None` if it follows it to its end.
+pub fn first_difference(expected: &[Event], found: &[Event]) -> Option<Divergence> {
+    let at = expected.iter().zip(found).position(|(a, b)| a != b);
+    let at = at.or((found.len() < expected.len()).then_some(found.len()))?;
+    Some(Divergence {
+        at,
+        expected: expected.get(at).copied(),
+        found: found.get(at).copied(),
+    })
+}

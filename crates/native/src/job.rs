@@ -1,0 +1,93 @@
+//! What a run starts from.
+
+use landfall_vocab::window;
+use std::time::Duration;
+
+/// One 64-byte line of persistent memory, by its offset in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub offset: u64,
+    pub bytes: [u8; window::LINE as usize],
+}
+
+/// Persistent memory as lines that differ from the server's base (which starts as all zero, plus the pool files found).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Image {
+    pub lines: Vec<Line>,
+}
+
+impl Image {
+    /// Overwrites bytes; the lines in between come from this image, or are zero.
+    pub fn write(&mut self, mut offset: u64, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let start = offset & !(window::LINE - 1);
+            let within = (offset - start) as usize;
+            let part = bytes.len().min(window::LINE as usize - within);
+            let line = match self.lines.iter().rposition(|line| line.offset == start) {
+                Some(at) => at,
+                None => {
+                    self.lines.push(Line {
+                        offset: start,
+                        bytes: [0; window::LINE as usize],
+                    });
+                    self.lines.len() - 1
+                }
+            };
+            self.lines[line].bytes[within..within + part].copy_from_slice(&bytes[..part]);
+            offset += part as u64;
+            bytes = &bytes[part..];
+        }
+    }
+}
+
+/// When a run counts as endless, and how much of it is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Function entries and loop iterations of instrumented code.
+    pub events: u64,
+    pub trace_bytes: u64,
+    pub output_bytes: u64,
+    /// Real time, for a program stuck where nothing deterministic can stop it.
+    pub wall: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            events: 50_000_000,
+            trace_bytes: 2 << 30,
+            output_bytes: 64 << 10,
+            wall: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Where runs happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Isolation {
+    /// A process per run.
+    Fork,
+    /// One process for many runs, restored in between; a run that cannot be restored is repeated in a fork.
+    Restart,
+    /// `Restart` until something speaks against it, then `Fork`.
+    #[default]
+    Auto,
+}
+
+/// One run.
+#[derive(Clone, Debug, Default)]
+pub struct Job {
+    pub image: Image,
+    /// Power failures before this run, as the program sees it.
+    pub failures: u32,
+    pub limits: Limits,
+    pub stdin: Vec<u8>,
+    /// Record call stacks with the events.
+    pub stacks: bool,
+    /// Look for writes of uninstrumented code in memory nobody was seen to touch, too.
+    pub search_foreign: bool,
+    /// Run in a process of its own whatever the server's isolation.
+    pub fork: bool,
+    /// After an in-place run, compare all restored memory with what it must be.
+    pub audit: bool,
+}

@@ -1,0 +1,28 @@
+//! Native programs as subjects: a [`Program`] built with `landfall cc` is started once as a [`Server`] and then run again and
+//! again, each time on a given image of persistent memory, giving an [`Execution`] each time (ALGORITHMS.md §1).
+//!
+//! `unsafe` is confined to `shared` (memory another process writes) and `spawn` (what happens between fork and exec).
+
+#![allow(unsafe_code)]
+
+pub mod compiler;
+mod decode;
+mod execution;
+mod files;
+mod job;
+mod kernel;
+mod program;
+mod server;
+mod shared;
+mod sites;
+mod spawn;
+mod symbols;
+
+pub use decode::decode;
+pub use execution::{Divergence, Event, Execution, Foreign, Op, Origin, Outcome, first_difference};
+pub use job::{Image, Isolation, Job, Limits, Line};
+pub use kernel::{KernelFeature, kernel_features};
+pub use program::{MallocMetadata, Program};
+pub use server::{Server, SubjectError};
+pub use sites::{Position, Sites};
+pub use symbols::Symbols;

@@ -1,0 +1,55 @@
+//! A program to check, as it is started.
+
+use crate::job::Isolation;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What becomes of the words `malloc` keeps, when `malloc` is persistent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MallocMetadata {
+    /// Part of the model: every store to them may be lost.
+    Modelled,
+    /// Durable the moment a call returns.
+    Durable,
+}
+
+/// A program built with `landfall cc`, with everything its runs depend on.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub path: PathBuf,
+    pub arguments: Vec<OsString>,
+    /// The whole environment of the program, in this order.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Files under this directory are persistent memory.
+    pub pm_dir: Option<PathBuf>,
+    /// `malloc` is persistent.
+    pub pm_heap: Option<MallocMetadata>,
+    pub seed: u64,
+    pub isolation: Isolation,
+}
+
+/// Variables a program may need to start at all; everything else would make runs differ between users.
+const KEPT: [&str; 5] = ["HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TMPDIR"];
+
+impl Program {
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        let environment = KEPT
+            .iter()
+            .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
+            .collect();
+        Program {
+            path: path.into(),
+            arguments: Vec::new(),
+            environment,
+            pm_dir: None,
+            pm_heap: None,
+            seed: 1,
+            isolation: Isolation::default(),
+        }
+    }
+
+    pub fn arguments<I: IntoIterator<Item = impl Into<OsString>>>(mut self, arguments: I) -> Self {
+        self.arguments = arguments.into_iter().map(Into::into).collect();
+        self
+    }
+}

@@ -1,0 +1,616 @@
+//! One server process and the conversation with it. Jobs and executions pass through shared memory, several jobs in flight;
+//! whatever a run does to its process, the server answers or is replaced.
+
+use crate::decode::decode;
+use crate::execution::{Execution, Foreign, Outcome};
+use crate::files;
+use crate::job::{Image, Isolation, Job};
+use crate::program::{MallocMetadata, Program};
+use crate::shared::{Shared, futex_wait, futex_wake};
+use crate::sites::Sites;
+use crate::spawn::spawn;
+use crate::symbols::Symbols;
+use landfall_vocab::shared::{End, JobHeader, SLOTS, isolation, job, option, phase, slot_state};
+use std::io::{self, Read, Seek};
+use std::os::fd::FromRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Child;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::time::{Duration, Instant};
+
+/// Why a job could not be run at all. What a program does wrong is an [`Outcome`], not an error.
+#[derive(Debug, thiserror::Error)]
+pub enum SubjectError {
+    #[error("{program}: cannot be started: {source}")]
+    Start { program: String, source: io::Error },
+    #[error("{program}: not built with `landfall cc` (it runs, but nothing in it answers)")]
+    NotInstrumented { program: String },
+    #[error("{program}: {why}")]
+    Refused { program: String, why: String },
+    #[error("{program}: ended before main ({status}){output}")]
+    EndedEarly {
+        program: String,
+        status: String,
+        output: String,
+    },
+    #[error("the image does not fit: {lines} lines")]
+    ImageTooLarge { lines: usize },
+    #[error("shared memory: {0}")]
+    Shared(io::Error),
+    #[error("{directory}: {source}")]
+    PoolFiles {
+        directory: String,
+        source: io::Error,
+    },
+}
+
+/// Time for constructors.
+const START: Duration = Duration::from_secs(30);
+/// Time between killing a run and killing its server.
+const GRACE: Duration = Duration::from_secs(3);
+/// In-place runs between two that are compared with a fork, once the powers of two are past.
+const SAMPLE_EVERY: u64 = 4096;
+/// How long to sleep before looking whether the server still lives.
+const PULSE: Duration = Duration::from_millis(50);
+
+/// A program started and waiting right before `main`.
+#[derive(Debug)]
+pub struct Server {
+    program: Program,
+    shared: Shared,
+    child: Child,
+    errors: std::fs::File,
+    sites: Sites,
+    /// Everything ever made part of the base, to bring a replaced server to the same state.
+    base: Vec<Image>,
+    /// The ring slot of the next job.
+    next: usize,
+}
+
+impl Server {
+    pub fn start(program: &Program) -> Result<Server, SubjectError> {
+        let (shared, child, errors) = launch(program)?;
+        let mut server = Server {
+            program: program.clone(),
+            shared,
+            child,
+            errors,
+            sites: Sites::default(),
+            base: Vec::new(),
+            next: 0,
+        };
+        server.await_start()?;
+        let (table, strings) = server.shared.sites();
+        server.sites = Sites::parse(&table, &strings);
+        if let Some(directory) = &program.pm_dir {
+            let failed = |source| SubjectError::PoolFiles {
+                directory: directory.display().to_string(),
+                source,
+            };
+            let base = files::base(&directory.canonicalize().map_err(failed)?).map_err(failed)?;
+            server.set_base(base)?;
+        }
+        Ok(server)
+    }
+
+    /// Names for the numbers in traces.
+    pub fn sites(&self) -> &Sites {
+        &self.sites
+    }
+
+    /// Where the executable was loaded: code addresses minus this are addresses in its file.
+    pub fn load_address(&self) -> u64 {
+        self.shared.control().exe_base.load(Relaxed)
+    }
+
+    /// Source positions of code addresses in this server and its runs.
+    pub fn symbols(&self) -> Symbols {
+        let executable = self
+            .program
+            .path
+            .canonicalize()
+            .unwrap_or_else(|_| self.program.path.clone());
+        Symbols::new(
+            self.child.id(),
+            executable.display().to_string(),
+            self.load_address(),
+        )
+    }
+
+    /// The server's process, for tests.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Runs in forks and in place so far.
+    pub fn runs(&self) -> (u64, u64) {
+        let control = self.shared.control();
+        (control.forks.load(Relaxed), control.restarts.load(Relaxed))
+    }
+
+    /// Why runs of this server that could have happened in place happened in forks, if some did.
+    pub fn fallback(&self) -> Option<String> {
+        let said = self.program.isolation != Isolation::Fork
+            && self.shared.control().text_len.load(Relaxed) > 0;
+        said.then(|| self.shared.text())
+    }
+
+    /// Runs in forks from now on, for the reason given.
+    fn give_up_restarting(&mut self, why: &str) {
+        self.shared.set_text(why);
+        self.shared
+            .control()
+            .isolation
+            .store(isolation::FORK, Release);
+    }
+
+    /// With `auto`, some runs are done both ways; a difference ends restarting in place, before anyone relied on it.
+    fn sample(
+        &mut self,
+        job: &Job,
+        execution: &Execution,
+    ) -> Result<Option<Execution>, SubjectError> {
+        let restarts = self.runs().1;
+        let due = restarts.is_power_of_two() || restarts.is_multiple_of(SAMPLE_EVERY);
+        if self.program.isolation != Isolation::Auto || !execution.in_place || !due {
+            return Ok(None);
+        }
+        let check = Job {
+            fork: true,
+            search_foreign: true,
+            ..job.clone()
+        };
+        let index = self.post(&check, &check.image.lines, 0)?;
+        let forked = self.collect(index, &check)?;
+        let same = forked.events == execution.events
+            && forked.outcome == execution.outcome
+            && forked.stdout == execution.stdout
+            && forked.stderr == execution.stderr;
+        if same && forked.foreign.is_none() {
+            return Ok(None);
+        }
+        let why = match &forked.foreign {
+            Some(_) => "uninstrumented code writes persistent memory",
+            None => "a run in place did not do what the same run in a fork does",
+        };
+        self.give_up_restarting(why);
+        Ok(Some(forked))
+    }
+
+    /// Makes an image part of what later images are deltas of.
+    pub fn set_base(&mut self, image: Image) -> Result<(), SubjectError> {
+        let most = landfall_vocab::shared::IMAGE_LEN / landfall_vocab::shared::IMAGE_LINE;
+        for lines in image.lines.chunks(most as usize) {
+            let index = self.post(&Job::default(), lines, job::SET_BASE)?;
+            self.await_slot(index, Duration::from_secs(60));
+        }
+        self.base.push(image);
+        Ok(())
+    }
+
+    /// Runs one job.
+    pub fn run(&mut self, job: &Job) -> Result<Execution, SubjectError> {
+        let index = self.post(job, &job.image.lines, 0)?;
+        let execution = self.collect(index, job)?;
+        Ok(self.sample(job, &execution)?.unwrap_or(execution))
+    }
+
+    /// Runs one job and hands its trace over as it is, undecoded.
+    pub fn run_raw<R>(
+        &mut self,
+        job: &Job,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<(Outcome, R), SubjectError> {
+        let index = self.post(job, &job.image.lines, 0)?;
+        let waited = self.await_slot(index, job.limits.wall);
+        let slot = self.shared.slot(index);
+        let end = self.outcome(&slot.outcome(), waited);
+        let result = slot.trace(read);
+        self.shared.trim(index, slot.trace_len());
+        if waited == Waited::ServerGone {
+            self.replace()?;
+        }
+        Ok((end, result))
+    }
+
+    /// Runs many jobs, keeping several in flight; executions come in the order of the jobs.
+    pub fn run_all(
+        &mut self,
+        jobs: &[Job],
+        mut each: impl FnMut(usize, Execution),
+    ) -> Result<(), SubjectError> {
+        let mut posted = 0;
+        let mut first = self.next;
+        let mut start = 0;
+        if let Some(job) = jobs
+            .first()
+            .filter(|_| self.program.isolation == Isolation::Auto)
+        {
+            // Alone, so that it can be sampled before others follow.
+            each(0, self.run(job)?);
+            (posted, first, start) = (1, self.next, 1);
+        }
+        for done in start..jobs.len() {
+            while posted < jobs.len() && posted - done < SLOTS {
+                let job = &jobs[posted];
+                self.post(job, &job.image.lines, 0)?;
+                posted += 1;
+            }
+            let replaced_before = self.next;
+            let execution = self.collect(first, &jobs[done])?;
+            first = if self.next < replaced_before {
+                // The server was replaced and forgot what was in flight: post the rest again.
+                posted = done + 1;
+                self.next
+            } else {
+                first + 1
+            };
+            each(done, execution);
+        }
+        Ok(())
+    }
+
+    fn post(
+        &mut self,
+        job: &Job,
+        lines: &[crate::job::Line],
+        flags: u32,
+    ) -> Result<usize, SubjectError> {
+        let set = |wanted: bool, flag: u32| if wanted { flag } else { 0 };
+        let header = JobHeader {
+            flags: flags
+                | set(job.stacks, job::STACKS)
+                | set(job.search_foreign, job::SEARCH_FOREIGN)
+                | set(job.fork, job::FORK)
+                | set(job.audit, job::AUDIT),
+            failures: job.failures,
+            budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
+            trace_limit: job.limits.trace_bytes,
+            lines: lines.len() as u64,
+            stdin_len: job.stdin.len() as u64,
+            output_limit: job.limits.output_bytes,
+        };
+        let slot = self.shared.slot(self.next);
+        if !slot.fill(header, lines, &job.stdin) {
+            return Err(SubjectError::ImageTooLarge { lines: lines.len() });
+        }
+        slot.state().store(slot_state::POSTED, Release);
+        let control = self.shared.control();
+        control.doorbell.fetch_add(1, SeqCst);
+        if control.server_asleep.load(SeqCst) != 0 {
+            futex_wake(&control.doorbell);
+        }
+        self.next += 1;
+        Ok(self.next - 1)
+    }
+
+    fn collect(&mut self, index: usize, job: &Job) -> Result<Execution, SubjectError> {
+        let waited = self.await_slot(index, job.limits.wall);
+        let execution = self.read(index, job, waited);
+        self.shared.trim(index, execution.trace_bytes);
+        if waited == Waited::ServerGone {
+            self.replace()?;
+        }
+        Ok(execution)
+    }
+
+    /// Waits for a slot to be done; a run that takes longer than `wall` is killed.
+    fn await_slot(&mut self, index: usize, wall: Duration) -> Waited {
+        const SPINS: u32 = 2000;
+        for _ in 0..SPINS {
+            if self.take(index) {
+                return Waited::Done;
+            }
+            std::hint::spin_loop();
+        }
+        let started = Instant::now();
+        let mut killed: Option<Instant> = None;
+        loop {
+            let seen = self.shared.control().finished.load(Acquire);
+            if self.take(index) {
+                return if killed.is_some() {
+                    Waited::Killed
+                } else {
+                    Waited::Done
+                };
+            }
+            self.shared.control().checker_asleep.store(1, SeqCst);
+            if self.take(index) {
+                self.shared.control().checker_asleep.store(0, SeqCst);
+                return if killed.is_some() {
+                    Waited::Killed
+                } else {
+                    Waited::Done
+                };
+            }
+            futex_wait(&self.shared.control().finished, seen, PULSE);
+            self.shared.control().checker_asleep.store(0, SeqCst);
+            let dead = !matches!(self.child.try_wait(), Ok(None));
+            if dead {
+                // It may have finished the job before it died.
+                return if self.take(index) {
+                    Waited::Done
+                } else {
+                    Waited::ServerGone
+                };
+            }
+            match killed {
+                None if started.elapsed() > wall => {
+                    killed = Some(Instant::now());
+                    let run = self.shared.control().child_pid.load(Acquire) as i32;
+                    if run > 0 {
+                        kill(run);
+                    }
+                }
+                Some(when) if when.elapsed() > GRACE => {
+                    self.kill_all();
+                    return Waited::ServerGone;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn take(&self, index: usize) -> bool {
+        let state = self.shared.slot(index);
+        state
+            .state()
+            .compare_exchange(slot_state::DONE, slot_state::FREE, Acquire, Relaxed)
+            .is_ok()
+    }
+
+    fn read(&self, index: usize, job: &Job, waited: Waited) -> Execution {
+        let slot = self.shared.slot(index);
+        let raw = slot.outcome();
+        let (events, stacks, damaged) = slot.trace(decode);
+        let outcome = self.outcome(&raw, waited);
+        let frames = (raw.frames as usize).min(raw.frame.len());
+        let left = raw.budget_left.max(0) as u64;
+        Execution {
+            events,
+            stacks,
+            outcome,
+            stack: (raw.pc != 0)
+                .then_some(raw.pc + 1)
+                .into_iter()
+                .chain(raw.frame[..frames].iter().copied())
+                .collect(),
+            stdout: slot.stdout(raw.stdout_len),
+            stderr: slot.stderr(raw.stderr_len),
+            foreign: (raw.foreign_words > 0).then(|| Foreign {
+                words: raw.foreign_words,
+                address: raw.foreign_address,
+                suspects: self.suspects(),
+            }),
+            steps: job.limits.events.saturating_sub(left),
+            damaged,
+            in_place: raw.isolation == isolation::RESTART,
+            audit_bytes: raw.audit_bytes,
+            trace_bytes: slot.trace_len(),
+        }
+    }
+
+    fn outcome(&self, raw: &landfall_vocab::shared::Outcome, waited: Waited) -> Outcome {
+        match waited {
+            Waited::Done => outcome(raw),
+            Waited::Killed if raw.end != End::Died as u32 => outcome(raw),
+            Waited::Killed | Waited::ServerGone => Outcome::Wedged,
+        }
+    }
+
+    /// Libraries mapped by the server that carry no source sites and are not part of libc.
+    fn suspects(&self) -> Vec<String> {
+        const SYSTEM: [&str; 6] = [
+            "ld-linux",
+            "libc.so",
+            "libm.so",
+            "libgcc_s",
+            "libpthread",
+            "libdl",
+        ];
+        let maps =
+            std::fs::read_to_string(format!("/proc/{}/maps", self.child.id())).unwrap_or_default();
+        let mut names: Vec<String> = maps
+            .lines()
+            .filter_map(|line| line.split_whitespace().nth(5))
+            .filter(|path| {
+                path.contains(".so") && !SYSTEM.iter().any(|system| path.contains(system))
+            })
+            .filter(|path| !std::fs::read(path).is_ok_and(|bytes| memmem(&bytes, b"lf_sites\0")))
+            .map(str::to_owned)
+            .collect();
+        names.dedup();
+        names
+    }
+
+    fn await_start(&mut self) -> Result<(), SubjectError> {
+        let program = self.program.path.display().to_string();
+        let started = Instant::now();
+        loop {
+            let control = self.shared.control();
+            match control.phase.load(Acquire) {
+                phase::SERVING => return Ok(()),
+                phase::REFUSED => {
+                    return Err(SubjectError::Refused {
+                        program,
+                        why: self.shared.text(),
+                    });
+                }
+                seen => futex_wait(&control.phase, seen, PULSE),
+            }
+            if let Ok(Some(status)) = self.child.try_wait() {
+                if self.shared.control().phase.load(Acquire) == phase::REFUSED {
+                    return Err(SubjectError::Refused {
+                        program,
+                        why: self.shared.text(),
+                    });
+                }
+                if status.success() {
+                    return Err(SubjectError::NotInstrumented { program });
+                }
+                let output = self.server_output();
+                return Err(SubjectError::EndedEarly {
+                    program,
+                    status: status.to_string(),
+                    output,
+                });
+            }
+            if started.elapsed() > START {
+                self.kill_all();
+                return Err(SubjectError::NotInstrumented { program });
+            }
+        }
+    }
+
+    fn server_output(&mut self) -> String {
+        let mut text = Vec::new();
+        let _ = self.errors.rewind();
+        let _ = (&self.errors).take(4096).read_to_end(&mut text);
+        let text = String::from_utf8_lossy(&text);
+        if text.trim().is_empty() {
+            String::new()
+        } else {
+            format!(":\n{}", text.trim_end())
+        }
+    }
+
+    /// Starts over with a new process on fresh shared memory.
+    fn replace(&mut self) -> Result<(), SubjectError> {
+        self.kill_all();
+        let (shared, child, errors) = launch(&self.program)?;
+        (self.shared, self.child, self.errors, self.next) = (shared, child, errors, 0);
+        self.await_start()?;
+        for image in std::mem::take(&mut self.base) {
+            self.set_base(image)?;
+        }
+        Ok(())
+    }
+
+    fn kill_all(&mut self) {
+        // SAFETY: the group was created for this server and is gone once it is reaped, which happens below.
+        unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill_all();
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waited {
+    Done,
+    Killed,
+    ServerGone,
+}
+
+fn kill(process: i32) {
+    // SAFETY: a system call. The process is a child the server has not reaped: it clears the number before reaping.
+    unsafe { libc::kill(process, libc::SIGKILL) };
+}
+
+fn memmem(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+fn launch(program: &Program) -> Result<(Shared, Child, std::fs::File), SubjectError> {
+    let mut shared = Shared::new().map_err(SubjectError::Shared)?;
+    let directory = program
+        .pm_dir
+        .as_ref()
+        .and_then(|directory| directory.canonicalize().ok());
+    shared.configure(|control| {
+        control.seed = program.seed;
+        control.options = match program.pm_heap {
+            None => 0,
+            Some(MallocMetadata::Modelled) => option::PM_HEAP,
+            Some(MallocMetadata::Durable) => option::PM_HEAP | option::PM_HEAP_DURABLE_META,
+        };
+        control.isolation = match program.isolation {
+            Isolation::Fork => isolation::FORK,
+            Isolation::Restart => isolation::RESTART,
+            Isolation::Auto => isolation::AUTO,
+        }
+        .into();
+        if let Some(directory) = &directory {
+            let bytes = directory.as_os_str().as_bytes();
+            let length = bytes.len().min(control.pm_dir.len());
+            control.pm_dir[..length].copy_from_slice(&bytes[..length]);
+            control.pm_dir_len = length as u64;
+        }
+    });
+    let errors = errors_file().map_err(SubjectError::Shared)?;
+    let for_child = errors.try_clone().map_err(SubjectError::Shared)?;
+    let child = spawn(program, shared.fd(), for_child).map_err(|source| SubjectError::Start {
+        program: program.path.display().to_string(),
+        source,
+    })?;
+    Ok((shared, child, errors))
+}
+
+/// A file in memory for what a server prints before it serves.
+fn errors_file() -> io::Result<std::fs::File> {
+    // SAFETY: a fresh descriptor, owned by the file from here on.
+    unsafe {
+        let fd = libc::memfd_create(c"landfall-errors".as_ptr(), libc::MFD_CLOEXEC);
+        if fd < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(std::fs::File::from_raw_fd(fd))
+        }
+    }
+}
+
+fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
+    let length = (raw.text_len as usize).min(raw.text.len());
+    let text = String::from_utf8_lossy(&raw.text[..length]).into_owned();
+    let site = u32::try_from(raw.site).ok();
+    match End::from_number(raw.end) {
+        Some(End::Exited) => Outcome::Exited { code: raw.code },
+        Some(End::Assertion) => {
+            let mut parts = text.split('\0').map(str::to_owned);
+            let mut part = || parts.next().unwrap_or_default();
+            let (expression, file, function) = (part(), part(), part());
+            Outcome::Assertion {
+                expression,
+                file,
+                function,
+                line: raw.code.max(0) as u32,
+            }
+        }
+        Some(End::Abort) => Outcome::Abort,
+        Some(End::Signal) => Outcome::Signal {
+            signal: raw.code,
+            address: raw.address,
+            pc: raw.pc,
+        },
+        Some(End::Terminate) => Outcome::Terminate { exception: text },
+        Some(End::StackOverflow) => Outcome::StackOverflow {
+            address: raw.address,
+        },
+        Some(End::Budget) => Outcome::Hang { why: text, site },
+        Some(End::Stuck) => Outcome::Hang {
+            why: text,
+            site: None,
+        },
+        Some(End::Deadlock) => Outcome::Deadlock { why: text },
+        Some(End::Thread) => Outcome::Thread { why: text },
+        Some(End::Forbidden) => Outcome::Forbidden {
+            why: text,
+            syscall: raw.code,
+        },
+        Some(End::Internal) => Outcome::Internal {
+            why: format!("{text} ({})", raw.code),
+        },
+        Some(End::Died) => Outcome::Died { status: raw.code },
+        Some(End::NeedsFork) => Outcome::Internal {
+            why: format!("not repeated in a fork: {text}"),
+        },
+        None => Outcome::Internal {
+            why: format!("unknown outcome {}", raw.end),
+        },
+    }
+}

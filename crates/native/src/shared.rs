@@ -1,0 +1,237 @@
+//! The memory shared with one server: a memfd of `landfall_vocab::shared` layout, mapped here.
+
+use landfall_vocab::shared::{
+    CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, JobHeader, MAGIC, OUTPUT, Outcome,
+    SITES_AT, SITES_LEN, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT, STDOUT_AT, SlotHeader,
+    TOTAL_LEN, TRACE_AT, TRACE_LEN,
+};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::Duration;
+
+/// An owned mapping; unmapped when dropped.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    base: *mut u8,
+    file: OwnedFd,
+}
+
+// SAFETY: the pointer is to a mapping this value owns; nothing in it is tied to a thread.
+unsafe impl Send for Shared {}
+
+impl Shared {
+    pub(crate) fn new() -> io::Result<Shared> {
+        // SAFETY: a fresh descriptor, owned here; the mapping is checked before use.
+        unsafe {
+            let fd = libc::memfd_create(c"landfall".as_ptr(), libc::MFD_CLOEXEC);
+            if fd < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            let file = OwnedFd::from_raw_fd(fd);
+            if libc::ftruncate(fd, TOTAL_LEN as i64) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            let all = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+            let base = libc::mmap(std::ptr::null_mut(), TOTAL_LEN as usize, all, flags, fd, 0);
+            if base == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            let shared = Shared {
+                base: base.cast(),
+                file,
+            };
+            let control = shared.base.cast::<Control>();
+            (*control).magic = MAGIC;
+            (*control).version = landfall_vocab::VERSION;
+            (*control).slots = SLOTS as u32;
+            Ok(shared)
+        }
+    }
+
+    pub(crate) fn fd(&self) -> i32 {
+        self.file.as_raw_fd()
+    }
+
+    /// Settings a server reads once, before it runs.
+    pub(crate) fn configure(&mut self, configure: impl FnOnce(&mut Control)) {
+        const { assert!(CONTROL_LEN < SITES_AT + 1) };
+        // SAFETY: no other process has this mapping yet: `configure` is called before the server starts.
+        configure(unsafe { &mut *self.base.cast::<Control>() });
+    }
+
+    pub(crate) fn control(&self) -> &Control {
+        // SAFETY: mapped for as long as `self`. Both sides write its atomics; plain fields are not written once a server
+        // runs, except `text`, which is copied byte by byte below.
+        unsafe { &*self.base.cast::<Control>() }
+    }
+
+    /// What the server said about itself.
+    pub(crate) fn text(&self) -> String {
+        let length =
+            (self.control().text_len.load(Acquire) as usize).min(self.control().text.len());
+        let at = std::mem::offset_of!(Control, text);
+        String::from_utf8_lossy(&self.copy(at as u64, length as u64)).into_owned()
+    }
+
+    /// Replaces what the server said, for what the checker found out.
+    pub(crate) fn set_text(&mut self, text: &str) {
+        let length = text.len().min(self.control().text.len());
+        let at = std::mem::offset_of!(Control, text);
+        // SAFETY: in range; the server only writes here right before it stops restarting, which is what this is about.
+        unsafe {
+            self.base
+                .add(at)
+                .copy_from_nonoverlapping(text.as_ptr(), length)
+        };
+        self.control().text_len.store(length as u32, Relaxed);
+    }
+
+    fn slot_at(index: usize) -> u64 {
+        SLOTS_AT + (index % SLOTS) as u64 * SLOT_LEN
+    }
+
+    pub(crate) fn slot(&self, index: usize) -> Slot<'_> {
+        Slot {
+            shared: self,
+            at: Self::slot_at(index),
+        }
+    }
+
+    fn copy(&self, at: u64, length: u64) -> Vec<u8> {
+        if at.checked_add(length).is_none_or(|end| end > TOTAL_LEN) {
+            return Vec::new();
+        }
+        // SAFETY: in range (checked). The server may write concurrently only if it misbehaves; bytes have no invalid values.
+        unsafe { std::slice::from_raw_parts(self.base.add(at as usize), length as usize).to_vec() }
+    }
+
+    /// The site table and its strings, as they are.
+    pub(crate) fn sites(&self) -> (Vec<u8>, Vec<u8>) {
+        use landfall_vocab::shared::{MAX_SITES, STRINGS_AT};
+        let count = self.control().sites.load(Relaxed).min(MAX_SITES);
+        let strings = self
+            .control()
+            .strings_len
+            .load(Relaxed)
+            .min(SITES_LEN - STRINGS_AT);
+        (
+            self.copy(SITES_AT, count * 16),
+            self.copy(SITES_AT + STRINGS_AT, strings),
+        )
+    }
+
+    /// Gives memory of an unusually large trace back to the system.
+    pub(crate) fn trim(&self, index: usize, used: u64) {
+        const KEEP: u64 = 64 << 20;
+        if used > KEEP {
+            let at = Self::slot_at(index) + TRACE_AT + KEEP;
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            // SAFETY: only changes the contents of our own file, past what anyone still reads.
+            unsafe { libc::fallocate(self.fd(), mode, at as i64, (TRACE_LEN - KEEP) as i64) };
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and no reference into it outlives `self`.
+        unsafe { libc::munmap(self.base.cast(), TOTAL_LEN as usize) };
+    }
+}
+
+/// One job's place in the shared memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot<'a> {
+    shared: &'a Shared,
+    at: u64,
+}
+
+impl Slot<'_> {
+    fn header(&self) -> *mut SlotHeader {
+        // SAFETY: slots lie inside the mapping.
+        unsafe { self.shared.base.add(self.at as usize).cast() }
+    }
+
+    pub(crate) fn state(&self) -> &AtomicU32 {
+        // SAFETY: an atomic inside the mapping, which outlives the borrow of `shared`.
+        unsafe { &(*self.header()).state }
+    }
+
+    /// Writes a job into a free slot. False if the image or the input does not fit.
+    pub(crate) fn fill(&self, job: JobHeader, lines: &[crate::job::Line], stdin: &[u8]) -> bool {
+        if lines.len() as u64 * IMAGE_LINE > IMAGE_LEN || stdin.len() as u64 > OUTPUT {
+            return false;
+        }
+        // SAFETY: the slot is free, so the server does not look at it; sizes are checked above.
+        unsafe {
+            (*self.header()).job = job;
+            let mut to = self.shared.base.add((self.at + IMAGE_AT) as usize);
+            for line in lines {
+                to.cast::<u64>().write_unaligned(line.offset);
+                to.add(8)
+                    .copy_from_nonoverlapping(line.bytes.as_ptr(), line.bytes.len());
+                to = to.add(IMAGE_LINE as usize);
+            }
+            let to = self.shared.base.add((self.at + STDIN_AT) as usize);
+            to.copy_from_nonoverlapping(stdin.as_ptr(), stdin.len());
+        }
+        true
+    }
+
+    pub(crate) fn outcome(&self) -> Outcome {
+        // SAFETY: plain numbers; read when the run is over, or dead.
+        unsafe { (&raw const (*self.header()).outcome).read_volatile() }
+    }
+
+    pub(crate) fn trace_len(&self) -> u64 {
+        // SAFETY: an atomic inside the mapping.
+        unsafe { (*self.header()).trace_len.load(Acquire).min(TRACE_LEN) }
+    }
+
+    /// Reads the trace where it lies, without a copy.
+    pub(crate) fn trace<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
+        // SAFETY: in range; the run is over, so nobody writes.
+        read(unsafe {
+            std::slice::from_raw_parts(
+                self.shared.base.add((self.at + TRACE_AT) as usize),
+                self.trace_len() as usize,
+            )
+        })
+    }
+
+    pub(crate) fn stdout(&self, length: u64) -> Vec<u8> {
+        self.shared.copy(self.at + STDOUT_AT, length.min(OUTPUT))
+    }
+
+    pub(crate) fn stderr(&self, length: u64) -> Vec<u8> {
+        self.shared.copy(self.at + STDERR_AT, length.min(OUTPUT))
+    }
+}
+
+/// Sleeps until `word` is no longer `seen`, or for `timeout`.
+pub(crate) fn futex_wait(word: &AtomicU32, seen: u32, timeout: Duration) {
+    let time = libc::timespec {
+        tv_sec: timeout.as_secs() as i64,
+        tv_nsec: i64::from(timeout.subsec_nanos()),
+    };
+    // SAFETY: the word is a valid atomic; the kernel only reads it.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT,
+            seen,
+            &raw const time,
+            0,
+            0,
+        )
+    };
+}
+
+pub(crate) fn futex_wake(word: &AtomicU32) {
+    // SAFETY: as above.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1, 0, 0, 0) };
+}

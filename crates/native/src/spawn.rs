@@ -1,0 +1,96 @@
+//! Starting servers. All of them are started by one thread that lives as long as this process: the kernel's "die with your
+//! parent" means the parent *thread*, and worker threads come and go.
+
+use crate::program::Program;
+use landfall_vocab::shared::{CONTROL_FD, SERVE};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Sender, channel};
+
+struct Request {
+    program: Program,
+    control: i32,
+    errors: std::fs::File,
+    reply: Sender<io::Result<Child>>,
+}
+
+static SPAWNER: OnceLock<Sender<Request>> = OnceLock::new();
+
+/// Starts a program as a server on the given shared memory.
+pub(crate) fn spawn(program: &Program, control: i32, errors: std::fs::File) -> io::Result<Child> {
+    let spawner = SPAWNER.get_or_init(|| {
+        let (requests, incoming) = channel::<Request>();
+        let thread = std::thread::Builder::new().name("landfall-spawner".into());
+        let started = thread.spawn(move || {
+            for request in incoming {
+                let child = spawn_here(&request.program, request.control, request.errors);
+                // The requester waits; if it is gone, dropping the reply is all there is to do.
+                let _ = request.reply.send(child);
+            }
+        });
+        drop(started);
+        requests
+    });
+    let (reply, answer) = channel();
+    let request = Request {
+        program: program.clone(),
+        control,
+        errors,
+        reply,
+    };
+    let gone = || io::Error::other("the thread that starts programs is gone");
+    spawner.send(request).map_err(|_| gone())?;
+    answer.recv().map_err(|_| gone())?
+}
+
+fn spawn_here(program: &Program, control: i32, errors: std::fs::File) -> io::Result<Child> {
+    let mut command = Command::new(&program.path);
+    command.args(&program.arguments);
+    command
+        .env_clear()
+        .envs(
+            program
+                .environment
+                .iter()
+                .map(|(name, value)| (name, value)),
+        )
+        .env(SERVE, "1");
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(errors);
+    let parent = std::process::id();
+    // SAFETY: runs between fork and exec; only calls that are safe there, and nothing allocates.
+    unsafe {
+        command.pre_exec(move || {
+            // A group of its own: Ctrl-C on the terminal is the checker's to handle, and the whole group can be killed.
+            libc::setpgid(0, 0);
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            if libc::getppid() as u32 != parent {
+                libc::_exit(127);
+            }
+            if libc::personality(libc::ADDR_NO_RANDOMIZE as u64) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            limit(libc::RLIMIT_CORE, 0);
+            limit(libc::RLIMIT_NOFILE, 1024);
+            limit(libc::RLIMIT_FSIZE, 1 << 30);
+            if libc::dup2(control, CONTROL_FD) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(())
+        });
+    }
+    command.spawn()
+}
+
+fn limit(resource: libc::__rlimit_resource_t, most: u64) {
+    let limit = libc::rlimit {
+        rlim_cur: most,
+        rlim_max: most,
+    };
+    // SAFETY: a system call on a value of ours.
+    unsafe { libc::setrlimit(resource, &raw const limit) };
+}

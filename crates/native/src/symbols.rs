@@ -1,0 +1,119 @@
+//! Source positions of code addresses, from the debug information of the program and its libraries.
+
+use crate::sites::Position;
+use addr2line::Loader;
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// One file mapped into a server.
+#[derive(Debug)]
+struct Mapped {
+    start: u64,
+    end: u64,
+    /// Where the file's address zero lies.
+    bias: u64,
+    path: String,
+}
+
+/// Looks code addresses up; files are read when first needed.
+pub struct Symbols {
+    mapped: Vec<Mapped>,
+    load_address: u64,
+    executable: String,
+    loaders: RefCell<HashMap<String, Option<Loader>>>,
+}
+
+impl std::fmt::Debug for Symbols {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Symbols")
+            .field("executable", &self.executable)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Symbols {
+    /// Of the process with this id, whose executable was loaded at `load_address`.
+    pub(crate) fn new(process: u32, executable: String, load_address: u64) -> Symbols {
+        let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+        let mapped = maps.lines().filter_map(parse).collect();
+        Symbols {
+            mapped,
+            load_address,
+            executable,
+            loaders: RefCell::default(),
+        }
+    }
+
+    /// The position of the call before this return address, given relative to the executable.
+    pub fn caller(&self, offset: u32) -> Option<Position> {
+        (offset != 0)
+            .then(|| self.look_up(&self.executable, u64::from(offset) - 1))
+            .flatten()
+    }
+
+    /// The position of the call before a return address.
+    pub fn return_address(&self, address: u64) -> Option<Position> {
+        let address = address.checked_sub(1)?;
+        let (path, offset) = self.locate(address)?;
+        self.look_up(path, offset)
+    }
+
+    /// One line about a return address.
+    pub fn describe(&self, address: u64) -> String {
+        match self.return_address(address) {
+            Some(at) if at.line > 0 => format!("{} {}:{}", at.function, at.file, at.line),
+            Some(at) => at.function,
+            None => format!("{address:#x}"),
+        }
+    }
+
+    fn locate(&self, address: u64) -> Option<(&str, u64)> {
+        let mapped = self
+            .mapped
+            .iter()
+            .find(|mapped| (mapped.start..mapped.end).contains(&address))?;
+        let bias = if mapped.path == self.executable {
+            self.load_address
+        } else {
+            mapped.bias
+        };
+        Some((&mapped.path, address.checked_sub(bias)?))
+    }
+
+    fn look_up(&self, path: &str, offset: u64) -> Option<Position> {
+        let mut loaders = self.loaders.borrow_mut();
+        let loader = loaders
+            .entry(path.to_owned())
+            .or_insert_with(|| Loader::new(path).ok())
+            .as_ref()?;
+        let mut position = Position {
+            file: String::new(),
+            function: String::new(),
+            line: 0,
+            column: 0,
+        };
+        if let Ok(Some(found)) = loader.find_location(offset) {
+            position.file = found.file.unwrap_or_default().to_owned();
+            position.line = found.line.unwrap_or(0);
+            position.column = found.column.unwrap_or(0);
+        }
+        let symbol = loader.find_symbol(offset)?;
+        position.function = addr2line::demangle_auto(symbol.into(), None).into_owned();
+        Some(position)
+    }
+}
+
+fn parse(line: &str) -> Option<Mapped> {
+    let mut fields = line.split_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
+    let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    let (start, end) = (number(start)?, number(end)?);
+    let offset = number(fields.nth(1)?)?;
+    let path = fields.nth(2)?.to_owned();
+    path.starts_with('/').then(|| Mapped {
+        start,
+        end,
+        bias: start.wrapping_sub(offset),
+        path,
+    })
+}

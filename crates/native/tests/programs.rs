@@ -1,0 +1,104 @@
+//! Every program under `tests/programs` does what the `.expect` file beside it says: in a fork, in place, and again.
+//! `LANDFALL_BLESS=1 cargo test` writes the files.
+
+#[allow(dead_code, unreachable_pub, reason = "shared between test files")]
+mod support;
+
+use landfall_native::{Isolation, Server, first_difference};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use support::{Scratch, Wanted, build, describe, programs, sources, start, wanted};
+
+/// Runs of one job that must all be the same, to the byte.
+const REPETITIONS: usize = 200;
+
+fn check_directory(directory: &Path) {
+    let scratch = Scratch::new(&directory.file_name().expect("a name").to_string_lossy());
+    let blessing = std::env::var_os("LANDFALL_BLESS").is_some();
+    let mut wrong = Vec::new();
+    for source in sources(directory) {
+        let built = build(&source, &scratch.0);
+        let wanted = wanted(&source, &built, &scratch.0);
+        let mut server = start(&wanted, Isolation::Fork);
+        let started = Instant::now();
+        let execution = server.run(&wanted.job).expect("the server answers");
+        let took = started.elapsed();
+        let found = describe(&execution, &server);
+        let file = source.with_extension("expect");
+        if blessing {
+            std::fs::write(&file, &found).expect("writable");
+        }
+        let expected = std::fs::read_to_string(&file).unwrap_or_default();
+        if found != expected {
+            wrong.push(format!(
+                "--- {}: expected\n{expected}--- found\n{found}",
+                source.display()
+            ));
+            continue;
+        }
+        if let Some(problem) = repeats(&wanted, &mut server, took) {
+            wrong.push(format!("--- {}: {problem}", source.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn repeats(wanted: &Wanted, server: &mut Server, took: Duration) -> Option<String> {
+    // A run that only ends because a limit is reached takes long: fewer of those.
+    let repetitions = match took.as_millis() {
+        0..20 => REPETITIONS,
+        20..2000 => 3,
+        _ => 0,
+    };
+    let (_, bytes) = server
+        .run_raw(&wanted.job, <[u8]>::to_vec)
+        .expect("the server answers");
+    for i in 0..repetitions {
+        let (_, again) = server
+            .run_raw(&wanted.job, <[u8]>::to_vec)
+            .expect("the server answers");
+        if again != bytes {
+            return Some(format!("repetition {i} differs in a fork"));
+        }
+    }
+    let mut resident = start(wanted, Isolation::Auto);
+    let mut job = wanted.job.clone();
+    (job.search_foreign, job.audit) = (false, true);
+    let forked = server.run(&job).expect("the server answers");
+    for i in 0..repetitions {
+        let again = resident.run(&job).expect("the server answers");
+        if let Some(difference) = first_difference(&forked.events, &again.events) {
+            return Some(format!("repetition {i} differs in place: {difference:?}"));
+        }
+        let same_end = (&again.outcome, &again.stdout, &again.stderr)
+            == (&forked.outcome, &forked.stdout, &forked.stderr);
+        if !same_end || again.events.len() != forked.events.len() {
+            return Some(format!(
+                "repetition {i} ends differently in place: {:?}, not {:?}",
+                again.outcome, forked.outcome
+            ));
+        }
+        if again.audit_bytes != 0 {
+            return Some(format!(
+                "repetition {i}: {} pages were not restored",
+                again.audit_bytes
+            ));
+        }
+    }
+    None
+}
+
+#[test]
+fn of_the_runtime() {
+    check_directory(&programs());
+}
+
+#[test]
+fn hostile() {
+    check_directory(&programs().join("hostile"));
+}
+
+#[test]
+fn instrumented() {
+    check_directory(&programs().join("instrumented"));
+}

@@ -1,0 +1,279 @@
+//! The conversation with servers: images, many runs, many servers, deaths, leaks.
+
+#[allow(dead_code, unreachable_pub, reason = "shared between test files")]
+mod support;
+
+use landfall_native::{
+    Execution, Image, Isolation, Job, Op, Outcome, Program, Server, SubjectError,
+};
+use std::process::Command;
+use std::time::Duration;
+use support::{Scratch, build, programs};
+
+fn server(name: &str, isolation: Isolation) -> (Server, Scratch) {
+    let scratch = Scratch::new(&format!("{}-{isolation:?}", name.replace('/', "-")));
+    let built = build(&programs().join(name), &scratch.0);
+    let mut program = Program::new(built);
+    program.isolation = isolation;
+    (Server::start(&program).expect("starts"), scratch)
+}
+
+fn stdout(execution: &Execution) -> String {
+    String::from_utf8_lossy(&execution.stdout).into_owned()
+}
+
+const MODES: [Isolation; 2] = [Isolation::Fork, Isolation::Restart];
+
+#[test]
+fn a_run_starts_on_its_image_and_leaves_no_trace_of_it() {
+    for isolation in MODES {
+        let (mut server, _scratch) = server("basic.c", isolation);
+        let mut recovered = Job::default();
+        recovered.image.write(0, &1u64.to_le_bytes());
+        recovered.image.write(8, &77u64.to_le_bytes());
+        for _ in 0..50 {
+            assert!(
+                !stdout(&server.run(&Job::default()).expect("runs")).contains("recovered"),
+                "{isolation:?}"
+            );
+            assert!(
+                stdout(&server.run(&recovered).expect("runs")).contains("recovered 77"),
+                "{isolation:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_base_is_what_images_are_deltas_of() {
+    for isolation in MODES {
+        let (mut server, _scratch) = server("basic.c", isolation);
+        let mut base = Image::default();
+        base.write(0, &1u64.to_le_bytes());
+        base.write(8, &5u64.to_le_bytes());
+        assert!(!stdout(&server.run(&Job::default()).expect("runs")).contains("recovered"));
+        server.set_base(base).expect("fits");
+        assert!(
+            stdout(&server.run(&Job::default()).expect("runs")).contains("recovered 5"),
+            "{isolation:?}"
+        );
+        let mut fresh = Job::default();
+        fresh.image.write(0, &[0; 64]);
+        assert!(
+            !stdout(&server.run(&fresh).expect("runs")).contains("recovered"),
+            "{isolation:?}"
+        );
+        assert!(
+            stdout(&server.run(&Job::default()).expect("runs")).contains("recovered 5"),
+            "{isolation:?}"
+        );
+    }
+}
+
+/// Descriptors, children and memory files of this process.
+fn resources(server: &Server) -> (usize, usize) {
+    let descriptors =
+        |process: u32| std::fs::read_dir(format!("/proc/{process}/fd")).map_or(0, Iterator::count);
+    (
+        descriptors(std::process::id()),
+        descriptors(server.process()),
+    )
+}
+
+#[test]
+fn ten_thousand_runs_leak_nothing() {
+    let (mut server, _scratch) = server("basic.c", Isolation::Fork);
+    server.run(&Job::default()).expect("runs");
+    let before = resources(&server).1;
+    let jobs = vec![Job::default(); 1000];
+    let mut good = 0;
+    for _ in 0..10 {
+        server
+            .run_all(&jobs, |_, execution| {
+                good += usize::from(execution.outcome == Outcome::Exited { code: 3 })
+            })
+            .expect("runs");
+    }
+    assert_eq!((good, resources(&server).1), (10_000, before));
+    assert_eq!(children_of(server.process()), 0);
+    let process = server.process();
+    drop(server);
+    assert!(!std::path::Path::new(&format!("/proc/{process}/status")).exists());
+}
+
+#[test]
+fn in_place_runs_do_not_grow() {
+    let (mut server, _scratch) = server("state.c", Isolation::Restart);
+    let jobs = vec![Job::default(); 2000];
+    let run = |server: &mut Server| {
+        server
+            .run_all(&jobs, |_, execution| assert!(execution.outcome.is_ok()))
+            .expect("runs")
+    };
+    run(&mut server);
+    let before = resident_pages(server.process());
+    for _ in 0..4 {
+        run(&mut server);
+    }
+    assert!(
+        resident_pages(server.process()) < before + 256,
+        "grew from {before} pages"
+    );
+    assert_eq!(server.runs().0, 0, "{:?}", server.fallback());
+}
+
+/// Memory of a server and its children.
+fn resident_pages(process: u32) -> u64 {
+    let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children"))
+        .unwrap_or_default();
+    let mut processes: Vec<String> = children.split_whitespace().map(str::to_owned).collect();
+    processes.push(process.to_string());
+    let pages = |process: &String| -> Option<u64> {
+        let statm = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
+        let mut fields = statm
+            .split_whitespace()
+            .skip(1)
+            .map(|field| field.parse::<u64>().unwrap_or(0));
+        let (resident, shared) = (fields.next()?, fields.next()?);
+        Some(resident.saturating_sub(shared))
+    };
+    processes.iter().filter_map(pages).sum()
+}
+
+fn children_of(process: u32) -> usize {
+    std::fs::read_to_string(format!("/proc/{process}/task/{process}/children"))
+        .map_or(0, |text| text.split_whitespace().count())
+}
+
+#[test]
+fn a_wedged_run_is_killed_and_the_server_goes_on() {
+    for isolation in MODES {
+        let (mut server, _scratch) = server("hostile/spin.c", isolation);
+        let mut job = Job::default();
+        job.limits.wall = Duration::from_millis(200);
+        for _ in 0..3 {
+            assert_eq!(
+                server.run(&job).expect("answers").outcome,
+                Outcome::Wedged,
+                "{isolation:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_killed_server_is_replaced() {
+    let (mut server, _scratch) = server("basic.c", Isolation::Auto);
+    server.run(&Job::default()).expect("runs");
+    let status = Command::new("kill")
+        .args(["-KILL", &server.process().to_string()])
+        .status()
+        .expect("kill");
+    assert!(status.success());
+    let mut outcomes = Vec::new();
+    for _ in 0..3 {
+        outcomes.push(server.run(&Job::default()).expect("answers").outcome);
+    }
+    assert_eq!(outcomes[2], Outcome::Exited { code: 3 }, "{outcomes:?}");
+}
+
+#[test]
+fn servers_run_side_by_side() {
+    let scratch = Scratch::new("parallel");
+    let built = build(&programs().join("widths.c"), &scratch.0);
+    let program = Program::new(built);
+    let alone = Server::start(&program)
+        .expect("starts")
+        .run(&Job::default())
+        .expect("runs");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut server = Server::start(&program).expect("starts");
+                let jobs = vec![Job::default(); 200];
+                server
+                    .run_all(&jobs, |_, execution| {
+                        assert_eq!(execution.events, alone.events)
+                    })
+                    .expect("runs");
+            });
+        }
+    });
+}
+
+#[test]
+fn servers_die_with_the_checker() {
+    let scratch = Scratch::new("orphans");
+    let built = build(&programs().join("hostile/spin.c"), &scratch.0);
+    // This test again, in a process of its own, which is killed in the middle of a run.
+    let mut checker = Command::new(std::env::current_exe().expect("a test binary"))
+        .args(["--exact", "a_checker_that_is_killed", "--ignored"])
+        .env("LANDFALL_VICTIM", &built)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("starts");
+    let running = || {
+        let listed = Command::new("pgrep")
+            .arg("-f")
+            .arg(&built)
+            .output()
+            .expect("pgrep");
+        String::from_utf8_lossy(&listed.stdout).lines().count()
+    };
+    wait_until(|| running() >= 2);
+    checker.kill().expect("killed");
+    checker.wait().expect("reaped");
+    wait_until(|| running() == 0);
+}
+
+fn wait_until(mut condition: impl FnMut() -> bool) {
+    for _ in 0..200 {
+        if condition() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("waited for ten seconds");
+}
+
+#[test]
+#[ignore = "the victim of servers_die_with_the_checker"]
+fn a_checker_that_is_killed() {
+    let victim = std::env::var_os("LANDFALL_VICTIM").expect("set by the other test");
+    let mut program = Program::new(victim);
+    program.isolation = Isolation::Fork;
+    let _ = Server::start(&program)
+        .expect("starts")
+        .run(&Job::default());
+}
+
+#[test]
+fn a_program_of_somebody_else_is_refused_by_name() {
+    let mut program = Program::new("/bin/true");
+    program.isolation = Isolation::Fork;
+    let error = Server::start(&program).expect_err("not built with landfall cc");
+    assert!(
+        matches!(error, SubjectError::NotInstrumented { .. }),
+        "{error}"
+    );
+    let error = Server::start(&Program::new("/does/not/exist")).expect_err("does not exist");
+    assert!(matches!(error, SubjectError::Start { .. }), "{error}");
+}
+
+#[test]
+fn ten_million_events_fit() {
+    let (mut server, _scratch) = server("many.c", Isolation::Fork);
+    let (outcome, bytes) = server.run_raw(&Job::default(), <[u8]>::len).expect("runs");
+    assert_eq!(outcome, Outcome::Exited { code: 0 });
+    assert!(bytes <= 24 * 10_000_000, "{bytes} bytes");
+    let execution = server.run(&Job::default()).expect("runs");
+    assert_eq!(
+        execution
+            .events
+            .iter()
+            .filter(|event| matches!(event.op, Op::Store | Op::Clwb))
+            .count(),
+        10_000_000
+    );
+}

@@ -1,0 +1,204 @@
+//! Building and running the test programs.
+
+use landfall_native::compiler::{self, Language, Toolbox};
+use landfall_native::{
+    Event, Execution, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server,
+};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A directory that goes away with the test.
+pub struct Scratch(pub PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("landfall-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary directory");
+        Scratch(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs")
+}
+
+/// All test sources under a directory, in name order.
+pub fn sources(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).expect("test programs");
+    let is_source = |path: &PathBuf| {
+        path.extension()
+            .is_some_and(|extension| extension == "c" || extension == "cc")
+    };
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("readable").path())
+        .filter(is_source)
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// Programs under `instrumented` go through the pass; the others call the hooks by hand and are only linked with the runtime.
+pub fn build(source: &Path, directory: &Path) -> PathBuf {
+    let program = directory.join(source.file_stem().expect("a name"));
+    let cxx = source
+        .extension()
+        .is_some_and(|extension| extension == "cc");
+    let instrumented = source
+        .parent()
+        .is_some_and(|parent| parent.ends_with("instrumented"));
+    let mut command = if instrumented {
+        let arguments = [
+            "-w".into(),
+            source.into(),
+            "-o".into(),
+            program.clone().into(),
+        ];
+        let language = if cxx { Language::Cxx } else { Language::C };
+        compiler::command(language, &arguments)
+            .expect("clang is installed")
+            .command
+    } else {
+        let toolbox = Toolbox::unpack().expect("the toolbox");
+        let mut clang = Command::new(if cxx { "clang++-19" } else { "clang-19" });
+        clang
+            .args([
+                "-g",
+                "-w",
+                "-fno-builtin",
+                "-fno-omit-frame-pointer",
+                "-Wl,--export-dynamic",
+                "-Wl,-z,now",
+            ])
+            .arg(source);
+        clang.arg(toolbox.runtime()).arg("-o").arg(&program);
+        clang
+    };
+    assert!(
+        command.status().expect("clang runs").success(),
+        "{} does not build",
+        source.display()
+    );
+    program
+}
+
+/// What a test asks for in its first line: `/* run: --pm-dir --pm-heap --events N */`.
+pub struct Wanted {
+    pub program: Program,
+    pub job: Job,
+}
+
+pub fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
+    let text = std::fs::read_to_string(source).expect("a source");
+    let first = text.lines().next().unwrap_or_default();
+    let options = first
+        .strip_prefix("/* run:")
+        .unwrap_or_default()
+        .trim_end_matches("*/");
+    let mut program = Program::new(built);
+    let mut job = Job::default();
+    let mut words = options.split_whitespace();
+    while let Some(word) = words.next() {
+        match word {
+            "--pm-dir" => {
+                let directory = scratch.join("pools");
+                std::fs::create_dir_all(&directory).expect("a directory");
+                program.arguments.push(directory.clone().into());
+                program.pm_dir = Some(directory);
+            }
+            "--pm-heap" => program.pm_heap = Some(MallocMetadata::Modelled),
+            "--pm-heap-durable" => program.pm_heap = Some(MallocMetadata::Durable),
+            "--events" => {
+                job.limits.events = words.next().and_then(|n| n.parse().ok()).expect("a number")
+            }
+            "--search-foreign" => job.search_foreign = true,
+            "--stacks" => job.stacks = true,
+            "--stdin" => job.stdin = words.next().expect("text").into(),
+            other => panic!("{}: unknown option {other}", source.display()),
+        }
+    }
+    Wanted { program, job }
+}
+
+pub fn start(wanted: &Wanted, isolation: Isolation) -> Server {
+    let mut program = wanted.program.clone();
+    program.isolation = isolation;
+    Server::start(&program).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// An execution as text: what the `.expect` files hold.
+pub fn describe(execution: &Execution, server: &Server) -> String {
+    let mut text = String::new();
+    const MOST: usize = 200;
+    for event in execution.events.iter().take(MOST) {
+        writeln!(text, "{}", line(event, execution, server)).expect("writing to a string");
+    }
+    if execution.events.len() > MOST {
+        writeln!(text, "… {} events", execution.events.len()).expect("writing to a string");
+    }
+    writeln!(text, "= {}", outcome(&execution.outcome)).expect("writing to a string");
+    if let Some(foreign) = &execution.foreign {
+        writeln!(text, "foreign words: {}", foreign.words).expect("writing to a string");
+    }
+    for (name, bytes) in [("out", &execution.stdout), ("err", &execution.stderr)] {
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(2000)]).into_owned();
+        for line in shown.lines() {
+            writeln!(text, "{name}| {}", &line[..line.len().min(200)])
+                .expect("writing to a string");
+        }
+    }
+    text
+}
+
+fn line(event: &Event, execution: &Execution, server: &Server) -> String {
+    let place = match server.sites().position(event.origin) {
+        Some(at) => format!("@{}", at.line),
+        None => server
+            .sites()
+            .library(event.origin)
+            .unwrap_or("?")
+            .to_owned(),
+    };
+    let flags = event.flag_names().join(" ");
+    match event.op {
+        Op::Store | Op::Read => {
+            let name = if event.op == Op::Store {
+                "store"
+            } else {
+                "read"
+            };
+            let text = format!(
+                "{name} {:#x} {:08b} {:#x} {flags} {place}",
+                event.offset, event.mask, event.value
+            );
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        }
+        Op::Stack => format!("stack of {}", execution.stacks[event.value as usize].len()),
+        other => {
+            let name = format!("{other:?}").to_lowercase();
+            format!("{name} {:#x} {} {place}", event.offset, event.value)
+        }
+    }
+}
+
+/// Without addresses: they depend on how the program was linked.
+fn outcome(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Signal { signal, .. } => format!("signal {signal}"),
+        Outcome::StackOverflow { .. } => "stack overflow".into(),
+        Outcome::Assertion {
+            expression,
+            function,
+            line,
+            ..
+        } => format!("assertion {expression} in {function} line {line}"),
+        Outcome::Hang { why, .. } => format!("hang: {why}"),
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,111 @@
+//! Inline assembly: flushes, fences and locked instructions become hooks; what is not understood is named.
+
+mod constraints;
+mod feasibility;
+mod meaning;
+mod operands;
+mod rewrite;
+mod steps;
+mod text;
+
+use crate::ir::Value;
+use crate::weaver::Weaver;
+use constraints::Constraints;
+use llvm_sys::LLVMOpcode;
+use meaning::{Meaning, meaning};
+use rewrite::Rewrite;
+use text::{Argument, Dialect, Instruction};
+
+pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value) {
+    let assembly = call.callee();
+    let constraints = Constraints::parse(&assembly.asm_constraints());
+    let dialect = if assembly.asm_is_intel() {
+        Dialect::Intel
+    } else {
+        Dialect::Att
+    };
+    let instructions = text::instructions(&assembly.asm_text(), dialect);
+    let meanings: Option<Vec<Meaning>> = instructions
+        .iter()
+        .map(|instruction| meaning(instruction, &constraints))
+        .collect();
+    let concerns_nobody = |meaning: &Meaning| {
+        matches!(
+            meaning,
+            Meaning::Irrelevant | Meaning::Hint | Meaning::Copy { .. }
+        )
+    };
+    // An empty text is a barrier for the compiler only.
+    if meanings
+        .as_ref()
+        .is_some_and(|meanings| meanings.iter().all(concerns_nobody))
+    {
+        return;
+    }
+    if let Some(meanings) = meanings {
+        let rewrite = Rewrite::new(call, &constraints, weaver);
+        if meanings.contains(&Meaning::Irrelevant) {
+            let only_orders = |meaning: &Meaning| {
+                concerns_nobody(meaning)
+                    || matches!(meaning, Meaning::Flush(..) | Meaning::Fence(_))
+            };
+            if meanings.iter().all(only_orders) && rewrite.is_announceable(&meanings) {
+                // Flushes and fences may well happen twice; the rest must happen once.
+                return rewrite.announce(&meanings);
+            }
+        } else if call.is_opcode(LLVMOpcode::LLVMCall) && rewrite.is_possible(&meanings) {
+            return rewrite.replace(&meanings);
+        }
+    }
+    if may_touch_memory(weaver, call, &constraints, &instructions) {
+        weaver.warnings.at(
+            call,
+            "this inline assembly may touch memory in ways not seen by Landfall",
+        );
+        let site = weaver.sites.of(call);
+        weaver.emit.before(call, call);
+        let void = weaver.emit.void();
+        weaver.emit.hook("__lf_asm", void, &[site]);
+    }
+}
+
+/// Whether assembly outside of functions holds code, and not only directives such as `.symver`.
+pub(crate) fn has_instructions(text: &str) -> bool {
+    // No operands are marked there, and a dollar sign is one.
+    !text::instructions(&text.replace('$', "$$"), Dialect::Att).is_empty()
+}
+
+/// Whether memory other than the program's own variables could be read or written.
+fn may_touch_memory(
+    weaver: &mut Weaver<'_>,
+    call: Value,
+    constraints: &Constraints,
+    instructions: &[Instruction],
+) -> bool {
+    let pointers = constraints
+        .operands
+        .iter()
+        .filter(|operand| operand.indirect)
+        .filter_map(|operand| operand.argument);
+    constraints.clobbers_memory
+        || pointers
+            .into_iter()
+            .any(|argument| !weaver.escapes.is_volatile_memory(call.operand(argument)))
+        || instructions.iter().any(addresses_memory)
+}
+
+/// Whether the text itself forms an address, or is an instruction that does so silently.
+fn addresses_memory(instruction: &Instruction) -> bool {
+    let forms_address = |argument: &Argument| match argument {
+        Argument::Memory(_) => true,
+        Argument::Other(text) => {
+            text.contains(['(', '[']) && !text.contains("%fs") && !text.contains("%gs")
+        }
+        _ => false,
+    };
+    let is_string_instruction = instruction.arguments.is_empty()
+        && ["movs", "stos", "lods", "cmps", "scas"]
+            .iter()
+            .any(|name| instruction.mnemonic.starts_with(name));
+    instruction.arguments.iter().any(forms_address) || is_string_instruction
+}

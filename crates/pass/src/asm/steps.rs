@@ -1,0 +1,230 @@
+//! The single steps of a replacement: addresses, operations, moves.
+
+use super::meaning::{Bit, Place, Rmw, Source};
+use super::rewrite::{ProcessorFlags, Rewrite};
+use crate::accesses::{Flags, Shape};
+use crate::ir::{Type, Value, split};
+use llvm_sys::{LLVMIntPredicate, LLVMOpcode};
+
+impl Rewrite<'_, '_> {
+    pub(super) fn address(&self, place: &Place) -> Option<Value> {
+        let emit = &self.weaver.emit;
+        let byte = emit.int(8);
+        let (base, index, offset) = match place {
+            Place::Operand { operand, offset } => (
+                self.call
+                    .operand(self.constraints.operands[*operand].argument?),
+                None,
+                *offset,
+            ),
+            Place::Computed {
+                base,
+                index,
+                offset,
+            } => (
+                emit.typed(emit.word(self.values[*base]?, 8), emit.pointer()),
+                *index,
+                *offset,
+            ),
+            Place::Stack => return None,
+        };
+        let mut address = base;
+        if let Some((index, scale)) = index {
+            let distance = emit.word(self.values[index]?, 8);
+            let distance = emit.binary(
+                LLVMOpcode::LLVMMul,
+                distance,
+                emit.constant_signed(emit.int(64), scale),
+            );
+            address = emit.offset(byte, address, distance);
+        }
+        if offset != 0 {
+            address = emit.offset(byte, address, emit.constant_signed(emit.int(64), offset));
+        }
+        Some(address)
+    }
+
+    pub(super) fn word(&self, source: &Source, bytes: u32) -> Option<Value> {
+        let emit = &self.weaver.emit;
+        match source {
+            Source::Operand(number) => Some(emit.word(self.values[*number]?, bytes)),
+            Source::Immediate(value) => Some(emit.constant_signed(emit.bytes(bytes), *value)),
+        }
+    }
+
+    pub(super) fn rmw(
+        &mut self,
+        operation: Rmw,
+        bytes: u32,
+        address: Value,
+        value: Value,
+        site: Value,
+    ) -> Value {
+        // LLVM's numbering, which the hooks use.
+        let number = match operation {
+            Rmw::Exchange => 0,
+            Rmw::Add => 1,
+            Rmw::Subtract => 2,
+            Rmw::And => 3,
+            Rmw::Or => 5,
+            Rmw::Xor => 6,
+        };
+        let emit = &mut self.weaver.emit;
+        let (number, flags, word) = (
+            emit.u32(number),
+            Flags::SEQUENTIAL.word(emit),
+            emit.bytes(bytes),
+        );
+        emit.hook(
+            &format!("__lf_rmw{bytes}"),
+            word,
+            &[address, value, number, flags, site],
+        )
+    }
+
+    pub(super) fn flags_after(&self, operation: Rmw, old: Value, value: Value) -> ProcessorFlags {
+        let emit = &self.weaver.emit;
+        let opcode = match operation {
+            Rmw::Add => LLVMOpcode::LLVMAdd,
+            Rmw::Subtract => LLVMOpcode::LLVMSub,
+            Rmw::And => LLVMOpcode::LLVMAnd,
+            Rmw::Or => LLVMOpcode::LLVMOr,
+            Rmw::Xor => LLVMOpcode::LLVMXor,
+            Rmw::Exchange => return self.flags,
+        };
+        let new = emit.binary(opcode, old, value);
+        let zero = old.ty().zero();
+        let carry = match operation {
+            Rmw::Add => emit.compare(LLVMIntPredicate::LLVMIntULT, new, old),
+            Rmw::Subtract => emit.compare(LLVMIntPredicate::LLVMIntULT, old, value),
+            _ => emit.int(1).zero(),
+        };
+        ProcessorFlags {
+            zero: Some(emit.compare(LLVMIntPredicate::LLVMIntEQ, new, zero)),
+            sign: Some(emit.compare(LLVMIntPredicate::LLVMIntSLT, new, zero)),
+            carry: Some(carry),
+        }
+    }
+
+    /// The bit number reaches beyond the word the operand names: memory is one long string of bits here.
+    pub(super) fn bit(
+        &mut self,
+        operation: Bit,
+        place: &Place,
+        number: &Source,
+        bytes: u32,
+        site: Value,
+    ) -> Option<()> {
+        let start = self.address(place)?;
+        let emit = &self.weaver.emit;
+        let (word, wide) = (emit.bytes(bytes), emit.int(64));
+        let bits = u64::from(bytes) * 8;
+        let (address, position) = match number {
+            Source::Immediate(number) => (start, emit.constant(word, *number as u64 & (bits - 1))),
+            Source::Operand(operand) => {
+                let number = self.values[*operand]?;
+                let narrow = number.ty().int_width().is_some_and(|width| width < 64);
+                let number = if narrow {
+                    emit.cast(LLVMOpcode::LLVMSExt, number, wide)
+                } else {
+                    emit.word(number, 8)
+                };
+                let words = emit.binary(
+                    LLVMOpcode::LLVMAShr,
+                    number,
+                    emit.constant(wide, bits.trailing_zeros().into()),
+                );
+                let position =
+                    emit.binary(LLVMOpcode::LLVMAnd, number, emit.constant(wide, bits - 1));
+                (emit.offset(word, start, words), emit.resize(position, word))
+            }
+        };
+        let mask = emit.binary(LLVMOpcode::LLVMShl, emit.constant(word, 1), position);
+        let (operation, value) = match operation {
+            Bit::Set => (Rmw::Or, mask),
+            Bit::Reset => (Rmw::And, emit.not(mask)),
+            Bit::Complement => (Rmw::Xor, mask),
+        };
+        let old = self.rmw(operation, bytes, address, value, site);
+        let emit = &self.weaver.emit;
+        let before = emit.binary(LLVMOpcode::LLVMAnd, old, mask);
+        let carry = emit.compare(LLVMIntPredicate::LLVMIntNE, before, word.zero());
+        self.flags = ProcessorFlags {
+            carry: Some(carry),
+            ..ProcessorFlags::default()
+        };
+        Some(())
+    }
+
+    pub(super) fn compare_exchange(
+        &mut self,
+        bytes: u32,
+        address: Value,
+        expected: Value,
+        desired: Value,
+        site: Value,
+    ) -> Value {
+        let emit = &mut self.weaver.emit;
+        let flags = Flags::SEQUENTIAL.word(emit);
+        let old = emit.hook(
+            &format!("__lf_cas{bytes}"),
+            expected.ty(),
+            &[address, expected, desired, flags, site],
+        );
+        let equal = emit.compare(LLVMIntPredicate::LLVMIntEQ, old, expected);
+        self.flags = ProcessorFlags {
+            zero: Some(equal),
+            ..ProcessorFlags::default()
+        };
+        old
+    }
+
+    /// Two 64-bit registers, high half first, as one value.
+    pub(super) fn pair(&self, [high, low]: [usize; 2]) -> Option<Value> {
+        let emit = &self.weaver.emit;
+        let wide =
+            |number: usize| Some(emit.resize(emit.word(self.values[number]?, 8), emit.int(128)));
+        let high = emit.binary(
+            LLVMOpcode::LLVMShl,
+            wide(high)?,
+            emit.constant(emit.int(128), 64),
+        );
+        Some(emit.binary(LLVMOpcode::LLVMOr, high, wide(low)?))
+    }
+
+    pub(super) fn store(
+        &mut self,
+        address: Value,
+        value: Value,
+        flags: Flags,
+        site: Value,
+    ) -> Option<()> {
+        let shape = Shape::of(self.weaver.emit, value.ty())?;
+        let persistent = self.weaver.emit.in_window(address);
+        let (then, otherwise) = split(self.call, persistent);
+        self.weaver
+            .hooked_store(then, self.call, address, value, shape, flags, site);
+        self.weaver.emit.before(otherwise, self.call);
+        let native = self.weaver.emit.store(value, address);
+        self.weaver.emit.as_unaligned(native, true);
+        Some(())
+    }
+
+    pub(super) fn load(&mut self, address: Value, ty: Type, site: Value) -> Option<Value> {
+        let shape = Shape::of(self.weaver.emit, ty)?;
+        let persistent = self.weaver.emit.in_window(address);
+        let (then, otherwise) = split(self.call, persistent);
+        let hooked =
+            self.weaver
+                .hooked_load(then, self.call, address, ty, shape, Flags::VOLATILE, site);
+        self.weaver.emit.before(otherwise, self.call);
+        let native = self.weaver.emit.load(ty, address);
+        self.weaver.emit.as_unaligned(native, true);
+        self.start();
+        let phi = self.weaver.emit.phi(ty);
+        self.weaver
+            .emit
+            .incoming(phi, &[(hooked, then.block()), (native, otherwise.block())]);
+        Some(phi)
+    }
+}

@@ -1,0 +1,118 @@
+//! The walk over a module: which functions are instrumented, and what is marked as done.
+
+use crate::asm;
+use crate::emit::Emit;
+use crate::ir::{Value, llvm, say, text};
+use crate::sites::Sites;
+use crate::vocabulary::Vocabulary;
+use crate::warnings::Warnings;
+use crate::weaver::{Shared, Weaver};
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use std::collections::HashSet;
+use std::ffi::CStr;
+
+/// Present in every module that has been through the pass: bitcode may be compiled in two steps.
+const DONE: &[u8] = b"landfall.instrumented";
+
+/// Whether anything was changed.
+pub(crate) fn instrument(module: LLVMModuleRef) -> bool {
+    if llvm!(LLVMGetNamedMetadata(
+        module,
+        DONE.as_ptr().cast(),
+        DONE.len()
+    ))
+    .is_null()
+    {
+        llvm!(LLVMGetOrInsertNamedMetadata(
+            module,
+            DONE.as_ptr().cast(),
+            DONE.len()
+        ));
+    } else {
+        return false;
+    }
+    if !target(module).starts_with("x86_64") {
+        say("landfall: warning: only code for x86-64 is instrumented");
+        return false;
+    }
+    let emit = Emit::new(module);
+    let vocabulary = Vocabulary::new(emit.context);
+    let mut shared = Shared {
+        emit,
+        sites: Sites::new(module),
+        warnings: Warnings::default(),
+        vocabulary,
+    };
+    if asm::has_instructions(&file_scope_assembly(module)) {
+        let message = "assembly at file scope may touch memory in ways not seen by Landfall";
+        shared.warnings.in_file(&source_name(module), message);
+    }
+    let functions = functions(module);
+    let resolvers = ifunc_resolvers(module);
+    for function in &functions {
+        for promise in shared.vocabulary.broken_promises {
+            if !function.is_intrinsic() {
+                function.remove_function_attribute(promise);
+            }
+        }
+    }
+    for function in functions {
+        if !function.is_declaration()
+            && !resolvers.contains(&function)
+            && !is_exempt(&shared.vocabulary, function)
+        {
+            Weaver::new(&mut shared, function).weave();
+        }
+    }
+    true
+}
+
+fn target(module: LLVMModuleRef) -> String {
+    let triple = llvm!(LLVMGetTarget(module));
+    if triple.is_null() {
+        String::new()
+    } else {
+        text(triple, llvm!(CStr::from_ptr(triple)).count_bytes())
+    }
+}
+
+fn source_name(module: LLVMModuleRef) -> String {
+    let mut length = 0;
+    let name = llvm!(LLVMGetSourceFileName(module, &mut length));
+    text(name, length)
+}
+
+fn file_scope_assembly(module: LLVMModuleRef) -> String {
+    let mut length = 0;
+    let assembly = llvm!(LLVMGetModuleInlineAsm(module, &mut length));
+    text(assembly, length)
+}
+
+fn functions(module: LLVMModuleRef) -> Vec<Value> {
+    let mut functions = Vec::new();
+    let mut current = llvm!(LLVMGetFirstFunction(module));
+    while !current.is_null() {
+        functions.push(Value(current));
+        current = llvm!(LLVMGetNextFunction(current));
+    }
+    functions
+}
+
+/// The loader runs these before it has bound the symbols a hook needs.
+fn ifunc_resolvers(module: LLVMModuleRef) -> HashSet<Value> {
+    let mut resolvers = HashSet::new();
+    let mut current = llvm!(LLVMGetFirstGlobalIFunc(module));
+    while !current.is_null() {
+        resolvers.insert(Value(llvm!(LLVMGetGlobalIFuncResolver(current))));
+        current = llvm!(LLVMGetNextGlobalIFunc(current));
+    }
+    resolvers
+}
+
+/// Naked functions have no frame to call from; the other attribute is how a programmer says "not this one".
+fn is_exempt(vocabulary: &Vocabulary, function: Value) -> bool {
+    function.has_function_attribute(vocabulary.naked)
+        || function.has_function_attribute(vocabulary.not_instrumented)
+        || function.name().starts_with("__lf_")
+}

@@ -1,0 +1,3 @@
+static inline void set_from_header(int *p, int v) {
+  *p = v;
+}

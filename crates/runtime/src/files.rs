@@ -1,0 +1,488 @@
+//! Pool files: files under `--pm-dir` never reach the disk. A file is an entry of the table at the start of the metadata area
+//! (existence and length, durable when the call returns: MODEL.md §4) and a slot of the window that every mapping of it shares
+//! (PMDK maps one file more than once: RUNTIME.md). Its descriptor is an empty memfd that only holds the position.
+
+use crate::bytes;
+use crate::descriptors::{self, Kind};
+use crate::flush;
+use crate::hooks;
+use crate::log::Origin;
+use crate::shadow;
+use crate::state::{Scratch, running, state};
+use crate::sys;
+use core::mem::MaybeUninit;
+use landfall_vocab::builtin::Builtin;
+use landfall_vocab::record::{self, flag};
+use landfall_vocab::window::{
+    self, FILE_ENTRY, FILE_EXISTS, FILE_PATH_AT, FILE_PATH_LEN, FILE_REMOVED, FILE_SLOT, FILE_SLOTS,
+};
+
+const fn error(number: i32) -> isize {
+    -(number as isize)
+}
+
+fn entry(file: u8) -> u64 {
+    window::META.start + file as u64 * FILE_ENTRY
+}
+
+fn slot(file: u8) -> u64 {
+    window::FILES.start + file as u64 * FILE_SLOT
+}
+
+fn origin(function: Builtin) -> Origin {
+    Origin::library(function, 0)
+}
+
+/// Reads a word of the table, as an event.
+unsafe fn word(at: u64, function: Builtin) -> u64 {
+    hooks::read_word(at, 8, flag::DURABLE, origin(function));
+    *((window::BASE + at) as *const u64)
+}
+
+/// Writes a word of the table: durable at once.
+unsafe fn set_word(at: u64, value: u64, function: Builtin) {
+    hooks::store_word(at, value, 8, flag::DURABLE, origin(function));
+}
+
+unsafe fn length_unlogged(file: u8) -> u64 {
+    *((window::BASE + entry(file) + 8) as *const u64)
+}
+
+/// Is this part of a file slot mapped in this run, and inside the file?
+pub(crate) unsafe fn is_mapped(offset: u64) -> bool {
+    let file = ((offset - window::FILES.start) / FILE_SLOT) as u8;
+    let pages = (length_unlogged(file) + window::PAGE - 1) & !(window::PAGE - 1);
+    (*state()).mapped_files & 1 << file != 0 && (offset - window::FILES.start) % FILE_SLOT < pages
+}
+
+/// The range of slots in use, for the search for foreign writes: the first file's, which is what programs have.
+pub(crate) unsafe fn mapped_range() -> (u64, u64) {
+    if (*state()).mapped_files & 1 == 0 {
+        return (window::FILES.start, 0);
+    }
+    (
+        window::FILES.start,
+        (length_unlogged(0) + window::PAGE - 1) & !(window::PAGE - 1),
+    )
+}
+
+/// Room for an absolute path; not cleared, because clearing would call a `memset` that may be the program's.
+pub(crate) type PathBuffer = MaybeUninit<[u8; 4096]>;
+
+/// A path inside `--pm-dir`, relative to it; `None` for every other path.
+pub(crate) unsafe fn inside(path: *const u8, buffer: &mut PathBuffer) -> Option<&[u8]> {
+    let control = (*state()).control;
+    if control.is_null() || (*control).pm_dir_len == 0 || path.is_null() || !running() {
+        return None;
+    }
+    let start = buffer.as_mut_ptr() as *mut u8;
+    let mut at = 0;
+    if *path != b'/' {
+        let got = sys::call(libc::SYS_getcwd, [start as usize, 4096]);
+        if got <= 1 {
+            return None;
+        }
+        at = got as usize - 1;
+    }
+    at = normalise(start, at, bytes::text(path, 4095))?;
+    let directory = (*control).pm_dir_len as usize;
+    let below = at > directory + 1
+        && *start.add(directory) == b'/'
+        && bytes::equal(
+            start,
+            (&raw const (*control).pm_dir) as *const u8,
+            directory,
+        );
+    below.then(|| core::slice::from_raw_parts(start.add(directory + 1), at - directory - 1))
+}
+
+/// Appends `path` to the absolute path of length `at`, resolving `.` and `..` by name.
+unsafe fn normalise(buffer: *mut u8, mut at: usize, path: &[u8]) -> Option<usize> {
+    for part in path.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => {
+                while at > 0 && *buffer.add(at - 1) != b'/' {
+                    at -= 1;
+                }
+                at = at.saturating_sub(1);
+            }
+            part => {
+                if at + 1 + part.len() > size_of::<PathBuffer>() {
+                    return None;
+                }
+                *buffer.add(at) = b'/';
+                bytes::copy(buffer.add(at + 1), part.as_ptr(), part.len());
+                at += 1 + part.len();
+            }
+        }
+    }
+    Some(at)
+}
+
+enum Found {
+    Exists(u8),
+    /// A free or removed entry to create it in.
+    Absent(u8),
+    Full,
+}
+
+unsafe fn find(path: &[u8], function: Builtin) -> Found {
+    let mut free = None;
+    for file in 0..FILE_SLOTS as u8 {
+        let state = word(entry(file), function);
+        if state == window::file_state(path, FILE_EXISTS) {
+            return Found::Exists(file);
+        }
+        if state == window::file_state(path, FILE_REMOVED) || (state == 0 && free.is_none()) {
+            free = Some(file);
+        }
+        if state == 0 {
+            break;
+        }
+    }
+    free.map_or(Found::Full, Found::Absent)
+}
+
+pub(crate) unsafe fn open(path: &[u8], flags: i32) -> isize {
+    let file = match find(path, Builtin::open) {
+        Found::Exists(_) if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 => {
+            return error(libc::EEXIST);
+        }
+        Found::Exists(file) => {
+            if flags & libc::O_TRUNC != 0 {
+                set_length(file, 0, Builtin::open);
+            }
+            file
+        }
+        Found::Absent(file) if flags & libc::O_CREAT != 0 => {
+            create(file, path);
+            file
+        }
+        Found::Absent(_) => return error(libc::ENOENT),
+        Found::Full => return error(libc::ENOSPC),
+    };
+    let fd = sys::call(
+        libc::SYS_memfd_create,
+        [
+            c"pool".as_ptr() as usize,
+            usize::from(flags & libc::O_CLOEXEC != 0),
+        ],
+    );
+    if fd >= 0 {
+        descriptors::set(fd as usize, Kind::Pool(file));
+    }
+    fd
+}
+
+/// Path first, state word last: the file exists from that store on.
+unsafe fn create(file: u8, path: &[u8]) {
+    set_path(file, path, Builtin::open);
+    set_word(entry(file) + 8, 0, Builtin::open);
+    set_word(
+        entry(file),
+        window::file_state(path, FILE_EXISTS),
+        Builtin::open,
+    );
+}
+
+unsafe fn set_path(file: u8, path: &[u8], function: Builtin) {
+    let padded = Scratch::new(FILE_PATH_LEN as usize);
+    let length = path.len().min(FILE_PATH_LEN as usize - 1);
+    bytes::fill(padded.start(), 0, FILE_PATH_LEN as usize);
+    bytes::copy(padded.start(), path.as_ptr(), length);
+    let target = (window::BASE + entry(file) + FILE_PATH_AT) as usize;
+    hooks::store_span(
+        target,
+        padded.start(),
+        record::padded(length + 1),
+        flag::DURABLE,
+        origin(function),
+    );
+}
+
+pub(crate) unsafe fn length(file: u8) -> u64 {
+    word(entry(file) + 8, Builtin::open)
+}
+
+pub(crate) unsafe fn set_length(file: u8, length: u64, function: Builtin) -> isize {
+    if length > FILE_SLOT {
+        return error(libc::EFBIG);
+    }
+    let old = self::length(file);
+    if length < old {
+        clear(file, length, old, function);
+    }
+    if length != old {
+        set_word(entry(file) + 8, length, function);
+    }
+    0
+}
+
+/// Zeroes part of a file, durably: cut-off bytes and holes read as zero. Only lines that hold something need it.
+unsafe fn clear(file: u8, from: u64, to: u64, function: Builtin) {
+    const CHUNK: u64 = 1 << 16;
+    // The slot is the file, mapped by the program or not.
+    let mapped = (*state()).mapped_files;
+    (*state()).mapped_files |= 1 << file;
+    let scratch = Scratch::new(CHUNK as usize);
+    let resident = scratch.start();
+    let mut at = from & !(window::PAGE - 1);
+    while at < to {
+        let pages = ((to - at).div_ceil(window::PAGE)).min(CHUNK);
+        let start = (window::BASE + slot(file) + at) as usize;
+        sys::call(
+            libc::SYS_mincore,
+            [start, (pages * window::PAGE) as usize, resident as usize],
+        );
+        for page in 0..pages {
+            if *resident.add(page as usize) & 1 != 0 {
+                let page = at + page * window::PAGE;
+                for line in (page..page + window::PAGE).step_by(window::LINE as usize) {
+                    clear_line(
+                        slot(file),
+                        line.max(from),
+                        (line + window::LINE).min(to),
+                        function,
+                    );
+                }
+            }
+        }
+        at += pages * window::PAGE;
+    }
+    (*state()).mapped_files = mapped;
+}
+
+unsafe fn clear_line(slot: u64, from: u64, to: u64, function: Builtin) {
+    let zero = [0u8; window::LINE as usize];
+    if from < to {
+        let start = (window::BASE + slot + from) as usize;
+        if !bytes::equal(start as *const u8, zero.as_ptr(), (to - from) as usize) {
+            hooks::fill_span(
+                start,
+                0,
+                (to - from) as usize,
+                flag::DURABLE,
+                origin(function),
+            );
+        }
+    }
+}
+
+/// `fallocate` and `posix_fallocate`: the file grows, or a hole is zeroed.
+pub(crate) unsafe fn allocate(file: u8, mode: i32, at: u64, length: u64) -> isize {
+    if mode & libc::FALLOC_FL_KEEP_SIZE == 0 {
+        let end = at.saturating_add(length);
+        return if end > self::length(file) {
+            set_length(file, end, Builtin::ftruncate)
+        } else {
+            0
+        };
+    }
+    if mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE) != 0 {
+        let end = at.saturating_add(length).min(self::length(file));
+        if at < end {
+            clear(file, at, end, Builtin::ftruncate);
+        }
+    }
+    0
+}
+
+/// Every mapping of a file is the same memory; `None` for a private writable one, which must be a copy.
+pub(crate) unsafe fn map(
+    file: u8,
+    length: usize,
+    protection: i32,
+    flags: i32,
+    at: u64,
+) -> Option<isize> {
+    if at % window::PAGE != 0 || length == 0 || at + length as u64 > FILE_SLOT {
+        return Some(error(libc::EINVAL));
+    }
+    if flags & libc::MAP_TYPE == libc::MAP_PRIVATE && protection & libc::PROT_WRITE != 0 {
+        return None;
+    }
+    self::length(file);
+    (*state()).mapped_files |= 1 << file;
+    Some((window::BASE + slot(file) + at) as isize)
+}
+
+/// A private copy of part of a file, in memory of the program's own.
+pub(crate) unsafe fn map_copy(
+    file: u8,
+    length: usize,
+    at: u64,
+    address: usize,
+    flags: i32,
+) -> isize {
+    let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let flags = (flags & !libc::MAP_TYPE) | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let got = sys::call(
+        libc::SYS_mmap,
+        [address, length, all, flags as usize, usize::MAX, 0],
+    );
+    let present = (self::length(file).saturating_sub(at) as usize).min(length);
+    if got > 0 && present > 0 {
+        (*state()).mapped_files |= 1 << file;
+        let from = (window::BASE + slot(file) + at) as *const u8;
+        hooks::copy(got as *mut u8, from, present, 0, origin(Builtin::mmap));
+    }
+    got
+}
+
+/// `msync`, `fsync`: write back every line of a range that this execution touched, then fence.
+pub(crate) unsafe fn sync(at: u64, length: u64, function: Builtin) -> isize {
+    let mut page = at & !(window::PAGE - 1);
+    while page < at + length {
+        if shadow::is_touched(page) {
+            for line in (page..page + window::PAGE).step_by(window::LINE as usize) {
+                // Eight words, eight bytes of shadow: none known means that nobody wrote here.
+                if *(shadow::known(line) as *const u64) != 0 {
+                    flush::flush(
+                        record::Kind::Clwb,
+                        (window::BASE + line) as usize,
+                        origin(function),
+                    );
+                }
+            }
+        }
+        page += window::PAGE;
+    }
+    flush::fence(record::Kind::Sfence, origin(function));
+    0
+}
+
+pub(crate) unsafe fn sync_file(file: u8) -> isize {
+    sync(slot(file), length(file), Builtin::fsync)
+}
+
+pub(crate) unsafe fn unlink(path: &[u8]) -> isize {
+    match find(path, Builtin::unlink) {
+        Found::Exists(file) => {
+            set_length(file, 0, Builtin::unlink);
+            set_word(
+                entry(file),
+                window::file_state(path, FILE_REMOVED),
+                Builtin::unlink,
+            );
+            0
+        }
+        _ => error(libc::ENOENT),
+    }
+}
+
+pub(crate) unsafe fn rename(from: &[u8], to: &[u8]) -> isize {
+    let Found::Exists(file) = find(from, Builtin::rename) else {
+        return error(libc::ENOENT);
+    };
+    if let Found::Exists(replaced) = find(to, Builtin::rename) {
+        if replaced == file {
+            return 0;
+        }
+        set_word(
+            entry(replaced),
+            window::file_state(to, FILE_REMOVED),
+            Builtin::rename,
+        );
+    }
+    set_path(file, to, Builtin::rename);
+    set_word(
+        entry(file),
+        window::file_state(to, FILE_EXISTS),
+        Builtin::rename,
+    );
+    0
+}
+
+/// Fills a `struct stat` the same way in every run.
+pub(crate) unsafe fn stat(file: u8, to: *mut libc::stat) {
+    bytes::fill(to as *mut u8, 0, size_of::<libc::stat>());
+    (*to).st_dev = 1;
+    (*to).st_ino = file as u64 + 1;
+    (*to).st_mode = libc::S_IFREG | 0o666;
+    (*to).st_nlink = 1;
+    (*to).st_uid = sys::call(libc::SYS_getuid, []) as u32;
+    (*to).st_gid = sys::call(libc::SYS_getgid, []) as u32;
+    (*to).st_size = length(file) as i64;
+    (*to).st_blksize = 4096;
+    (*to).st_blocks = (length(file) as i64 + 511) / 512;
+}
+
+pub(crate) unsafe fn stat_path(path: &[u8], to: *mut libc::stat) -> isize {
+    match find(path, Builtin::open) {
+        Found::Exists(file) => {
+            if !to.is_null() {
+                stat(file, to);
+            }
+            0
+        }
+        _ => error(libc::ENOENT),
+    }
+}
+
+unsafe fn position(fd: usize, at: i64) -> u64 {
+    if at >= 0 {
+        at as u64
+    } else {
+        sys::call(libc::SYS_lseek, [fd, 0, libc::SEEK_CUR as usize]) as u64
+    }
+}
+
+pub(crate) unsafe fn seek(file: u8, fd: usize, offset: i64, whence: i32) -> isize {
+    if whence == libc::SEEK_END {
+        return sys::call(
+            libc::SYS_lseek,
+            [
+                fd,
+                (length(file) as i64 + offset) as usize,
+                libc::SEEK_SET as usize,
+            ],
+        );
+    }
+    sys::call(libc::SYS_lseek, [fd, offset as usize, whence as usize])
+}
+
+pub(crate) unsafe fn read(file: u8, fd: usize, to: usize, length: usize, at: i64) -> isize {
+    let from = position(fd, at);
+    let length = length.min(self::length(file).saturating_sub(from) as usize);
+    if length > 0 {
+        (*state()).mapped_files |= 1 << file;
+        hooks::copy(
+            to as *mut u8,
+            (window::BASE + slot(file) + from) as *const u8,
+            length,
+            0,
+            origin(Builtin::read),
+        );
+        if at < 0 {
+            sys::call(libc::SYS_lseek, [fd, length, libc::SEEK_CUR as usize]);
+        }
+    }
+    length as isize
+}
+
+/// Writing a pool file: stores that `fsync` writes back.
+pub(crate) unsafe fn write(file: u8, fd: usize, from: usize, length: usize, at: i64) -> isize {
+    let start = position(fd, at);
+    let end = start + length as u64;
+    if end > FILE_SLOT {
+        return error(libc::EFBIG);
+    }
+    if end > self::length(file) {
+        set_length(file, end, Builtin::write);
+    }
+    if length > 0 {
+        (*state()).mapped_files |= 1 << file;
+        hooks::copy(
+            (window::BASE + slot(file) + start) as *mut u8,
+            from as *const u8,
+            length,
+            0,
+            origin(Builtin::write),
+        );
+        if at < 0 {
+            sys::call(libc::SYS_lseek, [fd, length, libc::SEEK_CUR as usize]);
+        }
+    }
+    length as isize
+}

@@ -1,0 +1,67 @@
+//! Flushes, fences and the end of the budget (ABI).
+
+use crate::hooks::SEQ_CST;
+use crate::log::{self, Origin, Site};
+use crate::outcome;
+use crate::shadow::{self, is_persistent, offset};
+use crate::state::running;
+use landfall_vocab::record::Kind;
+use landfall_vocab::window;
+
+/// Records a write-back of one line. Lines outside persistent memory do not concern us.
+#[inline]
+pub(crate) unsafe fn flush(kind: Kind, address: usize, origin: Origin) {
+    if is_persistent(address) && shadow::recording() {
+        shadow::check_line(offset(address));
+        log::plain(kind, offset(address), 0, origin);
+    }
+}
+
+/// Write-backs of every line of a range, as `lf_flush`, `pmem_flush` and `msync` mean it.
+pub(crate) unsafe fn flush_range(address: usize, length: usize, origin: Origin) {
+    let mut at = address & !(window::LINE as usize - 1);
+    while at < address.saturating_add(length) {
+        flush(Kind::Clwb, at, origin);
+        at += window::LINE as usize;
+    }
+}
+
+pub(crate) unsafe fn fence(kind: Kind, origin: Origin) {
+    if running() {
+        log::plain(kind, 0, 0, origin);
+    }
+}
+
+macro_rules! flushes {
+    ($($name:ident => $kind:ident)*) => { $(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(p: *const u8, site: *const Site) {
+            flush(Kind::$kind, p as usize, Origin::source(site));
+        }
+    )* };
+}
+
+macro_rules! fences {
+    ($($name:ident => $kind:ident)*) => { $(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(site: *const Site) {
+            fence(Kind::$kind, Origin::source(site));
+        }
+    )* };
+}
+
+flushes! { __lf_clflush => Clflush  __lf_clflushopt => Clflushopt  __lf_clwb => Clwb }
+fences! { __lf_sfence => Sfence  __lf_mfence => Mfence  __lf_lfence => Lfence  __lf_asm => Asm }
+
+/// A C11 fence: sequentially consistent ones are mfence, weaker ones order nothing in hardware (MODEL.md §2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __lf_fence(ordering: u32, site: *const Site) {
+    if ordering & 7 == SEQ_CST {
+        fence(Kind::Mfence, Origin::source(site));
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __lf_budget_out(site: *const Site) {
+    outcome::budget_out(site as u64);
+}

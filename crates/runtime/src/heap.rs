@@ -1,0 +1,264 @@
+//! The program's volatile heap. Size classes with free lists in a range of fixed addresses: the same calls give the same
+//! addresses in every run, and a restart resets it by restoring a few words (RUNTIME.md).
+
+use crate::bytes;
+use crate::persistent_heap;
+use crate::state::{place, running, state};
+use crate::sys;
+use landfall_vocab::shared::option;
+
+pub(crate) const CLASSES: usize = 192;
+const HEADER: usize = 16;
+const SMALL: usize = 1024;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Heap {
+    pub(crate) end: usize,
+    pub(crate) free: [usize; CLASSES],
+}
+
+/// Class of a request and the bytes a block of it holds: steps of 16 up to 1 KiB, then four steps per doubling.
+pub(crate) fn class(length: usize) -> (usize, usize) {
+    if length <= SMALL {
+        let class = length.div_ceil(16).max(1);
+        return (class, class * 16);
+    }
+    let power = (length - 1).ilog2() as usize; // 10 and up
+    let step = 1usize << (power - 2);
+    let quarter = (length - 1 - (1 << power)) / step;
+    (
+        64 + (power - 10) * 4 + quarter + 1,
+        (1 << power) + (quarter + 1) * step,
+    )
+}
+
+/// Before a block: its class and the bytes it holds.
+#[repr(C)]
+struct Header {
+    class: usize,
+    size: usize,
+}
+
+unsafe fn allocate(length: usize, align: usize) -> *mut u8 {
+    let state = state();
+    let heap = &raw mut (*state).heap;
+    if length > place::HEAP_LEN / 2 {
+        return core::ptr::null_mut();
+    }
+    if (*heap).end == 0 {
+        if sys::map(place::HEAP, place::HEAP_LEN).is_none() {
+            return core::ptr::null_mut();
+        }
+        (*heap).end = place::HEAP;
+    }
+    let (class, size) = class(length);
+    let reusable = (*heap).free[class];
+    if align <= 16 && reusable != 0 {
+        (*heap).free[class] = *(reusable as *const usize);
+        return reusable as *mut u8;
+    }
+    let start = ((*heap).end + HEADER + align - 1) & !(align - 1);
+    if start + size > place::HEAP + place::HEAP_LEN {
+        return core::ptr::null_mut();
+    }
+    (*heap).end = start + size;
+    *((start - HEADER) as *mut Header) = Header { class, size };
+    start as *mut u8
+}
+
+fn is_volatile(address: usize) -> bool {
+    address.wrapping_sub(place::HEAP) < place::HEAP_LEN
+}
+
+/// Does a call from here get persistent memory (`--pm-heap`)? Only the program's own code: libc's buffers stay volatile.
+unsafe fn wants_persistent(caller: usize) -> bool {
+    (*state()).options & option::PM_HEAP != 0 && running() && crate::start::in_executable(caller)
+}
+
+unsafe fn obtain(length: usize, align: usize, caller: usize) -> *mut u8 {
+    let block = if wants_persistent(caller) {
+        persistent_heap::malloc(length, align, caller)
+    } else {
+        allocate(length, align)
+    };
+    if block.is_null() {
+        *libc::__errno_location() = libc::ENOMEM;
+    }
+    block
+}
+
+unsafe fn release(block: usize, caller: usize) {
+    if is_volatile(block) {
+        let header = (block - HEADER) as *const Header;
+        let class = (*header).class;
+        if class < CLASSES {
+            let heap = &raw mut (*state()).heap;
+            *(block as *mut usize) = (*heap).free[class];
+            (*heap).free[class] = block;
+        }
+    } else if crate::shadow::is_persistent(block) {
+        persistent_heap::free_malloced(block, caller);
+    }
+}
+
+unsafe fn size(block: usize) -> usize {
+    if is_volatile(block) {
+        (*((block - HEADER) as *const Header)).size
+    } else if crate::shadow::is_persistent(block) {
+        persistent_heap::size(block)
+    } else {
+        0
+    }
+}
+
+crate::weak!(
+    "malloc",
+    malloc,
+    "free",
+    free,
+    "calloc",
+    calloc,
+    "realloc",
+    realloc,
+    "aligned_alloc",
+    memalign,
+    "memalign",
+    memalign,
+    "posix_memalign",
+    posix_memalign,
+    "malloc_usable_size",
+    usable_size,
+    "valloc",
+    valloc,
+    "cfree",
+    free,
+    "_Znwm",
+    new,
+    "_Znam",
+    new,
+    "_ZdlPv",
+    free,
+    "_ZdaPv",
+    free,
+    "_ZdlPvm",
+    free,
+    "_ZdaPvm",
+    free,
+    "_ZnwmRKSt9nothrow_t",
+    malloc,
+    "_ZnamRKSt9nothrow_t",
+    malloc,
+    "_ZnwmSt11align_val_t",
+    aligned_new,
+    "_ZnamSt11align_val_t",
+    aligned_new,
+    "_ZdlPvSt11align_val_t",
+    free,
+    "_ZdlPvmSt11align_val_t",
+    free,
+    "_ZdaPvSt11align_val_t",
+    free,
+    "_ZdaPvmSt11align_val_t",
+    free,
+);
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_malloc(length: usize) -> *mut u8 {
+    obtain(length, 16, crate::caller!())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_free(block: usize) {
+    if block != 0 {
+        release(block, crate::caller!());
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_calloc(count: usize, each: usize) -> *mut u8 {
+    let caller = crate::caller!();
+    let Some(length) = count.checked_mul(each) else {
+        *libc::__errno_location() = libc::ENOMEM;
+        return core::ptr::null_mut();
+    };
+    let block = obtain(length, 16, caller);
+    if !block.is_null() {
+        persistent_heap::zero(block, length, caller);
+    }
+    block
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_realloc(old: usize, length: usize) -> *mut u8 {
+    let caller = crate::caller!();
+    if old == 0 {
+        return obtain(length, 16, caller);
+    }
+    let held = size(old);
+    if length != 0 && length <= held && is_volatile(old) {
+        return old as *mut u8;
+    }
+    let block = obtain(length.max(1), 16, caller);
+    if !block.is_null() {
+        persistent_heap::move_block(block, old as *const u8, held.min(length), caller);
+        release(old, caller);
+    }
+    block
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_memalign(align: usize, length: usize) -> *mut u8 {
+    obtain(length, align.next_power_of_two().max(16), crate::caller!())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_valloc(length: usize) -> *mut u8 {
+    obtain(length, 4096, crate::caller!())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_posix_memalign(
+    to: *mut *mut u8,
+    align: usize,
+    length: usize,
+) -> i32 {
+    if !align.is_power_of_two() || align % size_of::<usize>() != 0 {
+        return libc::EINVAL;
+    }
+    let block = obtain(length, align.max(16), crate::caller!());
+    if block.is_null() {
+        return libc::ENOMEM;
+    }
+    *to = block;
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_usable_size(block: usize) -> usize {
+    if block == 0 { 0 } else { size(block) }
+}
+
+/// `operator new` never returns null; running out of 64 GiB ends the run.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_new(length: usize) -> *mut u8 {
+    let block = obtain(length, 16, crate::caller!());
+    if block.is_null() {
+        crate::outcome::internal(b"operator new: out of memory", 0);
+    }
+    block
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_aligned_new(length: usize, align: usize) -> *mut u8 {
+    let block = obtain(length, align.max(16), crate::caller!());
+    if block.is_null() {
+        crate::outcome::internal(b"operator new: out of memory", 0);
+    }
+    block
+}
+
+/// Zeroes memory that is not persistent.
+pub(crate) unsafe fn zero_volatile(block: *mut u8, length: usize) {
+    bytes::fill(block, 0, length);
+}

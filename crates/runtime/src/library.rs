@@ -1,0 +1,457 @@
+//! `mem*` and `str*` functions. libc's own are not instrumented: where a pointer is persistent, what they read and write is
+//! recorded here; elsewhere they are passed on.
+
+use crate::bytes;
+use crate::caller;
+use crate::hooks;
+use crate::log::Origin;
+use crate::shadow::{is_persistent, recording};
+use landfall_vocab::builtin::Builtin;
+
+crate::weak!(
+    "memcpy",
+    memcpy,
+    "memmove",
+    memmove,
+    "memset",
+    memset,
+    "mempcpy",
+    mempcpy,
+    "bcopy",
+    bcopy,
+    "bzero",
+    bzero,
+    "__memcpy_chk",
+    memcpy,
+    "__memmove_chk",
+    memmove,
+    "__memset_chk",
+    memset,
+    "__mempcpy_chk",
+    mempcpy,
+    "memcmp",
+    memcmp,
+    "bcmp",
+    memcmp,
+    "memchr",
+    memchr,
+    "rawmemchr",
+    rawmemchr,
+    "strlen",
+    strlen,
+    "strnlen",
+    strnlen,
+    "strcpy",
+    strcpy,
+    "__strcpy_chk",
+    strcpy,
+    "stpcpy",
+    stpcpy,
+    "__stpcpy_chk",
+    stpcpy,
+    "strncpy",
+    strncpy,
+    "__strncpy_chk",
+    strncpy,
+    "strcat",
+    strcat,
+    "__strcat_chk",
+    strcat,
+    "strncat",
+    strncat,
+    "__strncat_chk",
+    strncat,
+    "strcmp",
+    strcmp,
+    "strncmp",
+    strncmp,
+    "strchr",
+    strchr,
+    "strrchr",
+    strrchr,
+    "strstr",
+    strstr,
+    "strdup",
+    strdup,
+    "strndup",
+    strndup,
+);
+
+macro_rules! real {
+    ($($field:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// libc's own functions, found once at the start.
+        #[repr(C)]
+        pub(crate) struct Real { $(pub(crate) $field: Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>),* }
+
+        #[unsafe(link_section = "lf_state")]
+        static mut REAL: Real = Real { $($field: None),* };
+
+        pub(crate) unsafe fn find_real() {
+            $( REAL.$field = core::mem::transmute::<*mut libc::c_void, _>(libc::dlsym(
+                libc::RTLD_NEXT, concat!(stringify!($field), "\0").as_ptr() as *const _)); )*
+        }
+    };
+}
+
+type P = *const u8;
+
+real! {
+    memcpy: fn(*mut u8, P, usize) -> *mut u8;
+    memmove: fn(*mut u8, P, usize) -> *mut u8;
+    memset: fn(*mut u8, i32, usize) -> *mut u8;
+    memcmp: fn(P, P, usize) -> i32;
+    memchr: fn(P, i32, usize) -> P;
+    strlen: fn(P) -> usize;
+    strcmp: fn(P, P) -> i32;
+    strncmp: fn(P, P, usize) -> i32;
+    strchr: fn(P, i32) -> P;
+    strrchr: fn(P, i32) -> P;
+    strstr: fn(P, P) -> P;
+    fread: fn(*mut u8, usize, usize, usize) -> usize;
+    fwrite: fn(P, usize, usize, usize) -> usize;
+    fgets: fn(*mut u8, i32, usize) -> *mut u8;
+    fputs: fn(P, usize) -> i32;
+    puts: fn(P) -> i32;
+    vsnprintf: fn(*mut u8, usize, P, *mut u8) -> i32;
+    vprintf: fn(P, *mut u8) -> i32;
+    vfprintf: fn(usize, P, *mut u8) -> i32;
+}
+
+pub(crate) unsafe fn real() -> *const Real {
+    &raw const REAL
+}
+
+/// Does either pointer concern us?
+#[inline(always)]
+unsafe fn either(a: P, b: P) -> bool {
+    (is_persistent(a as usize) || is_persistent(b as usize)) && recording()
+}
+
+/// Records that `length` bytes at `p` were read, if they are persistent.
+pub(crate) unsafe fn seen(p: P, length: usize, function: Builtin, caller: usize) {
+    if is_persistent(p as usize) && recording() {
+        hooks::read_span(p as usize, length, 0, Origin::library(function, caller));
+    }
+}
+
+unsafe fn text_length(p: P) -> usize {
+    match (*real()).strlen {
+        Some(strlen) => strlen(p),
+        None => bytes::length(p, usize::MAX),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_memcpy(to: *mut u8, from: P, length: usize) -> *mut u8 {
+    match (*real()).memcpy {
+        Some(memcpy) if !is_persistent(to as usize) && !is_persistent(from as usize) => {
+            memcpy(to, from, length)
+        }
+        _ => {
+            hooks::copy(
+                to,
+                from,
+                length,
+                0,
+                Origin::library(Builtin::memcpy, caller!()),
+            );
+            to
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_memmove(to: *mut u8, from: P, length: usize) -> *mut u8 {
+    match (*real()).memmove {
+        Some(memmove) if !is_persistent(to as usize) && !is_persistent(from as usize) => {
+            memmove(to, from, length)
+        }
+        _ => {
+            hooks::copy(
+                to,
+                from,
+                length,
+                0,
+                Origin::library(Builtin::memmove, caller!()),
+            );
+            to
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_mempcpy(to: *mut u8, from: P, length: usize) -> *mut u8 {
+    hooks::copy(
+        to,
+        from,
+        length,
+        0,
+        Origin::library(Builtin::memcpy, caller!()),
+    );
+    to.add(length)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_bcopy(from: P, to: *mut u8, length: usize) {
+    hooks::copy(
+        to,
+        from,
+        length,
+        0,
+        Origin::library(Builtin::memmove, caller!()),
+    );
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_memset(to: *mut u8, byte: i32, length: usize) -> *mut u8 {
+    match (*real()).memset {
+        Some(memset) if !is_persistent(to as usize) => memset(to, byte, length),
+        _ => {
+            hooks::fill(
+                to,
+                byte as u8,
+                length,
+                0,
+                Origin::library(Builtin::memset, caller!()),
+            );
+            to
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_bzero(to: *mut u8, length: usize) {
+    hooks::fill(
+        to,
+        0,
+        length,
+        0,
+        Origin::library(Builtin::memset, caller!()),
+    );
+}
+
+/// Compares byte by byte; returns the difference and the bytes looked at.
+unsafe fn compare(a: P, b: P, limit: usize, stop_at_zero: bool) -> (i32, usize) {
+    let mut i = 0;
+    while i < limit {
+        let (x, y) = (a.add(i).read_volatile(), b.add(i).read_volatile());
+        i += 1;
+        if x != y {
+            return (x as i32 - y as i32, i);
+        }
+        if stop_at_zero && x == 0 {
+            break;
+        }
+    }
+    (0, i)
+}
+
+unsafe fn compared(
+    a: P,
+    b: P,
+    limit: usize,
+    stop_at_zero: bool,
+    function: Builtin,
+    caller: usize,
+) -> i32 {
+    let (result, looked) = compare(a, b, limit, stop_at_zero);
+    seen(a, looked, function, caller);
+    seen(b, looked, function, caller);
+    result
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_memcmp(a: P, b: P, length: usize) -> i32 {
+    match (*real()).memcmp {
+        Some(memcmp) if !either(a, b) => memcmp(a, b, length),
+        _ => compared(a, b, length, false, Builtin::memcmp, caller!()),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strcmp(a: P, b: P) -> i32 {
+    match (*real()).strcmp {
+        Some(strcmp) if !either(a, b) => strcmp(a, b),
+        _ => compared(a, b, usize::MAX, true, Builtin::strcmp, caller!()),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strncmp(a: P, b: P, length: usize) -> i32 {
+    match (*real()).strncmp {
+        Some(strncmp) if !either(a, b) => strncmp(a, b, length),
+        _ => compared(a, b, length, true, Builtin::strncmp, caller!()),
+    }
+}
+
+/// Position of a byte among the first `limit`, stopping after a zero if asked to; and how many were looked at.
+unsafe fn search(p: P, byte: u8, limit: usize, stop_at_zero: bool) -> (Option<usize>, usize) {
+    let mut i = 0;
+    while i < limit {
+        let found = p.add(i).read_volatile();
+        if found == byte {
+            return (Some(i), i + 1);
+        }
+        i += 1;
+        if stop_at_zero && found == 0 {
+            break;
+        }
+    }
+    (None, i)
+}
+
+unsafe fn searched(
+    p: P,
+    byte: i32,
+    limit: usize,
+    stop_at_zero: bool,
+    function: Builtin,
+    caller: usize,
+) -> P {
+    let (found, looked) = search(p, byte as u8, limit, stop_at_zero);
+    seen(p, looked, function, caller);
+    found.map_or(core::ptr::null(), |at| p.add(at))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_memchr(p: P, byte: i32, length: usize) -> P {
+    match (*real()).memchr {
+        Some(memchr) if !is_persistent(p as usize) => memchr(p, byte, length),
+        _ => searched(p, byte, length, false, Builtin::memchr, caller!()),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_rawmemchr(p: P, byte: i32) -> P {
+    searched(p, byte, usize::MAX, false, Builtin::memchr, caller!())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strchr(p: P, byte: i32) -> P {
+    match (*real()).strchr {
+        Some(strchr) if !is_persistent(p as usize) => strchr(p, byte),
+        _ => searched(p, byte, usize::MAX, true, Builtin::strchr, caller!()),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strrchr(p: P, byte: i32) -> P {
+    if is_persistent(p as usize) {
+        seen(p, text_length(p) + 1, Builtin::strrchr, caller!());
+    }
+    match (*real()).strrchr {
+        Some(strrchr) => strrchr(p, byte),
+        None => core::ptr::null(),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strstr(p: P, needle: P) -> P {
+    for text in [p, needle] {
+        if is_persistent(text as usize) {
+            seen(text, text_length(text) + 1, Builtin::strstr, caller!());
+        }
+    }
+    match (*real()).strstr {
+        Some(strstr) => strstr(p, needle),
+        None => core::ptr::null(),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strlen(p: P) -> usize {
+    let length = text_length(p);
+    if is_persistent(p as usize) {
+        seen(p, length + 1, Builtin::strlen, caller!());
+    }
+    length
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strnlen(p: P, limit: usize) -> usize {
+    let length = bytes::length(p, limit);
+    seen(p, limit.min(length + 1), Builtin::strlen, caller!());
+    length
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strcpy(to: *mut u8, from: P) -> *mut u8 {
+    hooks::copy(
+        to,
+        from,
+        text_length(from) + 1,
+        0,
+        Origin::library(Builtin::strcpy, caller!()),
+    );
+    to
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_stpcpy(to: *mut u8, from: P) -> *mut u8 {
+    let length = text_length(from);
+    hooks::copy(
+        to,
+        from,
+        length + 1,
+        0,
+        Origin::library(Builtin::strcpy, caller!()),
+    );
+    to.add(length)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strncpy(to: *mut u8, from: P, limit: usize) -> *mut u8 {
+    let origin = Origin::library(Builtin::strncpy, caller!());
+    let length = bytes::length(from, limit);
+    hooks::copy(to, from, limit.min(length + 1), 0, origin);
+    if length + 1 < limit {
+        hooks::fill(to.add(length + 1), 0, limit - length - 1, 0, origin);
+    }
+    to
+}
+
+unsafe fn append(to: *mut u8, from: P, length: usize, function: Builtin, caller: usize) {
+    let origin = Origin::library(function, caller);
+    let end = text_length(to);
+    seen(to, end + 1, function, caller);
+    hooks::copy(to.add(end), from, length, 0, origin);
+    hooks::fill(to.add(end + length), 0, 1, 0, origin);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strcat(to: *mut u8, from: P) -> *mut u8 {
+    append(to, from, text_length(from), Builtin::strcat, caller!());
+    to
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strncat(to: *mut u8, from: P, limit: usize) -> *mut u8 {
+    append(
+        to,
+        from,
+        bytes::length(from, limit),
+        Builtin::strncat,
+        caller!(),
+    );
+    to
+}
+
+unsafe fn duplicate(from: P, length: usize, caller: usize) -> *mut u8 {
+    let block = libc::malloc(length + 1) as *mut u8;
+    if !block.is_null() {
+        let origin = Origin::library(Builtin::strdup, caller);
+        hooks::copy(block, from, length, 0, origin);
+        hooks::fill(block.add(length), 0, 1, 0, origin);
+    }
+    block
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strdup(from: P) -> *mut u8 {
+    duplicate(from, text_length(from), caller!())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strndup(from: P, limit: usize) -> *mut u8 {
+    duplicate(from, bytes::length(from, limit), caller!())
+}

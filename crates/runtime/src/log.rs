@@ -1,0 +1,171 @@
+//! Appending records to the trace. The cursor lives in shared memory: whatever kills the program, the trace stands.
+
+use crate::outcome;
+use crate::stack;
+use crate::state::state;
+use core::sync::atomic::Ordering::Relaxed;
+use landfall_vocab::builtin::Builtin;
+use landfall_vocab::record::{self, Kind};
+
+/// A source site as the pass lays it out (ABI).
+#[repr(C)]
+pub struct Site {
+    file: *const u8,
+    function: *const u8,
+    line: u32,
+    column: u32,
+}
+
+/// Who caused an event.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin(u64);
+
+impl Origin {
+    #[inline(always)]
+    pub(crate) fn source(site: *const Site) -> Origin {
+        Origin(record::origin(crate::sites::id(site), 0))
+    }
+
+    /// A library function, called from the instruction before `return_address`.
+    pub(crate) fn library(function: Builtin, return_address: usize) -> Origin {
+        let base = unsafe { (*state()).exe_base };
+        let offset = return_address.wrapping_sub(base);
+        let caller = if return_address != 0 && offset < u32::MAX as usize {
+            offset as u32
+        } else {
+            0
+        };
+        Origin(record::origin(function.site(), caller))
+    }
+}
+
+/// Reserves `length` bytes of trace and returns where they go.
+#[inline(always)]
+unsafe fn reserve(length: u64) -> *mut u64 {
+    let state = state();
+    if (*state).stacks {
+        stack::log_if_changed();
+    }
+    reserve_plain(length)
+}
+
+#[inline(always)]
+unsafe fn reserve_plain(length: u64) -> *mut u64 {
+    let state = state();
+    let cursor = &(*(*state).slot).trace_len;
+    let at = cursor.load(Relaxed);
+    if at + length > (*state).trace_limit {
+        outcome::trace_full();
+    }
+    (*state).trace.add(at as usize) as *mut u64
+}
+
+#[inline(always)]
+unsafe fn commit(length: u64) {
+    // Written after the record, so that a reader never sees a record that is not there (one thread; x86 keeps the order).
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
+    let cursor = &(*(*state()).slot).trace_len;
+    cursor.store(cursor.load(Relaxed) + length, Relaxed);
+}
+
+#[inline(always)]
+unsafe fn valued(head: u64, origin: Origin, value: u64) {
+    let at = reserve(24);
+    *at = head;
+    *at.add(1) = origin.0;
+    *at.add(2) = value;
+    commit(24);
+}
+
+#[inline(always)]
+pub(crate) unsafe fn store(word: u64, mask: u8, value: u64, flags: u8, origin: Origin) {
+    valued(record::head(Kind::Store, mask, flags, word), origin, value);
+}
+
+/// A store on the hot path; false when it is not as simple as that: no run, stacks wanted, a library's site, a full trace.
+#[inline(always)]
+pub(crate) unsafe fn store_quickly(
+    word: u64,
+    mask: u8,
+    value: u64,
+    flags: u8,
+    site: *const Site,
+) -> bool {
+    let state = state();
+    let site = (site as usize).wrapping_sub((*state).sites_low);
+    if !(*state).quick || site >= (*state).sites_len {
+        return false;
+    }
+    let cursor = &(*(*state).slot).trace_len;
+    let length = cursor.load(Relaxed);
+    if length + 24 > (*state).trace_limit {
+        return false;
+    }
+    let at = (*state).trace.add(length as usize) as *mut u64;
+    *at = record::head(Kind::Store, mask, flags, word);
+    *at.add(1) = (site / size_of::<Site>()) as u32 as u64;
+    *at.add(2) = value;
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
+    cursor.store(length + 24, Relaxed);
+    true
+}
+
+#[inline(always)]
+pub(crate) unsafe fn read(word: u64, mask: u8, value: u64, flags: u8, origin: Origin) {
+    valued(record::head(Kind::Read, mask, flags, word), origin, value);
+}
+
+/// A record without a value: flushes, fences.
+#[inline(always)]
+pub(crate) unsafe fn plain(kind: Kind, offset: u64, flags: u8, origin: Origin) {
+    let at = reserve(16);
+    *at = record::head(kind, (offset & 7) as u8, flags, offset);
+    *at.add(1) = origin.0;
+    commit(16);
+}
+
+pub(crate) unsafe fn with_value(kind: Kind, offset: u64, value: u64, flags: u8, origin: Origin) {
+    valued(
+        record::head(kind, (offset & 7) as u8, flags, offset),
+        origin,
+        value,
+    );
+}
+
+/// Starts a copy of `length` bytes; the caller fills the returned payload and calls [`run_done`].
+pub(crate) unsafe fn run(offset: u64, length: u64, flags: u8, origin: Origin) -> *mut u8 {
+    let at = reserve(24 + record::padded(length as usize) as u64);
+    *at = record::head(Kind::Run, (offset & 7) as u8, flags, offset);
+    *at.add(1) = origin.0;
+    *at.add(2) = length;
+    if length % 8 != 0 {
+        *at.add(3 + length as usize / 8) = 0; // padding must not depend on what an earlier run left
+    }
+    at.add(3) as *mut u8
+}
+
+pub(crate) unsafe fn run_done(length: u64) {
+    commit(24 + record::padded(length as usize) as u64);
+}
+
+/// A locked instruction on volatile memory: it completes pending write-backs like a fence. Two in a row with nothing
+/// between them say nothing new.
+pub(crate) unsafe fn locked_elsewhere(origin: Origin) {
+    let state = state();
+    let length = (*(*state).slot).trace_len.load(Relaxed);
+    if length != (*state).last_locked && length != 0 {
+        plain(Kind::Mfence, 0, record::flag::LOCKED, origin);
+        (*state).last_locked = (*(*state).slot).trace_len.load(Relaxed);
+    }
+}
+
+/// A call stack, innermost first.
+pub(crate) unsafe fn stack(frames: &[u64]) {
+    let length = 24 + frames.len() as u64 * 8;
+    let at = reserve_plain(length);
+    *at = record::head(Kind::Stack, 0, 0, 0);
+    *at.add(1) = 0;
+    *at.add(2) = frames.len() as u64;
+    crate::bytes::copy_words(at.add(3), frames.as_ptr(), frames.len());
+    commit(length);
+}

@@ -1,0 +1,237 @@
+//! How a run ends: the report goes into shared memory, then the process leaves (or the driver takes over, in place).
+
+use crate::bytes;
+use crate::shadow;
+use crate::stack;
+use crate::state::{Mode, budget, state};
+use crate::sys;
+use landfall_vocab::shared::{End, Outcome, TEXT};
+
+/// Everything about an end but its kind.
+#[derive(Clone, Copy)]
+pub(crate) struct Report<'a> {
+    pub(crate) code: i32,
+    pub(crate) address: u64,
+    pub(crate) pc: u64,
+    /// Frame pointer to walk from; zero for no stack.
+    pub(crate) frame: usize,
+    pub(crate) site: u64,
+    pub(crate) text: &'a [&'a [u8]],
+}
+
+impl Default for Report<'_> {
+    fn default() -> Self {
+        Report {
+            code: 0,
+            address: 0,
+            pc: 0,
+            frame: 0,
+            site: 0,
+            text: &[],
+        }
+    }
+}
+
+/// Ends the run. Outside a run (an unchecked program, a constructor) it ends the process.
+pub(crate) unsafe fn end(end: End, report: Report) -> ! {
+    let state = state();
+    if (*state).mode != Mode::Running {
+        outside(end, &report)
+    }
+    let outcome = &raw mut (*(*state).slot).outcome;
+    (*outcome).end = end as u32;
+    (*outcome).code = report.code;
+    (*outcome).address = report.address;
+    (*outcome).pc = report.pc;
+    (*outcome).site = report.site;
+    (*outcome).budget_left = *budget();
+    (*outcome).text_len = join(report.text, &raw mut (*outcome).text);
+    (*outcome).frames = 0;
+    if report.frame != 0 {
+        (*outcome).frames = stack::walk(report.frame, &mut *(&raw mut (*outcome).frame)) as u32;
+    }
+    // From here on a second end (a full trace, a fault of ours) must not start over.
+    (*state).mode = Mode::Serving;
+    (*state).quick = false;
+    shadow::check_all();
+    leave()
+}
+
+/// Leaves the run with what is in the slot.
+unsafe fn leave() -> ! {
+    let state = state();
+    let outcome: *mut Outcome = &raw mut (*(*state).slot).outcome;
+    (*outcome).foreign_words = (*state).foreign_words;
+    (*outcome).foreign_address = (*state).foreign_address;
+    crate::serve::run_over()
+}
+
+unsafe fn outside(end: End, report: &Report) -> ! {
+    let state = state();
+    if (*state).mode == Mode::Serving && !(*state).slot.is_null() {
+        // The second end of one run: the first one stands.
+        leave();
+    }
+    if matches!(end, End::Exited) {
+        sys::exit(report.code);
+    }
+    sys::say(&[b"landfall: "]);
+    sys::say(report.text);
+    sys::say(&[b"\n"]);
+    sys::exit(134)
+}
+
+unsafe fn join(parts: &[&[u8]], into: *mut [u8; TEXT]) -> u32 {
+    let mut length = 0;
+    for part in parts {
+        let fits = part.len().min(TEXT - length);
+        bytes::copy((into as *mut u8).add(length), part.as_ptr(), fits);
+        length += fits;
+    }
+    length as u32
+}
+
+pub(crate) unsafe fn wild_access(address: u64) -> ! {
+    let frame = stack::frame_pointer();
+    end(
+        End::Signal,
+        Report {
+            code: libc::SIGSEGV,
+            address,
+            frame,
+            ..Report::default()
+        },
+    )
+}
+
+pub(crate) unsafe fn trace_full() -> ! {
+    let text: &[&[u8]] = &[b"the trace is full"];
+    end(
+        End::Budget,
+        Report {
+            frame: stack::frame_pointer(),
+            text,
+            ..Report::default()
+        },
+    )
+}
+
+pub(crate) unsafe fn budget_out(site: u64) {
+    if (*state()).mode != Mode::Running {
+        *budget() = i64::MAX;
+        return;
+    }
+    let id = crate::sites::id(site as *const _) as u64;
+    let text: &[&[u8]] = &[b"the event budget is used up"];
+    end(
+        End::Budget,
+        Report {
+            site: id,
+            frame: stack::frame_pointer(),
+            text,
+            ..Report::default()
+        },
+    )
+}
+
+/// Something inside the runtime went wrong.
+pub(crate) unsafe fn internal(text: &[u8], code: i32) -> ! {
+    end(
+        End::Internal,
+        Report {
+            code,
+            text: &[text],
+            ..Report::default()
+        },
+    )
+}
+
+/// In place this run cannot be undone: the server repeats it in a fork.
+pub(crate) unsafe fn needs_fork(text: &[&[u8]]) -> ! {
+    end(
+        End::NeedsFork,
+        Report {
+            text,
+            ..Report::default()
+        },
+    )
+}
+
+// What a failing program calls. Weak symbols: a program that defines its own keeps it.
+
+crate::weak!("__assert_fail", assert_fail, "abort", abort_called);
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_assert_fail(
+    expression: *const u8,
+    file: *const u8,
+    line: u32,
+    function: *const u8,
+) -> ! {
+    let text: &[&[u8]] = &[
+        bytes::text(expression, 400),
+        b"\0",
+        bytes::text(file, 300),
+        b"\0",
+        bytes::text(function, 300),
+    ];
+    if (*state()).mode != Mode::Running {
+        let mut digits = [0u8; 20];
+        let line = bytes::decimal(line as u64, &mut digits);
+        sys::say(&[
+            bytes::text(file, 300),
+            b":",
+            line,
+            b": ",
+            bytes::text(function, 300),
+            b": Assertion `",
+        ]);
+        sys::say(&[bytes::text(expression, 400), b"' failed.\n"]);
+        __lf_weak_abort_called();
+    }
+    end(
+        End::Assertion,
+        Report {
+            code: line as i32,
+            frame: stack::frame_pointer(),
+            text,
+            ..Report::default()
+        },
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_abort_called() -> ! {
+    if (*state()).mode != Mode::Running {
+        let pid = sys::call(libc::SYS_getpid, []);
+        sys::call(libc::SYS_kill, [pid as usize, libc::SIGABRT as usize]);
+        sys::exit(134);
+    }
+    crate::signals::abort_handler();
+    end(
+        End::Abort,
+        Report {
+            frame: stack::frame_pointer(),
+            ..Report::default()
+        },
+    )
+}
+
+/// Runs as C++ terminate handler: says which exception nobody caught.
+pub(crate) unsafe extern "C" fn terminate() -> ! {
+    let mut name: &[u8] = b"";
+    if let Some(current) = crate::serve::__lf_exception_type() {
+        let kind = current();
+        if !kind.is_null() {
+            name = bytes::text((*kind)[1], 500);
+        }
+    }
+    end(
+        End::Terminate,
+        Report {
+            frame: stack::frame_pointer(),
+            text: &[name],
+            ..Report::default()
+        },
+    )
+}

@@ -1,0 +1,55 @@
+//! Call stacks by frame pointers (`landfall cc` keeps them). Only addresses inside the run's own stack are followed.
+
+use crate::log;
+use crate::state::{Scratch, state};
+use core::arch::asm;
+use landfall_vocab::shared::FRAMES;
+
+/// Return addresses from `frame` outwards; returns how many.
+pub(crate) unsafe fn walk(mut frame: usize, into: &mut [u64]) -> usize {
+    let state = state();
+    let mut count = 0;
+    while count < into.len() {
+        let inside =
+            frame >= (*state).stack_low && frame + 16 <= (*state).stack_high && frame % 8 == 0;
+        if !inside {
+            break;
+        }
+        let outer = *(frame as *const usize);
+        let back = *((frame + 8) as *const usize);
+        if back == 0 {
+            break;
+        }
+        into[count] = back as u64;
+        count += 1;
+        if outer <= frame {
+            break;
+        }
+        frame = outer;
+    }
+    count
+}
+
+#[inline(always)]
+pub(crate) fn frame_pointer() -> usize {
+    let frame;
+    unsafe { asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags)) };
+    frame
+}
+
+/// Writes the current stack before an event unless the last one written was the same.
+#[inline(never)]
+pub(crate) unsafe fn log_if_changed() {
+    let scratch = Scratch::new(FRAMES * 8);
+    let frames = core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES);
+    let count = walk(frame_pointer(), frames);
+    let frames = &frames[..count];
+    let mut digest = 0xcbf2_9ce4_8422_2325u64;
+    for frame in frames {
+        digest = (digest ^ frame).wrapping_mul(0x100_0000_01b3);
+    }
+    if digest != (*state()).last_stack {
+        (*state()).last_stack = digest;
+        log::stack(frames);
+    }
+}

@@ -1,0 +1,192 @@
+//! All mutable state of the runtime, on pages of its own: an in-place restart must neither track nor restore it.
+
+use crate::descriptors::Descriptors;
+use crate::signals::Action;
+use landfall_vocab::shared::{Control, SlotHeader};
+
+/// What the process is doing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Mode {
+    /// Nothing was set up yet.
+    Raw = 0,
+    /// An instrumented program that nobody checks: hooks only perform.
+    Plain,
+    /// A server before `main`: the first touch of persistent memory starts serving there and then.
+    Constructing,
+    /// A server between runs.
+    Serving,
+    /// A run is on.
+    Running,
+}
+
+#[repr(C, align(4096))]
+pub(crate) struct State {
+    pub(crate) mode: Mode,
+    /// Runs happen in this process, one after the other, instead of in a fork each.
+    pub(crate) in_place: bool,
+    pub(crate) stacks: bool,
+    /// A run is on and events need no stack.
+    pub(crate) quick: bool,
+    pub(crate) searching_foreign: bool,
+    // The hot path, on one line.
+    pub(crate) slot: *mut SlotHeader,
+    pub(crate) trace: *mut u8,
+    pub(crate) trace_limit: u64,
+    pub(crate) sites_low: usize,
+    pub(crate) sites_len: usize,
+    pub(crate) last_locked: u64,
+
+    pub(crate) control: *mut Control,
+    pub(crate) image: *const u8,
+    pub(crate) output: [*mut u8; 2],
+    pub(crate) output_limit: u64,
+    pub(crate) input: *const u8,
+    pub(crate) input_left: u64,
+    pub(crate) failures: u32,
+    pub(crate) options: u64,
+    pub(crate) last_stack: u64,
+    /// Where stacks may be walked: the stack of the run.
+    pub(crate) stack_low: usize,
+    pub(crate) stack_high: usize,
+    pub(crate) driver_stack: usize,
+
+    // Shadow pages of this run.
+    pub(crate) touched: usize,
+    pub(crate) arena: usize,
+    pub(crate) arena_end: usize,
+    pub(crate) foreign_words: u64,
+    pub(crate) foreign_address: u64,
+
+    // Persistent memory of this run.
+    pub(crate) region_len: u64,
+    pub(crate) heap_used: bool,
+    pub(crate) malloc_used: bool,
+    pub(crate) mapped_files: u32,
+
+    pub(crate) clock: u64,
+    pub(crate) alarm: u64,
+    pub(crate) random: u64,
+    pub(crate) written: u64,
+    pub(crate) ticks: u64,
+    pub(crate) tick_budget: i64,
+    pub(crate) fault_pc: u64,
+    pub(crate) fault_repeats: u32,
+    pub(crate) selector: u8,
+    pub(crate) mask: u64,
+    pub(crate) descriptors: Descriptors,
+    pub(crate) actions: [Action; 65],
+    pub(crate) heap: crate::heap::Heap,
+    pub(crate) exe_base: usize,
+    pub(crate) main: usize,
+    pub(crate) arguments: (i32, usize, usize),
+    pub(crate) dso: [crate::sites::Section; 64],
+    pub(crate) dso_count: usize,
+    pub(crate) thread_pointer: usize,
+    pub(crate) scratch: usize,
+    pub(crate) opened: bool,
+    pub(crate) restart: crate::restart::Restart,
+}
+
+#[unsafe(no_mangle)]
+#[unsafe(link_section = "lf_state")]
+static mut __lf_state: State = unsafe { core::mem::zeroed() };
+
+/// Steps left; decremented inline by instrumented code at function entries and loop back edges (ABI).
+#[repr(C, align(4096))]
+pub struct Budget(i64);
+
+#[unsafe(no_mangle)]
+#[unsafe(link_section = "lf_state")]
+pub static mut __lf_budget: Budget = Budget(i64::MAX);
+
+/// The state. A raw pointer, because signal handlers reach it while other code is in the middle of using it.
+#[inline(always)]
+pub(crate) fn state() -> *mut State {
+    &raw mut __lf_state
+}
+
+pub(crate) unsafe fn budget() -> *mut i64 {
+    &raw mut __lf_budget.0
+}
+
+#[inline(always)]
+pub(crate) unsafe fn running() -> bool {
+    (*state()).mode as u8 == Mode::Running as u8
+}
+
+/// Addresses of the runtime's own mappings: fixed, so that nothing it does moves a mapping of the program.
+pub(crate) mod place {
+    pub(crate) const HEAP: usize = 0x2000_0000_0000;
+    pub(crate) const HEAP_LEN: usize = 64 << 30;
+    pub(crate) const STACK: usize = 0x2200_0000_0000;
+    pub(crate) const STACK_LEN: usize = 8 << 20;
+    pub(crate) const GUARD: usize = 1 << 20;
+    pub(crate) const SIGNAL_STACK: usize = 0x2300_0000_0000;
+    pub(crate) const SIGNAL_STACK_LEN: usize = 1 << 20;
+    pub(crate) const ARENA: usize = 0x3000_0000_0000;
+    pub(crate) const ARENA_LEN: usize = 64 << 30;
+    pub(crate) const SCRATCH: usize = 0x3200_0000_0000;
+    pub(crate) const SHADOW: usize = 0x3100_0000_0000;
+    pub(crate) const SHARED: usize = 0x4000_0000_0000;
+}
+
+/// Memory that is never given back, for tables of the runtime.
+pub(crate) unsafe fn allocate(length: usize) -> *mut u8 {
+    let state = state();
+    if (*state).arena == 0 {
+        if crate::sys::map(place::ARENA, place::ARENA_LEN).is_none() {
+            crate::outcome::internal(b"no memory for the runtime", 0)
+        }
+        ((*state).arena, (*state).arena_end) = (place::ARENA, place::ARENA + place::ARENA_LEN);
+    }
+    let length = (length + 63) & !63;
+    if (*state).arena + length > (*state).arena_end {
+        crate::outcome::internal(b"no memory for the runtime", 0)
+    }
+    let start = (*state).arena;
+    (*state).arena += length;
+    start as *mut u8
+}
+
+/// Memory for a moment: taken from a stack of its own, given back when dropped, and all of it when the run ends.
+pub(crate) struct Scratch {
+    start: *mut u8,
+}
+
+impl Scratch {
+    pub(crate) unsafe fn new(length: usize) -> Scratch {
+        let state = state();
+        if (*state).scratch == 0 {
+            if crate::sys::map(place::SCRATCH, place::ARENA_LEN).is_none() {
+                crate::outcome::internal(b"no memory for the runtime", 0)
+            }
+            (*state).scratch = place::SCRATCH;
+        }
+        let start = (*state).scratch;
+        if length > place::ARENA_LEN || start + length > place::SCRATCH + place::ARENA_LEN {
+            crate::outcome::internal(b"no memory for the runtime", 0)
+        }
+        (*state).scratch += (length + 63) & !63;
+        Scratch {
+            start: start as *mut u8,
+        }
+    }
+
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    /// Kept until the end of the run.
+    pub(crate) fn keep(self) -> *mut u8 {
+        let start = self.start;
+        core::mem::forget(self);
+        start
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        unsafe { (*state()).scratch = self.start as usize };
+    }
+}

@@ -1,0 +1,266 @@
+//! How a trace is written: little-endian 64-bit words. Every record starts with two words:
+//!
+//! ```text
+//! word 0   kind:8  low:8  flags:8  word index in the window:33
+//! word 1   site:32  caller:32      (caller: code offset of the call, for library functions)
+//! ```
+//! `low` is the byte mask of a `Store` or `Read`, else the low three address bits. Kinds with a third word (a value, a
+//! length) say so in [`Kind::has_value`]; `Run` and `Stack` are followed by a payload as well. Stores and reads cost 24 bytes,
+//! flushes and fences 16.
+//!
+//! A trace comes from memory that the program under test could scribble on: decoding checks everything and never panics.
+
+use crate::window;
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $number:literal),* $(,)?) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Kind { $($(#[$doc])* $name = $number),* }
+        impl Kind {
+            pub const fn from_number(number: u8) -> Option<Kind> {
+                match number { $($number => Some(Kind::$name),)* _ => None }
+            }
+        }
+    };
+}
+
+kinds!(
+    /// At most eight bytes inside one aligned word, persisted atomically (MODEL.md §3).
+    Store = 1,
+    /// First read of bytes this execution neither wrote nor read before.
+    Read = 2,
+    Clflush = 3,
+    Clflushopt = 4,
+    Clwb = 5,
+    Sfence = 6,
+    Mfence = 7,
+    Lfence = 8,
+    /// A compare-and-swap that found another value: orders like a locked instruction and stores nothing.
+    CasFailed = 9,
+    /// A copy into persistent memory: the third word is its length, the bytes follow, padded to words.
+    Run = 10,
+    /// A memset: the third word is `length << 8 | byte`.
+    Fill = 11,
+    /// A block was handed out; the third word is its size.
+    Alloc = 12,
+    Free = 13,
+    /// The call stack of the records that follow: the third word counts the return addresses after it.
+    Stack = 14,
+    /// Inline assembly that the pass could not read ran here.
+    Asm = 15,
+    /// The third word is a [`mark`].
+    Mark = 16,
+);
+
+impl Kind {
+    pub const fn has_value(self) -> bool {
+        matches!(
+            self,
+            Kind::Store
+                | Kind::Read
+                | Kind::Run
+                | Kind::Fill
+                | Kind::Alloc
+                | Kind::Stack
+                | Kind::Mark
+        )
+    }
+}
+
+/// Third word of a `Mark`.
+pub mod mark {
+    pub const CHECKSUM_BEGIN: u64 = 1;
+    pub const CHECKSUM_ACCEPTED: u64 = 2;
+    pub const CHECKSUM_REJECTED: u64 = 3;
+    pub const IGNORE_BEGIN: u64 = 4;
+    pub const IGNORE_END: u64 = 5;
+    pub const YIELD: u64 = 6;
+    /// `lf_pm` was called; the record's address is the region's end.
+    pub const REGION: u64 = 7;
+}
+
+/// Flags of a record. Bits 0..=2 hold the atomic ordering in LLVM's numbering.
+pub mod flag {
+    pub const ORDERING: u8 = 7;
+    pub const VOLATILE: u8 = 1 << 3;
+    pub const NON_TEMPORAL: u8 = 1 << 4;
+    /// Part of a locked read-modify-write.
+    pub const LOCKED: u8 = 1 << 5;
+    /// Durable at once: file metadata, allocator state that is excluded from the model.
+    pub const DURABLE: u8 = 1 << 6;
+    /// Written by code that was not compiled with `landfall cc`; found afterwards.
+    pub const FOREIGN: u8 = 1 << 7;
+}
+
+pub const fn head(kind: Kind, low: u8, flags: u8, offset: u64) -> u64 {
+    kind as u64 | (low as u64) << 8 | (flags as u64) << 16 | (offset >> 3) << 24
+}
+
+pub const fn origin(site: u32, caller: u32) -> u64 {
+    site as u64 | (caller as u64) << 32
+}
+
+/// One decoded record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    pub kind: Kind,
+    /// Offset in the window: of the word for `Store` and `Read`, of the byte otherwise.
+    pub offset: u64,
+    /// Which bytes of the word, for `Store` and `Read`.
+    pub mask: u8,
+    pub flags: u8,
+    pub site: u32,
+    pub caller: u32,
+    /// The third word, or zero.
+    pub value: u64,
+    /// Bytes of a `Run`, return addresses of a `Stack`.
+    pub payload: &'a [u8],
+}
+
+/// Why a trace cannot be read on from `at`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    pub at: usize,
+    pub why: &'static str,
+}
+
+/// Iterates over the records of a trace; the first malformed one ends it.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Records<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Records { bytes, at: 0 }
+    }
+
+    fn word(&self, at: usize) -> Option<u64> {
+        let bytes = self.bytes.get(at..at.checked_add(8)?)?;
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    }
+
+    #[inline(always)]
+    fn decode(&self) -> Result<(Record<'a>, usize), &'static str> {
+        const SHORT: &str = "the trace ends inside a record";
+        // One look for the three words most records have; the short ones at the very end take the other way.
+        let (head, origin, third) = match self
+            .bytes
+            .get(self.at..)
+            .and_then(|rest| rest.first_chunk::<24>())
+        {
+            Some(words) => {
+                let [a, b, c] = [0, 8, 16].map(|at| {
+                    let mut word = [0; 8];
+                    word.copy_from_slice(&words[at..at + 8]);
+                    u64::from_le_bytes(word)
+                });
+                (a, b, Some(c))
+            }
+            None => (
+                self.word(self.at).ok_or(SHORT)?,
+                self.word(self.at + 8).ok_or(SHORT)?,
+                None,
+            ),
+        };
+        let kind = Kind::from_number(head as u8).ok_or("unknown record kind")?;
+        if head >> 57 != 0 {
+            return Err("reserved bits are set");
+        }
+        let low = (head >> 8) as u8;
+        let masked = matches!(kind, Kind::Store | Kind::Read);
+        let mut end = self.at + 16;
+        let mut value = 0;
+        if kind.has_value() {
+            value = third.ok_or(SHORT)?;
+            end += 8;
+        }
+        let offset = (head >> 24) << 3;
+        let mut record = Record {
+            kind,
+            offset: if masked {
+                offset
+            } else {
+                offset | u64::from(low & 7)
+            },
+            mask: if masked { low } else { 0 },
+            flags: (head >> 16) as u8,
+            site: origin as u32,
+            caller: (origin >> 32) as u32,
+            value,
+            payload: &[],
+        };
+        match kind {
+            Kind::Store if low == 0 || !contiguous(low) => {
+                return Err("a store of scattered bytes");
+            }
+            Kind::Read if low == 0 => return Err("a read of no bytes"),
+            Kind::Run | Kind::Fill => {
+                let length = if kind == Kind::Run { value } else { value >> 8 };
+                if length == 0
+                    || record
+                        .offset
+                        .checked_add(length)
+                        .is_none_or(|end| end > window::LEN)
+                {
+                    return Err("a copy that leaves persistent memory");
+                }
+                if kind == Kind::Run {
+                    record.payload = self.payload(end, length).ok_or(SHORT)?;
+                    end += padded(length as usize);
+                }
+            }
+            Kind::Stack => {
+                if value > crate::shared::FRAMES as u64 {
+                    return Err("a call stack that is too deep");
+                }
+                record.payload = self.payload(end, value * 8).ok_or(SHORT)?;
+                end += value as usize * 8;
+            }
+            _ => {}
+        }
+        Ok((record, end))
+    }
+
+    fn payload(&self, at: usize, length: u64) -> Option<&'a [u8]> {
+        let length = usize::try_from(length).ok()?;
+        if at.checked_add(length.checked_add(7)? & !7)? > self.bytes.len() {
+            return None;
+        }
+        self.bytes.get(at..at + length)
+    }
+}
+
+/// Bytes a payload of this length occupies.
+pub const fn padded(length: usize) -> usize {
+    (length + 7) & !7
+}
+
+const fn contiguous(mask: u8) -> bool {
+    let shifted = mask >> mask.trailing_zeros();
+    shifted & shifted.wrapping_add(1) == 0
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, Malformed>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.at >= self.bytes.len() {
+            return None;
+        }
+        match self.decode() {
+            Ok((record, end)) => {
+                self.at = end;
+                Some(Ok(record))
+            }
+            Err(why) => {
+                let at = self.at;
+                self.at = self.bytes.len();
+                Some(Err(Malformed { at, why }))
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The memory a checker and one server process share (a memfd): a control block, the table of source sites, and slots.
+//! A slot carries one job in and one execution out. Sizes are virtual: the file is sparse.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+pub const MAGIC: u64 = 0x6c6c_6166_646e_616c; // "landfall"
+/// Descriptor number at which a server finds the shared memory; it closes it once mapped.
+pub const CONTROL_FD: i32 = 1019;
+/// Environment variable that makes a program serve instead of simply running.
+pub const SERVE: &str = "LANDFALL_SERVE";
+
+pub const SLOTS: usize = 16;
+pub const FRAMES: usize = 64;
+pub const TEXT: usize = 1024;
+pub const OUTPUT: u64 = 1 << 20;
+
+const MIB: u64 = 1 << 20;
+pub const CONTROL_LEN: u64 = 64 << 10;
+pub const SITES_AT: u64 = CONTROL_LEN;
+pub const SITES_LEN: u64 = 512 * MIB;
+pub const SLOTS_AT: u64 = SITES_AT + SITES_LEN;
+pub const HEADER_LEN: u64 = 16 << 10;
+pub const STDOUT_AT: u64 = HEADER_LEN;
+pub const STDERR_AT: u64 = STDOUT_AT + OUTPUT;
+pub const STDIN_AT: u64 = STDERR_AT + OUTPUT;
+pub const IMAGE_AT: u64 = STDIN_AT + OUTPUT;
+pub const IMAGE_LEN: u64 = 1024 * MIB;
+pub const TRACE_AT: u64 = IMAGE_AT + IMAGE_LEN;
+pub const TRACE_LEN: u64 = 2048 * MIB;
+pub const SLOT_LEN: u64 = TRACE_AT + TRACE_LEN;
+pub const TOTAL_LEN: u64 = SLOTS_AT + SLOT_LEN * SLOTS as u64;
+
+/// Bytes of one line of an image: its offset in the window, then its 64 bytes.
+pub const IMAGE_LINE: u64 = 72;
+
+/// States of a slot.
+pub mod slot_state {
+    pub const FREE: u32 = 0;
+    pub const POSTED: u32 = 1;
+    pub const RUNNING: u32 = 2;
+    pub const DONE: u32 = 3;
+}
+
+/// How far a server has come.
+pub mod phase {
+    pub const STARTING: u32 = 0;
+    pub const SERVING: u32 = 1;
+    /// It cannot serve; the reason is in `Control::text`.
+    pub const REFUSED: u32 = 2;
+}
+
+/// Options of a server.
+pub mod option {
+    /// `malloc` is persistent.
+    pub const PM_HEAP: u64 = 1;
+    /// The words of that allocator are durable at once instead of being modelled.
+    pub const PM_HEAP_DURABLE_META: u64 = 2;
+}
+
+/// Where runs happen.
+pub mod isolation {
+    pub const FORK: u32 = 0;
+    pub const RESTART: u32 = 1;
+    pub const AUTO: u32 = 2;
+}
+
+#[repr(C)]
+#[derive(Debug)]
+pub struct Control {
+    pub magic: u64,
+    pub version: u32,
+    pub slots: u32,
+    /// Moves to `phase::SERVING` when jobs may be posted. A futex.
+    pub phase: AtomicU32,
+    /// Raised with every posted job; a server sleeps on it. A futex.
+    pub doorbell: AtomicU32,
+    /// Raised with every finished job; a checker sleeps on it. A futex.
+    pub finished: AtomicU32,
+    /// Nonzero: the server leaves.
+    pub quit: AtomicU32,
+    pub server_pid: AtomicU32,
+    /// The process that runs the current job, zero between jobs.
+    pub child_pid: AtomicU32,
+    /// An `isolation`; a server that must give up in-place restart stores `FORK` here and the reason in `text`.
+    pub isolation: AtomicU32,
+    /// Nonzero while the other side sleeps and must be woken.
+    pub server_asleep: AtomicU32,
+    pub checker_asleep: AtomicU32,
+    /// Ring position of the next job to take.
+    pub cursor: AtomicU32,
+    pub text_len: AtomicU32,
+    pub options: u64,
+    /// Seed of every random source of the program.
+    pub seed: u64,
+    pub sites: AtomicU64,
+    pub strings_len: AtomicU64,
+    /// Load address of the executable, for turning code addresses into source positions.
+    pub exe_base: AtomicU64,
+    /// In-place restarts and forks so far.
+    pub restarts: AtomicU64,
+    pub forks: AtomicU64,
+    pub text: [u8; TEXT],
+    pub pm_dir_len: u64,
+    pub pm_dir: [u8; 4096],
+}
+
+/// One entry of the site table; strings are offsets into the pool after the table.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SiteEntry {
+    pub file: u32,
+    pub function: u32,
+    pub line: u32,
+    pub column: u32,
+}
+
+/// Where the strings of the site table start, counted from `SITES_AT`.
+pub const STRINGS_AT: u64 = 384 * MIB;
+pub const MAX_SITES: u64 = STRINGS_AT / 16;
+
+/// Flags of a job.
+pub mod job {
+    /// Write a `Stack` record whenever the call stack changes.
+    pub const STACKS: u32 = 1;
+    /// Not a run: the image's lines become part of the base that later images are deltas of.
+    pub const SET_BASE: u32 = 2;
+    /// Compare memory nobody was seen to touch as well, to find writes of uninstrumented code.
+    pub const SEARCH_FOREIGN: u32 = 4;
+    /// Run it in a fork even if the server restarts in place.
+    pub const FORK: u32 = 8;
+    /// After an in-place restart, compare all tracked memory with what it was before the run.
+    pub const AUDIT: u32 = 16;
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct JobHeader {
+    pub flags: u32,
+    pub failures: u32,
+    /// Function entries and loop iterations before the run counts as endless.
+    pub budget: i64,
+    /// Bytes of trace before the run counts as endless.
+    pub trace_limit: u64,
+    /// Lines in the image area.
+    pub lines: u64,
+    pub stdin_len: u64,
+    /// Bytes kept of stdout and of stderr.
+    pub output_limit: u64,
+}
+
+macro_rules! outcomes {
+    ($($(#[$doc:meta])* $name:ident = $number:literal),* $(,)?) => {
+        /// How a run ended.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u32)]
+        pub enum End { $($(#[$doc])* $name = $number),* }
+        impl End {
+            pub const fn from_number(number: u32) -> Option<End> {
+                match number { $($number => Some(End::$name),)* _ => None }
+            }
+        }
+    };
+}
+
+outcomes!(
+    /// The process died without a word: killed from outside, or by the kernel. `code` is its wait status.
+    Died = 0,
+    /// `code` is the exit status.
+    Exited = 1,
+    /// `text` is `expression\0file\0function`, `code` the line.
+    Assertion = 2,
+    Abort = 3,
+    /// `code` is the signal, `address` where it happened.
+    Signal = 4,
+    /// `text` names the exception's type.
+    Terminate = 5,
+    StackOverflow = 6,
+    /// The budget or the trace limit ran out.
+    Budget = 7,
+    /// Processor time ran out without a step of instrumented code.
+    Stuck = 8,
+    /// It waits for something that cannot happen.
+    Deadlock = 9,
+    Thread = 10,
+    /// `text` says which system call was refused, `code` is its number.
+    Forbidden = 11,
+    /// The runtime failed; `text` says how.
+    Internal = 12,
+    /// Not an end: the in-place restart of this run is not sound, `text` says why.
+    NeedsFork = 13,
+);
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    pub end: u32,
+    pub code: i32,
+    pub address: u64,
+    pub pc: u64,
+    /// Site that was current when the budget ran out, else zero.
+    pub site: u64,
+    pub budget_left: i64,
+    pub stdout_len: u64,
+    pub stderr_len: u64,
+    /// Words of persistent memory found changed by uninstrumented code, and the first of them.
+    pub foreign_words: u64,
+    pub foreign_address: u64,
+    /// Where the run happened: an `isolation`.
+    pub isolation: u32,
+    /// Bytes that differed after an in-place restart (audit).
+    pub audit_bytes: u32,
+    pub frames: u32,
+    pub text_len: u32,
+    pub frame: [u64; FRAMES],
+    pub text: [u8; TEXT],
+}
+
+#[repr(C)]
+#[derive(Debug)]
+pub struct SlotHeader {
+    pub state: AtomicU32,
+    pub _pad: u32,
+    /// Bytes of trace written so far; in shared memory so that it survives any death.
+    pub trace_len: AtomicU64,
+    pub job: JobHeader,
+    pub outcome: Outcome,
+}
+
+const _: () = assert!(core::mem::size_of::<SlotHeader>() as u64 <= HEADER_LEN);
+const _: () = assert!(core::mem::size_of::<Control>() as u64 <= CONTROL_LEN);

@@ -1,0 +1,85 @@
+//! The one address window that holds all persistent memory, so that "is it persistent?" is a subtract and a compare.
+
+/// First address of the window.
+pub const BASE: u64 = 0x1000_0000_0000;
+/// Length of the window in bytes.
+pub const LEN: u64 = 1 << 36;
+/// The unit of write-back.
+pub const LINE: u64 = 64;
+/// The unit in which the runtime keeps shadow state.
+pub const PAGE: u64 = 4096;
+
+/// A part of the window with one purpose; offsets count from [`BASE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Area {
+    pub start: u64,
+    pub len: u64,
+}
+
+impl Area {
+    pub const fn end(self) -> u64 {
+        self.start + self.len
+    }
+    pub const fn contains(self, offset: u64) -> bool {
+        offset.wrapping_sub(self.start) < self.len
+    }
+}
+
+const GIB: u64 = 1 << 30;
+/// `lf_pm`: the program's persistent region.
+pub const REGION: Area = Area {
+    start: 0,
+    len: 16 * GIB,
+};
+/// `lf_alloc` and `lf_root`: the persistent heap, its metadata first.
+pub const HEAP: Area = Area {
+    start: 16 * GIB,
+    len: 8 * GIB,
+};
+/// `malloc` under `--pm-heap`.
+pub const MALLOC: Area = Area {
+    start: 24 * GIB,
+    len: 8 * GIB,
+};
+/// Mapped files, one slot of [`FILE_SLOT`] bytes each.
+pub const FILES: Area = Area {
+    start: 32 * GIB,
+    len: 31 * GIB,
+};
+pub const FILE_SLOT: u64 = GIB;
+pub const FILE_SLOTS: usize = 31;
+/// What is durable the moment its call returns: the table of pool files, allocator state excluded from the model.
+pub const META: Area = Area {
+    start: 63 * GIB,
+    len: GIB,
+};
+
+/// One entry of the file table at the start of [`META`]: state word, length word, then the path, zero-terminated.
+pub const FILE_ENTRY: u64 = 512;
+pub const FILE_PATH_AT: u64 = 16;
+pub const FILE_PATH_LEN: u64 = FILE_ENTRY - FILE_PATH_AT;
+/// Low byte of a file entry's state word; the rest of it is a hash of the path, so that reading the word is reading both.
+/// Zero: never used.
+pub const FILE_EXISTS: u64 = 1;
+pub const FILE_REMOVED: u64 = 2;
+
+/// The state word of a file.
+pub fn file_state(path: &[u8], state: u64) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    for byte in path {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    }
+    hash << 8 | state
+}
+
+/// Where the allocator of `--pm-heap` keeps its words when its metadata is excluded from the model.
+pub const MALLOC_META: Area = Area {
+    start: 63 * GIB + (1 << 20),
+    len: 1 << 20,
+};
+
+/// Offset of an address inside the window, or `None` outside it.
+pub const fn offset_of(address: u64) -> Option<u64> {
+    let offset = address.wrapping_sub(BASE);
+    if offset < LEN { Some(offset) } else { None }
+}
