@@ -5,7 +5,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 
 CARGO ?= cargo
 # Which groups of scripts/setup's table to have installed: `base`, or `base native` for the C/C++ side.
-SETUP ?= base
+SETUP ?= base native
 LITMUS ?= litmus
 
 .DEFAULT_GOAL := help
