@@ -22,11 +22,25 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    Check(crate::check::Check),
     Litmus(LitmusArgs),
+    /// clang with Landfall's instrumentation: a drop-in C compiler (CC="landfall cc" make)
+    #[command(disable_help_flag = true)]
+    Cc(ForClang),
+    /// The same for C++
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(ForClang),
     /// What is installed, what is missing, how to get it
     Doctor,
     #[command(hide = true)]
     Run(crate::run::Run),
+}
+
+/// For the list of commands only: `cc` and `c++` are dealt with before arguments are parsed.
+#[derive(clap::Args, Debug)]
+pub(crate) struct ForClang {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _arguments: Vec<std::ffi::OsString>,
 }
 
 /// Every outcome of litmus tests, against what their files expect.

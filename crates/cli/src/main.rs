@@ -3,6 +3,7 @@
 
 mod args;
 mod cc;
+mod check;
 mod doctor;
 mod exit;
 mod litmus;
@@ -17,9 +18,21 @@ fn main() -> ExitCode {
     if let Some(exit) = cc::intercept() {
         return exit;
     }
-    let args = args::Args::parse();
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let checking = arguments.get(1).is_some_and(|command| command == "check");
+    let (arguments, compiler_flags) = match checking {
+        true => check::take_compiler_flags(arguments),
+        false => (arguments, Vec::new()),
+    };
+    let args = args::Args::parse_from(arguments);
     // A panic would leave with 101, which means "the program did not build".
-    let exit = std::panic::catch_unwind(|| match args.command {
+    let exit = std::panic::catch_unwind(move || match args.command {
+        args::Command::Check(mut options) => {
+            options.compiler_flags = compiler_flags;
+            check::run(&options)
+        }
+        // Only reached by a spelling that `cc::intercept` does not know.
+        args::Command::Cc(_) | args::Command::Cxx(_) => Exit::Usage,
         args::Command::Litmus(options) => litmus::run(&options),
         args::Command::Doctor => doctor::run(),
         args::Command::Run(options) => run::run(&options),

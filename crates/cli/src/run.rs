@@ -4,7 +4,8 @@
 use crate::exit::Exit;
 use anyhow::{Context, bail};
 use landfall_native::{
-    Event, Execution, Image, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server, Symbols,
+    Event, Execution, Image, Isolation, Job, MallocMetadata, Op, Outcome, Position, Program,
+    Server, Symbols,
 };
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -141,6 +142,13 @@ fn parse_line(line: &str) -> Option<(u64, Vec<u8>)> {
     Some((offset, bytes))
 }
 
+/// Where in the source an event comes from: for library functions, the call.
+pub(crate) fn place_of(event: &Event, server: &Server, symbols: &Symbols) -> Option<Position> {
+    let sites = server.sites();
+    let at = sites.position(event.origin).cloned();
+    at.or_else(|| symbols.caller(event.origin.caller))
+}
+
 fn place(event: &Event, server: &Server, symbols: &Symbols) -> String {
     let sites = server.sites();
     if let Some(at) = sites.position(event.origin) {
@@ -225,7 +233,7 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
     Ok(())
 }
 
-fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
+pub(crate) fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
     match outcome {
         Outcome::Exited { code } => format!("exited with {code}"),
         Outcome::Assertion {

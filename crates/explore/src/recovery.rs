@@ -46,14 +46,16 @@ pub struct Searched {
 /// Past this many nodes, what the present crash state cannot reach is forgotten at once, and run again should a value return.
 const KEEP_NODES: usize = 4_000_000;
 
-/// Every behaviour of the recovery after one power failure anywhere in `log`, which began on `base`.
+/// Every behaviour of the recovery after one power failure anywhere in `log`, which began on `base`. What was found before
+/// an error stands in `found`.
 pub fn search(
     subject: &mut impl Subject,
     tree: &mut RecoveryTree,
     base: &Image,
     log: &Log,
     failures: u32,
-) -> Result<Searched, SearchError> {
+    found: &mut Searched,
+) -> Result<(), SearchError> {
     let mut walk = Walk {
         subject,
         tree,
@@ -67,7 +69,8 @@ pub fn search(
         of_node: FxHashMap::default(),
         todo: Vec::new(),
         met: FxHashSet::default(),
-        found: Searched::default(),
+        found,
+        looked: false,
     };
     let mut grown: Vec<Line> = Vec::new();
     let mut cuts = log.sufficient_cuts().into_iter().peekable();
@@ -87,7 +90,7 @@ pub fn search(
     if cuts.next().is_some() {
         walk.look(log.end(), &mut grown)?;
     }
-    Ok(walk.found)
+    Ok(())
 }
 
 /// The lines the log stores to; reads of all others have one value for good.
@@ -180,7 +183,8 @@ struct Walk<'a, S> {
     todo: Vec<(ReachId, u64)>,
     /// Runs whose behaviour was met in this search.
     met: FxHashSet<u32>,
-    found: Searched,
+    found: &'a mut Searched,
+    looked: bool,
 }
 
 /// The deepest branch on the way that read each line.
@@ -202,7 +206,7 @@ impl<S: Subject> Walk<'_, S> {
     fn look(&mut self, cut: Cut, grown: &mut Vec<Line>) -> Result<(), SearchError> {
         self.cut = cut;
         self.found.cuts += 1;
-        if self.found.cuts == 1 {
+        if !std::mem::replace(&mut self.looked, true) {
             self.descend(self.tree.root(), None, Way::default())?;
         }
         grown.sort_unstable();

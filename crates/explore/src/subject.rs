@@ -65,6 +65,8 @@ pub enum Event {
     },
     Store(Piece),
     NtStore(Piece),
+    /// A store that the model takes as durable at once: file metadata, allocator state excluded by option.
+    DurableStore(Piece),
     Clflush(Line),
     /// `clflushopt` or `clwb`.
     ClflushOpt(Line),
@@ -87,6 +89,9 @@ pub struct Execution {
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SubjectError {
+    /// Someone wants the search to end: a limit, or the user.
+    #[error("stopped")]
+    Stopped,
     #[error("{0}")]
     CannotRun(String),
 }
@@ -100,11 +105,21 @@ impl Execution {
     /// The log of a single-threaded run: one thread's stores commit in program order, and which of them were still buffered
     /// at the power failure is the choice of the cut (MODEL.md §4).
     pub fn log(&self, platform: Platform) -> Log {
+        self.log_with_origins(platform).0
+    }
+
+    /// The log, and for each of its entries the event it comes from.
+    pub fn log_with_origins(&self, platform: Platform) -> (Log, Vec<usize>) {
         let mut log = Log::new(platform);
+        let mut origins = Vec::new();
         let mut pending: SmallVec<[(Line, Version); 8]> = SmallVec::new();
-        for event in &self.events {
+        for (at, event) in self.events.iter().enumerate() {
             match *event {
                 Event::Read { .. } => {}
+                Event::DurableStore(piece) => {
+                    let version = log.store(0, piece);
+                    log.durable(piece.addr.line(), version);
+                }
                 Event::Store(piece) => {
                     log.store(0, piece);
                 }
@@ -120,8 +135,9 @@ impl Execution {
                     }
                 }
             }
+            origins.resize(log.entries().len(), at);
         }
-        log
+        (log, origins)
     }
 
     pub fn first_reads(&self) -> impl Iterator<Item = (FirstRead, u64)> + '_ {

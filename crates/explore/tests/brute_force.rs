@@ -1,6 +1,6 @@
 //! The crash search against brute force: every cut, every image, on programs that read what they please.
 
-use landfall_explore::recovery::search;
+use landfall_explore::recovery::{Searched, search};
 use landfall_explore::subject::{Ended, Event, Execution, FirstRead, Job, Subject, SubjectError};
 use landfall_explore::tree::RecoveryTree;
 use landfall_model::crash::{CrashState, Crashed};
@@ -124,7 +124,8 @@ proptest! {
         base.write(Addr(first % (LINES * 8) * 8), &[1, 2]);
         let mut recovery = Adaptive { seed, depth, paths: Vec::new() };
         let mut tree = RecoveryTree::default();
-        let found = search(&mut recovery, &mut tree, &base, &log, 1).unwrap();
+        let mut found = Searched::default();
+        search(&mut recovery, &mut tree, &base, &log, 1, &mut found).unwrap();
         let expected = brute_force(&recovery, &base, &log);
         let runs: BTreeSet<Path> = recovery.paths.iter().cloned().collect();
         prop_assert_eq!(&runs, &expected);
@@ -144,7 +145,8 @@ proptest! {
             prop_assert_eq!(&path, &recovery.paths[behaviour.run as usize]);
         }
         // One tree serves the next execution too: nothing is run again.
-        let again = search(&mut recovery, &mut tree, &base, &log, 1).unwrap();
+        let mut again = Searched::default();
+        search(&mut recovery, &mut tree, &base, &log, 1, &mut again).unwrap();
         prop_assert_eq!(again.runs, 0);
         prop_assert_eq!(again.behaviours.len(), runs.len());
     }

@@ -16,6 +16,7 @@ mod server;
 mod shared;
 mod sites;
 mod spawn;
+mod subject;
 mod symbols;
 
 pub use decode::decode;
@@ -25,4 +26,5 @@ pub use kernel::{KernelFeature, kernel_features};
 pub use program::{MallocMetadata, Program};
 pub use server::{Server, SubjectError};
 pub use sites::{Position, Sites};
+pub use subject::{Budget, NativeSubject, translate};
 pub use symbols::Symbols;
