@@ -3,6 +3,7 @@
 
 use crate::program::{Instr, LineId, Operand, Program, Reg, RmwOp, Value, Var};
 use landfall_model::order::{OpKind, OrderTable};
+use smallvec::SmallVec;
 
 /// A set of instructions of one thread.
 pub(super) type Mask = u32;
@@ -12,37 +13,27 @@ pub(super) type Mask = u32;
 pub(super) type FlushGroups = u128;
 
 /// An operand as a function of what the thread's reads returned. Threads are straight lines, so it is static.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Expr {
     Const(Value),
     /// The value that a read returned, by its slot.
     Read(usize),
-    Apply(RmwOp, Box<Expr>, Box<Expr>),
+    /// The result of register arithmetic, by its place in [`ThreadOps::arithmetic`].
+    Computed(usize),
 }
 
-impl Expr {
-    pub(super) fn eval(&self, results: &[Value]) -> Value {
-        match self {
-            Expr::Const(value) => *value,
-            Expr::Read(slot) => results[*slot],
-            Expr::Apply(op, a, b) => op.apply(a.eval(results), b.eval(results)),
-        }
-    }
-
-    fn slots(&self, out: &mut Vec<usize>) {
-        match self {
-            Expr::Const(_) => {}
-            Expr::Read(slot) => out.push(*slot),
-            Expr::Apply(_, a, b) => {
-                a.slots(out);
-                b.slots(out);
-            }
-        }
-    }
+/// `reg = reg op operand`. Kept as a list, each using only earlier ones: a register may be doubled thirty times.
+#[derive(Clone, Debug)]
+pub(super) struct Arithmetic {
+    op: RmwOp,
+    a: Expr,
+    b: Expr,
+    /// The slots its value comes from.
+    slots: Vec<usize>,
 }
 
 /// What performing the instruction does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     Load,
     Store(Expr),
@@ -101,6 +92,9 @@ pub(super) struct ThreadOps {
     pub(super) flushers: Vec<Mask>,
     /// Flush groups, with the fences that wait for each.
     pub(super) groups: Vec<(FlushGroups, Mask)>,
+    pub(super) arithmetic: Vec<Arithmetic>,
+    /// All registers at each place where the thread may end: an `if`, or the last instruction.
+    pub(super) registers: Vec<(usize, Vec<Expr>)>,
 }
 
 #[derive(Clone, Debug)]
@@ -135,12 +129,58 @@ impl Registers {
     fn get(&self, operand: Operand) -> Expr {
         match operand {
             Operand::Const(value) => Expr::Const(value),
-            Operand::Reg(Reg(r)) => self.0[r as usize].clone(),
+            Operand::Reg(Reg(r)) => self.0[r as usize],
         }
     }
 }
 
+fn slots_of(expr: Expr, arithmetic: &[Arithmetic]) -> &[usize] {
+    match expr {
+        Expr::Computed(at) => &arithmetic[at].slots,
+        Expr::Const(_) | Expr::Read(_) => &[],
+    }
+}
+
+/// The slots an expression's value comes from, ascending.
+fn all_slots(exprs: &[Expr], arithmetic: &[Arithmetic]) -> Vec<usize> {
+    let mut slots: Vec<usize> = Vec::new();
+    for &expr in exprs {
+        if let Expr::Read(slot) = expr {
+            slots.push(slot);
+        }
+        slots.extend(slots_of(expr, arithmetic));
+    }
+    slots.sort_unstable();
+    slots.dedup();
+    slots
+}
+
 impl ThreadOps {
+    pub(super) fn eval(&self, expr: Expr, results: &[Value]) -> Value {
+        match expr {
+            Expr::Const(value) => value,
+            Expr::Read(slot) => results[slot],
+            Expr::Computed(last) => {
+                let mut values: SmallVec<[Value; 8]> = SmallVec::new();
+                for step in &self.arithmetic[..=last] {
+                    let value = |expr: Expr| match expr {
+                        Expr::Const(value) => value,
+                        Expr::Read(slot) => results[slot],
+                        Expr::Computed(at) => values[at],
+                    };
+                    let value = step.op.apply(value(step.a), value(step.b));
+                    values.push(value);
+                }
+                values[last]
+            }
+        }
+    }
+
+    /// The slots that an expression's value comes from.
+    pub(super) fn slots(&self, expr: Expr) -> Vec<usize> {
+        all_slots(&[expr], &self.arithmetic)
+    }
+
     fn new(program: &Program, table: &OrderTable, thread: usize, slots: &mut usize) -> ThreadOps {
         let decl = &program.threads[thread];
         let first_slot = *slots;
@@ -148,6 +188,8 @@ impl ThreadOps {
         let mut slot_reader: Vec<usize> = Vec::new();
         let mut uses: Vec<(usize, Mask)> = Vec::new();
         let mut ops: Vec<Op> = Vec::new();
+        let mut arithmetic: Vec<Arithmetic> = Vec::new();
+        let mut registers: Vec<(usize, Vec<Expr>)> = Vec::new();
         for (i, instr) in decl.body.iter().enumerate() {
             let slot = *slots;
             if instr.reads() {
@@ -196,12 +238,10 @@ impl ThreadOps {
                     Action::Local
                 }
                 Instr::Arith { reg, op, operand } => {
-                    let (old, operand) = (regs.get(Operand::Reg(reg)), regs.get(operand));
-                    define(
-                        &mut regs,
-                        reg,
-                        Expr::Apply(op, Box::new(old), Box::new(operand)),
-                    );
+                    let (a, b) = (regs.get(Operand::Reg(reg)), regs.get(operand));
+                    let slots = all_slots(&[a, b], &arithmetic);
+                    arithmetic.push(Arithmetic { op, a, b, slots });
+                    define(&mut regs, reg, Expr::Computed(arithmetic.len() - 1));
                     Action::Local
                 }
                 Instr::If { reg, equals } => Action::If {
@@ -209,9 +249,12 @@ impl ThreadOps {
                     equals,
                 },
             };
+            if matches!(action, Action::If { .. }) {
+                registers.push((i, regs.0.clone()));
+            }
             // An operand's value must be there before the instruction can be performed.
             let mut data = 0;
-            for slot in action_slots(&action) {
+            for slot in all_slots(&operands(&action), &arithmetic) {
                 let local = slot - first_slot;
                 data |= bit(slot_reader[local]);
                 uses[local].1 |= bit(i);
@@ -258,6 +301,7 @@ impl ThreadOps {
             .enumerate()
             .filter(|(_, op)| op.kind.is_some())
             .fold(0, |mask, (i, _)| mask | bit(i));
+        registers.push((decl.body.len(), regs.0));
         for &(slot, users) in &uses {
             ops[slot_reader[slot - first_slot]].unread = users == 0;
         }
@@ -293,6 +337,8 @@ impl ThreadOps {
                 })
                 .collect(),
             groups: Vec::new(),
+            arithmetic,
+            registers,
             ops,
         }
     }
@@ -345,19 +391,14 @@ fn coherent(earlier: &Instr, later: &Instr) -> bool {
         || (later.reads() && locked(earlier))
 }
 
-fn action_slots(action: &Action) -> Vec<usize> {
-    let mut slots = Vec::new();
-    match action {
+fn operands(action: &Action) -> SmallVec<[Expr; 2]> {
+    match *action {
         Action::Store(value) | Action::Rmw(_, value) | Action::If { value, .. } => {
-            value.slots(&mut slots);
+            SmallVec::from_slice(&[value])
         }
-        Action::Cas { expected, desired } => {
-            expected.slots(&mut slots);
-            desired.slots(&mut slots);
+        Action::Cas { expected, desired } => SmallVec::from_slice(&[expected, desired]),
+        Action::Load | Action::Fence | Action::Flush | Action::FlushOpt | Action::Local => {
+            SmallVec::new()
         }
-        Action::Load | Action::Fence | Action::Flush | Action::FlushOpt | Action::Local => {}
     }
-    slots.sort_unstable();
-    slots.dedup();
-    slots
 }

@@ -1,9 +1,9 @@
 //! What a power failure leaves of each observed line: guessed, then held to the guess.
 //!
 //! A crash leaves one version of each line, no older than its frontier (MODEL.md §1). Instead of keeping all versions that
-//! might survive, the search decides when a version appears whether it will be the survivor, and from then on refuses any
-//! step that would guarantee a newer one. Until the decision nothing about the line needs to be remembered, afterwards
-//! one content. When every observed line has its survivor the power may fail, and need not wait.
+//! might survive, the search decides when a store makes a version whether that version, or the initial one it replaces, is
+//! the survivor, and from then on refuses any step that would guarantee a newer one. Until the decision nothing about the
+//! line needs to be remembered, afterwards one content. When no line awaits its decision, the power may fail.
 
 use super::compile::FlushGroups;
 use crate::program::{LineId, Observe, Outcome, Program, Value};
@@ -24,10 +24,19 @@ struct Survivor {
     outdated_by: FlushGroups,
 }
 
-/// The survivor of each observed line, where decided.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum LineFate {
+    /// Never stored to: there is but one version.
+    Untouched,
+    /// Some later version will survive.
+    Open,
+    Decided(Survivor),
+}
+
+/// What is decided of each observed line.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Durable {
-    lines: SmallVec<[Option<Survivor>; 2]>,
+    lines: SmallVec<[LineFate; 2]>,
 }
 
 /// The observed lines of a program: fixed while it runs.
@@ -110,45 +119,60 @@ impl Lines {
 }
 
 impl Durable {
-    /// Nothing decided.
     pub(super) fn new(lines: &Lines) -> Durable {
         Durable {
-            lines: SmallVec::from_elem(None, lines.count()),
+            lines: SmallVec::from_elem(LineFate::Untouched, lines.count()),
         }
     }
 
     /// The line's newest version, as `memory` holds it, is the one that survives.
     pub(super) fn decide(&mut self, lines: &Lines, line: usize, memory: &[Value]) {
-        self.lines[line] = Some(Survivor {
+        self.lines[line] = LineFate::Decided(Survivor {
             content: lines.newest(line, memory),
             stale: false,
             outdated_by: 0,
         });
     }
 
-    pub(super) fn undecided(&self, line: usize) -> bool {
-        self.lines[line].is_none()
+    pub(super) fn untouched(&self, line: usize) -> bool {
+        self.lines[line] == LineFate::Untouched
     }
 
+    /// Some version to come must survive.
+    pub(super) fn open(&self, line: usize) -> bool {
+        self.lines[line] == LineFate::Open
+    }
+
+    pub(super) fn decided(&self, line: usize) -> bool {
+        matches!(self.lines[line], LineFate::Decided(_))
+    }
+
+    /// The power may fail here.
+    pub(super) fn may_fail(&self) -> bool {
+        !self.lines.contains(&LineFate::Open)
+    }
+
+    /// Nothing is left to decide: whatever comes only narrows what may be.
     pub(super) fn all_decided(&self) -> bool {
-        self.lines.iter().all(Option::is_some)
+        (0..self.lines.len()).all(|line| self.decided(line))
     }
 
-    /// Another version of the line appears.
+    /// Another version of the line appears, and is not the survivor.
     pub(super) fn store(&mut self, line: usize) {
-        if let Some(survivor) = &mut self.lines[line] {
-            survivor.stale = true;
+        match &mut self.lines[line] {
+            LineFate::Decided(survivor) => survivor.stale = true,
+            fate => *fate = LineFate::Open,
         }
     }
 
     /// Would a write-back of the line now lose its survivor?
     pub(super) fn stale(&self, line: usize) -> bool {
-        self.lines[line].is_some_and(|survivor| survivor.stale)
+        matches!(self.lines[line], LineFate::Decided(survivor) if survivor.stale)
     }
 
     /// A write-back of the line as it is now is on its way.
     pub(super) fn pend(&mut self, line: usize, group: FlushGroups) {
-        if let Some(survivor) = &mut self.lines[line]
+        if let LineFate::Decided(survivor) = &mut self.lines[line]
             && survivor.stale
         {
             survivor.outdated_by |= group;
@@ -157,29 +181,37 @@ impl Durable {
 
     /// Would making these write-backs effective lose a survivor?
     pub(super) fn outdated_by(&self, groups: FlushGroups) -> bool {
-        self.lines
-            .iter()
-            .flatten()
-            .any(|survivor| survivor.outdated_by & groups != 0)
+        self.lines.iter().any(|fate| {
+            matches!(fate, LineFate::Decided(survivor) if survivor.outdated_by & groups != 0)
+        })
     }
 
     /// Forgets what can no longer matter: write-backs without a fence to come, staleness without a flush to come.
     pub(super) fn forget(&mut self, groups: FlushGroups, flushed_again: impl Fn(usize) -> bool) {
-        for (line, survivor) in self.lines.iter_mut().enumerate() {
-            if let Some(survivor) = survivor {
+        for (line, fate) in self.lines.iter_mut().enumerate() {
+            if let LineFate::Decided(survivor) = fate {
                 survivor.outdated_by &= groups;
                 survivor.stale &= flushed_again(line);
             }
         }
     }
 
-    /// What recovery reads, every line decided.
-    pub(super) fn outcome(&self, lines: &Lines) -> Outcome {
+    /// What recovery reads if the power fails here.
+    pub(super) fn outcome(&self, lines: &Lines, memory: &[Value]) -> Outcome {
+        let contents: SmallVec<[ContentId; 4]> = self
+            .lines
+            .iter()
+            .enumerate()
+            .map(|(line, fate)| match fate {
+                LineFate::Decided(survivor) => survivor.content,
+                LineFate::Untouched | LineFate::Open => lines.newest(line, memory),
+            })
+            .collect();
         let interner = lines.contents.borrow();
-        let read = |&(line, position): &(usize, usize)| {
-            let content = self.lines[line].map_or(0, |survivor| survivor.content);
-            interner.contents[content as usize][position]
-        };
-        lines.places.iter().map(read).collect()
+        lines
+            .places
+            .iter()
+            .map(|&(line, position)| interner.contents[contents[line] as usize][position])
+            .collect()
     }
 }

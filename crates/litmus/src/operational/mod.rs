@@ -23,7 +23,7 @@ pub use witness::{Crash, Event, Narrated, Witness, witness};
 use crate::Model;
 use crate::program::{Observe, Outcome, Place, Program};
 use rustc_hash::FxHashSet;
-use state::{Fate, Machine, Merging, State, Step};
+use state::{Machine, Merging, State, Step};
 use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +81,7 @@ pub fn explore(
     let (mut states, mut steps) = (0, 0);
     let mut enabled: Vec<Step> = Vec::new();
     // A step performs exactly one instruction, so equal states have performed equally many: two layers are enough.
-    let mut layer: FxHashSet<State> = machine.initial().into_iter().collect();
+    let mut layer: FxHashSet<State> = FxHashSet::from_iter([machine.initial()]);
     while !layer.is_empty() {
         states += layer.len();
         let mut next_layer: FxHashSet<State> = FxHashSet::default();
@@ -91,7 +91,7 @@ pub fn explore(
                 outcomes.insert(outcome);
             }
             for &step in &enabled {
-                for fate in [Fate::Passes, Fate::Survives] {
+                for &fate in machine.fates(&state, step) {
                     if let Some(next) = machine.perform(&state, step, fate) {
                         steps += 1;
                         next_layer.insert(next);
@@ -133,8 +133,8 @@ impl Machine<'_> {
     /// The outcome of an execution that ends in this state, if it may.
     fn outcome(&self, state: &State, steps: &[Step], places: &[Place]) -> Option<Outcome> {
         if self.observe.is_recovery() {
-            let all = state.durable.all_decided();
-            all.then(|| state.durable.outcome(&self.lines))
+            let may_fail = state.durable.may_fail();
+            may_fail.then(|| state.durable.outcome(&self.lines, &state.volatile.memory))
         } else {
             let over = steps.is_empty() && self.finished(state);
             over.then(|| self.final_outcome(state, places))

@@ -30,8 +30,9 @@ impl Machine<'_> {
                 (op.unread && !self.observed_slots[op.slot])
                     || !self.others(state, step.thread, |t| self.of_var(t, op, Access::Write))
             }
-            Action::Store(_) => self.store_only_adds(state, step, op),
-            Action::Rmw(..) | Action::Cas { .. } => self.store_only_adds(state, step, op),
+            Action::Store(_) | Action::Rmw(..) | Action::Cas { .. } => {
+                self.store_only_adds(state, step, op)
+            }
             Action::If { .. } | Action::Local => false,
         }
     }

@@ -17,7 +17,7 @@ pub(super) struct ThreadState {
 }
 
 /// Everything that decides what can still happen, in a normal form: two states with the same future compare equal as
-/// often as is cheap to see (dead registers and dead variables are zero, only feasible versions are kept).
+/// often as is cheap to see (dead registers and dead variables are zero).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct State {
     pub(super) volatile: Volatile,
@@ -39,11 +39,15 @@ pub(super) struct Step {
     pub(super) instr: usize,
 }
 
-/// Is the version that a store makes the one that survives the power failure?
+/// What is decided about a line when a store makes a version of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Fate {
+    /// Nothing: the version passes.
     Passes,
+    /// The version survives the power failure.
     Survives,
+    /// The content that the line began with, here replaced, is what survives.
+    InitialSurvives,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,15 +82,14 @@ impl<'a> Machine<'a> {
             program,
             observe,
             model,
-            observed_slots: observed_slots(program, observe, &code),
+            observed_slots: observed_slots(observe, &code),
             code,
             lines: Lines::new(program, observe),
             merging,
         }
     }
 
-    /// The beginning, once for each choice of lines that keep their initial content.
-    pub(super) fn initial(&self) -> Vec<State> {
+    pub(super) fn initial(&self) -> State {
         let mut state = State {
             durable: Durable::new(&self.lines),
             volatile: Volatile {
@@ -98,19 +101,8 @@ impl<'a> Machine<'a> {
         for thread in 0..self.code.threads.len() {
             self.fetch(&mut state, thread);
         }
-        let mut states = vec![state];
-        for line in 0..self.lines.count() {
-            for i in 0..states.len() {
-                let mut kept = states[i].clone();
-                kept.durable
-                    .decide(&self.lines, line, &kept.volatile.memory);
-                states.push(kept);
-            }
-        }
-        for state in &mut states {
-            self.normalise(state);
-        }
-        states
+        self.normalise(&mut state);
+        state
     }
 
     /// Steps the model allows here.
@@ -161,27 +153,46 @@ impl<'a> Machine<'a> {
             || (matches!(op.action, Action::Flush) && stale())
     }
 
-    /// Performs `step`, which must be enabled and not too late, with the given fate of a version it makes. `None` if it
-    /// makes none whose fate is open, or if it is the end of the survivor.
+    /// What may be decided when the step is performed.
+    pub(super) fn fates(&self, state: &State, step: Step) -> &'static [Fate] {
+        let op = &self.code.threads[step.thread].ops[step.instr];
+        let stores = matches!(
+            op.action,
+            Action::Store(_) | Action::Rmw(..) | Action::Cas { .. }
+        );
+        let line = op.line.and_then(|line| self.lines.observed_line(line));
+        match line.filter(|_| stores) {
+            Some(line) if state.durable.untouched(line) => {
+                &[Fate::Passes, Fate::Survives, Fate::InitialSurvives]
+            }
+            Some(line) if state.durable.open(line) => &[Fate::Passes, Fate::Survives],
+            _ => &[Fate::Passes],
+        }
+    }
+
+    /// Performs `step`, which must be enabled and not too late, with one of its fates. `None` if nothing is stored whose fate
+    /// it could be, if no later version could survive where one must, or if a survivor would be lost.
     pub(super) fn perform(&self, state: &State, step: Step, fate: Fate) -> Option<State> {
         let Step { thread, instr } = step;
-        let op = &self.code.threads[thread].ops[instr];
+        let code = &self.code.threads[thread];
+        let op = &code.ops[instr];
         let mut next = state.clone();
         let results = &mut next.volatile.results;
         let old = self.memory_of(state, step);
-        let written = match &op.action {
+        let written = match op.action {
             Action::Load => {
                 results[op.slot] = self.load_value(state, step);
                 None
             }
-            Action::Store(value) => Some(value.eval(results)),
+            Action::Store(value) => Some(code.eval(value, results)),
             Action::Rmw(rmw, operand) => {
-                let new = rmw.apply(old, operand.eval(results));
+                let new = rmw.apply(old, code.eval(operand, results));
                 results[op.slot] = old;
                 Some(new)
             }
             Action::Cas { expected, desired } => {
-                let (expected, desired) = (expected.eval(results), desired.eval(results));
+                let (expected, desired) =
+                    (code.eval(expected, results), code.eval(desired, results));
                 results[op.slot] = old;
                 (old == expected).then_some(desired)
             }
@@ -194,7 +205,7 @@ impl<'a> Machine<'a> {
         match (written, fate) {
             (Some(value), _) => self.write(&mut next, op, value, fate)?,
             (None, Fate::Passes) => {}
-            (None, Fate::Survives) => return None,
+            (None, Fate::Survives | Fate::InitialSurvives) => return None,
         }
         next.volatile.threads[thread].performed |= bit(instr);
         self.fetch(&mut next, thread);
@@ -202,13 +213,12 @@ impl<'a> Machine<'a> {
         self.can_decide(&next).then_some(next)
     }
 
-    /// Every undecided line may still get a version to survive.
+    /// Every line that awaits a survivor may still get one.
     fn can_decide(&self, state: &State) -> bool {
         (0..self.lines.count()).all(|observed| {
-            !state.durable.undecided(observed)
+            !state.durable.open(observed)
                 || self.lines.line_at(observed).is_some_and(|line| {
-                    let threads = state.volatile.threads.iter().enumerate();
-                    threads.clone().any(|(t, ts)| {
+                    state.volatile.threads.iter().enumerate().any(|(t, ts)| {
                         let shapers = self.code.threads[t].shapers[line.0 as usize];
                         self.remaining(ts, t) & shapers != 0
                     })
@@ -220,8 +230,9 @@ impl<'a> Machine<'a> {
     pub(super) fn load_value(&self, state: &State, step: Step) -> Value {
         match self.forwarded_from(state, step) {
             Some(store) => {
-                match &self.code.threads[step.thread].ops[store].action {
-                    Action::Store(value) => value.eval(&state.volatile.results),
+                let code = &self.code.threads[step.thread];
+                match code.ops[store].action {
+                    Action::Store(value) => code.eval(value, &state.volatile.results),
                     // Locked instructions are never forwarded from: reads wait for them.
                     _ => self.memory_of(state, step),
                 }
@@ -245,21 +256,26 @@ impl<'a> Machine<'a> {
 
     fn write(&self, state: &mut State, op: &Op, value: Value, fate: Fate) -> Option<()> {
         let (var, line) = (op.var?, op.line?);
+        let line = self.lines.observed_line(line);
+        if let Some(line) = line
+            && fate == Fate::InitialSurvives
+        {
+            state
+                .durable
+                .decide(&self.lines, line, &state.volatile.memory);
+        }
         state.volatile.memory[var.0 as usize] = value;
-        let Some(line) = self.lines.observed_line(line) else {
-            return (fate == Fate::Passes).then_some(());
-        };
-        let non_temporal = op.kind == Some(OpKind::NtWrite);
-        if state.durable.undecided(line) {
-            if fate == Fate::Survives {
-                state
-                    .durable
-                    .decide(&self.lines, line, &state.volatile.memory);
-            }
+        let Some(line) = line else { return Some(()) };
+        if fate == Fate::Survives {
+            state
+                .durable
+                .decide(&self.lines, line, &state.volatile.memory);
             return Some(());
         }
-        if fate == Fate::Survives || (self.model.platform == Platform::Eadr && !non_temporal) {
-            return None; // Decided already; and under eADR a newer version is durable at once.
+        let non_temporal = op.kind == Some(OpKind::NtWrite);
+        let durable_at_once = self.model.platform == Platform::Eadr && !non_temporal;
+        if state.durable.decided(line) && durable_at_once {
+            return None; // A newer version than the survivor.
         }
         state.durable.store(line);
         if non_temporal {
@@ -276,17 +292,18 @@ impl<'a> Machine<'a> {
 
     /// Decides every `if` whose value is known and lets the window grow past it.
     fn fetch(&self, state: &mut State, thread: usize) {
-        let ops = &self.code.threads[thread].ops;
+        let code = &self.code.threads[thread];
+        let ops = &code.ops;
         let ts = &mut state.volatile.threads[thread];
         while !ts.closed {
             match ops.get(ts.fetched as usize) {
                 None => ts.closed = true,
                 Some(op) => {
-                    if let Action::If { value, equals } = &op.action {
+                    if let Action::If { value, equals } = op.action {
                         if op.before & !ts.performed != 0 {
                             return;
                         }
-                        if value.eval(&state.volatile.results) != *equals {
+                        if code.eval(value, &state.volatile.results) != equals {
                             ts.closed = true;
                             return;
                         }
@@ -365,37 +382,12 @@ impl<'a> Machine<'a> {
     }
 
     fn register(&self, state: &State, thread: usize, reg: Reg) -> Value {
-        use crate::program::{Instr, Operand};
-        let decl = &self.program.threads[thread];
-        let ops = &self.code.threads[thread].ops;
-        let mut regs: SmallVec<[Value; 8]> = decl.regs.iter().map(|r| r.init).collect();
-        let window = state.volatile.threads[thread].fetched as usize;
-        for (instr, op) in decl.body.iter().zip(ops).take(window) {
-            let operand = |o: Operand, regs: &[Value]| match o {
-                Operand::Const(value) => value,
-                Operand::Reg(r) => regs[r.0 as usize],
-            };
-            match *instr {
-                Instr::Load { reg, .. } | Instr::Cas { reg, .. } => {
-                    regs[reg.0 as usize] = state.volatile.results[op.slot];
-                }
-                Instr::Rmw { reg: Some(reg), .. } => {
-                    regs[reg.0 as usize] = state.volatile.results[op.slot];
-                }
-                Instr::Move { reg, value } => {
-                    regs[reg.0 as usize] = operand(value, &regs);
-                }
-                Instr::Arith {
-                    reg,
-                    op,
-                    operand: o,
-                } => {
-                    regs[reg.0 as usize] = op.apply(regs[reg.0 as usize], operand(o, &regs));
-                }
-                _ => {}
-            }
-        }
-        regs[reg.0 as usize]
+        let code = &self.code.threads[thread];
+        let end = state.volatile.threads[thread].fetched as usize;
+        let registers = code.registers.iter().find(|(at, _)| *at == end);
+        registers.map_or(0, |(_, regs)| {
+            code.eval(regs[reg.0 as usize], &state.volatile.results)
+        })
     }
 }
 
@@ -407,19 +399,15 @@ pub(super) fn below(n: u8) -> Mask {
     }
 }
 
-fn observed_slots(program: &Program, observe: &Observe, code: &Compiled) -> Vec<bool> {
+/// The reads whose values an outcome shows, wherever the thread may end.
+fn observed_slots(observe: &Observe, code: &Compiled) -> Vec<bool> {
     let mut slots = vec![false; code.slots];
     for place in observe.places() {
-        // Registers may be copied by moves: if a thread shows any register, all its reads count.
-        if let Place::Reg { thread, .. } = place {
-            let thread = thread as usize;
-            for (instr, op) in program.threads[thread]
-                .body
-                .iter()
-                .zip(&code.threads[thread].ops)
-            {
-                if instr.reads() {
-                    slots[op.slot] = true;
+        if let Place::Reg { thread, reg } = place {
+            let code = &code.threads[thread as usize];
+            for (_, registers) in &code.registers {
+                for slot in code.slots(registers[reg.0 as usize]) {
+                    slots[slot] = true;
                 }
             }
         }

@@ -70,12 +70,12 @@ pub fn witness(
     options: &Options,
 ) -> Result<Option<Witness>, StateLimit> {
     let machine = Machine::new(program, observe, model, Merging::Normal);
-    let Some((beginning, path)) = find(&machine, observe, outcome, options)? else {
+    let Some(path) = find(&machine, observe, outcome, options)? else {
         return Ok(None);
     };
     // Told on a machine that forgets nothing.
     let teller = Machine::new(program, observe, model, Merging::Raw);
-    let mut state = teller.initial().swap_remove(beginning);
+    let mut state = teller.initial();
     let mut steps = Vec::new();
     for (step, fate) in path {
         steps.push(narrate(&teller, &mut state, step, fate));
@@ -99,20 +99,18 @@ type Path = Vec<(Step, Fate)>;
 /// From which state, by which step.
 type Arrival = (usize, Step, Fate);
 
-/// Breadth first, so that the story is short. Returns which of the initial states it begins in.
+/// Breadth first, so that the story is short.
 fn find(
     machine: &Machine<'_>,
     observe: &Observe,
     outcome: &Outcome,
     options: &Options,
-) -> Result<Option<(usize, Path)>, StateLimit> {
+) -> Result<Option<Path>, StateLimit> {
     let places = observe.places();
     let mut states: Vec<(State, Option<Arrival>)> = Vec::new();
     let mut seen: FxHashSet<State> = FxHashSet::default();
-    for state in machine.initial() {
-        seen.insert(state.clone());
-        states.push((state, None));
-    }
+    seen.insert(machine.initial());
+    states.push((machine.initial(), None));
     let mut at = 0;
     let mut enabled = Vec::new();
     while at < states.len() {
@@ -126,10 +124,10 @@ fn find(
                 here = parent;
             }
             path.reverse();
-            return Ok(Some((here, path)));
+            return Ok(Some(path));
         }
         for &step in &enabled {
-            for fate in [Fate::Passes, Fate::Survives] {
+            for &fate in machine.fates(&state, step) {
                 let Some(next) = machine.perform(&state, step, fate) else {
                     continue;
                 };
@@ -151,7 +149,8 @@ fn find(
 
 fn narrate(machine: &Machine<'_>, state: &mut State, step: Step, fate: Fate) -> Narrated {
     let Step { thread, instr } = step;
-    let op = &machine.code.threads[thread].ops[instr];
+    let code = &machine.code.threads[thread];
+    let op = &code.ops[instr];
     let show = |i: usize| {
         ShowInstr {
             program: machine.program,
@@ -174,7 +173,7 @@ fn narrate(machine: &Machine<'_>, state: &mut State, step: Step, fate: Fate) -> 
         Action::Load => Event::Read(state.volatile.results[op.slot]),
         Action::Store(_) if op.kind == Some(OpKind::NtWrite) => Event::Streamed(new),
         Action::Store(_) => Event::Stored(new),
-        Action::Cas { expected, .. } if expected.eval(&state.volatile.results) != old => {
+        Action::Cas { expected, .. } if code.eval(*expected, &state.volatile.results) != old => {
             Event::Refused(old)
         }
         Action::Rmw(..) | Action::Cas { .. } => Event::Swapped { old, new },
