@@ -29,14 +29,29 @@ fn agree(test: &Test, model: &Model) -> Result<(), TestCaseError> {
         return Ok(()); // Too many graphs: says nothing.
     };
     if reduced != graphs {
+        let mut test = test.clone();
+        test.platform = model.platform;
         let only_machine: Vec<_> = reduced.difference(&graphs).collect();
         let only_graphs: Vec<_> = graphs.difference(&reduced).collect();
         return Err(TestCaseError::fail(format!(
             "the definitions disagree on\n{}only operational: {only_machine:?}\nonly axiomatic: {only_graphs:?}",
-            to_lit(test)
+            to_lit(&test) + &changed_cells(&model.table)
         )));
     }
     Ok(())
+}
+
+/// How a table differs from Px86, as comments of a `.lit` file.
+fn changed_cells(table: &OrderTable) -> String {
+    let mut out = String::new();
+    for a in OpKind::ALL {
+        for b in OpKind::ALL {
+            if table.keep(a, b) != OrderTable::PX86.keep(a, b) {
+                out += &format!("# table: {a} {b} {}\n", table.keep(a, b).symbol());
+            }
+        }
+    }
+    out
 }
 
 fn platform() -> impl Strategy<Value = Platform> {

@@ -67,12 +67,12 @@ pub(super) struct Candidates<'a, V> {
     pub(super) model: &'a Model,
     /// Index of the first event of each thread.
     base: Vec<usize>,
-    /// Called with each complete candidate; false stops the enumeration.
+    /// Called at each branch with `None`, and with each complete candidate; false stops the enumeration.
     visit: V,
     stopped: bool,
 }
 
-impl<'a, V: FnMut(&Candidate) -> bool> Candidates<'a, V> {
+impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
     pub(super) fn new(program: &'a Program, model: &'a Model, visit: V) -> Candidates<'a, V> {
         let mut base = Vec::new();
         let mut events = 0;
@@ -125,7 +125,7 @@ impl<'a, V: FnMut(&Candidate) -> bool> Candidates<'a, V> {
             let running = |c: &Cursor| c.state == Progress::Running;
             let Some(thread) = candidate.threads.iter().position(running) else {
                 if candidate.threads.iter().all(|c| c.state == Progress::Ended) {
-                    self.stopped = !(self.visit)(&candidate);
+                    self.stopped = !(self.visit)(Some(&candidate));
                 }
                 return;
             };
@@ -139,6 +139,10 @@ impl<'a, V: FnMut(&Candidate) -> bool> Candidates<'a, V> {
             };
             if instr.reads() {
                 for source in self.sources(thread, at) {
+                    if self.stopped || !(self.visit)(None) {
+                        self.stopped = true;
+                        return;
+                    }
                     let mut branch = candidate.clone();
                     if self.read(&mut branch, thread, at, source).is_ok() {
                         self.extend(branch);

@@ -14,10 +14,23 @@ struct Pair {
     same_var: bool,
 }
 
-/// Calls `visit` with each consistent `ob` that decides every pair; it returns false to stop.
+/// Which writes `co` must order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Matters {
+    /// All of the line.
+    Line,
+    /// Those of the variable.
+    Variable,
+    /// None: nobody looks, and any consistent order can be completed.
+    No,
+}
+
+/// Calls `visit` with each consistent `ob` that decides every pair; it returns false to stop. `afford` is asked before each
+/// decision.
 pub(super) fn coherence_orders(
     candidate: &Candidate,
-    by_line: impl Fn(&Event) -> bool,
+    matters: impl Fn(&Event) -> Matters,
+    mut afford: impl FnMut() -> bool,
     mut visit: impl FnMut(&Order) -> bool,
 ) {
     let mut order = candidate.order.clone();
@@ -35,36 +48,45 @@ pub(super) fn coherence_orders(
     for (n, &(b, second)) in writes.iter().enumerate() {
         for &(a, first) in &writes[..n] {
             let same_var = first.var == second.var;
-            if same_var || (first.line == second.line && by_line(first)) {
+            let decides = match matters(first) {
+                Matters::Line => first.line == second.line,
+                Matters::Variable => same_var,
+                Matters::No => false,
+            };
+            if decides {
                 pairs.push(Pair { a, b, same_var });
             }
         }
     }
-    decide(candidate, &pairs, order, &mut visit);
+    decide(candidate, &pairs, order, &mut afford, &mut visit);
 }
 
 fn decide(
     candidate: &Candidate,
     pairs: &[Pair],
     mut order: Order,
+    afford: &mut impl FnMut() -> bool,
     visit: &mut impl FnMut(&Order) -> bool,
 ) -> bool {
+    if !afford() {
+        return false;
+    }
     let Some((&pair, rest)) = pairs.split_first() else {
         return visit(&order);
     };
     let Pair { a, b, .. } = pair;
     if order.before(b, a) {
         return put(candidate, pair, b, a, &mut order).is_err()
-            || decide(candidate, rest, order, visit);
+            || decide(candidate, rest, order, afford, visit);
     }
     if order.before(a, b) {
         return put(candidate, pair, a, b, &mut order).is_err()
-            || decide(candidate, rest, order, visit);
+            || decide(candidate, rest, order, afford, visit);
     }
     for (first, second) in [(a, b), (b, a)] {
         let mut branch = order.clone();
         if put(candidate, pair, first, second, &mut branch).is_ok()
-            && !decide(candidate, rest, branch, visit)
+            && !decide(candidate, rest, branch, afford, visit)
         {
             return false;
         }

@@ -22,14 +22,15 @@ mod order;
 use crate::Model;
 use crate::program::{LineId, Observe, Outcome, Place, Program, Value};
 use candidate::{Candidate, Candidates};
-use coherence::coherence_orders;
+use coherence::{Matters, coherence_orders};
 use landfall_model::order::{OpKind, Platform};
 use order::{MAX_EVENTS, Order, Set, one};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum GraphLimit {
-    #[error("more than {0} execution graphs")]
+    #[error("more than {0} decisions about execution graphs")]
     Graphs(usize),
     #[error("{0} instructions: the axiomatic definition takes at most {MAX_EVENTS}")]
     Events(usize),
@@ -46,20 +47,23 @@ pub fn outcomes(
     if events > MAX_EVENTS {
         return Err(GraphLimit::Events(events));
     }
+    let budget = Cell::new(max_graphs);
     let mut judge = Judge {
         program,
         model,
         places: observe.places(),
         observed: observed_lines(program, observe),
         outcomes: BTreeSet::new(),
-        graphs_left: max_graphs,
+        budget: &budget,
+        read: read_vars(program),
     };
-    Candidates::new(program, model, |candidate| match observe {
-        Observe::Final(_) => judge.at_the_end(candidate),
-        Observe::Recover(_) => judge.after_a_crash(candidate),
+    Candidates::new(program, model, |candidate| match (candidate, observe) {
+        (None, _) => judge.afford(),
+        (Some(candidate), Observe::Final(_)) => judge.at_the_end(candidate),
+        (Some(candidate), Observe::Recover(_)) => judge.after_a_crash(candidate),
     })
     .enumerate();
-    match judge.graphs_left {
+    match budget.get() {
         0 => Err(GraphLimit::Graphs(max_graphs)),
         _ => Ok(judge.outcomes),
     }
@@ -75,85 +79,120 @@ fn observed_lines(program: &Program, observe: &Observe) -> Vec<LineId> {
     lines
 }
 
+/// Variables that some instruction reads, as a set of bits.
+fn read_vars(program: &Program) -> u32 {
+    let instrs = program.threads.iter().flat_map(|thread| &thread.body);
+    instrs
+        .filter(|instr| instr.reads())
+        .filter_map(|instr| instr.var())
+        .fold(0, |set, var| set | 1 << var.0)
+}
+
 struct Judge<'a> {
     program: &'a Program,
     model: &'a Model,
     places: Vec<Place>,
     observed: Vec<LineId>,
     outcomes: BTreeSet<Outcome>,
-    graphs_left: usize,
+    /// Decisions that may still be taken.
+    budget: &'a Cell<usize>,
+    read: u32,
 }
 
 impl Judge<'_> {
-    fn count_graph(&mut self) -> bool {
-        self.graphs_left = self.graphs_left.saturating_sub(1);
-        self.graphs_left > 0
+    fn afford(&self) -> bool {
+        let left = self.budget.get().saturating_sub(1);
+        self.budget.set(left);
+        left > 0
+    }
+
+    /// Whose coherence order can be seen, by a read or in the outcome?
+    fn matters(&self, event: &candidate::Event) -> Matters {
+        let Some(var) = event.var else {
+            return Matters::No;
+        };
+        let shown = self.places.contains(&Place::Var(var));
+        if event.line.is_some_and(|line| self.observed.contains(&line)) {
+            Matters::Line
+        } else if shown || self.read & (1 << var.0) != 0 {
+            Matters::Variable
+        } else {
+            Matters::No
+        }
     }
 
     fn at_the_end(&mut self, candidate: &Candidate) -> bool {
         // Without observed variables one coherence order is as good as any.
         let any_will_do = self.places.iter().all(|p| matches!(p, Place::Reg { .. }));
-        let mut go_on = self.count_graph();
+        let mut outcomes = Vec::new();
         coherence_orders(
             candidate,
-            |_| false,
+            |event| self.matters(event),
+            || self.afford(),
             |ob| {
-                let outcome = self
-                    .places
-                    .iter()
-                    .map(|place| match *place {
-                        Place::Reg { thread, reg } => {
-                            candidate.register(thread as usize, reg.0 as usize)
-                        }
-                        Place::Var(var) => newest(
-                            ob,
-                            candidate,
-                            |e| e.var == Some(var),
-                            self.program.vars[var.0 as usize].init,
-                        ),
-                    })
-                    .collect();
-                self.outcomes.insert(outcome);
-                go_on = self.count_graph();
-                go_on && !any_will_do
+                outcomes.push(
+                    self.places
+                        .iter()
+                        .map(|place| match *place {
+                            Place::Reg { thread, reg } => {
+                                candidate.register(thread as usize, reg.0 as usize)
+                            }
+                            Place::Var(var) => newest(
+                                ob,
+                                candidate,
+                                |e| e.var == Some(var),
+                                self.program.vars[var.0 as usize].init,
+                            ),
+                        })
+                        .collect(),
+                );
+                !any_will_do
             },
         );
-        go_on
+        self.outcomes.extend(outcomes);
+        self.budget.get() > 0
     }
 
     fn after_a_crash(&mut self, candidate: &Candidate) -> bool {
-        let mut go_on = self.count_graph();
-        let observed = self.observed.clone();
+        let mut found = std::mem::take(&mut self.outcomes);
         coherence_orders(
             candidate,
-            |event| event.line.is_some_and(|l| observed.contains(&l)),
+            |event| self.matters(event),
+            || self.afford(),
             |ob| {
-                let lines: Vec<Vec<usize>> = observed
+                let lines: Vec<Vec<usize>> = self
+                    .observed
                     .iter()
                     .map(|&line| line_writes(ob, candidate, line))
                     .collect();
-                self.cuts(candidate, ob, &lines);
-                go_on = self.count_graph();
-                go_on
+                self.cuts(candidate, ob, &lines, &mut found)
             },
         );
-        go_on
+        self.outcomes = found;
+        self.budget.get() > 0
     }
 
     /// Every choice of one surviving prefix per line that is consistent with the flushes.
-    fn cuts(&mut self, candidate: &Candidate, ob: &Order, lines: &[Vec<usize>]) {
+    fn cuts(
+        &self,
+        candidate: &Candidate,
+        ob: &Order,
+        lines: &[Vec<usize>],
+        found: &mut BTreeSet<Outcome>,
+    ) -> bool {
         let mut survived = vec![0; lines.len()];
         loop {
+            if !self.afford() {
+                return false;
+            }
             let outcome = self.recovered(candidate, lines, &survived);
-            if !self.outcomes.contains(&outcome)
-                && self.consistent_crash(candidate, ob, lines, &survived)
-            {
-                self.outcomes.insert(outcome);
+            if !found.contains(&outcome) && self.consistent_crash(candidate, ob, lines, &survived) {
+                found.insert(outcome);
             }
             let mut line = 0;
             loop {
                 if line == lines.len() {
-                    return;
+                    return true;
                 }
                 survived[line] += 1;
                 if survived[line] <= lines[line].len() {

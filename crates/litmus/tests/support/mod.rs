@@ -20,6 +20,12 @@ pub(crate) enum Draft {
     Mfence,
     /// Goes on only if the last read returned this.
     If(i64),
+    /// Adds to what the thread read last, in its register.
+    Arith(i64),
+    /// Copies what the thread read last into a register of its own.
+    Move,
+    /// Exchanges with what the thread read last.
+    XchgRead(u8),
 }
 
 #[derive(Clone, Debug)]
@@ -27,7 +33,11 @@ pub(crate) struct Shape {
     pub threads: Vec<Vec<Draft>>,
     /// The line of each variable.
     pub lines: Vec<u8>,
+    /// What each variable holds at first.
+    pub init: Vec<i64>,
     pub recover: bool,
+    /// Which variables and registers are looked at, as bits by their order.
+    pub look: u32,
 }
 
 pub(crate) fn draft(vars: u8) -> impl Strategy<Value = Draft> {
@@ -46,6 +56,9 @@ pub(crate) fn draft(vars: u8) -> impl Strategy<Value = Draft> {
         2 => Just(Draft::Sfence),
         1 => Just(Draft::Mfence),
         1 => (0i64..3).prop_map(Draft::If),
+        1 => (1i64..3).prop_map(Draft::Arith),
+        1 => Just(Draft::Move),
+        1 => var().prop_map(Draft::XchgRead),
     ]
 }
 
@@ -58,12 +71,16 @@ pub(crate) fn shape(max_threads: usize, max_instrs: usize) -> impl Strategy<Valu
                 2..=max_threads,
             ),
             prop::collection::vec(0..lines, vars as usize),
+            prop::collection::vec(prop_oneof![3 => Just(0i64), 1 => Just(1)], vars as usize),
             any::<bool>(),
+            prop_oneof![2 => Just(u32::MAX), 1 => any::<u32>()],
         )
-            .prop_map(|(threads, lines, recover)| Shape {
+            .prop_map(|(threads, lines, init, recover, look)| Shape {
                 threads,
                 lines,
+                init,
                 recover,
+                look,
             })
     })
 }
@@ -83,7 +100,7 @@ pub(crate) fn build(shape: &Shape) -> Test {
             .map(|(i, &line)| VarDecl {
                 name: ["x", "y", "z"][i].to_owned(),
                 line: LineId(line),
-                init: 0,
+                init: shape.init[i],
             })
             .collect(),
         threads: Vec::new(),
@@ -93,6 +110,10 @@ pub(crate) fn build(shape: &Shape) -> Test {
         let mut regs: Vec<RegDecl> = Vec::new();
         let mut body = Vec::new();
         for draft in drafts {
+            let last = regs
+                .len()
+                .checked_sub(1)
+                .map(|n| Operand::Reg(Reg(n as u8)));
             let mut fresh = || {
                 regs.push(RegDecl {
                     name: format!("r{}", regs.len() + 1),
@@ -139,6 +160,27 @@ pub(crate) fn build(shape: &Shape) -> Test {
                     operand: Operand::Const(100),
                 },
                 Draft::Flush(v, kind) => Instr::Flush { var: Var(v), kind },
+                Draft::Arith(by) => match regs.len() {
+                    0 => Instr::Sfence,
+                    n => Instr::Arith {
+                        reg: Reg(n as u8 - 1),
+                        op: RmwOp::Add,
+                        operand: Operand::Const(by),
+                    },
+                },
+                Draft::Move => match last {
+                    None => Instr::Mfence,
+                    Some(value) => Instr::Move {
+                        reg: fresh(),
+                        value,
+                    },
+                },
+                Draft::XchgRead(v) => Instr::Rmw {
+                    reg: Some(fresh()),
+                    var: Var(v),
+                    op: RmwOp::Xchg,
+                    operand: last.unwrap_or_else(&mut value),
+                },
                 Draft::Sfence => Instr::Sfence,
                 Draft::Mfence => Instr::Mfence,
                 Draft::If(equals) => match regs.len() {
@@ -157,11 +199,19 @@ pub(crate) fn build(shape: &Shape) -> Test {
         program.threads.push(Thread { regs, body });
     }
     let vars = (0..shape.lines.len() as u8).map(Var);
+    let looked_at = |i: usize| i == 0 || shape.look & (1 << (i % 32)) != 0;
     let observe = if shape.recover {
-        Observe::Recover(vars.collect())
+        let vars = vars.enumerate().filter(|&(i, _)| looked_at(i));
+        Observe::Recover(vars.map(|(_, var)| var).collect())
     } else {
         places.extend(vars.map(Place::Var));
-        Observe::Final(places)
+        let places = places.into_iter().enumerate();
+        Observe::Final(
+            places
+                .filter(|&(i, _)| looked_at(i))
+                .map(|(_, p)| p)
+                .collect(),
+        )
     };
     Test {
         name: "random".to_owned(),
