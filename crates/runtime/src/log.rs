@@ -138,7 +138,7 @@ pub(crate) unsafe fn run(offset: u64, length: u64, flags: u8, origin: Origin) ->
     *at = record::head(Kind::Run, (offset & 7) as u8, flags, offset);
     *at.add(1) = origin.0;
     *at.add(2) = length;
-    if length % 8 != 0 {
+    if !length.is_multiple_of(8) {
         *at.add(3 + length as usize / 8) = 0; // padding must not depend on what an earlier run left
     }
     at.add(3) as *mut u8

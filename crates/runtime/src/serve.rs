@@ -284,7 +284,7 @@ pub(crate) unsafe fn image_lines(slot: *mut SlotHeader, mut each: impl FnMut(u64
     for i in 0..(*slot).job.lines.min(most) {
         let line = lines.add((i * landfall_vocab::shared::IMAGE_LINE) as usize);
         let offset = (line as *const u64).read_unaligned();
-        if offset < window::LEN && offset % window::LINE == 0 {
+        if offset < window::LEN && offset.is_multiple_of(window::LINE) {
             each(offset, line.add(8));
         }
     }

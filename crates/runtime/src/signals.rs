@@ -130,7 +130,7 @@ unsafe extern "C" fn on_fault(
         return;
     }
     let address = (*info).si_addr() as u64;
-    if signal == libc::SIGSEGV && (*state).in_place && crate::restart::make_hot(address as usize) {
+    if signal == libc::SIGSEGV && (*state).in_place && crate::tracked::make_hot(address as usize) {
         return;
     }
     let (pc, frame) = position(context);

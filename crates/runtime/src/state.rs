@@ -85,7 +85,8 @@ pub(crate) struct State {
     pub(crate) thread_pointer: usize,
     pub(crate) scratch: usize,
     pub(crate) opened: bool,
-    pub(crate) restart: crate::restart::Restart,
+    pub(crate) tracked: crate::tracked::Tracked,
+    pub(crate) restart: crate::restart::Undo,
 }
 
 #[unsafe(no_mangle)]
