@@ -12,7 +12,7 @@ use crate::program::Program;
 use crate::shared::{Shared, futex_wait, futex_wake};
 use crate::sites::Sites;
 use crate::symbols::Symbols;
-use landfall_vocab::shared::{End, JobHeader, SLOTS, isolation, job, phase, slot_state};
+use landfall_vocab::shared::{End, JobHeader, SLOTS, TICK, isolation, job, phase, slot_state};
 use std::io::{Read, Seek};
 use std::process::Child;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -242,6 +242,7 @@ impl Server {
             trace_limit: job.limits.trace_bytes,
             lines: lines.len() as u64,
             stdin_len: job.stdin.len() as u64,
+            ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
             output_limit: job.limits.output_bytes,
         };
         let slot = self.shared.slot(self.next);

@@ -3,6 +3,7 @@
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
 
+use landfall_native::compiler::{self, Language};
 use landfall_native::{
     Execution, Image, Isolation, Job, Op, Outcome, Program, Server, SubjectError,
 };
@@ -276,4 +277,107 @@ fn ten_million_events_fit() {
             .count(),
         10_000_000
     );
+}
+
+/// A library without sites that writes persistent memory is named; the same library built with `landfall cc` is not.
+#[test]
+fn an_uninstrumented_library_is_named() {
+    let scratch = Scratch::new("libraries");
+    let directory = &scratch.0;
+    let write =
+        |name: &str, text: &str| std::fs::write(directory.join(name), text).expect("writable");
+    write("lib.c", "void scribble(long *p) { p[1] = 5; p[0] = 6; }\n");
+    write(
+        "main.c",
+        "#include <landfall.h>\nvoid scribble(long *);\n\
+         int main(void) { long *p = lf_pm(64); *p = 1; scribble(p); lf_persist(p, 16); return (int)p[1]; }\n",
+    );
+    let path = |name: &str| directory.join(name).into_os_string();
+    let link = |library: &str| {
+        let arguments = ["main.c", library]
+            .map(path)
+            .into_iter()
+            .chain(["-o".into(), path("main")]);
+        let arguments: Vec<_> = arguments
+            .chain([format!("-Wl,-rpath,{}", directory.display()).into()])
+            .collect();
+        let mut command = compiler::command(Language::C, &arguments)
+            .expect("clang")
+            .command;
+        assert!(command.status().expect("runs").success());
+        Server::start(&Program::new(directory.join("main")))
+            .expect("starts")
+            .run(&Job::default())
+            .expect("runs")
+    };
+    let mut clang = Command::new("clang-19");
+    let status = clang
+        .args(["-shared", "-fPIC", "-o"])
+        .arg(path("plain.so"))
+        .arg(path("lib.c"))
+        .status();
+    assert!(status.expect("runs").success());
+    let foreign = link("plain.so").foreign.expect("the writes are noticed");
+    assert_eq!(foreign.words, 2);
+    assert!(
+        foreign
+            .suspects
+            .iter()
+            .any(|name| name.ends_with("plain.so")),
+        "{foreign:?}"
+    );
+
+    let arguments = [
+        "-shared".into(),
+        "-fPIC".into(),
+        "-o".into(),
+        path("seen.so"),
+        path("lib.c"),
+    ];
+    let mut command = compiler::command(Language::C, &arguments)
+        .expect("clang")
+        .command;
+    assert!(command.status().expect("runs").success());
+    let execution = link("seen.so");
+    assert_eq!(
+        (execution.foreign, execution.outcome),
+        (None, Outcome::Exited { code: 5 })
+    );
+    assert_eq!(
+        execution
+            .events
+            .iter()
+            .filter(|event| event.op == Op::Store)
+            .count(),
+        3
+    );
+}
+
+/// The runtime's own code must not call what a program may have replaced.
+#[test]
+fn the_runtime_calls_no_memory_function() {
+    let toolbox = compiler::Toolbox::unpack().expect("the toolbox");
+    let output = Command::new("objdump")
+        .args(["-dr", "--no-show-raw-insn"])
+        .arg(toolbox.runtime())
+        .output();
+    let listing = output.expect("objdump runs").stdout;
+    let listing = String::from_utf8_lossy(&listing);
+    let mut function = "";
+    let mut calls = Vec::new();
+    for line in listing.lines() {
+        if line.ends_with(">:") {
+            function = line;
+        }
+        let target = line.split_whitespace().last().unwrap_or_default();
+        let target = target.split(['-', '+']).next().unwrap_or_default();
+        let replaceable = matches!(
+            target,
+            "memcpy" | "memset" | "memmove" | "memcmp" | "bcmp" | "strlen"
+        );
+        if line.contains("R_X86_64") && replaceable && function.contains("landfall_runtime") {
+            calls.push(format!("{function} {target}"));
+        }
+    }
+    assert!(calls.is_empty(), "{calls:#?}");
 }

@@ -31,6 +31,7 @@ mod atomics;
 mod bytes;
 mod clock;
 mod descriptors;
+mod directory;
 mod dispatch;
 mod files;
 mod flush;

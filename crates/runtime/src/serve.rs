@@ -233,6 +233,11 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
         (*state).scratch = place::SCRATCH;
     }
     (*state).opened = false;
+    crate::bytes::fill(
+        &raw mut (*state).listings as *mut u8,
+        0,
+        size_of::<crate::directory::Listings>(),
+    );
     let job = (*slot).job;
     (*state).slot = slot;
     (*state).trace = base.add(TRACE_AT as usize);

@@ -85,6 +85,7 @@ pub(crate) struct State {
     pub(crate) thread_pointer: usize,
     pub(crate) scratch: usize,
     pub(crate) opened: bool,
+    pub(crate) listings: crate::directory::Listings,
     pub(crate) tracked: crate::tracked::Tracked,
     pub(crate) restart: crate::restart::Undo,
 }

@@ -14,7 +14,7 @@ use crate::paths::{changing_path, on_path, open, rename, stat_descriptor};
 use crate::pool_io;
 use crate::shadow::is_persistent;
 use crate::signals;
-use crate::state::state;
+use crate::state::{Scratch, state};
 use crate::sys;
 use crate::waiting::{clock_nanosleep, futex, poll, set_timer, waits_for_itself};
 use landfall_vocab::builtin::Builtin;
@@ -56,7 +56,10 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         SYS_readv | SYS_writev => vectored(call),
         SYS_lseek => match descriptors::kind(a) {
             Kind::Pool(file) => pool_io::seek(file, a, b as i64, c as i32),
-            Kind::Real => as_it_is(call),
+            Kind::Real => {
+                crate::directory::forget(a);
+                as_it_is(call)
+            }
             _ => error(ESPIPE),
         },
         SYS_open => open(call, AT_FDCWD as usize, a, b as i32, c),
@@ -67,6 +70,7 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
                 alters_kernel(call);
             }
             descriptors::set(a, Kind::Real);
+            crate::directory::forget(a);
             as_it_is(call)
         }
         SYS_close_range => {
@@ -181,6 +185,8 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         }
         SYS_clock_nanosleep => clock_nanosleep(call),
         SYS_alarm => (clock::set_alarm(a as u64 * 1_000_000_000) / 1_000_000_000) as isize,
+        SYS_prlimit64 if c != 0 => 0,
+        SYS_recvfrom if is_persistent(b) => receive(call),
         SYS_setitimer => set_timer(a as i32, b as *const itimerval, c as *mut itimerval),
         SYS_getitimer => store(b, [0u64; 4]),
         SYS_timer_create => forbid(
@@ -216,6 +222,7 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
             forbid(call, b"arch_prctl: the thread pointer is not the program's")
         }
 
+        SYS_getdents64 => crate::directory::entries(call),
         SYS_getuid
         | SYS_geteuid
         | SYS_getgid
@@ -224,7 +231,6 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         | SYS_getcwd
         | SYS_readlink
         | SYS_readlinkat
-        | SYS_getdents64
         | SYS_getdents
         | SYS_statfs
         | SYS_fstatfs
@@ -371,6 +377,22 @@ unsafe fn signal(call: &Call, process: i32, signal: i32) -> isize {
 pub(crate) unsafe fn store<T>(to: usize, value: T) -> isize {
     (to as *mut T).write_unaligned(value);
     0
+}
+
+/// A message received into persistent memory is stored there.
+unsafe fn receive(call: &Call) -> isize {
+    alters_kernel(call);
+    let [fd, to, length, flags, from, from_length] = call.arguments;
+    let buffer = Scratch::new(length.min(1 << 20));
+    let room = length.min(1 << 20);
+    let got = sys::call(
+        SYS_recvfrom,
+        [fd, buffer.start() as usize, room, flags, from, from_length],
+    );
+    if got > 0 {
+        descriptors::give(to, buffer.start(), got as usize);
+    }
+    got
 }
 
 unsafe fn duplicated(from: usize, to: isize) -> isize {

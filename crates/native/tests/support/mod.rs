@@ -117,6 +117,10 @@ pub fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
             "--events" => {
                 job.limits.events = words.next().and_then(|n| n.parse().ok()).expect("a number")
             }
+            "--processor" => {
+                let seconds = words.next().and_then(|n| n.parse().ok()).expect("a number");
+                job.limits.processor = std::time::Duration::from_secs(seconds);
+            }
             "--search-foreign" => job.search_foreign = true,
             "--stacks" => job.stacks = true,
             "--stdin" => job.stdin = words.next().expect("text").into(),
