@@ -13,6 +13,7 @@ use crate::shared::{Shared, futex_wait, futex_wake};
 use crate::sites::Sites;
 use crate::symbols::Symbols;
 use landfall_vocab::shared::{End, JobHeader, SLOTS, TICK, isolation, job, phase, slot_state};
+use std::collections::VecDeque;
 use std::io::{Read, Seek};
 use std::process::Child;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -39,6 +40,10 @@ pub struct Server {
     base: Vec<Image>,
     /// The ring slot of the next job.
     next: usize,
+    /// Jobs posted and not collected.
+    in_flight: usize,
+    /// Size of the last trace, which bounds how many may be in flight.
+    trace_bytes: u64,
 }
 
 impl Server {
@@ -52,6 +57,8 @@ impl Server {
             sites: Sites::default(),
             base: Vec::new(),
             next: 0,
+            in_flight: 0,
+            trace_bytes: 0,
         };
         server.await_start()?;
         let (table, strings) = server.shared.sites();
@@ -193,8 +200,8 @@ impl Server {
         jobs: &[Job],
         mut each: impl FnMut(usize, Execution),
     ) -> Result<(), SubjectError> {
+        let mut flying = VecDeque::new();
         let mut posted = 0;
-        let mut first = self.next;
         let mut start = 0;
         if let Some(job) = jobs
             .first()
@@ -202,26 +209,35 @@ impl Server {
         {
             // Alone, so that it can be sampled before others follow.
             each(0, self.run(job)?);
-            (posted, first, start) = (1, self.next, 1);
+            (posted, start) = (1, 1);
         }
         for done in start..jobs.len() {
-            while posted < jobs.len() && posted - done < SLOTS {
+            while posted < jobs.len() && (flying.is_empty() || flying.len() < self.depth()) {
                 let job = &jobs[posted];
-                self.post(job, &job.image.lines, 0)?;
+                flying.push_back(self.post(job, &job.image.lines, 0)?);
                 posted += 1;
             }
-            let replaced_before = self.next;
-            let execution = self.collect(first, &jobs[done])?;
-            first = if self.next < replaced_before {
-                // The server was replaced and forgot what was in flight: post the rest again.
-                posted = done + 1;
-                self.next
-            } else {
-                first + 1
+            let Some(index) = flying.pop_front() else {
+                break;
             };
+            let process = self.process();
+            let execution = self.collect(index, &jobs[done])?;
+            if self.process() != process {
+                // The server was replaced and forgot what was in flight: post the rest again.
+                flying.clear();
+                posted = done + 1;
+            }
             each(done, execution);
         }
         Ok(())
+    }
+
+    /// How many jobs to keep in flight: as many as there are slots, unless their traces would fill the memory.
+    fn depth(&self) -> usize {
+        const MEMORY: u64 = 256 << 20;
+        usize::try_from(MEMORY / self.trace_bytes.max(1))
+            .unwrap_or(SLOTS)
+            .clamp(1, SLOTS)
     }
 
     fn post(
@@ -245,6 +261,11 @@ impl Server {
             ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
             output_limit: job.limits.output_bytes,
         };
+        if self.in_flight == 0 {
+            // One job at a time always uses the first slot, whose memory is there already.
+            self.next = 0;
+            self.shared.control().cursor.store(0, Release);
+        }
         let slot = self.shared.slot(self.next);
         if !slot.fill(header, lines, &job.stdin) {
             return Err(SubjectError::ImageTooLarge { lines: lines.len() });
@@ -256,6 +277,7 @@ impl Server {
             futex_wake(&control.doorbell);
         }
         self.next += 1;
+        self.in_flight += 1;
         Ok(self.next - 1)
     }
 
@@ -271,6 +293,13 @@ impl Server {
 
     /// Waits for a slot to be done; a run that takes longer than `wall` is killed.
     fn await_slot(&mut self, index: usize, wall: Duration) -> Waited {
+        let waited = self.wait(index, wall);
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.trace_bytes = self.shared.slot(index).trace_len();
+        waited
+    }
+
+    fn wait(&mut self, index: usize, wall: Duration) -> Waited {
         const SPINS: u32 = 2000;
         for _ in 0..SPINS {
             if self.take(index) {
@@ -429,6 +458,7 @@ impl Server {
         self.kill_all();
         let (shared, child, errors) = launch(&self.program)?;
         (self.shared, self.child, self.errors, self.next) = (shared, child, errors, 0);
+        self.in_flight = 0;
         self.await_start()?;
         for image in std::mem::take(&mut self.base) {
             self.set_base(image)?;

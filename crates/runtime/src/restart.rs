@@ -44,7 +44,6 @@ pub(crate) unsafe fn reside() {
         (*slot).outcome.end = End::Died as u32;
         (*slot).outcome.code = status;
         finish(slot);
-        (*control).cursor.fetch_add(1, Relaxed);
     }
 }
 
@@ -59,8 +58,7 @@ unsafe fn resident() -> ! {
     tracked::snapshot();
     tracked::protect();
     loop {
-        let slot = current();
-        await_job(slot);
+        let slot = await_job();
         if (*slot).job.flags & (job::SET_BASE | job::FORK | job::SEARCH_FOREIGN) != 0 {
             (*slot).state.store(slot_state::POSTED, Release);
             sys::exit(LEFT_FOR_FORK);
@@ -89,7 +87,6 @@ unsafe fn resident() -> ! {
             tracked::rearm();
         }
         finish(slot);
-        (*control).cursor.fetch_add(1, Relaxed);
     }
 }
 

@@ -9,7 +9,7 @@ pub const CONTROL_FD: i32 = 1019;
 /// Environment variable that makes a program serve instead of simply running.
 pub const SERVE: &str = "LANDFALL_SERVE";
 
-pub const SLOTS: usize = 16;
+pub const SLOTS: usize = 128;
 pub const FRAMES: usize = 64;
 pub const TEXT: usize = 1024;
 pub const OUTPUT: u64 = 1 << 20;
