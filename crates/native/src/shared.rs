@@ -187,7 +187,7 @@ impl Slot<'_> {
 
     pub(crate) fn outcome(&self) -> Outcome {
         // SAFETY: plain numbers; read when the run is over, or dead.
-        unsafe { (&raw const (*self.header()).outcome).read_volatile() }
+        unsafe { (&raw const (*self.header()).outcome).read() }
     }
 
     pub(crate) fn trace_len(&self) -> u64 {

@@ -5,7 +5,7 @@ mod support;
 
 use landfall_native::compiler::{self, Language};
 use landfall_native::{
-    Execution, Image, Isolation, Job, Op, Outcome, Program, Server, SubjectError,
+    Execution, Image, Isolation, Job, Op, Outcome, Program, Server, SubjectError, first_difference,
 };
 use std::process::Command;
 use std::time::Duration;
@@ -380,4 +380,67 @@ fn the_runtime_calls_no_memory_function() {
         }
     }
     assert!(calls.is_empty(), "{calls:#?}");
+}
+
+#[test]
+fn a_full_trace_ends_the_run() {
+    for isolation in MODES {
+        let (mut server, _scratch) = server("many.c", isolation);
+        let mut job = Job::default();
+        for bytes in [0, 1000, 100_000, 10_000_000] {
+            job.limits.trace_bytes = bytes;
+            let execution = server.run(&job).expect("answers");
+            assert!(
+                matches!(execution.outcome, Outcome::Hang { .. }),
+                "{:?}",
+                execution.outcome
+            );
+            assert_eq!(execution.damaged, None);
+            assert!(execution.trace_bytes <= bytes && execution.trace_bytes + 40 > bytes);
+        }
+    }
+}
+
+#[test]
+fn a_run_that_leaves_the_path_says_where() {
+    let (mut server, _scratch) = server("basic.c", Isolation::Fork);
+    let first = server.run(&Job::default()).expect("runs");
+    let mut other = Job::default();
+    other.image.write(0, &1u64.to_le_bytes());
+    let other = server.run(&other).expect("runs");
+    assert_eq!(first_difference(&first.events, &first.events), None);
+    let difference = first_difference(&first.events, &other.events).expect("they differ");
+    assert_eq!(
+        (difference.at, difference.expected.map(|event| event.value)),
+        (1, Some(0))
+    );
+    assert_eq!(difference.found.map(|event| event.value), Some(1));
+}
+
+#[test]
+fn stacks_lead_from_main_to_the_event() {
+    let scratch = Scratch::new("stacks");
+    let built = build(&programs().join("instrumented/list.c"), &scratch.0);
+    let mut server = Server::start(&Program::new(built)).expect("starts");
+    let execution = server
+        .run(&Job {
+            stacks: true,
+            ..Job::default()
+        })
+        .expect("runs");
+    let symbols = server.symbols();
+    let names = |stack: &Vec<u64>| {
+        stack
+            .iter()
+            .map(|frame| symbols.describe(*frame))
+            .collect::<Vec<_>>()
+    };
+    let stacks: Vec<Vec<String>> = execution.stacks.iter().map(names).collect();
+    let found = |name: &str, stack: &Vec<String>| stack.iter().any(|frame| frame.starts_with(name));
+    assert!(
+        stacks
+            .iter()
+            .any(|stack| found("head ", stack) && found("main ", stack)),
+        "{stacks:#?}"
+    );
 }

@@ -241,7 +241,8 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     let job = (*slot).job;
     (*state).slot = slot;
     (*state).trace = base.add(TRACE_AT as usize);
-    (*state).trace_limit = job.trace_limit.min(TRACE_LEN);
+    (*state).trace_end = job.trace_limit.min(TRACE_LEN);
+    (*state).trace_limit = (*state).trace_end.min(crate::log::FIRST_PART);
     (*state).output = [base.add(STDOUT_AT as usize), base.add(STDERR_AT as usize)];
     (*state).output_limit = job.output_limit.min(landfall_vocab::shared::OUTPUT);
     (*state).input = base.add(STDIN_AT as usize);

@@ -32,7 +32,9 @@ pub(crate) struct State {
     // The hot path, on one line.
     pub(crate) slot: *mut SlotHeader,
     pub(crate) trace: *mut u8,
+    /// Where the mapped part of the trace ends, and where all of it does.
     pub(crate) trace_limit: u64,
+    pub(crate) trace_end: u64,
     pub(crate) sites_low: usize,
     pub(crate) sites_len: usize,
     pub(crate) last_locked: u64,
