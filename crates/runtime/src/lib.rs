@@ -39,6 +39,7 @@ mod forkserver;
 mod heap;
 mod hooks;
 mod library;
+mod locks;
 mod log;
 mod machine;
 mod mappings;

@@ -38,6 +38,22 @@ real! {
     vsnprintf: fn(*mut u8, usize, P, *mut u8) -> i32;
     vprintf: fn(P, *mut u8) -> i32;
     vfprintf: fn(usize, P, *mut u8) -> i32;
+    pthread_mutex_init: fn(usize, usize) -> i32;
+    pthread_mutex_lock: fn(usize, usize) -> i32;
+    pthread_mutex_trylock: fn(usize, usize) -> i32;
+    pthread_mutex_unlock: fn(usize, usize) -> i32;
+    pthread_mutex_destroy: fn(usize, usize) -> i32;
+    pthread_rwlock_init: fn(usize, usize) -> i32;
+    pthread_rwlock_rdlock: fn(usize, usize) -> i32;
+    pthread_rwlock_tryrdlock: fn(usize, usize) -> i32;
+    pthread_rwlock_wrlock: fn(usize, usize) -> i32;
+    pthread_rwlock_trywrlock: fn(usize, usize) -> i32;
+    pthread_rwlock_unlock: fn(usize, usize) -> i32;
+    pthread_rwlock_destroy: fn(usize, usize) -> i32;
+    pthread_cond_init: fn(usize, usize) -> i32;
+    pthread_cond_signal: fn(usize, usize) -> i32;
+    pthread_cond_broadcast: fn(usize, usize) -> i32;
+    pthread_cond_destroy: fn(usize, usize) -> i32;
 }
 
 pub(crate) unsafe fn real() -> *const Real {
