@@ -17,6 +17,7 @@ pub(crate) fn own_memory(address: usize, length: usize) -> bool {
         || within(place::STACK - place::GUARD, place::STACK_LEN + place::GUARD)
         || within(place::SIGNAL_STACK, place::SIGNAL_STACK_LEN)
         || within(place::ARENA, 1 << 45)
+        || within(crate::shadow::KNOWN, (window::LEN / 8) as usize)
         || within(state() as usize, size_of::<crate::state::State>())
 }
 

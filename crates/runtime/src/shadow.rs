@@ -15,7 +15,7 @@ const WORDS: usize = PAGE / 8;
 
 /// Per word of the window: the bytes written or read by this execution. A set bit implies that the page was touched, so the
 /// hot path needs one load of shadow and no table.
-pub(crate) const KNOWN: usize = place::SHADOW;
+pub(crate) const KNOWN: usize = window::BASE as usize / 8; // an address divided by eight is the address of its shadow
 /// Per byte of the window: what instrumented code left there.
 pub(crate) const MIRROR: usize = 0x3400_0000_0000;
 /// Per byte of the window: what was there before the run touched the page (in-place restart).
@@ -64,7 +64,7 @@ pub(crate) unsafe fn init() -> bool {
 /// The known bytes of the word at `offset`.
 #[inline(always)]
 pub(crate) fn known(offset: u64) -> *mut u8 {
-    (KNOWN + (offset >> 3) as usize) as *mut u8
+    ((window::BASE + offset) >> 3) as *mut u8
 }
 
 /// The mirror of the byte at `offset`.

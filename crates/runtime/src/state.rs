@@ -131,7 +131,6 @@ pub(crate) mod place {
     pub(crate) const ARENA: usize = 0x3000_0000_0000;
     pub(crate) const ARENA_LEN: usize = 64 << 30;
     pub(crate) const SCRATCH: usize = 0x3200_0000_0000;
-    pub(crate) const SHADOW: usize = 0x3100_0000_0000;
     pub(crate) const SHARED: usize = 0x4000_0000_0000;
 }
 

@@ -203,7 +203,7 @@ unsafe fn each_mapping(mut each: impl FnMut(usize, usize, bool, bool)) -> usize 
 
 /// The window, the runtime's mappings, the heap and the stack (which are added by hand) lie between these addresses.
 fn is_own(start: usize) -> bool {
-    (window::BASE as usize..0x5100_0000_0000).contains(&start)
+    (window::BASE as usize..0x5100_0000_0000).contains(&start) || start == crate::shadow::KNOWN
 }
 
 fn hexadecimal(digits: &[u8]) -> usize {
