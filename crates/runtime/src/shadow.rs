@@ -5,7 +5,7 @@
 use crate::bytes;
 use crate::log;
 use crate::outcome;
-use crate::state::{Mode, Scratch, State, place, state};
+use crate::state::{Mode, Scratch, State, state};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::flag;
 use landfall_vocab::window;
