@@ -29,7 +29,7 @@ fn table(directory: &Path) -> Fallible<()> {
     ] {
         let programs = Pair::build(directory, name, defines)?;
         let native = best(5, || programs.native())?;
-        let mut server = programs.server(Isolation::Fork)?;
+        let mut server = programs.server(Isolation::Restart)?;
         let mut events = 0;
         let ours = best(5, || {
             let started = Instant::now();
@@ -53,9 +53,9 @@ fn table(directory: &Path) -> Fallible<()> {
     }
 
     let large = Pair::build(directory, "large", &[])?;
-    let exec = mean(200, |_| large.native())?;
+    let exec = median(200, || large.native())?;
     let mut server = large.server(Isolation::Fork)?;
-    let fork = mean(500, |_| timed(&mut server))?;
+    let fork = median(500, || timed(&mut server))?;
     row(
         "5 MiB process: fork+exec against forked run",
         exec,
@@ -179,10 +179,10 @@ fn best(times: usize, mut measure: impl FnMut() -> Fallible<Duration>) -> Fallib
     Ok(all.into_iter().min().unwrap_or_default())
 }
 
-fn mean(times: u32, mut measure: impl FnMut(u32) -> Fallible<Duration>) -> Fallible<Duration> {
-    let mut total = Duration::ZERO;
-    for i in 0..times {
-        total += measure(i)?;
-    }
-    Ok(total / times)
+fn median(times: usize, mut measure: impl FnMut() -> Fallible<Duration>) -> Fallible<Duration> {
+    let mut all = (0..times)
+        .map(|_| measure())
+        .collect::<Fallible<Vec<_>>>()?;
+    all.sort();
+    Ok(all[all.len() / 2])
 }

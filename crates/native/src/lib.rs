@@ -7,10 +7,13 @@
 
 pub mod compiler;
 mod decode;
+mod error;
 mod execution;
 mod files;
 mod job;
 mod kernel;
+mod launch;
+mod outcome;
 mod program;
 mod server;
 mod shared;
@@ -20,11 +23,12 @@ mod subject;
 mod symbols;
 
 pub use decode::decode;
+pub use error::SubjectError;
 pub use execution::{Divergence, Event, Execution, Foreign, Op, Origin, Outcome, first_difference};
 pub use job::{Image, Isolation, Job, Limits, Line};
 pub use kernel::{KernelFeature, kernel_features};
 pub use program::{MallocMetadata, Program};
-pub use server::{Server, SubjectError};
+pub use server::Server;
 pub use sites::{Position, Sites};
 pub use subject::{Budget, NativeSubject, translate};
 pub use symbols::Symbols;

@@ -2,47 +2,22 @@
 //! whatever a run does to its process, the server answers or is replaced.
 
 use crate::decode::decode;
+use crate::error::SubjectError;
 use crate::execution::{Execution, Foreign, Outcome};
 use crate::files;
 use crate::job::{Image, Isolation, Job};
-use crate::program::{MallocMetadata, Program};
+use crate::launch::{launch, suspects};
+use crate::outcome::outcome;
+use crate::program::Program;
 use crate::shared::{Shared, futex_wait, futex_wake};
 use crate::sites::Sites;
-use crate::spawn::spawn;
 use crate::symbols::Symbols;
-use landfall_vocab::shared::{End, JobHeader, SLOTS, isolation, job, option, phase, slot_state};
-use std::io::{self, Read, Seek};
-use std::os::fd::FromRawFd;
-use std::os::unix::ffi::OsStrExt;
+use landfall_vocab::shared::{End, JobHeader, SLOTS, TICK, isolation, job, phase, slot_state};
+use std::collections::VecDeque;
+use std::io::{Read, Seek};
 use std::process::Child;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::time::{Duration, Instant};
-
-/// Why a job could not be run at all. What a program does wrong is an [`Outcome`], not an error.
-#[derive(Debug, thiserror::Error)]
-pub enum SubjectError {
-    #[error("{program}: cannot be started: {source}")]
-    Start { program: String, source: io::Error },
-    #[error("{program}: not built with `landfall cc` (it runs, but nothing in it answers)")]
-    NotInstrumented { program: String },
-    #[error("{program}: {why}")]
-    Refused { program: String, why: String },
-    #[error("{program}: ended before main ({status}){output}")]
-    EndedEarly {
-        program: String,
-        status: String,
-        output: String,
-    },
-    #[error("the image does not fit: {lines} lines")]
-    ImageTooLarge { lines: usize },
-    #[error("shared memory: {0}")]
-    Shared(io::Error),
-    #[error("{directory}: {source}")]
-    PoolFiles {
-        directory: String,
-        source: io::Error,
-    },
-}
 
 /// Time for constructors.
 const START: Duration = Duration::from_secs(30);
@@ -65,6 +40,10 @@ pub struct Server {
     base: Vec<Image>,
     /// The ring slot of the next job.
     next: usize,
+    /// Jobs posted and not collected.
+    in_flight: usize,
+    /// Size of the last trace, which bounds how many may be in flight.
+    trace_bytes: u64,
 }
 
 impl Server {
@@ -78,6 +57,8 @@ impl Server {
             sites: Sites::default(),
             base: Vec::new(),
             next: 0,
+            in_flight: 0,
+            trace_bytes: 0,
         };
         server.await_start()?;
         let (table, strings) = server.shared.sites();
@@ -219,8 +200,8 @@ impl Server {
         jobs: &[Job],
         mut each: impl FnMut(usize, Execution),
     ) -> Result<(), SubjectError> {
+        let mut flying = VecDeque::new();
         let mut posted = 0;
-        let mut first = self.next;
         let mut start = 0;
         if let Some(job) = jobs
             .first()
@@ -228,26 +209,35 @@ impl Server {
         {
             // Alone, so that it can be sampled before others follow.
             each(0, self.run(job)?);
-            (posted, first, start) = (1, self.next, 1);
+            (posted, start) = (1, 1);
         }
         for done in start..jobs.len() {
-            while posted < jobs.len() && posted - done < SLOTS {
+            while posted < jobs.len() && (flying.is_empty() || flying.len() < self.depth()) {
                 let job = &jobs[posted];
-                self.post(job, &job.image.lines, 0)?;
+                flying.push_back(self.post(job, &job.image.lines, 0)?);
                 posted += 1;
             }
-            let replaced_before = self.next;
-            let execution = self.collect(first, &jobs[done])?;
-            first = if self.next < replaced_before {
-                // The server was replaced and forgot what was in flight: post the rest again.
-                posted = done + 1;
-                self.next
-            } else {
-                first + 1
+            let Some(index) = flying.pop_front() else {
+                break;
             };
+            let process = self.process();
+            let execution = self.collect(index, &jobs[done])?;
+            if self.process() != process {
+                // The server was replaced and forgot what was in flight: post the rest again.
+                flying.clear();
+                posted = done + 1;
+            }
             each(done, execution);
         }
         Ok(())
+    }
+
+    /// How many jobs to keep in flight: as many as there are slots, unless their traces would fill the memory.
+    fn depth(&self) -> usize {
+        const MEMORY: u64 = 256 << 20;
+        usize::try_from(MEMORY / self.trace_bytes.max(1))
+            .unwrap_or(SLOTS)
+            .clamp(1, SLOTS)
     }
 
     fn post(
@@ -268,8 +258,14 @@ impl Server {
             trace_limit: job.limits.trace_bytes,
             lines: lines.len() as u64,
             stdin_len: job.stdin.len() as u64,
+            ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
             output_limit: job.limits.output_bytes,
         };
+        if self.in_flight == 0 {
+            // One job at a time always uses the first slot, whose memory is there already.
+            self.next = 0;
+            self.shared.control().cursor.store(0, Release);
+        }
         let slot = self.shared.slot(self.next);
         if !slot.fill(header, lines, &job.stdin) {
             return Err(SubjectError::ImageTooLarge { lines: lines.len() });
@@ -281,6 +277,7 @@ impl Server {
             futex_wake(&control.doorbell);
         }
         self.next += 1;
+        self.in_flight += 1;
         Ok(self.next - 1)
     }
 
@@ -296,6 +293,13 @@ impl Server {
 
     /// Waits for a slot to be done; a run that takes longer than `wall` is killed.
     fn await_slot(&mut self, index: usize, wall: Duration) -> Waited {
+        let waited = self.wait(index, wall);
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.trace_bytes = self.shared.slot(index).trace_len();
+        waited
+    }
+
+    fn wait(&mut self, index: usize, wall: Duration) -> Waited {
         const SPINS: u32 = 2000;
         for _ in 0..SPINS {
             if self.take(index) {
@@ -380,7 +384,7 @@ impl Server {
             foreign: (raw.foreign_words > 0).then(|| Foreign {
                 words: raw.foreign_words,
                 address: raw.foreign_address,
-                suspects: self.suspects(),
+                suspects: suspects(self.child.id()),
             }),
             steps: job.limits.events.saturating_sub(left),
             damaged,
@@ -396,31 +400,6 @@ impl Server {
             Waited::Killed if raw.end != End::Died as u32 => outcome(raw),
             Waited::Killed | Waited::ServerGone => Outcome::Wedged,
         }
-    }
-
-    /// Libraries mapped by the server that carry no source sites and are not part of libc.
-    fn suspects(&self) -> Vec<String> {
-        const SYSTEM: [&str; 6] = [
-            "ld-linux",
-            "libc.so",
-            "libm.so",
-            "libgcc_s",
-            "libpthread",
-            "libdl",
-        ];
-        let maps =
-            std::fs::read_to_string(format!("/proc/{}/maps", self.child.id())).unwrap_or_default();
-        let mut names: Vec<String> = maps
-            .lines()
-            .filter_map(|line| line.split_whitespace().nth(5))
-            .filter(|path| {
-                path.contains(".so") && !SYSTEM.iter().any(|system| path.contains(system))
-            })
-            .filter(|path| !std::fs::read(path).is_ok_and(|bytes| memmem(&bytes, b"lf_sites\0")))
-            .map(str::to_owned)
-            .collect();
-        names.dedup();
-        names
     }
 
     fn await_start(&mut self) -> Result<(), SubjectError> {
@@ -479,6 +458,7 @@ impl Server {
         self.kill_all();
         let (shared, child, errors) = launch(&self.program)?;
         (self.shared, self.child, self.errors, self.next) = (shared, child, errors, 0);
+        self.in_flight = 0;
         self.await_start()?;
         for image in std::mem::take(&mut self.base) {
             self.set_base(image)?;
@@ -510,107 +490,4 @@ enum Waited {
 fn kill(process: i32) {
     // SAFETY: a system call. The process is a child the server has not reaped: it clears the number before reaping.
     unsafe { libc::kill(process, libc::SIGKILL) };
-}
-
-fn memmem(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
-}
-
-fn launch(program: &Program) -> Result<(Shared, Child, std::fs::File), SubjectError> {
-    let mut shared = Shared::new().map_err(SubjectError::Shared)?;
-    let directory = program
-        .pm_dir
-        .as_ref()
-        .and_then(|directory| directory.canonicalize().ok());
-    shared.configure(|control| {
-        control.seed = program.seed;
-        control.options = match program.pm_heap {
-            None => 0,
-            Some(MallocMetadata::Modelled) => option::PM_HEAP,
-            Some(MallocMetadata::Durable) => option::PM_HEAP | option::PM_HEAP_DURABLE_META,
-        };
-        control.isolation = match program.isolation {
-            Isolation::Fork => isolation::FORK,
-            Isolation::Restart => isolation::RESTART,
-            Isolation::Auto => isolation::AUTO,
-        }
-        .into();
-        if let Some(directory) = &directory {
-            let bytes = directory.as_os_str().as_bytes();
-            let length = bytes.len().min(control.pm_dir.len());
-            control.pm_dir[..length].copy_from_slice(&bytes[..length]);
-            control.pm_dir_len = length as u64;
-        }
-    });
-    let errors = errors_file().map_err(SubjectError::Shared)?;
-    let for_child = errors.try_clone().map_err(SubjectError::Shared)?;
-    let child = spawn(program, shared.fd(), for_child).map_err(|source| SubjectError::Start {
-        program: program.path.display().to_string(),
-        source,
-    })?;
-    Ok((shared, child, errors))
-}
-
-/// A file in memory for what a server prints before it serves.
-fn errors_file() -> io::Result<std::fs::File> {
-    // SAFETY: a fresh descriptor, owned by the file from here on.
-    unsafe {
-        let fd = libc::memfd_create(c"landfall-errors".as_ptr(), libc::MFD_CLOEXEC);
-        if fd < 0 {
-            Err(io::Error::last_os_error())
-        } else {
-            Ok(std::fs::File::from_raw_fd(fd))
-        }
-    }
-}
-
-fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
-    let length = (raw.text_len as usize).min(raw.text.len());
-    let text = String::from_utf8_lossy(&raw.text[..length]).into_owned();
-    let site = u32::try_from(raw.site).ok();
-    match End::from_number(raw.end) {
-        Some(End::Exited) => Outcome::Exited { code: raw.code },
-        Some(End::Assertion) => {
-            let mut parts = text.split('\0').map(str::to_owned);
-            let mut part = || parts.next().unwrap_or_default();
-            let (expression, file, function) = (part(), part(), part());
-            Outcome::Assertion {
-                expression,
-                file,
-                function,
-                line: raw.code.max(0) as u32,
-            }
-        }
-        Some(End::Abort) => Outcome::Abort,
-        Some(End::Signal) => Outcome::Signal {
-            signal: raw.code,
-            address: raw.address,
-            pc: raw.pc,
-        },
-        Some(End::Terminate) => Outcome::Terminate { exception: text },
-        Some(End::StackOverflow) => Outcome::StackOverflow {
-            address: raw.address,
-        },
-        Some(End::Budget) => Outcome::Hang { why: text, site },
-        Some(End::Stuck) => Outcome::Hang {
-            why: text,
-            site: None,
-        },
-        Some(End::Deadlock) => Outcome::Deadlock { why: text },
-        Some(End::Thread) => Outcome::Thread { why: text },
-        Some(End::Forbidden) => Outcome::Forbidden {
-            why: text,
-            syscall: raw.code,
-        },
-        Some(End::Internal) => Outcome::Internal {
-            why: format!("{text} ({})", raw.code),
-        },
-        Some(End::Died) => Outcome::Died { status: raw.code },
-        Some(End::NeedsFork) => Outcome::Internal {
-            why: format!("not repeated in a fork: {text}"),
-        },
-        None => Outcome::Internal {
-            why: format!("unknown outcome {}", raw.end),
-        },
-    }
 }

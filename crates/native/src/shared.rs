@@ -125,12 +125,16 @@ impl Shared {
 
     /// Gives memory of an unusually large trace back to the system.
     pub(crate) fn trim(&self, index: usize, used: u64) {
-        const KEEP: u64 = 64 << 20;
-        if used > KEEP {
-            let at = Self::slot_at(index) + TRACE_AT + KEEP;
+        let keep = if index.is_multiple_of(SLOTS) {
+            256 << 20
+        } else {
+            1 << 20
+        };
+        if used > keep {
+            let at = Self::slot_at(index) + TRACE_AT + keep;
             let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
             // SAFETY: only changes the contents of our own file, past what anyone still reads.
-            unsafe { libc::fallocate(self.fd(), mode, at as i64, (TRACE_LEN - KEEP) as i64) };
+            unsafe { libc::fallocate(self.fd(), mode, at as i64, (TRACE_LEN - keep) as i64) };
         }
     }
 }
@@ -183,7 +187,7 @@ impl Slot<'_> {
 
     pub(crate) fn outcome(&self) -> Outcome {
         // SAFETY: plain numbers; read when the run is over, or dead.
-        unsafe { (&raw const (*self.header()).outcome).read_volatile() }
+        unsafe { (&raw const (*self.header()).outcome).read() }
     }
 
     pub(crate) fn trace_len(&self) -> u64 {

@@ -3,8 +3,9 @@
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
 
+use landfall_native::compiler::{self, Language};
 use landfall_native::{
-    Execution, Image, Isolation, Job, Op, Outcome, Program, Server, SubjectError,
+    Execution, Image, Isolation, Job, Op, Outcome, Program, Server, SubjectError, first_difference,
 };
 use std::process::Command;
 use std::time::Duration;
@@ -275,5 +276,171 @@ fn ten_million_events_fit() {
             .filter(|event| matches!(event.op, Op::Store | Op::Clwb))
             .count(),
         10_000_000
+    );
+}
+
+/// A library without sites that writes persistent memory is named; the same library built with `landfall cc` is not.
+#[test]
+fn an_uninstrumented_library_is_named() {
+    let scratch = Scratch::new("libraries");
+    let directory = &scratch.0;
+    let write =
+        |name: &str, text: &str| std::fs::write(directory.join(name), text).expect("writable");
+    write("lib.c", "void scribble(long *p) { p[1] = 5; p[0] = 6; }\n");
+    write(
+        "main.c",
+        "#include <landfall.h>\nvoid scribble(long *);\n\
+         int main(void) { long *p = lf_pm(64); *p = 1; scribble(p); lf_persist(p, 16); return (int)p[1]; }\n",
+    );
+    let path = |name: &str| directory.join(name).into_os_string();
+    let link = |library: &str| {
+        let arguments = ["main.c", library]
+            .map(path)
+            .into_iter()
+            .chain(["-o".into(), path("main")]);
+        let arguments: Vec<_> = arguments
+            .chain([format!("-Wl,-rpath,{}", directory.display()).into()])
+            .collect();
+        let mut command = compiler::command(Language::C, &arguments)
+            .expect("clang")
+            .command;
+        assert!(command.status().expect("runs").success());
+        Server::start(&Program::new(directory.join("main")))
+            .expect("starts")
+            .run(&Job::default())
+            .expect("runs")
+    };
+    let mut clang = Command::new("clang-19");
+    let status = clang
+        .args(["-shared", "-fPIC", "-o"])
+        .arg(path("plain.so"))
+        .arg(path("lib.c"))
+        .status();
+    assert!(status.expect("runs").success());
+    let foreign = link("plain.so").foreign.expect("the writes are noticed");
+    assert_eq!(foreign.words, 2);
+    assert!(
+        foreign
+            .suspects
+            .iter()
+            .any(|name| name.ends_with("plain.so")),
+        "{foreign:?}"
+    );
+
+    let arguments = [
+        "-shared".into(),
+        "-fPIC".into(),
+        "-o".into(),
+        path("seen.so"),
+        path("lib.c"),
+    ];
+    let mut command = compiler::command(Language::C, &arguments)
+        .expect("clang")
+        .command;
+    assert!(command.status().expect("runs").success());
+    let execution = link("seen.so");
+    assert_eq!(
+        (execution.foreign, execution.outcome),
+        (None, Outcome::Exited { code: 5 })
+    );
+    assert_eq!(
+        execution
+            .events
+            .iter()
+            .filter(|event| event.op == Op::Store)
+            .count(),
+        3
+    );
+}
+
+/// The runtime's own code must not call what a program may have replaced.
+#[test]
+fn the_runtime_calls_no_memory_function() {
+    let toolbox = compiler::Toolbox::unpack().expect("the toolbox");
+    let output = Command::new("objdump")
+        .args(["-dr", "--no-show-raw-insn"])
+        .arg(toolbox.runtime())
+        .output();
+    let listing = output.expect("objdump runs").stdout;
+    let listing = String::from_utf8_lossy(&listing);
+    let mut function = "";
+    let mut calls = Vec::new();
+    for line in listing.lines() {
+        if line.ends_with(">:") {
+            function = line;
+        }
+        let target = line.split_whitespace().last().unwrap_or_default();
+        let target = target.split(['-', '+']).next().unwrap_or_default();
+        let replaceable = matches!(
+            target,
+            "memcpy" | "memset" | "memmove" | "memcmp" | "bcmp" | "strlen"
+        );
+        if line.contains("R_X86_64") && replaceable && function.contains("landfall_runtime") {
+            calls.push(format!("{function} {target}"));
+        }
+    }
+    assert!(calls.is_empty(), "{calls:#?}");
+}
+
+#[test]
+fn a_full_trace_ends_the_run() {
+    for isolation in MODES {
+        let (mut server, _scratch) = server("many.c", isolation);
+        let mut job = Job::default();
+        for bytes in [0, 1000, 100_000, 10_000_000] {
+            job.limits.trace_bytes = bytes;
+            let execution = server.run(&job).expect("answers");
+            assert!(
+                matches!(execution.outcome, Outcome::Hang { .. }),
+                "{:?}",
+                execution.outcome
+            );
+            assert_eq!(execution.damaged, None);
+            assert!(execution.trace_bytes <= bytes && execution.trace_bytes + 40 > bytes);
+        }
+    }
+}
+
+#[test]
+fn a_run_that_leaves_the_path_says_where() {
+    let (mut server, _scratch) = server("basic.c", Isolation::Fork);
+    let first = server.run(&Job::default()).expect("runs");
+    let mut other = Job::default();
+    other.image.write(0, &1u64.to_le_bytes());
+    let other = server.run(&other).expect("runs");
+    assert_eq!(first_difference(&first.events, &first.events), None);
+    let difference = first_difference(&first.events, &other.events).expect("they differ");
+    assert_eq!(
+        (difference.at, difference.expected.map(|event| event.value)),
+        (1, Some(0))
+    );
+    assert_eq!(difference.found.map(|event| event.value), Some(1));
+}
+
+#[test]
+fn stacks_lead_from_main_to_the_event() {
+    let scratch = Scratch::new("stacks");
+    let built = build(&programs().join("instrumented/list.c"), &scratch.0);
+    let mut server = Server::start(&Program::new(built)).expect("starts");
+    let execution = server
+        .run(&Job {
+            stacks: true,
+            ..Job::default()
+        })
+        .expect("runs");
+    let symbols = server.symbols();
+    let names = |stack: &Vec<u64>| {
+        stack
+            .iter()
+            .map(|frame| symbols.describe(*frame))
+            .collect::<Vec<_>>()
+    };
+    let stacks: Vec<Vec<String>> = execution.stacks.iter().map(names).collect();
+    let found = |name: &str, stack: &Vec<String>| stack.iter().any(|frame| frame.starts_with(name));
+    assert!(
+        stacks
+            .iter()
+            .any(|stack| found("head ", stack) && found("main ", stack)),
+        "{stacks:#?}"
     );
 }

@@ -1,9 +1,9 @@
 //! Which descriptors are not what the kernel thinks: captured output, given input, random sources, pool files.
 
 use crate::bytes;
-use crate::files;
 use crate::hooks;
 use crate::log::Origin;
+use crate::pool_io;
 use crate::random;
 use crate::shadow::is_persistent;
 use crate::state::{Scratch, state};
@@ -92,10 +92,10 @@ pub(crate) unsafe fn read(fd: usize, to: usize, length: usize, at: i64) -> isize
             length as isize
         }
         Kind::Output(_) => -(libc::EBADF as isize),
-        Kind::Pool(file) => files::read(file, fd, to, length, at),
+        Kind::Pool(file) => pool_io::read(file, fd, to, length, at),
         Kind::Real if is_persistent(to) => read_persistent(fd, to, length, at),
         Kind::Real => {
-            crate::restart::warm(to, length);
+            crate::tracked::warm(to, length);
             if at >= 0 {
                 sys::call(libc::SYS_pread64, [fd, to, length, at as usize])
             } else {
@@ -184,7 +184,7 @@ pub(crate) unsafe fn write(fd: usize, from: usize, length: usize, at: i64) -> is
             length as isize
         }
         Kind::Input | Kind::Random => -(libc::EBADF as isize),
-        Kind::Pool(file) => files::write(file, fd, from, length, at),
+        Kind::Pool(file) => pool_io::write(file, fd, from, length, at),
         Kind::Real => {
             (*state).written += length as u64;
             if (*state).written > FILE_BYTES {

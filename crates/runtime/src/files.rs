@@ -8,16 +8,15 @@ use crate::flush;
 use crate::hooks;
 use crate::log::Origin;
 use crate::shadow;
-use crate::state::{Scratch, running, state};
+use crate::state::{Scratch, state};
 use crate::sys;
-use core::mem::MaybeUninit;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{self, flag};
 use landfall_vocab::window::{
     self, FILE_ENTRY, FILE_EXISTS, FILE_PATH_AT, FILE_PATH_LEN, FILE_REMOVED, FILE_SLOT, FILE_SLOTS,
 };
 
-const fn error(number: i32) -> isize {
+pub(crate) const fn error(number: i32) -> isize {
     -(number as isize)
 }
 
@@ -25,11 +24,11 @@ fn entry(file: u8) -> u64 {
     window::META.start + file as u64 * FILE_ENTRY
 }
 
-fn slot(file: u8) -> u64 {
+pub(crate) fn slot(file: u8) -> u64 {
     window::FILES.start + file as u64 * FILE_SLOT
 }
 
-fn origin(function: Builtin) -> Origin {
+pub(crate) fn origin(function: Builtin) -> Origin {
     Origin::library(function, 0)
 }
 
@@ -64,60 +63,6 @@ pub(crate) unsafe fn mapped_range() -> (u64, u64) {
         window::FILES.start,
         (length_unlogged(0) + window::PAGE - 1) & !(window::PAGE - 1),
     )
-}
-
-/// Room for an absolute path; not cleared, because clearing would call a `memset` that may be the program's.
-pub(crate) type PathBuffer = MaybeUninit<[u8; 4096]>;
-
-/// A path inside `--pm-dir`, relative to it; `None` for every other path.
-pub(crate) unsafe fn inside(path: *const u8, buffer: &mut PathBuffer) -> Option<&[u8]> {
-    let control = (*state()).control;
-    if control.is_null() || (*control).pm_dir_len == 0 || path.is_null() || !running() {
-        return None;
-    }
-    let start = buffer.as_mut_ptr() as *mut u8;
-    let mut at = 0;
-    if *path != b'/' {
-        let got = sys::call(libc::SYS_getcwd, [start as usize, 4096]);
-        if got <= 1 {
-            return None;
-        }
-        at = got as usize - 1;
-    }
-    at = normalise(start, at, bytes::text(path, 4095))?;
-    let directory = (*control).pm_dir_len as usize;
-    let below = at > directory + 1
-        && *start.add(directory) == b'/'
-        && bytes::equal(
-            start,
-            (&raw const (*control).pm_dir) as *const u8,
-            directory,
-        );
-    below.then(|| core::slice::from_raw_parts(start.add(directory + 1), at - directory - 1))
-}
-
-/// Appends `path` to the absolute path of length `at`, resolving `.` and `..` by name.
-unsafe fn normalise(buffer: *mut u8, mut at: usize, path: &[u8]) -> Option<usize> {
-    for part in path.split(|byte| *byte == b'/') {
-        match part {
-            b"" | b"." => {}
-            b".." => {
-                while at > 0 && *buffer.add(at - 1) != b'/' {
-                    at -= 1;
-                }
-                at = at.saturating_sub(1);
-            }
-            part => {
-                if at + 1 + part.len() > size_of::<PathBuffer>() {
-                    return None;
-                }
-                *buffer.add(at) = b'/';
-                bytes::copy(buffer.add(at + 1), part.as_ptr(), part.len());
-                at += 1 + part.len();
-            }
-        }
-    }
-    Some(at)
 }
 
 enum Found {
@@ -296,7 +241,7 @@ pub(crate) unsafe fn map(
     flags: i32,
     at: u64,
 ) -> Option<isize> {
-    if at % window::PAGE != 0 || length == 0 || at + length as u64 > FILE_SLOT {
+    if !at.is_multiple_of(window::PAGE) || length == 0 || at + length as u64 > FILE_SLOT {
         return Some(error(libc::EINVAL));
     }
     if flags & libc::MAP_TYPE == libc::MAP_PRIVATE && protection & libc::PROT_WRITE != 0 {
@@ -418,71 +363,4 @@ pub(crate) unsafe fn stat_path(path: &[u8], to: *mut libc::stat) -> isize {
         }
         _ => error(libc::ENOENT),
     }
-}
-
-unsafe fn position(fd: usize, at: i64) -> u64 {
-    if at >= 0 {
-        at as u64
-    } else {
-        sys::call(libc::SYS_lseek, [fd, 0, libc::SEEK_CUR as usize]) as u64
-    }
-}
-
-pub(crate) unsafe fn seek(file: u8, fd: usize, offset: i64, whence: i32) -> isize {
-    if whence == libc::SEEK_END {
-        return sys::call(
-            libc::SYS_lseek,
-            [
-                fd,
-                (length(file) as i64 + offset) as usize,
-                libc::SEEK_SET as usize,
-            ],
-        );
-    }
-    sys::call(libc::SYS_lseek, [fd, offset as usize, whence as usize])
-}
-
-pub(crate) unsafe fn read(file: u8, fd: usize, to: usize, length: usize, at: i64) -> isize {
-    let from = position(fd, at);
-    let length = length.min(self::length(file).saturating_sub(from) as usize);
-    if length > 0 {
-        (*state()).mapped_files |= 1 << file;
-        hooks::copy(
-            to as *mut u8,
-            (window::BASE + slot(file) + from) as *const u8,
-            length,
-            0,
-            origin(Builtin::read),
-        );
-        if at < 0 {
-            sys::call(libc::SYS_lseek, [fd, length, libc::SEEK_CUR as usize]);
-        }
-    }
-    length as isize
-}
-
-/// Writing a pool file: stores that `fsync` writes back.
-pub(crate) unsafe fn write(file: u8, fd: usize, from: usize, length: usize, at: i64) -> isize {
-    let start = position(fd, at);
-    let end = start + length as u64;
-    if end > FILE_SLOT {
-        return error(libc::EFBIG);
-    }
-    if end > self::length(file) {
-        set_length(file, end, Builtin::write);
-    }
-    if length > 0 {
-        (*state()).mapped_files |= 1 << file;
-        hooks::copy(
-            (window::BASE + slot(file) + start) as *mut u8,
-            from as *const u8,
-            length,
-            0,
-            origin(Builtin::write),
-        );
-        if at < 0 {
-            sys::call(libc::SYS_lseek, [fd, length, libc::SEEK_CUR as usize]);
-        }
-    }
-    length as isize
 }

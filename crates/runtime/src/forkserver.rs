@@ -32,8 +32,7 @@ pub(crate) enum Place {
 pub(crate) unsafe fn serve(place: Place) {
     let control = (*state()).control;
     loop {
-        let slot = current();
-        await_job(slot);
+        let slot = await_job();
         let flags = (*slot).job.flags;
         let forked =
             (*control).isolation.load(Relaxed) == isolation::FORK || place == Place::Constructor;
@@ -47,13 +46,12 @@ pub(crate) unsafe fn serve(place: Place) {
             return;
         }
         finish(slot);
-        (*control).cursor.fetch_add(1, Relaxed);
     }
 }
 
 /// The slot whose turn it is.
 pub(crate) unsafe fn current() -> *mut SlotHeader {
-    slot((*(*state()).control).cursor.load(Relaxed) as usize % SLOTS)
+    slot((*(*state()).control).cursor.load(Acquire) as usize % SLOTS)
 }
 
 #[derive(PartialEq)]
@@ -62,17 +60,19 @@ enum Side {
     Server,
 }
 
-pub(crate) unsafe fn await_job(slot: *mut SlotHeader) {
+/// Waits for the next job. The checker moves the cursor back to the first slot when nothing is in flight, so it is read anew.
+pub(crate) unsafe fn await_job() -> *mut SlotHeader {
     let control = (*state()).control;
     let mut spins = 0;
     loop {
         let doorbell = (*control).doorbell.load(Acquire);
+        let slot = current();
         if (*control).quit.load(Relaxed) != 0 {
             sys::exit(0);
         }
         if (*slot).state.load(Acquire) == slot_state::POSTED {
             (*slot).state.store(slot_state::RUNNING, Release);
-            return;
+            return slot;
         }
         spins += 1;
         if spins < SPINS {
@@ -81,7 +81,7 @@ pub(crate) unsafe fn await_job(slot: *mut SlotHeader) {
         }
         // Announced first, looked at once more, then slept: the checker rings after posting and then looks for sleepers.
         (*control).server_asleep.store(1, SeqCst);
-        if (*slot).state.load(SeqCst) != slot_state::POSTED {
+        if (*current()).state.load(SeqCst) != slot_state::POSTED {
             let word = &raw const (*control).doorbell as usize;
             sys::call(
                 libc::SYS_futex,
@@ -92,8 +92,10 @@ pub(crate) unsafe fn await_job(slot: *mut SlotHeader) {
     }
 }
 
+/// Hands a slot back. The cursor moves first: from then on the checker may move it.
 pub(crate) unsafe fn finish(slot: *mut SlotHeader) {
     let control = (*state()).control;
+    (*control).cursor.fetch_add(1, Release);
     (*slot).state.store(slot_state::DONE, Release);
     (*control).finished.fetch_add(1, SeqCst);
     if (*control).checker_asleep.load(SeqCst) != 0 {

@@ -113,54 +113,14 @@ unsafe fn size(block: usize) -> usize {
 }
 
 crate::weak!(
-    "malloc",
-    malloc,
-    "free",
-    free,
-    "calloc",
-    calloc,
-    "realloc",
-    realloc,
-    "aligned_alloc",
-    memalign,
-    "memalign",
-    memalign,
-    "posix_memalign",
-    posix_memalign,
-    "malloc_usable_size",
-    usable_size,
-    "valloc",
-    valloc,
-    "cfree",
-    free,
-    "_Znwm",
-    new,
-    "_Znam",
-    new,
-    "_ZdlPv",
-    free,
-    "_ZdaPv",
-    free,
-    "_ZdlPvm",
-    free,
-    "_ZdaPvm",
-    free,
-    "_ZnwmRKSt9nothrow_t",
-    malloc,
-    "_ZnamRKSt9nothrow_t",
-    malloc,
-    "_ZnwmSt11align_val_t",
-    aligned_new,
-    "_ZnamSt11align_val_t",
-    aligned_new,
-    "_ZdlPvSt11align_val_t",
-    free,
-    "_ZdlPvmSt11align_val_t",
-    free,
-    "_ZdaPvSt11align_val_t",
-    free,
-    "_ZdaPvmSt11align_val_t",
-    free,
+    "malloc" => malloc, "free" => free, "calloc" => calloc, "realloc" => realloc,
+    "aligned_alloc" => memalign, "memalign" => memalign, "posix_memalign" => posix_memalign,
+    "malloc_usable_size" => usable_size, "valloc" => valloc, "cfree" => free, "_Znwm" => new,
+    "_Znam" => new, "_ZdlPv" => free, "_ZdaPv" => free, "_ZdlPvm" => free, "_ZdaPvm" => free,
+    "_ZnwmRKSt9nothrow_t" => malloc, "_ZnamRKSt9nothrow_t" => malloc,
+    "_ZnwmSt11align_val_t" => aligned_new, "_ZnamSt11align_val_t" => aligned_new,
+    "_ZdlPvSt11align_val_t" => free, "_ZdlPvmSt11align_val_t" => free,
+    "_ZdaPvSt11align_val_t" => free, "_ZdaPvmSt11align_val_t" => free,
 );
 
 #[unsafe(no_mangle)]
@@ -223,7 +183,7 @@ unsafe extern "C" fn __lf_weak_posix_memalign(
     align: usize,
     length: usize,
 ) -> i32 {
-    if !align.is_power_of_two() || align % size_of::<usize>() != 0 {
+    if !align.is_power_of_two() || !align.is_multiple_of(size_of::<usize>()) {
         return libc::EINVAL;
     }
     let block = obtain(length, align.max(16), crate::caller!());

@@ -22,6 +22,12 @@ fn mask(at: u64, length: u64) -> u8 {
     (0xffu32 >> (8 - length) << at) as u8
 }
 
+/// Does an access of `length` bytes stay inside its word?
+#[inline(always)]
+fn fits(at: u64, length: u64) -> bool {
+    (at & 7) + length <= 8
+}
+
 /// Records the first read of bytes inside one word.
 #[inline(always)]
 pub(crate) unsafe fn read_word(at: u64, length: u64, flags: u8, origin: Origin) {
@@ -188,7 +194,7 @@ macro_rules! accesses {
             }
             let wanted = mask(at & 7, $n);
             // A byte of the next word is not in the mask: such an access is slow.
-            if at & 7 <= 8 - $n && *known(at) & wanted == wanted {
+            if fits(at, $n) && *known(at) & wanted == wanted {
                 return p.read_unaligned();
             }
             $slow_load(p, abi, site)
@@ -206,7 +212,7 @@ macro_rules! accesses {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $store(p: *mut $type, value: $type, abi: u32, site: *const Site) {
             let at = offset(p as usize);
-            if at < window::LEN && abi & 7 != SEQ_CST && at & 7 <= 8 - $n {
+            if at < window::LEN && abi & 7 != SEQ_CST && fits(at, $n) {
                 let bytes = mask(at & 7, $n);
                 if *known(at) & bytes == bytes
                     && log::store_quickly(at & !7, bytes, (value as u64) << ((at & 7) * 8), flags(abi), site)

@@ -15,7 +15,7 @@
 /// Defines weak symbols that jump to functions of ours: the program's own definition of one wins without a clash, and libc's
 /// is shadowed otherwise.
 macro_rules! weak {
-    ($($symbol:literal, $target:ident),* $(,)?) => {
+    ($($symbol:literal => $target:ident),* $(,)?) => {
         core::arch::global_asm!($(
             concat!(".weak ", $symbol),
             concat!(".type ", $symbol, ",@function"),
@@ -26,10 +26,12 @@ macro_rules! weak {
 }
 pub(crate) use weak;
 
+mod arguments;
 mod atomics;
 mod bytes;
 mod clock;
 mod descriptors;
+mod directory;
 mod dispatch;
 mod files;
 mod flush;
@@ -37,11 +39,18 @@ mod forkserver;
 mod heap;
 mod hooks;
 mod library;
+mod locks;
 mod log;
+mod machine;
+mod mappings;
+mod memory;
 mod outcome;
+mod paths;
 mod persistent_heap;
 mod pmem;
+mod pool_io;
 mod random;
+mod real;
 mod region;
 mod restart;
 mod serve;
@@ -54,7 +63,9 @@ mod state;
 mod stdio;
 mod sys;
 mod syscalls;
+mod tracked;
 mod vdso;
+mod waiting;
 
 /// A panic here is a bug of ours: it ends the run as such instead of tearing the program down unexplained.
 #[cfg(panic = "abort")]

@@ -1,125 +1,23 @@
-//! `mem*` and `str*` functions. libc's own are not instrumented: where a pointer is persistent, what they read and write is
+//! Functions that look at strings and memory. libc's own are not instrumented: where a pointer is persistent, what they read and write is
 //! recorded here; elsewhere they are passed on.
 
 use crate::bytes;
 use crate::caller;
 use crate::hooks;
 use crate::log::Origin;
+use crate::real::{P, real};
 use crate::shadow::{is_persistent, recording};
 use landfall_vocab::builtin::Builtin;
 
 crate::weak!(
-    "memcpy",
-    memcpy,
-    "memmove",
-    memmove,
-    "memset",
-    memset,
-    "mempcpy",
-    mempcpy,
-    "bcopy",
-    bcopy,
-    "bzero",
-    bzero,
-    "__memcpy_chk",
-    memcpy,
-    "__memmove_chk",
-    memmove,
-    "__memset_chk",
-    memset,
-    "__mempcpy_chk",
-    mempcpy,
-    "memcmp",
-    memcmp,
-    "bcmp",
-    memcmp,
-    "memchr",
-    memchr,
-    "rawmemchr",
-    rawmemchr,
-    "strlen",
-    strlen,
-    "strnlen",
-    strnlen,
-    "strcpy",
-    strcpy,
-    "__strcpy_chk",
-    strcpy,
-    "stpcpy",
-    stpcpy,
-    "__stpcpy_chk",
-    stpcpy,
-    "strncpy",
-    strncpy,
-    "__strncpy_chk",
-    strncpy,
-    "strcat",
-    strcat,
-    "__strcat_chk",
-    strcat,
-    "strncat",
-    strncat,
-    "__strncat_chk",
-    strncat,
-    "strcmp",
-    strcmp,
-    "strncmp",
-    strncmp,
-    "strchr",
-    strchr,
-    "strrchr",
-    strrchr,
-    "strstr",
-    strstr,
-    "strdup",
-    strdup,
-    "strndup",
-    strndup,
+    "memcmp" => memcmp, "bcmp" => memcmp, "memchr" => memchr, "rawmemchr" => rawmemchr,
+    "strlen" => strlen, "strnlen" => strnlen, "strcpy" => strcpy, "__strcpy_chk" => strcpy,
+    "stpcpy" => stpcpy, "__stpcpy_chk" => stpcpy, "strncpy" => strncpy,
+    "__strncpy_chk" => strncpy, "strcat" => strcat, "__strcat_chk" => strcat,
+    "strncat" => strncat, "__strncat_chk" => strncat, "strcmp" => strcmp, "strncmp" => strncmp,
+    "strchr" => strchr, "strrchr" => strrchr, "strstr" => strstr, "strdup" => strdup,
+    "strndup" => strndup,
 );
-
-macro_rules! real {
-    ($($field:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// libc's own functions, found once at the start.
-        #[repr(C)]
-        pub(crate) struct Real { $(pub(crate) $field: Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>),* }
-
-        #[unsafe(link_section = "lf_state")]
-        static mut REAL: Real = Real { $($field: None),* };
-
-        pub(crate) unsafe fn find_real() {
-            $( REAL.$field = core::mem::transmute::<*mut libc::c_void, _>(libc::dlsym(
-                libc::RTLD_NEXT, concat!(stringify!($field), "\0").as_ptr() as *const _)); )*
-        }
-    };
-}
-
-type P = *const u8;
-
-real! {
-    memcpy: fn(*mut u8, P, usize) -> *mut u8;
-    memmove: fn(*mut u8, P, usize) -> *mut u8;
-    memset: fn(*mut u8, i32, usize) -> *mut u8;
-    memcmp: fn(P, P, usize) -> i32;
-    memchr: fn(P, i32, usize) -> P;
-    strlen: fn(P) -> usize;
-    strcmp: fn(P, P) -> i32;
-    strncmp: fn(P, P, usize) -> i32;
-    strchr: fn(P, i32) -> P;
-    strrchr: fn(P, i32) -> P;
-    strstr: fn(P, P) -> P;
-    fread: fn(*mut u8, usize, usize, usize) -> usize;
-    fwrite: fn(P, usize, usize, usize) -> usize;
-    fgets: fn(*mut u8, i32, usize) -> *mut u8;
-    fputs: fn(P, usize) -> i32;
-    puts: fn(P) -> i32;
-    vsnprintf: fn(*mut u8, usize, P, *mut u8) -> i32;
-    vprintf: fn(P, *mut u8) -> i32;
-    vfprintf: fn(usize, P, *mut u8) -> i32;
-}
-
-pub(crate) unsafe fn real() -> *const Real {
-    &raw const REAL
-}
 
 /// Does either pointer concern us?
 #[inline(always)]
@@ -139,95 +37,6 @@ unsafe fn text_length(p: P) -> usize {
         Some(strlen) => strlen(p),
         None => bytes::length(p, usize::MAX),
     }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_memcpy(to: *mut u8, from: P, length: usize) -> *mut u8 {
-    match (*real()).memcpy {
-        Some(memcpy) if !is_persistent(to as usize) && !is_persistent(from as usize) => {
-            memcpy(to, from, length)
-        }
-        _ => {
-            hooks::copy(
-                to,
-                from,
-                length,
-                0,
-                Origin::library(Builtin::memcpy, caller!()),
-            );
-            to
-        }
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_memmove(to: *mut u8, from: P, length: usize) -> *mut u8 {
-    match (*real()).memmove {
-        Some(memmove) if !is_persistent(to as usize) && !is_persistent(from as usize) => {
-            memmove(to, from, length)
-        }
-        _ => {
-            hooks::copy(
-                to,
-                from,
-                length,
-                0,
-                Origin::library(Builtin::memmove, caller!()),
-            );
-            to
-        }
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_mempcpy(to: *mut u8, from: P, length: usize) -> *mut u8 {
-    hooks::copy(
-        to,
-        from,
-        length,
-        0,
-        Origin::library(Builtin::memcpy, caller!()),
-    );
-    to.add(length)
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_bcopy(from: P, to: *mut u8, length: usize) {
-    hooks::copy(
-        to,
-        from,
-        length,
-        0,
-        Origin::library(Builtin::memmove, caller!()),
-    );
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_memset(to: *mut u8, byte: i32, length: usize) -> *mut u8 {
-    match (*real()).memset {
-        Some(memset) if !is_persistent(to as usize) => memset(to, byte, length),
-        _ => {
-            hooks::fill(
-                to,
-                byte as u8,
-                length,
-                0,
-                Origin::library(Builtin::memset, caller!()),
-            );
-            to
-        }
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_bzero(to: *mut u8, length: usize) {
-    hooks::fill(
-        to,
-        0,
-        length,
-        0,
-        Origin::library(Builtin::memset, caller!()),
-    );
 }
 
 /// Compares byte by byte; returns the difference and the bytes looked at.

@@ -55,9 +55,34 @@ unsafe fn reserve_plain(length: u64) -> *mut u64 {
     let cursor = &(*(*state).slot).trace_len;
     let at = cursor.load(Relaxed);
     if at + length > (*state).trace_limit {
-        outcome::trace_full();
+        extend(at + length);
     }
     (*state).trace.add(at as usize) as *mut u64
+}
+
+/// Bytes of trace before the kernel is asked to map more of it at once: a page fault per four kilobytes would cost more than
+/// writing them.
+pub(crate) const FIRST_PART: u64 = 64 << 10;
+const LARGEST_PART: u64 = 4 << 20;
+
+/// The mapped part of the trace is used up: map the next one, or end the run.
+#[cold]
+#[inline(never)]
+unsafe fn extend(wanted: u64) {
+    const MADV_POPULATE_WRITE: usize = 23;
+    let state = state();
+    if wanted > (*state).trace_end {
+        outcome::trace_full();
+    }
+    let from = (*state).trace_limit;
+    let to = (from + from.min(LARGEST_PART))
+        .max(wanted + LARGEST_PART / 4)
+        .min((*state).trace_end);
+    // Only a hint: on an older kernel the pages come one by one.
+    let start = ((*state).trace as usize + from as usize) & !4095;
+    let end = (*state).trace as usize + to as usize;
+    crate::sys::call(libc::SYS_madvise, [start, end - start, MADV_POPULATE_WRITE]);
+    (*state).trace_limit = to;
 }
 
 #[inline(always)]
@@ -138,7 +163,7 @@ pub(crate) unsafe fn run(offset: u64, length: u64, flags: u8, origin: Origin) ->
     *at = record::head(Kind::Run, (offset & 7) as u8, flags, offset);
     *at.add(1) = origin.0;
     *at.add(2) = length;
-    if length % 8 != 0 {
+    if !length.is_multiple_of(8) {
         *at.add(3 + length as usize / 8) = 0; // padding must not depend on what an earlier run left
     }
     at.add(3) as *mut u8

@@ -8,7 +8,7 @@ use crate::sys;
 use landfall_vocab::shared::{End, Outcome, TEXT};
 
 /// Everything about an end but its kind.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Report<'a> {
     pub(crate) code: i32,
     pub(crate) address: u64,
@@ -17,19 +17,6 @@ pub(crate) struct Report<'a> {
     pub(crate) frame: usize,
     pub(crate) site: u64,
     pub(crate) text: &'a [&'a [u8]],
-}
-
-impl Default for Report<'_> {
-    fn default() -> Self {
-        Report {
-            code: 0,
-            address: 0,
-            pc: 0,
-            frame: 0,
-            site: 0,
-            text: &[],
-        }
-    }
 }
 
 /// Ends the run. Outside a run (an unchecked program, a constructor) it ends the process.
@@ -48,7 +35,7 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
     (*outcome).text_len = join(report.text, &raw mut (*outcome).text);
     (*outcome).frames = 0;
     if report.frame != 0 {
-        (*outcome).frames = stack::walk(report.frame, &mut *(&raw mut (*outcome).frame)) as u32;
+        (*outcome).frames = stack::walk(report.frame, &mut (*outcome).frame) as u32;
     }
     // From here on a second end (a full trace, a fault of ours) must not start over.
     (*state).mode = Mode::Serving;
@@ -159,7 +146,9 @@ pub(crate) unsafe fn needs_fork(text: &[&[u8]]) -> ! {
 
 // What a failing program calls. Weak symbols: a program that defines its own keeps it.
 
-crate::weak!("__assert_fail", assert_fail, "abort", abort_called);
+crate::weak!(
+    "__assert_fail" => assert_fail, "abort" => abort_called,
+);
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_assert_fail(

@@ -32,7 +32,7 @@ const ROOTS_AT: u64 = FREE + CLASSES as u64 * 8;
 
 fn heap() -> Layout {
     let words = window::HEAP.start;
-    let first_block = window::HEAP.start + (ROOTS_AT + ROOTS * 8 + 63) / 64 * 64;
+    let first_block = window::HEAP.start + (ROOTS_AT + ROOTS * 8).div_ceil(64) * 64;
     Layout {
         area: window::HEAP,
         words,
@@ -51,7 +51,7 @@ unsafe fn malloc_heap() -> Layout {
     let used = if durable {
         64
     } else {
-        (FREE + CLASSES as u64 * 8 + 63) / 64 * 64
+        (FREE + CLASSES as u64 * 8).div_ceil(64) * 64
     };
     Layout {
         area: window::MALLOC,

@@ -233,10 +233,16 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
         (*state).scratch = place::SCRATCH;
     }
     (*state).opened = false;
+    crate::bytes::fill(
+        &raw mut (*state).listings as *mut u8,
+        0,
+        size_of::<crate::directory::Listings>(),
+    );
     let job = (*slot).job;
     (*state).slot = slot;
     (*state).trace = base.add(TRACE_AT as usize);
-    (*state).trace_limit = job.trace_limit.min(TRACE_LEN);
+    (*state).trace_end = job.trace_limit.min(TRACE_LEN);
+    (*state).trace_limit = (*state).trace_end.min(crate::log::FIRST_PART);
     (*state).output = [base.add(STDOUT_AT as usize), base.add(STDERR_AT as usize)];
     (*state).output_limit = job.output_limit.min(landfall_vocab::shared::OUTPUT);
     (*state).input = base.add(STDIN_AT as usize);
@@ -284,7 +290,7 @@ pub(crate) unsafe fn image_lines(slot: *mut SlotHeader, mut each: impl FnMut(u64
     for i in 0..(*slot).job.lines.min(most) {
         let line = lines.add((i * landfall_vocab::shared::IMAGE_LINE) as usize);
         let offset = (line as *const u64).read_unaligned();
-        if offset < window::LEN && offset % window::LINE == 0 {
+        if offset < window::LEN && offset.is_multiple_of(window::LINE) {
             each(offset, line.add(8));
         }
     }

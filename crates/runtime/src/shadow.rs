@@ -5,7 +5,7 @@
 use crate::bytes;
 use crate::log;
 use crate::outcome;
-use crate::state::{Mode, Scratch, State, place, state};
+use crate::state::{Mode, Scratch, State, state};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::flag;
 use landfall_vocab::window;
@@ -15,7 +15,7 @@ const WORDS: usize = PAGE / 8;
 
 /// Per word of the window: the bytes written or read by this execution. A set bit implies that the page was touched, so the
 /// hot path needs one load of shadow and no table.
-pub(crate) const KNOWN: usize = place::SHADOW;
+pub(crate) const KNOWN: usize = window::BASE as usize / 8; // an address divided by eight is the address of its shadow
 /// Per byte of the window: what instrumented code left there.
 pub(crate) const MIRROR: usize = 0x3400_0000_0000;
 /// Per byte of the window: what was there before the run touched the page (in-place restart).
@@ -64,7 +64,7 @@ pub(crate) unsafe fn init() -> bool {
 /// The known bytes of the word at `offset`.
 #[inline(always)]
 pub(crate) fn known(offset: u64) -> *mut u8 {
-    (KNOWN + (offset >> 3) as usize) as *mut u8
+    ((window::BASE + offset) >> 3) as *mut u8
 }
 
 /// The mirror of the byte at `offset`.
@@ -138,29 +138,46 @@ unsafe fn check_words(start: u64, length: u64) {
     }
 }
 
+/// What a library function we know left in touched memory is a store of that function.
+pub(crate) unsafe fn adopt(start: u64, length: u64, origin: log::Origin) {
+    let mut at = start & !7;
+    while at < start + length {
+        let value = ((window::BASE + at) as *const u64).read_volatile();
+        if value != *(mirror(at) as *const u64) {
+            record_change(at, value, 0, origin);
+        }
+        at += 8;
+    }
+}
+
 #[cold]
 unsafe fn foreign(offset: u64, value: u64) {
     let state = state();
+    if (*state).foreign_words == 0 {
+        (*state).foreign_address = window::BASE + offset;
+    }
+    (*state).foreign_words += 1;
+    let origin = log::Origin::library(Builtin::uninstrumented, 0);
+    record_change(offset, value, flag::FOREIGN, origin);
+}
+
+/// Logs the bytes in which a word differs from its mirror as one store. It holds contiguous bytes: gaps are included, their
+/// values are the same.
+unsafe fn record_change(offset: u64, value: u64, flags: u8, origin: log::Origin) {
     let changed = value ^ *(mirror(offset) as *const u64);
-    // A store record holds contiguous bytes: gaps are included, their values are the same.
     let (low, high) = (
         changed.trailing_zeros() / 8,
         8 - changed.leading_zeros() / 8,
     );
     let mask = (0xffu32 >> (8 - high) & (0xff << low)) as u8;
-    if (*state).foreign_words == 0 {
-        (*state).foreign_address = window::BASE + offset;
-    }
-    (*state).foreign_words += 1;
     *(mirror(offset) as *mut u64) = value;
     *known(offset) |= mask;
-    let placed = value & crate::hooks::spread(mask);
     log::store(
         offset,
         mask,
-        placed,
-        flag::FOREIGN,
-        log::Origin::library(Builtin::uninstrumented, 0),
+        value & crate::hooks::spread(mask),
+        flags,
+        origin,
     );
 }
 

@@ -20,9 +20,6 @@ const SA_RESTORER: u64 = 0x0400_0000;
 const DEFAULT: usize = libc::SIG_DFL;
 const IGNORE: usize = libc::SIG_IGN;
 
-/// Processor seconds between two looks at a run that takes no instrumented step, and how many looks it gets.
-const TICK_SECONDS: i64 = 2;
-const TICKS: u64 = 5;
 /// A program's handler that returns to the same faulting instruction this often is not going to fix it.
 const FAULT_REPEATS: u32 = 1000;
 
@@ -73,8 +70,8 @@ unsafe fn take(signal: i32, handler: Handler) {
 /// Starts the clock that ends runs stuck in uninstrumented code.
 pub(crate) unsafe fn start_ticking() {
     let every = libc::timeval {
-        tv_sec: TICK_SECONDS,
-        tv_usec: 0,
+        tv_sec: 0,
+        tv_usec: landfall_vocab::shared::TICK as i64 * 1000,
     };
     let timer = libc::itimerval {
         it_interval: every,
@@ -97,9 +94,9 @@ unsafe extern "C" fn on_tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc
         return;
     }
     (*state).ticks += 1;
-    if (*state).ticks >= TICKS {
+    if (*state).ticks >= (*(*state).slot).job.ticks {
         let (pc, frame) = position(context);
-        let text: &[&[u8]] = &[b"no instrumented step in ten seconds of processor time"];
+        let text: &[&[u8]] = &[b"processor time ran out without a step of instrumented code"];
         outcome::end(
             End::Stuck,
             Report {
@@ -130,7 +127,7 @@ unsafe extern "C" fn on_fault(
         return;
     }
     let address = (*info).si_addr() as u64;
-    if signal == libc::SIGSEGV && (*state).in_place && crate::restart::make_hot(address as usize) {
+    if signal == libc::SIGSEGV && (*state).in_place && crate::tracked::make_hot(address as usize) {
         return;
     }
     let (pc, frame) = position(context);

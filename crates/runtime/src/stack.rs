@@ -10,8 +10,9 @@ pub(crate) unsafe fn walk(mut frame: usize, into: &mut [u64]) -> usize {
     let state = state();
     let mut count = 0;
     while count < into.len() {
-        let inside =
-            frame >= (*state).stack_low && frame + 16 <= (*state).stack_high && frame % 8 == 0;
+        let inside = frame >= (*state).stack_low
+            && frame + 16 <= (*state).stack_high
+            && frame.is_multiple_of(8);
         if !inside {
             break;
         }

@@ -32,7 +32,9 @@ pub(crate) struct State {
     // The hot path, on one line.
     pub(crate) slot: *mut SlotHeader,
     pub(crate) trace: *mut u8,
+    /// Where the mapped part of the trace ends, and where all of it does.
     pub(crate) trace_limit: u64,
+    pub(crate) trace_end: u64,
     pub(crate) sites_low: usize,
     pub(crate) sites_len: usize,
     pub(crate) last_locked: u64,
@@ -85,7 +87,9 @@ pub(crate) struct State {
     pub(crate) thread_pointer: usize,
     pub(crate) scratch: usize,
     pub(crate) opened: bool,
-    pub(crate) restart: crate::restart::Restart,
+    pub(crate) listings: crate::directory::Listings,
+    pub(crate) tracked: crate::tracked::Tracked,
+    pub(crate) restart: crate::restart::Undo,
 }
 
 #[unsafe(no_mangle)]
@@ -127,7 +131,6 @@ pub(crate) mod place {
     pub(crate) const ARENA: usize = 0x3000_0000_0000;
     pub(crate) const ARENA_LEN: usize = 64 << 30;
     pub(crate) const SCRATCH: usize = 0x3200_0000_0000;
-    pub(crate) const SHADOW: usize = 0x3100_0000_0000;
     pub(crate) const SHARED: usize = 0x4000_0000_0000;
 }
 

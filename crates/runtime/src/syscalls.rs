@@ -7,11 +7,16 @@ use crate::clock;
 use crate::descriptors::{self, Kind};
 use crate::dispatch::Call;
 use crate::files;
+use crate::machine::{prctl, system_information, uname};
+use crate::mappings::{map, own_memory};
 use crate::outcome::{self, Report};
+use crate::paths::{changing_path, on_path, open, rename, stat_descriptor};
+use crate::pool_io;
 use crate::shadow::is_persistent;
 use crate::signals;
-use crate::state::{place, state};
+use crate::state::{Scratch, state};
 use crate::sys;
+use crate::waiting::{clock_nanosleep, futex, poll, set_timer, waits_for_itself};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::End;
 use landfall_vocab::window;
@@ -50,8 +55,11 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         }
         SYS_readv | SYS_writev => vectored(call),
         SYS_lseek => match descriptors::kind(a) {
-            Kind::Pool(file) => files::seek(file, a, b as i64, c as i32),
-            Kind::Real => as_it_is(call),
+            Kind::Pool(file) => pool_io::seek(file, a, b as i64, c as i32),
+            Kind::Real => {
+                crate::directory::forget(a);
+                as_it_is(call)
+            }
             _ => error(ESPIPE),
         },
         SYS_open => open(call, AT_FDCWD as usize, a, b as i32, c),
@@ -62,6 +70,7 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
                 alters_kernel(call);
             }
             descriptors::set(a, Kind::Real);
+            crate::directory::forget(a);
             as_it_is(call)
         }
         SYS_close_range => {
@@ -176,6 +185,8 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         }
         SYS_clock_nanosleep => clock_nanosleep(call),
         SYS_alarm => (clock::set_alarm(a as u64 * 1_000_000_000) / 1_000_000_000) as isize,
+        SYS_prlimit64 if c != 0 => 0,
+        SYS_recvfrom if is_persistent(b) => receive(call),
         SYS_setitimer => set_timer(a as i32, b as *const itimerval, c as *mut itimerval),
         SYS_getitimer => store(b, [0u64; 4]),
         SYS_timer_create => forbid(
@@ -211,6 +222,7 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
             forbid(call, b"arch_prctl: the thread pointer is not the program's")
         }
 
+        SYS_getdents64 => crate::directory::entries(call),
         SYS_getuid
         | SYS_geteuid
         | SYS_getgid
@@ -219,7 +231,6 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         | SYS_getcwd
         | SYS_readlink
         | SYS_readlinkat
-        | SYS_getdents64
         | SYS_getdents
         | SYS_statfs
         | SYS_fstatfs
@@ -293,27 +304,27 @@ fn forbidden(number: i64) -> bool {
     )
 }
 
-unsafe fn as_it_is(call: &Call) -> isize {
+pub(crate) unsafe fn as_it_is(call: &Call) -> isize {
     // Whatever the kernel may write through must be writable already; the largest of these buffers say their length.
     let [a, b, c, d, e, _] = call.arguments;
     match call.number {
-        SYS_getdents64 | SYS_getdents | SYS_readlink => crate::restart::warm(b, c),
-        SYS_readlinkat => crate::restart::warm(c, d),
-        SYS_getcwd => crate::restart::warm(a, b),
+        SYS_getdents64 | SYS_getdents | SYS_readlink => crate::tracked::warm(b, c),
+        SYS_readlinkat => crate::tracked::warm(c, d),
+        SYS_getcwd => crate::tracked::warm(a, b),
         _ => [a, b, c, d, e]
             .into_iter()
-            .for_each(|argument| crate::restart::warm(argument, 256)),
+            .for_each(|argument| crate::tracked::warm(argument, 256)),
     }
     sys::call(call.number, call.arguments)
 }
 
 /// Performed, but only where the process is thrown away afterwards.
-unsafe fn altering(call: &Call) -> isize {
+pub(crate) unsafe fn altering(call: &Call) -> isize {
     alters_kernel(call);
     as_it_is(call)
 }
 
-unsafe fn alters_kernel(call: &Call) {
+pub(crate) unsafe fn alters_kernel(call: &Call) {
     if (*state()).in_place {
         let mut digits = [0u8; 20];
         outcome::needs_fork(&[
@@ -363,9 +374,25 @@ unsafe fn signal(call: &Call, process: i32, signal: i32) -> isize {
     0
 }
 
-unsafe fn store<T>(to: usize, value: T) -> isize {
+pub(crate) unsafe fn store<T>(to: usize, value: T) -> isize {
     (to as *mut T).write_unaligned(value);
     0
+}
+
+/// A message received into persistent memory is stored there.
+unsafe fn receive(call: &Call) -> isize {
+    alters_kernel(call);
+    let [fd, to, length, flags, from, from_length] = call.arguments;
+    let buffer = Scratch::new(length.min(1 << 20));
+    let room = length.min(1 << 20);
+    let got = sys::call(
+        SYS_recvfrom,
+        [fd, buffer.start() as usize, room, flags, from, from_length],
+    );
+    if got > 0 {
+        descriptors::give(to, buffer.start(), got as usize);
+    }
+    got
 }
 
 unsafe fn duplicated(from: usize, to: isize) -> isize {
@@ -373,72 +400,6 @@ unsafe fn duplicated(from: usize, to: isize) -> isize {
         descriptors::set(to as usize, descriptors::kind(from));
     }
     to
-}
-
-unsafe fn on_path(call: &Call, path: usize, pool: impl FnOnce(&[u8]) -> isize) -> isize {
-    let mut buffer = files::PathBuffer::uninit();
-    match files::inside(path as *const u8, &mut buffer) {
-        Some(path) => pool(path),
-        None => as_it_is(call),
-    }
-}
-
-unsafe fn changing_path(call: &Call, path: usize, pool: impl FnOnce(&[u8]) -> isize) -> isize {
-    let mut buffer = files::PathBuffer::uninit();
-    match files::inside(path as *const u8, &mut buffer) {
-        Some(path) => pool(path),
-        None => altering(call),
-    }
-}
-
-unsafe fn rename(call: &Call, from: usize, to: usize) -> isize {
-    let (mut old, mut new) = (files::PathBuffer::uninit(), files::PathBuffer::uninit());
-    let old = files::inside(from as *const u8, &mut old);
-    let new = files::inside(to as *const u8, &mut new);
-    match (old, new) {
-        (Some(old), Some(new)) => files::rename(old, new),
-        (None, None) => altering(call),
-        _ => error(EXDEV),
-    }
-}
-
-unsafe fn open(call: &Call, directory: usize, path: usize, flags: i32, _mode: usize) -> isize {
-    let mut buffer = files::PathBuffer::uninit();
-    let absolute = path != 0 && *(path as *const u8) == b'/';
-    if (absolute || directory as i32 == AT_FDCWD)
-        && let Some(pool) = files::inside(path as *const u8, &mut buffer)
-    {
-        return files::open(pool, flags);
-    }
-    let name = crate::bytes::text(path as *const u8, 64);
-    (*state()).opened = true;
-    let fd = if flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC) == 0 {
-        as_it_is(call)
-    } else {
-        open_writing(call, name)
-    };
-    if fd >= 0 && (name == b"/dev/urandom" || name == b"/dev/random") {
-        descriptors::set(fd as usize, Kind::Random);
-    }
-    fd
-}
-
-unsafe fn open_writing(call: &Call, name: &[u8]) -> isize {
-    if name == b"/dev/null" {
-        as_it_is(call)
-    } else {
-        altering(call)
-    }
-}
-
-unsafe fn stat_descriptor(call: &Call, fd: usize, to: usize) -> isize {
-    match descriptors::kind(fd) {
-        Kind::Pool(file) => {
-            files::stat(file, to as *mut stat);
-            0
-        }
-        _ => as_it_is(call),
-    }
 }
 
 unsafe fn vectored(call: &Call) -> isize {
@@ -464,194 +425,4 @@ unsafe fn vectored(call: &Call) -> isize {
         }
     }
     total
-}
-
-/// Is any of this the runtime's or persistent? The program has no business unmapping it.
-fn own_memory(address: usize, length: usize) -> bool {
-    let end = address.saturating_add(length);
-    let within = |start: usize, size: usize| address < start + size && end > start;
-    within(window::BASE as usize, window::LEN as usize)
-        || within(place::HEAP, place::HEAP_LEN)
-        || within(place::STACK - place::GUARD, place::STACK_LEN + place::GUARD)
-        || within(place::SIGNAL_STACK, place::SIGNAL_STACK_LEN)
-        || within(place::ARENA, 1 << 45)
-        || within(state() as usize, size_of::<crate::state::State>())
-}
-
-unsafe fn map(call: &Call) -> isize {
-    let [address, length, protection, flags, fd, at] = call.arguments;
-    if flags as i32 & MAP_ANONYMOUS == 0
-        && let Kind::Pool(file) = descriptors::kind(fd)
-    {
-        if let Some(mapped) = files::map(file, length, protection as i32, flags as i32, at as u64) {
-            return mapped;
-        }
-        alters_kernel(call);
-        return files::map_copy(file, length, at as u64, address, flags as i32);
-    }
-    if flags as i32 & MAP_FIXED != 0 && own_memory(address, length) {
-        return error(ENOMEM);
-    }
-    altering(call)
-}
-
-/// An empty pipe that only this program could fill.
-unsafe fn waits_for_itself(fd: usize) -> bool {
-    if descriptors::kind(fd) != Kind::Real {
-        return false;
-    }
-    let mut about = core::mem::MaybeUninit::<stat>::uninit();
-    if sys::call(SYS_fstat, [fd, about.as_mut_ptr() as usize]) != 0
-        || (*about.as_ptr()).st_mode & S_IFMT != S_IFIFO
-    {
-        return false;
-    }
-    let mut poll = pollfd {
-        fd: fd as i32,
-        events: POLLIN,
-        revents: 0,
-    };
-    sys::call(SYS_poll, [&raw mut poll as usize, 1, 0]) == 0
-}
-
-unsafe fn clock_nanosleep(call: &Call) -> isize {
-    let [clock, flags, request, ..] = call.arguments;
-    let wanted = clock::duration(request as *const timespec);
-    let mut duration = wanted;
-    if flags as i32 & TIMER_ABSTIME != 0 {
-        let mut now: timespec = core::mem::zeroed();
-        clock::clock_gettime(clock as i32, &raw mut now);
-        duration = wanted.saturating_sub(clock::duration(&raw const now));
-    }
-    clock::sleep(duration, call.context);
-    0
-}
-
-unsafe fn set_timer(which: i32, new: *const itimerval, old: *mut itimerval) -> isize {
-    if which != ITIMER_REAL {
-        return 0;
-    }
-    let value = (*new).it_value;
-    let left = clock::set_alarm(value.tv_sec as u64 * 1_000_000_000 + value.tv_usec as u64 * 1000);
-    if !old.is_null() {
-        let zero = timeval {
-            tv_sec: 0,
-            tv_usec: 0,
-        };
-        let left = timeval {
-            tv_sec: (left / 1_000_000_000) as i64,
-            tv_usec: (left % 1_000_000_000 / 1000) as i64,
-        };
-        old.write_unaligned(itimerval {
-            it_interval: zero,
-            it_value: left,
-        });
-    }
-    0
-}
-
-/// What is ready now is ready; waiting is sleeping, and waiting for ever is a deadlock.
-unsafe fn poll(call: &Call) -> isize {
-    let [a, b, c, d, e, f] = call.arguments;
-    let zero = timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    let none = &raw const zero as usize;
-    let (ready, timeout) = match call.number {
-        SYS_poll => {
-            let ready = sys::call(SYS_poll, [a, b, 0]);
-            (ready, (c as i32 >= 0).then_some(c as u64 * 1_000_000))
-        }
-        SYS_ppoll => {
-            let ready = sys::call(SYS_ppoll, [a, b, none, 0, 0]);
-            (
-                ready,
-                (c != 0).then(|| clock::duration(c as *const timespec)),
-            )
-        }
-        SYS_select => {
-            let ready = sys::call(SYS_select, [a, b, c, d, none]);
-            (
-                ready,
-                (e != 0).then(|| {
-                    let time = *(e as *const timeval);
-                    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
-                }),
-            )
-        }
-        _ => {
-            let _ = f;
-            let ready = sys::call(SYS_pselect6, [a, b, c, d, none, 0]);
-            (
-                ready,
-                (e != 0).then(|| clock::duration(e as *const timespec)),
-            )
-        }
-    };
-    if ready == 0 {
-        match timeout {
-            Some(timeout) => clock::sleep(timeout, call.context),
-            None => {
-                clock::wait_forever(b"poll", call.context);
-                return error(EINTR);
-            }
-        }
-    }
-    ready
-}
-
-unsafe fn futex(call: &Call) -> isize {
-    let [word, operation, value, timeout, ..] = call.arguments;
-    match operation as i32 & 0x7f {
-        0 | 9 => {
-            if *(word as *const u32) != value as u32 {
-                return error(EAGAIN);
-            }
-            if timeout != 0 {
-                clock::sleep(
-                    clock::duration(timeout as *const timespec).min(1_000_000_000),
-                    call.context,
-                );
-                return error(ETIMEDOUT);
-            }
-            clock::wait_forever(b"a lock", call.context);
-            error(EINTR)
-        }
-        _ => 0,
-    }
-}
-
-unsafe fn uname(to: *mut utsname) -> isize {
-    crate::bytes::fill(to as *mut u8, 0, size_of::<utsname>());
-    let fields: [(*mut u8, &[u8]); 5] = [
-        ((&raw mut (*to).sysname) as *mut u8, b"Linux"),
-        ((&raw mut (*to).nodename) as *mut u8, b"landfall"),
-        ((&raw mut (*to).release) as *mut u8, b"6.1.0"),
-        ((&raw mut (*to).version) as *mut u8, b"#1"),
-        ((&raw mut (*to).machine) as *mut u8, b"x86_64"),
-    ];
-    for (field, text) in fields {
-        crate::bytes::copy(field, text.as_ptr(), text.len());
-    }
-    0
-}
-
-unsafe fn system_information(to: usize) -> isize {
-    let information = to as *mut sysinfo;
-    crate::bytes::fill(to as *mut u8, 0, size_of::<sysinfo>());
-    (*information).totalram = 8 << 30;
-    (*information).freeram = 4 << 30;
-    (*information).procs = 1;
-    (*information).mem_unit = 1;
-    0
-}
-
-unsafe fn prctl(call: &Call) -> isize {
-    match call.arguments[0] as i32 {
-        PR_SET_NAME | PR_SET_DUMPABLE | PR_SET_NO_NEW_PRIVS => 0,
-        0x53564d41 => 0, // PR_SET_VMA: names for mappings
-        PR_GET_NAME | PR_GET_DUMPABLE => as_it_is(call),
-        _ => error(EINVAL),
-    }
 }

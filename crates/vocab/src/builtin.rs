@@ -73,6 +73,7 @@ builtins!(
     fsync,
     puts,
     printf,
+    pthread_lock,
 );
 
 impl Builtin {

@@ -9,7 +9,7 @@ pub const CONTROL_FD: i32 = 1019;
 /// Environment variable that makes a program serve instead of simply running.
 pub const SERVE: &str = "LANDFALL_SERVE";
 
-pub const SLOTS: usize = 16;
+pub const SLOTS: usize = 128;
 pub const FRAMES: usize = 64;
 pub const TEXT: usize = 1024;
 pub const OUTPUT: u64 = 1 << 20;
@@ -118,6 +118,9 @@ pub struct SiteEntry {
 pub const STRINGS_AT: u64 = 384 * MIB;
 pub const MAX_SITES: u64 = STRINGS_AT / 16;
 
+/// How often a run is looked at, in milliseconds of processor time.
+pub const TICK: u64 = 250;
+
 /// Flags of a job.
 pub mod job {
     /// Write a `Stack` record whenever the call stack changes.
@@ -144,6 +147,8 @@ pub struct JobHeader {
     /// Lines in the image area.
     pub lines: u64,
     pub stdin_len: u64,
+    /// Processor time without an instrumented step before the run counts as stuck, in [`TICK`]s.
+    pub ticks: u64,
     /// Bytes kept of stdout and of stderr.
     pub output_limit: u64,
 }

@@ -7,13 +7,18 @@ use landfall_native::{
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A directory that goes away with the test.
 pub struct Scratch(pub PathBuf);
 
 impl Scratch {
     pub fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("landfall-{name}-{}", std::process::id()));
+        // Tests run side by side: a number of its own for each.
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path =
+            std::env::temp_dir().join(format!("landfall-{name}-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a temporary directory");
         Scratch(path)
     }
@@ -116,6 +121,10 @@ pub fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
             "--pm-heap-durable" => program.pm_heap = Some(MallocMetadata::Durable),
             "--events" => {
                 job.limits.events = words.next().and_then(|n| n.parse().ok()).expect("a number")
+            }
+            "--processor" => {
+                let seconds = words.next().and_then(|n| n.parse().ok()).expect("a number");
+                job.limits.processor = std::time::Duration::from_secs(seconds);
             }
             "--search-foreign" => job.search_foreign = true,
             "--stacks" => job.stacks = true,

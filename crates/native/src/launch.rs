@@ -1,0 +1,86 @@
+//! Starting a server process on fresh shared memory, and looking at it from outside.
+
+use crate::error::SubjectError;
+use crate::job::Isolation;
+use crate::program::{MallocMetadata, Program};
+use crate::shared::Shared;
+use crate::spawn::spawn;
+use landfall_vocab::shared::{isolation, option};
+use std::io;
+use std::os::fd::FromRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Child;
+
+pub(crate) fn launch(program: &Program) -> Result<(Shared, Child, std::fs::File), SubjectError> {
+    let mut shared = Shared::new().map_err(SubjectError::Shared)?;
+    let directory = program
+        .pm_dir
+        .as_ref()
+        .and_then(|directory| directory.canonicalize().ok());
+    shared.configure(|control| {
+        control.seed = program.seed;
+        control.options = match program.pm_heap {
+            None => 0,
+            Some(MallocMetadata::Modelled) => option::PM_HEAP,
+            Some(MallocMetadata::Durable) => option::PM_HEAP | option::PM_HEAP_DURABLE_META,
+        };
+        control.isolation = match program.isolation {
+            Isolation::Fork => isolation::FORK,
+            Isolation::Restart => isolation::RESTART,
+            Isolation::Auto => isolation::AUTO,
+        }
+        .into();
+        if let Some(directory) = &directory {
+            let bytes = directory.as_os_str().as_bytes();
+            let length = bytes.len().min(control.pm_dir.len());
+            control.pm_dir[..length].copy_from_slice(&bytes[..length]);
+            control.pm_dir_len = length as u64;
+        }
+    });
+    let errors = errors_file().map_err(SubjectError::Shared)?;
+    let for_child = errors.try_clone().map_err(SubjectError::Shared)?;
+    let child = spawn(program, shared.fd(), for_child).map_err(|source| SubjectError::Start {
+        program: program.path.display().to_string(),
+        source,
+    })?;
+    Ok((shared, child, errors))
+}
+
+/// A file in memory for what a server prints before it serves.
+fn errors_file() -> io::Result<std::fs::File> {
+    // SAFETY: a fresh descriptor, owned by the file from here on.
+    unsafe {
+        let fd = libc::memfd_create(c"landfall-errors".as_ptr(), libc::MFD_CLOEXEC);
+        if fd < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(std::fs::File::from_raw_fd(fd))
+        }
+    }
+}
+
+/// Libraries mapped by the server that carry no source sites and are not part of libc.
+pub(crate) fn suspects(process: u32) -> Vec<String> {
+    const SYSTEM: [&str; 6] = [
+        "ld-linux",
+        "libc.so",
+        "libm.so",
+        "libgcc_s",
+        "libpthread",
+        "libdl",
+    ];
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", process)).unwrap_or_default();
+    let mut names: Vec<String> = maps
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(5))
+        .filter(|path| path.contains(".so") && !SYSTEM.iter().any(|system| path.contains(system)))
+        .filter(|path| !std::fs::read(path).is_ok_and(|bytes| memmem(&bytes, b"lf_sites\0")))
+        .map(str::to_owned)
+        .collect();
+    names.dedup();
+    names
+}
+
+fn memmem(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}

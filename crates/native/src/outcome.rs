@@ -1,0 +1,55 @@
+//! From the report in shared memory to an outcome.
+
+use crate::execution::Outcome;
+use landfall_vocab::shared::End;
+
+pub(crate) fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
+    let length = (raw.text_len as usize).min(raw.text.len());
+    let text = String::from_utf8_lossy(&raw.text[..length]).into_owned();
+    let site = u32::try_from(raw.site).ok();
+    match End::from_number(raw.end) {
+        Some(End::Exited) => Outcome::Exited { code: raw.code },
+        Some(End::Assertion) => {
+            let mut parts = text.split('\0').map(str::to_owned);
+            let mut part = || parts.next().unwrap_or_default();
+            let (expression, file, function) = (part(), part(), part());
+            Outcome::Assertion {
+                expression,
+                file,
+                function,
+                line: raw.code.max(0) as u32,
+            }
+        }
+        Some(End::Abort) => Outcome::Abort,
+        Some(End::Signal) => Outcome::Signal {
+            signal: raw.code,
+            address: raw.address,
+            pc: raw.pc,
+        },
+        Some(End::Terminate) => Outcome::Terminate { exception: text },
+        Some(End::StackOverflow) => Outcome::StackOverflow {
+            address: raw.address,
+        },
+        Some(End::Budget) => Outcome::Hang { why: text, site },
+        Some(End::Stuck) => Outcome::Hang {
+            why: text,
+            site: None,
+        },
+        Some(End::Deadlock) => Outcome::Deadlock { why: text },
+        Some(End::Thread) => Outcome::Thread { why: text },
+        Some(End::Forbidden) => Outcome::Forbidden {
+            why: text,
+            syscall: raw.code,
+        },
+        Some(End::Internal) => Outcome::Internal {
+            why: format!("{text} ({})", raw.code),
+        },
+        Some(End::Died) => Outcome::Died { status: raw.code },
+        Some(End::NeedsFork) => Outcome::Internal {
+            why: format!("not repeated in a fork: {text}"),
+        },
+        None => Outcome::Internal {
+            why: format!("unknown outcome {}", raw.end),
+        },
+    }
+}

@@ -1,0 +1,61 @@
+//! Locks that lie in persistent memory (libpmemobj keeps them there). libc reads and writes them; here that becomes reads and
+//! stores of the program, instead of writes nobody understands.
+
+use crate::caller;
+use crate::hooks;
+use crate::log::Origin;
+use crate::real::real;
+use crate::shadow::{self, is_persistent, offset, recording};
+use landfall_vocab::builtin::Builtin;
+
+/// What a function expects to find.
+#[derive(PartialEq)]
+enum Use {
+    New,
+    Existing,
+}
+
+macro_rules! locks {
+    ($($name:literal => $target:ident, $weak:ident, $size:literal, $use:ident;)*) => {
+        crate::weak!($($name => $target),*);
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $weak(lock: usize, argument: usize) -> i32 {
+                let Some(function) = (*real()).$target else { return libc::ENOSYS };
+                if !is_persistent(lock) || !recording() {
+                    return function(lock, argument);
+                }
+                let origin = Origin::library(Builtin::pthread_lock, caller!());
+                if Use::$use == Use::Existing {
+                    hooks::read_span(lock, $size, 0, origin);
+                }
+                let result = function(lock, argument);
+                match Use::$use {
+                    // All of it is new, also the bytes that happen to be what they were.
+                    Use::New => hooks::store_span(lock, lock as *const u8, $size, 0, origin),
+                    Use::Existing => shadow::adopt(offset(lock), $size, origin),
+                }
+                result
+            }
+        )*
+    };
+}
+
+locks! {
+    "pthread_mutex_init" => pthread_mutex_init, __lf_weak_pthread_mutex_init, 40, New;
+    "pthread_mutex_lock" => pthread_mutex_lock, __lf_weak_pthread_mutex_lock, 40, Existing;
+    "pthread_mutex_trylock" => pthread_mutex_trylock, __lf_weak_pthread_mutex_trylock, 40, Existing;
+    "pthread_mutex_unlock" => pthread_mutex_unlock, __lf_weak_pthread_mutex_unlock, 40, Existing;
+    "pthread_mutex_destroy" => pthread_mutex_destroy, __lf_weak_pthread_mutex_destroy, 40, Existing;
+    "pthread_rwlock_init" => pthread_rwlock_init, __lf_weak_pthread_rwlock_init, 56, New;
+    "pthread_rwlock_rdlock" => pthread_rwlock_rdlock, __lf_weak_pthread_rwlock_rdlock, 56, Existing;
+    "pthread_rwlock_tryrdlock" => pthread_rwlock_tryrdlock, __lf_weak_pthread_rwlock_tryrdlock, 56, Existing;
+    "pthread_rwlock_wrlock" => pthread_rwlock_wrlock, __lf_weak_pthread_rwlock_wrlock, 56, Existing;
+    "pthread_rwlock_trywrlock" => pthread_rwlock_trywrlock, __lf_weak_pthread_rwlock_trywrlock, 56, Existing;
+    "pthread_rwlock_unlock" => pthread_rwlock_unlock, __lf_weak_pthread_rwlock_unlock, 56, Existing;
+    "pthread_rwlock_destroy" => pthread_rwlock_destroy, __lf_weak_pthread_rwlock_destroy, 56, Existing;
+    "pthread_cond_init" => pthread_cond_init, __lf_weak_pthread_cond_init, 48, New;
+    "pthread_cond_signal" => pthread_cond_signal, __lf_weak_pthread_cond_signal, 48, Existing;
+    "pthread_cond_broadcast" => pthread_cond_broadcast, __lf_weak_pthread_cond_broadcast, 48, Existing;
+    "pthread_cond_destroy" => pthread_cond_destroy, __lf_weak_pthread_cond_destroy, 48, Existing;
+}

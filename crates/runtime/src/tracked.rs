@@ -1,0 +1,324 @@
+//! The program's writable memory, as an in-place restart sees it: what there is, what it held, which pages are hot.
+
+use crate::bytes;
+use crate::heap::Heap;
+use crate::restart::give_up;
+use crate::state::{Scratch, allocate, place, state};
+use crate::sys;
+use landfall_vocab::window;
+
+const PAGE: usize = 4096;
+const MOST_REGIONS: usize = 128;
+/// More hot pages than this and a run costs as much as a fork.
+const MOST_HOT: usize = 1 << 14;
+
+/// A range of the program's writable memory.
+#[derive(Clone, Copy)]
+struct Region {
+    start: usize,
+    end: usize,
+    /// Its contents before any run; zero for memory that was all zero.
+    saved: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Hot {
+    page: usize,
+    saved: usize,
+}
+
+#[repr(C)]
+pub(crate) struct Tracked {
+    regions: [Region; MOST_REGIONS],
+    count: usize,
+    hot: *mut Hot,
+    hot_count: usize,
+    /// The first so many are never protected: the thread descriptor.
+    always_hot: usize,
+    heap: Heap,
+    /// Arguments and environment, on the driver's stack: always copied back.
+    strings: Region,
+    free_descriptor: usize,
+}
+
+/// Copies every hot page back, and what is never protected.
+pub(crate) unsafe fn restore() {
+    let state = state();
+    let tracked = &raw const (*state).tracked;
+    for hot in core::slice::from_raw_parts((*tracked).hot, (*tracked).hot_count) {
+        if hot.saved == 0 {
+            bytes::fill(hot.page as *mut u8, 0, PAGE);
+        } else {
+            bytes::copy_words(hot.page as *mut u64, hot.saved as *const u64, PAGE / 8);
+        }
+    }
+    let strings = (*tracked).strings;
+    bytes::copy(
+        strings.start as *mut u8,
+        strings.saved as *const u8,
+        strings.end - strings.start,
+    );
+    copy_heap(&raw mut (*state).heap, &raw const (*tracked).heap);
+}
+
+/// Closes what the run opened.
+pub(crate) unsafe fn close_descriptors() {
+    let first = (*state()).tracked.free_descriptor;
+    sys::call(libc::SYS_close_range, [first, u32::MAX as usize, 0]);
+}
+
+/// By hand: the compiler's way would be a call of `memcpy`, which may be the program's.
+unsafe fn copy_heap(to: *mut Heap, from: *const Heap) {
+    bytes::copy_words(to as *mut u64, from as *const u64, size_of::<Heap>() / 8);
+}
+
+/// Forgets which pages are hot.
+pub(crate) unsafe fn rearm() {
+    let tracked = &raw mut (*state()).tracked;
+    (*tracked).hot_count = (*tracked).always_hot;
+    protect();
+}
+
+/// Finds and copies all memory of the program that a run may change.
+pub(crate) unsafe fn snapshot() {
+    let state = state();
+    let tracked = &raw mut (*state).tracked;
+    (*tracked).hot = allocate(MOST_HOT * size_of::<Hot>()) as *mut Hot;
+    copy_heap(&raw mut (*tracked).heap, &raw const (*state).heap);
+    let stack_end = each_mapping(|start, end, writable, own| {
+        if writable && !own {
+            exclude_state(start, end);
+        }
+    });
+    let used = if (*state).heap.end == 0 {
+        place::HEAP
+    } else {
+        ((*state).heap.end + PAGE - 1) & !(PAGE - 1)
+    };
+    if (*state).heap.end == 0 {
+        // The heap's range must exist before it can be protected.
+        sys::map(place::HEAP, place::HEAP_LEN);
+        (*state).heap.end = place::HEAP;
+        copy_heap(&raw mut (*tracked).heap, &raw const (*state).heap);
+    }
+    add(place::HEAP, used, true);
+    add(used, place::HEAP + place::HEAP_LEN, false);
+    add(place::STACK, place::STACK + place::STACK_LEN, false);
+    let arguments = (*state).arguments.1 & !7;
+    let saved = allocate(stack_end - arguments);
+    bytes::copy(saved, arguments as *const u8, stack_end - arguments);
+    (*tracked).strings = Region {
+        start: arguments,
+        end: stack_end,
+        saved: saved as usize,
+    };
+    let free = sys::call(libc::SYS_fcntl, [0, libc::F_DUPFD as usize, 3]);
+    (*tracked).free_descriptor = if free < 0 { 3 } else { free as usize };
+    sys::call(libc::SYS_close, [(*tracked).free_descriptor]);
+    // The thread descriptor and the thread-local variables below it.
+    let thread = (*state).thread_pointer & !(PAGE - 1);
+    for page in [thread - PAGE, thread, thread + PAGE] {
+        if region_of(page).is_some() {
+            heat(page);
+        }
+    }
+    (*tracked).always_hot = (*tracked).hot_count;
+}
+
+/// Adds a range, leaving out the runtime's own state.
+unsafe fn exclude_state(start: usize, end: usize) {
+    unsafe extern "C" {
+        static __start_lf_state: u8;
+        static __stop_lf_state: u8;
+    }
+    let own = &raw const __start_lf_state as usize & !(PAGE - 1);
+    let own_end = (&raw const __stop_lf_state as usize + PAGE - 1) & !(PAGE - 1);
+    if own < end && start < own_end {
+        add(start, own.max(start), true);
+        add(own_end.min(end), end, true);
+    } else {
+        add(start, end, true);
+    }
+}
+
+unsafe fn add(start: usize, end: usize, save: bool) {
+    let tracked = &raw mut (*state()).tracked;
+    if start >= end {
+        return;
+    }
+    if (*tracked).count == MOST_REGIONS {
+        give_up(&[b"too many mappings to track"]);
+    }
+    let mut saved = 0;
+    if save {
+        saved = allocate(end - start + 64) as usize;
+        bytes::copy(saved as *mut u8, start as *const u8, end - start);
+    }
+    (&mut (*tracked).regions)[(*tracked).count] = Region { start, end, saved };
+    (*tracked).count += 1;
+}
+
+/// Walks /proc/self/maps; returns where the stack ends.
+unsafe fn each_mapping(mut each: impl FnMut(usize, usize, bool, bool)) -> usize {
+    const ROOM: usize = 1 << 18;
+    let scratch = Scratch::new(ROOM);
+    let text = scratch.start();
+    let fd = sys::call(
+        libc::SYS_open,
+        [
+            c"/proc/self/maps".as_ptr() as usize,
+            libc::O_RDONLY as usize,
+        ],
+    );
+    let mut length = 0;
+    loop {
+        let got = sys::call(
+            libc::SYS_read,
+            [fd as usize, text as usize + length, ROOM - length],
+        );
+        if got <= 0 {
+            break;
+        }
+        length += got as usize;
+    }
+    sys::call(libc::SYS_close, [fd as usize]);
+    let mut stack_end = 0;
+    for line in core::slice::from_raw_parts(text, length).split(|byte| *byte == b'\n') {
+        let mut fields = line
+            .split(|byte| *byte == b' ')
+            .filter(|field| !field.is_empty());
+        let (Some(range), Some(flags)) = (fields.next(), fields.next()) else {
+            continue;
+        };
+        let mut ends = range.split(|byte| *byte == b'-').map(hexadecimal);
+        let (start, end) = (ends.next().unwrap_or(0), ends.next().unwrap_or(0));
+        match fields.nth(3) {
+            Some(b"[stack]") => stack_end = end,
+            Some(b"[vvar]" | b"[vdso]" | b"[vsyscall]" | b"[vvar_vclock]") => {}
+            _ => each(start, end, flags.starts_with(b"rw-p"), is_own(start)),
+        }
+    }
+    stack_end
+}
+
+/// The window, the runtime's mappings, the heap and the stack (which are added by hand) lie between these addresses.
+fn is_own(start: usize) -> bool {
+    (window::BASE as usize..0x5100_0000_0000).contains(&start) || start == crate::shadow::KNOWN
+}
+
+fn hexadecimal(digits: &[u8]) -> usize {
+    digits.iter().fold(0, |number, digit| {
+        number << 4 | (*digit as char).to_digit(16).unwrap_or(0) as usize
+    })
+}
+
+unsafe fn region_of(page: usize) -> Option<Region> {
+    let tracked = &raw const (*state()).tracked;
+    (&(*tracked).regions)[..(*tracked).count]
+        .iter()
+        .find(|region| (region.start..region.end).contains(&page))
+        .copied()
+}
+
+unsafe fn heat(page: usize) {
+    let tracked = &raw mut (*state()).tracked;
+    let Some(region) = region_of(page) else {
+        return;
+    };
+    if (*tracked).hot_count == MOST_HOT {
+        crate::outcome::needs_fork(&[b"a run writes more than 64 MiB"]);
+    }
+    let saved = if region.saved == 0 {
+        0
+    } else {
+        region.saved + page - region.start
+    };
+    *(*tracked).hot.add((*tracked).hot_count) = Hot { page, saved };
+    (*tracked).hot_count += 1;
+}
+
+/// The first write to a protected page. False: not ours, a real fault.
+pub(crate) unsafe fn make_hot(address: usize) -> bool {
+    let page = address & !(PAGE - 1);
+    if region_of(page).is_none() {
+        return false;
+    }
+    let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    heat(page);
+    sys::call(libc::SYS_mprotect, [page, PAGE, all]) == 0
+}
+
+/// Makes pages writable before the kernel writes to them: it would fail instead of faulting.
+pub(crate) unsafe fn warm(address: usize, length: usize) {
+    if !(*state()).in_place || length == 0 {
+        return;
+    }
+    let mut page = address & !(PAGE - 1);
+    while page < address.saturating_add(length) {
+        if region_of(page).is_some() {
+            let byte = page.max(address) as *mut u8;
+            byte.write_volatile(byte.read_volatile());
+        } else {
+            return;
+        }
+        page += PAGE;
+    }
+}
+
+/// Write-protects everything that is not hot. A hot page is never protected, not even for a moment.
+pub(crate) unsafe fn protect() {
+    let tracked = &raw const (*state()).tracked;
+    for i in 0..(*tracked).count {
+        let region = (*tracked).regions[i];
+        let mut at = region.start;
+        while at < region.end {
+            let mut next = region.end;
+            for hot in core::slice::from_raw_parts((*tracked).hot, (*tracked).hot_count) {
+                if hot.page >= at && hot.page < next {
+                    next = hot.page;
+                }
+            }
+            if next > at {
+                sys::call(
+                    libc::SYS_mprotect,
+                    [at, next - at, libc::PROT_READ as usize],
+                );
+            }
+            at = if next == region.end {
+                next
+            } else {
+                next + PAGE
+            };
+        }
+    }
+}
+
+/// Bytes of tracked memory that are not what they were before the run. Memory that was zero is compared where it is hot.
+pub(crate) unsafe fn audit() -> u32 {
+    let tracked = &raw const (*state()).tracked;
+    let mut different = 0u32;
+    for region in &(&(*tracked).regions)[..(*tracked).count] {
+        if region.saved == 0 {
+            continue;
+        }
+        let mut page = region.start;
+        while page < region.end {
+            let saved = region.saved + page - region.start;
+            if !bytes::equal(
+                page as *const u8,
+                saved as *const u8,
+                PAGE.min(region.end - page),
+            ) {
+                different += 1;
+            }
+            page += PAGE;
+        }
+    }
+    for hot in core::slice::from_raw_parts((*tracked).hot, (*tracked).hot_count) {
+        if hot.saved == 0 {
+            let words = core::slice::from_raw_parts(hot.page as *const u64, PAGE / 8);
+            different += u32::from(words.iter().any(|word| *word != 0));
+        }
+    }
+    different
+}
