@@ -7,7 +7,7 @@ use super::ParseError;
 use super::condition::{Growth, Observed, place};
 use super::cursor::{Cursor, Dialect, Spot, Token, quote};
 use super::scope::{Registers, Scope, list};
-use crate::program::{Observe, Place, Program, Reg, Test, Var};
+use crate::program::{Observe, Place, Program, Test, Var};
 use landfall_model::order::Platform;
 
 use expectation::expectations;
@@ -274,22 +274,9 @@ fn observe(observed: Observed, recovers: bool, program: &Program) -> Observe {
         return Observe::Recover(vars.collect::<Vec<Var>>());
     }
     if observed.places.is_empty() && observed.growth == Growth::Open {
-        return Observe::Final(all_registers(program));
+        return Observe::Final(program.registers());
     }
     Observe::Final(observed.places)
-}
-
-fn all_registers(program: &Program) -> Vec<Place> {
-    let threads = (0u8..).zip(&program.threads);
-    threads
-        .flat_map(|(thread, t)| {
-            let regs = (0u8..).zip(&t.regs);
-            regs.map(move |(reg, _)| Place::Reg {
-                thread,
-                reg: Reg(reg),
-            })
-        })
-        .collect()
 }
 
 fn platform(entry: &Entry<'_>) -> Result<Platform, ParseError> {
