@@ -84,7 +84,7 @@ fn initial_values(program: &Program) -> String {
     let vars = program.vars.iter().filter(|v| v.init != 0);
     let mut values: Vec<String> = vars.map(|v| format!("{}={}", v.name, v.init)).collect();
     for (number, thread) in program.threads.iter().enumerate() {
-        if declares_its_registers(thread) {
+        if declares_its_registers(thread) && !sets_in_vain(thread) {
             continue;
         }
         for reg in &thread.regs {
@@ -118,6 +118,20 @@ fn declares_its_registers(thread: &Thread) -> bool {
         }
     }
     in_order && seen == thread.regs.len() && thread.regs.iter().all(|r| r.init == 0)
+}
+
+/// Is a register set by a move and then used by nothing in the thread? Where nothing declares it either, that reads
+/// like a slip.
+fn sets_in_vain(thread: &Thread) -> bool {
+    let mut later = thread.body.iter();
+    while let Some(instr) = later.next() {
+        if let Instr::Move { reg, .. } = *instr
+            && !later.clone().any(|i| i.uses().any(|used| used == reg))
+        {
+            return true;
+        }
+    }
+    false
 }
 
 fn expectations(test: &Test, places: &[Place]) -> Vec<(String, String)> {

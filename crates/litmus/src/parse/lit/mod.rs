@@ -31,7 +31,7 @@ const KEYS: [&str; 14] = [
 ];
 
 /// Words with a meaning of their own; a variable of that name could not be told from them.
-pub(crate) const VERBS: [&str; 14] = [
+pub(crate) const VERBS: [&str; 15] = [
     "nt",
     "if",
     "xchg",
@@ -46,6 +46,7 @@ pub(crate) const VERBS: [&str; 14] = [
     "clwb",
     "sfence",
     "mfence",
+    "lfence",
 ];
 
 /// One `key: value` line.
@@ -99,8 +100,10 @@ pub(crate) fn parse(stem: &str, text: &str) -> Result<Test, ParseError> {
     if let Some(entry) = find("init") {
         initial_values(entry, &mut scope)?;
     }
+    let mut suspects = Vec::new();
     for (thread, entry) in threads.iter().enumerate() {
-        statement::thread_body(&mut entry.cursor(), &mut scope, thread)?;
+        let body = statement::thread_body(&mut entry.cursor(), &mut scope, thread)?;
+        suspects.extend(body);
     }
 
     let mut observed = observed_places(find("recover"), find("final"), &scope)?;
@@ -108,6 +111,7 @@ pub(crate) fn parse(stem: &str, text: &str) -> Result<Test, ParseError> {
     for entry in &entries {
         expectations(entry, &scope, &mut observed, &mut expect)?;
     }
+    statement::refuse_unused(&suspects, &observed.places, &scope)?;
     let platform = find("platform").map_or(Ok(Platform::Adr), platform)?;
     let observe = observe(observed, find("recover").is_some(), &scope.program);
     Ok(Test {
