@@ -21,7 +21,7 @@ build: setup ## the optimised landfall, in target/release
 	$(CARGO) build --release --locked -p landfall
 
 demo: build ## every outcome of the bundled litmus tests, against what is published
-	@scripts/demo target/release/landfall $(LITMUS)
+	@CARGO=$(CARGO) scripts/demo $(LITMUS)
 
 test: setup ## the whole test suite: architecture, format, lints, tests (.ci/run calls this)
 	@CARGO=$(CARGO) scripts/test

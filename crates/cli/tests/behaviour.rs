@@ -140,6 +140,50 @@ fn every_unreadable_file_is_reported_and_the_others_run() {
 }
 
 #[test]
+fn a_pipe_is_not_waited_for() {
+    let directory = scratch("fifo");
+    let made = Command::new("mkfifo").arg(directory.join("f.lit")).status();
+    assert!(made.unwrap().success());
+    for path in ["f.lit", "."] {
+        let output = run(&directory, &["litmus", path]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            stderr(&output).ends_with("f.lit: not a regular file\n"),
+            "{}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn control_characters_are_spelt_out() {
+    let directory = scratch("control");
+    write_tests(&directory, 1);
+    let text = TEST
+        .replace("NAME", "a\x1b[31mred")
+        .replace("f=1 x=0", "f=1");
+    fs::write(directory.join("b\x1b[1m.lit"), text).unwrap();
+    fs::write(directory.join("c\r.lit"), "no test").unwrap();
+    for arguments in [&["litmus", "."][..], &["litmus", ".", "-v"]] {
+        let output = run(&directory, arguments);
+        for text in [stdout(&output), stderr(&output)] {
+            assert!(
+                !text.contains(|c: char| c.is_control() && c != '\n'),
+                "{text:?}"
+            );
+        }
+        for shown in [r"a\u{1b}[31mred", r"  in ./b\u{1b}[1m.lit", r"./c\r.lit"] {
+            assert!(stdout(&output).contains(shown), "{}", stdout(&output));
+        }
+        assert!(
+            stderr(&output).starts_with(r"error: ./c\r.lit:1:1: "),
+            "{}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
 fn directories_that_contain_themselves_end() {
     let directory = scratch("loop");
     write_tests(&directory, 1);

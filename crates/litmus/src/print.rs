@@ -1,10 +1,8 @@
 //! Writing a test as a `.lit` file: for a disagreement worth keeping, and for what was read in another format.
 
 use crate::expect::{Expectation, Prop, Quantifier};
-use crate::parse::{join_outcomes, parse_condition, parse_outcome, show_condition, show_place};
-use crate::program::{
-    Instr, Observe, Operand, Place, Program, Reg, ShowInstr, Test, Thread, VarDecl,
-};
+use crate::parse::{join_outcomes, parse_condition, parse_outcome, show_condition};
+use crate::program::{Instr, Observe, Place, Program, Reg, ShowInstr, Test, Thread, VarDecl};
 use landfall_model::order::Platform;
 use std::fmt::Write;
 
@@ -42,7 +40,7 @@ pub fn to_lit(test: &Test) -> String {
     let places = test.observe.places();
     let names: Vec<String> = places
         .iter()
-        .map(|&place| show_place(place, &test.program))
+        .map(|&place| test.program.place_name(place))
         .collect();
     let key = match test.observe {
         Observe::Recover(_) => "recover",
@@ -86,7 +84,7 @@ fn initial_values(program: &Program) -> String {
     let vars = program.vars.iter().filter(|v| v.init != 0);
     let mut values: Vec<String> = vars.map(|v| format!("{}={}", v.name, v.init)).collect();
     for (number, thread) in program.threads.iter().enumerate() {
-        if declares_its_registers(thread) {
+        if declares_its_registers(thread) && !sets_in_vain(thread) {
             continue;
         }
         for reg in &thread.regs {
@@ -106,39 +104,34 @@ fn declares_its_registers(thread: &Thread) -> bool {
         seen = seen.max(at + 1);
     };
     for instr in &thread.body {
-        let mut target = None;
-        let mut used = [None, None];
-        match *instr {
-            Instr::Load { reg, .. } => target = Some(reg),
-            Instr::Store { value, .. } | Instr::NtStore { value, .. } => used = [Some(value), None],
-            Instr::Rmw { reg, operand, .. } => (target, used) = (reg, [Some(operand), None]),
-            Instr::Cas {
-                reg,
-                expected,
-                desired,
-                ..
-            } => (target, used) = (Some(reg), [Some(expected), Some(desired)]),
-            Instr::Move { reg, value } => {
-                // Here the source is read first: `a = b` is a load unless `b` is known.
-                if let Operand::Reg(source) = value {
-                    mention(source, false);
-                }
-                target = Some(reg);
-            }
-            Instr::Arith { reg, operand, .. } => used = [Some(Operand::Reg(reg)), Some(operand)],
-            Instr::If { reg, .. } => used = [Some(Operand::Reg(reg)), None],
-            Instr::Flush { .. } | Instr::Sfence | Instr::Mfence => {}
-        }
-        if let Some(reg) = target {
+        let first = match instr {
+            // `a = b` is a load unless `b` is known: here the source is read first.
+            Instr::Move { .. } => None,
+            _ => instr.sets(),
+        };
+        if let Some(reg) = first {
             mention(reg, true);
         }
-        for operand in used.into_iter().flatten() {
-            if let Operand::Reg(reg) = operand {
-                mention(reg, false);
-            }
+        instr.uses().for_each(|reg| mention(reg, false));
+        if let Some(reg) = instr.sets() {
+            mention(reg, true);
         }
     }
     in_order && seen == thread.regs.len() && thread.regs.iter().all(|r| r.init == 0)
+}
+
+/// Is a register set by a move and then used by nothing in the thread? Where nothing declares it either, that reads
+/// like a slip.
+fn sets_in_vain(thread: &Thread) -> bool {
+    let mut later = thread.body.iter();
+    while let Some(instr) = later.next() {
+        if let Instr::Move { reg, .. } = *instr
+            && !later.clone().any(|i| i.uses().any(|used| used == reg))
+        {
+            return true;
+        }
+    }
+    false
 }
 
 fn expectations(test: &Test, places: &[Place]) -> Vec<(String, String)> {

@@ -147,6 +147,38 @@ impl Instr {
         )
     }
 
+    /// The register it gives a value that has nothing to do with what the register held.
+    pub fn sets(&self) -> Option<Reg> {
+        match *self {
+            Instr::Load { reg, .. } | Instr::Cas { reg, .. } | Instr::Move { reg, .. } => Some(reg),
+            Instr::Rmw { reg, .. } => reg,
+            _ => None,
+        }
+    }
+
+    /// The registers whose value it needs.
+    pub fn uses(&self) -> impl Iterator<Item = Reg> + use<> {
+        let used = match *self {
+            Instr::Store { value, .. } | Instr::NtStore { value, .. } => [Some(value), None],
+            Instr::Rmw { operand, .. } => [Some(operand), None],
+            Instr::Cas {
+                expected, desired, ..
+            } => [Some(expected), Some(desired)],
+            Instr::Move { value, .. } => [Some(value), None],
+            Instr::Arith { reg, operand, .. } => [Some(Operand::Reg(reg)), Some(operand)],
+            Instr::If { reg, .. } => [Some(Operand::Reg(reg)), None],
+            Instr::Load { .. } | Instr::Flush { .. } | Instr::Sfence | Instr::Mfence => {
+                [None, None]
+            }
+        };
+        used.into_iter()
+            .flatten()
+            .filter_map(|operand| match operand {
+                Operand::Reg(reg) => Some(reg),
+                Operand::Const(_) => None,
+            })
+    }
+
     pub fn reads(&self) -> bool {
         matches!(
             self,
@@ -207,6 +239,30 @@ impl Program {
 
     pub fn reg_name(&self, thread: usize, reg: Reg) -> &str {
         &self.threads[thread].regs[reg.0 as usize].name
+    }
+
+    /// A place the way `.lit` files write it: `x`, `T1:r1`.
+    pub fn place_name(&self, place: Place) -> String {
+        match place {
+            Place::Var(var) => self.var_name(var).to_owned(),
+            Place::Reg { thread, reg } => {
+                format!("T{thread}:{}", self.reg_name(thread.into(), reg))
+            }
+        }
+    }
+
+    /// Every register of every thread.
+    pub fn registers(&self) -> Vec<Place> {
+        let threads = (0u8..).zip(&self.threads);
+        threads
+            .flat_map(|(thread, t)| {
+                let regs = (0u8..).zip(&t.regs);
+                regs.map(move |(reg, _)| Place::Reg {
+                    thread,
+                    reg: Reg(reg),
+                })
+            })
+            .collect()
     }
 }
 

@@ -42,7 +42,9 @@ struct Walk {
 
 impl Walk {
     fn file(&mut self, path: PathBuf) {
+        // Opening a pipe would wait for whoever writes to it.
         let problem = match path.metadata() {
+            Ok(metadata) if !metadata.is_file() => Some("not a regular file".to_owned()),
             Ok(_) => None,
             Err(error) => Some(reason(&error)),
         };

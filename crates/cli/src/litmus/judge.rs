@@ -7,7 +7,7 @@ use super::report::{CrossCheck, Judgement, Narrative, Report, TestReport, Unread
 use crate::args::LitmusArgs;
 use landfall_litmus::expect::Expectation;
 use landfall_litmus::print::to_lit;
-use landfall_litmus::program::{Outcome, Place, Program, Test};
+use landfall_litmus::program::{Outcome, Test};
 use landfall_model::order::Platform;
 use std::collections::BTreeSet;
 
@@ -125,19 +125,9 @@ fn unjudged(expectation: &Expectation) -> Judgement {
     }
 }
 
-/// `x`, and for registers `T1:r1`.
 fn place_names(test: &Test) -> Vec<String> {
-    let name = |program: &Program, place| match place {
-        Place::Var(var) => program.var_name(var).to_owned(),
-        Place::Reg { thread, reg } => {
-            format!("T{thread}:{}", program.reg_name(thread.into(), reg))
-        }
-    };
-    let places = test.observe.places();
-    places
-        .into_iter()
-        .map(|place| name(&test.program, place))
-        .collect()
+    let places = test.observe.places().into_iter();
+    places.map(|place| test.program.place_name(place)).collect()
 }
 
 /// Two definitions of one thing that differ: one of them is wrong, and only a developer can say which.

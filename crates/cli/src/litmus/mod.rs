@@ -11,7 +11,7 @@ mod workers;
 
 use crate::args::{Format, LitmusArgs};
 use crate::exit::Exit;
-use crate::screen::Screen;
+use crate::screen::{Screen, plain};
 use report::{Report, Summary};
 use std::fmt::Write;
 
@@ -46,9 +46,9 @@ pub(crate) fn run(args: &LitmusArgs) -> Exit {
 fn complaints(reports: &[Report]) -> String {
     let mut out = String::new();
     for report in reports {
-        let file = report.file.display();
+        let file = plain(&report.file.to_string_lossy());
         if let Err(unreadable) = &report.found {
-            let message = &unreadable.message;
+            let message = plain(&unreadable.message);
             let _ = match unreadable.at {
                 Some((line, column)) => writeln!(out, "error: {file}:{line}:{column}: {message}"),
                 None => writeln!(out, "error: {file}: {message}"),

@@ -107,12 +107,13 @@ impl Summary {
         summary
     }
 
-    /// Input nobody could read outweighs what was found in the rest; a finding outweighs a limit.
+    /// An error of ours outweighs everything. Input nobody could read outweighs what was found in the rest; a finding
+    /// outweighs a limit.
     pub(super) fn exit(&self) -> Exit {
-        if self.unreadable > 0 {
-            Exit::Usage
-        } else if self.internal > 0 {
+        if self.internal > 0 {
             Exit::Internal
+        } else if self.unreadable > 0 {
+            Exit::Usage
         } else if self.differ > 0 {
             Exit::Findings
         } else if self.limit > 0 {
@@ -145,9 +146,9 @@ mod tests {
         assert_eq!(summary.exit(), Exit::Limit);
         summary.differ = 1;
         assert_eq!(summary.exit(), Exit::Findings);
-        summary.internal = 1;
-        assert_eq!(summary.exit(), Exit::Internal);
         summary.unreadable = 1;
         assert_eq!(summary.exit(), Exit::Usage);
+        summary.internal = 1;
+        assert_eq!(summary.exit(), Exit::Internal);
     }
 }

@@ -4,6 +4,7 @@ mod columns;
 mod details;
 
 use super::report::{CrossCheck, Judgement, Report, Summary, TestReport, Verdict};
+use crate::screen::plain;
 use anstyle::{AnsiColor, Style};
 use columns::{Cut, Keep, Widths};
 use landfall_litmus::expect::Quantifier;
@@ -40,7 +41,7 @@ impl Row {
     fn of(report: &Report) -> Row {
         let Ok(test) = &report.found else {
             return Row {
-                test: report.file.display().to_string(),
+                test: plain(&report.file.to_string_lossy()),
                 keep: Keep::End,
                 outcomes: String::new(),
                 expectation: String::new(),
@@ -57,7 +58,7 @@ impl Row {
         };
         let known = !matches!(test.verdict, Verdict::Limit);
         Row {
-            test: test.name.clone(),
+            test: plain(&test.name),
             keep: Keep::Start,
             outcomes: if known {
                 test.outcomes.len().to_string()
@@ -88,7 +89,7 @@ fn expectation(test: &TestReport) -> String {
 }
 
 fn claim(judgement: &Judgement) -> String {
-    format!("{} {}", word(&judgement.quantifier), judgement.text)
+    format!("{} {}", word(&judgement.quantifier), plain(&judgement.text))
 }
 
 fn word(quantifier: &Quantifier) -> &'static str {
@@ -106,7 +107,7 @@ fn closing(reports: &[Report], summary: &Summary) -> String {
             .iter()
             .filter_map(|report| report.found.as_ref().ok()))
         .filter(|test| matches!(test.cross_check, CrossCheck::TooLarge(_)));
-        let names: Vec<&str> = too_large.map(|test| test.name.as_str()).take(3).collect();
+        let names: Vec<String> = too_large.map(|test| plain(&test.name)).take(3).collect();
         let more = if summary.too_large > names.len() {
             ", …"
         } else {

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// The search recurses once per step of an execution; address space is all that an unused stack costs.
+/// The axiomatic definition recurses once per read of the test; address space is all that an unused stack costs.
 const STACK: usize = 64 << 20;
 const GLANCE: Duration = Duration::from_millis(200);
 

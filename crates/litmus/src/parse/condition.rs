@@ -2,7 +2,7 @@
 
 use super::ParseError;
 use super::cursor::{Cursor, Spot, Token, quote};
-use super::scope::{Scope, unknown_thread};
+use super::scope::{NO_SYMBOLS, Registers, Scope, unknown_thread, whole_register};
 use crate::expect::Prop;
 use crate::program::{Place, Program};
 
@@ -97,7 +97,14 @@ fn register(
     if usize::from(thread) >= count {
         return Err(unknown_thread(thread.into(), count, spot));
     }
-    let (name, at) = cursor.word("a register")?;
+    let expected = match cursor.peek() {
+        Token::Other('%') => NO_SYMBOLS,
+        _ => "a register",
+    };
+    let (name, at) = cursor.word(expected)?;
+    if scope.registers == Registers::X86 {
+        whole_register(name, at)?;
+    }
     match scope.reg(thread.into(), name) {
         Some(reg) => Ok((Place::Reg { thread, reg }, format!("{prefix}:{name}"), spot)),
         None => Err(at.error(
@@ -110,17 +117,33 @@ fn register(
     }
 }
 
-/// `place = value`.
-pub(crate) fn equation(
+/// The index of the place that comes next.
+pub(crate) fn observed_place(
     cursor: &mut Cursor<'_>,
     scope: &Scope,
     observed: &mut Observed,
-) -> Result<(Prop, Spot), ParseError> {
+) -> Result<(usize, Spot), ParseError> {
     let (place, name, spot) = place(cursor, scope)?;
-    let index = observed.index(place, &name, spot)?;
-    cursor.expect("=", "`=` and a value")?;
-    let value = cursor.value("a number")?;
-    Ok((Prop::Eq(index, value), spot))
+    Ok((observed.index(place, &name, spot)?, spot))
+}
+
+/// `place = value`, also with herd's `==`, `!=` and `<>`.
+fn comparison(
+    cursor: &mut Cursor<'_>,
+    scope: &Scope,
+    observed: &mut Observed,
+) -> Result<Prop, ParseError> {
+    let (index, _) = observed_place(cursor, scope, observed)?;
+    let differs = cursor.take("!=") || cursor.take("<>");
+    if !differs && !cursor.take("==") {
+        cursor.expect("=", "`=` and a value")?;
+    }
+    let equal = Prop::Eq(index, cursor.value("a number")?);
+    Ok(if differs {
+        Prop::Not(Box::new(equal))
+    } else {
+        equal
+    })
 }
 
 /// Deeper than anyone writes; a bound, so that a hostile file cannot exhaust the stack.
@@ -132,7 +155,7 @@ pub(crate) fn condition(
     scope: &Scope,
     observed: &mut Observed,
 ) -> Result<Prop, ParseError> {
-    Grammar { scope, observed }.implication(cursor, 0)
+    Grammar { scope, observed }.disjunction(cursor, 0)
 }
 
 struct Grammar<'s> {
@@ -140,19 +163,8 @@ struct Grammar<'s> {
     observed: &'s mut Observed,
 }
 
+/// As in herd, loosest first: `\/`, `/\`, `=>` (which groups to the right), `~`.
 impl Grammar<'_> {
-    fn implication(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Prop, ParseError> {
-        if depth > DEEPEST {
-            return Err(cursor.unexpected(format!("at most {DEEPEST} levels of nesting")));
-        }
-        let premise = self.disjunction(cursor, depth)?;
-        if !cursor.take("=>") {
-            return Ok(premise);
-        }
-        let conclusion = self.implication(cursor, depth + 1)?;
-        Ok(Prop::Or(vec![Prop::Not(Box::new(premise)), conclusion]))
-    }
-
     fn disjunction(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Prop, ParseError> {
         let mut props = vec![self.conjunction(cursor, depth)?];
         while cursor.take("\\/") {
@@ -162,11 +174,20 @@ impl Grammar<'_> {
     }
 
     fn conjunction(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Prop, ParseError> {
-        let mut props = vec![self.literal(cursor, depth)?];
+        let mut props = vec![self.implication(cursor, depth)?];
         while cursor.take("/\\") {
-            props.push(self.literal(cursor, depth)?);
+            props.push(self.implication(cursor, depth)?);
         }
         Ok(single(props).unwrap_or_else(Prop::And))
+    }
+
+    fn implication(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Prop, ParseError> {
+        let premise = self.literal(cursor, depth)?;
+        if !cursor.take("=>") {
+            return Ok(premise);
+        }
+        let conclusion = self.implication(cursor, depth + 1)?;
+        Ok(Prop::Or(vec![Prop::Not(Box::new(premise)), conclusion]))
     }
 
     fn literal(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Prop, ParseError> {
@@ -178,7 +199,7 @@ impl Grammar<'_> {
             return Ok(Prop::Not(Box::new(inner)));
         }
         if cursor.take("(") {
-            let inner = self.implication(cursor, depth + 1)?;
+            let inner = self.disjunction(cursor, depth + 1)?;
             cursor.expect(")", "`)`, `/\\`, `\\/` or `=>`")?;
             return Ok(inner);
         }
@@ -190,7 +211,7 @@ impl Grammar<'_> {
         }
         match cursor.peek() {
             Token::Word(_) | Token::Number { .. } | Token::Sign("[") => {
-                Ok(equation(cursor, self.scope, self.observed)?.0)
+                comparison(cursor, self.scope, self.observed)
             }
             _ => Err(cursor.unexpected(
                 "a condition: an equation such as `x=1` or `0:EAX=1`, `~`, `(`, `true` or `false`",
@@ -208,16 +229,6 @@ fn single(mut props: Vec<Prop>) -> Result<Prop, Vec<Prop>> {
             Err(props)
         }
         None => Err(props),
-    }
-}
-
-/// Writes a place the way `.lit` files do.
-pub(crate) fn show_place(place: Place, program: &Program) -> String {
-    match place {
-        Place::Var(var) => program.var_name(var).to_owned(),
-        Place::Reg { thread, reg } => {
-            format!("T{thread}:{}", program.reg_name(thread.into(), reg))
-        }
     }
 }
 
@@ -244,7 +255,7 @@ pub(crate) fn show_condition(prop: &Prop, places: &[Place], program: &Program) -
         Prop::Or(props) => join(props, " \\/ "),
         Prop::Not(inner) => format!("~({})", show_condition(inner, places, program)),
         Prop::Eq(index, value) => match places.get(*index) {
-            Some(&place) => format!("{}={value}", show_place(place, program)),
+            Some(&place) => format!("{}={value}", program.place_name(place)),
             None => "true".into(),
         },
     }

@@ -13,7 +13,7 @@ use crate::program::Test;
 use cursor::{Spot, quote};
 use thiserror::Error;
 
-pub(crate) use condition::{show_condition, show_place};
+pub(crate) use condition::show_condition;
 pub(crate) use lit::{join_outcomes, parse_condition, parse_outcome};
 
 /// Where a file stops making sense, and why. The line and column are 1-based and count characters.

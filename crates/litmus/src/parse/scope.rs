@@ -12,7 +12,7 @@ use crate::program::{
 pub(crate) enum Registers {
     /// Any name is a register of its own.
     Named,
-    /// `EAX`, `rax` and `AX` are one register.
+    /// `EAX` and `rax` are one register.
     X86,
 }
 
@@ -162,6 +162,21 @@ impl Scope {
         Ok(())
     }
 
+    /// Takes the instruction out again.
+    pub(crate) fn remove(&mut self, thread: usize, at: usize) {
+        let body = self.program.threads.get_mut(thread).map(|t| &mut t.body);
+        if let Some(body) = body.filter(|body| at < body.len()) {
+            body.remove(at);
+        }
+    }
+
+    /// Drops the instructions from there on.
+    pub(crate) fn truncate(&mut self, thread: usize, at: usize) {
+        if let Some(thread) = self.program.threads.get_mut(thread) {
+            thread.body.truncate(at);
+        }
+    }
+
     /// The variables by name, for messages.
     pub(crate) fn var_list(&self) -> String {
         list(self.program.vars.iter().map(|v| v.name.as_str()))
@@ -208,25 +223,45 @@ fn slot(
     }
 }
 
-/// The 64-bit register a spelling is a part of.
+/// herd allows `%a` for any register.
+pub(crate) const NO_SYMBOLS: &str =
+    "a register such as `EAX` (symbolic registers are not supported)";
+
+const LEGACY: [&str; 8] = ["AX", "BX", "CX", "DX", "SI", "DI", "BP", "SP"];
+const NUMBERED: [&str; 8] = ["8", "9", "10", "11", "12", "13", "14", "15"];
+
+/// The 64-bit register that a 32-bit or 64-bit name means. The two are one register: a test uses it with one width.
 pub(crate) fn x86_register(name: &str) -> Option<String> {
     let upper = name.to_ascii_uppercase();
-    let letter = match upper.as_str() {
-        "RAX" | "EAX" | "AX" | "AL" => "RAX",
-        "RBX" | "EBX" | "BX" | "BL" => "RBX",
-        "RCX" | "ECX" | "CX" | "CL" => "RCX",
-        "RDX" | "EDX" | "DX" | "DL" => "RDX",
-        "RSI" | "ESI" | "SI" | "SIL" => "RSI",
-        "RDI" | "EDI" | "DI" | "DIL" => "RDI",
-        "RBP" | "EBP" | "BP" | "BPL" => "RBP",
-        "RSP" | "ESP" | "SP" | "SPL" => "RSP",
-        _ => {
-            let number = upper.strip_prefix('R')?.trim_end_matches(['D', 'W', 'B']);
-            let known = matches!(number, "8" | "9" | "10" | "11" | "12" | "13" | "14" | "15");
-            // `R8DD` is no register.
-            let one_suffix = upper.len() <= number.len() + 2;
-            return (known && one_suffix).then(|| format!("R{number}"));
-        }
-    };
-    Some(letter.to_owned())
+    if let Some(rest) = upper.strip_prefix(['R', 'E'])
+        && LEGACY.contains(&rest)
+    {
+        return Some(format!("R{rest}"));
+    }
+    let number = upper.strip_prefix('R')?;
+    let number = number.strip_suffix('D').unwrap_or(number);
+    NUMBERED.contains(&number).then(|| format!("R{number}"))
+}
+
+/// Refuses a name such as `AX`, `AL`, `R8B`.
+pub(crate) fn whole_register(name: &str, spot: Spot) -> Result<(), ParseError> {
+    if is_part_of_register(name) {
+        let expected =
+            "a 32-bit or 64-bit register such as `EAX` (parts of a register are not supported)";
+        return Err(spot.error(quote(name), expected));
+    }
+    Ok(())
+}
+
+/// 8 or 16 bits of a register.
+pub(crate) fn is_part_of_register(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let byte = upper.strip_suffix(['L', 'H']);
+    let word = upper
+        .strip_prefix('R')
+        .and_then(|r| r.strip_suffix(['W', 'B', 'L']));
+    LEGACY.contains(&upper.as_str())
+        || byte.is_some_and(|letter| matches!(letter, "A" | "B" | "C" | "D"))
+        || matches!(upper.as_str(), "SIL" | "DIL" | "BPL" | "SPL")
+        || word.is_some_and(|number| NUMBERED.contains(&number))
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::parse::parse;
-use crate::program::{FlushKind, LineId, RegDecl, RmwOp, Value, Var};
+use crate::program::{FlushKind, LineId, Operand, RegDecl, RmwOp, Value, Var};
 use proptest::prelude::*;
 
 const OPS: [RmwOp; 6] = [

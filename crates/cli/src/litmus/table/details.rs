@@ -3,6 +3,7 @@
 use super::super::report::{CrossCheck, Judgement, Report, TestReport, Verdict, show_outcome};
 use super::claim;
 use super::columns::PAGE;
+use crate::screen::plain;
 use landfall_litmus::expect::Quantifier;
 use landfall_litmus::program::Value;
 use std::fmt::Write;
@@ -24,16 +25,23 @@ pub(super) fn write(out: &mut String, report: &Report, test: &TestReport, verbos
     };
 }
 
+fn file(report: &Report) -> String {
+    plain(&report.file.to_string_lossy())
+}
+
 fn internal(out: &mut String, report: &Report, message: &str) -> std::fmt::Result {
+    // The message is several lines, and ends with the test itself.
+    let message: Vec<String> = message.split('\n').map(plain).collect();
     writeln!(
         out,
-        "  internal error: {}: {message}",
-        report.file.display()
+        "  internal error: {}: {}",
+        file(report),
+        message.join("\n")
     )
 }
 
 fn differing(out: &mut String, report: &Report, test: &TestReport) -> std::fmt::Result {
-    writeln!(out, "  in {}", report.file.display())?;
+    writeln!(out, "  in {}", file(report))?;
     for judgement in test
         .expectations
         .iter()
@@ -69,12 +77,7 @@ fn in_full(out: &mut String, report: &Report, test: &TestReport) -> std::fmt::Re
     } else {
         "at the end"
     };
-    writeln!(
-        out,
-        "  in {}, {} states",
-        report.file.display(),
-        test.states
-    )?;
+    writeln!(out, "  in {}, {} states", file(report), test.states)?;
     if let CrossCheck::TooLarge(why) = &test.cross_check {
         writeln!(out, "  the axiomatic definition was not compared: {why}")?;
     }

@@ -1,36 +1,11 @@
-//! One thread's column: instructions, labels, and the one kind of jump that a litmus program can express.
+//! One thread's column: instructions, labels, and the jumps that a litmus program can express.
 
-use super::emit::{Emit, comma};
+use super::emit::{Compared, Emit};
+use super::mnemonic::{self, Action, Mnemonic, When};
 use crate::parse::ParseError;
 use crate::parse::cursor::{Cursor, Spot, Token, quote};
 use crate::parse::scope::{Scope, list};
-use crate::program::{FlushKind, Instr, Operand, Reg, RmwOp, Value};
-
-const KNOWN: [&str; 23] = [
-    "MOV",
-    "MOVNTI",
-    "XCHG",
-    "XADD",
-    "CMPXCHG",
-    "INC",
-    "DEC",
-    "ADD",
-    "SUB",
-    "AND",
-    "OR",
-    "XOR",
-    "CMP",
-    "JNE",
-    "MFENCE",
-    "SFENCE",
-    "LFENCE",
-    "CLFLUSH",
-    "CLFLUSHOPT",
-    "CLWB",
-    "NOP",
-    "PAUSE",
-    "LOCK",
-];
+use crate::program::{Instr, Operand};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lock {
@@ -38,10 +13,31 @@ pub(super) enum Lock {
     Unlocked,
 }
 
-/// A jump to a label that must turn out to be the end of the thread.
+/// A jump to a label that must turn out to follow directly, or to be the end of the thread.
 struct Jump<'a> {
     label: &'a str,
     spot: Spot,
+    kind: JumpKind,
+    /// How many instructions stand before it.
+    at: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum JumpKind {
+    /// The `if` that stands for it is in the body: the rest of the thread runs only if it does not jump.
+    If,
+    /// Always taken.
+    Always,
+    /// Never taken: a register was compared with itself.
+    Never,
+    /// Taken on equality, for which a litmus program has no words.
+    Unless,
+}
+
+enum Where {
+    Next,
+    End,
+    Elsewhere,
 }
 
 struct Label<'a> {
@@ -55,7 +51,7 @@ struct Label<'a> {
 pub(super) struct ThreadReader<'a> {
     thread: usize,
     /// What a `CMP` just compared: only the very next instruction may jump on it.
-    compared: Option<(Reg, Value)>,
+    compared: Option<Compared>,
     jumps: Vec<Jump<'a>>,
     labels: Vec<Label<'a>>,
 }
@@ -93,28 +89,50 @@ impl<'a> ThreadReader<'a> {
         self.instruction(cursor, scope)
     }
 
-    /// Every jump must lead to the end: that is what `if` in a litmus program means.
-    pub(super) fn finish(self, scope: &Scope) -> Result<(), ParseError> {
-        let end = self.length(scope);
-        for jump in &self.jumps {
-            let found = format!("a jump to {}", quote(jump.label));
-            match self.labels.iter().find(|l| l.name == jump.label) {
-                None => {
-                    let names = list(self.labels.iter().map(|l| l.name));
-                    let expected = format!("a label of this thread ({names})");
-                    return Err(jump.spot.error(found, expected));
+    /// Settles the jumps, now that the labels are known. One to the very next instruction does nothing (tests have it
+    /// for a control dependency); one to the end skips the rest, which is what `if` in a litmus program means.
+    pub(super) fn finish(mut self, scope: &mut Scope) -> Result<(), ParseError> {
+        let mut end = self.length(scope);
+        let mut problem = Ok(());
+        // From the last to the first, so that what is taken out moves only what is settled.
+        for jump in std::mem::take(&mut self.jumps).iter().rev() {
+            let Some(label) = self.labels.iter().find(|l| l.name == jump.label) else {
+                let names = list(self.labels.iter().map(|l| l.name));
+                let expected = format!("a label of this thread ({names})");
+                problem = Err(jump.error(expected));
+                continue;
+            };
+            let after = jump.at + usize::from(jump.kind == JumpKind::If);
+            let place = match label.at {
+                at if at == after => Where::Next,
+                at if at == end => Where::End,
+                _ => Where::Elsewhere,
+            };
+            match (jump.kind, place) {
+                (JumpKind::If, Where::Next) => {
+                    scope.remove(self.thread, jump.at);
+                    end -= 1;
+                    let moved = self.labels.iter_mut().filter(|l| l.at > jump.at);
+                    moved.for_each(|label| label.at -= 1);
                 }
-                Some(label) if label.at != end => {
+                (JumpKind::Always, Where::End) => scope.truncate(self.thread, jump.at),
+                (_, Where::Next) | (JumpKind::If, Where::End) | (JumpKind::Never, _) => {}
+                (JumpKind::Unless, _) => {
+                    let expected =
+                        "`JNE` (a jump on equality is supported only to the very next instruction)";
+                    problem = Err(jump.error(expected));
+                }
+                (JumpKind::If | JumpKind::Always, _) => {
                     let expected = format!(
-                        "a jump to the very end of the thread (this label is on line {}; other jumps are not supported)",
+                        "a jump to the very next instruction or the very end of the thread (this label is on line {}; \
+                         other jumps are not supported)",
                         label.spot.line
                     );
-                    return Err(jump.spot.error(found, expected));
+                    problem = Err(jump.error(expected));
                 }
-                Some(_) => {}
             }
         }
-        Ok(())
+        problem
     }
 
     fn length(&self, scope: &Scope) -> usize {
@@ -130,95 +148,113 @@ impl<'a> ThreadReader<'a> {
         let start = cursor.spot();
         let (mut word, mut spot) = cursor.word("an instruction, `|` or `;`")?;
         let lock = if word.eq_ignore_ascii_case("LOCK") {
+            // herd allows `LOCK; INC [x]`.
+            cursor.take(";");
             (word, spot) = cursor.word("the instruction to lock")?;
             Lock::Locked
         } else {
             Lock::Unlocked
         };
-        let mnemonic = word.to_ascii_uppercase();
-        let known = KNOWN.contains(&mnemonic.as_str()) || mnemonic == "JNZ";
-        if !known {
-            let expected = format!(
-                "an instruction Landfall knows ({})",
-                list(KNOWN.into_iter())
-            );
-            return Err(spot.error(quote(word), expected));
-        }
-        let lockable = rmw_op(&mnemonic).is_some()
-            || matches!(
-                mnemonic.as_str(),
-                "XCHG" | "XADD" | "CMPXCHG" | "INC" | "DEC"
-            );
-        if lock == Lock::Locked && !lockable {
+        let Some(mnemonic) = mnemonic::find(word) else {
+            let known = list(mnemonic::known());
+            return Err(spot.error(
+                quote(word),
+                format!("an instruction Landfall knows ({known})"),
+            ));
+        };
+        if lock == Lock::Locked && !mnemonic.lockable {
             let found = format!("{} after `LOCK`", quote(word));
-            let expected = "XCHG, XADD, CMPXCHG, INC, DEC, ADD, SUB, AND, OR or XOR";
+            let expected = format!("one of {}", list(mnemonic::lockable_names()));
             return Err(spot.error(found, expected));
         }
         let compared = self.compared.take();
-        let mut emit = Emit {
+        if let Action::Jump(when) = mnemonic.action {
+            return self.jump(cursor, scope, when, compared, (word, start));
+        }
+        let emit = Emit {
             scope,
             thread: self.thread,
             spot: start,
         };
-        match mnemonic.as_str() {
-            // A load fence orders nothing that x86-TSO does not already order.
-            "LFENCE" | "NOP" | "PAUSE" => Ok(()),
-            "MFENCE" => emit.push(Instr::Mfence),
-            "SFENCE" => emit.push(Instr::Sfence),
-            "CLFLUSH" => emit.flush(cursor, FlushKind::Clflush),
-            "CLFLUSHOPT" => emit.flush(cursor, FlushKind::Clflushopt),
-            "CLWB" => emit.flush(cursor, FlushKind::Clwb),
-            "MOV" => emit.mov(cursor),
-            "MOVNTI" => {
-                let var = emit.memory(cursor)?;
-                comma(cursor)?;
-                let value = emit.source(cursor)?;
-                emit.push(Instr::NtStore { var, value })
+        self.compared = act(emit, cursor, mnemonic, lock)?;
+        Ok(())
+    }
+
+    fn jump(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        scope: &mut Scope,
+        when: When,
+        compared: Option<Compared>,
+        (word, start): (&str, Spot),
+    ) -> Result<(), ParseError> {
+        let spot = cursor.spot();
+        let at = self.length(scope);
+        let (kind, instr) = match (when, compared) {
+            (When::Always, _) | (When::Equal, Some(Compared::Itself)) => (JumpKind::Always, None),
+            (When::Differs, Some(Compared::Itself)) => (JumpKind::Never, None),
+            (When::Equal, Some(Compared::Constant(..))) => (JumpKind::Unless, None),
+            (When::Differs, Some(Compared::Constant(reg, equals))) => {
+                (JumpKind::If, Some(Instr::If { reg, equals }))
             }
-            "XCHG" => emit.xchg(cursor),
-            "XADD" | "CMPXCHG" if lock == Lock::Unlocked => {
-                let found = format!("{mnemonic} without `LOCK`");
-                Err(start.error(found, format!("`LOCK {mnemonic}`")))
+            (_, None) => {
+                let expected = "a `CMP` of a register with a constant just before it";
+                return Err(start.error(quote(word), expected));
             }
-            "XADD" | "CMPXCHG" => emit.exchange(cursor, &mnemonic),
-            "CMP" => {
-                self.compared = Some(emit.compare(cursor)?);
-                Ok(())
-            }
-            "JNE" | "JNZ" => {
-                let Some((reg, equals)) = compared else {
-                    let expected = "a `CMP` of a register with a constant just before it";
-                    return Err(start.error(quote(word), expected));
-                };
-                let label_spot = cursor.spot();
-                let (label, _) = cursor.word("a label")?;
-                if self.labels.iter().any(|l| l.name == label) {
-                    let found = format!("a jump back to {}", quote(label));
-                    return Err(label_spot.error(found, "a label at the very end of the thread"));
-                }
-                self.jumps.push(Jump {
-                    label,
-                    spot: label_spot,
-                });
-                emit.push(Instr::If { reg, equals })
-            }
-            "INC" => emit.arithmetic(cursor, RmwOp::Add, lock, Some(Operand::Const(1))),
-            "DEC" => emit.arithmetic(cursor, RmwOp::Sub, lock, Some(Operand::Const(1))),
-            _ => match rmw_op(&mnemonic) {
-                Some(op) => emit.arithmetic(cursor, op, lock, None),
-                None => Err(spot.error("`LOCK` after `LOCK`", "an instruction")),
-            },
+        };
+        let (label, _) = cursor.word("a label")?;
+        if self.labels.iter().any(|l| l.name == label) {
+            let found = format!("a jump back to {}", quote(label));
+            return Err(spot.error(found, "a label further down in the thread"));
+        }
+        self.jumps.push(Jump {
+            label,
+            spot,
+            kind,
+            at,
+        });
+        match instr {
+            Some(instr) => scope.push(self.thread, instr, start),
+            None => Ok(()),
         }
     }
 }
 
-fn rmw_op(mnemonic: &str) -> Option<RmwOp> {
-    Some(match mnemonic {
-        "ADD" => RmwOp::Add,
-        "SUB" => RmwOp::Sub,
-        "AND" => RmwOp::And,
-        "OR" => RmwOp::Or,
-        "XOR" => RmwOp::Xor,
-        _ => return None,
-    })
+impl Jump<'_> {
+    fn error(&self, expected: impl Into<String>) -> ParseError {
+        let found = format!("a jump to {}", quote(self.label));
+        self.spot.error(found, expected)
+    }
+}
+
+/// Any instruction but a jump; returns what a `CMP` compared.
+fn act(
+    mut emit: Emit<'_>,
+    cursor: &mut Cursor<'_>,
+    mnemonic: &Mnemonic,
+    lock: Lock,
+) -> Result<Option<Compared>, ParseError> {
+    let name = mnemonic.name;
+    match mnemonic.action {
+        Action::Cmp => return emit.compare(cursor).map(Some),
+        Action::Nothing | Action::Jump(_) => {}
+        Action::Push(instr) => emit.push(instr)?,
+        Action::Flush(kind) => emit.flush(cursor, kind)?,
+        Action::Mov => emit.mov(cursor)?,
+        Action::Movnti => emit.movnti(cursor)?,
+        Action::Xchg => emit.xchg(cursor, lock)?,
+        Action::Xadd | Action::Cmpxchg if lock == Lock::Unlocked => {
+            let found = format!("{name} without `LOCK`");
+            return Err(emit.spot.error(found, format!("`LOCK {name}`")));
+        }
+        Action::Xadd => emit.xadd(cursor)?,
+        Action::Cmpxchg => emit.cmpxchg(cursor)?,
+        Action::Arithmetic(op) => emit.arithmetic(cursor, op, lock, None)?,
+        Action::Step(op) => emit.arithmetic(cursor, op, lock, Some(Operand::Const(1)))?,
+        Action::Narrow => {
+            let expected = "`MOV`, `MOVL` or `MOVQ` (parts of a variable are not supported)";
+            return Err(emit.spot.error(quote(name), expected));
+        }
+    }
+    Ok(None)
 }

@@ -3,7 +3,7 @@
 use super::column::Lock;
 use crate::parse::ParseError;
 use crate::parse::cursor::{Cursor, Spot, Token, quote};
-use crate::parse::scope::{Scope, x86_register};
+use crate::parse::scope::{NO_SYMBOLS, Scope, is_part_of_register, whole_register, x86_register};
 use crate::program::{FlushKind, Instr, Operand, Reg, RmwOp, Value, Var};
 
 pub(super) const A_REGISTER: &str = "a register such as `EAX`";
@@ -25,13 +25,21 @@ enum Target {
     Register(Reg),
 }
 
-pub(super) fn comma(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+/// What a `CMP` compared.
+#[derive(Clone, Copy)]
+pub(super) enum Compared {
+    Constant(Reg, Value),
+    /// A register with itself.
+    Itself,
+}
+
+fn comma(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
     cursor.expect(",", "`,` and the second operand")
 }
 
 /// The variable of that name; every variable sits on a line of its own.
 pub(super) fn variable_named(scope: &mut Scope, name: &str, spot: Spot) -> Result<Var, ParseError> {
-    if x86_register(name).is_some() {
+    if is_register(name) {
         let expected = "a variable (addresses in registers are not supported)";
         return Err(spot.error(quote(name), expected));
     }
@@ -39,6 +47,10 @@ pub(super) fn variable_named(scope: &mut Scope, name: &str, spot: Spot) -> Resul
         Some(var) => Ok(var),
         None => scope.add_var(name, scope.program.vars.len(), spot),
     }
+}
+
+fn is_register(name: &str) -> bool {
+    x86_register(name).is_some() || is_part_of_register(name)
 }
 
 /// Translates one instruction into the thread it belongs to.
@@ -77,17 +89,19 @@ impl Emit<'_> {
                 Arg::Constant(cursor.value("a number after `$`")?)
             }
             Token::Number { .. } | Token::Sign("-") => Arg::Constant(cursor.value("a number")?),
-            Token::Word(name) if x86_register(name).is_some() => {
+            Token::Word(name) if is_register(name) => {
+                whole_register(name, spot)?;
                 cursor.next();
                 Arg::Register(self.scope.reg_or_new(self.thread, name, spot)?)
             }
+            Token::Other('%') => return Err(cursor.unexpected(NO_SYMBOLS)),
             _ => return Err(cursor.unexpected(expected)),
         };
         Ok((arg, spot))
     }
 
     /// A register or a constant.
-    pub(super) fn source(&mut self, cursor: &mut Cursor<'_>) -> Result<Operand, ParseError> {
+    fn source(&mut self, cursor: &mut Cursor<'_>) -> Result<Operand, ParseError> {
         const EXPECTED: &str = "a register or a constant such as `$1`";
         match self.arg(cursor, EXPECTED)? {
             (Arg::Register(reg), _) => Ok(Operand::Reg(reg)),
@@ -104,7 +118,7 @@ impl Emit<'_> {
         }
     }
 
-    pub(super) fn memory(&mut self, cursor: &mut Cursor<'_>) -> Result<Var, ParseError> {
+    fn memory(&mut self, cursor: &mut Cursor<'_>) -> Result<Var, ParseError> {
         const EXPECTED: &str = "a memory operand such as `[x]`";
         match self.arg(cursor, EXPECTED)? {
             (Arg::Memory(var), _) => Ok(var),
@@ -158,13 +172,27 @@ impl Emit<'_> {
         }
     }
 
+    pub(super) fn movnti(&mut self, cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+        let var = self.memory(cursor)?;
+        comma(cursor)?;
+        let value = self.source(cursor)?;
+        self.push(Instr::NtStore { var, value })
+    }
+
     /// XCHG locks the bus with or without its prefix, whichever operand is the memory.
-    pub(super) fn xchg(&mut self, cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+    pub(super) fn xchg(&mut self, cursor: &mut Cursor<'_>, lock: Lock) -> Result<(), ParseError> {
+        let first_spot = cursor.spot();
         let first = self.target(cursor)?;
         comma(cursor)?;
         let (reg, var) = match first {
-            Target::Register(reg) => (reg, self.memory(cursor)?),
             Target::Memory(var) => (self.register(cursor)?, var),
+            Target::Register(reg) => match self.target(cursor)? {
+                Target::Memory(var) => (reg, var),
+                Target::Register(_) if lock == Lock::Locked => {
+                    return Err(first_spot.error("two registers", "the memory operand of a `LOCK`"));
+                }
+                Target::Register(other) => return self.swap(reg, other),
+            },
         };
         self.push(Instr::Rmw {
             reg: Some(reg),
@@ -174,23 +202,33 @@ impl Emit<'_> {
         })
     }
 
-    /// LOCK XADD and LOCK CMPXCHG.
-    pub(super) fn exchange(
-        &mut self,
-        cursor: &mut Cursor<'_>,
-        mnemonic: &str,
-    ) -> Result<(), ParseError> {
+    fn swap(&mut self, a: Reg, b: Reg) -> Result<(), ParseError> {
+        let between = self.hidden()?;
+        for (reg, from) in [(between, a), (a, b), (b, between)] {
+            let value = Operand::Reg(from);
+            self.push(Instr::Move { reg, value })?;
+        }
+        Ok(())
+    }
+
+    fn memory_and_register(&mut self, cursor: &mut Cursor<'_>) -> Result<(Var, Reg), ParseError> {
         let var = self.memory(cursor)?;
         comma(cursor)?;
-        let reg = self.register(cursor)?;
-        if mnemonic == "XADD" {
-            return self.push(Instr::Rmw {
-                reg: Some(reg),
-                var,
-                op: RmwOp::Add,
-                operand: Operand::Reg(reg),
-            });
-        }
+        Ok((var, self.register(cursor)?))
+    }
+
+    pub(super) fn xadd(&mut self, cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+        let (var, reg) = self.memory_and_register(cursor)?;
+        self.push(Instr::Rmw {
+            reg: Some(reg),
+            var,
+            op: RmwOp::Add,
+            operand: Operand::Reg(reg),
+        })
+    }
+
+    pub(super) fn cmpxchg(&mut self, cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+        let (var, reg) = self.memory_and_register(cursor)?;
         // On success EAX equals the old value already; on failure it receives it.
         let eax = self.scope.reg_or_new(self.thread, "EAX", self.spot)?;
         self.push(Instr::Cas {
@@ -261,8 +299,8 @@ impl Emit<'_> {
         })
     }
 
-    /// `CMP REG,$n`: the register and the constant it is compared with.
-    pub(super) fn compare(&mut self, cursor: &mut Cursor<'_>) -> Result<(Reg, Value), ParseError> {
+    /// `CMP REG,$n`, or a register with itself.
+    pub(super) fn compare(&mut self, cursor: &mut Cursor<'_>) -> Result<Compared, ParseError> {
         let reg = match self.target(cursor)? {
             Target::Memory(var) => {
                 let reg = self.hidden()?;
@@ -274,7 +312,8 @@ impl Emit<'_> {
         comma(cursor)?;
         const EXPECTED: &str = "a constant such as `$1` (other comparisons are not supported)";
         match self.arg(cursor, EXPECTED)? {
-            (Arg::Constant(value), _) => Ok((reg, value)),
+            (Arg::Constant(value), _) => Ok(Compared::Constant(reg, value)),
+            (Arg::Register(other), _) if other == reg => Ok(Compared::Itself),
             (Arg::Register(_), spot) => Err(spot.error("a register", EXPECTED)),
             (Arg::Memory(_), spot) => Err(spot.error("a memory operand", EXPECTED)),
         }

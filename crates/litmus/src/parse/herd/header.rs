@@ -1,7 +1,7 @@
 //! What stands before the initial state: architecture, name, doc string, `Key=value` lines.
 
 use crate::parse::ParseError;
-use crate::parse::cursor::{Cursor, quote};
+use crate::parse::cursor::{Cursor, Token, quote};
 use crate::parse::lit::one_spaced;
 
 pub(super) struct Header {
@@ -52,14 +52,20 @@ pub(super) fn header(cursor: &mut Cursor<'_>) -> Result<Header, ParseError> {
             cursor.advance(length + 2);
             continue;
         }
-        let line = line(rest);
-        if !line.contains('=') || line.starts_with('=') {
+        if matches!(cursor.peek(), Token::End(_) | Token::UnclosedComment) {
             return Err(cursor.unexpected(
                 "a doc string in quotes, a `Key=value` line, or the initial state `{ … }`",
             ));
         }
-        metadata.push(one_spaced(line));
-        cursor.advance(line.len());
+        let line = line(rest);
+        let key = line.split_once('=').map_or("", |(key, _)| key);
+        if !key.is_empty() && !key.contains('{') {
+            metadata.push(one_spaced(line));
+            cursor.advance(line.len());
+        } else {
+            // herd reads over anything else.
+            cursor.advance(line.find('{').unwrap_or(line.len()));
+        }
     }
     let source = if docs.is_empty() { metadata } else { docs };
     Ok(Header {

@@ -3,39 +3,27 @@
 mod column;
 mod emit;
 mod header;
+mod init;
+mod mnemonic;
 
 use super::ParseError;
 use super::condition::{Growth, Observed, condition, place};
-use super::cursor::{Cursor, Dialect, Spot, Token, quote};
-use super::scope::{Registers, Scope, unknown_thread, x86_register};
+use super::cursor::{Cursor, Dialect, Spot, Token};
+use super::scope::{Registers, Scope, x86_register};
 use crate::expect::{Expectation, Quantifier};
-use crate::program::{Observe, Place, Reg, Test, Value};
+use crate::program::{Observe, Place, Program, Test};
 use column::ThreadReader;
 use landfall_model::order::Platform;
-
-/// An `0:EAX=1` of the initial state, held back until the threads are known.
-struct RegisterInit<'a> {
-    thread: usize,
-    name: &'a str,
-    spot: Spot,
-    value: Value,
-}
 
 pub(crate) fn parse(text: &str) -> Result<Test, ParseError> {
     let mut cursor = Cursor::new(text, Spot::START, Dialect::Herd);
     let header = header::header(&mut cursor)?;
     let mut scope = Scope::new(Registers::X86);
-    let inits = initial_state(&mut cursor, &mut scope)?;
+    let held = init::initial_state(&mut cursor, &mut scope)?;
     column_heads(&mut cursor, &mut scope)?;
-    for init in inits {
-        let count = scope.program.threads.len();
-        if init.thread >= count {
-            return Err(unknown_thread(init.thread, count, init.spot));
-        }
-        let reg = scope.reg_or_new(init.thread, init.name, init.spot)?;
-        scope.set_reg(init.thread, reg, init.value);
-    }
+    held.set_registers(&mut scope)?;
     rows(&mut cursor, &mut scope)?;
+    held.refuse_arrays(&scope)?;
     let locations = locations(&mut cursor, &scope)?;
 
     let mut observed = Observed {
@@ -44,7 +32,7 @@ pub(crate) fn parse(text: &str) -> Result<Test, ParseError> {
     };
     let question = question(&mut cursor, &scope, &mut observed)?;
     if observed.places.is_empty() {
-        observed.places = registers(&scope);
+        observed.places = registers(&scope.program);
     }
     for place in locations {
         if !observed.places.contains(&place) {
@@ -71,92 +59,10 @@ pub(crate) fn parse(text: &str) -> Result<Test, ParseError> {
     })
 }
 
-/// `{ x=0; int y=1; 0:EAX=1; }`
-fn initial_state<'a>(
-    cursor: &mut Cursor<'a>,
-    scope: &mut Scope,
-) -> Result<Vec<RegisterInit<'a>>, ParseError> {
-    let mut registers = Vec::new();
-    cursor.expect("{", "the initial state `{ … }`")?;
-    loop {
-        if cursor.take("}") {
-            return Ok(registers);
-        }
-        if cursor.take(";") {
-            continue;
-        }
-        match cursor.peek() {
-            Token::Number { .. } => registers.push(register_init(cursor)?),
-            Token::Sign("[") => {
-                cursor.next();
-                let (name, spot) = cursor.word("a variable")?;
-                cursor.expect("]", "`]` after the variable")?;
-                variable_init(cursor, scope, name, spot)?;
-            }
-            _ => {
-                let expected =
-                    "a variable, a register such as `0:EAX`, or the `}` of the initial state";
-                let (mut name, mut spot) = cursor.word(expected)?;
-                // The words before the last one are its C type, which does not matter here.
-                while let Token::Word(_) = cursor.peek() {
-                    (name, spot) = cursor.word(expected)?;
-                }
-                if let Token::Sign("*" | "[") = cursor.peek() {
-                    return Err(cursor
-                        .unexpected("`=`, `;` or `}` (pointers and arrays are not supported)"));
-                }
-                variable_init(cursor, scope, name, spot)?;
-            }
-        }
-        if !matches!(cursor.peek(), Token::Sign(";" | "}")) {
-            return Err(cursor.unexpected("`;` or the `}` of the initial state"));
-        }
-    }
-}
-
-fn register_init<'a>(cursor: &mut Cursor<'a>) -> Result<RegisterInit<'a>, ParseError> {
-    let spot = cursor.spot();
-    let number = cursor.value("a thread's number")?;
-    cursor.expect(":", "`:` and a register after the thread's number")?;
-    let (name, at) = cursor.word("a register")?;
-    if x86_register(name).is_none() {
-        return Err(at.error(quote(name), emit::A_REGISTER));
-    }
-    cursor.expect("=", "`=` and an initial value")?;
-    let value = init_value(cursor)?;
-    Ok(RegisterInit {
-        thread: usize::try_from(number).unwrap_or(usize::MAX),
-        name,
-        spot,
-        value,
-    })
-}
-
-fn variable_init(
-    cursor: &mut Cursor<'_>,
-    scope: &mut Scope,
-    name: &str,
-    spot: Spot,
-) -> Result<(), ParseError> {
-    let var = emit::variable_named(scope, name, spot)?;
-    if cursor.take("=") {
-        let value = init_value(cursor)?;
-        scope.set_var(var, value);
-    }
-    Ok(())
-}
-
-fn init_value(cursor: &mut Cursor<'_>) -> Result<Value, ParseError> {
-    match cursor.peek() {
-        Token::Word(_) => {
-            Err(cursor.unexpected("a number (addresses as values are not supported)"))
-        }
-        _ => cursor.value("a number"),
-    }
-}
-
 /// ` P0 | P1 ;`
 fn column_heads(cursor: &mut Cursor<'_>, scope: &mut Scope) -> Result<(), ParseError> {
+    // Some write `{ };`.
+    cursor.take(";");
     loop {
         let head = format!("P{}", scope.program.threads.len());
         let spot = cursor.spot();
@@ -173,11 +79,21 @@ fn column_heads(cursor: &mut Cursor<'_>, scope: &mut Scope) -> Result<(), ParseE
     }
 }
 
-const FINAL_WORDS: [&str; 5] = ["locations", "filter", "exists", "forall", "final"];
+const FINAL_WORDS: [&str; 6] = [
+    "locations",
+    "filter",
+    "exists",
+    "forall",
+    "final",
+    "observed",
+];
 
 fn at_final_section(cursor: &mut Cursor<'_>) -> bool {
     match cursor.peek() {
-        Token::End(_) | Token::Sign("~") => true,
+        Token::End(_) | Token::Sign("~" | "(") => true,
+        Token::Word(word) if word.eq_ignore_ascii_case("not") => {
+            matches!(cursor.peek_second(), Token::Word(w) if w.eq_ignore_ascii_case("exists"))
+        }
         Token::Word(word) => FINAL_WORDS.iter().any(|f| f.eq_ignore_ascii_case(word)),
         _ => false,
     }
@@ -210,7 +126,7 @@ fn rows(cursor: &mut Cursor<'_>, scope: &mut Scope) -> Result<(), ParseError> {
     Ok(())
 }
 
-/// `locations [x; 0:EAX;]`
+/// `locations [x; 0:EAX int;]`: what C type to print a place with does not matter here.
 fn locations(cursor: &mut Cursor<'_>, scope: &Scope) -> Result<Vec<Place>, ParseError> {
     let mut places = Vec::new();
     if !cursor.take_word("locations") {
@@ -222,6 +138,9 @@ fn locations(cursor: &mut Cursor<'_>, scope: &Scope) -> Result<Vec<Place>, Parse
             continue;
         }
         places.push(place(cursor, scope)?.0);
+        while matches!(cursor.peek(), Token::Word(_) | Token::Sign("*")) {
+            cursor.next();
+        }
         if !matches!(cursor.peek(), Token::Sign(";" | "]")) {
             return Err(cursor.unexpected("`;` or `]`"));
         }
@@ -238,18 +157,25 @@ fn question(
         return Ok(None);
     }
     let spot = cursor.spot();
-    let quantifier = if cursor.take("~") {
+    let quantifier = if cursor.take("~") || cursor.take_word("not") {
         if !cursor.take_word("exists") {
             return Err(cursor.unexpected("`exists` after `~`"));
         }
         Quantifier::Never
-    } else if cursor.take_word("exists") {
+    } else if cursor.take_word("exists")
+        || cursor.take_word("final")
+        || cursor.peek() == Token::Sign("(")
+    {
+        // Like herd: `final` and a condition on its own are older ways to write `exists`.
         Quantifier::Exists
     } else if cursor.take_word("forall") {
         Quantifier::Always
     } else if cursor.take_word("filter") {
         let expected = "`exists`, `~exists` or `forall` (filters are not supported)";
         return Err(spot.error("`filter`", expected));
+    } else if cursor.take_word("observed") {
+        let expected = "`exists`, `~exists` or `forall` (lists of outcomes are not supported)";
+        return Err(spot.error("`observed`", expected));
     } else {
         return Err(
             cursor.unexpected("`locations`, `exists`, `~exists`, `forall` or the end of the file")
@@ -257,6 +183,7 @@ fn question(
     };
     let mut start = cursor.clone();
     let prop = condition(cursor, scope, observed)?;
+    cursor.take(";");
     cursor.end("`/\\`, `\\/`, `=>` or the end of the file")?;
     Ok(Some(Expectation {
         quantifier,
@@ -265,14 +192,15 @@ fn question(
     }))
 }
 
-/// The condition up to the end of the file in the file's words, without its comments and outermost parentheses.
+/// The condition up to its `;` or the end of the file in the file's words, without its comments and outermost parentheses.
 fn wording(cursor: &mut Cursor<'_>) -> String {
     let mut words = String::new();
     let mut depth = 0usize;
     let mut after_word = false;
     // Can the first parenthesis be left out? Only if nothing follows the one that closes it.
     let mut wrapped = cursor.peek() == Token::Sign("(");
-    while !cursor.at_end() {
+    let done = |cursor: &mut Cursor<'_>| matches!(cursor.peek(), Token::Sign(";") | Token::End(_));
+    while !done(cursor) {
         let token = cursor.next();
         let is_word = matches!(token, Token::Word(_) | Token::Number { .. });
         match token {
@@ -297,7 +225,7 @@ fn wording(cursor: &mut Cursor<'_>) -> String {
                     _ => {}
                 }
                 words.push_str(sign);
-                wrapped &= depth > 0 || cursor.at_end();
+                wrapped &= depth > 0 || done(cursor);
             }
             _ => {}
         }
@@ -311,16 +239,11 @@ fn wording(cursor: &mut Cursor<'_>) -> String {
 }
 
 /// All registers a file names; the one that stands in for a memory operand is not among them.
-fn registers(scope: &Scope) -> Vec<Place> {
-    let threads = (0u8..).zip(&scope.program.threads);
-    threads
-        .flat_map(|(thread, t)| {
-            let regs = (0u8..).zip(&t.regs);
-            regs.filter(|(_, decl)| x86_register(&decl.name).is_some())
-                .map(move |(reg, _)| Place::Reg {
-                    thread,
-                    reg: Reg(reg),
-                })
-        })
-        .collect()
+fn registers(program: &Program) -> Vec<Place> {
+    let mut places = program.registers();
+    places.retain(|place| match *place {
+        Place::Reg { thread, reg } => x86_register(program.reg_name(thread.into(), reg)).is_some(),
+        Place::Var(_) => false,
+    });
+    places
 }

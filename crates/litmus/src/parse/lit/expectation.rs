@@ -3,7 +3,7 @@
 use super::{Entry, one_spaced};
 use crate::expect::{Expectation, Prop, Quantifier};
 use crate::parse::ParseError;
-use crate::parse::condition::{Growth, Observed, condition, equation};
+use crate::parse::condition::{Growth, Observed, condition, observed_place};
 use crate::parse::cursor::{Cursor, Dialect, Spot, Token};
 use crate::parse::scope::{Registers, Scope};
 use crate::program::{Place, Program};
@@ -75,14 +75,13 @@ fn outcome(
     let mut equations = Vec::new();
     let mut named = Vec::new();
     while !matches!(cursor.peek(), Token::Sign(";") | Token::End(_)) {
-        let (prop, spot) = equation(cursor, scope, observed)?;
-        if let Prop::Eq(index, _) = prop {
-            if named.contains(&index) {
-                return Err(spot.error("a place named before", "each place once in an outcome"));
-            }
-            named.push(index);
+        let (index, spot) = observed_place(cursor, scope, observed)?;
+        if named.contains(&index) {
+            return Err(spot.error("a place named before", "each place once in an outcome"));
         }
-        equations.push(prop);
+        named.push(index);
+        cursor.expect("=", "`=` and a value")?;
+        equations.push(Prop::Eq(index, cursor.value("a number")?));
     }
     if equations.is_empty() {
         return Err(cursor.unexpected("an outcome such as `x=1 T0:r1=0`"));

@@ -7,7 +7,7 @@ use super::ParseError;
 use super::condition::{Growth, Observed, place};
 use super::cursor::{Cursor, Dialect, Spot, Token, quote};
 use super::scope::{Registers, Scope, list};
-use crate::program::{Observe, Place, Program, Reg, Test, Var};
+use crate::program::{Observe, Place, Program, Test, Var};
 use landfall_model::order::Platform;
 
 use expectation::expectations;
@@ -31,7 +31,7 @@ const KEYS: [&str; 14] = [
 ];
 
 /// Words with a meaning of their own; a variable of that name could not be told from them.
-pub(crate) const VERBS: [&str; 14] = [
+pub(crate) const VERBS: [&str; 15] = [
     "nt",
     "if",
     "xchg",
@@ -46,6 +46,7 @@ pub(crate) const VERBS: [&str; 14] = [
     "clwb",
     "sfence",
     "mfence",
+    "lfence",
 ];
 
 /// One `key: value` line.
@@ -99,8 +100,10 @@ pub(crate) fn parse(stem: &str, text: &str) -> Result<Test, ParseError> {
     if let Some(entry) = find("init") {
         initial_values(entry, &mut scope)?;
     }
+    let mut suspects = Vec::new();
     for (thread, entry) in threads.iter().enumerate() {
-        statement::thread_body(&mut entry.cursor(), &mut scope, thread)?;
+        let body = statement::thread_body(&mut entry.cursor(), &mut scope, thread)?;
+        suspects.extend(body);
     }
 
     let mut observed = observed_places(find("recover"), find("final"), &scope)?;
@@ -108,6 +111,7 @@ pub(crate) fn parse(stem: &str, text: &str) -> Result<Test, ParseError> {
     for entry in &entries {
         expectations(entry, &scope, &mut observed, &mut expect)?;
     }
+    statement::refuse_unused(&suspects, &observed.places, &scope)?;
     let platform = find("platform").map_or(Ok(Platform::Adr), platform)?;
     let observe = observe(observed, find("recover").is_some(), &scope.program);
     Ok(Test {
@@ -274,22 +278,9 @@ fn observe(observed: Observed, recovers: bool, program: &Program) -> Observe {
         return Observe::Recover(vars.collect::<Vec<Var>>());
     }
     if observed.places.is_empty() && observed.growth == Growth::Open {
-        return Observe::Final(all_registers(program));
+        return Observe::Final(program.registers());
     }
     Observe::Final(observed.places)
-}
-
-fn all_registers(program: &Program) -> Vec<Place> {
-    let threads = (0u8..).zip(&program.threads);
-    threads
-        .flat_map(|(thread, t)| {
-            let regs = (0u8..).zip(&t.regs);
-            regs.map(move |(reg, _)| Place::Reg {
-                thread,
-                reg: Reg(reg),
-            })
-        })
-        .collect()
 }
 
 fn platform(entry: &Entry<'_>) -> Result<Platform, ParseError> {

@@ -3,26 +3,78 @@
 use crate::parse::ParseError;
 use crate::parse::cursor::{Cursor, Spot, Token, quote};
 use crate::parse::scope::Scope;
-use crate::program::{FlushKind, Instr, Operand, Reg, RmwOp, Var};
+use crate::program::{FlushKind, Instr, Operand, Place, Reg, RmwOp, Var};
 
 const A_STATEMENT: &str = "a statement: `x = 1`, `r1 = x`, `x = nt 1`, `r1 = xchg x 1` (or `cas`, `faa`, `fas`, `fand`, \
-     `for`, `fxor`), `clflush x`, `clflushopt x`, `clwb x`, `sfence`, `mfence`, `if r1 == 1`";
+     `for`, `fxor`), `clflush x`, `clflushopt x`, `clwb x`, `sfence`, `mfence`, `lfence`, `if r1 == 1`";
+
+/// A register set to what has nothing to do with the memory. Unless something uses it later, it may just as well be a
+/// variable that was misspelt.
+pub(super) struct Suspect {
+    pub(super) thread: usize,
+    pub(super) reg: Reg,
+    pub(super) spot: Spot,
+}
 
 /// Reads `statement; statement; …` into the thread. An empty thread is one that does nothing.
 pub(super) fn thread_body(
     cursor: &mut Cursor<'_>,
     scope: &mut Scope,
     thread: usize,
-) -> Result<(), ParseError> {
+) -> Result<Vec<Suspect>, ParseError> {
+    let mut suspects: Vec<Suspect> = Vec::new();
+    let declared = scope
+        .program
+        .threads
+        .get(thread)
+        .map_or(0, |t| t.regs.len());
     while !cursor.at_end() {
         let spot = cursor.spot();
-        let instr = Statement { scope, thread }.read(cursor)?;
-        scope.push(thread, instr, spot)?;
+        // A load fence orders nothing that the model does not already order.
+        if cursor.peek() == Token::Word("lfence") {
+            cursor.next();
+        } else {
+            let instr = Statement { scope, thread }.read(cursor)?;
+            scope.push(thread, instr, spot)?;
+            suspects.retain(|suspect| instr.uses().all(|used| used != suspect.reg));
+            if let Instr::Move { reg, .. } = instr
+                && usize::from(reg.0) >= declared
+            {
+                suspects.push(Suspect { thread, reg, spot });
+            }
+        }
         if !cursor.at_end() {
             cursor.expect(";", "`;` or the end of the line after the statement")?;
         }
     }
-    Ok(())
+    Ok(suspects)
+}
+
+/// Refuses what is set and never used: neither in its thread nor by what is observed.
+pub(super) fn refuse_unused(
+    suspects: &[Suspect],
+    observed: &[Place],
+    scope: &Scope,
+) -> Result<(), ParseError> {
+    let unused = suspects.iter().find(|suspect| {
+        let Ok(thread) = u8::try_from(suspect.thread) else {
+            return false;
+        };
+        let reg = suspect.reg;
+        !observed.contains(&Place::Reg { thread, reg })
+    });
+    let Some(Suspect { thread, reg, spot }) = unused else {
+        return Ok(());
+    };
+    let found = format!(
+        "{}, which is neither a variable of `lines:` nor a register used later",
+        quote(scope.program.reg_name(*thread, *reg))
+    );
+    let expected = format!(
+        "a variable ({}) or a register that T{thread} or an outcome uses",
+        scope.var_list()
+    );
+    Err(spot.error(found, expected))
 }
 
 struct Statement<'s> {
