@@ -18,7 +18,7 @@ static void append(struct log *log, const char *text, size_t n) {
   char *end = log->text + log->length;
   log->length += n;  //~ last
   lf_persist(&log->length, sizeof log->length);
-  memcpy(end, text, n);
+  memcpy(end, text, n);  //~ copy
   lf_persist(end, n);
 }
 
