@@ -1,7 +1,7 @@
 /* BROKEN: the checksum covers one of the two values in the log.
  *
  * Missing: `second` in checksum(). The log is on two lines which may reach memory in any order, and a checksum only finds
- * what it covers: recovery can accept a log whose second value is the old one, and apply it. */
+ * what it covers: recovery can accept a log whose second value is older than the rest, or newer, and apply it. */
 #include <assert.h>
 #include <landfall.h>
 #include <stdint.h>
@@ -30,9 +30,9 @@ static void apply(struct store *s) {
 }
 
 static void update(struct store *s, uint64_t value) {
-  s->log_first = value;
-  s->log_second = 2 * value;  //~ lost
-  s->sum = checksum(value, 2 * value);  //~ kept
+  s->log_first = value;  //~ first
+  s->log_second = 2 * value;  //~ second
+  s->sum = checksum(value, 2 * value);  //~ sum
   lf_persist(&s->log_first, 128);
   apply(s);
 }

@@ -32,7 +32,7 @@ static int get(struct ring *r, uint64_t *item) {
   if (r->tail == r->head)
     return 0;
   *item = r->slot[r->head % SLOTS].item;
-  r->head++;
+  r->head++;  //~ taken
   lf_persist(&r->head, sizeof r->head);
   return 1;
 }
