@@ -1,0 +1,70 @@
+/* A pool of blocks: never-used ones are cut off at `top`, returned ones wait in a free list. `owner` stands for the program's
+ * pointer to the one block that it uses.
+ *
+ * A block may be lost by a power failure (a leak), but it must never be owned and free at the same time: somebody else
+ * would get it too. So allocation takes it off the free list durably before anybody points to it, and release forgets
+ * the pointer durably before the block goes back. */
+#include <assert.h>
+#include <landfall.h>
+#include <stdint.h>
+
+enum { BLOCKS = 8 };
+
+struct block {
+  _Alignas(64) struct block *next; /* while it is free */
+};
+
+struct pool {
+  _Alignas(64) uint64_t top;
+  _Alignas(64) struct block *free;
+  _Alignas(64) struct block *owner;
+  struct block block[BLOCKS];
+};
+
+static struct block *allocate(struct pool *p) {
+  struct block *b = p->free;
+  if (b) {
+    p->free = b->next;
+    lf_persist(&p->free, sizeof p->free);
+    return b;
+  }
+  if (p->top == BLOCKS)
+    return NULL;
+  b = &p->block[p->top++];
+  lf_persist(&p->top, sizeof p->top);
+  return b;
+}
+
+static void acquire(struct pool *p) {
+  p->owner = allocate(p);
+  lf_persist(&p->owner, sizeof p->owner);
+}
+
+static void release(struct pool *p) {
+  struct block *b = p->owner;
+  p->owner = NULL;
+  lf_persist(&p->owner, sizeof p->owner);
+  b->next = p->free;
+  lf_persist(b, sizeof *b);
+  p->free = b;
+  lf_persist(&p->free, sizeof p->free);
+}
+
+static int intact(const struct pool *p) {
+  for (const struct block *b = p->free; b; b = b->next)
+    if (b == p->owner || b >= &p->block[p->top])
+      return 0;
+  return !p->owner || p->owner < &p->block[p->top];
+}
+
+int main(void) {
+  struct pool *p = lf_pm(sizeof *p);
+  assert(intact(p));
+  if (p->owner)
+    release(p);
+  acquire(p);
+  release(p);
+  acquire(p); /* gets the same block, from the free list */
+  assert(intact(p));
+  return 0;
+}

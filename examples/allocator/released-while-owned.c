@@ -1,0 +1,68 @@
+/* BROKEN: release() puts the block on the free list first and forgets the pointer to it afterwards.
+ *
+ * Missing: the order. All is flushed and fenced, but between the two steps the block is free and owned, and the power can
+ * fail there. */
+#include <assert.h>
+#include <landfall.h>
+#include <stdint.h>
+
+enum { BLOCKS = 8 };
+
+struct block {
+  _Alignas(64) struct block *next; /* while it is free */
+};
+
+struct pool {
+  _Alignas(64) uint64_t top;
+  _Alignas(64) struct block *free;
+  _Alignas(64) struct block *owner;
+  struct block block[BLOCKS];
+};
+
+static struct block *allocate(struct pool *p) {
+  struct block *b = p->free;
+  if (b) {
+    p->free = b->next;
+    lf_persist(&p->free, sizeof p->free);
+    return b;
+  }
+  if (p->top == BLOCKS)
+    return NULL;
+  b = &p->block[p->top++];
+  lf_persist(&p->top, sizeof p->top);
+  return b;
+}
+
+static void acquire(struct pool *p) {
+  p->owner = allocate(p);
+  lf_persist(&p->owner, sizeof p->owner);
+}
+
+static void release(struct pool *p) {
+  struct block *b = p->owner;
+  b->next = p->free;
+  lf_persist(b, sizeof *b);
+  p->free = b;  //~ last
+  lf_persist(&p->free, sizeof p->free);
+  p->owner = NULL;
+  lf_persist(&p->owner, sizeof p->owner);
+}
+
+static int intact(const struct pool *p) {
+  for (const struct block *b = p->free; b; b = b->next)
+    if (b == p->owner || b >= &p->block[p->top])
+      return 0;
+  return !p->owner || p->owner < &p->block[p->top];
+}
+
+int main(void) {
+  struct pool *p = lf_pm(sizeof *p);
+  assert(intact(p));  //~ fails
+  if (p->owner)
+    release(p);
+  acquire(p);
+  release(p);
+  acquire(p); /* gets the same block, from the free list */
+  assert(intact(p));
+  return 0;
+}

@@ -1,0 +1,40 @@
+/* BROKEN: the head is made durable, the node it points to is not.
+ *
+ * Missing: lf_persist(node, sizeof *node) before the head moves. Recovery can find a head that points to a node of
+ * zeros: the value is wrong, and the rest of the list has gone with `next`. */
+#include <assert.h>
+#include <landfall.h>
+#include <stdint.h>
+
+struct node {
+  uint64_t value; /* counts up from 1 towards the head */
+  struct node *next;
+};
+
+static void push(struct node **head, uint64_t value) {
+  struct node *node = lf_alloc(sizeof *node);
+  *node = (struct node){.value = value, .next = *head};  //~ lost
+  *head = node;  //~ kept
+  lf_persist(head, sizeof *head);
+}
+
+/* A list of n items holds n, n-1, ... 1. */
+static int intact(const struct node *head) {
+  uint64_t expected = head ? head->value : 0;
+  if (head && !expected)
+    return 0;
+  for (const struct node *n = head; n; n = n->next)
+    if (n->value != expected--)
+      return 0;
+  return expected == 0;
+}
+
+int main(void) {
+  struct node **head = (struct node **)lf_root(0);
+  assert(intact(*head));  //~ fails
+  uint64_t length = *head ? (*head)->value : 0;
+  for (int i = 0; i < 3; i++)
+    push(head, ++length);
+  assert(intact(*head) && (*head)->value == length);
+  return 0;
+}
