@@ -168,11 +168,14 @@ impl Expectation {
                 None => wrong.push(format!("not found: {expected:?}")),
             }
         }
-        wrong.extend(
-            found
-                .iter()
-                .map(|finding| format!("not expected: {finding:#}")),
-        );
+        let brief = |finding: &&Value| {
+            let Value::Object(mut brief) = (*finding).clone() else {
+                return format!("not expected: {finding}");
+            };
+            brief.retain(|key, _| ["kind", "at", "crash_at", "stores"].contains(&key.as_str()));
+            format!("not expected: {}", Value::Object(brief))
+        };
+        wrong.extend(found.iter().map(brief));
         match wrong.is_empty() {
             true => Ok(()),
             false => Err(wrong.join("\n")),
