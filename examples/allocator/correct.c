@@ -1,5 +1,5 @@
-/* A pool of blocks: never-used ones are cut off at `top`, returned ones wait in a free list. `owner` stands for the program's
- * pointer to the one block that it uses.
+/* A pool of blocks: never-used ones are cut off at `top`, returned ones wait in a free list. `owner` stands for the
+ * program's pointer to the one block that it uses.
  *
  * A block may be lost by a power failure (a leak), but it must never be owned and free at the same time: somebody else
  * would get it too. So allocation takes it off the free list durably before anybody points to it, and release forgets

@@ -1,5 +1,5 @@
-// BROKEN: key and value are neighbours, "so they are on one line and stay in order" — but a slot has 24 bytes, and 64 is no
-// multiple of 24. The third slot begins at byte 48: its key is on the first line, the end of its value on the second.
+// BROKEN: key and value are neighbours, "so they are on one line and stay in order". But a slot has 24 bytes, and 64 is
+// no multiple of 24. The third slot begins at byte 48: its key is on the first line, the end of its value on the second.
 //
 // Missing: alignas(32) on Slot (or a flush of the value before the key is stored). Recovery can find the third slot with
 // its key and half of its value. No test that only ever fills two slots would notice.

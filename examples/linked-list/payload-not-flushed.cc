@@ -1,7 +1,7 @@
 // BROKEN: the node is made durable, the name it points to never is.
 //
-// Missing: lf_persist(name, sizeof *name). Flushing an object does not flush what its pointers lead to. The name is on another
-// line than its owner, so recovery can follow node->name to an object whose pointer is still null, or whose letter is.
+// Missing: lf_persist(name, sizeof *name). Flushing an object does not flush what its pointers lead to. The name is on
+// another line than its owner, so recovery can follow node->name to an object whose pointer, or letter, is still zero.
 #include <cassert>
 #include <landfall.h>
 #include <new>

@@ -12,7 +12,8 @@ enum { TOTAL = 100 };
 struct bank {
   _Alignas(64) uint64_t a;
   _Alignas(64) uint64_t b;
-  _Alignas(64) uint64_t old_a, old_b;
+  _Alignas(64) uint64_t old_a;
+  uint64_t old_b; /* on the same line */
   _Alignas(64) uint64_t armed;
   _Alignas(64) uint64_t open; /* the bank has its capital */
 };
