@@ -137,13 +137,16 @@ impl Finding {
         }
     }
 
-    /// The same mistake: same end at the same place, by the same stores.
+    /// The same mistake: the same store was lost; or, where none was, the same end at the same place.
     pub(crate) fn same_cause(&self, other: &Finding) -> bool {
-        let at = |stored: &Option<Stored>| stored.as_ref().map(|s| s.at.clone());
-        self.kind == other.kind
-            && self.at == other.at
-            && at(&self.lost) == at(&other.lost)
-            && at(&self.kept) == at(&other.kept)
+        let lost = |finding: &Finding| finding.lost.as_ref().and_then(|s| s.at.clone());
+        match (lost(self), lost(other)) {
+            (Some(mine), Some(theirs)) => mine == theirs,
+            (None, None) => {
+                self.kind == other.kind && self.at == other.at && self.crash_at == other.crash_at
+            }
+            _ => false,
+        }
     }
 
     pub(crate) fn json(&self) -> Value {

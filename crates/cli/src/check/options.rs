@@ -42,7 +42,7 @@ pub(crate) struct Check {
     time: Option<Duration>,
 
     /// Steps of one execution before it counts as a hang
-    #[arg(long, value_name = "N", default_value_t = 50_000_000)]
+    #[arg(long, value_name = "N", default_value_t = USUAL_EVENTS)]
     events: u64,
 
     /// How to print the results
@@ -57,6 +57,8 @@ pub(crate) struct Check {
     #[arg(skip)]
     pub(crate) compiler_flags: Vec<OsString>,
 }
+
+const USUAL_EVENTS: u64 = 50_000_000;
 
 /// What is to be run.
 #[derive(Debug)]
@@ -121,6 +123,11 @@ impl Check {
         job
     }
 
+    /// The budget of a run, where it is not the default.
+    pub(super) fn unusual_events(&self) -> Option<u64> {
+        (self.events != USUAL_EVENTS).then_some(self.events)
+    }
+
     pub(super) fn budget(&self, started: Instant) -> Budget {
         Budget {
             runs: self.runs,
@@ -150,19 +157,36 @@ impl Check {
                 let why = format!("{}: no such program", program.display());
                 return Err(Refusal::new(Exit::Usage, why));
             }
+            self.clear_out()?;
             return Ok(Target {
                 program,
                 arguments: command.collect(),
             });
         }
-        std::fs::create_dir_all(&self.out)
-            .map_err(|e| Refusal::new(Exit::Usage, format!("{}: {e}", self.out.display())))?;
+        self.clear_out()?;
         let program = self.out.join("program");
         self.compile(&program)?;
         Ok(Target {
             program,
             arguments: self.command.clone(),
         })
+    }
+
+    /// Makes the output directory and removes what an earlier check left there: bugs of another day would mislead.
+    fn clear_out(&self) -> Result<(), Refusal> {
+        let failed = |e| Refusal::new(Exit::Usage, format!("{}: {e}", self.out.display()));
+        std::fs::create_dir_all(&self.out).map_err(failed)?;
+        for entry in std::fs::read_dir(&self.out).map_err(failed)?.flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let bug = name
+                .strip_prefix('B')
+                .and_then(|n| n.strip_suffix(".image"));
+            if bug.is_some_and(|n| n.parse::<u32>().is_ok()) || name == "run.json" {
+                std::fs::remove_file(entry.path()).map_err(failed)?;
+            }
+        }
+        Ok(())
     }
 
     fn compile(&self, program: &Path) -> Result<(), Refusal> {

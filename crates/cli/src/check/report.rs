@@ -32,6 +32,10 @@ pub(crate) struct Report {
     warnings: Vec<String>,
 }
 
+fn count(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 pub(super) fn touches_memory(event: &Event) -> bool {
     matches!(event.op, Op::Store | Op::Read)
 }
@@ -151,10 +155,14 @@ impl Report {
             println!("warning: {warning}\n");
         }
         let covered = format!(
-            "{} power failures tried, {} distinct recoveries, {} executions, {:.2} s",
-            self.cuts,
-            self.behaviours,
-            self.runs,
+            "{} tried, {}, {}, {:.2} s",
+            count(self.cuts as u64, "power failure", "power failures"),
+            count(
+                self.behaviours as u64,
+                "distinct recovery",
+                "distinct recoveries"
+            ),
+            count(self.runs, "execution", "executions"),
             took.as_secs_f64()
         );
         let eager = match self.eager_states.as_str() {

@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use landfall_explore::recovery::Behaviour;
 use landfall_model::line::{LINE_BYTES, Line};
 use landfall_native::{Execution, Image, Isolation, Job, Program, Server};
+use std::ffi::OsStr;
 use std::fmt::Write;
 
 #[derive(Debug)]
@@ -109,17 +110,32 @@ impl<'a> Witnesses<'a> {
         let failed = |e| Refusal::new(Exit::Usage, format!("{}: {e}", path.display()));
         std::fs::create_dir_all(out).map_err(failed)?;
         std::fs::write(&path, text).map_err(failed)?;
-        let mut replay = format!("landfall run --failures 1 --image {}", path.display());
+        let mut replay = "landfall run --failures 1".to_owned();
+        if let Some(events) = self.options.unusual_events() {
+            let _ = write!(replay, " --events {events}");
+        }
         if self.program.pm_heap.is_some() {
             replay.push_str(" --pm-heap");
         }
-        let _ = write!(replay, " {}", self.program.path.display());
+        let _ = write!(replay, " --image {}", quoted(path.as_os_str()));
+        let _ = write!(replay, " {}", quoted(self.program.path.as_os_str()));
         for argument in &self.program.arguments {
-            let _ = write!(replay, " {}", argument.to_string_lossy());
+            let _ = write!(replay, " {}", quoted(argument));
         }
         finding.replay = Some(replay);
         finding.witness = Some(path.display().to_string());
         Ok(())
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let plain = |c: char| c.is_alphanumeric() || "-_./=+:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 
