@@ -6,6 +6,7 @@ use crate::server::Server;
 use landfall_explore::subject::{self, Ended, FirstRead, Subject, SubjectError};
 use landfall_model::line::{Addr, Line, LineBytes, pieces};
 use landfall_vocab::record::flag;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// When to stop searching.
@@ -15,12 +16,17 @@ pub struct Budget {
     pub until: Option<Instant>,
 }
 
+/// Past this many lines a new base is cheaper than sending them with every job.
+const MOST_AHEAD: usize = 64;
+
 /// Runs recoveries on a server, and keeps the executions that ended badly.
 #[derive(Debug)]
 pub struct NativeSubject<'a> {
     server: &'a mut Server,
     template: Job,
     budget: Budget,
+    /// Lines of the search's image that the server's base does not have yet.
+    ahead: BTreeMap<Line, LineBytes>,
     /// Executions that did not end well, by the number in [`Ended::Badly`].
     pub failed: Vec<Execution>,
     pub runs: u64,
@@ -34,6 +40,7 @@ impl<'a> NativeSubject<'a> {
             server,
             template,
             budget,
+            ahead: BTreeMap::new(),
             failed: Vec::new(),
             runs: 0,
             events: 0,
@@ -48,22 +55,24 @@ impl Subject for NativeSubject<'_> {
             return Err(SubjectError::Stopped);
         }
         let cannot = |error: crate::SubjectError| SubjectError::CannotRun(error.to_string());
-        if !job.changed.is_empty() {
-            let mut changed = job.changed.to_vec();
-            changed.sort_unstable();
-            changed.dedup();
-            let lines = changed
+        for &line in job.changed {
+            self.ahead.insert(line, job.image.line(line));
+        }
+        if self.ahead.len() > MOST_AHEAD {
+            let ahead = std::mem::take(&mut self.ahead);
+            let lines = ahead
                 .into_iter()
-                .map(|line| to_line(line, job.image.line(line)))
+                .map(|(line, bytes)| to_line(line, bytes))
                 .collect();
             self.server.set_base(job::Image { lines }).map_err(cannot)?;
         }
+        let mut lines = self.ahead.clone();
+        lines.extend(job.overrides.iter().copied());
         let mut native = self.template.clone();
         native.failures = job.failures;
-        native.image.lines = job
-            .overrides
-            .iter()
-            .map(|&(line, bytes)| to_line(line, bytes))
+        native.image.lines = lines
+            .into_iter()
+            .map(|(line, bytes)| to_line(line, bytes))
             .collect();
         let execution = self.server.run(&native).map_err(cannot)?;
         self.runs += 1;
