@@ -1,13 +1,14 @@
 //! A native program as the search sees it.
 
-use crate::execution::{Event, Execution, Op};
+use crate::execution::{Event, Execution, Op, Outcome};
+use crate::interrupt::interrupted;
 use crate::job::{self, Job};
 use crate::server::Server;
 use landfall_explore::subject::{self, Ended, FirstRead, Subject, SubjectError};
 use landfall_model::line::{Addr, Line, LineBytes, pieces};
 use landfall_vocab::record::flag;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// When to stop searching.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +17,8 @@ pub struct Budget {
     pub until: Option<Instant>,
 }
 
+/// A run gets this long even when the search's time is up.
+const SHORTEST_WALL: Duration = Duration::from_secs(1);
 /// Past this many lines a new base is cheaper than sending them with every job.
 const MOST_AHEAD: usize = 64;
 
@@ -31,6 +34,8 @@ pub struct NativeSubject<'a> {
     pub failed: Vec<Execution>,
     pub runs: u64,
     pub events: u64,
+    /// The limit that ended the search: runs, time or interrupt.
+    pub stopped_by: Option<&'static str>,
 }
 
 impl<'a> NativeSubject<'a> {
@@ -44,15 +49,34 @@ impl<'a> NativeSubject<'a> {
             failed: Vec::new(),
             runs: 0,
             events: 0,
+            stopped_by: None,
         }
+    }
+}
+
+impl NativeSubject<'_> {
+    fn reason_to_stop(&self) -> Option<&'static str> {
+        if interrupted() {
+            Some("interrupt")
+        } else if self.budget.runs.is_some_and(|most| self.runs >= most) {
+            Some("runs")
+        } else if self.budget.until.is_some_and(|end| Instant::now() >= end) {
+            Some("time")
+        } else {
+            None
+        }
+    }
+
+    fn stop(&mut self, reason: &'static str) -> Result<subject::Execution, SubjectError> {
+        self.stopped_by = Some(reason);
+        Err(SubjectError::Stopped)
     }
 }
 
 impl Subject for NativeSubject<'_> {
     fn run(&mut self, job: &subject::Job<'_>) -> Result<subject::Execution, SubjectError> {
-        let out_of_runs = self.budget.runs.is_some_and(|most| self.runs >= most);
-        if out_of_runs || self.budget.until.is_some_and(|end| Instant::now() >= end) {
-            return Err(SubjectError::Stopped);
+        if let Some(reason) = self.reason_to_stop() {
+            return self.stop(reason);
         }
         let cannot = |error: crate::SubjectError| SubjectError::CannotRun(error.to_string());
         for &line in job.changed {
@@ -74,8 +98,22 @@ impl Subject for NativeSubject<'_> {
             .into_iter()
             .map(|(line, bytes)| to_line(line, bytes))
             .collect();
+        if let Some(end) = self.budget.until {
+            let left = end.saturating_duration_since(Instant::now());
+            native.limits.wall = native.limits.wall.min(left.max(SHORTEST_WALL));
+        }
         let execution = self.server.run(&native).map_err(cannot)?;
         self.runs += 1;
+        // A run that was cut short by us or by the user's Ctrl-C says nothing about the program.
+        let cut_short = matches!(
+            execution.outcome,
+            Outcome::Wedged | Outcome::Died { .. } | Outcome::Signal { .. }
+        );
+        if let Some(reason @ ("time" | "interrupt")) = self.reason_to_stop()
+            && cut_short
+        {
+            return self.stop(reason);
+        }
         self.events += execution.events.len() as u64;
         let ended = if execution.outcome.is_ok() {
             Ended::Well

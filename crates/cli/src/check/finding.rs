@@ -71,7 +71,11 @@ pub(crate) fn kind(outcome: &Outcome) -> &'static str {
         Outcome::Exited { .. } => "exit",
         Outcome::Hang { .. } | Outcome::Wedged => "hang",
         Outcome::Deadlock { .. } => "deadlock",
-        _ => "abort",
+        // The program asked for what cannot be controlled: its fault or ours, but no crash bug.
+        Outcome::Thread { .. } | Outcome::Forbidden { .. } | Outcome::Internal { .. } => {
+            "uncontrolled"
+        }
+        Outcome::Abort | Outcome::Terminate { .. } | Outcome::Died { .. } => "abort",
     }
 }
 

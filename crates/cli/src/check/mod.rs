@@ -24,6 +24,7 @@ use witness::Witnesses;
 
 pub(crate) fn run(options: &Check) -> Exit {
     let started = Instant::now();
+    landfall_native::watch_interrupts();
     match check(options, started) {
         Ok(report) => report.print(options, started.elapsed()),
         Err(Refusal { exit, why }) => {
@@ -96,6 +97,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         &mut found,
     );
     let failed = std::mem::take(&mut subject.failed);
+    let stopped_by = subject.stopped_by;
     report.runs += subject.runs;
     report.events += subject.events;
     report.cuts = found.cuts;
@@ -103,7 +105,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     match ended {
         Ok(()) => {}
         Err(SearchError::Subject(SubjectError::Stopped)) => {
-            report.limits.push(options.limit_reached(report.runs));
+            report.limits.extend(stopped_by);
         }
         Err(SearchError::Subject(error)) => return Err(Refusal::new(Exit::Internal, error)),
         Err(error @ SearchError::Diverged { .. }) => {

@@ -135,13 +135,6 @@ impl Check {
         }
     }
 
-    pub(super) fn limit_reached(&self, runs: u64) -> &'static str {
-        match self.runs {
-            Some(most) if runs > most => "runs",
-            _ => "time",
-        }
-    }
-
     /// Builds the sources, or finds the program.
     pub(super) fn target(&self) -> Result<Target, Refusal> {
         if self.sources.is_empty() {

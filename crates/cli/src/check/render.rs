@@ -35,9 +35,10 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources) -> String {
         Some(at) => {
             let _ = writeln!(out, "  --> {}{context}", at.colons());
         }
-        None => {
+        None if !context.is_empty() => {
             let _ = writeln!(out, "  -->{context}");
         }
+        None => {}
     }
     match (&finding.lost, &finding.kept) {
         (Some(lost), Some(kept)) => {
