@@ -6,9 +6,11 @@ use super::options::Check;
 use super::render::{Sources, render};
 use crate::args::Format;
 use crate::exit::Exit;
-use landfall_model::log::Log;
+use landfall_model::line::Line;
+use landfall_model::log::{Entry, Log};
 use landfall_native::{Event, Execution, Op};
 use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -42,18 +44,30 @@ pub(super) fn touches_memory(event: &Event) -> bool {
 
 /// How many images a tool that enumerates them would have to try: too many for a machine integer.
 pub(super) fn eager_states(log: &Log) -> String {
-    let cuts = log.sufficient_cuts();
-    let digits: Vec<f64> = cuts
-        .iter()
-        .map(|&cut| {
-            log.lines()
-                .map(|line| {
-                    let versions = log.newest(line, cut).0 - log.frontier(line, cut).0 + 1;
-                    f64::from(versions).log10()
-                })
-                .sum()
-        })
-        .collect();
+    // Digits of the product over all lines of their feasible versions, kept up to date along the log.
+    let mut feasible: HashMap<Line, (u32, u32)> = HashMap::new();
+    let mut product = 0.0;
+    let mut digits: Vec<f64> = Vec::new();
+    let cuts: HashSet<u32> = log.sufficient_cuts().iter().map(|cut| cut.0).collect();
+    for (at, entry) in log.entries().iter().enumerate() {
+        if cuts.contains(&(at as u32)) {
+            digits.push(product);
+        }
+        let line = match entry {
+            Entry::Store { piece, .. } => piece.addr.line(),
+            Entry::Durable { line, .. } => *line,
+        };
+        let (first, newest) = feasible.entry(line).or_insert((0, 0));
+        let before = f64::from(*newest - *first + 1).log10();
+        match entry {
+            Entry::Store { .. } => *newest += 1,
+            Entry::Durable { version, .. } => *first = version.0,
+        }
+        product += f64::from(*newest - *first + 1).log10() - before;
+    }
+    if cuts.contains(&log.end().0) {
+        digits.push(product);
+    }
     let most = digits.iter().copied().fold(0.0, f64::max);
     let total = most
         + digits
