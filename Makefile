@@ -20,7 +20,7 @@ setup: ## install what is missing (Debian and Ubuntu), or say what to install
 build: setup ## the optimised landfall, in target/release
 	$(CARGO) build --release --locked -p landfall
 
-demo: build ## every outcome of the bundled litmus tests, against what is published
+demo: build ## the bundled litmus tests and examples, with what Landfall says of them
 	@CARGO=$(CARGO) scripts/demo $(LITMUS)
 
 test: setup ## the whole test suite: architecture, format, lints, tests (.ci/run calls this)

@@ -74,7 +74,7 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources) -> String {
         (None, _) if finding.after_crash => {
             let _ = writeln!(
                 out,
-                "   = note: all that was stored before the power failure had reached persistent memory: not a flush is missing,\n           but the stores come in an order that leaves this state in between"
+                "   = note: all that was stored before the power failure had reached persistent memory: no flush is missing,\n           but the stores come in an order that leaves this state in between"
             );
         }
         (None, _) => {}

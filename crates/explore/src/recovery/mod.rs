@@ -3,14 +3,17 @@
 //!
 //! Between two cuts only reads of lines that were stored to can return something new, and only a risen frontier takes values
 //! away. So the walk keeps, for each read of the tree that the present crash state can reach, which versions of its line
-//! give which value ([`Reach`]), indexed by line. A new version visits the reads of its line; a value not seen there
+//! give which value, indexed by line. A new version visits the reads of its line; a value not seen there
 //! before is a new branch: known to the tree, or a run.
 
-use crate::subject::{Ended, Execution, FirstRead, Job, Subject, SubjectError};
+mod reach;
+
+use crate::subject::{Ended, Execution, Job, Subject, SubjectError};
 use crate::tree::{Node, NodeId, RecoveryTree};
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
 use landfall_model::log::{Cut, Entry, Log, Version};
+use reach::{Branch, LineWalk, Reach, ReachId, alive, stored_lines};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -91,79 +94,6 @@ pub fn search(
         walk.look(log.end(), &mut grown)?;
     }
     Ok(())
-}
-
-/// The lines the log stores to; reads of all others have one value for good.
-fn stored_lines(log: &Log, base: &Image) -> FxHashMap<Line, LineWalk> {
-    log.lines()
-        .map(|line| {
-            let walk = LineWalk {
-                first: 0,
-                contents: vec![base.line(line)],
-                stores_left: log.newest(line, log.end()).0,
-                top: Vec::new(),
-            };
-            (line, walk)
-        })
-        .collect()
-}
-
-/// A line at the present point of the log.
-#[derive(Debug)]
-struct LineWalk {
-    /// The frontier: the version that `contents[0]` is.
-    first: u32,
-    /// What each feasible version holds.
-    contents: Vec<LineBytes>,
-    /// Stores to come.
-    stores_left: u32,
-    /// Reachable reads of the line with no read of it before them.
-    top: Vec<ReachId>,
-}
-
-impl LineWalk {
-    fn newest(&self) -> u32 {
-        self.first + self.contents.len() as u32 - 1
-    }
-
-    fn content(&self, version: u32) -> &LineBytes {
-        &self.contents[(version - self.first) as usize]
-    }
-
-    /// It can never hold anything but what it holds.
-    fn settled(&self) -> bool {
-        self.contents.len() == 1 && self.stores_left == 0
-    }
-}
-
-/// Refers to a [`Reach`] while it lasts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct ReachId {
-    slot: u32,
-    generation: u32,
-}
-
-/// A read of the tree that some feasible image comes to.
-#[derive(Debug)]
-struct Reach {
-    generation: u32,
-    alive: bool,
-    node: NodeId,
-    read: FirstRead,
-    /// The reachable read above it, and the value that leads here.
-    parent: Option<(ReachId, u64)>,
-    /// Versions up to here have been given to it.
-    given: u32,
-    branches: SmallVec<[Branch; 2]>,
-}
-
-#[derive(Debug)]
-struct Branch {
-    value: u64,
-    /// The versions of the line that return this value here and agree with every read of the line above.
-    versions: SmallVec<[u32; 4]>,
-    /// The next reads of the same line below.
-    below: SmallVec<[ReachId; 1]>,
 }
 
 struct Walk<'a, S> {
@@ -517,9 +447,4 @@ impl<S: Subject> Walk<'_, S> {
             self.tree.prune(node, value);
         }
     }
-}
-
-fn alive(reaches: &[Reach], id: ReachId) -> bool {
-    let reach = &reaches[id.slot as usize];
-    reach.alive && reach.generation == id.generation
 }
