@@ -255,7 +255,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     ((*state).foreign_words, (*state).foreign_address) = (0, 0);
     ((*state).region_len, (*state).mapped_files) = (0, 0);
     ((*state).heap_used, (*state).malloc_used) = (false, false);
-    ((*state).written, (*state).mask) = (0, 0);
+    ((*state).written, (*state).mask, (*state).mapped_bytes) = (0, 0, 0);
     ((*state).ticks, (*state).faults) = (0, signals::Faults::NONE);
     (*state).descriptors.reset();
     crate::bytes::fill(

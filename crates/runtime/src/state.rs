@@ -68,6 +68,9 @@ pub(crate) struct State {
     pub(crate) malloc_used: bool,
     pub(crate) mapped_files: u32,
 
+    /// Writable memory this run mapped.
+    pub(crate) mapped_bytes: usize,
+
     pub(crate) clock: u64,
     pub(crate) alarm: u64,
     pub(crate) random: u64,
