@@ -98,9 +98,17 @@ impl Symbols {
             position.column = found.column.unwrap_or(0);
         }
         let symbol = loader.find_symbol(offset)?;
-        position.function = addr2line::demangle_auto(symbol.into(), None).into_owned();
+        position.function = demangled(symbol);
         Some(position)
     }
+}
+
+/// Only what says that it is mangled: the name `f` of a C function is also the mangled form of `float`.
+fn demangled(symbol: &str) -> String {
+    if symbol.starts_with("_Z") || symbol.starts_with("_R") {
+        return addr2line::demangle_auto(symbol.into(), None).into_owned();
+    }
+    symbol.to_owned()
 }
 
 fn parse(line: &str) -> Option<Mapped> {
@@ -116,4 +124,25 @@ fn parse(line: &str) -> Option<Mapped> {
         bias: start.wrapping_sub(offset),
         path,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::demangled;
+
+    #[test]
+    fn plain_names_stay() {
+        let names = [
+            ("f", "f"),
+            ("h", "h"),
+            ("main", "main"),
+            ("St", "St"),
+            ("_Z1fi", "f(int)"),
+            ("_ZN1a1bEv", "a::b()"),
+            ("_RNvC1a4main", "a::main"),
+        ];
+        for (symbol, shown) in names {
+            assert_eq!(demangled(symbol), shown);
+        }
+    }
 }

@@ -71,6 +71,52 @@ fn a_base_is_what_images_are_deltas_of() {
     }
 }
 
+#[test]
+fn an_image_is_not_taken_for_a_foreign_store() {
+    let far = 600 * 8;
+    for (base, isolation) in [false, true]
+        .into_iter()
+        .flat_map(|base| MODES.map(|m| (base, m)))
+    {
+        let (mut server, _scratch) = server("foreign_read.c", isolation);
+        if base {
+            let mut image = Image::default();
+            image.write(far, &9u64.to_le_bytes());
+            server.set_base(image).expect("fits");
+        }
+        // What the program's foreign stores would write is there already: nobody can tell, and reads are of the image.
+        let mut same = Job::default();
+        same.image.write(far, &7u64.to_le_bytes()); // not in the order of offsets
+        same.image.write(0, &5u64.to_le_bytes());
+        same.image.write(8, &6u64.to_le_bytes());
+        // Other values are there: the foreign stores come first, and reads are of the bytes they left.
+        let mut other = Job::default();
+        other.image.write(0, &0x100u64.to_le_bytes());
+        other.image.write(far, &0x207u64.to_le_bytes());
+        for _ in 0..20 {
+            let execution = server.run(&same).expect("runs");
+            assert!(execution.foreign.is_none(), "{isolation:?}");
+            let read = values(&execution, Op::Read);
+            assert_eq!(read, [(0, 5), (8, 6), (far, 7)], "{isolation:?}");
+            let execution = server.run(&other).expect("runs");
+            let stored = values(&execution, Op::Store);
+            assert_eq!(
+                stored,
+                [(0, 5), (8, 6), (far, 0), (far + 8, 8)],
+                "{isolation:?}"
+            );
+            let read = values(&execution, Op::Read);
+            assert_eq!(read, [(0, 0), (8, 0), (far, 7)], "{isolation:?}");
+        }
+    }
+}
+
+/// Where and what the events of one kind read or wrote.
+fn values(execution: &Execution, op: Op) -> Vec<(u64, u64)> {
+    let events = execution.events.iter().filter(|event| event.op == op);
+    events.map(|event| (event.offset, event.value)).collect()
+}
+
 /// Descriptors, children and memory files of this process.
 fn resources(server: &Server) -> (usize, usize) {
     let descriptors =

@@ -54,15 +54,12 @@ pub(crate) unsafe fn is_mapped(offset: u64) -> bool {
     (*state()).mapped_files & 1 << file != 0 && (offset - window::FILES.start) % FILE_SLOT < pages
 }
 
-/// The range of slots in use, for the search for foreign writes: the first file's, which is what programs have.
-pub(crate) unsafe fn mapped_range() -> (u64, u64) {
-    if (*state()).mapped_files & 1 == 0 {
-        return (window::FILES.start, 0);
+/// Start and length of a file that this run mapped, for the search for foreign writes; empty for one it did not.
+pub(crate) unsafe fn mapped_range(file: u8) -> (u64, u64) {
+    if (*state()).mapped_files & 1 << file == 0 {
+        return (slot(file), 0);
     }
-    (
-        window::FILES.start,
-        (length_unlogged(0) + window::PAGE - 1) & !(window::PAGE - 1),
-    )
+    (slot(file), length_unlogged(file).min(FILE_SLOT))
 }
 
 enum Found {
@@ -277,6 +274,8 @@ pub(crate) unsafe fn map_copy(
 
 /// `msync`, `fsync`: write back every line of a range that this execution touched, then fence.
 pub(crate) unsafe fn sync(at: u64, length: u64, function: Builtin) -> isize {
+    let length = length.min(window::LEN - at);
+    shadow::search_untouched(at, length);
     let mut page = at & !(window::PAGE - 1);
     while page < at + length {
         if shadow::is_touched(page) {

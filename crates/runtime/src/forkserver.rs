@@ -2,7 +2,7 @@
 
 use crate::bytes;
 use crate::dispatch;
-use crate::serve::{begin, go, image_lines, slot};
+use crate::serve::{begin, go, image_lines, image_lines_of, slot};
 use crate::shadow::PAGE;
 use crate::signals;
 use crate::state::state;
@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use landfall_vocab::shared::{SLOTS, SlotHeader, isolation, job, slot_state};
 use landfall_vocab::window;
 
-/// Where the base is kept a second time, to find what uninstrumented code wrote to pages no hook touched.
+/// Where the base is kept a second time, to find what uninstrumented code wrote to pages before a hook touched them.
 const BASE_COPY: usize = 0x5000_0000_0000;
 /// Looks at the doorbell before sleeping on it.
 const SPINS: u32 = 2000;
@@ -159,13 +159,9 @@ pub(crate) unsafe fn die_with(server: isize) {
 
 unsafe fn start_child(slot: *mut SlotHeader, server: isize) {
     die_with(server);
-    if (*slot).job.flags & job::SEARCH_FOREIGN != 0 {
-        image_lines(slot, |offset, line| apply(offset, line));
-    } else {
-        image_lines(slot, |offset, line| {
-            bytes::copy((window::BASE + offset) as *mut u8, line, 64)
-        });
-    }
+    image_lines(slot, |offset, line| {
+        bytes::copy((window::BASE + offset) as *mut u8, line, 64)
+    });
     signals::start_ticking();
     (*state()).mode = crate::state::Mode::Running;
     if !dispatch::enable() {
@@ -188,6 +184,13 @@ pub(crate) unsafe fn differs_from_base(offset: u64) -> bool {
     )
 }
 
-pub(crate) unsafe fn base_page(offset: u64, to: *mut u64) {
-    bytes::copy_words(to, (BASE_COPY as u64 + offset) as *const u64, PAGE / 8);
+/// A page as the run was given it: the base, and the lines of its image over it.
+pub(crate) unsafe fn given_page(start: u64, to: *mut u64) {
+    bytes::copy_words(to, (BASE_COPY as u64 + start) as *const u64, PAGE / 8);
+    // Mostly there is nothing more to it.
+    if differs_from_base(start) {
+        image_lines_of(start, |offset, line| {
+            bytes::copy((to as *mut u8).add((offset - start) as usize), line, 64)
+        });
+    }
 }

@@ -2,6 +2,7 @@
 //! addresses in every run, and a restart resets it by restoring a few words (RUNTIME.md).
 
 use crate::bytes;
+use crate::limits;
 use crate::persistent_heap;
 use crate::state::{place, running, state};
 use crate::sys;
@@ -59,7 +60,7 @@ unsafe fn allocate(length: usize, align: usize) -> *mut u8 {
         return reusable as *mut u8;
     }
     let start = ((*heap).end + HEADER + align - 1) & !(align - 1);
-    if start + size > place::HEAP + place::HEAP_LEN {
+    if !limits::room(start - place::HEAP, size) {
         return core::ptr::null_mut();
     }
     (*heap).end = start + size;
@@ -199,7 +200,7 @@ unsafe extern "C" fn __lf_weak_usable_size(block: usize) -> usize {
     if block == 0 { 0 } else { size(block) }
 }
 
-/// `operator new` never returns null; running out of 64 GiB ends the run.
+/// `operator new` never returns null; running out of memory ends the run.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_new(length: usize) -> *mut u8 {
     let block = obtain(length, 16, crate::caller!());

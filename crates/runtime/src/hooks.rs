@@ -40,8 +40,13 @@ pub(crate) unsafe fn read_word(at: u64, length: u64, flags: u8, origin: Origin) 
 #[inline(never)]
 unsafe fn first_read(word: u64, wanted: u8, flags: u8, origin: Origin) {
     touch(word);
+    // What foreign code wrote is a store of this run, not something the image held.
+    shadow::check_word(word);
     let known = known(word);
     let missing = wanted & !*known;
+    if missing == 0 {
+        return;
+    }
     *known |= wanted;
     let value = ((window::BASE + word) as *const u64).read_volatile() & spread(missing);
     log::read(word, missing, value, flags, origin);
@@ -109,6 +114,9 @@ pub(crate) unsafe fn store_span(
 ) {
     if length == 0 {
         return;
+    }
+    if source as usize == address {
+        shadow::claim(offset(address), length as u64);
     }
     if length <= PIECEWISE {
         let mut staged = [0u8; PIECEWISE];

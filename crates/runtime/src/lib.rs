@@ -39,6 +39,7 @@ mod forkserver;
 mod heap;
 mod hooks;
 mod library;
+mod limits;
 mod locks;
 mod log;
 mod machine;

@@ -3,7 +3,9 @@
 use crate::descriptors::{self, Kind};
 use crate::dispatch::Call;
 use crate::files;
+use crate::limits;
 use crate::state::{place, state};
+use crate::sys;
 use crate::syscalls::{altering, alters_kernel};
 use landfall_vocab::window;
 use libc::*;
@@ -34,6 +36,35 @@ pub(crate) unsafe fn map(call: &Call) -> isize {
     }
     if flags as i32 & MAP_FIXED != 0 && own_memory(address, length) {
         return -(ENOMEM as isize);
+    }
+    // A mapping of a file or one that cannot be written takes no memory of its own; nor does a reservation, yet.
+    let counted = flags as i32 & MAP_ANONYMOUS != 0
+        && flags as i32 & MAP_NORESERVE == 0
+        && protection as i32 & PROT_WRITE != 0;
+    if counted && !limits::take(length) {
+        return -(ENOMEM as isize);
+    }
+    altering(call)
+}
+
+pub(crate) unsafe fn unmap(call: &Call) -> isize {
+    let [address, length, ..] = call.arguments;
+    if own_memory(address, length) {
+        return -(EINVAL as isize);
+    }
+    let result = altering(call);
+    if result == 0 {
+        limits::give_back(length);
+    }
+    result
+}
+
+/// `brk`; the kernel's way of saying no is to answer with the end as it is.
+pub(crate) unsafe fn set_break(call: &Call) -> isize {
+    let end = sys::call(SYS_brk, [0]);
+    let wanted = call.arguments[0];
+    if wanted > end as usize && !limits::take(wanted - end as usize) {
+        return end;
     }
     altering(call)
 }

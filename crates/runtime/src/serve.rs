@@ -255,8 +255,8 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     ((*state).foreign_words, (*state).foreign_address) = (0, 0);
     ((*state).region_len, (*state).mapped_files) = (0, 0);
     ((*state).heap_used, (*state).malloc_used) = (false, false);
-    ((*state).written, (*state).mask) = (0, 0);
-    ((*state).ticks, (*state).fault_pc, (*state).fault_repeats) = (0, 0, 0);
+    ((*state).written, (*state).mask, (*state).mapped_bytes) = (0, 0, 0);
+    ((*state).ticks, (*state).faults) = (0, signals::Faults::NONE);
     (*state).descriptors.reset();
     crate::bytes::fill(
         &raw mut (*state).actions as *mut u8,
@@ -285,13 +285,48 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
 
 /// The lines of a job's image. They come from the checker; still, nothing outside the window is ever written.
 pub(crate) unsafe fn image_lines(slot: *mut SlotHeader, mut each: impl FnMut(u64, *const u8)) {
-    let lines = (slot as *const u8).add(IMAGE_AT as usize);
-    let most = landfall_vocab::shared::IMAGE_LEN / landfall_vocab::shared::IMAGE_LINE;
-    for i in 0..(*slot).job.lines.min(most) {
-        let line = lines.add((i * landfall_vocab::shared::IMAGE_LINE) as usize);
-        let offset = (line as *const u64).read_unaligned();
+    let (mut sorted, mut last) = (true, 0);
+    for i in 0..line_count(slot) {
+        let (offset, bytes) = image_line(slot, i);
+        sorted &= last <= offset;
+        last = offset;
         if offset < window::LEN && offset.is_multiple_of(window::LINE) {
-            each(offset, line.add(8));
+            each(offset, bytes);
+        }
+    }
+    (*state()).image_sorted = sorted;
+}
+
+unsafe fn line_count(slot: *const SlotHeader) -> u64 {
+    const MOST: u64 = landfall_vocab::shared::IMAGE_LEN / landfall_vocab::shared::IMAGE_LINE;
+    (*slot).job.lines.min(MOST)
+}
+
+unsafe fn image_line(slot: *const SlotHeader, index: u64) -> (u64, *const u8) {
+    let at = IMAGE_AT + index * landfall_vocab::shared::IMAGE_LINE;
+    let line = (slot as *const u8).add(at as usize);
+    ((line as *const u64).read_unaligned(), line.add(8))
+}
+
+/// The lines of this run's image in the page at `start`. The checker sorts images; one that is not is searched whole.
+pub(crate) unsafe fn image_lines_of(start: u64, mut each: impl FnMut(u64, *const u8)) {
+    let slot = (*state()).slot;
+    let count = line_count(slot);
+    let (mut from, mut to) = (0, count);
+    while (*state()).image_sorted && from < to {
+        let middle = (from + to) / 2;
+        if image_line(slot, middle).0 < start {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    for i in from..count {
+        let (offset, bytes) = image_line(slot, i);
+        if offset.wrapping_sub(start) < window::PAGE && offset.is_multiple_of(window::LINE) {
+            each(offset, bytes);
+        } else if (*state()).image_sorted {
+            return;
         }
     }
 }

@@ -94,14 +94,42 @@ unsafe fn first_touch(offset: u64) {
         outcome::wild_access(window::BASE + offset);
     }
     let start = offset & !(window::PAGE - 1);
-    let memory = (window::BASE + start) as *const u64;
-    bytes::copy_words(mirror(start) as *mut u64, memory, WORDS);
+    shadow_page(start);
+    check_page(start);
+}
+
+/// Starts to shadow a page: what it should hold is what the run was given, whatever foreign code did to it since.
+unsafe fn shadow_page(start: u64) {
+    let state = state();
+    let given = mirror(start) as *mut u64;
+    crate::forkserver::given_page(start, given);
     if (*state).in_place {
-        bytes::copy_words((BEFORE as u64 + start) as *mut u64, memory, WORDS);
+        bytes::copy_words((BEFORE as u64 + start) as *mut u64, given, WORDS);
     }
-    *((TOUCHED + (offset >> 12) as usize) as *mut u8) = 1;
-    *(ORDER as *mut u32).add((*state).touched) = (offset >> 12) as u32;
+    *((TOUCHED + (start >> 12) as usize) as *mut u8) = 1;
+    *(ORDER as *mut u32).add((*state).touched) = (start >> 12) as u32;
     (*state).touched += 1;
+}
+
+/// Bytes that code we know has just written, and that the caller will log: not foreign, though no hook has seen the page.
+pub(crate) unsafe fn claim(start: u64, length: u64) {
+    let (first, end) = (start & !(window::PAGE - 1), start + length);
+    for page in (first..end).step_by(PAGE) {
+        if is_touched(page) {
+            continue;
+        }
+        let (from, to) = (page.max(start), (page + window::PAGE).min(end));
+        if !live(state(), from) {
+            outcome::wild_access(window::BASE + from);
+        }
+        shadow_page(page);
+        bytes::copy(
+            mirror(from),
+            (window::BASE + from) as *const u8,
+            (to - from) as usize,
+        );
+        check_page(page);
+    }
 }
 
 unsafe fn live(state: *const State, offset: u64) -> bool {
@@ -123,6 +151,20 @@ unsafe fn live(state: *const State, offset: u64) -> bool {
 pub(crate) unsafe fn check_line(offset: u64) {
     if is_touched(offset) {
         check_words(offset & !(window::LINE - 1), window::LINE);
+    } else if live(state(), offset) {
+        first_touch(offset);
+    }
+}
+
+/// Logs what foreign code did to one word of a touched page.
+#[inline]
+pub(crate) unsafe fn check_word(offset: u64) {
+    check_words(offset & !7, 8);
+}
+
+unsafe fn check_page(start: u64) {
+    if !bytes::equal((window::BASE + start) as *const u8, mirror(start), PAGE) {
+        check_words(start, window::PAGE);
     }
 }
 
@@ -189,53 +231,55 @@ unsafe fn touched(index: usize) -> u64 {
 pub(crate) unsafe fn check_all() {
     let state = state();
     for index in 0..(*state).touched {
-        let start = touched(index);
-        if !bytes::equal((window::BASE + start) as *const u8, mirror(start), PAGE) {
-            check_words(start, window::PAGE);
-        }
+        check_page(touched(index));
     }
     if (*state).searching_foreign {
-        search_untouched();
+        search_everywhere();
     }
 }
 
-/// Looks for resident pages that no hook touched and that differ from the base: only uninstrumented code can have written them.
-unsafe fn search_untouched() {
+unsafe fn search_everywhere() {
     let state = state();
+    search_untouched(window::REGION.start, (*state).region_len);
+    if (*state).heap_used {
+        search_untouched(window::HEAP.start, window::HEAP.len);
+    }
+    if (*state).malloc_used {
+        search_untouched(window::MALLOC.start, window::MALLOC.len);
+    }
+    for file in 0..window::FILE_SLOTS as u8 {
+        let (start, length) = crate::files::mapped_range(file);
+        search_untouched(start, length);
+    }
+}
+
+/// Looks for resident pages that no hook touched and that differ from the base: if no image did it, only uninstrumented code
+/// can have written them, and touching them says so.
+pub(crate) unsafe fn search_untouched(start: u64, length: u64) {
+    let end = (start + length + window::PAGE - 1) & !(window::PAGE - 1);
     const CHUNK: usize = 1 << 16;
     let scratch = Scratch::new(CHUNK);
     let resident = scratch.start();
-    for (start, length) in live_ranges(state) {
-        let mut at = start;
-        while at < start + length {
-            let pages = (((start + length - at) / window::PAGE) as usize).min(CHUNK);
-            let address = (window::BASE + at) as usize;
-            crate::sys::call(
-                libc::SYS_mincore,
-                [address, pages * PAGE, resident as usize],
-            );
-            for i in 0..pages {
-                let offset = at + (i * PAGE) as u64;
-                if *resident.add(i) & 1 != 0
-                    && !is_touched(offset)
-                    && crate::forkserver::differs_from_base(offset)
-                {
-                    touch(offset);
-                    crate::forkserver::base_page(offset, mirror(offset) as *mut u64);
-                    check_words(offset, window::PAGE);
-                }
+    let mut at = start & !(window::PAGE - 1);
+    while at < end {
+        let pages = (((end - at) / window::PAGE) as usize).min(CHUNK);
+        let address = (window::BASE + at) as usize;
+        crate::sys::call(
+            libc::SYS_mincore,
+            [address, pages * PAGE, resident as usize],
+        );
+        for i in 0..pages {
+            let offset = at + (i * PAGE) as u64;
+            if *resident.add(i) & 1 != 0
+                && !is_touched(offset)
+                && live(state(), offset)
+                && crate::forkserver::differs_from_base(offset)
+            {
+                first_touch(offset);
             }
-            at += (pages * PAGE) as u64;
         }
+        at += (pages * PAGE) as u64;
     }
-}
-
-unsafe fn live_ranges(state: *const State) -> [(u64, u64); 2] {
-    let whole = |length: u64| (length + window::PAGE - 1) & !(window::PAGE - 1);
-    [
-        (window::REGION.start, whole((*state).region_len)),
-        crate::files::mapped_range(),
-    ]
 }
 
 /// Puts every touched page back to what it held before the run (in-place restart).

@@ -4,6 +4,7 @@
 use crate::outcome::{self, Report};
 use crate::state::{Mode, budget, place, state};
 use crate::sys;
+use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::shared::End;
 
 /// A signal action in the kernel's layout.
@@ -20,7 +21,8 @@ const SA_RESTORER: u64 = 0x0400_0000;
 const DEFAULT: usize = libc::SIG_DFL;
 const IGNORE: usize = libc::SIG_IGN;
 
-/// A program's handler that returns to the same faulting instruction this often is not going to fix it.
+/// A program's handler that returns (or jumps) to the same fault this often, with nothing done in between, is not going to fix
+/// it.
 const FAULT_REPEATS: u32 = 1000;
 
 const FAULTS: [i32; 6] = [
@@ -177,21 +179,55 @@ unsafe fn deliver(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::u
     if action.handler == DEFAULT || action.handler == IGNORE {
         return false;
     }
+    let faults = &raw mut (*state).faults;
     let (pc, _) = position(context);
-    if pc == (*state).fault_pc {
-        (*state).fault_repeats += 1;
-        if (*state).fault_repeats > FAULT_REPEATS {
+    let fault = (pc, (*info).si_addr() as usize);
+    let events = (*(*state).slot).trace_len.load(Relaxed);
+    let stepped = (*faults).returned && (*faults).budget != *budget();
+    if fault == (*faults).last && events == (*faults).events && !stepped {
+        (*faults).repeats += 1;
+        if (*faults).repeats > FAULT_REPEATS {
             return false;
         }
     } else {
-        ((*state).fault_pc, (*state).fault_repeats) = (pc, 0);
+        (*faults).repeats = 0;
     }
+    ((*faults).last, (*faults).events) = (fault, events);
+    (*faults).returned = false;
     if action.flags & libc::SA_RESETHAND as u32 as u64 != 0 {
         (*state).actions[signal as usize].handler = DEFAULT;
     }
     let handler: Handler = core::mem::transmute(action.handler);
     handler(signal, info, context);
+    // What the handler itself did is no progress of the program.
+    (*faults).returned = true;
+    (*faults).events = (*(*state).slot).trace_len.load(Relaxed);
+    (*faults).budget = *budget();
     true
+}
+
+/// The last fault the program handled.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Faults {
+    /// Instruction and address.
+    last: (u64, usize),
+    repeats: u32,
+    /// The handler returned; if not, it jumped, or is still at it.
+    returned: bool,
+    /// Bytes of trace and steps left after the handler; before it when it did not return.
+    events: u64,
+    budget: i64,
+}
+
+impl Faults {
+    pub(crate) const NONE: Faults = Faults {
+        last: (0, 0),
+        repeats: 0,
+        returned: false,
+        events: 0,
+        budget: 0,
+    };
 }
 
 /// A signal the program sends to itself. Returns when it is ignored or handled.
@@ -207,7 +243,7 @@ pub(crate) unsafe fn raise(signal: i32, context: *mut libc::ucontext_t) {
     if action.handler != DEFAULT {
         let mut info: libc::siginfo_t = core::mem::zeroed();
         (info.si_signo, info.si_code) = (signal, libc::SI_TKILL);
-        (*state).fault_pc = 0;
+        (*state).faults = Faults::NONE;
         deliver(signal, &raw mut info, context);
         return;
     }

@@ -29,6 +29,8 @@ pub(crate) struct State {
     /// A run is on and events need no stack.
     pub(crate) quick: bool,
     pub(crate) searching_foreign: bool,
+    /// The lines of the run's image come in the order of their offsets.
+    pub(crate) image_sorted: bool,
     // The hot path, on one line.
     pub(crate) slot: *mut SlotHeader,
     pub(crate) trace: *mut u8,
@@ -66,14 +68,16 @@ pub(crate) struct State {
     pub(crate) malloc_used: bool,
     pub(crate) mapped_files: u32,
 
+    /// Writable memory this run mapped.
+    pub(crate) mapped_bytes: usize,
+
     pub(crate) clock: u64,
     pub(crate) alarm: u64,
     pub(crate) random: u64,
     pub(crate) written: u64,
     pub(crate) ticks: u64,
     pub(crate) tick_budget: i64,
-    pub(crate) fault_pc: u64,
-    pub(crate) fault_repeats: u32,
+    pub(crate) faults: crate::signals::Faults,
     pub(crate) selector: u8,
     pub(crate) mask: u64,
     pub(crate) descriptors: Descriptors,

@@ -7,8 +7,9 @@ use crate::clock;
 use crate::descriptors::{self, Kind};
 use crate::dispatch::Call;
 use crate::files;
+use crate::limits;
 use crate::machine::{prctl, system_information, uname};
-use crate::mappings::{map, own_memory};
+use crate::mappings::{map, own_memory, set_break, unmap};
 use crate::outcome::{self, Report};
 use crate::paths::{changing_path, on_path, open, rename, stat_descriptor};
 use crate::pool_io;
@@ -137,9 +138,14 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
                 error(ENOMEM)
             }
         }
-        SYS_munmap | SYS_mprotect | SYS_mremap | SYS_msync | SYS_madvise | SYS_brk => {
-            if call.number != SYS_brk && own_memory(a, b) {
+        SYS_munmap => unmap(call),
+        SYS_brk => set_break(call),
+        SYS_mprotect | SYS_mremap | SYS_msync | SYS_madvise => {
+            if own_memory(a, b) {
                 return error(EINVAL);
+            }
+            if call.number == SYS_mremap && c > b && !limits::take(c - b) {
+                return error(ENOMEM);
             }
             altering(call)
         }
