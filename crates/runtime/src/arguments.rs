@@ -1,6 +1,6 @@
 //! Variadic functions, which stable Rust cannot define: small stubs build the argument list and call ours.
 
-use crate::library::seen;
+use crate::library::seen_text;
 use crate::shadow::is_persistent;
 use core::arch::global_asm;
 use landfall_vocab::builtin::Builtin;
@@ -106,6 +106,9 @@ pub(crate) unsafe fn strings_printed(
     function: Builtin,
     caller: usize,
 ) {
+    if is_persistent(format as usize) {
+        seen_text(format, usize::MAX, function, caller);
+    }
     let mut list = *list;
     while *format != 0 {
         if *format != b'%' {
@@ -149,13 +152,7 @@ pub(crate) unsafe fn strings_printed(
             b's' if !wide => {
                 let text = list.general() as *const u8;
                 if is_persistent(text as usize) {
-                    let length = crate::bytes::length(text, precision);
-                    seen(
-                        text,
-                        precision.min(length.saturating_add(1)),
-                        function,
-                        caller,
-                    );
+                    seen_text(text, precision, function, caller);
                 }
             }
             _ => _ = list.general(),
