@@ -1,6 +1,6 @@
 //! Variadic functions, which stable Rust cannot define: small stubs build the argument list and call ours.
 
-use crate::library::seen;
+use crate::library::seen_text;
 use crate::shadow::is_persistent;
 use core::arch::global_asm;
 use landfall_vocab::builtin::Builtin;
@@ -56,6 +56,15 @@ variadic! {
     "__fprintf_chk", "24", "rcx", "__lf_fprintf_chk";
     "__sprintf_chk", "32", "r8", "__lf_sprintf_chk";
     "__snprintf_chk", "40", "r9", "__lf_snprintf_chk";
+    "sscanf", "16", "rdx", "__lf_weak_vsscanf";
+    "__isoc99_sscanf", "16", "rdx", "__lf_weak_vsscanf";
+    "__isoc23_sscanf", "16", "rdx", "__lf_weak_vsscanf";
+    "fscanf", "16", "rdx", "__lf_weak_vfscanf";
+    "__isoc99_fscanf", "16", "rdx", "__lf_weak_vfscanf";
+    "__isoc23_fscanf", "16", "rdx", "__lf_weak_vfscanf";
+    "scanf", "8", "rsi", "__lf_weak_vscanf";
+    "__isoc99_scanf", "8", "rsi", "__lf_weak_vscanf";
+    "__isoc23_scanf", "8", "rsi", "__lf_weak_vscanf";
 }
 
 unsafe extern "C" {
@@ -77,7 +86,8 @@ pub(crate) unsafe fn program_caller() -> usize {
 }
 
 impl Arguments {
-    unsafe fn general(&mut self) -> u64 {
+    /// Where the next pointer or integer lies.
+    pub(crate) unsafe fn slot(&mut self) -> *mut u64 {
         let at = if self.general < 48 {
             self.general += 8;
             self.saved.add(self.general as usize - 8)
@@ -85,7 +95,11 @@ impl Arguments {
             self.overflow = self.overflow.add(8);
             self.overflow.sub(8)
         };
-        (at as *const u64).read_unaligned()
+        at as *mut u64
+    }
+
+    unsafe fn general(&mut self) -> u64 {
+        *self.slot()
     }
 
     unsafe fn skip_float(&mut self, long_double: bool) {
@@ -106,6 +120,9 @@ pub(crate) unsafe fn strings_printed(
     function: Builtin,
     caller: usize,
 ) {
+    if is_persistent(format as usize) {
+        seen_text(format, usize::MAX, function, caller);
+    }
     let mut list = *list;
     while *format != 0 {
         if *format != b'%' {
@@ -149,13 +166,7 @@ pub(crate) unsafe fn strings_printed(
             b's' if !wide => {
                 let text = list.general() as *const u8;
                 if is_persistent(text as usize) {
-                    let length = crate::bytes::length(text, precision);
-                    seen(
-                        text,
-                        precision.min(length.saturating_add(1)),
-                        function,
-                        caller,
-                    );
+                    seen_text(text, precision, function, caller);
                 }
             }
             _ => _ = list.general(),

@@ -74,6 +74,9 @@ pub(crate) unsafe fn set(fd: usize, kind: Kind) {
 /// Bytes a program may write to ordinary files in one run.
 const FILE_BYTES: u64 = 1 << 30;
 const CHUNK: usize = 64 << 10;
+/// Where the memory of a process can be: the kernel maps nothing below or above.
+const LOWEST: usize = 4096;
+const HIGHEST: usize = 1 << 47;
 
 /// A read into a buffer of the program: into persistent memory it is a store. `at` is a file position, or -1.
 pub(crate) unsafe fn read(fd: usize, to: usize, length: usize, at: i64) -> isize {
@@ -162,6 +165,9 @@ pub(crate) unsafe fn write(fd: usize, from: usize, length: usize, at: i64) -> is
         hooks::read_span(from, length, 0, Origin::library(Builtin::write, 0));
     }
     match kind {
+        Kind::Output(_) if length != 0 && !(LOWEST..HIGHEST).contains(&from) => {
+            -(libc::EFAULT as isize)
+        }
         Kind::Output(stream) => {
             let outcome = &raw mut (*(*state).slot).outcome;
             let total = if stream == 0 {

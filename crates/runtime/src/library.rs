@@ -13,7 +13,7 @@ crate::weak!(
     "memcmp" => memcmp, "bcmp" => memcmp, "memchr" => memchr, "rawmemchr" => rawmemchr,
     "strlen" => strlen, "strnlen" => strnlen, "strcpy" => strcpy, "__strcpy_chk" => strcpy,
     "stpcpy" => stpcpy, "__stpcpy_chk" => stpcpy, "strncpy" => strncpy,
-    "__strncpy_chk" => strncpy, "strcat" => strcat, "__strcat_chk" => strcat,
+    "__strncpy_chk" => strncpy, "stpncpy" => stpncpy, "__stpncpy_chk" => stpncpy, "strcat" => strcat, "__strcat_chk" => strcat,
     "strncat" => strncat, "__strncat_chk" => strncat, "strcmp" => strcmp, "strncmp" => strncmp,
     "strchr" => strchr, "strrchr" => strrchr, "strstr" => strstr, "strdup" => strdup,
     "strndup" => strndup,
@@ -30,6 +30,27 @@ pub(crate) unsafe fn seen(p: P, length: usize, function: Builtin, caller: usize)
     if is_persistent(p as usize) && recording() {
         hooks::read_span(p as usize, length, 0, Origin::library(function, caller));
     }
+}
+
+/// Records that the bytes at `p` were read one after the other up to the `length`th, which decided to stop there: how many
+/// are read depends on their values, so that each is a read of its own.
+pub(crate) unsafe fn seen_bytes(p: P, length: usize, function: Builtin, caller: usize) {
+    if is_persistent(p as usize) && recording() {
+        let origin = Origin::library(function, caller);
+        for i in 0..length {
+            hooks::read_span(p as usize + i, 1, 0, origin);
+        }
+    }
+}
+
+/// Records that a text was read to its end, or to `limit` bytes; returns its length.
+pub(crate) unsafe fn seen_text(p: P, limit: usize, function: Builtin, caller: usize) -> usize {
+    let length = match limit {
+        usize::MAX => text_length(p),
+        _ => bytes::length(p, limit),
+    };
+    seen_bytes(p, limit.min(length.saturating_add(1)), function, caller);
+    length
 }
 
 unsafe fn text_length(p: P) -> usize {
@@ -64,8 +85,15 @@ unsafe fn compared(
     caller: usize,
 ) -> i32 {
     let (result, looked) = compare(a, b, limit, stop_at_zero);
-    seen(a, looked, function, caller);
-    seen(b, looked, function, caller);
+    if stop_at_zero {
+        for i in 0..looked {
+            seen(a.add(i), 1, function, caller);
+            seen(b.add(i), 1, function, caller);
+        }
+    } else {
+        seen(a, limit, function, caller);
+        seen(b, limit, function, caller);
+    }
     result
 }
 
@@ -118,7 +146,7 @@ unsafe fn searched(
     caller: usize,
 ) -> P {
     let (found, looked) = search(p, byte as u8, limit, stop_at_zero);
-    seen(p, looked, function, caller);
+    seen_bytes(p, looked, function, caller);
     found.map_or(core::ptr::null(), |at| p.add(at))
 }
 
@@ -146,7 +174,7 @@ unsafe extern "C" fn __lf_weak_strchr(p: P, byte: i32) -> P {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strrchr(p: P, byte: i32) -> P {
     if is_persistent(p as usize) {
-        seen(p, text_length(p) + 1, Builtin::strrchr, caller!());
+        seen_text(p, usize::MAX, Builtin::strrchr, caller!());
     }
     match (*real()).strrchr {
         Some(strrchr) => strrchr(p, byte),
@@ -156,96 +184,99 @@ unsafe extern "C" fn __lf_weak_strrchr(p: P, byte: i32) -> P {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strstr(p: P, needle: P) -> P {
-    for text in [p, needle] {
-        if is_persistent(text as usize) {
-            seen(text, text_length(text) + 1, Builtin::strstr, caller!());
-        }
+    let Some(strstr) = (*real()).strstr else {
+        return core::ptr::null();
+    };
+    let found = strstr(p, needle);
+    if either(p, needle) {
+        let wanted = seen_text(needle, usize::MAX, Builtin::strstr, caller!());
+        let looked = match found.is_null() {
+            true => text_length(p) + 1,
+            false => found as usize - p as usize + wanted,
+        };
+        seen_bytes(p, looked, Builtin::strstr, caller!());
     }
-    match (*real()).strstr {
-        Some(strstr) => strstr(p, needle),
-        None => core::ptr::null(),
-    }
+    found
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strlen(p: P) -> usize {
-    let length = text_length(p);
-    if is_persistent(p as usize) {
-        seen(p, length + 1, Builtin::strlen, caller!());
-    }
-    length
+    seen_text(p, usize::MAX, Builtin::strlen, caller!())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strnlen(p: P, limit: usize) -> usize {
-    let length = bytes::length(p, limit);
-    seen(p, limit.min(length + 1), Builtin::strlen, caller!());
-    length
+    seen_text(p, limit, Builtin::strlen, caller!())
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_strcpy(to: *mut u8, from: P) -> *mut u8 {
-    hooks::copy(
-        to,
-        from,
-        text_length(from) + 1,
-        0,
-        Origin::library(Builtin::strcpy, caller!()),
-    );
-    to
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_stpcpy(to: *mut u8, from: P) -> *mut u8 {
-    let length = text_length(from);
+/// Copies a text with its zero; returns its length.
+unsafe fn copy_text(to: *mut u8, from: P, caller: usize) -> usize {
+    let length = seen_text(from, usize::MAX, Builtin::strcpy, caller);
     hooks::copy(
         to,
         from,
         length + 1,
         0,
-        Origin::library(Builtin::strcpy, caller!()),
+        Origin::library(Builtin::strcpy, caller),
     );
-    to.add(length)
+    length
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_strncpy(to: *mut u8, from: P, limit: usize) -> *mut u8 {
-    let origin = Origin::library(Builtin::strncpy, caller!());
-    let length = bytes::length(from, limit);
+unsafe extern "C" fn __lf_weak_strcpy(to: *mut u8, from: P) -> *mut u8 {
+    copy_text(to, from, caller!());
+    to
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_stpcpy(to: *mut u8, from: P) -> *mut u8 {
+    to.add(copy_text(to, from, caller!()))
+}
+
+/// Copies a text into exactly `limit` bytes, zeros after it; returns its length.
+unsafe fn copy_padded(to: *mut u8, from: P, limit: usize, caller: usize) -> usize {
+    let origin = Origin::library(Builtin::strncpy, caller);
+    let length = seen_text(from, limit, Builtin::strncpy, caller);
     hooks::copy(to, from, limit.min(length + 1), 0, origin);
     if length + 1 < limit {
         hooks::fill(to.add(length + 1), 0, limit - length - 1, 0, origin);
     }
+    length
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strncpy(to: *mut u8, from: P, limit: usize) -> *mut u8 {
+    copy_padded(to, from, limit, caller!());
     to
 }
 
-unsafe fn append(to: *mut u8, from: P, length: usize, function: Builtin, caller: usize) {
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_stpncpy(to: *mut u8, from: P, limit: usize) -> *mut u8 {
+    to.add(copy_padded(to, from, limit, caller!()))
+}
+
+unsafe fn append(to: *mut u8, from: P, limit: usize, function: Builtin, caller: usize) {
     let origin = Origin::library(function, caller);
-    let end = text_length(to);
-    seen(to, end + 1, function, caller);
+    let end = seen_text(to, usize::MAX, function, caller);
+    let length = seen_text(from, limit, function, caller);
     hooks::copy(to.add(end), from, length, 0, origin);
     hooks::fill(to.add(end + length), 0, 1, 0, origin);
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strcat(to: *mut u8, from: P) -> *mut u8 {
-    append(to, from, text_length(from), Builtin::strcat, caller!());
+    append(to, from, usize::MAX, Builtin::strcat, caller!());
     to
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strncat(to: *mut u8, from: P, limit: usize) -> *mut u8 {
-    append(
-        to,
-        from,
-        bytes::length(from, limit),
-        Builtin::strncat,
-        caller!(),
-    );
+    append(to, from, limit, Builtin::strncat, caller!());
     to
 }
 
-unsafe fn duplicate(from: P, length: usize, caller: usize) -> *mut u8 {
+unsafe fn duplicate(from: P, limit: usize, caller: usize) -> *mut u8 {
+    let length = seen_text(from, limit, Builtin::strdup, caller);
     let block = libc::malloc(length + 1) as *mut u8;
     if !block.is_null() {
         let origin = Origin::library(Builtin::strdup, caller);
@@ -257,10 +288,10 @@ unsafe fn duplicate(from: P, length: usize, caller: usize) -> *mut u8 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strdup(from: P) -> *mut u8 {
-    duplicate(from, text_length(from), caller!())
+    duplicate(from, usize::MAX, caller!())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strndup(from: P, limit: usize) -> *mut u8 {
-    duplicate(from, bytes::length(from, limit), caller!())
+    duplicate(from, limit, caller!())
 }

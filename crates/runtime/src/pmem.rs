@@ -24,8 +24,10 @@ crate::weak!(
 
 // libpmem.h
 const NODRAIN: u32 = 1;
-const NONTEMPORAL: u32 = 2;
-const TEMPORAL: u32 = 4;
+/// PMEM_F_MEM_NONTEMPORAL and PMEM_F_MEM_WC.
+const NONTEMPORAL: u32 = 2 | 8;
+/// PMEM_F_MEM_TEMPORAL and PMEM_F_MEM_WB.
+const TEMPORAL: u32 = 4 | 16;
 const NOFLUSH: u32 = 32;
 /// libpmem switches to non-temporal stores from this length on.
 const MOVNT_THRESHOLD: usize = 256;
@@ -124,10 +126,10 @@ unsafe fn finish(p: usize, length: usize, flags: u32, non_temporal: bool, origin
 }
 
 fn goes_past_cache(flags: u32, length: usize) -> bool {
-    if flags & (NOFLUSH | TEMPORAL) != 0 {
+    if flags & NOFLUSH != 0 {
         return false;
     }
-    flags & NONTEMPORAL != 0 || length >= MOVNT_THRESHOLD
+    flags & NONTEMPORAL != 0 || flags & TEMPORAL == 0 && length >= MOVNT_THRESHOLD
 }
 
 unsafe fn copy(to: usize, from: usize, length: usize, flags: u32, caller: usize) -> usize {

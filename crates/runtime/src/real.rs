@@ -10,13 +10,30 @@ macro_rules! real {
         static mut REAL: Real = Real { $($field: None),* };
 
         pub(crate) unsafe fn find_real() {
-            $( REAL.$field = core::mem::transmute::<*mut libc::c_void, Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>>(libc::dlsym(
-                libc::RTLD_NEXT, concat!(stringify!($field), "\0").as_ptr() as *const _)); )*
+            let recent = has_c23();
+            $( if recent || !stringify!($field).as_bytes().starts_with(b"__isoc23_") {
+                REAL.$field = core::mem::transmute::<*mut libc::c_void, Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>>(libc::dlsym(
+                    libc::RTLD_NEXT, concat!(stringify!($field), "\0").as_ptr() as *const _));
+            } )*
         }
     };
 }
 
 pub(crate) type P = *const u8;
+
+/// Does libc have the functions of C23 (glibc 2.38)? Asking `dlsym` for what is not there allocates, in the program's heap.
+unsafe fn has_c23() -> bool {
+    let version = libc::gnu_get_libc_version() as P;
+    if *version != b'2' || *version.add(1) != b'.' {
+        return true;
+    }
+    let (mut minor, mut at) = (0u32, version.add(2));
+    while (*at).is_ascii_digit() {
+        minor = minor * 10 + (*at - b'0') as u32;
+        at = at.add(1);
+    }
+    minor >= 38
+}
 
 real! {
     memcpy: fn(*mut u8, P, usize) -> *mut u8;
@@ -38,6 +55,28 @@ real! {
     vsnprintf: fn(*mut u8, usize, P, *mut u8) -> i32;
     vprintf: fn(P, *mut u8) -> i32;
     vfprintf: fn(usize, P, *mut u8) -> i32;
+    atoi: fn(P) -> i32;
+    atol: fn(P) -> i64;
+    atoll: fn(P) -> i64;
+    atof: fn(P) -> f64;
+    strtol: fn(P, *mut usize, i32) -> i64;
+    strtoll: fn(P, *mut usize, i32) -> i64;
+    strtoul: fn(P, *mut usize, i32) -> u64;
+    strtoull: fn(P, *mut usize, i32) -> u64;
+    __isoc23_strtol: fn(P, *mut usize, i32) -> i64;
+    __isoc23_strtoll: fn(P, *mut usize, i32) -> i64;
+    __isoc23_strtoul: fn(P, *mut usize, i32) -> u64;
+    __isoc23_strtoull: fn(P, *mut usize, i32) -> u64;
+    strtod: fn(P, *mut usize) -> f64;
+    strtof: fn(P, *mut usize) -> f32;
+    strcasecmp: fn(P, P) -> i32;
+    strncasecmp: fn(P, P, usize) -> i32;
+    memmem: fn(P, usize, P, usize) -> P;
+    qsort: fn(*mut u8, usize, usize, usize);
+    inet_pton: fn(i32, P, *mut u8) -> i32;
+    __isoc99_vsscanf: fn(P, P, *mut u8) -> i32;
+    __isoc99_vscanf: fn(P, *mut u8) -> i32;
+    __isoc99_vfscanf: fn(usize, P, *mut u8) -> i32;
     pthread_mutex_init: fn(usize, usize) -> i32;
     pthread_mutex_lock: fn(usize, usize) -> i32;
     pthread_mutex_trylock: fn(usize, usize) -> i32;

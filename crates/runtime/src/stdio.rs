@@ -2,7 +2,7 @@
 
 use crate::arguments::{Arguments, program_caller, strings_printed};
 use crate::hooks;
-use crate::library::seen;
+use crate::library::{seen, seen_text};
 use crate::log::Origin;
 use crate::real::real;
 use crate::shadow::{is_persistent, recording};
@@ -222,12 +222,7 @@ unsafe extern "C" fn __lf_weak_fputs(text: *const u8, stream: usize) -> i32 {
         return -1;
     };
     if is_persistent(text as usize) {
-        seen(
-            text,
-            crate::bytes::length(text, usize::MAX) + 1,
-            Builtin::puts,
-            program_caller(),
-        );
+        seen_text(text, usize::MAX, Builtin::puts, program_caller());
     }
     fputs(text, stream)
 }
@@ -238,12 +233,7 @@ unsafe extern "C" fn __lf_weak_puts(text: *const u8) -> i32 {
         return -1;
     };
     if is_persistent(text as usize) {
-        seen(
-            text,
-            crate::bytes::length(text, usize::MAX) + 1,
-            Builtin::puts,
-            program_caller(),
-        );
+        seen_text(text, usize::MAX, Builtin::puts, program_caller());
     }
     puts(text)
 }

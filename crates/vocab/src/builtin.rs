@@ -74,6 +74,22 @@ builtins!(
     puts,
     printf,
     pthread_lock,
+    atoi,
+    atof,
+    strtol,
+    strtod,
+    strcasecmp,
+    strspn,
+    strpbrk,
+    strtok,
+    strsep,
+    memccpy,
+    memrchr,
+    memmem,
+    swab,
+    qsort,
+    inet_pton,
+    sscanf,
 );
 
 impl Builtin {
