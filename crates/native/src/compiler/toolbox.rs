@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Changes with the content: versions never disturb each other, and nothing has to be checked for staleness.
 const KEY: &str = env!("LANDFALL_TOOLS_KEY");
@@ -115,8 +116,11 @@ fn unpack_below(parent: &Path) -> io::Result<PathBuf> {
     if is_whole(&directory) {
         return Ok(directory);
     }
-    // Several compilers of one `make -j` may be here at once. Each writes a directory of its own; one rename wins.
-    let mine = parent.join(format!("{KEY}.{}", std::process::id()));
+    // Several compilers of one `make -j`, or several threads of one process, may be here at once. Each writes a directory
+    // of its own; one rename wins.
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mine = parent.join(format!("{KEY}.{}.{number}", std::process::id()));
     let written = write_files(&mine).and_then(|()| match fs::rename(&mine, &directory) {
         Err(_) if is_whole(&directory) => Ok(()),
         // What is in the way is damaged (a full disk, a curious user).
