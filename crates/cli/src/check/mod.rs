@@ -11,9 +11,9 @@ pub(crate) use options::{Check, take_compiler_flags};
 
 use crate::exit::Exit;
 use finding::Finding;
-use landfall_explore::recovery::{SearchError, Searched, search};
+use landfall_explore::recovery::{Options, SearchError, Searched, search};
 use landfall_explore::subject::{Ended, SubjectError};
-use landfall_explore::tree::RecoveryTree;
+use landfall_explore::tree::Forest;
 use landfall_model::image::Image;
 use landfall_native::{Execution, NativeSubject, Outcome, Program, Server};
 use options::Target;
@@ -83,13 +83,16 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
 
     let mut found = Searched::default();
     let mut subject = NativeSubject::new(&mut server, template, options.budget(started));
-    let mut tree = RecoveryTree::default();
+    let mut tree = Forest::default();
     let ended = search(
         &mut subject,
         &mut tree,
         &Image::default(),
         &crashed.log,
-        1,
+        &Options {
+            platform: options.platform(),
+            ..Options::default()
+        },
         &mut found,
     );
     let failed = std::mem::take(&mut subject.failed);
