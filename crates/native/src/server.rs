@@ -375,7 +375,7 @@ impl Server {
                 .collect(),
             stdout: slot.stdout(raw.stdout_len),
             stderr: slot.stderr(raw.stderr_len),
-            foreign: (raw.foreign.reads + raw.foreign.writes > 0).then(|| Foreign {
+            foreign: (raw.foreign.reads + raw.foreign.writes > 0).then_some(Foreign {
                 reads: raw.foreign.reads,
                 writes: raw.foreign.writes,
                 address: raw.foreign.address,
