@@ -53,9 +53,9 @@ unsafe fn on_content(
         // All of it is new, also the bytes that happen to be what they were.
         Use::New => hooks::store_span(lock, start, size, 0, origin),
         Use::Existing => {
-            for i in 0..size / 8 {
+            for (i, before) in before.iter().enumerate().take(size / 8) {
                 let after = (start as *const u64).add(i).read_unaligned();
-                if let Some((from, to)) = changed(before[i], after) {
+                if let Some((from, to)) = changed(*before, after) {
                     let bytes = start.add(i * 8 + from);
                     hooks::store_span(lock + i * 8 + from, bytes, to - from, 0, origin);
                 }
