@@ -497,7 +497,7 @@ fn other_languages_and_inputs() {
     let assembled = w.run("cc", &["uses.c", "plain.s", "cpp.S", "-o", "assembled"]);
     assert!(assembled.status.success());
     assert!(w.events("assembled").is_empty());
-    w.cc(&["-c", "plain.s"]);
+    assert!(w.run("cc", &["-c", "plain.s"]).status.success());
     w.cc(&["-o", "after-dashes", "--", "a.c"]);
     assert_eq!(w.events("after-dashes"), STORED);
     w.cc(&["-c", "-emit-llvm", "a.c", "-o", "a.bc"]);
