@@ -134,3 +134,85 @@ fn atomicity(event: &Event, atomics: Atomics) -> Atomicity {
         _ => Atomicity::Plain,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subject::translate;
+    use landfall_explore::subject;
+    use landfall_model::order::Platform;
+
+    fn event(op: Op, flags: u8, offset: u64, mask: u8) -> Event {
+        Event {
+            op,
+            mask,
+            flags,
+            origin: Origin { site: 1, caller: 0 },
+            offset,
+            value: 0x0102_0304_0506_0708,
+        }
+    }
+
+    /// Both translations must give the same log: evidence is told in its cuts and versions.
+    #[test]
+    fn checkers_and_search_see_one_log() {
+        let trace = [
+            event(Op::Store, 0, 0, 0xff),
+            event(Op::Store, flag::NON_TEMPORAL, 64, 0x0f),
+            event(Op::Clwb, 0, 3, 0),
+            event(Op::Store, flag::LOCKED | 7, 8, 0xff),
+            event(Op::Read, 0, 256, 0xff),
+            event(Op::Store, flag::DURABLE, 128, 0x01),
+            event(Op::Store, 5, 72, 0xf0),
+            event(Op::Clflush, 0, 64, 0),
+            event(Op::Clflushopt, 0, 0, 0),
+            event(Op::CasFailed, 7, 0, 0),
+            event(Op::Mfence, 0, 0, 0),
+            event(Op::Store, 0, 0, 0x18),
+            event(Op::Sfence, 0, 0, 0),
+        ];
+        let (events, origins) = judged(&trace, Atomics::Atomic, &mut Places::default());
+        let (execution, log) = landfall_check::Execution::in_order(events, Platform::Adr);
+        let searched = subject::Execution {
+            events: translate(&trace).0,
+            ended: subject::Ended::Well,
+        };
+        assert_eq!(log, searched.log(Platform::Adr));
+        assert_eq!(origins.len(), execution.events().len());
+        let stores = execution.events().iter().filter_map(|e| match e.action {
+            Action::Store { how, atomic, .. } => Some((how, atomic)),
+            _ => None,
+        });
+        use Atomicity::{Plain, Release};
+        let expected = [
+            (How::Cached, Plain),
+            (How::NonTemporal, Plain),
+            (How::Cached, Release),
+            (How::AtOnce, Plain),
+            (How::Cached, Release),
+            (How::Cached, Plain),
+        ];
+        assert_eq!(stores.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn volatile_words_are_atomic_on_request() {
+        let of = |flags, mask, atomics| {
+            let trace = [event(Op::Store, flags, 0, mask)];
+            let (events, _) = judged(&trace, atomics, &mut Places::default());
+            match events[0].action {
+                Action::Store { atomic, .. } => atomic,
+                _ => unreachable!("a store"),
+            }
+        };
+        use Atomics::{Atomic, AtomicOrVolatile};
+        assert_eq!(of(flag::VOLATILE, 0xff, Atomic), Atomicity::Plain);
+        assert_eq!(
+            of(flag::VOLATILE, 0xff, AtomicOrVolatile),
+            Atomicity::Relaxed
+        );
+        // Three bytes are no access of the machine.
+        assert_eq!(of(flag::VOLATILE, 0x07, AtomicOrVolatile), Atomicity::Plain);
+        assert_eq!(of(2, 0xff, Atomic), Atomicity::Relaxed);
+    }
+}
