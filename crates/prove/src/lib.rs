@@ -7,11 +7,14 @@
 mod blast;
 pub mod builder;
 pub mod cnf;
+mod dot;
 pub mod encode;
 pub mod litmus;
 pub mod outcomes;
 pub mod program;
+pub mod prove;
 pub mod solver;
 pub mod term;
 pub mod theory;
 mod values;
+pub mod witness;

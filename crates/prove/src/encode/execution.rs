@@ -93,17 +93,23 @@ impl Encoding<'_> {
     fn overtaking(&mut self, id: EventId, came: &[Lit], progress: Lit, may_stop: bool) -> Lit {
         let program = self.program;
         let thread = program.event(id).thread;
-        let needed: Vec<Lit> = (0..id.0)
+        let needed: Vec<EventId> = (0..id.0)
             .map(EventId)
             .filter(|&e| program.event(e).thread == thread && stays_before(program, e, id))
-            .map(|e| came[e.index()])
             .collect();
-        if !may_stop && (progress == Lit::TRUE || needed.contains(&progress)) {
+        let certain =
+            |this: &mut Self, e: EventId| came[e.index()] == progress && this.implies(id, e);
+        if !may_stop && (progress == Lit::TRUE || needed.iter().any(|&e| certain(self, e))) {
             return progress;
         }
         let here = self.formula.fresh();
         for other in needed {
-            self.formula.implies(here, other);
+            // What a branch left out keeps nothing in order.
+            let there = match self.implies(id, other) {
+                true => Lit::TRUE,
+                false => self.truth(program.event(other).guard),
+            };
+            self.formula.clause(&[!here, !there, came[other.index()]]);
         }
         here
     }

@@ -114,13 +114,13 @@ impl Encoding<'_> {
                     self.formula.clause(&[!literal, !after, !wrote]);
                 }
             }
-            self.from_read(read, source, literal, writes);
+            self.precede_overwriters(read, source, literal, writes);
         }
         self.formula.clause(&some);
     }
 
     /// `fr = rf⁻¹;co`: the read comes before every write of another thread that follows its source.
-    fn from_read(
+    fn precede_overwriters(
         &mut self,
         read: EventId,
         source: Option<EventId>,

@@ -198,33 +198,8 @@ impl<'p> Encoding<'p> {
 
     /// Is `a` before `b` in coherence order? Only for writes of one location that somebody reads.
     pub fn coherent(&self, a: EventId, b: EventId) -> Option<Lit> {
-        match self.first.get(&(a.min(b), a.max(b))) {
-            Some(&literal) => Some(if a < b { literal } else { !literal }),
-            None => None,
-        }
-    }
-
-    /// Some assertion fails that a thread comes to.
-    pub fn assertion_fails(&mut self) -> Lit {
-        let mut fails = Vec::new();
-        for event in self.program.event_ids() {
-            if let Kind::Assert { holds } = self.program.event(event).kind {
-                let holds = self.truth(holds);
-                let executed = self.executed(event);
-                fails.push(self.formula.and(executed, !holds));
-            }
-        }
-        self.formula.any(&fails)
-    }
-
-    /// One of these checks fails.
-    pub fn check_fails(&mut self, checks: &[Check]) -> Lit {
-        let mut fails = Vec::new();
-        for check in checks {
-            let (guard, holds) = (self.truth(check.guard), self.truth(check.holds));
-            fails.push(self.formula.and(guard, !holds));
-        }
-        self.formula.any(&fails)
+        let first = *self.first.get(&(a.min(b), a.max(b)))?;
+        Some(if a < b { first } else { !first })
     }
 
     /// Adds an edge that is there while these are true. Constants are dealt with here.
