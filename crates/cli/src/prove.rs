@@ -112,7 +112,7 @@ pub(crate) fn run(args: &ProveArgs) -> Exit {
     let program = match read(&args.file) {
         Ok(program) => program,
         Err(why) => {
-            screen.err(&format!("error: {file}:{}\n", plain(&why)));
+            screen.err(&format!("error: {file}{}\n", plain(&why)));
             return Exit::Usage;
         }
     };
@@ -140,7 +140,7 @@ pub(crate) fn run(args: &ProveArgs) -> Exit {
 fn read(path: &Path) -> Result<Program, String> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("lit" | "litmus") => Ok(translate(&crate::litmus::read(path)?).program),
-        _ => Err(" not a .lit or .litmus file".to_owned()),
+        _ => Err(": not a .lit or .litmus file, which is what can be proved".to_owned()),
     }
 }
 

@@ -42,12 +42,12 @@ pub(crate) fn run(args: &LitmusArgs) -> Exit {
     }
 }
 
-/// One test, or why there is none, with the place: `line:column: why`.
+/// One test, or why there is none, as it follows the file's name: `:line:column: why`.
 pub(crate) fn read(path: &std::path::Path) -> Result<landfall_litmus::program::Test, String> {
-    let text = collect::read(path)?;
+    let text = collect::read(path).map_err(|why| format!(": {why}"))?;
     engine::read(path, &text).map_err(|unreadable| match unreadable.at {
-        Some((line, column)) => format!("{line}:{column}: {}", unreadable.message),
-        None => unreadable.message,
+        Some((line, column)) => format!(":{line}:{column}: {}", unreadable.message),
+        None => format!(": {}", unreadable.message),
     })
 }
 
