@@ -66,10 +66,7 @@ fn check(directory: &Path, name: &str, n: usize) -> Fallible<(u64, usize, f64)> 
     let started = Instant::now();
     let mut server = Server::start(&Program::new(&binary))?;
     let first = server.run(&Job::default())?;
-    let execution = Execution {
-        events: translate(&first.events).0,
-        ended: Ended::Well,
-    };
+    let execution = Execution::new(translate(&first.events).0, Ended::Well);
     let log = execution.log(Platform::Adr);
     let mut subject = NativeSubject::new(&mut server, Job::default(), Budget::default());
     let mut found = Searched::default();
