@@ -5,7 +5,7 @@
 //! reads of its line; a value not seen there is a branch: known to the tree, or a run. What all of it costs follows the reads
 //! that each run adds, and the reads of lines that change.
 
-use super::lines::{Known, LineWalk, Lines, Reader};
+use super::lines::{FEW, Known, LineWalk, Lines, Reader};
 use super::{Behaviour, Crash, SearchError, Searched};
 use crate::subject::{Job, Read, Subject, Wanted};
 use crate::tree::{Branch, Here, Place, RecoveryTree};
@@ -17,8 +17,6 @@ use smallvec::SmallVec;
 
 /// The leaf of a run lives.
 const WHOLE: u32 = u32::MAX;
-/// Readers of a line that are looked through before the way itself is.
-const LOOKED_THROUGH: usize = 8;
 
 pub(super) fn follow(
     subject: &mut impl Subject,
@@ -255,7 +253,14 @@ impl<S: Subject> Follow<'_, S> {
     /// What the reads of the line above a read say about it.
     fn known(&self, way: &mut Way, number: u32, run: u32, depth: u32) -> Option<Known> {
         let walk = self.lines.at(number);
-        for reader in walk.readers.iter().rev().take(LOOKED_THROUGH) {
+        if walk.readers.len() > FEW.max(depth as usize) {
+            // So many ways come here that this one is shorter.
+            let reads = self.tree.above(self.tree.place(run, depth));
+            return reads
+                .filter(|r| r.read.line() == walk.line)
+                .fold(None, |known, r| Some(Known::and(known, r.read, r.value)));
+        }
+        for reader in walk.readers.iter().rev() {
             if !alive(&self.live, reader) {
                 continue;
             }
@@ -274,13 +279,7 @@ impl<S: Subject> Follow<'_, S> {
                 return Some(Known::and(above, reader.read, value));
             }
         }
-        if walk.readers.len() <= LOOKED_THROUGH {
-            return None;
-        }
-        let reads = self.tree.above(self.tree.place(run, depth));
-        reads
-            .filter(|r| r.read.line() == walk.line)
-            .fold(None, |known, r| Some(Known::and(known, r.read, r.value)))
+        None
     }
 
     /// Lines that the way to a read (and the value it returns) does not allow to be at their newest: the newest version it allows.
@@ -501,6 +500,8 @@ impl Way {
                 None => self.ended = true,
             }
         }
-        self.left.iter().rev().find(|b| b.run == run).copied()
+        // Each is of an older run than the one before it.
+        let at = self.left.partition_point(|b| b.run > run);
+        self.left.get(at).filter(|b| b.run == run).copied()
     }
 }

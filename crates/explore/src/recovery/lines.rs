@@ -47,7 +47,7 @@ impl Lines {
 }
 
 /// Readers kept before dead ones are looked for.
-const FEW: usize = 16;
+pub(super) const FEW: usize = 8;
 
 /// A line at the present point of the log.
 #[derive(Debug)]
