@@ -117,6 +117,8 @@ pub struct Execution {
     pub reads: Vec<Read>,
     /// Everything it did, reads included, if that was asked for.
     pub events: Vec<Event>,
+    /// What it says about its reads, each with the number of first reads before it.
+    pub marks: Vec<(u32, Mark)>,
     /// It went on, but only its first reads and its end are known from there.
     pub shortened: bool,
     pub ended: Ended,
@@ -151,13 +153,18 @@ pub trait Subject {
 
 impl Execution {
     pub fn new(events: Vec<Event>, ended: Ended) -> Execution {
-        let reads = events.iter().filter_map(|event| match event {
-            Event::Read(read) => Some(*read),
-            _ => None,
-        });
+        let (mut reads, mut marks) = (Vec::new(), Vec::new());
+        for event in &events {
+            match event {
+                Event::Read(read) => reads.push(*read),
+                Event::Mark(mark) => marks.push((reads.len() as u32, *mark)),
+                _ => {}
+            }
+        }
         Execution {
-            reads: reads.collect(),
+            reads,
             events,
+            marks,
             shortened: false,
             ended,
         }

@@ -361,7 +361,10 @@ impl<S: Subject> Follow<'_, S> {
             };
             *runs += 1;
             match tree.graft(branch, execution.reads, execution.ended, None) {
-                Ok(run) => grafted.push(run),
+                Ok(run) => {
+                    tree.annotate(run, execution.marks);
+                    grafted.push(run);
+                }
                 Err(difference) => diverged = Some((difference, branch)),
             }
         });

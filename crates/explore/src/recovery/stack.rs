@@ -266,9 +266,11 @@ impl<S: Subject> Stack<'_, S> {
                 let cut_too = walk.level() < options.failures && !execution.shortened;
                 let log = cut_too.then(|| Arc::new(execution.log(options.platform)));
                 let tree = forest.level(walk.level());
-                if let Err(difference) = tree.graft(walk.at, execution.reads, execution.ended, log)
-                {
-                    diverged = Some((difference, walk.state.crashes(&self.first, self.log)));
+                match tree.graft(walk.at, execution.reads, execution.ended, log) {
+                    Ok(run) => tree.annotate(run, execution.marks),
+                    Err(difference) => {
+                        diverged = Some((difference, walk.state.crashes(&self.first, self.log)));
+                    }
                 }
             });
             if let Some((difference, crashes)) = diverged {
