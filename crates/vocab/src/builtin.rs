@@ -90,6 +90,7 @@ builtins!(
     qsort,
     inet_pton,
     sscanf,
+    thread,
 );
 
 impl Builtin {
