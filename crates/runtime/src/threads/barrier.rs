@@ -2,7 +2,7 @@
 
 use super::context::{Status, Step};
 use super::steps::point;
-use super::{on, threads};
+use super::{on, threads, word};
 use crate::caller;
 use crate::outcome::{self, Report};
 use crate::stack;
@@ -24,7 +24,7 @@ unsafe extern "C" fn __lf_weak_barrier_init(
         return libc::EINVAL;
     }
     // The program's memory remembers the count as well: it may be initialised before the run that uses it.
-    *barrier = count;
+    *word(barrier) = count;
     if on() {
         (*(*(*threads()).objects).renew(barrier as usize)).kind = count;
     }
@@ -62,7 +62,7 @@ unsafe extern "C" fn __lf_weak_barrier_wait(barrier: *mut u32) -> i32 {
     let object = (*(*threads).objects).get(barrier as usize);
     point(Step::new(step::ARRIVE, barrier as usize, caller));
     (*object).count += 1;
-    if (*object).count >= (*barrier).max(1) {
+    if (*object).count >= (*word(barrier)).max(1) {
         for thread in 0..(*threads).count {
             if (*object).waiting & 1 << thread != 0
                 && (*threads).contexts[thread].status == Status::Ready

@@ -18,6 +18,7 @@ mod specific;
 mod standard;
 mod steps;
 
+use crate::shadow::{is_persistent, touch_span, view};
 use crate::state::{Mode, allocate, state};
 use context::Context;
 use landfall_vocab::shared::job;
@@ -81,4 +82,12 @@ pub(crate) unsafe fn leave() {
 pub(crate) unsafe fn thread_id() -> usize {
     const MAIN: usize = 1000;
     MAIN + if on() { (*threads()).current } else { 0 }
+}
+
+/// A word of the program's that belongs to a lock or the like, wherever it lies.
+unsafe fn word<T>(at: *mut T) -> *mut T {
+    if is_persistent(at as usize) && on() {
+        touch_span(at as usize, size_of::<T>());
+    }
+    view(at)
 }

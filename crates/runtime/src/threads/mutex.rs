@@ -3,7 +3,7 @@
 use super::context::Step;
 use super::objects::Object;
 use super::steps::point;
-use super::{on, threads};
+use super::{on, threads, word};
 use crate::caller;
 use crate::hooks;
 use crate::log::{self, Origin};
@@ -19,7 +19,7 @@ const ERROR_CHECKING: u32 = 2;
 
 unsafe fn get(lock: usize) -> *mut Object {
     let object = (*(*threads()).objects).get(lock);
-    (*object).kind = *((lock + KIND_AT) as *const u32) & 3;
+    (*object).kind = *word((lock + KIND_AT) as *mut u32) & 3;
     object
 }
 
@@ -173,7 +173,7 @@ unsafe extern "C" fn __lf_weak_spin_init(lock: *mut i32, _shared: i32) -> i32 {
     if on() {
         renew(lock as usize, caller!(), false);
     }
-    *lock = 1;
+    *word(lock) = 1;
     0
 }
 

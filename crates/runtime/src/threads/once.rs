@@ -2,7 +2,7 @@
 
 use super::context::Step;
 use super::steps::point;
-use super::{on, threads};
+use super::{on, threads, word};
 use crate::caller;
 use landfall_vocab::record::step;
 
@@ -24,13 +24,13 @@ unsafe fn once(control: *mut i32, routine: unsafe extern "C" fn(), caller: usize
     }
     let object = (*(*threads()).objects).get(control as usize);
     point(Step::new(step::ONCE, control as usize, caller));
-    if *control == DONE {
+    if *word(control) == DONE {
         return;
     }
     (*object).owner = (*threads()).current as u32 + 1;
     routine();
     point(Step::new(step::ONCE_DONE, control as usize, caller));
-    *control = DONE;
+    *word(control) = DONE;
     (*object).owner = 0;
 }
 
@@ -55,17 +55,17 @@ unsafe extern "C" fn __lf_weak_guard_acquire(guard: *mut u8) -> i32 {
     if on() {
         let object = (*(*threads()).objects).get(guard as usize);
         point(Step::new(step::ONCE, guard as usize, caller!()));
-        if *guard == 0 {
+        if *word(guard) == 0 {
             (*object).owner = (*threads()).current as u32 + 1;
         }
     }
-    i32::from(*guard == 0)
+    i32::from(*word(guard) == 0)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_guard_release(guard: *mut u8) {
     guard_left(guard, caller!());
-    *guard = 1;
+    *word(guard) = 1;
 }
 
 #[unsafe(no_mangle)]

@@ -2,7 +2,7 @@
 
 use super::context::Step;
 use super::steps::point;
-use super::{on, threads};
+use super::{on, threads, word};
 use crate::caller;
 use crate::outcome::{self, Report};
 use crate::stack;
@@ -25,7 +25,7 @@ unsafe extern "C" fn __lf_weak_sem_init(semaphore: *mut u32, _shared: i32, value
     if value > i32::MAX as u32 {
         return fail(libc::EINVAL);
     }
-    *semaphore = value;
+    *word(semaphore) = value;
     if on() {
         (*(*(*threads()).objects).renew(semaphore as usize)).count = value;
     }
@@ -49,7 +49,7 @@ unsafe fn take(semaphore: *mut u32, kind: u8, error: i32, caller: usize) -> i32 
             return fail(error);
         }
         (*object).count -= 1;
-        *semaphore = (*object).count;
+        *word(semaphore) = (*object).count;
         return 0;
     }
     if *semaphore > 0 {
@@ -101,7 +101,7 @@ unsafe extern "C" fn __lf_weak_sem_post(semaphore: *mut u32) -> i32 {
         let object = (*(*threads()).objects).get(semaphore as usize);
         point(Step::new(step::GIVE, semaphore as usize, caller!()));
         (*object).count += 1;
-        *semaphore = (*object).count;
+        *word(semaphore) = (*object).count;
     } else {
         *semaphore += 1;
     }
@@ -109,11 +109,11 @@ unsafe extern "C" fn __lf_weak_sem_post(semaphore: *mut u32) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_sem_getvalue(semaphore: *const u32, to: *mut i32) -> i32 {
+unsafe extern "C" fn __lf_weak_sem_getvalue(semaphore: *mut u32, to: *mut i32) -> i32 {
     if on() {
         point(Step::new(step::TRY_TAKE, semaphore as usize, caller!()));
     }
-    *to = *semaphore as i32;
+    *to = *word(semaphore) as i32;
     0
 }
 
