@@ -132,11 +132,9 @@ impl Interpreter<'_> {
                 Instr::Flush {
                     at: place,
                     kind: WriteBack::Opt,
-                } if self.model == Model::Tso && self.waits_behind(thread, place).is_some() => {
+                } => {
                     let cell = self.cell(thread, place);
-                    if let Some(index) = self.waits_behind(thread, place) {
-                        self.push_behind(thread, cell, index);
-                    }
+                    self.write_back(thread, cell, trace);
                 }
                 Instr::Sfence if self.model == Model::Tso => self.push(thread, Entry::Sfence),
                 _ => {
