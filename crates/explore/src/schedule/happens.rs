@@ -369,7 +369,7 @@ impl Happens {
                         && mask & other.mask != 0
                         // The thread's last look at it is older.
                         && !steps[index + 1..end].iter().any(|look| {
-                            look.process == step.process && look.object == object && look.access == Access::Read
+                            look.process == step.process && look.object == object && matches!(look.access, Access::Read | Access::Write)
                         })
                 })
         };

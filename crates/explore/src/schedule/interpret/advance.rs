@@ -63,8 +63,11 @@ impl Interpreter<'_> {
                         self.threads[thread].status = Status::Joining(of);
                         return;
                     }
-                    let companion = of as usize + self.threads.len();
-                    self.threads[thread].joined |= 1 << of | 1 << companion;
+                    let mut processes = 1 << of;
+                    if self.model == Model::Tso {
+                        processes |= 1 << (of as usize + self.threads.len());
+                    }
+                    self.threads[thread].joined |= processes;
                 }
                 Instr::Fence if !self.program.persistent => {
                     if !self.wait_to_drain(thread) {
