@@ -153,7 +153,8 @@ fn indent(source: &Source<'_>, statement: Node<'_>) -> String {
     }
     let own = source.indent_at(statement.start_byte());
     let before = source.before_on_line(statement.start_byte()).trim();
-    let comment = before.starts_with("/*") && before.find("*/") == Some(before.len().saturating_sub(2));
+    let comment =
+        before.starts_with("/*") && before.find("*/") == Some(before.len().saturating_sub(2));
     match before.is_empty() || comment {
         true => own.to_owned(),
         false => format!("{own}{}", source.step),
