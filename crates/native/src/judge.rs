@@ -38,7 +38,7 @@ impl Places {
     }
 }
 
-/// A trace in the words of the checkers, and for each of its events the native one it comes from.
+/// A trace of one thread in the words of the checkers, and for each of its events the native one it comes from.
 pub fn judged(
     events: &[Event],
     atomics: Atomics,
@@ -93,7 +93,10 @@ pub fn judged(
             | Op::Free
             | Op::Stack
             | Op::Asm
-            | Op::Mark => {}
+            | Op::Mark
+            | Op::Step
+            | Op::Blocked
+            | Op::Misuse => {}
         }
     }
     (out, origins)
