@@ -2,27 +2,23 @@
 
 mod toy;
 
-use landfall_check::event::{Action, Atomicity, Event as Judging, Fence, How, Mark as Said};
-use landfall_check::walk::Limits;
-use landfall_check::{Checker, Finding, Recoveries, Robustness, Step, walk};
-use landfall_explore::judge::Judged;
-use landfall_explore::recovery::{Options, Searched, search};
+use landfall_check::event::{Action, Atomicity, Event as Judging, Fence, How};
+use landfall_check::{Checker, Finding, Kind, Robustness};
+use landfall_explore::judge::Judge;
+use landfall_explore::recovery::{Options, Searched, search, search_watched};
 use landfall_explore::subject::{
     Ended, Event, Execution, FirstRead, Job, Mark, Read, Subject, SubjectError,
 };
-use landfall_explore::tree::{Forest, Place};
+use landfall_explore::tree::Forest;
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, pieces};
 use landfall_model::order::Platform;
 use proptest::prelude::*;
-use smallvec::SmallVec;
-use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::rc::Rc;
 use toy::{Toy, base, cases, event, platform};
 
 /// The same events for the checkers, and their log.
-fn judging(events: &[Event], platform: Platform) -> Rc<landfall_check::Execution> {
+fn judging(events: &[Event], platform: Platform) -> landfall_check::Execution {
     let of = |event: &Event| match *event {
         Event::Store(piece) => Some((piece, How::Cached)),
         Event::NtStore(piece) => Some((piece, How::NonTemporal)),
@@ -48,42 +44,28 @@ fn judging(events: &[Event], platform: Platform) -> Rc<landfall_check::Execution
     });
     let execution = Execution::new(events.to_vec(), Ended::Well);
     let (log, origins) = execution.log_with_origins(platform);
-    let judged = landfall_check::Execution::new(judged.collect(), &log, &origins, platform);
-    Rc::new(judged)
+    landfall_check::Execution::new(judged.collect(), &log, &origins, platform)
 }
 
-/// Says which leaves were come to.
-struct Watched<'a> {
-    judged: Judged<'a>,
-    ended: RefCell<Vec<Place>>,
-}
+/// Counts recoveries that were followed to their end, and objects to nothing.
+#[derive(Default)]
+struct Ends;
 
-impl Recoveries for Watched<'_> {
-    type Node = Place;
-    fn root(&self, failures: usize) -> Place {
-        self.judged.root(failures)
-    }
-    fn step(&self, place: Place) -> Step {
-        let step = self.judged.step(place);
-        if step == Step::End {
-            self.ended.borrow_mut().push(place);
-        }
-        step
-    }
-    fn child(&self, place: Place, value: u64) -> Option<Place> {
-        self.judged.child(place, value)
-    }
-    fn marks(&self, place: Place) -> SmallVec<[Said; 2]> {
-        self.judged.marks(place)
-    }
-}
-
-struct Silent;
-
-impl Checker for Silent {
+impl Checker for Ends {
     fn findings(&self) -> Vec<Finding> {
         Vec::new()
     }
+}
+
+/// The places of lost and kept stores.
+fn violations(checkers: &[Box<dyn Checker>]) -> BTreeSet<(u32, u32)> {
+    let findings = checkers.iter().flat_map(|checker| checker.findings());
+    findings
+        .filter_map(|finding| match finding.kind {
+            Kind::Robustness { lost, kept, .. } => Some((lost.event, kept.event)),
+            _ => None,
+        })
+        .collect()
 }
 
 proptest! {
@@ -99,19 +81,24 @@ proptest! {
     ) {
         let log = Execution::new(events.clone(), Ended::Well).log(platform);
         let base = base(first);
-        let mut toy = Toy::new(seed, steps, false);
-        let (mut forest, mut found) = (Forest::default(), Searched::default());
-        let options = Options { platform, ..Options::default() };
-        search(&mut toy, &mut forest, &base, &log, &options, &mut found).unwrap();
-        let tree = forest.known(1).unwrap();
-        let execution = judging(&events, platform);
-        let watched = Watched { judged: Judged::new(tree).unwrap(), ended: RefCell::default() };
-        let cuts = (0, execution.end());
-        let walked = walk(&watched, &base, execution, cuts, Limits::default(), &mut [&mut Silent]);
-        prop_assert!(walked.is_complete());
-        let ended: BTreeSet<(u32, u32)> =
-            watched.ended.take().into_iter().map(|place| tree.name(place)).collect();
-        prop_assert_eq!(ended.len(), found.behaviours.len());
+        let judge = |checker: Box<dyn Checker>, keep_reads| {
+            let mut toy = Toy::new(seed, steps, false);
+            let (mut forest, mut found) = (Forest::default(), Searched::default());
+            let options = Options { platform, keep_reads, ..Options::default() };
+            let mut judge =
+                Judge::new(base.clone(), judging(&events, platform), vec![checker], u64::MAX);
+            search_watched(&mut toy, &mut forest, &base, &log, &options, &mut judge, &mut found)
+                .unwrap();
+            let (checkers, walked) = judge.finish(forest.known(1).unwrap());
+            assert!(walked.is_complete());
+            (found.behaviours.len() as u64, violations(&checkers), walked.paths)
+        };
+        let (behaviours, _, paths) = judge(Box::new(Ends), usize::MAX);
+        prop_assert!(paths >= behaviours, "a path by value is one or more by store");
+        // Forgetting what cannot be reached any more changes nothing about the verdict.
+        let (_, all, _) = judge(Box::<Robustness>::default(), usize::MAX);
+        let (_, forgetful, _) = judge(Box::<Robustness>::default(), 0);
+        prop_assert_eq!(all, forgetful);
     }
 }
 
@@ -148,19 +135,17 @@ fn a_checksum_region_counts_when_it_is_accepted() {
     let store = |addr: u64| Event::Store(pieces(Addr(addr), &[1; 8]).next().unwrap());
     let events = [store(0), store(64), store(128)];
     let one = u64::from_le_bytes([1; 8]);
-    for (accepted, violations) in [(one, true), (7, false)] {
+    for (accepted, found_some) in [(one, true), (7, false)] {
         let log = Execution::new(events.to_vec(), Ended::Well).log(Platform::Adr);
         let (base, options) = (Image::default(), Options::default());
         let (mut forest, mut found) = (Forest::default(), Searched::default());
         let mut subject = Checked { accepted };
         search(&mut subject, &mut forest, &base, &log, &options, &mut found).unwrap();
-        let execution = judging(&events, Platform::Adr);
-        let cuts = (0, execution.end());
-        let judged = Judged::new(forest.known(1).unwrap()).unwrap();
-        let mut robustness = Robustness::default();
-        let limits = Limits::default();
-        let checkers: &mut [&mut dyn Checker] = &mut [&mut robustness];
-        assert!(walk(&judged, &base, execution, cuts, limits, checkers).is_complete());
-        assert_eq!(!robustness.findings().is_empty(), violations);
+        let robustness: Box<dyn Checker> = Box::<Robustness>::default();
+        let first = judging(&events, Platform::Adr);
+        let judge = Judge::new(base, first, vec![robustness], u64::MAX);
+        let (checkers, walked) = judge.finish(forest.known(1).unwrap());
+        assert!(walked.is_complete());
+        assert_eq!(!violations(&checkers).is_empty(), found_some);
     }
 }
