@@ -76,8 +76,8 @@ impl Candidate {
 #[derive(Clone, Debug)]
 struct Undo {
     step: usize,
-    /// What was known of a line.
-    line: Option<(Line, Option<SmallVec<[Span; 1]>>)>,
+    line: Line,
+    versions: Option<SmallVec<[Span; 1]>>,
     cuts: SmallVec<[(usize, Span); 1]>,
 }
 
@@ -368,29 +368,10 @@ impl Path {
         self.lines.insert(line, spans);
         self.undo.push(Undo {
             step,
-            line: Some((line, was)),
+            line,
+            versions: was,
             cuts,
         });
-    }
-
-    /// The last execution did not crash before this cut; false if it must have.
-    pub(crate) fn not_before(&mut self, cut: u32) -> bool {
-        let index = self.crashed.len() - 1;
-        let crashed = &mut self.crashed[index];
-        let was = crashed.cuts;
-        if cut > was.1 {
-            return false;
-        }
-        if cut > was.0 {
-            crashed.cuts.0 = cut;
-            self.undo.push(Undo {
-                step: self.steps,
-                line: None,
-                cuts: SmallVec::from_slice(&[(index, was)]),
-            });
-            self.steps += 1;
-        }
-        true
     }
 
     pub(crate) fn pass(&mut self) {
@@ -403,10 +384,9 @@ impl Path {
             for (execution, cuts) in undo.cuts {
                 self.crashed[execution].cuts = cuts;
             }
-            match undo.line {
-                Some((line, Some(versions))) => self.lines.insert(line, versions),
-                Some((line, None)) => self.lines.remove(&line),
-                None => None,
+            match undo.versions {
+                Some(versions) => self.lines.insert(undo.line, versions),
+                None => self.lines.remove(&undo.line),
             };
         }
         while let Some((_, known)) = self.known_before.pop_if(|(step, _)| *step >= to) {

@@ -22,8 +22,6 @@ pub enum Step {
     End,
     /// Not known: no run has come here.
     Unknown,
-    /// Not asked for.
-    Elsewhere,
 }
 
 /// What recoveries read: a function of what they have read before.
@@ -36,10 +34,6 @@ pub trait Recoveries {
     /// Promises made between the read before the node and the node.
     fn marks(&self, _node: Self::Node) -> SmallVec<[Mark; 2]> {
         SmallVec::new()
-    }
-    /// The first cut that is asked for from here on: what earlier ones lead to has been judged.
-    fn cuts_from(&self, _node: Self::Node) -> u32 {
-        0
     }
     /// What the recovery has done on its way to the node, and the cuts of it from the read before the node to the node. None
     /// if the power does not fail there.
@@ -190,9 +184,6 @@ impl<R: Recoveries> Walk<'_, '_, R> {
     /// Follows the recovery from a node to its next read that is not decided from the start.
     fn arrive(&mut self, mut node: R::Node, mut region: Region) -> Option<Frame<R::Node>> {
         loop {
-            if !self.path.not_before(self.recoveries.cuts_from(node)) {
-                return None;
-            }
             for mark in self.recoveries.marks(node) {
                 region = region.after(mark);
                 let mut fits = true;
@@ -222,7 +213,6 @@ impl<R: Recoveries> Walk<'_, '_, R> {
                     self.walked.unknown += 1;
                     return None;
                 }
-                Step::Elsewhere => return None,
             };
             let quiet = match region {
                 Region::Checksum => None,

@@ -474,7 +474,7 @@ impl<S: Subject> Follow<'_, S> {
             self.live[run as usize] = if own { branch.depth + 1 } else { 0 };
         }
         if self.tree.reads() > self.keep_reads {
-            self.watch.forgetting(self.tree, branch, self.entry);
+            self.watch.forgetting(self.tree, self.entry);
             self.tree.prune(branch);
         }
     }

@@ -13,7 +13,7 @@ mod stack;
 mod state;
 
 use crate::subject::{Ended, Subject, SubjectError};
-use crate::tree::{Branch, Diverged, Forest, RecoveryTree};
+use crate::tree::{Diverged, Forest, RecoveryTree};
 use landfall_model::image::Image;
 use landfall_model::line::Line;
 use landfall_model::log::{Cut, Log, Version};
@@ -107,13 +107,13 @@ const WAVE: usize = 256;
 
 /// Someone who looks at the tree besides the search.
 pub trait Watch {
-    /// What is below a branch is about to be forgotten: cuts up to this one lead there, the next ones do not.
-    fn forgetting(&mut self, tree: &RecoveryTree, branch: Branch, cut: Cut);
+    /// Parts of the tree are about to be forgotten: cuts up to this one lead there, the next ones do not.
+    fn forgetting(&mut self, tree: &RecoveryTree, cut: Cut);
 }
 
 /// Nobody.
 impl Watch for () {
-    fn forgetting(&mut self, _: &RecoveryTree, _: Branch, _: Cut) {}
+    fn forgetting(&mut self, _: &RecoveryTree, _: Cut) {}
 }
 
 /// Every behaviour of the recovery after power failures anywhere in `log`, which began on `base`. What was found before an
