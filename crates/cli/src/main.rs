@@ -7,8 +7,14 @@ mod check;
 mod doctor;
 mod exit;
 mod litmus;
+mod names;
+mod provenance;
+mod replay;
 mod run;
+mod scene;
 mod screen;
+mod source;
+mod witness;
 
 use clap::Parser;
 use exit::Exit;
@@ -33,6 +39,7 @@ fn main() -> ExitCode {
         }
         // Only reached by a spelling that `cc::intercept` does not know.
         args::Command::Cc(_) | args::Command::Cxx(_) => Exit::Usage,
+        args::Command::Replay(options) => replay::run(&options),
         args::Command::Litmus(options) => litmus::run(&options),
         args::Command::Doctor => doctor::run(),
         args::Command::Run(options) => run::run(&options),

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 pub mod compiler;
+mod debug;
 mod decode;
 mod error;
 mod execution;
@@ -15,6 +16,7 @@ mod job;
 mod kernel;
 mod launch;
 mod outcome;
+mod parts;
 mod program;
 mod server;
 mod shared;
@@ -23,12 +25,14 @@ mod spawn;
 mod subject;
 mod symbols;
 
-pub use decode::decode;
+pub use debug::debug;
+pub use decode::{Copied, copies, decode};
 pub use error::SubjectError;
 pub use execution::{Divergence, Event, Execution, Foreign, Op, Origin, Outcome, first_difference};
 pub use interrupt::{interrupted, watch_interrupts};
 pub use job::{Image, Isolation, Job, Limits, Line};
 pub use kernel::{KernelFeature, kernel_features};
+pub use parts::{part_of_memory, persistent_offset};
 pub use program::{MallocMetadata, Program};
 pub use server::Server;
 pub use sites::{Position, Sites};

@@ -19,7 +19,9 @@ pub(crate) struct Report<'a> {
     pub(crate) text: &'a [&'a [u8]],
 }
 
-/// Ends the run. Outside a run (an unchecked program, a constructor) it ends the process.
+/// Ends the run. Outside a run (an unchecked program, a constructor) it ends the process. Its name is where debuggers stop.
+#[inline(never)]
+#[unsafe(export_name = "__lf_end")]
 pub(crate) unsafe fn end(end: End, report: Report) -> ! {
     let state = state();
     if (*state).mode != Mode::Running {

@@ -1,32 +1,30 @@
 //! `landfall check`: compile, run once, then try every power failure of that run and look at what recovery makes of it.
 
-mod finding;
+mod bugs;
+pub(crate) mod finding;
+mod minimise;
 mod options;
-mod render;
+pub(crate) mod render;
 mod report;
-mod story;
-mod witness;
+pub(crate) mod story;
 
 pub(crate) use options::{Check, take_compiler_flags};
 
 use crate::exit::Exit;
-use finding::Finding;
+use crate::scene::{Act, Failure, base_of};
+use bugs::Bugs;
 use landfall_explore::recovery::{SearchError, Searched, search};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::RecoveryTree;
-use landfall_model::image::Image;
-use landfall_native::{Execution, Job, NativeSubject, Outcome, Program, Server};
-use options::Target;
-use report::{Report, Verdict};
+use landfall_native::{Execution, Job, NativeSubject, Outcome, Server};
+use report::Report;
 use std::time::Instant;
-use story::Crashed;
-use witness::Witnesses;
 
 pub(crate) fn run(options: &Check) -> Exit {
     let started = Instant::now();
     landfall_native::watch_interrupts();
     match check(options, started) {
-        Ok(report) => report.print(options, started.elapsed()),
+        Ok(report) => report.print(options),
         Err(Refusal { exit, why }) => {
             eprintln!("landfall: {why}");
             exit
@@ -48,21 +46,23 @@ impl Refusal {
             why: why.to_string(),
         }
     }
+
+    /// The program could not be run at all.
+    pub(crate) fn cannot_run(error: landfall_native::SubjectError) -> Refusal {
+        Refusal::new(Exit::Usage, error)
+    }
 }
 
 fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
-    let Target { program, arguments } = options.target()?;
-    let mut program = Program::new(program).arguments(arguments);
-    program.pm_heap = options.malloc();
-    let mut server = Server::start(&program).map_err(|e| Refusal::new(Exit::Usage, e))?;
-    let template = options.job();
+    let target = options.target()?;
+    let scene = &target.scene;
+    let mut server = Server::start(&scene.program).map_err(Refusal::cannot_run)?;
     let first = Job {
         search_foreign: true,
-        ..template.clone()
+        ..scene.job.clone()
     };
-    let crash_free = server
-        .run(&first)
-        .map_err(|e| Refusal::new(Exit::Usage, e))?;
+    let crash_free = server.run(&first).map_err(Refusal::cannot_run)?;
+    let base = base_of(&server);
     let mut report = Report::default();
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
@@ -70,29 +70,29 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     if let Some(refusal) = refuse(&crash_free) {
         return Err(refusal);
     }
+    let mut bugs = Bugs::new(&target, options);
     if !crash_free.outcome.is_ok() {
-        let finding = Finding::new(&crash_free, None, &server, &server.symbols());
-        report.add(finding);
-        report.verdict = Verdict::Findings;
+        bugs.without_failure(&crash_free, &mut report)?;
+        report.finish(options, started)?;
         return Ok(report);
     }
-    let crashed = Crashed::new(&crash_free.events, options.platform());
     if crash_free.events.iter().all(|e| !report::touches_memory(e)) {
         return Err(Refusal::new(
             Exit::Nothing,
             "the program touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
         ));
     }
-    report.eager_states = report::eager_states(&crashed.log);
+    let act = Act::new(base, crash_free, scene.platform);
+    report.eager_states = report::eager_states(&act.log);
 
     let mut found = Searched::default();
-    let mut subject = NativeSubject::new(&mut server, template, options.budget(started));
+    let mut subject = NativeSubject::new(&mut server, scene.job.clone(), options.budget(started));
     let mut tree = RecoveryTree::default();
     let ended = search(
         &mut subject,
         &mut tree,
-        &Image::default(),
-        &crashed.log,
+        &act.found,
+        &act.log,
         1,
         &mut found,
     );
@@ -112,40 +112,18 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             return Err(Refusal::new(Exit::Uncontrolled, error));
         }
     }
-    let mut witnesses = Witnesses::new(&program, options, &crashed);
     for behaviour in &found.behaviours {
         let Ended::Badly(number) = behaviour.ended else {
             continue;
         };
-        let execution = &failed[number as usize];
-        let story = crashed.story(behaviour, &execution.events);
-        let finding = Finding::new(
-            execution,
-            Some((&crash_free.events, &story)),
-            &server,
-            &server.symbols(),
-        );
-        if report.is_known(&finding) {
-            continue;
-        }
-        let confirmed = witnesses.confirm(behaviour, execution)?;
-        let story = crashed.story(&confirmed.behaviour, &confirmed.execution.events);
-        let mut finding = Finding::new(
-            &confirmed.execution,
-            Some((&crash_free.events, &story)),
-            &server,
-            &server.symbols(),
-        );
-        report.runs += confirmed.runs;
-        if report.is_known(&finding) {
-            continue;
-        }
-        finding.id = format!("B{}", report.findings.len() + 1);
-        witnesses.save(&mut finding, &confirmed)?;
-        report.add(finding);
+        let failures = [Failure {
+            cut: behaviour.cut,
+            old: behaviour.old.clone(),
+        }];
+        bugs.after_failures(&act, &failures, &failed[number as usize], &mut report)?;
     }
-    report.settle();
-    report.save(options, started.elapsed())?;
+    report.runs += bugs.runs();
+    report.finish(options, started)?;
     Ok(report)
 }
 

@@ -3,9 +3,10 @@
 use super::Refusal;
 use crate::args::{Format, PlatformArg};
 use crate::exit::Exit;
-use landfall_model::order::Platform;
+use crate::scene::Scene;
+use crate::witness::Build;
 use landfall_native::compiler::{self, Compilation, Language};
-use landfall_native::{Budget, Job, MallocMetadata};
+use landfall_native::{Budget, Job, MallocMetadata, Program};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -49,6 +50,10 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
 
+    /// Say more about each finding: call stacks, and reads that could have returned something else
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
     /// Where to put run.json and what is needed to see each bug again
     #[arg(long, value_name = "DIR", default_value = "landfall-out")]
     pub(crate) out: PathBuf,
@@ -63,8 +68,9 @@ const USUAL_EVENTS: u64 = 50_000_000;
 /// What is to be run.
 #[derive(Debug)]
 pub(super) struct Target {
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<OsString>,
+    pub(super) scene: Scene,
+    /// How the program was built, where we built it.
+    pub(super) build: Option<Build>,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -109,23 +115,11 @@ pub(crate) fn take_compiler_flags(arguments: Vec<OsString>) -> (Vec<OsString>, V
 }
 
 impl Check {
-    pub(super) fn platform(&self) -> Platform {
-        self.platform.into()
-    }
-
-    pub(super) fn malloc(&self) -> Option<MallocMetadata> {
-        self.pm_heap.then_some(MallocMetadata::Modelled)
-    }
-
-    pub(super) fn job(&self) -> Job {
-        let mut job = Job::default();
-        job.limits.events = self.events;
-        job
-    }
-
-    /// The budget of a run, where it is not the default.
-    pub(super) fn unusual_events(&self) -> Option<u64> {
-        (self.events != USUAL_EVENTS).then_some(self.events)
+    pub(super) fn platform_name(&self) -> &'static str {
+        match self.platform {
+            PlatformArg::Adr => "adr",
+            PlatformArg::Eadr => "eadr",
+        }
     }
 
     pub(super) fn budget(&self, started: Instant) -> Budget {
@@ -152,17 +146,30 @@ impl Check {
             }
             self.clear_out()?;
             return Ok(Target {
-                program,
-                arguments: command.collect(),
+                scene: self.scene(program, command.collect()),
+                build: None,
             });
         }
         self.clear_out()?;
         let program = self.out.join("program");
-        self.compile(&program)?;
+        let build = self.compile(&program)?;
         Ok(Target {
-            program,
-            arguments: self.command.clone(),
+            scene: self.scene(program, self.command.clone()),
+            build: Some(build),
         })
+    }
+
+    fn scene(&self, program: PathBuf, arguments: Vec<OsString>) -> Scene {
+        let mut program = Program::new(program).arguments(arguments);
+        program.pm_heap = self.pm_heap.then_some(MallocMetadata::Modelled);
+        let mut job = Job::default();
+        job.limits.events = self.events;
+        Scene {
+            program,
+            recover: None,
+            platform: self.platform.into(),
+            job,
+        }
     }
 
     /// Makes the output directory and removes what an earlier check left there: bugs of another day would mislead.
@@ -174,7 +181,7 @@ impl Check {
             let name = name.to_string_lossy();
             let bug = name
                 .strip_prefix('B')
-                .and_then(|n| n.strip_suffix(".image"));
+                .and_then(|n| n.strip_suffix(".json"));
             if bug.is_some_and(|n| n.parse::<u32>().is_ok()) || name == "run.json" {
                 std::fs::remove_file(entry.path()).map_err(failed)?;
             }
@@ -182,7 +189,7 @@ impl Check {
         Ok(())
     }
 
-    fn compile(&self, program: &Path) -> Result<(), Refusal> {
+    fn compile(&self, program: &Path) -> Result<Build, Refusal> {
         for source in &self.sources {
             if !source.is_file() {
                 let why = format!("{}: no such source file", source.display());
@@ -199,6 +206,7 @@ impl Check {
         };
         let mut arguments: Vec<OsString> = self.compiler_flags.clone();
         arguments.extend(self.sources.iter().map(|s| s.clone().into_os_string()));
+        let build = Build::new(language, &arguments);
         arguments.extend(["-o".into(), program.as_os_str().to_owned()]);
         let Compilation {
             mut command,
@@ -209,7 +217,7 @@ impl Check {
         }
         let status = command.status();
         match status {
-            Ok(status) if status.success() => Ok(()),
+            Ok(status) if status.success() => Ok(build),
             Ok(_) => Err(Refusal::new(Exit::Build, "the program did not build")),
             Err(error) => Err(Refusal::new(Exit::Build, format!("the compiler: {error}"))),
         }

@@ -3,15 +3,16 @@
 use super::Refusal;
 use super::finding::Finding;
 use super::options::Check;
-use super::render::{Sources, render};
+use super::render::{Detail, render};
 use crate::args::Format;
 use crate::exit::Exit;
+use crate::source::Sources;
 use landfall_model::line::Line;
 use landfall_model::log::{Entry, Log};
 use landfall_native::{Event, Execution, Op};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+use std::time::Instant;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Verdict {
@@ -31,6 +32,7 @@ pub(crate) struct Report {
     pub(crate) behaviours: usize,
     pub(crate) events: u64,
     pub(crate) eager_states: String,
+    pub(crate) seconds: f64,
     warnings: Vec<String>,
 }
 
@@ -86,17 +88,14 @@ impl Report {
     pub(super) fn is_known(&mut self, finding: &Finding) -> bool {
         match self.findings.iter_mut().find(|f| f.same_cause(finding)) {
             Some(known) => {
-                known.executions += 1;
+                known.count(finding);
                 true
             }
             None => false,
         }
     }
 
-    pub(super) fn add(&mut self, mut finding: Finding) {
-        if finding.id.is_empty() {
-            finding.id = format!("B{}", self.findings.len() + 1);
-        }
+    pub(super) fn add(&mut self, finding: Finding) {
         self.findings.push(finding);
     }
 
@@ -113,15 +112,18 @@ impl Report {
         }
     }
 
-    pub(super) fn settle(&mut self) {
+    /// Comes to a verdict and writes run.json.
+    pub(super) fn finish(&mut self, options: &Check, started: Instant) -> Result<(), Refusal> {
         self.verdict = match (self.findings.is_empty(), self.limits.is_empty()) {
             (false, _) => Verdict::Findings,
             (true, true) => Verdict::Clean,
             (true, false) => Verdict::Incomplete,
         };
+        self.seconds = started.elapsed().as_secs_f64();
+        self.save(options)
     }
 
-    fn json(&self, took: Duration) -> Value {
+    fn json(&self) -> Value {
         let verdict = match self.verdict {
             Verdict::Clean => "clean",
             Verdict::Findings => "findings",
@@ -134,24 +136,23 @@ impl Report {
             "warnings": self.warnings,
             "stats": {
                 "schedules": 1, "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
-                "events": self.events, "seconds": took.as_secs_f64(), "eager_states": self.eager_states,
+                "events": self.events, "seconds": self.seconds, "eager_states": self.eager_states,
             },
         })
     }
 
-    /// Writes run.json.
-    pub(super) fn save(&self, options: &Check, took: Duration) -> Result<(), Refusal> {
+    fn save(&self, options: &Check) -> Result<(), Refusal> {
         let path = options.out.join("run.json");
         let failed = |e| Refusal::new(Exit::Usage, format!("{}: {e}", path.display()));
         std::fs::create_dir_all(&options.out).map_err(failed)?;
-        let text = format!("{:#}\n", self.json(took));
+        let text = format!("{:#}\n", self.json());
         std::fs::write(&path, text).map_err(failed)
     }
 
-    pub(super) fn print(&self, options: &Check, took: Duration) -> Exit {
+    pub(super) fn print(&self, options: &Check) -> Exit {
         match options.format {
-            Format::Json => println!("{:#}", self.json(took)),
-            Format::Human => self.print_for_people(took),
+            Format::Json => println!("{:#}", self.json()),
+            Format::Human => self.print_for_people(options),
         }
         match self.verdict {
             Verdict::Clean => Exit::Clean,
@@ -160,10 +161,14 @@ impl Report {
         }
     }
 
-    fn print_for_people(&self, took: Duration) {
+    fn print_for_people(&self, options: &Check) {
         let mut sources = Sources::default();
+        let detail = match options.verbose {
+            true => Detail::Full,
+            false => Detail::Short,
+        };
         for finding in &self.findings {
-            println!("{}", render(finding, &mut sources));
+            println!("{}", render(finding, &mut sources, detail));
         }
         for warning in &self.warnings {
             println!("warning: {warning}\n");
@@ -177,7 +182,7 @@ impl Report {
                 "distinct recoveries"
             ),
             count(self.runs, "execution", "executions"),
-            took.as_secs_f64()
+            self.seconds
         );
         let eager = match self.eager_states.as_str() {
             "" => String::new(),
