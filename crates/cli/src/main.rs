@@ -18,6 +18,7 @@ mod witness;
 
 use clap::Parser;
 use exit::Exit;
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -29,6 +30,16 @@ fn main() -> ExitCode {
     let (arguments, compiler_flags) = match checking {
         true => check::take_compiler_flags(arguments),
         false => (arguments, Vec::new()),
+    };
+    let arguments = match checking {
+        true => match check::with_settings(arguments, Path::new("")) {
+            Ok(arguments) => arguments,
+            Err(why) => {
+                eprintln!("landfall: {why}");
+                return Exit::Usage.into();
+            }
+        },
+        false => arguments,
     };
     let args = args::Args::parse_from(arguments);
     // A panic would leave with 101, which means "the program did not build".

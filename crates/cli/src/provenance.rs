@@ -2,11 +2,11 @@
 //! more than one store are what a missing flush looks like).
 
 use crate::scene::{Act, Failure, crash_state};
-use landfall_explore::subject::{Event, FirstRead};
+use landfall_explore::subject::FirstRead;
 use landfall_model::crash::{Chain, CrashState};
 use landfall_model::line::{Addr, Line};
 use landfall_model::log::{Cut, Log, Version};
-use landfall_native::translate;
+use landfall_native::{Execution, Op};
 
 /// Where bytes come from: an execution and an entry of its log, or nowhere (memory as it was before anything ran).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,18 +28,30 @@ pub(crate) struct Reading {
     pub(crate) others: Vec<(u64, Source)>,
 }
 
+/// What an execution read before it wrote it: the native event, which bytes, and what they were.
+pub(crate) fn first_reads(
+    execution: &Execution,
+) -> impl Iterator<Item = (usize, FirstRead, u64)> + '_ {
+    let events = execution.events.iter().enumerate();
+    events
+        .filter(|(_, event)| event.op == Op::Read)
+        .map(|(at, event)| {
+            let read = FirstRead {
+                word: Addr(event.offset),
+                mask: event.mask,
+            };
+            (at, read, event.value)
+        })
+}
+
 /// Every first read of the last act, in order.
 pub(crate) fn readings(acts: &[Act], failures: &[Failure]) -> Vec<Reading> {
     let (Some(last), Some(mut state)) = (acts.last(), crash_state(acts, failures)) else {
         return Vec::new();
     };
     let crashed = &acts[..acts.len() - 1];
-    let (events, native) = translate(&last.execution.events);
     let mut readings = Vec::new();
-    for (event, &at) in events.iter().zip(&native) {
-        let &Event::Read { read, value } = event else {
-            continue;
-        };
+    for (at, read, value) in first_reads(&last.execution) {
         let line = read.line();
         let actual: Chain = crashed
             .iter()

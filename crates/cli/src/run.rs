@@ -4,8 +4,7 @@
 use crate::exit::Exit;
 use anyhow::{Context, bail};
 use landfall_native::{
-    Event, Execution, Image, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server,
-    Symbols,
+    Event, Execution, Image, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server, Symbols,
 };
 use serde_json::{Value, json};
 use std::ffi::OsString;

@@ -1,20 +1,16 @@
 //! A program, its recovery, and the power failures between them: run from scratch, one execution after the other.
 
 use crate::names::Names;
+pub(crate) use landfall_explore::recovery::Crash as Failure;
 use landfall_explore::subject;
 use landfall_model::crash::{self, CrashState};
 use landfall_model::image::Image;
 use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Log, Version};
 use landfall_model::order::Platform;
-use landfall_native::{Event, Execution, Isolation, Job, Op, Program, Server, SubjectError, translate};
-
-/// One power failure: where in the log of its execution, and which lines are older there than they could be.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Failure {
-    pub(crate) cut: Cut,
-    pub(crate) old: Vec<(Line, Version)>,
-}
+use landfall_native::{
+    Event, Execution, Isolation, Job, Op, Program, Server, SubjectError, translate,
+};
 
 /// Everything a run depends on but its image.
 #[derive(Clone, Debug)]

@@ -34,9 +34,8 @@ impl Sources {
         // After `if (…)` or `else` the target is what follows.
         let before = before.trim().trim_start_matches("else ").trim();
         let plain = |c: char| c.is_alphanumeric() || "_->.[]*&() +:".contains(c);
-        let balanced = |open: char, close: char| {
-            before.matches(open).count() == before.matches(close).count()
-        };
+        let balanced =
+            |open: char, close: char| before.matches(open).count() == before.matches(close).count();
         let good = !before.is_empty()
             && before.chars().all(plain)
             && balanced('(', ')')

@@ -33,7 +33,10 @@ fn checked(name: &str, example: &str) -> PathBuf {
     let out = scratch().join("replay").join(name);
     let _ = fs::remove_dir_all(&out);
     let place = out.to_str().unwrap();
-    let output = landfall(&root().join("examples"), &["check", "--out", place, example]);
+    let output = landfall(
+        &root().join("examples"),
+        &["check", "--out", place, example],
+    );
     assert_eq!(output.status.code(), Some(100), "{}", text(&output.stderr));
     out
 }
@@ -64,7 +67,8 @@ fn the_story_is_told() {
         let output = replay(&out, &[]);
         assert_eq!(output.status.code(), Some(100), "{}", text(&output.stderr));
         let found = text(&output.stdout).replace(out.to_str().unwrap(), "OUT");
-        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/replay/{name}.told"));
+        let golden =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/replay/{name}.told"));
         if std::env::var_os("BLESS").is_some() {
             fs::write(&golden, &found).unwrap();
         }
@@ -122,7 +126,10 @@ fn a_program_that_is_gone_is_built_again() {
     let output = replay(&out, &[]);
     assert_eq!(output.status.code(), Some(2));
     let told = text(&output.stderr);
-    assert!(told.contains("no such program, and no sources to build it from"), "{told}");
+    assert!(
+        told.contains("no such program, and no sources to build it from"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -130,7 +137,10 @@ fn what_is_no_witness_is_refused() {
     let out = scratch().join("replay/refused");
     fs::create_dir_all(&out).unwrap();
     for (content, said) in [
-        ("{}", "B1.json: not a witness of landfall check: missing field"),
+        (
+            "{}",
+            "B1.json: not a witness of landfall check: missing field",
+        ),
         ("text", "B1.json: not a witness of landfall check"),
     ] {
         fs::write(out.join("B1.json"), content).unwrap();
@@ -149,16 +159,24 @@ fn what_is_no_witness_is_refused() {
 fn gdb_stops_where_it_fails() {
     for (name, example, function) in [
         ("gdb-assertion", "commit-flag/missing-flush.c", "recover"),
-        ("gdb-hang", "lock-word/still-held.cc", "main"),
+        ("gdb-hang", "lock-word/still-held.cc", "lock"),
     ] {
         let out = scratch().join("replay").join(name);
         let place = out.to_str().unwrap();
         let check = ["check", "--events", "100000", "--out", place, example];
-        assert_eq!(landfall(&root().join("examples"), &check).status.code(), Some(100));
+        assert_eq!(
+            landfall(&root().join("examples"), &check).status.code(),
+            Some(100)
+        );
         let output = replay(&out, &["--gdb", "--ex", "bt"]);
         let told = text(&output.stdout);
         assert_eq!(output.status.code(), Some(100), "{}", text(&output.stderr));
-        let frame = told.lines().find(|line| line.starts_with('#') && line.contains(example));
-        assert!(frame.is_some_and(|frame| frame.contains(function)), "{told}");
+        let frame = told
+            .lines()
+            .find(|line| line.starts_with('#') && line.contains(example));
+        assert!(
+            frame.is_some_and(|frame| frame.contains(function)),
+            "{told}"
+        );
     }
 }

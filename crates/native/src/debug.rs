@@ -23,7 +23,11 @@ pub fn debug(
     program.isolation = Isolation::Fork;
     let shared = prepare(&program)?;
     let slot = shared.slot(0);
-    if !slot.fill(header(job, job.image.lines.len(), 0), &job.image.lines, &job.stdin) {
+    if !slot.fill(
+        header(job, job.image.lines.len(), 0),
+        &job.image.lines,
+        &job.stdin,
+    ) {
         return Err(SubjectError::ImageTooLarge {
             lines: job.image.lines.len(),
         });

@@ -480,21 +480,21 @@ enum Waited {
 
 /// What the runtime is told about a job.
 pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
-        let set = |wanted: bool, flag: u32| if wanted { flag } else { 0 };
-        JobHeader {
-            flags: flags
-                | set(job.stacks, job::STACKS)
-                | set(job.search_foreign, job::SEARCH_FOREIGN)
-                | set(job.fork, job::FORK)
-                | set(job.audit, job::AUDIT),
-            failures: job.failures,
-            budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
-            trace_limit: job.limits.trace_bytes,
-            lines: lines as u64,
-            stdin_len: job.stdin.len() as u64,
-            ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
-            output_limit: job.limits.output_bytes,
-        }
+    let set = |wanted: bool, flag: u32| if wanted { flag } else { 0 };
+    JobHeader {
+        flags: flags
+            | set(job.stacks, job::STACKS)
+            | set(job.search_foreign, job::SEARCH_FOREIGN)
+            | set(job.fork, job::FORK)
+            | set(job.audit, job::AUDIT),
+        failures: job.failures,
+        budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
+        trace_limit: job.limits.trace_bytes,
+        lines: lines as u64,
+        stdin_len: job.stdin.len() as u64,
+        ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
+        output_limit: job.limits.output_bytes,
+    }
 }
 
 fn kill(process: i32) {

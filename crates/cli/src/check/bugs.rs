@@ -3,7 +3,8 @@
 use super::Refusal;
 use super::finding::{Finding, kind, what};
 use super::minimise::{Confirmed, confirm};
-use super::options::{Check, Target};
+use super::options::Check;
+use super::target::Target;
 use super::report::Report;
 use super::story::story;
 use crate::exit::Exit;
@@ -96,6 +97,10 @@ impl<'a> Bugs<'a> {
         if report.is_known(&finding) {
             return Ok(());
         }
+        if self.options.allow.iter().any(|a| a.covers(&finding)) {
+            report.allow(finding);
+            return Ok(());
+        }
         finding.id = format!("B{}", report.findings.len() + 1);
         self.keep(&mut finding, &acts, &failures)?;
         report.add(finding);
@@ -103,7 +108,12 @@ impl<'a> Bugs<'a> {
     }
 
     /// Writes the witness beside run.json.
-    fn keep(&self, finding: &mut Finding, acts: &[Act], failures: &[Failure]) -> Result<(), Refusal> {
+    fn keep(
+        &self,
+        finding: &mut Finding,
+        acts: &[Act],
+        failures: &[Failure],
+    ) -> Result<(), Refusal> {
         let (Some(stage), Some(last)) = (&self.stage, acts.last()) else {
             return Ok(());
         };
@@ -119,7 +129,8 @@ impl<'a> Bugs<'a> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             directory: Word::new(here.as_os_str()),
             program: Built::new(&scene.program, self.target.build.clone()),
-            recover: (scene.recover.as_ref()).map(|recover| Built::new(recover, None)),
+            recover: (scene.recover.as_ref())
+                .map(|recover| Built::new(recover, self.target.build_recovery.clone())),
             persistent_memory: Memory {
                 platform: self.options.platform_name().to_owned(),
                 dir: (scene.program.pm_dir.as_ref()).map(|dir| Word::new(dir.as_os_str())),
@@ -128,9 +139,7 @@ impl<'a> Bugs<'a> {
             },
             events: scene.job.limits.events,
             failures: (acts.iter().zip(failures))
-                .map(|(act, failure)| {
-                    PowerFailure::new(failure, &act.left(failure), stage.base())
-                })
+                .map(|(act, failure)| PowerFailure::new(failure, &act.left(failure), stage.base()))
                 .collect(),
             outcome: Ended {
                 kind: kind(&last.execution.outcome).to_owned(),
@@ -151,7 +160,8 @@ fn internal(error: SubjectError) -> Refusal {
 }
 
 fn not_again() -> Refusal {
-    let why = "the program is not deterministic: a failure did not happen again when run from scratch";
+    let why =
+        "the program is not deterministic: a failure did not happen again when run from scratch";
     Refusal::new(Exit::Uncontrolled, why)
 }
 

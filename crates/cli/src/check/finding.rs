@@ -58,7 +58,7 @@ pub(crate) struct Origin {
     pub(crate) execution: Option<usize>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
 pub(crate) enum Severity {
     Perf,
     Warning,
@@ -96,6 +96,8 @@ pub(crate) struct Finding {
     pub(crate) notes: Vec<String>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) executions: u64,
+    /// How other recoveries end for the same reason.
+    pub(crate) other_ends: Vec<String>,
     /// What to type to see it again.
     pub(crate) replay: Option<String>,
     pub(crate) witness: Option<String>,
@@ -198,6 +200,7 @@ impl Finding {
             notes: Vec::new(),
             choices: Vec::new(),
             executions: 1,
+            other_ends: Vec::new(),
             replay: None,
             witness: None,
         };
@@ -213,29 +216,36 @@ impl Finding {
         Some(finding)
     }
 
-    /// The same mistake: the same store was lost, or another one on its line that the same store overtook; or, where none
-    /// was lost, the same end at the same place.
+    /// The same mistake: the same store was lost, or another one for want of the same flush or fence; or, where none was lost,
+    /// the same end at the same place.
     pub(crate) fn same_cause(&self, other: &Finding) -> bool {
         let place = |stored: &Option<Stored>| stored.as_ref().and_then(|s| s.at.clone());
-        let line = |stored: &Option<Stored>| stored.as_ref().map(|s| s.offset / 64);
-        match (place(&self.lost), place(&other.lost)) {
-            (Some(mine), Some(theirs)) => {
-                mine == theirs
-                    || (place(&self.kept).is_some()
-                        && place(&self.kept) == place(&other.kept)
-                        && line(&self.lost) == line(&other.lost)
-                        && self.why.as_ref().map(|w| w.gap) == other.why.as_ref().map(|w| w.gap))
-            }
-            (None, None) => {
-                self.kind == other.kind && self.at == other.at && self.crash_at == other.crash_at
-            }
-            _ => false,
+        let (Some(mine), Some(theirs)) = (place(&self.lost), place(&other.lost)) else {
+            return self.lost.is_none()
+                && other.lost.is_none()
+                && self.kind == other.kind
+                && self.at == other.at
+                && self.crash_at == other.crash_at;
+        };
+        if mine == theirs {
+            return true;
         }
+        let (Some(why), Some(kept)) = (&self.why, place(&self.kept)) else {
+            return false;
+        };
+        // The same store overtook both; the flush that came too late (was not waited for, missed their line) is the same,
+        // or there is none, in one function.
+        Some(&kept) == place(&other.kept).as_ref()
+            && Some(why) == other.why.as_ref()
+            && (why.flush.is_some() || mine.function == theirs.function)
     }
 
     /// One more execution that shows it.
     pub(crate) fn count(&mut self, again: &Finding) {
         self.executions += again.executions;
+        if again.message != self.message && !self.other_ends.contains(&again.message) {
+            self.other_ends.push(again.message.clone());
+        }
         let place = |stored: &Stored| stored.at.clone();
         for lost in again.lost.iter().chain(&again.also_lost) {
             let known = (self.lost.iter())
@@ -266,7 +276,7 @@ impl Finding {
             "at": place(&self.at), "stack": places(&self.stack), "crash_at": place(&self.crash_at),
             "failures": self.failures, "stores": stores, "fix": self.fix(), "notes": self.notes,
             "reads": self.choices.iter().map(Choice::json).collect::<Vec<_>>(),
-            "executions": self.executions, "witness": self.witness,
+            "executions": self.executions, "other_messages": self.other_ends, "witness": self.witness,
         })
     }
 
@@ -401,9 +411,8 @@ fn pointer_note(
     else {
         return None;
     };
-    let leads = |reading: &&Reading| {
-        reading.read.mask == 0xff && wild.wrapping_sub(reading.value) < OBJECT
-    };
+    let leads =
+        |reading: &&Reading| reading.read.mask == 0xff && wild.wrapping_sub(reading.value) < OBJECT;
     let reading = readings.iter().rev().find(leads)?;
     let choice = choice(reading, acts, stage, last);
     let at = choice.at.as_ref().map_or_else(

@@ -1,8 +1,10 @@
-//! The plainest crash that shows a bug: as few lines as possible older than the cut allows, then the latest cut. Every
-//! candidate is run from scratch.
+//! The plainest crash that shows a bug: as few lines as possible older than the cut allows, then the latest cut at which the
+//! same stores tell the story. Every candidate is run from scratch.
 
 use super::finding::kind;
+use super::story::story;
 use crate::scene::{Act, Failure, Stage};
+use landfall_model::log::Cut;
 use landfall_native::{Execution, SubjectError};
 
 /// Candidates tried per failure and question.
@@ -114,6 +116,7 @@ impl Confirmed {
         if !self.acts[index].can_suffer(&failures[index]) {
             return Ok(false);
         }
+        let story = stores(&self.acts, &self.failures);
         // What happened before the changed failure happens again; the rest is played anew.
         let before = self.acts.split_off(index + 1);
         let played = self.play_on(stage, &failures);
@@ -121,7 +124,9 @@ impl Confirmed {
             && match (self.acts.last(), before.last()) {
                 (Some(new), Some(old)) => same_failure(&new.execution, &old.execution),
                 _ => false,
-            };
+            }
+            && (failures[index].cut == self.failures[index].cut
+                || story == stores(&self.acts, &failures));
         if same {
             self.failures = failures;
         } else {
@@ -132,11 +137,7 @@ impl Confirmed {
     }
 
     /// Plays the failures that have no execution after them yet; false if one of them is not possible.
-    fn play_on(
-        &mut self,
-        stage: &mut Stage,
-        failures: &[Failure],
-    ) -> Result<bool, SubjectError> {
+    fn play_on(&mut self, stage: &mut Stage, failures: &[Failure]) -> Result<bool, SubjectError> {
         for (count, failure) in failures.iter().enumerate().skip(self.acts.len() - 1) {
             if !self.acts[count].can_suffer(failure) {
                 return Ok(false);
@@ -150,4 +151,9 @@ impl Confirmed {
 
 fn same_failure(new: &Execution, old: &Execution) -> bool {
     !new.outcome.is_ok() && kind(&new.outcome) == kind(&old.outcome) && new.stack == old.stack
+}
+
+/// The stores that tell the story.
+fn stores(acts: &[Act], failures: &[Failure]) -> Option<(Option<Cut>, Option<Cut>)> {
+    story(acts, failures).map(|story| (story.kept, story.lost))
 }

@@ -1,21 +1,26 @@
 //! `landfall check`: compile, run once, then try every power failure of that run and look at what recovery makes of it.
 
+mod allowed;
 mod bugs;
 pub(crate) mod finding;
 mod minimise;
 mod options;
 pub(crate) mod render;
 mod report;
+mod settings;
 pub(crate) mod story;
+mod target;
 
-pub(crate) use options::{Check, take_compiler_flags};
+pub(crate) use options::Check;
+pub(crate) use settings::with_settings;
+pub(crate) use target::take_compiler_flags;
 
 use crate::exit::Exit;
-use crate::scene::{Act, Failure, base_of};
+use crate::scene::{Act, base_of};
 use bugs::Bugs;
 use landfall_explore::recovery::{SearchError, Searched, search};
 use landfall_explore::subject::{Ended, SubjectError};
-use landfall_explore::tree::RecoveryTree;
+use landfall_explore::tree::Forest;
 use landfall_native::{Execution, Job, NativeSubject, Outcome, Server};
 use report::Report;
 use std::time::Instant;
@@ -84,16 +89,29 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     }
     let act = Act::new(base, crash_free, scene.platform);
     report.eager_states = report::eager_states(&act.log);
+    if options.count_eager {
+        report.cuts = act.log.sufficient_cuts().len();
+        report.limits.push("count-eager");
+        report.isolation.add(&server);
+        report.finish(options, started)?;
+        return Ok(report);
+    }
 
+    let mut recovery = match &scene.recover {
+        Some(recover) => Some(Server::start(recover).map_err(Refusal::cannot_run)?),
+        None => None,
+    };
     let mut found = Searched::default();
-    let mut subject = NativeSubject::new(&mut server, scene.job.clone(), options.budget(started));
-    let mut tree = RecoveryTree::default();
+    let budget = options.budget(started);
+    let after = recovery.as_mut().unwrap_or(&mut server);
+    let mut subject = NativeSubject::new(after, scene.job.clone(), budget);
+    let mut forest = Forest::default();
     let ended = search(
         &mut subject,
-        &mut tree,
+        &mut forest,
         &act.found,
         &act.log,
-        1,
+        &options.search(),
         &mut found,
     );
     let failed = std::mem::take(&mut subject.failed);
@@ -102,6 +120,10 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.events += subject.events;
     report.cuts = found.cuts;
     report.behaviours = found.behaviours.len();
+    report.isolation.add(&server);
+    if let Some(recovery) = &recovery {
+        report.isolation.add(recovery);
+    }
     match ended {
         Ok(()) => {}
         Err(SearchError::Subject(SubjectError::Stopped)) => {
@@ -116,11 +138,8 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         let Ended::Badly(number) = behaviour.ended else {
             continue;
         };
-        let failures = [Failure {
-            cut: behaviour.cut,
-            old: behaviour.old.clone(),
-        }];
-        bugs.after_failures(&act, &failures, &failed[number as usize], &mut report)?;
+        let failed = &failed[number as usize];
+        bugs.after_failures(&act, &behaviour.crashes, failed, &mut report)?;
     }
     report.runs += bugs.runs();
     report.finish(options, started)?;

@@ -1,8 +1,9 @@
 //! Findings on the terminal, in rustc's look.
 
-use super::finding::{Choice, Finding, GapKind, Origin, Stored, Why};
+use super::finding::{Choice, Finding, GapKind, Origin, Severity, Stored, Why};
 use crate::names::{Place, address};
 use crate::source::Sources;
+use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 
 /// How much to say.
@@ -19,7 +20,17 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -
     let mut out = String::new();
     let (severity, message) = (finding.severity.name(), &finding.message);
     let message = crate::screen::plain(message);
-    let _ = writeln!(out, "{severity}[{}]: {message}", finding.kind);
+    let colour = match finding.severity {
+        Severity::Error => AnsiColor::Red,
+        Severity::Warning => AnsiColor::Yellow,
+        Severity::Perf => AnsiColor::Cyan,
+    };
+    let (style, bold) = (colour.on_default().bold(), Style::new().bold());
+    let kind = finding.kind;
+    let _ = writeln!(
+        out,
+        "{style}{severity}[{kind}]{style:#}{bold}: {message}{bold:#}"
+    );
     let _ = writeln!(out, "  --> {}", headline(finding));
     stores(&mut out, finding, sources);
     callers(&mut out, finding);
@@ -29,6 +40,11 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -
     if finding.executions > 1 {
         let count = finding.executions;
         let _ = writeln!(out, "   = note: {count} distinct recoveries fail this way");
+    }
+    for end in finding.other_ends.iter().take(3) {
+        let end = end.strip_prefix("recovery fails: ").unwrap_or(end);
+        let end = crate::screen::plain(end);
+        let _ = writeln!(out, "   = note: others for the same reason: {end}");
     }
     match detail {
         Detail::Full => {

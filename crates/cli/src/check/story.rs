@@ -1,10 +1,11 @@
 //! Why a recovery failed: which store reached persistent memory, which earlier one did not, and why nothing ordered them.
 
 use crate::scene::{Act, Failure};
-use landfall_explore::subject::{Event, FirstRead};
+use crate::provenance::first_reads;
+use landfall_explore::subject::FirstRead;
 use landfall_model::line::{Addr, LINE_BYTES, Line};
 use landfall_model::log::{Cut, Entry, Version};
-use landfall_native::{Op, translate};
+use landfall_native::Op;
 
 /// Entries of the log of one crashed execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,22 +50,17 @@ pub(crate) fn story(acts: &[Act], failures: &[Failure]) -> Option<Story> {
 
 fn of_crash(crashed: &Act, failure: &Failure, recovery: &Act, act: usize) -> Story {
     let log = &crashed.log;
-    let (events, _) = translate(&recovery.execution.events);
     let mut kept: Option<Cut> = None;
     let mut missed: Vec<Cut> = Vec::new();
-    for event in &events {
-        let Event::Read { read, .. } = event else {
-            continue;
-        };
+    for (_, read, _) in first_reads(&recovery.execution) {
         let survivor = crashed.survivor(failure, read.line());
         let newest = log.newest(read.line(), failure.cut);
         let seen = (1..=survivor.0)
             .rev()
-            .find_map(|v| covering(crashed, *read, Version(v)));
+            .find_map(|v| covering(crashed, read, Version(v)));
         kept = kept.max(seen);
-        missed.extend(
-            (survivor.0 + 1..=newest.0).find_map(|v| covering(crashed, *read, Version(v))),
-        );
+        missed
+            .extend((survivor.0 + 1..=newest.0).find_map(|v| covering(crashed, read, Version(v))));
     }
     // A lost store that came before a kept one was overtaken; else the failure lies in what had not happened yet.
     let overtaken = missed.iter().copied().filter(|&m| Some(m) < kept).min();

@@ -46,7 +46,9 @@ pub(super) fn open(
     for command in &options.ex {
         gdb.args(["-ex", command]);
     }
-    gdb.arg("--args").arg(&program.path).args(&program.arguments);
+    gdb.arg("--args")
+        .arg(&program.path)
+        .args(&program.arguments);
     match landfall_native::debug(program, &job, gdb) {
         Ok(_) => Ok(Exit::Findings),
         Err(SubjectError::Start { source, .. })
@@ -84,8 +86,10 @@ fn commands(outcome: &Outcome) -> Vec<String> {
     commands.extend(stop.map(|function| format!("break {function}")));
     commands.push("run".to_owned());
     // Out of the runtime, to the line of the program.
-    if stop.is_some() {
-        commands.push("up".to_owned());
+    match stop {
+        Some("__lf_end") => commands.push("up 2".to_owned()),
+        Some(_) => commands.push("up".to_owned()),
+        None => {}
     }
     commands
 }

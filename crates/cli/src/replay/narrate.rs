@@ -95,7 +95,8 @@ impl Narration<'_> {
                 Op::Sfence | Op::Mfence | Op::CasFailed => std::mem::take(&mut pending),
                 _ => false,
             };
-            pending |= event.op == Op::Store && tell && event.flag_names().contains(&"non-temporal");
+            pending |=
+                event.op == Op::Store && tell && event.flag_names().contains(&"non-temporal");
             let told_always = self.everything && !matches!(event.op, Op::Stack | Op::Lfence);
             if tell || told_always {
                 // The pieces of one copy are told together.
@@ -193,7 +194,11 @@ impl Narration<'_> {
         match (source, origin.execution) {
             (Source::Store { act, entry }, Some(_)) => {
                 let number = self.acts[act].number(self.acts[act].event_of(entry));
-                format!("{} (event {number} of execution {})", from(&origin), act + 1)
+                format!(
+                    "{} (event {number} of execution {})",
+                    from(&origin),
+                    act + 1
+                )
             }
             _ => from(&origin),
         }
@@ -201,7 +206,11 @@ impl Narration<'_> {
 
     fn power_failure(&self, number: usize, failure: &Failure, out: &mut String) {
         let act = &self.acts[number];
-        let _ = writeln!(out, "\nthe power fails. Of what execution {} stored:", number + 1);
+        let _ = writeln!(
+            out,
+            "\nthe power fails. Of what execution {} stored:",
+            number + 1
+        );
         let mut lines = self.interesting(number);
         lines.retain(|&line| act.log.newest(line, failure.cut) > Version(0));
         for line in lines {
