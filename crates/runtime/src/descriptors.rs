@@ -5,7 +5,7 @@ use crate::hooks;
 use crate::log::Origin;
 use crate::pool_io;
 use crate::random;
-use crate::shadow::is_persistent;
+use crate::shadow::{is_persistent, view};
 use crate::state::{Scratch, state};
 use crate::sys;
 use landfall_vocab::builtin::Builtin;
@@ -164,6 +164,7 @@ pub(crate) unsafe fn write(fd: usize, from: usize, length: usize, at: i64) -> is
     if is_persistent(from) {
         hooks::read_span(from, length, 0, Origin::library(Builtin::write, 0));
     }
+    let from = view(from as *const u8) as usize;
     match kind {
         Kind::Output(_) if length != 0 && !(LOWEST..HIGHEST).contains(&from) => {
             -(libc::EFAULT as isize)

@@ -51,11 +51,12 @@ pub(crate) unsafe extern "C" fn on_syscall(
     ];
     let number = (*registers)[libc::REG_RAX as usize];
     let result = if (*state()).mode == Mode::Running {
-        crate::syscalls::perform(&Call {
+        let call = Call {
             number,
             arguments,
             context,
-        })
+        };
+        crate::lend::lending(&call, || crate::syscalls::perform(&call))
     } else {
         sys::call(number, arguments)
     };

@@ -38,6 +38,8 @@ mod flush;
 mod forkserver;
 mod heap;
 mod hooks;
+mod instruction;
+mod lend;
 mod library;
 mod limits;
 mod locks;
@@ -69,6 +71,8 @@ mod text;
 mod tracked;
 mod vdso;
 mod waiting;
+mod watch;
+mod wide;
 
 /// A panic here is a bug of ours: it ends the run as such instead of tearing the program down unexplained.
 #[cfg(panic = "abort")]

@@ -132,6 +132,12 @@ unsafe extern "C" fn on_fault(
     if signal == libc::SIGSEGV && (*state).in_place && crate::tracked::make_hot(address as usize) {
         return;
     }
+    if signal == libc::SIGSEGV && crate::watch::on_access(address as usize, context) {
+        return;
+    }
+    if signal == libc::SIGTRAP && crate::watch::on_step(context) {
+        return;
+    }
     let (pc, frame) = position(context);
     if (*state).mode != Mode::Running {
         outside(signal, address, pc);

@@ -13,7 +13,7 @@ use crate::mappings::{map, own_memory, set_break, unmap};
 use crate::outcome::{self, Report};
 use crate::paths::{changing_path, on_path, open, rename, stat_descriptor};
 use crate::pool_io;
-use crate::shadow::is_persistent;
+use crate::shadow::{is_persistent, view};
 use crate::signals;
 use crate::state::{Scratch, state};
 use crate::sys;
@@ -415,7 +415,9 @@ unsafe fn vectored(call: &Call) -> isize {
     }
     let mut total = 0;
     for i in 0..count.min(1024) {
-        let part = *(vector as *const iovec).add(i);
+        let entry = (vector as *const iovec).add(i);
+        crate::library::seen(entry as *const u8, size_of::<iovec>(), Builtin::readv, 0);
+        let part = *view(entry);
         let (base, length) = (part.iov_base as usize, part.iov_len);
         let done = if call.number == SYS_readv {
             descriptors::read(fd, base, length, -1)

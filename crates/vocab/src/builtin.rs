@@ -90,6 +90,14 @@ builtins!(
     qsort,
     inet_pton,
     sscanf,
+    system_call,
+    wcslen,
+    wcscpy,
+    wcscmp,
+    wcschr,
+    wmemcpy,
+    wmemset,
+    wmemcmp,
 );
 
 impl Builtin {

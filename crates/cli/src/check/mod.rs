@@ -21,7 +21,7 @@ use bugs::Bugs;
 use landfall_explore::recovery::{SearchError, Searched, search};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
-use landfall_native::{Execution, Job, NativeSubject, Outcome, Server};
+use landfall_native::{Execution, NativeSubject, Outcome, Server};
 use report::Report;
 use std::time::Instant;
 
@@ -62,16 +62,12 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let target = options.target()?;
     let scene = &target.scene;
     let mut server = Server::start(&scene.program).map_err(Refusal::cannot_run)?;
-    let first = Job {
-        search_foreign: true,
-        ..scene.job.clone()
-    };
-    let crash_free = server.run(&first).map_err(Refusal::cannot_run)?;
+    let crash_free = server.run(&scene.job).map_err(Refusal::cannot_run)?;
     let base = base_of(&server);
     let mut report = Report::default();
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
-    report.note_foreign(&crash_free);
+    report.note_foreign(&crash_free, &server.symbols());
     if let Some(refusal) = refuse(&crash_free) {
         return Err(refusal);
     }

@@ -10,7 +10,7 @@ use crate::screen::Screen;
 use crate::source::Sources;
 use landfall_model::line::Line;
 use landfall_model::log::{Entry, Log};
-use landfall_native::{Event, Execution, Op, Server};
+use landfall_native::{Event, Execution, Op, Server, Symbols};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -128,16 +128,9 @@ impl Report {
         self.allowed.push(finding);
     }
 
-    pub(super) fn note_foreign(&mut self, execution: &Execution) {
+    pub(super) fn note_foreign(&mut self, execution: &Execution, symbols: &Symbols) {
         if let Some(foreign) = &execution.foreign {
-            let who = match foreign.suspects.is_empty() {
-                true => "code".to_owned(),
-                false => foreign.suspects.join(", "),
-            };
-            self.warnings.push(format!(
-                "{} words of persistent memory were written by {who} not built with `landfall cc`: their order is not checked",
-                foreign.words
-            ));
+            self.warnings.push(foreign.describe(symbols));
         }
     }
 
