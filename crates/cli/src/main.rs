@@ -8,6 +8,7 @@ mod doctor;
 mod exit;
 mod litmus;
 mod names;
+mod progress;
 mod provenance;
 mod replay;
 mod run;

@@ -39,10 +39,7 @@ pub(crate) struct Act {
 impl Act {
     pub(crate) fn new(found: Image, execution: Execution, platform: Platform) -> Act {
         let (events, native) = translate(&execution.events);
-        let translated = subject::Execution {
-            events,
-            ended: subject::Ended::Well,
-        };
+        let translated = subject::Execution::new(events, subject::Ended::Well);
         let (log, origins) = translated.log_with_origins(platform);
         let origins = origins.into_iter().map(|event| native[event]).collect();
         Act {

@@ -2,7 +2,7 @@
 
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, Piece};
-use landfall_model::log::{Log, Version};
+use landfall_model::log::{Cut, Log, Version};
 use landfall_model::order::Platform;
 use smallvec::SmallVec;
 
@@ -17,6 +17,16 @@ pub struct Job<'a> {
     pub overrides: &'a [(Line, LineBytes)],
     /// Power failures so far.
     pub failures: u32,
+    /// What of the run is asked for.
+    pub wanted: Wanted,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// Its first reads alone.
+    Reads,
+    /// Everything it did.
+    Events,
 }
 
 impl Job<'_> {
@@ -56,13 +66,31 @@ impl FirstRead {
     }
 }
 
+/// A first read and what it returned.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Read {
+    pub read: FirstRead,
+    pub value: u64,
+}
+
+/// What a program says about its own reads (landfall.h), or what belongs together. Reads inside such regions lead the crash
+/// search on like any other: it judges by outcome. Checkers that judge reads hold back there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Mark {
+    IgnoreBegin,
+    IgnoreEnd,
+    ChecksumBegin,
+    ChecksumAccepted,
+    ChecksumRejected,
+    /// The stores up to the end are of one call of `memcpy` or the like.
+    CopyBegin,
+    CopyEnd,
+}
+
 /// One thing a run did, in the order it did it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    Read {
-        read: FirstRead,
-        value: u64,
-    },
+    Read(Read),
     Store(Piece),
     NtStore(Piece),
     /// A store that the model takes as durable at once: file metadata, allocator state excluded by option.
@@ -72,6 +100,7 @@ pub enum Event {
     ClflushOpt(Line),
     /// `sfence`, `mfence` or a locked instruction: completes the write-backs before it.
     Fence,
+    Mark(Mark),
 }
 
 /// How a run ended, as far as the search needs to know. The number means something to the subject alone.
@@ -83,7 +112,12 @@ pub enum Ended {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Execution {
+    /// Its first reads, in order.
+    pub reads: Vec<Read>,
+    /// Everything it did, reads included, if that was asked for.
     pub events: Vec<Event>,
+    /// It went on, but only its first reads and its end are known from there.
+    pub shortened: bool,
     pub ended: Ended,
 }
 
@@ -112,9 +146,27 @@ pub trait Subject {
         }
         Ok(())
     }
+
+    /// The search of the first execution has come to this cut, with so many behaviours found: for whoever watches.
+    fn at_cut(&mut self, cut: Cut, behaviours: usize) {
+        let _ = (cut, behaviours);
+    }
 }
 
 impl Execution {
+    pub fn new(events: Vec<Event>, ended: Ended) -> Execution {
+        let reads = events.iter().filter_map(|event| match event {
+            Event::Read(read) => Some(*read),
+            _ => None,
+        });
+        Execution {
+            reads: reads.collect(),
+            events,
+            shortened: false,
+            ended,
+        }
+    }
+
     /// The log of a single-threaded run: one thread's stores commit in program order, and which of them were still buffered
     /// at the power failure is the choice of the cut (MODEL.md §4).
     pub fn log(&self, platform: Platform) -> Log {
@@ -128,7 +180,7 @@ impl Execution {
         let mut pending: SmallVec<[(Line, Version); 8]> = SmallVec::new();
         for (at, event) in self.events.iter().enumerate() {
             match *event {
-                Event::Read { .. } => {}
+                Event::Read(_) | Event::Mark(_) => {}
                 Event::DurableStore(piece) => {
                     let version = log.store(0, piece);
                     log.durable(piece.addr.line(), version);
@@ -151,12 +203,5 @@ impl Execution {
             origins.resize(log.entries().len(), at);
         }
         (log, origins)
-    }
-
-    pub fn first_reads(&self) -> impl Iterator<Item = (FirstRead, u64)> + '_ {
-        self.events.iter().filter_map(|event| match *event {
-            Event::Read { read, value } => Some((read, value)),
-            _ => None,
-        })
     }
 }

@@ -21,9 +21,11 @@ mod program;
 mod server;
 mod shared;
 mod sites;
+mod skim;
 mod spawn;
 mod subject;
 mod symbols;
+mod workers;
 
 pub use debug::debug;
 pub use decode::{Copied, copies, decode};

@@ -8,8 +8,12 @@ use super::target::Target;
 use super::report::Report;
 use super::story::story;
 use crate::exit::Exit;
+use crate::names::Place;
+use crate::provenance::first_reads;
 use crate::scene::{Act, Failure, Stage};
 use crate::witness::{Built, Ended, Memory, PowerFailure, Witness, Word, digest};
+use landfall_explore::recovery::Behaviour;
+use landfall_explore::tree::Diverged;
 use landfall_native::{Execution, SubjectError};
 use std::ffi::OsStr;
 
@@ -59,13 +63,15 @@ impl<'a> Bugs<'a> {
     pub(super) fn after_failures(
         &mut self,
         first: &Act,
-        failures: &[Failure],
+        behaviour: &Behaviour,
         failed: &Execution,
         report: &mut Report,
     ) -> Result<(), Refusal> {
         let platform = self.target.scene.platform;
+        let failures = behaviour.crashes.as_slice();
         let stage = self.stage()?;
-        if let [failure] = failures {
+        // Of very many failures not all come with their events.
+        if let ([failure], false) = (failures, failed.events.is_empty()) {
             // Cheap: nothing is run for a cause that is known already.
             let acts = [
                 first.clone(),
@@ -83,6 +89,26 @@ impl<'a> Bugs<'a> {
             .minimise(stage, &landfall_native::interrupted)
             .map_err(internal)?;
         self.add(confirmed, report)
+    }
+
+    /// Two runs read the same and went on differently: names the place, as far as one more run comes there.
+    pub(super) fn diverged(&mut self, difference: Diverged, crashes: &[Failure]) -> Refusal {
+        let place = self.place_of_read(difference.at as usize, crashes);
+        let place = place.map_or_else(String::new, |at| format!(" at {}", at.colons()));
+        let why = format!(
+            "the recovery is not deterministic: two runs read the same persistent memory up to read {}{place} and then went different ways",
+            difference.at + 1
+        );
+        Refusal::new(Exit::Uncontrolled, why)
+    }
+
+    fn place_of_read(&mut self, number: usize, crashes: &[Failure]) -> Option<Place> {
+        let stage = self.stage().ok()?;
+        let acts = stage.play(crashes, false).ok()?;
+        let last = &acts.last()?.execution;
+        let reads: Vec<usize> = first_reads(last).map(|(event, ..)| event).collect();
+        let event = reads.get(number).or(reads.last())?;
+        stage.names(crashes.len()).place(&last.events[*event])
     }
 
     /// Shows it once more with call stacks, and keeps it.

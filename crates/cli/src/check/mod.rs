@@ -18,7 +18,8 @@ pub(crate) use target::take_compiler_flags;
 use crate::exit::Exit;
 use crate::scene::{Act, base_of};
 use bugs::Bugs;
-use landfall_explore::recovery::{SearchError, Searched, search};
+use crate::progress::Watched;
+use landfall_explore::recovery::{SearchError, Searched, eager, random, search};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
 use landfall_native::{Execution, NativeSubject, Outcome, Server};
@@ -84,7 +85,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         ));
     }
     let act = Act::new(base, crash_free, scene.platform);
-    report.eager_states = report::eager_states(&act.log);
+    report.eager_states = eager::count(&act.log).to_string();
     if options.count_eager {
         report.cuts = act.log.sufficient_cuts().len();
         report.limits.push("count-eager");
@@ -98,24 +99,36 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         None => None,
     };
     let mut found = Searched::default();
-    let budget = options.budget(started);
+    let again = scene.recover.as_ref().unwrap_or(&scene.program);
     let after = recovery.as_mut().unwrap_or(&mut server);
-    let mut subject = NativeSubject::new(after, scene.job.clone(), budget);
-    let mut forest = Forest::default();
-    let ended = search(
-        &mut subject,
-        &mut forest,
-        &act.found,
-        &act.log,
-        &options.search(),
-        &mut found,
-    );
+    let subject = NativeSubject::new(after, scene.job.clone(), options.budget(started))
+        .with_workers(again, options.workers())
+        .map_err(Refusal::cannot_run)?;
+    let mut watched = Watched::new(subject, &act.log, options.shows_progress());
+    let ended = match options.random {
+        Some(tries) => {
+            report.limits.push("random");
+            let search = options.search();
+            let (base, log) = (&act.found, &act.log);
+            random::search(&mut watched, base, log, &search, tries, options.seed, &mut found)
+        }
+        None => search(
+            &mut watched,
+            &mut Forest::default(),
+            &act.found,
+            &act.log,
+            &options.search(),
+            &mut found,
+        ),
+    };
+    let mut subject = watched.done();
     let failed = std::mem::take(&mut subject.failed);
     let stopped_by = subject.stopped_by;
     report.runs += subject.runs;
     report.events += subject.events;
     report.cuts = found.cuts;
     report.behaviours = found.behaviours.len();
+    drop(subject);
     report.isolation.add(&server);
     if let Some(recovery) = &recovery {
         report.isolation.add(recovery);
@@ -126,16 +139,17 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             report.limits.extend(stopped_by);
         }
         Err(SearchError::Subject(error)) => return Err(Refusal::new(Exit::Internal, error)),
-        Err(error @ SearchError::Diverged { .. }) => {
-            return Err(Refusal::new(Exit::Uncontrolled, error));
-        }
+        Err(SearchError::Diverged {
+            difference,
+            crashes,
+        }) => return Err(bugs.diverged(difference, &crashes)),
     }
     for behaviour in &found.behaviours {
         let Ended::Badly(number) = behaviour.ended else {
             continue;
         };
         let failed = &failed[number as usize];
-        bugs.after_failures(&act, &behaviour.crashes, failed, &mut report)?;
+        bugs.after_failures(&act, behaviour, failed, &mut report)?;
     }
     report.runs += bugs.runs();
     report.finish(options, started)?;

@@ -6,6 +6,7 @@ use crate::args::{Colour, Format, PlatformArg};
 use landfall_explore::recovery::Options;
 use landfall_native::Budget;
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -75,6 +76,18 @@ pub(crate) struct Check {
     #[arg(long, help_heading = "Search")]
     pub(super) no_share: bool,
 
+    /// Try every image of every power failure, whatever recovery reads of it, as Yat does: for tiny programs
+    #[arg(long, help_heading = "Search")]
+    pub(super) eager: bool,
+
+    /// Try so many random power failures instead of all: for programs too large to search
+    #[arg(long, value_name = "N", conflicts_with_all = ["eager", "no_share"], help_heading = "Search")]
+    pub(super) random: Option<u32>,
+
+    /// With --random: which ones
+    #[arg(long, value_name = "S", default_value_t = 1, help_heading = "Search")]
+    pub(super) seed: u64,
+
     /// Only count the states that a tool without a look at reads would have to try
     #[arg(long, help_heading = "Search")]
     pub(super) count_eager: bool,
@@ -130,9 +143,21 @@ impl Check {
         Options {
             failures: self.failures,
             share: !self.no_share,
+            eager: self.eager,
             platform: self.platform.into(),
             ..Options::default()
         }
+    }
+
+    /// A live line is for people who look at it.
+    pub(super) fn shows_progress(&self) -> bool {
+        !self.quiet && self.format == Format::Human && std::io::stderr().is_terminal()
+    }
+
+    /// Servers that run recoveries.
+    pub(super) fn workers(&self) -> usize {
+        let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.jobs.map_or_else(processors, NonZeroUsize::get)
     }
 
     pub(super) fn budget(&self, started: Instant) -> Budget {

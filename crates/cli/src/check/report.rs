@@ -8,11 +8,8 @@ use crate::args::Format;
 use crate::exit::Exit;
 use crate::screen::Screen;
 use crate::source::Sources;
-use landfall_model::line::Line;
-use landfall_model::log::{Entry, Log};
 use landfall_native::{Event, Execution, Op, Server, Symbols};
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -65,45 +62,6 @@ fn count(n: u64, one: &str, many: &str) -> String {
 
 pub(super) fn touches_memory(event: &Event) -> bool {
     matches!(event.op, Op::Store | Op::Read)
-}
-
-/// How many images a tool that enumerates them would have to try: too many for a machine integer.
-pub(super) fn eager_states(log: &Log) -> String {
-    // Digits of the product over all lines of their feasible versions, kept up to date along the log.
-    let mut feasible: HashMap<Line, (u32, u32)> = HashMap::new();
-    let mut product = 0.0;
-    let mut digits: Vec<f64> = Vec::new();
-    let cuts: HashSet<u32> = log.sufficient_cuts().iter().map(|cut| cut.0).collect();
-    for (at, entry) in log.entries().iter().enumerate() {
-        if cuts.contains(&(at as u32)) {
-            digits.push(product);
-        }
-        let line = match entry {
-            Entry::Store { piece, .. } => piece.addr.line(),
-            Entry::Durable { line, .. } => *line,
-        };
-        let (first, newest) = feasible.entry(line).or_insert((0, 0));
-        let before = f64::from(*newest - *first + 1).log10();
-        match entry {
-            Entry::Store { .. } => *newest += 1,
-            Entry::Durable { version, .. } => *first = version.0,
-        }
-        product += f64::from(*newest - *first + 1).log10() - before;
-    }
-    if cuts.contains(&log.end().0) {
-        digits.push(product);
-    }
-    let most = digits.iter().copied().fold(0.0, f64::max);
-    let total = most
-        + digits
-            .iter()
-            .map(|d| 10f64.powf(d - most))
-            .sum::<f64>()
-            .log10();
-    if total < 6.0 {
-        return format!("{:.0}", 10f64.powf(total));
-    }
-    format!("{:.1}e{}", 10f64.powf(total.fract()), total.trunc())
 }
 
 impl Report {
