@@ -135,7 +135,8 @@ mod tests {
             behaviours: 7,
         };
         let line = shown.line(Duration::from_secs(30));
-        let expected = "12 executions, 7 behaviours, power failures 1/4 (25 %), about 1:30 min left";
+        let expected =
+            "12 executions, 7 behaviours, power failures 1/4 (25 %), about 1:30 min left";
         assert_eq!(line, expected);
         assert!(!shown.line(Duration::from_millis(1)).contains("left"));
         assert_eq!(time(7260.0), "2:01 h");

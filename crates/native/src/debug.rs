@@ -6,7 +6,7 @@ use crate::launch::prepare;
 use crate::program::Program;
 use crate::server::header;
 use crate::shared::futex_wake;
-use landfall_vocab::shared::{CONTROL_FD, SERVE, slot_state};
+use landfall_vocab::shared::{CONTROL_FD, SERVE, job, slot_state};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus};
@@ -24,7 +24,7 @@ pub fn debug(
     let shared = prepare(&program)?;
     let slot = shared.slot(0);
     if !slot.fill(
-        header(job, job.image.lines.len(), 0),
+        header(job, job.image.lines.len(), job::SHOW),
         &job.image.lines,
         &job.stdin,
     ) {

@@ -62,7 +62,10 @@ impl Allowed {
     /// Whether a finding is of this kind and has to do with this place: where it fails, or a store of its story.
     pub(super) fn covers(&self, finding: &Finding) -> bool {
         let stores = finding.lost.iter().chain(&finding.kept);
-        let mut places = finding.at.iter().chain(stores.filter_map(|s| s.at.as_ref()));
+        let mut places = finding
+            .at
+            .iter()
+            .chain(stores.filter_map(|s| s.at.as_ref()));
         let at = |place: &Place| {
             let file = self.file.as_deref();
             file.is_none_or(|file| Path::new(&place.file).ends_with(file))

@@ -4,11 +4,18 @@
 use super::finding::kind;
 use super::story::story;
 use crate::scene::{Act, Failure, Stage};
-use landfall_model::log::Cut;
+use landfall_model::log::{Cut, Entry};
 use landfall_native::{Execution, SubjectError};
 
 /// Candidates tried per failure and question.
 const MOST_TRIES: usize = 48;
+
+/// Whether a plainer crash must be explained by the same stores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Story {
+    Stays,
+    MayChange,
+}
 
 /// A failure that was run from scratch and happened again.
 #[derive(Debug)]
@@ -57,12 +64,25 @@ impl Confirmed {
         if old.is_empty() {
             return Ok(());
         }
-        // None at all, or one alone, settle it at once.
-        let none = std::iter::once(Vec::new());
+        // Does it fail with everything persisted, here or a little earlier? Then no flush is missing.
+        for cut in self.after_stores(index) {
+            let nothing_old = |failure: &mut Failure| {
+                *failure = Failure {
+                    cut,
+                    old: Vec::new(),
+                };
+            };
+            if enough() || self.attempt(stage, index, Story::MayChange, nothing_old)? {
+                return Ok(());
+            }
+        }
         let alone = old.iter().map(|&line| vec![line]);
-        let singles = none.chain(alone.filter(|_| old.len() > 1));
-        for candidate in singles.take(MOST_TRIES / 2) {
-            if enough() || self.attempt(stage, index, |failure| failure.old = candidate)? {
+        for candidate in alone.filter(|_| old.len() > 1).take(MOST_TRIES / 2) {
+            if enough()
+                || self.attempt(stage, index, Story::MayChange, |failure| {
+                    failure.old = candidate
+                })?
+            {
                 return Ok(());
             }
         }
@@ -70,11 +90,27 @@ impl Confirmed {
             if enough() {
                 return Ok(());
             }
-            self.attempt(stage, index, |failure| {
+            self.attempt(stage, index, Story::MayChange, |failure| {
                 failure.old.retain(|&(l, _)| l != line);
             })?;
         }
         Ok(())
+    }
+
+    /// The cut of a failure and those after each of the last stores before it, latest first.
+    fn after_stores(&self, index: usize) -> Vec<Cut> {
+        let now = self.failures[index].cut;
+        let entries = &self.acts[index].log.entries()[..now.0 as usize];
+        let stored = entries
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|(_, entry)| matches!(entry, Entry::Store { .. }))
+            .map(|(at, _)| Cut(at as u32));
+        std::iter::once(now)
+            .chain(stored)
+            .take(MOST_TRIES / 2)
+            .collect()
     }
 
     fn later_cut(
@@ -97,7 +133,7 @@ impl Confirmed {
             .take(MOST_TRIES)
             .collect();
         for cut in feasible {
-            if enough() || self.attempt(stage, index, |failure| failure.cut = cut)? {
+            if enough() || self.attempt(stage, index, Story::Stays, |failure| failure.cut = cut)? {
                 break;
             }
         }
@@ -109,6 +145,7 @@ impl Confirmed {
         &mut self,
         stage: &mut Stage,
         index: usize,
+        story: Story,
         change: impl FnOnce(&mut Failure),
     ) -> Result<bool, SubjectError> {
         let mut failures = self.failures.clone();
@@ -116,7 +153,7 @@ impl Confirmed {
         if !self.acts[index].can_suffer(&failures[index]) {
             return Ok(false);
         }
-        let story = stores(&self.acts, &self.failures);
+        let told = stores(&self.acts, &self.failures);
         // What happened before the changed failure happens again; the rest is played anew.
         let before = self.acts.split_off(index + 1);
         let played = self.play_on(stage, &failures);
@@ -125,8 +162,7 @@ impl Confirmed {
                 (Some(new), Some(old)) => same_failure(&new.execution, &old.execution),
                 _ => false,
             }
-            && (failures[index].cut == self.failures[index].cut
-                || story == stores(&self.acts, &failures));
+            && (story == Story::MayChange || told == stores(&self.acts, &failures));
         if same {
             self.failures = failures;
         } else {

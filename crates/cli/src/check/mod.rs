@@ -16,9 +16,9 @@ pub(crate) use settings::with_settings;
 pub(crate) use target::take_compiler_flags;
 
 use crate::exit::Exit;
+use crate::progress::Watched;
 use crate::scene::{Act, base_of};
 use bugs::Bugs;
-use crate::progress::Watched;
 use landfall_explore::recovery::{SearchError, Searched, eager, random, search};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
@@ -110,7 +110,15 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             report.limits.push("random");
             let search = options.search();
             let (base, log) = (&act.found, &act.log);
-            random::search(&mut watched, base, log, &search, tries, options.seed, &mut found)
+            random::search(
+                &mut watched,
+                base,
+                log,
+                &search,
+                tries,
+                options.seed,
+                &mut found,
+            )
         }
         None => search(
             &mut watched,

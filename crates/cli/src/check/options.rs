@@ -33,7 +33,11 @@ pub(crate) struct Check {
     pub(super) fail_on: Severity,
 
     /// Do not report findings of this kind, or of this kind at this place: KIND[:FILE[:LINE]]
-    #[arg(long, value_name = "KIND[:FILE[:LINE]]", help_heading = "What to report")]
+    #[arg(
+        long,
+        value_name = "KIND[:FILE[:LINE]]",
+        help_heading = "What to report"
+    )]
     pub(super) allow: Vec<Allowed>,
 
     /// Files mapped from this directory are persistent memory
@@ -65,7 +69,12 @@ pub(crate) struct Check {
     pub(super) runs: Option<u64>,
 
     /// Steps of one execution before it counts as a hang
-    #[arg(long, value_name = "N", default_value_t = 50_000_000, help_heading = "Search")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 50_000_000,
+        help_heading = "Search"
+    )]
     pub(super) events: u64,
 
     /// Processes that run recoveries at the same time [default: one per processor]
@@ -97,7 +106,12 @@ pub(crate) struct Check {
     pub(crate) format: Format,
 
     /// Where to put run.json and what is needed to see each bug again
-    #[arg(long, value_name = "DIR", default_value = "landfall-out", help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "landfall-out",
+        help_heading = "Output"
+    )]
     pub(crate) out: PathBuf,
 
     /// Say more about each finding: call stacks, and reads that could have returned something else

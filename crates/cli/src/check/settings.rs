@@ -9,7 +9,10 @@ use toml_edit::{DocumentMut, Item, Value};
 pub(crate) const FILE: &str = "landfall.toml";
 
 /// A command line for the program `landfall check`, settings first.
-pub(crate) fn with_settings(arguments: Vec<OsString>, directory: &Path) -> Result<Vec<OsString>, String> {
+pub(crate) fn with_settings(
+    arguments: Vec<OsString>,
+    directory: &Path,
+) -> Result<Vec<OsString>, String> {
     let path = directory.join(FILE);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -78,7 +81,15 @@ mod tests {
     fn settings_become_options() {
         let text = "failures = 2\npm-heap = true\ntear = false\nallow = [\"exit\", \"hang:a.c\"]\n";
         let found = options(text).unwrap();
-        assert_eq!(found, ["--failures=2", "--pm-heap", "--allow=exit", "--allow=hang:a.c"]);
+        assert_eq!(
+            found,
+            [
+                "--failures=2",
+                "--pm-heap",
+                "--allow=exit",
+                "--allow=hang:a.c"
+            ]
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Why a recovery failed: which store reached persistent memory, which earlier one did not, and why nothing ordered them.
 
-use crate::scene::{Act, Failure};
 use crate::provenance::first_reads;
+use crate::scene::{Act, Failure};
 use landfall_explore::subject::FirstRead;
 use landfall_model::line::{Addr, LINE_BYTES, Line};
 use landfall_model::log::{Cut, Entry, Version};

@@ -71,6 +71,7 @@ impl Check {
                 build_recovery,
             });
         }
+        readable(&self.sources)?;
         self.clear_out()?;
         let program = self.out.join("program");
         let build = self.compile(&self.sources, &program)?;
@@ -82,12 +83,7 @@ impl Check {
         })
     }
 
-    fn scene(
-        &self,
-        program: PathBuf,
-        arguments: Vec<OsString>,
-        recover: Option<Program>,
-    ) -> Scene {
+    fn scene(&self, program: PathBuf, arguments: Vec<OsString>, recover: Option<Program>) -> Scene {
         let with_memory = |mut program: Program| {
             program.pm_heap = self.pm_heap.then_some(MallocMetadata::Modelled);
             program.pm_dir.clone_from(&self.pm_dir);
@@ -109,12 +105,15 @@ impl Check {
             return Ok((None, None));
         };
         let usage = |why: &str| Refusal::new(Exit::Usage, format!("--recover {command}: {why}"));
-        let mut words = words(command).ok_or_else(|| usage("a quote is not closed"))?.into_iter();
+        let mut words = words(command)
+            .ok_or_else(|| usage("a quote is not closed"))?
+            .into_iter();
         let program = words.next().ok_or_else(|| usage("names no program"))?;
         let program = PathBuf::from(program);
         let extension = program.extension().and_then(OsStr::to_str);
         if matches!(extension, Some("c" | "cc" | "cpp" | "cxx" | "C" | "c++")) {
             let built = self.out.join("recovery");
+            readable(std::slice::from_ref(&program))?;
             let build = self.compile(&[program], &built)?;
             return Ok((Some(Program::new(built).arguments(words)), Some(build)));
         }
@@ -131,9 +130,7 @@ impl Check {
         for entry in std::fs::read_dir(&self.out).map_err(failed)?.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            let bug = name
-                .strip_prefix('B')
-                .and_then(|n| n.strip_suffix(".json"));
+            let bug = name.strip_prefix('B').and_then(|n| n.strip_suffix(".json"));
             if bug.is_some_and(|n| n.parse::<u32>().is_ok()) || name == "run.json" {
                 std::fs::remove_file(entry.path()).map_err(failed)?;
             }
@@ -145,17 +142,6 @@ impl Check {
     }
 
     fn compile(&self, sources: &[PathBuf], program: &Path) -> Result<Build, Refusal> {
-        for source in sources {
-            let why = match std::fs::File::open(source) {
-                Ok(_) if source.is_file() => continue,
-                Ok(_) => format!("{}: not a source file", source.display()),
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                    format!("{}: no such source file", source.display())
-                }
-                Err(e) => format!("{}: cannot be read: {e}", source.display()),
-            };
-            return Err(Refusal::new(Exit::Usage, why));
-        }
         let plus = |source: &PathBuf| {
             let extension = source.extension().and_then(OsStr::to_str);
             matches!(extension, Some("cc" | "cpp" | "cxx" | "C" | "c++"))
@@ -182,6 +168,22 @@ impl Check {
             Err(error) => Err(Refusal::new(Exit::Build, format!("the compiler: {error}"))),
         }
     }
+}
+
+/// Sources that the compiler could not even open are refused before anything is touched.
+fn readable(sources: &[PathBuf]) -> Result<(), Refusal> {
+    for source in sources {
+        let why = match std::fs::File::open(source) {
+            Ok(_) if source.is_file() => continue,
+            Ok(_) => format!("{}: not a source file", source.display()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                format!("{}: no such source file", source.display())
+            }
+            Err(e) => format!("{}: cannot be read: {e}", source.display()),
+        };
+        return Err(Refusal::new(Exit::Usage, why));
+    }
+    Ok(())
 }
 
 /// A bare name means the working directory, not PATH: this is a program someone just built.

@@ -1,11 +1,13 @@
 //! gdb on the failing execution: the program starts under gdb on the same image and is stopped where it fails.
 
 use super::Replay;
+use crate::check::finding::failing_place;
 use crate::exit::Exit;
+use crate::names::{Names, Place};
 use crate::scene::{Act, Failure, Scene};
 use anyhow::Context;
 use landfall_model::image::Image;
-use landfall_native::{Job, Outcome, SubjectError};
+use landfall_native::{Job, SubjectError};
 use std::process::Command;
 
 pub(super) fn open(
@@ -13,6 +15,7 @@ pub(super) fn open(
     scene: &Scene,
     acts: &[Act],
     failures: &[Failure],
+    names: &Names,
 ) -> anyhow::Result<Exit> {
     let last = acts.last().context("the witness holds no execution")?;
     let program = match &scene.recover {
@@ -40,7 +43,8 @@ pub(super) fn open(
     if !options.ex.is_empty() {
         gdb.arg("-batch");
     }
-    for command in commands(&last.execution.outcome) {
+    let place = failing_place(&last.execution, names);
+    for command in commands(place.as_ref()) {
         gdb.args(["-ex", &command]);
     }
     for command in &options.ex {
@@ -61,35 +65,29 @@ pub(super) fn open(
 }
 
 /// What brings gdb to the failing point.
-fn commands(outcome: &Outcome) -> Vec<String> {
+fn commands(place: Option<&Place>) -> Vec<String> {
     let mut commands: Vec<String> = [
         "set pagination off",
         "set confirm off",
         "set breakpoint pending on",
-        // The runtime's own signals: system calls under control, the clock.
+        // The runtime's own signals: system calls under control, accesses it must see, the clock.
         "handle SIGSYS nostop noprint pass",
+        "handle SIGSEGV nostop noprint pass",
+        "handle SIGBUS nostop noprint pass",
         "handle SIGVTALRM nostop noprint pass",
         "handle SIGPROF nostop noprint pass",
         // The run is a child of the server, which must not be left behind.
         "set follow-fork-mode child",
         "set detach-on-fork off",
+        "break __lf_ends",
+        "run",
     ]
     .map(str::to_owned)
     .to_vec();
-    let stop = match outcome {
-        Outcome::Assertion { .. } => Some("__lf_weak_assert_fail"),
-        Outcome::Abort => Some("__lf_weak_abort_called"),
-        // A fault stops gdb by itself, before the runtime sees it.
-        Outcome::Signal { .. } | Outcome::StackOverflow { .. } => None,
-        _ => Some("__lf_end"),
-    };
-    commands.extend(stop.map(|function| format!("break {function}")));
-    commands.push("run".to_owned());
     // Out of the runtime, to the line of the program.
-    match stop {
-        Some("__lf_end") => commands.push("up 2".to_owned()),
-        Some(_) => commands.push("up".to_owned()),
-        None => {}
-    }
+    commands.extend(place.map(|place| {
+        let function = place.function.split('(').next().unwrap_or_default();
+        format!("frame function {function}")
+    }));
     commands
 }

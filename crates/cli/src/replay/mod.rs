@@ -67,7 +67,8 @@ fn replay(options: &Replay) -> anyhow::Result<Exit> {
             eprintln!("landfall: not the same: {difference}");
             return Ok(Exit::Uncontrolled);
         }
-        return gdb::open(options, &scene, &played.acts, &failures);
+        let names = stage.names(failures.len());
+        return gdb::open(options, &scene, &played.acts, &failures, names);
     }
     let screen = Screen::new(options.color);
     let told = narrate::Narration {

@@ -81,10 +81,14 @@ impl Narration<'_> {
         let failure = self.failures.get(number).filter(|f| act.can_suffer(f));
         let until = failure.map_or(act.execution.events.len(), |f| act.events_before(f.cut));
         let interesting = self.interesting(number);
-        let mut told: Vec<(usize, String)> = Vec::new();
+        let mut told: Vec<usize> = Vec::new();
         let mut pending = false;
         for (at, event) in act.execution.events[..until].iter().enumerate() {
-            let about = || interesting.contains(&Addr(event.offset).line());
+            let about = || {
+                interesting
+                    .binary_search(&Addr(event.offset).line())
+                    .is_ok()
+            };
             let tell = match event.op {
                 Op::Read => number > 0,
                 Op::Store => about(),
@@ -99,45 +103,42 @@ impl Narration<'_> {
                 event.op == Op::Store && tell && event.flag_names().contains(&"non-temporal");
             let told_always = self.everything && !matches!(event.op, Op::Stack | Op::Lfence);
             if tell || told_always {
-                // The pieces of one copy are told together.
-                if act.copy(at).is_none_or(|copy| copy.first == at) {
-                    told.push((at, self.event(number, at, event, readings.get(&at))));
-                } else {
-                    told.push((at, String::new()));
-                }
+                told.push(at);
             }
         }
-        self.tell(act, &told, until, out);
-    }
-
-    /// Lines that the next execution reads and this one stores to; of the last execution, all.
-    fn interesting(&self, number: usize) -> Vec<Line> {
-        let act = &self.acts[number];
-        let Some(next) = self.acts.get(number + 1) else {
-            return act.log.lines().collect();
-        };
-        let read = |event: &Event| (event.op == Op::Read).then(|| Addr(event.offset).line());
-        let mut lines: Vec<Line> = next.execution.events.iter().filter_map(read).collect();
-        lines.sort_unstable();
-        lines.dedup();
-        lines
-    }
-
-    fn tell(&self, act: &Act, told: &[(usize, String)], until: usize, out: &mut String) {
         let skip = match self.everything {
             true => 0,
             false => told.len().saturating_sub(MOST_TOLD),
         };
-        let between = |from: usize, to: usize| act.number(to) - act.number(from);
+        let between = |from: usize, to: usize| {
+            let events = act.execution.events[from..to].iter();
+            events.filter(|event| event.op != Op::Stack).count()
+        };
         let mut next = 0;
-        for (at, text) in &told[skip..] {
-            elided(between(next, *at), out);
-            if !text.is_empty() {
+        for &at in &told[skip..] {
+            elided(between(next, at), out);
+            // The pieces of one copy are told together.
+            if act.copy(at).is_none_or(|copy| copy.first == at) {
+                let event = &act.execution.events[at];
+                let text = self.event(number, at, event, readings.get(&at));
                 let _ = writeln!(out, "{text}");
             }
             next = at + 1;
         }
         elided(between(next.min(until), until), out);
+    }
+    /// Lines that later executions read; of the last execution, all it stores to.
+    fn interesting(&self, number: usize) -> Vec<Line> {
+        let later = &self.acts[number + 1..];
+        let read = |event: &Event| (event.op == Op::Read).then(|| Addr(event.offset).line());
+        let events = later.iter().flat_map(|act| &act.execution.events);
+        let mut lines: Vec<Line> = match later.is_empty() {
+            true => self.acts[number].log.lines().collect(),
+            false => events.filter_map(read).collect(),
+        };
+        lines.sort_unstable();
+        lines.dedup();
+        lines
     }
 
     fn event(&self, number: usize, at: usize, event: &Event, reading: Option<&Reading>) -> String {
