@@ -25,6 +25,7 @@ pub(crate) enum Command {
     Check(crate::check::Check),
     Replay(crate::replay::Replay),
     Litmus(LitmusArgs),
+    Prove(crate::prove::ProveArgs),
     /// clang with Landfall's instrumentation: a drop-in C compiler (CC="landfall cc" make)
     #[command(disable_help_flag = true)]
     Cc(ForClang),

@@ -10,6 +10,7 @@ mod litmus;
 mod names;
 mod progress;
 mod provenance;
+mod prove;
 mod replay;
 mod run;
 mod scene;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         args::Command::Cc(_) | args::Command::Cxx(_) => Exit::Usage,
         args::Command::Replay(options) => replay::run(&options),
         args::Command::Litmus(options) => litmus::run(&options),
+        args::Command::Prove(options) => prove::run(&options),
         args::Command::Doctor => doctor::run(),
         args::Command::Run(options) => run::run(&options),
     });

@@ -4,6 +4,7 @@ use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, Piece};
 use landfall_model::log::{Cut, Log, Version};
 use landfall_model::order::Platform;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// What one run is told.
@@ -178,8 +179,8 @@ impl Execution {
         let mut log = Log::new(platform);
         let mut origins = Vec::new();
         let mut pending: SmallVec<[(Line, Version); 8]> = SmallVec::new();
-        for (at, event) in self.events.iter().enumerate() {
-            match *event {
+        for at in commit_order(&self.events) {
+            match self.events[at] {
                 Event::Read(_) | Event::Mark(_) => {}
                 Event::DurableStore(piece) => {
                     let version = log.store(0, piece);
@@ -204,4 +205,51 @@ impl Execution {
         }
         (log, origins)
     }
+}
+
+impl Event {
+    /// The line whose order with non-temporal stores is kept.
+    fn line(&self) -> Option<Line> {
+        match self {
+            Event::Store(piece) | Event::NtStore(piece) | Event::DurableStore(piece) => {
+                Some(piece.addr.line())
+            }
+            Event::Clflush(line) | Event::ClflushOpt(line) => Some(*line),
+            Event::Read(_) | Event::Fence | Event::Mark(_) => None,
+        }
+    }
+}
+
+/// The order in which events take effect: that of the program, but for non-temporal stores, which overtake what concerns
+/// other lines (MODEL.md §2). Each comes as early as it may: up to a fence, or the last event of its line. Coming late needs no
+/// order of its own, since nothing is guaranteed of it before its fence.
+fn commit_order(events: &[Event]) -> Vec<usize> {
+    if !events.iter().any(|e| matches!(e, Event::NtStore(_))) {
+        return (0..events.len()).collect();
+    }
+    let mut order = Vec::with_capacity(events.len());
+    let barrier = |e: &Event| matches!(e, Event::Fence | Event::DurableStore(_));
+    let mut start = 0;
+    for part in events.split_inclusive(barrier) {
+        let mut first: Vec<usize> = Vec::new();
+        let mut rest: Vec<usize> = Vec::new();
+        // Non-temporal stores that come right after an event of their line.
+        let mut after: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        let mut last: FxHashMap<Line, usize> = FxHashMap::default();
+        for (at, event) in (start..).zip(part) {
+            let before = event.line().and_then(|line| last.insert(line, at));
+            match (event, before) {
+                (Event::NtStore(_), None) => first.push(at),
+                (Event::NtStore(_), Some(before)) => after.entry(before).or_default().push(at),
+                _ => rest.push(at),
+            }
+        }
+        let mut todo: Vec<usize> = first.into_iter().chain(rest).rev().collect();
+        while let Some(at) = todo.pop() {
+            order.push(at);
+            todo.extend(after.remove(&at).into_iter().flatten().rev());
+        }
+        start += part.len();
+    }
+    order
 }

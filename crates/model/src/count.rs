@@ -59,7 +59,7 @@ impl Count {
     pub fn divide(&mut self, by: u32) -> u32 {
         let mut rest = 0u64;
         for digit in self.digits.iter_mut().rev() {
-            let value = rest << 32 | u64::from(*digit);
+            let value = (rest << 32) | u64::from(*digit);
             *digit = (value / u64::from(by.max(1))) as u32;
             rest = value % u64::from(by.max(1));
         }

@@ -327,7 +327,8 @@ impl Server {
             self.shared.control().cursor.store(0, Release);
         }
         let slot = self.shared.slot(self.next);
-        if !slot.fill(header, lines, &job.stdin) {
+        let schedule = job.schedule.as_deref().unwrap_or_default();
+        if !slot.fill(header, lines, &job.stdin, schedule) {
             return Err(SubjectError::ImageTooLarge { lines: lines.len() });
         }
         slot.state().store(slot_state::POSTED, Release);
@@ -569,7 +570,8 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
         flags: flags
             | set(job.stacks, job::STACKS)
             | set(job.fork, job::FORK)
-            | set(job.audit, job::AUDIT),
+            | set(job.audit, job::AUDIT)
+            | set(job.schedule.is_some(), job::THREADS),
         failures: job.failures,
         budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
         trace_limit: job.limits.trace_bytes,
@@ -577,6 +579,7 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
         stdin_len: job.stdin.len() as u64,
         ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
         output_limit: job.limits.output_bytes,
+        choices: job.schedule.as_ref().map_or(0, |steps| steps.len() as u64),
     }
 }
 

@@ -198,7 +198,16 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
             Op::Clflush => out.push(subject::Event::Clflush(line())),
             Op::Clflushopt | Op::Clwb => out.push(subject::Event::ClflushOpt(line())),
             Op::Sfence | Op::Mfence | Op::CasFailed => out.push(subject::Event::Fence),
-            Op::Lfence | Op::Run | Op::Fill | Op::Alloc | Op::Free | Op::Stack | Op::Asm => {}
+            Op::Lfence
+            | Op::Run
+            | Op::Fill
+            | Op::Alloc
+            | Op::Free
+            | Op::Stack
+            | Op::Asm
+            | Op::Step
+            | Op::Blocked
+            | Op::Misuse => {}
         }
         origins.resize(out.len(), at);
     }

@@ -77,7 +77,7 @@ impl Dice {
     }
 
     fn below(&mut self, n: u32) -> u32 {
-        (u64::from(n) * (self.next() >> 32) >> 32) as u32
+        ((u64::from(n) * (self.next() >> 32)) >> 32) as u32
     }
 
     /// A cut anywhere, and a feasible version of every line.

@@ -11,22 +11,22 @@ use landfall_model::order::Platform;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-pub const LINES: u64 = 3;
+pub(crate) const LINES: u64 = 3;
 
-pub type Path = Vec<Read>;
+pub(crate) type Path = Vec<Read>;
 
 #[derive(Clone, Debug)]
-pub struct Toy {
-    pub seed: u64,
-    pub steps: u32,
+pub(crate) struct Toy {
+    pub(crate) seed: u64,
+    pub(crate) steps: u32,
     /// It stores and flushes, too.
-    pub writes: bool,
+    pub(crate) writes: bool,
     /// Every run: power failures before it, and what it read.
-    pub runs: Vec<(u32, Path)>,
+    pub(crate) runs: Vec<(u32, Path)>,
 }
 
 impl Toy {
-    pub fn new(seed: u64, steps: u32, writes: bool) -> Toy {
+    pub(crate) fn new(seed: u64, steps: u32, writes: bool) -> Toy {
         Toy {
             seed,
             steps,
@@ -35,7 +35,7 @@ impl Toy {
         }
     }
 
-    pub fn execute(&self, line: impl Fn(Line) -> LineBytes, failures: u32) -> Execution {
+    pub(crate) fn execute(&self, line: impl Fn(Line) -> LineBytes, failures: u32) -> Execution {
         let mut hash = self.seed.wrapping_add(u64::from(failures) << 32) | 1;
         let mut memory: Vec<LineBytes> = (0..LINES).map(|l| line(Line(l))).collect();
         let mut mine = vec![0u64; LINES as usize];
@@ -46,7 +46,7 @@ impl Toy {
             hash ^= hash << 17;
             let at = (hash >> 20) % LINES;
             let word = Addr(at * 64 + (hash >> 40) % 2 * 8);
-            let seen = mine[at as usize] >> word.offset() & 0xff;
+            let seen = (mine[at as usize] >> word.offset()) & 0xff;
             if self.writes && (hash >> 8).is_multiple_of(3) {
                 // Sizes from a byte to three words, some across words, some in copies.
                 let start = Addr(word.0 + (hash >> 44) % 6);
@@ -105,7 +105,7 @@ impl Subject for Toy {
 }
 
 /// Every recovery after up to so many failures, by every cut and every image: failures and what was read.
-pub fn brute_force(
+pub(crate) fn brute_force(
     toy: &Toy,
     base: &Image,
     log: &Log,
@@ -154,7 +154,7 @@ fn crash(
     }
 }
 
-pub fn event() -> impl Strategy<Value = Event> {
+pub(crate) fn event() -> impl Strategy<Value = Event> {
     let word = (0..LINES, 0u64..2).prop_map(|(line, word)| line * 64 + word * 8);
     let store = (
         word,
@@ -177,18 +177,18 @@ pub fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-pub fn platform() -> impl Strategy<Value = Platform> {
+pub(crate) fn platform() -> impl Strategy<Value = Platform> {
     prop_oneof![4 => Just(Platform::Adr), 1 => Just(Platform::Eadr)]
 }
 
-pub fn base(seed: u64) -> Image {
+pub(crate) fn base(seed: u64) -> Image {
     let mut base = Image::default();
     base.write(Addr(seed % (LINES * 8) * 8), &[1, 2]);
     base
 }
 
 /// How many random programs: more when asked for.
-pub fn cases(usual: u32) -> ProptestConfig {
+pub(crate) fn cases(usual: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok();
     ProptestConfig {
         cases: asked.and_then(|c| c.parse().ok()).unwrap_or(usual),
