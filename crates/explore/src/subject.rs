@@ -2,7 +2,7 @@
 
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, Piece};
-use landfall_model::log::{Log, Version};
+use landfall_model::log::{Cut, Log, Version};
 use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -148,6 +148,11 @@ pub trait Subject {
             each(self.run(job)?);
         }
         Ok(())
+    }
+
+    /// The search of the first execution has come to this cut, with so many behaviours found: for whoever watches.
+    fn at_cut(&mut self, cut: Cut, behaviours: usize) {
+        let _ = (cut, behaviours);
     }
 }
 

@@ -109,6 +109,7 @@ impl<S: Subject> Follow<'_, S> {
     fn look(&mut self, cut: Cut, grown: &mut Vec<u32>) -> Result<(), SearchError> {
         self.cut = cut;
         self.found.cuts += 1;
+        self.subject.at_cut(cut, self.found.behaviours.len());
         if !std::mem::replace(&mut self.looked, true) {
             match self.tree.root() {
                 Some(root) => self.arrive(root),

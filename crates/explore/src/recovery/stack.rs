@@ -98,6 +98,7 @@ impl<S: Subject> Stack<'_, S> {
     fn look(&mut self, cut: Cut, grown: &mut Vec<Line>) -> Result<(), SearchError> {
         self.found.cuts += 1;
         self.first.cut = cut;
+        self.subject.at_cut(cut, self.found.behaviours.len());
         grown.sort_unstable();
         grown.dedup();
         if !self.options.share {
