@@ -1,11 +1,11 @@
 //! From failing executions to findings: one for each cause, each run from scratch, made plain, and kept in a file.
 
 use super::Refusal;
-use super::finding::{Finding, kind, what};
+use super::finding::{Finding, Severity, kind, what};
 use super::minimise::{Confirmed, confirm};
 use super::options::Check;
 use super::report::Report;
-use super::story::story;
+use super::story::{Story, story};
 use super::target::Target;
 use crate::exit::Exit;
 use crate::names::Place;
@@ -14,7 +14,7 @@ use crate::scene::{Act, Failure, Stage};
 use crate::witness::{Built, Ended, Memory, PowerFailure, Witness, Word, digest};
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::tree::Diverged;
-use landfall_native::{Execution, SubjectError};
+use landfall_native::{Event, Execution, SubjectError};
 use std::ffi::OsStr;
 
 #[derive(Debug)]
@@ -117,9 +117,51 @@ impl<'a> Bugs<'a> {
         let stage = self.stage()?;
         let acts = stage.play(&failures, true).map_err(internal)?;
         let story = story(&acts, &failures);
-        let Some(mut finding) = Finding::new(&acts, &failures, story.as_ref(), stage) else {
+        let Some(finding) = Finding::new(&acts, &failures, story.as_ref(), stage) else {
             return Ok(());
         };
+        if report.is_known(&finding) {
+            return Ok(());
+        }
+        self.list(finding, &acts, &failures, report)
+    }
+
+    /// Something about a recovery that did not fail. It is shown from scratch like a failure, unless one has the same cause.
+    pub(super) fn judged(
+        &mut self,
+        failures: &[Failure],
+        story: impl Fn(&[Act]) -> Option<Story>,
+        report: &mut Report,
+        tell: impl FnOnce(&mut Finding, &[Act], &Stage),
+    ) -> Result<(), Refusal> {
+        let stage = self.stage()?;
+        let acts = stage.play(failures, true).map_err(internal)?;
+        let story = story(&acts);
+        let Some(mut finding) = Finding::new(&acts, failures, story.as_ref(), stage) else {
+            return Ok(());
+        };
+        tell(&mut finding, &acts, stage);
+        let worse = |known: &&Finding| known.severity > finding.severity;
+        let mut worse = report.findings.iter().filter(worse);
+        if worse.any(|known| known.same_cause(&finding)) || report.is_known(&finding) {
+            return Ok(());
+        }
+        self.list(finding, &acts, failures, report)
+    }
+
+    /// A flush or fence that did nothing.
+    pub(super) fn wasted(
+        &mut self,
+        kind: &'static str,
+        message: String,
+        times: u64,
+        event: &Event,
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        let place = self.stage()?.names(0).place(event);
+        let mut finding = Finding::of(kind, Severity::Perf, message);
+        finding.at = place;
+        finding.executions = times;
         if report.is_known(&finding) {
             return Ok(());
         }
@@ -128,7 +170,24 @@ impl<'a> Bugs<'a> {
             return Ok(());
         }
         finding.id = format!("B{}", report.findings.len() + 1);
-        self.keep(&mut finding, &acts, &failures)?;
+        report.add(finding);
+        Ok(())
+    }
+
+    /// On the list, unless it is allowed, and kept in a file.
+    fn list(
+        &mut self,
+        mut finding: Finding,
+        acts: &[Act],
+        failures: &[Failure],
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        if self.options.allow.iter().any(|a| a.covers(&finding)) {
+            report.allow(finding);
+            return Ok(());
+        }
+        finding.id = format!("B{}", report.findings.len() + 1);
+        self.keep(&mut finding, acts, failures)?;
         report.add(finding);
         Ok(())
     }

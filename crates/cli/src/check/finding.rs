@@ -91,6 +91,10 @@ pub(crate) struct Finding {
     /// Other stores that the same missing flush loses.
     pub(crate) also_lost: Vec<Stored>,
     pub(crate) why: Option<Why>,
+    /// A store that may be found half done.
+    pub(crate) racing: Option<Stored>,
+    /// Other ways to mend it, for scripts.
+    pub(crate) alternatives: Vec<Value>,
     /// Of the failing execution, innermost first.
     pub(crate) stack: Vec<Place>,
     pub(crate) notes: Vec<String>,
@@ -169,6 +173,32 @@ pub(crate) fn what(outcome: &Outcome, names: &Names) -> String {
 }
 
 impl Finding {
+    /// With nothing but a message.
+    pub(crate) fn of(kind: &'static str, severity: Severity, message: String) -> Finding {
+        Finding {
+            id: String::new(),
+            kind,
+            severity,
+            message,
+            at: None,
+            crash_at: None,
+            failures: 0,
+            kept: None,
+            lost: None,
+            also_lost: Vec::new(),
+            why: None,
+            racing: None,
+            alternatives: Vec::new(),
+            stack: Vec::new(),
+            notes: Vec::new(),
+            choices: Vec::new(),
+            executions: 1,
+            other_ends: Vec::new(),
+            replay: None,
+            witness: None,
+        }
+    }
+
     /// About the last of these executions, which follow each other through these failures.
     pub(crate) fn new(
         acts: &[Act],
@@ -185,24 +215,14 @@ impl Finding {
             _ => format!("recovery fails: {what}"),
         };
         let mut finding = Finding {
-            id: String::new(),
-            kind: kind(&failed.outcome),
-            severity: Severity::Error,
-            message,
             at: failing_place(failed, names),
             crash_at: story.and_then(|story| stored(story.last)?.at),
             failures: failures.len(),
             kept: story.and_then(|story| stored(story.kept)),
             lost: story.and_then(|story| stored(story.lost)),
-            also_lost: Vec::new(),
             why: story.and_then(|story| why(acts, story, stage)),
             stack: names.frames(&failed.stack),
-            notes: Vec::new(),
-            choices: Vec::new(),
-            executions: 1,
-            other_ends: Vec::new(),
-            replay: None,
-            witness: None,
+            ..Finding::of(kind(&failed.outcome), Severity::Error, message)
         };
         let readings = readings(acts, failures);
         finding
@@ -225,7 +245,8 @@ impl Finding {
                 && other.lost.is_none()
                 && self.kind == other.kind
                 && self.at == other.at
-                && self.crash_at == other.crash_at;
+                && self.crash_at == other.crash_at
+                && place(&self.racing) == place(&other.racing);
         };
         if mine == theirs {
             return true;
@@ -270,6 +291,7 @@ impl Finding {
         let stores: Vec<Value> = lost
             .map(|lost| store("lost", lost))
             .chain(self.kept.iter().map(|kept| store("kept", kept)))
+            .chain(self.racing.iter().map(|racing| store("racing", racing)))
             .collect();
         json!({
             "id": self.id, "kind": self.kind, "severity": self.severity.name(), "message": self.message,
@@ -282,6 +304,11 @@ impl Finding {
 
     fn fix(&self) -> Vec<Value> {
         let place = |at: &Option<Place>| at.as_ref().map(Place::json);
+        if let Some(racing) = &self.racing {
+            return vec![json!({
+                "action": "atomic", "after": place(&racing.at), "bytes": racing.bytes, "primary": true,
+            })];
+        }
         let (Some(lost), Some(kept)) = (&self.lost, &self.kept) else {
             return Vec::new();
         };
@@ -293,9 +320,11 @@ impl Finding {
             Some(_) => ("fence", place(&lost.at)),
             None => ("flush+fence", place(&lost.at)),
         };
-        vec![json!({
+        let mut fixes = vec![json!({
             "action": action, "after": after, "before": place(&kept.at), "bytes": lost.bytes, "primary": true,
-        })]
+        })];
+        fixes.extend(self.alternatives.iter().cloned());
+        fixes
     }
 }
 
@@ -322,7 +351,7 @@ impl Choice {
     }
 }
 
-fn stored(acts: &[Act], act: usize, entry: Cut, stage: &Stage) -> Option<Stored> {
+pub(crate) fn stored(acts: &[Act], act: usize, entry: Cut, stage: &Stage) -> Option<Stored> {
     let names = stage.names(act);
     let crashed = acts.get(act)?;
     let event = crashed.event(entry);

@@ -3,6 +3,7 @@
 mod allowed;
 mod bugs;
 pub(crate) mod finding;
+mod judge;
 mod minimise;
 mod options;
 pub(crate) mod render;
@@ -19,7 +20,8 @@ use crate::exit::Exit;
 use crate::progress::Watched;
 use crate::scene::{Act, base_of};
 use bugs::Bugs;
-use landfall_explore::recovery::{SearchError, Searched, eager, random, search};
+use judge::Judging;
+use landfall_explore::recovery::{SearchError, Searched, eager, random, search_watched};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
 use landfall_native::{Execution, NativeSubject, Outcome, Server};
@@ -101,10 +103,16 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let mut found = Searched::default();
     let again = scene.recover.as_ref().unwrap_or(&scene.program);
     let after = recovery.as_mut().unwrap_or(&mut server);
-    let subject = NativeSubject::new(after, scene.job.clone(), options.budget(started))
+    let mut judging = Judging::new(options, &act, scene);
+    let mut subject = NativeSubject::new(after, scene.job.clone(), options.budget(started))
         .with_workers(again, options.workers())
         .map_err(Refusal::cannot_run)?;
+    if judging.watches_recoveries() {
+        subject.wasted = judging.wasted.take();
+    }
+    let mut forest = Forest::default();
     let mut watched = Watched::new(subject, &act.log, options.shows_progress());
+    let mut nobody = ();
     let ended = match options.random {
         Some(tries) => {
             report.limits.push("random");
@@ -120,16 +128,21 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
                 &mut found,
             )
         }
-        None => search(
+        None => search_watched(
             &mut watched,
-            &mut Forest::default(),
+            &mut forest,
             &act.found,
             &act.log,
             &options.search(),
+            match &mut judging.judge {
+                Some(judge) => judge,
+                None => &mut nobody,
+            },
             &mut found,
         ),
     };
     let mut subject = watched.done();
+    judging.wasted = subject.wasted.take().or(judging.wasted);
     let failed = std::mem::take(&mut subject.failed);
     let stopped_by = subject.stopped_by;
     report.runs += subject.runs;
@@ -159,6 +172,8 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         let failed = &failed[number as usize];
         bugs.after_failures(&act, behaviour, failed, &mut report)?;
     }
+    let complete = report.limits.is_empty();
+    judging.report(&forest, complete, &mut bugs, &mut report)?;
     report.runs += bugs.runs();
     report.finish(options, started)?;
     Ok(report)

@@ -28,6 +28,25 @@ pub(crate) struct Check {
     #[arg(last = true, value_name = "PROGRAM ARGS")]
     pub(super) command: Vec<OsString>,
 
+    /// What to look for besides recoveries that fail
+    #[arg(
+        long,
+        value_name = "CHECKS",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "crash",
+        help_heading = "What to report"
+    )]
+    pub(super) checks: Vec<Judged>,
+
+    /// With races: look at flushes before the power failure itself, not before what recovery has read (the published baseline)
+    #[arg(long, help_heading = "What to report")]
+    pub(super) no_prefix: bool,
+
+    /// With races: volatile stores of up to 8 bytes are atomic
+    #[arg(long, help_heading = "What to report")]
+    pub(super) volatile_atomic: bool,
+
     /// Findings from this severity on make the check fail
     #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = Severity::Warning, help_heading = "What to report")]
     pub(super) fail_on: Severity,
@@ -131,6 +150,19 @@ pub(crate) struct Check {
     pub(crate) compiler_flags: Vec<OsString>,
 }
 
+/// What a check looks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Judged {
+    /// Recoveries that fail
+    Crash,
+    /// Recoveries that see what no crash under strict persistency shows
+    Robustness,
+    /// Recoveries that may read half a store
+    Races,
+    /// Flushes and fences that do nothing
+    Flushes,
+}
+
 fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
@@ -146,6 +178,18 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 impl Check {
+    pub(super) fn checks(&self, what: Judged) -> bool {
+        self.checks.contains(&what)
+    }
+
+    /// Is there anything to judge, and a tree of all recoveries to judge?
+    pub(super) fn judges(&self) -> bool {
+        self.checks.iter().any(|&what| what != Judged::Crash)
+            && self.random.is_none()
+            && !self.eager
+            && !self.no_share
+    }
+
     pub(super) fn platform_name(&self) -> &'static str {
         match self.platform {
             PlatformArg::Adr => "adr",

@@ -37,7 +37,7 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -
     for note in &finding.notes {
         let _ = writeln!(out, "   = note: {note}");
     }
-    if finding.executions > 1 {
+    if finding.executions > 1 && finding.severity == Severity::Error {
         let count = finding.executions;
         let _ = writeln!(out, "   = note: {count} distinct recoveries fail this way");
     }
@@ -92,6 +92,9 @@ fn headline(finding: &Finding) -> String {
 }
 
 fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
+    if let Some(racing) = &finding.racing {
+        return race(out, racing, sources);
+    }
     match (&finding.lost, &finding.kept) {
         (Some(lost), Some(kept)) => {
             mark(out, sources, kept, "this store reached persistent memory …");
@@ -125,6 +128,22 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
             );
         }
         (None, _) => {}
+    }
+}
+
+fn race(out: &mut String, racing: &Stored, sources: &mut Sources) {
+    let text = "this store is not atomic, and nothing the recovery has read by then shows that it was flushed";
+    mark(out, sources, racing, text);
+    if let Some(at) = &racing.at {
+        let what = match sources.assigned(at) {
+            Some(target) => format!("`{target}`"),
+            None => "it".to_owned(),
+        };
+        let _ = writeln!(
+            out,
+            "   = fix: make {what} atomic at {} (_Atomic, std::atomic; a relaxed or release store costs nothing on x86)",
+            at.colons()
+        );
     }
 }
 
