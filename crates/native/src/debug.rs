@@ -27,6 +27,7 @@ pub fn debug(
         header(job, job.image.lines.len(), job::SHOW),
         &job.image.lines,
         &job.stdin,
+        &[],
     ) {
         return Err(SubjectError::ImageTooLarge {
             lines: job.image.lines.len(),
