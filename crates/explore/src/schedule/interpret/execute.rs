@@ -104,15 +104,55 @@ impl Interpreter<'_> {
         step
     }
 
+    /// A thread makes a transition that is known already: only its effects are repeated.
+    pub(super) fn repeat(&mut self, thread: usize, step: &Step, trace: &mut Trace, at: usize) {
+        let instr = self.program.threads[thread][self.threads[thread].pc as usize];
+        self.threads[thread].turn.spinning = false;
+        if let Some(place) = instr.place() {
+            let cell = self.cell(thread, place);
+            if step.access == Access::Write {
+                self.wrote(thread, cell, step.found, step.left);
+            }
+            if self.loops {
+                self.note_read(thread, cell);
+            }
+            if let Instr::Load { to, .. } | Instr::Rmw { to, .. } | Instr::Cas { to, .. } = instr {
+                self.threads[thread].regs[to.0 as usize] = step.found;
+            }
+        }
+        self.done(thread, trace, at);
+    }
+
+    /// A store of the thread itself, past its store buffer.
+    fn wrote(&mut self, thread: usize, cell: u32, found: u64, value: u64) {
+        self.write(thread, cell, value);
+        // Its own loads see it through memory.
+        if self.model == Model::Tso {
+            self.own[thread * self.memory.len() + cell as usize] = 0;
+        }
+        if found != value {
+            self.threads[thread].turn.pure = false;
+        }
+    }
+
+    /// The visible part is done; the thread goes on to its next one.
+    fn done(&mut self, thread: usize, trace: &mut Trace, at: usize) {
+        let state = &mut self.threads[thread];
+        state.tick += 1;
+        state.joined = 0;
+        state.drained = 0;
+        state.pc += 1;
+        self.advance(thread, trace, at + 1);
+    }
+
     /// A thread makes its transition.
     pub(super) fn execute(&mut self, thread: usize, trace: &mut Trace, at: usize) -> Step {
         let mut step = self.next_step(thread, trace);
         let instr = self.program.threads[thread][self.threads[thread].pc as usize];
         self.threads[thread].turn.spinning = false;
-        let cells = self.memory.len();
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
-            let (found, index) = (step.found, thread * cells + cell as usize);
+            let found = step.found;
             let (to, new) = match instr {
                 Instr::Load { to, .. } => (Some(to), None),
                 Instr::Store { value, .. } => (None, Some(self.value(thread, value))),
@@ -129,26 +169,14 @@ impl Interpreter<'_> {
             };
             if let Some(value) = new {
                 step.left = value;
-                self.write(thread, cell, value);
-                // A locked write is seen by its own thread's loads through memory.
-                if self.model == Model::Tso {
-                    self.own[index] = 0;
-                }
-                if found != value {
-                    self.threads[thread].turn.pure = false;
-                }
+                self.wrote(thread, cell, found, value);
             }
             self.note_read(thread, cell);
             if let Some(to) = to {
                 self.threads[thread].regs[to.0 as usize] = found;
             }
         }
-        let state = &mut self.threads[thread];
-        state.tick += 1;
-        state.joined = 0;
-        state.drained = 0;
-        state.pc += 1;
-        self.advance(thread, trace, at + 1);
+        self.done(thread, trace, at);
         step
     }
 

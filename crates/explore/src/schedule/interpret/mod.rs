@@ -259,7 +259,17 @@ impl Threads for Interpreter<'_> {
             }
         }
         let mut last = None;
-        for at in 0.. {
+        for at in 0..job.keep {
+            let step = trace.steps[at];
+            match step.process as usize {
+                thread if thread < threads => self.repeat(thread, &step, trace, at),
+                companion => {
+                    self.commit(companion - threads, trace, at);
+                }
+            }
+            last = Some(step.process);
+        }
+        for at in job.keep.. {
             let enabled = self.enabled();
             let process = match job.follow.get(at) {
                 Some(&process) if enabled >> process & 1 != 0 => process,
@@ -282,14 +292,8 @@ impl Threads for Interpreter<'_> {
                 thread if thread < threads => self.execute(thread, trace, at),
                 companion => self.commit(companion - threads, trace, at),
             };
-            if at < job.keep {
-                if trace.steps[at] != step {
-                    return Err(ThreadsError::Diverged { at });
-                }
-            } else {
-                self.sleepers.executed(&job.order, &step, &trace.watched);
-                trace.steps.push(step);
-            }
+            self.sleepers.executed(&job.order, &step, &trace.watched);
+            trace.steps.push(step);
         }
         self.report_waiting(trace);
         Ok(())
