@@ -1,6 +1,6 @@
 //! Visible operations: whether they are possible, what they touch, what they do.
 
-use super::super::program::{Instr, Model};
+use super::super::program::{Instr, Model, Order};
 use super::super::step::{Access, Act, Process, Step, Until};
 use super::super::trace::{End, Trace, Wait};
 use super::{Interpreter, Status};
@@ -48,9 +48,9 @@ impl Interpreter<'_> {
         } else {
             state.drained
         };
-        step.need = match (drained, state.tick) {
-            (0, 0) => state.born,
-            (0, _) => (0, 0),
+        step.need = match (drained, state.stepped) {
+            (0, false) => state.born,
+            (0, true) => (0, 0),
             (tick, _) => ((thread + self.threads.len()) as Process, tick),
         };
         if let Some(place) = instr.place() {
@@ -60,14 +60,18 @@ impl Interpreter<'_> {
             step.found = self.memory[cell as usize];
             step.left = step.found;
             (step.act, step.access) = match instr {
-                Instr::Load { .. } => {
+                Instr::Load { order, .. } => {
+                    step.plain = order == Order::Plain;
                     let (value, own) = self.look(thread, cell);
                     step.own = own;
                     step.found = value;
                     step.left = value;
                     (Act::Load, Access::Read)
                 }
-                Instr::Store { .. } => (Act::Store, Access::Write),
+                Instr::Store { order, .. } => {
+                    step.plain = order == Order::Plain;
+                    (Act::Store, Access::Write)
+                }
                 Instr::Rmw { .. } => (Act::Rmw, Access::Write),
                 Instr::Cas { expect, .. } => {
                     step.expect = self.value(thread, expect);
@@ -139,6 +143,7 @@ impl Interpreter<'_> {
     fn done(&mut self, thread: usize, trace: &mut Trace, at: usize) {
         let state = &mut self.threads[thread];
         state.tick += 1;
+        state.stepped = true;
         state.joined = 0;
         state.drained = 0;
         state.pc += 1;

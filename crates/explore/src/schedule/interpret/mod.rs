@@ -9,26 +9,8 @@ mod memory;
 
 use super::program::{Instr, Model, Program, REGISTERS};
 use super::step::Process;
-use super::threads::{Job, Sleepers, Threads, ThreadsError};
+use super::threads::{Job, Points, Sleepers, Threads, ThreadsError};
 use super::trace::{End, Trace};
-
-/// Which plain accesses are scheduling points. Synchronisation always is.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Points {
-    #[default]
-    Everywhere,
-    /// These instructions, ascending.
-    Sites(Vec<u32>),
-}
-
-impl Points {
-    fn contains(&self, site: u32) -> bool {
-        match self {
-            Points::Everywhere => true,
-            Points::Sites(sites) => sites.binary_search(&site).is_ok(),
-        }
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Entry {
@@ -36,6 +18,7 @@ enum Entry {
         cell: u32,
         value: u64,
         visible: bool,
+        plain: bool,
     },
     Clflush {
         cell: u32,
@@ -70,6 +53,8 @@ struct Thread {
     pc: u32,
     regs: [u64; REGISTERS],
     tick: u32,
+    /// It has made a transition.
+    stepped: bool,
     born: (Process, u32),
     /// Processes joined since the last visible operation.
     joined: u64,
@@ -97,7 +82,7 @@ struct Turn {
 pub struct Interpreter<'p> {
     program: &'p Program,
     model: Model,
-    pub points: Points,
+    points: Points,
     first_site: Vec<u32>,
     memory: Vec<u64>,
     threads: Vec<Thread>,
@@ -138,6 +123,7 @@ impl<'p> Interpreter<'p> {
                     pc: 0,
                     regs: [0; REGISTERS],
                     tick: 0,
+                    stepped: false,
                     born: (0, 0),
                     joined: 0,
                     drained: 0,
@@ -186,6 +172,7 @@ impl<'p> Interpreter<'p> {
             thread.pc = 0;
             thread.regs = [0; REGISTERS];
             thread.tick = 0;
+            thread.stepped = false;
             thread.born = (0, 0);
             thread.joined = 0;
             thread.drained = 0;
@@ -244,6 +231,10 @@ impl Threads for Interpreter<'_> {
         self.program.threads.len()
     }
 
+    fn preempt_at(&mut self, points: &Points) {
+        self.points.clone_from(points);
+    }
+
     fn buffered(&self) -> bool {
         self.model == Model::Tso
     }
@@ -294,6 +285,7 @@ impl Threads for Interpreter<'_> {
             };
             self.sleepers.executed(&job.order, &step, &trace.watched);
             trace.steps.push(step);
+            trace.enabled.push(enabled);
         }
         self.report_waiting(trace);
         Ok(())
