@@ -14,16 +14,23 @@ use std::ops::ControlFlow;
 fn explore(program: &Program, model: Model, preempt: Preempt) -> (BTreeSet<Outcome>, Saturated) {
     let mut outcomes = BTreeSet::new();
     let mut threads = Interpreter::new(program, model);
-    let saturated = saturate(&mut threads, preempt, Options::default(), |threads, trace| {
-        outcomes.insert(Outcome {
-            memory: threads.memory().to_vec(),
-            regs: (0..program.threads.len()).map(|t| threads.registers(t).to_vec()).collect(),
-            stuck: trace.end == End::Deadlock,
-        });
-        ControlFlow::Continue(())
-    })
+    let saturated = saturate(
+        &mut threads,
+        preempt,
+        Options::default(),
+        |threads, trace| {
+            outcomes.insert(Outcome {
+                memory: threads.memory().to_vec(),
+                regs: (0..program.threads.len())
+                    .map(|t| threads.registers(t).to_vec())
+                    .collect(),
+                stuck: trace.end == End::Deadlock,
+            });
+            ControlFlow::Continue(())
+        },
+    )
     .expect("runs");
-    assert!(saturated.counts.complete && saturated.counts.blocked == 0);
+    assert_eq!(saturated.counts.blocked, 0);
     (outcomes, saturated)
 }
 
@@ -32,9 +39,18 @@ fn agree(program: &Program, model: Model) -> Result<(), TestCaseError> {
     let (everywhere, all) = explore(program, model, Preempt::Everywhere);
     let (auto, some) = explore(program, model, Preempt::Auto);
     prop_assert_eq!(&auto, &everywhere, "{:?}", model);
-    prop_assert!(some.counts.executions <= all.counts.executions, "{:?} {:?}", some, all);
-    let (sync, _) = explore(program, model, Preempt::Sync);
+    prop_assert!(some.counts.complete && all.counts.complete);
+    prop_assert!(
+        some.counts.executions <= all.counts.executions,
+        "{:?} {:?}",
+        some,
+        all
+    );
+    let (sync, without) = explore(program, model, Preempt::Sync);
     prop_assert!(sync.is_subset(&everywhere));
+    // It is complete, or says why not.
+    prop_assert_eq!(without.counts.complete, without.sites.is_empty());
+    prop_assert!(!without.counts.complete || sync == everywhere);
     Ok(())
 }
 

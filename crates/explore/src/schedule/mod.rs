@@ -1,5 +1,6 @@
 //! The schedule search: every Mazurkiewicz trace of a multi-threaded program, each once.
 
+pub mod bounded;
 pub mod catalogue;
 pub mod crash;
 mod estimate;
@@ -7,6 +8,7 @@ mod happens;
 pub mod interpret;
 pub mod program;
 pub mod saturate;
+pub mod seal;
 mod search;
 mod step;
 mod threads;

@@ -13,7 +13,8 @@ use std::ops::ControlFlow;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Preempt {
-    /// Only at synchronisation: misses what data races do.
+    /// Only at synchronisation. That is all there is to see of a program without data races; with one, what its threads do
+    /// between two points depends on each other, and the search ends there.
     Sync,
     #[default]
     Auto,
@@ -27,7 +28,7 @@ pub struct Saturated {
     pub rounds: u32,
     /// Executions of the rounds before it.
     pub abandoned: u64,
-    /// The plain accesses that became scheduling points.
+    /// The plain accesses that became scheduling points; or, with [`Preempt::Sync`], that would have to be.
     pub sites: Vec<u32>,
 }
 
@@ -49,7 +50,7 @@ pub fn saturate<T: Threads>(
         });
         let mut search = Search::new(threads, options)?;
         while fresh.is_empty() && search.next(threads)? {
-            if preempt == Preempt::Auto {
+            if preempt != Preempt::Everywhere {
                 unordered(&search, |first, second| {
                     for site in [first, second] {
                         if let Err(at) = result.sites.binary_search(&site) {
@@ -64,7 +65,7 @@ pub fn saturate<T: Threads>(
                 return Ok(result);
             }
         }
-        if fresh.is_empty() {
+        if fresh.is_empty() || preempt == Preempt::Sync {
             result.counts = search.counts;
             return Ok(result);
         }
@@ -112,7 +113,9 @@ fn unordered(search: &Search, mut found: impl FnMut(u32, u32)) {
         }
     };
     for (at, step) in trace.steps.iter().enumerate() {
-        while let Some(access) = rest.next_if(|access| access.after == u32::MAX || (access.after as usize) < at) {
+        while let Some(access) =
+            rest.next_if(|access| access.after == u32::MAX || (access.after as usize) < at)
+        {
             seen.push(trailing(access));
         }
         if matches!(step.access, Access::Read | Access::Write) {
@@ -166,7 +169,9 @@ fn knowledge(search: &Search, steps: &[Step], access: &Trailing, clock: &mut Vec
     clock.clear();
     clock.resize(width.max(2 * search.order().threads), 0);
     let mut learn = |process: u8, tick: u32| {
-        let last = steps.iter().rposition(|step| step.process == process && step.tick <= tick);
+        let last = steps
+            .iter()
+            .rposition(|step| step.process == process && step.tick <= tick);
         if let Some(last) = last {
             for (mine, &theirs) in clock.iter_mut().zip(search.clock(last)) {
                 *mine = theirs.max(*mine);

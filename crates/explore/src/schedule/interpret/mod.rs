@@ -208,21 +208,17 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Who goes on where nobody says: store buffers are emptied first, and a thread runs on while it can.
-    fn choose(&self, enabled: u64, last: Option<Process>) -> Option<Process> {
+    fn choose(&self, enabled: u64, running: usize) -> Option<Process> {
         let threads = self.threads.len();
-        let companions = enabled >> threads;
-        if let Some(last) = last.map(|last| last as usize % threads) {
-            if companions >> last & 1 != 0 {
-                return Some((last + threads) as Process);
-            }
-            if enabled >> last & 1 != 0 && companions == 0 {
-                return Some(last as Process);
-            }
+        let first_of = |processes: u64| match processes >> running & 1 {
+            0 => processes.trailing_zeros() as usize,
+            _ => running,
+        };
+        match (enabled >> threads, enabled) {
+            (0, 0) => None,
+            (0, enabled) => Some(first_of(enabled) as Process),
+            (companions, _) => Some((first_of(companions) + threads) as Process),
         }
-        if companions != 0 {
-            return Some((companions.trailing_zeros() as usize + threads) as Process);
-        }
-        (enabled != 0).then(|| enabled.trailing_zeros() as Process)
     }
 }
 
@@ -249,7 +245,7 @@ impl Threads for Interpreter<'_> {
                 self.advance(thread, trace, 0);
             }
         }
-        let mut last = None;
+        let mut running = 0;
         for at in 0..job.keep {
             let step = trace.steps[at];
             match step.process as usize {
@@ -258,7 +254,9 @@ impl Threads for Interpreter<'_> {
                     self.commit(companion - threads, trace, at);
                 }
             }
-            last = Some(step.process);
+            if (step.process as usize) < threads {
+                running = step.process as usize;
+            }
         }
         for at in job.keep.. {
             let enabled = self.enabled();
@@ -270,7 +268,7 @@ impl Threads for Interpreter<'_> {
                     trace.end = End::Limit;
                     return Ok(());
                 }
-                None => match self.choose(enabled & !self.sleepers.mask(), last) {
+                None => match self.choose(enabled & !self.sleepers.mask(), running) {
                     Some(process) => process,
                     None => {
                         trace.end = End::Asleep;
@@ -278,9 +276,11 @@ impl Threads for Interpreter<'_> {
                     }
                 },
             };
-            last = Some(process);
             let step = match process as usize {
-                thread if thread < threads => self.execute(thread, trace, at),
+                thread if thread < threads => {
+                    running = thread;
+                    self.execute(thread, trace, at)
+                }
                 companion => self.commit(companion - threads, trace, at),
             };
             self.sleepers.executed(&job.order, &step, &trace.watched);
