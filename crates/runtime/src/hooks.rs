@@ -126,10 +126,11 @@ pub(crate) unsafe fn store_span(
     touch_span(address, length);
     let payload = log::run(offset(address), length as u64, flags, origin);
     bytes::copy(payload, source, length);
+    // Memory first: if it may not be written, nothing was stored and nothing is logged.
+    bytes::copy(address as *mut u8, payload, length);
     log::run_done(length as u64);
     mark_written(offset(address), length as u64);
     bytes::copy(mirror(offset(address)), payload, length);
-    bytes::copy(address as *mut u8, payload, length);
 }
 
 unsafe fn store_pieces(address: usize, bytes: &[u8], flags: u8, origin: Origin) {
@@ -154,6 +155,7 @@ pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u
         return store_pieces(address, &[byte; PIECEWISE][..length], flags, origin);
     }
     touch_span(address, length);
+    bytes::fill(address as *mut u8, byte, length);
     log::with_value(
         Kind::Fill,
         offset(address),
@@ -163,7 +165,6 @@ pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u
     );
     mark_written(offset(address), length as u64);
     bytes::fill(mirror(offset(address)), byte, length);
-    bytes::fill(address as *mut u8, byte, length);
 }
 
 /// Makes sure that all of a range is live before anything is logged about it.

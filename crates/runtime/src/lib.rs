@@ -26,6 +26,7 @@ macro_rules! weak {
 }
 pub(crate) use weak;
 
+mod about;
 mod arguments;
 mod atomics;
 mod bytes;
@@ -36,8 +37,10 @@ mod dispatch;
 mod files;
 mod flush;
 mod forkserver;
+mod guards;
 mod heap;
 mod hooks;
+mod io;
 mod library;
 mod limits;
 mod locks;
@@ -45,11 +48,14 @@ mod log;
 mod machine;
 mod mappings;
 mod memory;
+mod ordinary;
 mod outcome;
+mod overlay;
 mod paths;
 mod persistent_heap;
 mod pmem;
 mod pool_io;
+mod pool_table;
 mod random;
 mod real;
 mod region;
@@ -59,6 +65,7 @@ mod serve;
 mod shadow;
 mod signals;
 mod sites;
+mod special;
 mod stack;
 mod start;
 mod state;
@@ -69,6 +76,7 @@ mod text;
 mod tracked;
 mod vdso;
 mod waiting;
+mod walk;
 
 /// A panic here is a bug of ours: it ends the run as such instead of tearing the program down unexplained.
 #[cfg(panic = "abort")]

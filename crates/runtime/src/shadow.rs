@@ -109,6 +109,7 @@ unsafe fn shadow_page(start: u64) {
     *((TOUCHED + (start >> 12) as usize) as *mut u8) = 1;
     *(ORDER as *mut u32).add((*state).touched) = (start >> 12) as u32;
     (*state).touched += 1;
+    crate::limits::persistent_pages((*state).touched);
 }
 
 /// Bytes that code we know has just written, and that the caller will log: not foreign, though no hook has seen the page.

@@ -90,6 +90,10 @@ builtins!(
     qsort,
     inet_pton,
     sscanf,
+    mkdir,
+    rmdir,
+    readdir,
+    sendfile,
 );
 
 impl Builtin {
