@@ -4,9 +4,9 @@
 //! the list, 34.9 s and 61.5 s at N = 1000, on another machine of this kind.
 
 use landfall_benches::Table;
-use landfall_explore::recovery::{Searched, search};
+use landfall_explore::recovery::{Options, Searched, search};
 use landfall_explore::subject::{Ended, Execution};
-use landfall_explore::tree::RecoveryTree;
+use landfall_explore::tree::Forest;
 use landfall_model::image::Image;
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
@@ -73,8 +73,15 @@ fn check(directory: &Path, name: &str, n: usize) -> Fallible<(u64, usize, f64)> 
     let log = execution.log(Platform::Adr);
     let mut subject = NativeSubject::new(&mut server, Job::default(), Budget::default());
     let mut found = Searched::default();
-    let (mut tree, base) = (RecoveryTree::default(), Image::default());
-    search(&mut subject, &mut tree, &base, &log, 1, &mut found)?;
+    let (mut tree, base) = (Forest::default(), Image::default());
+    search(
+        &mut subject,
+        &mut tree,
+        &base,
+        &log,
+        &Options::default(),
+        &mut found,
+    )?;
     if !subject.failed.is_empty() {
         return Err(format!("{name}: a recovery failed").into());
     }

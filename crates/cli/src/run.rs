@@ -72,7 +72,6 @@ fn run_once(options: &Run) -> anyhow::Result<Outcome> {
     let mut job = Job {
         failures: options.failures,
         stacks: options.stacks,
-        search_foreign: true,
         ..Job::default()
     };
     if let Some(events) = options.events {
@@ -230,16 +229,7 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
         writeln!(out, "    at {}", symbols.describe(*frame))?;
     }
     if let Some(foreign) = &execution.foreign {
-        let who = if foreign.suspects.is_empty() {
-            "code".to_owned()
-        } else {
-            foreign.suspects.join(", ")
-        };
-        writeln!(
-            out,
-            "{} words of persistent memory were written by {who} not built with `landfall cc`, first at {:#x}",
-            foreign.words, foreign.address
-        )?;
+        writeln!(out, "note: {}", foreign.describe(&symbols))?;
     }
     for (name, text) in [("stdout", &execution.stdout), ("stderr", &execution.stderr)] {
         if !text.is_empty() {
@@ -305,7 +295,7 @@ fn as_json(execution: &Execution, server: &Server) -> Value {
         "stack": frames(&execution.stack),
         "stdout": String::from_utf8_lossy(&execution.stdout),
         "stderr": String::from_utf8_lossy(&execution.stderr),
-        "foreign_words": execution.foreign.as_ref().map_or(0, |foreign| foreign.words),
+        "notes": execution.foreign.iter().map(|foreign| foreign.describe(&symbols)).collect::<Vec<_>>(),
         "steps": execution.steps,
         "trace_bytes": execution.trace_bytes,
         "in_place": execution.in_place,

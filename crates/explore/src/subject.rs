@@ -99,6 +99,19 @@ pub enum SubjectError {
 pub trait Subject {
     /// Deterministic: the same job gives the same execution.
     fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError>;
+
+    /// The same for many jobs on one image, of which only the first may name changed lines. Executions are handed over in the
+    /// order of the jobs, whatever runs beside what; those before an error are valid.
+    fn run_all(
+        &mut self,
+        jobs: &[Job<'_>],
+        each: &mut dyn FnMut(Execution),
+    ) -> Result<(), SubjectError> {
+        for job in jobs {
+            each(self.run(job)?);
+        }
+        Ok(())
+    }
 }
 
 impl Execution {

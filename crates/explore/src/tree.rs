@@ -38,6 +38,23 @@ pub struct RecoveryTree {
     leaves: u32,
 }
 
+/// One tree for each number of power failures so far: the one thing besides memory that a recovery is told.
+#[derive(Clone, Debug, Default)]
+pub struct Forest {
+    trees: Vec<RecoveryTree>,
+}
+
+impl Forest {
+    /// The tree of what runs after so many power failures, at least one.
+    pub fn level(&mut self, failures: u32) -> &mut RecoveryTree {
+        let index = failures.max(1) as usize - 1;
+        if self.trees.len() <= index {
+            self.trees.resize_with(index + 1, RecoveryTree::default);
+        }
+        &mut self.trees[index]
+    }
+}
+
 /// A run read something else where the tree, built from earlier runs on the same values, says otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("two runs on the same values diverge: one reads {expected:?}, the other {found:?}")]

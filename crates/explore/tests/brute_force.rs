@@ -1,8 +1,8 @@
 //! The crash search against brute force: every cut, every image, on programs that read what they please.
 
-use landfall_explore::recovery::{Searched, search};
+use landfall_explore::recovery::{Options, Searched, search};
 use landfall_explore::subject::{Ended, Event, Execution, FirstRead, Job, Subject, SubjectError};
-use landfall_explore::tree::RecoveryTree;
+use landfall_explore::tree::Forest;
 use landfall_model::crash::{CrashState, Crashed};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, pieces};
@@ -123,9 +123,9 @@ proptest! {
         let mut base = Image::default();
         base.write(Addr(first % (LINES * 8) * 8), &[1, 2]);
         let mut recovery = Adaptive { seed, depth, paths: Vec::new() };
-        let mut tree = RecoveryTree::default();
+        let mut tree = Forest::default();
         let mut found = Searched::default();
-        search(&mut recovery, &mut tree, &base, &log, 1, &mut found).unwrap();
+        search(&mut recovery, &mut tree, &base, &log, &Options::default(), &mut found).unwrap();
         let expected = brute_force(&recovery, &base, &log);
         let runs: BTreeSet<Path> = recovery.paths.iter().cloned().collect();
         prop_assert_eq!(&runs, &expected);
@@ -133,9 +133,9 @@ proptest! {
         prop_assert_eq!(found.behaviours.len(), runs.len());
         // Each behaviour's crash leads to it.
         for behaviour in &found.behaviours {
-            let mut state = CrashState::new(&base, [Crashed { log: &log, cut: behaviour.cut }]);
+            let mut state = CrashState::new(&base, [Crashed { log: &log, cut: behaviour.crashes[0].cut }]);
             let mut image = state.newest_image();
-            for &(line, version) in &behaviour.old {
+            for &(line, version) in &behaviour.crashes[0].old {
                 let chain = [version].into_iter().collect();
                 prop_assert!(state.feasible(line).contains(&chain), "not feasible at its cut");
                 image.set_line(line, state.content(line, &chain));
@@ -146,7 +146,7 @@ proptest! {
         }
         // One tree serves the next execution too: nothing is run again.
         let mut again = Searched::default();
-        search(&mut recovery, &mut tree, &base, &log, 1, &mut again).unwrap();
+        search(&mut recovery, &mut tree, &base, &log, &Options::default(), &mut again).unwrap();
         prop_assert_eq!(again.runs, 0);
         prop_assert_eq!(again.behaviours.len(), runs.len());
     }

@@ -21,6 +21,14 @@ impl ClockVector {
         self.0[thread]
     }
 
+    /// Learns that the thread has come at least this far.
+    pub fn raise(&mut self, thread: usize, clock: u32) {
+        if self.0.len() <= thread {
+            self.0.resize(thread + 1, 0);
+        }
+        self.0[thread] = self.0[thread].max(clock);
+    }
+
     /// Learns all that `other` knows.
     pub fn join(&mut self, other: &ClockVector) {
         if self.0.len() < other.0.len() {

@@ -1,5 +1,6 @@
 //! What one run did, as plain values.
 
+use crate::symbols::Symbols;
 use landfall_vocab::record::{Kind, flag};
 
 /// What happened.
@@ -134,13 +135,50 @@ impl Outcome {
     }
 }
 
-/// Persistent memory changed by code that was not compiled with `landfall cc`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Accesses of persistent memory by code that was not compiled with `landfall cc`. Each is among the events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
-    pub words: u64,
+    pub reads: u64,
+    pub writes: u64,
+    /// The first: its address, and that of the instruction.
     pub address: u64,
-    /// Libraries of the process that are not instrumented and may have done it.
-    pub suspects: Vec<String>,
+    pub pc: u64,
+}
+
+/// Libraries that nobody builds with `landfall cc`.
+const SYSTEM: [&str; 6] = [
+    "ld-linux",
+    "libc.so",
+    "libm.so",
+    "libgcc_s",
+    "libpthread",
+    "libdl",
+];
+
+impl Foreign {
+    /// One sentence: who, how often, and what that means.
+    pub fn describe(&self, symbols: &Symbols) -> String {
+        let count = |number: u64, what: &str| match number {
+            0 => String::new(),
+            1 => format!("1 {what}"),
+            _ => format!("{number} {what}s"),
+        };
+        let both = [count(self.reads, "read"), count(self.writes, "write")];
+        let counts = both.iter().filter(|text| !text.is_empty()).cloned();
+        let counts = counts.collect::<Vec<_>>().join(" and ");
+        let file = symbols.file_of(self.pc).unwrap_or_default();
+        let name = file.rsplit('/').next().unwrap_or_default();
+        let function = symbols.return_address(self.pc + 1).map(|at| at.function);
+        let function = function.map_or("code".to_owned(), |name| format!("`{name}`"));
+        if SYSTEM.iter().any(|system| name.starts_with(system)) {
+            return format!(
+                "{function} of {name} accesses persistent memory by itself: {counts}, each seen as it happens"
+            );
+        }
+        format!(
+            "{function} of {name} was not compiled with `landfall cc`: {counts} of persistent memory, each seen as it happens, but not its fences"
+        )
+    }
 }
 
 /// One run: its trace, its end, what it printed.

@@ -90,8 +90,6 @@ pub struct Job {
     pub stdin: Vec<u8>,
     /// Record call stacks with the events.
     pub stacks: bool,
-    /// Look for writes of uninstrumented code in memory nobody was seen to touch, too.
-    pub search_foreign: bool,
     /// Run in a process of its own whatever the server's isolation.
     pub fork: bool,
     /// After an in-place run, compare all restored memory with what it must be.

@@ -58,29 +58,3 @@ fn errors_file() -> io::Result<std::fs::File> {
         }
     }
 }
-
-/// Libraries mapped by the server that carry no source sites and are not part of libc.
-pub(crate) fn suspects(process: u32) -> Vec<String> {
-    const SYSTEM: [&str; 6] = [
-        "ld-linux",
-        "libc.so",
-        "libm.so",
-        "libgcc_s",
-        "libpthread",
-        "libdl",
-    ];
-    let maps = std::fs::read_to_string(format!("/proc/{}/maps", process)).unwrap_or_default();
-    let mut names: Vec<String> = maps
-        .lines()
-        .filter_map(|line| line.split_whitespace().nth(5))
-        .filter(|path| path.contains(".so") && !SYSTEM.iter().any(|system| path.contains(system)))
-        .filter(|path| !std::fs::read(path).is_ok_and(|bytes| memmem(&bytes, b"lf_sites\0")))
-        .map(str::to_owned)
-        .collect();
-    names.dedup();
-    names
-}
-
-fn memmem(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
-}

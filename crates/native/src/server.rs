@@ -6,7 +6,7 @@ use crate::error::SubjectError;
 use crate::execution::{Execution, Foreign, Outcome};
 use crate::files;
 use crate::job::{Image, Isolation, Job};
-use crate::launch::{launch, suspects};
+use crate::launch::launch;
 use crate::outcome::outcome;
 use crate::program::Program;
 use crate::shared::{Shared, futex_wait, futex_wake};
@@ -138,7 +138,6 @@ impl Server {
         }
         let check = Job {
             fork: true,
-            search_foreign: true,
             ..job.clone()
         };
         let index = self.post(&check, &check.image.lines, 0)?;
@@ -147,14 +146,10 @@ impl Server {
             && forked.outcome == execution.outcome
             && forked.stdout == execution.stdout
             && forked.stderr == execution.stderr;
-        if same && forked.foreign.is_none() {
+        if same {
             return Ok(None);
         }
-        let why = match &forked.foreign {
-            Some(_) => "uninstrumented code writes persistent memory",
-            None => "a run in place did not do what the same run in a fork does",
-        };
-        self.give_up_restarting(why);
+        self.give_up_restarting("a run in place did not do what the same run in a fork does");
         Ok(Some(forked))
     }
 
@@ -250,7 +245,6 @@ impl Server {
         let header = JobHeader {
             flags: flags
                 | set(job.stacks, job::STACKS)
-                | set(job.search_foreign, job::SEARCH_FOREIGN)
                 | set(job.fork, job::FORK)
                 | set(job.audit, job::AUDIT),
             failures: job.failures,
@@ -382,10 +376,11 @@ impl Server {
                 .collect(),
             stdout: slot.stdout(raw.stdout_len, job.limits.output_bytes),
             stderr: slot.stderr(raw.stderr_len, job.limits.output_bytes),
-            foreign: (raw.foreign_words > 0).then(|| Foreign {
-                words: raw.foreign_words,
-                address: raw.foreign_address,
-                suspects: suspects(self.child.id()),
+            foreign: (raw.foreign.reads + raw.foreign.writes > 0).then_some(Foreign {
+                reads: raw.foreign.reads,
+                writes: raw.foreign.writes,
+                address: raw.foreign.address,
+                pc: raw.foreign.pc,
             }),
             steps: job.limits.events.saturating_sub(left),
             damaged,

@@ -67,6 +67,11 @@ impl Symbols {
         }
     }
 
+    /// The file that code at this address belongs to.
+    pub fn file_of(&self, address: u64) -> Option<&str> {
+        Some(self.locate(address)?.0)
+    }
+
     fn locate(&self, address: u64) -> Option<(&str, u64)> {
         let mapped = self
             .mapped

@@ -69,7 +69,7 @@ fn repeats(wanted: &Wanted, server: &mut Server, took: Duration) -> Option<Strin
     }
     let mut resident = start(wanted, Isolation::Auto);
     let mut job = wanted.job.clone();
-    (job.search_foreign, job.audit) = (false, true);
+    job.audit = true;
     let forked = server.run(&job).expect("the server answers");
     for i in 0..repetitions {
         let again = resident.run(&job).expect("the server answers");

@@ -1,7 +1,8 @@
 //! Variadic functions, which stable Rust cannot define: small stubs build the argument list and call ours.
 
-use crate::library::seen_text;
-use crate::shadow::is_persistent;
+use crate::library::{seen_text, seen_wide};
+use crate::shadow::{is_persistent, view};
+use crate::state::{Scratch, running};
 use core::arch::global_asm;
 use landfall_vocab::builtin::Builtin;
 
@@ -52,6 +53,8 @@ variadic! {
     "fprintf", "16", "rdx", "__lf_weak_vfprintf";
     "sprintf", "16", "rdx", "__lf_weak_vsprintf";
     "snprintf", "24", "rcx", "__lf_weak_vsnprintf";
+    "asprintf", "16", "rdx", "__lf_weak_vasprintf";
+    "__asprintf_chk", "24", "rcx", "__lf_asprintf_chk";
     "__printf_chk", "16", "rdx", "__lf_printf_chk";
     "__fprintf_chk", "24", "rcx", "__lf_fprintf_chk";
     "__sprintf_chk", "32", "r8", "__lf_sprintf_chk";
@@ -98,10 +101,6 @@ impl Arguments {
         at as *mut u64
     }
 
-    unsafe fn general(&mut self) -> u64 {
-        *self.slot()
-    }
-
     unsafe fn skip_float(&mut self, long_double: bool) {
         if long_double {
             self.overflow = (((self.overflow as usize + 15) & !15) + 16) as *const u8;
@@ -113,64 +112,232 @@ impl Arguments {
     }
 }
 
-/// Records the persistent strings that a format prints. Works on a copy of the list.
-pub(crate) unsafe fn strings_printed(
-    mut format: *const u8,
-    list: *const Arguments,
-    function: Builtin,
-    caller: usize,
-) {
-    if is_persistent(format as usize) {
-        seen_text(format, usize::MAX, function, caller);
+/// Conversions and arguments of one call that are followed. Beyond that libc's own reads are watched one by one.
+const MOST: usize = 64;
+
+/// What a conversion takes from the list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    General,
+    Float,
+    LongDouble,
+}
+
+/// Where the length of a text comes from.
+#[derive(Clone, Copy)]
+enum Precision {
+    None,
+    Given(usize),
+    Argument(usize),
+}
+
+/// A text among the arguments: which one, whether wide, and how much of it is printed.
+#[derive(Clone, Copy)]
+struct Text {
+    argument: usize,
+    wide: bool,
+    precision: Precision,
+}
+
+/// A format, parsed: the kinds of all arguments, positional ones included, and which are texts. Lies in scratch memory and is only
+/// ever written field by field: moving or clearing it would call a `memcpy` or `memset` that may be the program's.
+struct Format {
+    arguments: usize,
+    text_count: usize,
+    replaced_count: usize,
+    kinds: [Kind; MOST],
+    texts: [Text; MOST],
+    slots: [*mut u64; MOST],
+    /// Slots that point elsewhere for the time of the call, and what they held.
+    replaced: [(*mut u64, u64); MOST],
+}
+
+/// Takes the next argument, or the one a `%n$` names; its number.
+unsafe fn argument(plan: *mut Format, position: usize, next: &mut usize, kind: Kind) -> usize {
+    let index = if position > 0 {
+        position - 1
+    } else {
+        *next += 1;
+        *next - 1
+    };
+    if index < MOST {
+        while (*plan).arguments <= index {
+            (*plan).kinds[(*plan).arguments] = Kind::General;
+            (*plan).arguments += 1;
+        }
+        (*plan).kinds[index] = kind;
     }
-    let mut list = *list;
-    while *format != 0 {
-        if *format != b'%' {
-            format = format.add(1);
-            continue;
-        }
-        format = format.add(1);
-        let (mut precision, mut in_precision, mut long_double, mut wide) =
-            (usize::MAX, false, false, false);
-        loop {
-            match *format {
-                b'*' if in_precision => precision = list.general() as i32 as isize as usize,
-                b'*' => _ = list.general(),
-                b'.' => (in_precision, precision) = (true, 0),
-                digit @ b'0'..=b'9' if in_precision => {
-                    precision = precision * 10 + (digit - b'0') as usize
-                }
-                b'$' => return, // positional arguments: not worth a second parser
-                b'L' => long_double = true,
-                b'l' => wide = true,
-                b'0'..=b'9'
-                | b'-'
-                | b'+'
-                | b' '
-                | b'#'
-                | b'\''
-                | b'I'
-                | b'h'
-                | b'q'
-                | b'j'
-                | b'z'
-                | b't' => {}
-                _ => break,
-            }
-            format = format.add(1);
-        }
+    index
+}
+
+/// One conversion, from after its `%`; returns what follows it.
+unsafe fn conversion(plan: *mut Format, mut format: *const u8, next: &mut usize) -> *const u8 {
+    let (mut position, mut precision) = (0, Precision::None);
+    let (mut long_double, mut wide) = (false, false);
+    loop {
         match *format {
-            0 => return,
-            b'%' | b'm' => {}
-            b'a' | b'A' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' => list.skip_float(long_double),
-            b's' if !wide => {
-                let text = list.general() as *const u8;
-                if is_persistent(text as usize) {
-                    seen_text(text, precision, function, caller);
+            b'*' => {
+                let (star, after) = number(format.add(1));
+                let star = if *after == b'$' { star } else { 0 };
+                argument(plan, star, next, Kind::General);
+                format = if star > 0 { after } else { format };
+            }
+            b'.' if *format.add(1) == b'*' => {
+                let (star, after) = number(format.add(2));
+                let star = if *after == b'$' { star } else { 0 };
+                precision = Precision::Argument(argument(plan, star, next, Kind::General));
+                format = if star > 0 { after } else { format.add(1) };
+            }
+            b'.' => {
+                let (given, after) = number(format.add(1));
+                precision = Precision::Given(given);
+                format = after.sub(1);
+            }
+            b'1'..=b'9' => {
+                let (given, after) = number(format);
+                if *after == b'$' {
+                    position = given;
+                    format = after;
+                } else {
+                    format = after.sub(1);
                 }
             }
-            _ => _ = list.general(),
+            b'L' => long_double = true,
+            b'l' => wide = true,
+            b'0' | b'-' | b'+' | b' ' | b'#' | b'\'' | b'I' => {}
+            b'h' | b'q' | b'j' | b'z' | b't' => {}
+            _ => break,
         }
         format = format.add(1);
+    }
+    match *format {
+        0 => return format,
+        b'%' | b'm' => {}
+        b'a' | b'A' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' => {
+            let kind = if long_double {
+                Kind::LongDouble
+            } else {
+                Kind::Float
+            };
+            argument(plan, position, next, kind);
+        }
+        kind => {
+            let argument = argument(plan, position, next, Kind::General);
+            if matches!(kind, b's' | b'S') && (*plan).text_count < MOST && argument < MOST {
+                (*plan).texts[(*plan).text_count] = Text {
+                    argument,
+                    wide: wide || kind == b'S',
+                    precision,
+                };
+                (*plan).text_count += 1;
+            }
+        }
+    }
+    format.add(1)
+}
+
+/// A decimal number and what follows it.
+unsafe fn number(mut at: *const u8) -> (usize, *const u8) {
+    let mut number = 0usize;
+    while (*at).is_ascii_digit() {
+        number = number
+            .saturating_mul(10)
+            .saturating_add((*at - b'0') as usize);
+        at = at.add(1);
+    }
+    (number, at)
+}
+
+/// The persistent texts that one call prints: recorded as read, and found by libc where they are, until this is dropped.
+pub(crate) struct Printed {
+    pub(crate) format: *const u8,
+    plan: Option<Scratch>,
+}
+
+impl Printed {
+    pub(crate) unsafe fn new(
+        format: *const u8,
+        list: *const Arguments,
+        function: Builtin,
+        caller: usize,
+    ) -> Printed {
+        if !running() {
+            return Printed { format, plan: None };
+        }
+        let found = view(format);
+        if is_persistent(format as usize) {
+            seen_text(format, usize::MAX, function, caller);
+        }
+        let scratch = Scratch::new(size_of::<Format>());
+        let plan = scratch.start() as *mut Format;
+        (
+            (*plan).arguments,
+            (*plan).text_count,
+            (*plan).replaced_count,
+        ) = (0, 0, 0);
+        let (mut at, mut next): (*const u8, usize) = (found, 0);
+        while *at != 0 {
+            at = at.add(1);
+            if *at.sub(1) == b'%' {
+                at = conversion(plan, at, &mut next);
+            }
+        }
+        let mut list = *list;
+        for index in 0..(*plan).arguments {
+            (*plan).slots[index] = core::ptr::null_mut();
+            match (*plan).kinds[index] {
+                Kind::General => (*plan).slots[index] = list.slot(),
+                Kind::Float => list.skip_float(false),
+                Kind::LongDouble => list.skip_float(true),
+            }
+        }
+        for index in 0..(*plan).text_count {
+            print(plan, (*plan).texts[index], function, caller);
+        }
+        for index in 0..(*plan).replaced_count {
+            let (slot, text) = (*plan).replaced[index];
+            *slot = view(text as *const u8) as u64;
+        }
+        Printed {
+            format: found,
+            plan: Some(scratch),
+        }
+    }
+}
+
+/// Records one text, if it is persistent.
+unsafe fn print(plan: *mut Format, text: Text, function: Builtin, caller: usize) {
+    let slot = (*plan).slots[text.argument];
+    if slot.is_null() || !is_persistent(*slot as usize) {
+        return;
+    }
+    let limit = match text.precision {
+        Precision::None => usize::MAX,
+        Precision::Given(limit) => limit,
+        Precision::Argument(index) if index < (*plan).arguments => {
+            *(*plan).slots[index] as i32 as isize as usize
+        }
+        Precision::Argument(_) => usize::MAX,
+    };
+    if text.wide {
+        seen_wide(*slot as *const u32, limit, function, caller);
+    } else {
+        seen_text(*slot as *const u8, limit, function, caller);
+    }
+    (*plan).replaced[(*plan).replaced_count] = (slot, *slot);
+    (*plan).replaced_count += 1;
+}
+
+impl Drop for Printed {
+    fn drop(&mut self) {
+        let Some(scratch) = &self.plan else { return };
+        let plan = scratch.start() as *const Format;
+        // SAFETY: slots of the argument list, which outlives this.
+        unsafe {
+            for index in 0..(*plan).replaced_count {
+                let (slot, text) = (*plan).replaced[index];
+                *slot = text;
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::hooks::{flags, read_span, store_span};
 use crate::log::{self, Origin, Site};
-use crate::shadow::{self, is_persistent, offset};
+use crate::shadow::{self, is_persistent, offset, view};
 use landfall_vocab::record::{Kind, flag};
 
 macro_rules! modify {
@@ -107,7 +107,7 @@ macro_rules! locked {
                 let origin = Origin::source(site);
                 let flags = flags(abi) | flag::LOCKED;
                 read_span(p as usize, $n, flags, origin);
-                let old = p.read_unaligned();
+                let old = view(p).read_unaligned();
                 let new = modify!($type, $signed, op, old, operand);
                 store_span(p as usize, (&raw const new) as *const u8, $n, flags, origin);
                 return old;
@@ -126,7 +126,7 @@ macro_rules! locked {
                 let origin = Origin::source(site);
                 let flags = flags(abi) | flag::LOCKED;
                 read_span(p as usize, $n, flags, origin);
-                let old = p.read_unaligned();
+                let old = view(p).read_unaligned();
                 if old == expected {
                     store_span(p as usize, (&raw const desired) as *const u8, $n, flags, origin);
                 } else {

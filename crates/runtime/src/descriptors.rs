@@ -5,7 +5,7 @@ use crate::dispatch::{origin, refuse};
 use crate::hooks;
 use crate::pool_io;
 use crate::random;
-use crate::shadow::is_persistent;
+use crate::shadow::{is_persistent, view};
 use crate::state::{Scratch, state};
 use crate::sys;
 use landfall_vocab::builtin::Builtin;
@@ -171,6 +171,7 @@ pub(crate) unsafe fn write(fd: usize, from: usize, length: usize, at: i64) -> is
     if is_persistent(from) {
         hooks::read_span(from, length, 0, origin(Builtin::write));
     }
+    let from = view(from as *const u8) as usize;
     match kind(fd) {
         Kind::Output(stream) => {
             capture(stream, from as *const u8, length);

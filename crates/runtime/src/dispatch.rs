@@ -72,11 +72,12 @@ pub(crate) unsafe extern "C" fn on_syscall(
     if *budget() < 0 {
         out_of_steps();
     }
-    let result = crate::syscalls::perform(&Call {
+    let call = Call {
         number,
         arguments,
         context,
-    });
+    };
+    let result = crate::lend::lending(&call, || crate::syscalls::perform(&call));
     (*state).call = outer;
     (*registers)[libc::REG_RAX as usize] = result as i64;
 }
@@ -113,6 +114,7 @@ pub(crate) unsafe fn fail_with_fault(fault: *mut libc::ucontext_t) -> bool {
     }
     (*call.context).uc_mcontext.gregs[libc::REG_RAX as usize] = -(libc::EFAULT as i64);
     (*state).scratch = call.scratch;
+    crate::watch::take_back(Origin::library(Builtin::system_call, caller()));
     (*state).call = Current::NONE;
     // Straight to the end of the call's own signal frame: `rt_sigreturn` wants the stack where the context is.
     let registers = &raw mut (*fault).uc_mcontext.gregs;
@@ -156,38 +158,11 @@ pub(crate) unsafe fn origin(function: Builtin) -> Origin {
     Origin::library(function, caller())
 }
 
-/// The return address into the program nearest to the system call: libc keeps no frame pointers, so its part of the stack is
-/// searched for what a call instruction of the program left there.
-unsafe fn caller() -> usize {
-    const MOST: usize = 512;
+/// Where the program made the system call; zero if that cannot be told.
+pub(crate) unsafe fn caller() -> usize {
     let context = context();
     if context.is_null() {
         return 0;
     }
-    let stack = (*context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize & !7;
-    let (low, high) = ((*state()).stack_low, (*state()).stack_high);
-    let frame = (*context).uc_mcontext.gregs[libc::REG_RBP as usize] as usize;
-    // The program's own frame, if libc left the frame pointer alone, bounds the search.
-    let end = if frame > stack && frame < high {
-        frame
-    } else {
-        high
-    };
-    for word in 0..MOST {
-        let at = stack + 8 * word;
-        if at < low || at + 8 > end {
-            break;
-        }
-        let candidate = *(at as *const usize);
-        if crate::start::in_executable(candidate) && follows_call(candidate) {
-            return candidate;
-        }
-    }
-    0
-}
-
-unsafe fn follows_call(address: usize) -> bool {
-    let byte = |back: usize| *((address - back) as *const u8);
-    crate::start::in_executable(address - 7)
-        && (byte(5) == 0xe8 || byte(2) == 0xff || byte(3) == 0xff || byte(6) == 0xff)
+    crate::watch::call_before((*context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize)
 }

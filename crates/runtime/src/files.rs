@@ -7,6 +7,7 @@ use crate::bytes;
 use crate::descriptors::{self, Kind};
 use crate::dispatch::{origin, refuse};
 use crate::flush;
+use crate::forkserver;
 use crate::hooks;
 use crate::pool_table::{self, Found, entry, find, set_word, word};
 use crate::shadow;
@@ -25,7 +26,7 @@ pub(crate) fn slot(file: u8) -> u64 {
 }
 
 unsafe fn length_unlogged(file: u8) -> u64 {
-    *((window::BASE + entry(file) + 8) as *const u64)
+    shadow::word(entry(file) + 8)
 }
 
 /// Is this part of a file slot mapped in this run, and inside the file?
@@ -33,14 +34,6 @@ pub(crate) unsafe fn is_mapped(offset: u64) -> bool {
     let file = ((offset - window::FILES.start) / FILE_SLOT) as u8;
     let pages = (length_unlogged(file) + window::PAGE - 1) & !(window::PAGE - 1);
     (*state()).mapped_files & 1 << file != 0 && (offset - window::FILES.start) % FILE_SLOT < pages
-}
-
-/// Start and length of a file that this run mapped, for the search for foreign writes; empty for one it did not.
-pub(crate) unsafe fn mapped_range(file: u8) -> (u64, u64) {
-    if (*state()).mapped_files & 1 << file == 0 {
-        return (slot(file), 0);
-    }
-    (slot(file), length_unlogged(file).min(FILE_SLOT))
 }
 
 pub(crate) unsafe fn open(path: &[u8], flags: i32) -> isize {
@@ -144,35 +137,21 @@ pub(crate) unsafe fn set_length(file: u8, length: u64, function: Builtin) -> isi
 
 /// Zeroes part of a file, durably: cut-off bytes and holes read as zero. Only lines that hold something need it.
 unsafe fn clear(file: u8, from: u64, to: u64, function: Builtin) {
-    const CHUNK: u64 = 1 << 16;
     // The slot is the file, mapped by the program or not.
     let mapped = (*state()).mapped_files;
     (*state()).mapped_files |= 1 << file;
     crate::guards::lift();
-    let scratch = Scratch::new(CHUNK as usize);
-    let resident = scratch.start();
-    let mut at = from & !(window::PAGE - 1);
-    while at < to {
-        let pages = ((to - at).div_ceil(window::PAGE)).min(CHUNK);
-        let start = (window::BASE + slot(file) + at) as usize;
-        sys::call(
-            libc::SYS_mincore,
-            [start, (pages * window::PAGE) as usize, resident as usize],
-        );
-        for page in 0..pages {
-            if *resident.add(page as usize) & 1 != 0 {
-                let page = at + page * window::PAGE;
-                for line in (page..page + window::PAGE).step_by(window::LINE as usize) {
-                    clear_line(
-                        slot(file),
-                        line.max(from),
-                        (line + window::LINE).min(to),
-                        function,
-                    );
-                }
+    for page in (from & !(window::PAGE - 1)..to).step_by(window::PAGE as usize) {
+        if shadow::is_touched(slot(file) + page) || forkserver::is_given(slot(file) + page) {
+            for line in (page..page + window::PAGE).step_by(window::LINE as usize) {
+                clear_line(
+                    slot(file),
+                    line.max(from),
+                    (line + window::LINE).min(to),
+                    function,
+                );
             }
         }
-        at += pages * window::PAGE;
     }
     crate::guards::lower();
     (*state()).mapped_files = mapped;
@@ -182,7 +161,9 @@ unsafe fn clear_line(slot: u64, from: u64, to: u64, function: Builtin) {
     let zero = [0u8; window::LINE as usize];
     if from < to {
         let start = (window::BASE + slot + from) as usize;
-        if !bytes::equal(start as *const u8, zero.as_ptr(), (to - from) as usize) {
+        shadow::touch(slot + from);
+        let held = shadow::content(slot + from);
+        if !bytes::equal(held, zero.as_ptr(), (to - from) as usize) {
             hooks::fill_span(
                 start,
                 0,
@@ -285,7 +266,6 @@ pub(crate) unsafe fn sync_mapping(address: usize, length: usize, flags: i32) -> 
 /// Writes back every line of a range that this execution touched, then fences.
 pub(crate) unsafe fn sync(at: u64, length: u64, function: Builtin) -> isize {
     let length = length.min(window::LEN - at);
-    shadow::search_untouched(at, length);
     let mut page = at & !(window::PAGE - 1);
     while page < at + length {
         if shadow::is_touched(page) {

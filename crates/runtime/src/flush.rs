@@ -12,7 +12,6 @@ use landfall_vocab::window;
 #[inline]
 pub(crate) unsafe fn flush(kind: Kind, address: usize, origin: Origin) {
     if is_persistent(address) && shadow::recording() {
-        shadow::check_line(offset(address));
         log::plain(kind, offset(address), 0, origin);
     }
 }
@@ -51,7 +50,14 @@ macro_rules! fences {
 }
 
 flushes! { __lf_clflush => Clflush  __lf_clflushopt => Clflushopt  __lf_clwb => Clwb }
-fences! { __lf_sfence => Sfence  __lf_mfence => Mfence  __lf_lfence => Lfence  __lf_asm => Asm }
+fences! { __lf_sfence => Sfence  __lf_mfence => Mfence  __lf_lfence => Lfence }
+
+/// Assembly that the pass did not take apart comes next: what it does to persistent memory is found out as it does it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __lf_asm(site: *const Site) {
+    fence(Kind::Asm, Origin::source(site));
+    crate::watch::assembly(crate::caller!(), site);
+}
 
 /// A C11 fence: sequentially consistent ones are mfence, weaker ones order nothing in hardware (MODEL.md §2).
 #[unsafe(no_mangle)]

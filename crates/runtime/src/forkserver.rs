@@ -2,7 +2,7 @@
 
 use crate::bytes;
 use crate::dispatch;
-use crate::serve::{begin, go, image_lines, image_lines_of, slot};
+use crate::serve::{begin, go, image_lines, image_lines_of, look_through_image, slot};
 use crate::shadow::PAGE;
 use crate::signals;
 use crate::state::state;
@@ -11,13 +11,16 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use landfall_vocab::shared::{SLOTS, SlotHeader, isolation, job, slot_state};
 use landfall_vocab::window;
 
-/// Where the base is kept a second time, to find what uninstrumented code wrote to pages before a hook touched them.
-const BASE_COPY: usize = 0x5000_0000_0000;
+/// The base: what persistent memory holds where a run's image says nothing.
+const GIVEN: usize = 0x5000_0000_0000;
+/// Per page: whether the base has anything there.
+const GIVEN_PAGES: usize = 0x5080_0000_0000;
 /// Looks at the doorbell before sleeping on it.
 const SPINS: u32 = 2000;
 
 pub(crate) unsafe fn init() {
-    sys::map(BASE_COPY, window::LEN as usize);
+    sys::map(GIVEN, window::LEN as usize);
+    sys::map(GIVEN_PAGES, window::LEN as usize / PAGE);
 }
 
 /// Where the server stands.
@@ -38,7 +41,7 @@ pub(crate) unsafe fn serve(place: Place) {
             (*control).isolation.load(Relaxed) == isolation::FORK || place == Place::Constructor;
         if flags & job::SET_BASE != 0 {
             image_lines(slot, |offset, line| apply(offset, line));
-        } else if !forked && flags & (job::FORK | job::SEARCH_FOREIGN) == 0 {
+        } else if !forked && flags & job::FORK == 0 {
             (*slot).state.store(slot_state::POSTED, Release);
             crate::restart::reside();
             continue;
@@ -159,9 +162,7 @@ pub(crate) unsafe fn die_with(server: isize) {
 
 unsafe fn start_child(slot: *mut SlotHeader, server: isize) {
     die_with(server);
-    image_lines(slot, |offset, line| {
-        bytes::copy((window::BASE + offset) as *mut u8, line, 64)
-    });
+    look_through_image(slot);
     signals::start_ticking();
     (*state()).mode = crate::state::Mode::Running;
     if !dispatch::enable() {
@@ -172,25 +173,29 @@ unsafe fn start_child(slot: *mut SlotHeader, server: isize) {
 
 /// Makes a line part of the base.
 unsafe fn apply(offset: u64, line: *const u8) {
-    bytes::copy((window::BASE + offset) as *mut u8, line, 64);
-    bytes::copy((BASE_COPY as u64 + offset) as *mut u8, line, 64);
+    bytes::copy((GIVEN as u64 + offset) as *mut u8, line, 64);
+    *((GIVEN_PAGES + offset as usize / PAGE) as *mut u8) = 1;
 }
 
-pub(crate) unsafe fn differs_from_base(offset: u64) -> bool {
-    !bytes::equal(
-        (window::BASE + offset) as *const u8,
-        (BASE_COPY as u64 + offset) as *const u8,
-        PAGE,
-    )
+/// Does a run start with anything in this page?
+pub(crate) unsafe fn is_given(start: u64) -> bool {
+    let mut given = *((GIVEN_PAGES + start as usize / PAGE) as *const u8) != 0;
+    image_lines_of(start, |_, _| given = true);
+    given
 }
 
 /// A page as the run was given it: the base, and the lines of its image over it.
-pub(crate) unsafe fn given_page(start: u64, to: *mut u64) {
-    bytes::copy_words(to, (BASE_COPY as u64 + start) as *const u64, PAGE / 8);
-    // Mostly there is nothing more to it.
-    if differs_from_base(start) {
-        image_lines_of(start, |offset, line| {
-            bytes::copy((to as *mut u8).add((offset - start) as usize), line, 64)
-        });
+pub(crate) unsafe fn given_page(start: u64, to: *mut u8) {
+    if *((GIVEN_PAGES + start as usize / PAGE) as *const u8) != 0 {
+        bytes::copy_words(
+            to as *mut u64,
+            (GIVEN as u64 + start) as *const u64,
+            PAGE / 8,
+        );
+    } else if (*state()).in_place {
+        bytes::fill(to, 0, PAGE); // an earlier run may have left something; a fork starts with zeros
     }
+    image_lines_of(start, |offset, line| {
+        bytes::copy(to.add((offset - start) as usize), line, 64)
+    });
 }

@@ -1,8 +1,11 @@
 //! Protections of persistent memory: a pool file mapped for reading only faults when it is written, and so does what the
-//! program protects itself. The kernel enforces it; the runtime lifts it for its own work and when the run ends.
+//! program protects itself. The kernel enforces it on the content; the runtime lifts it for its own work and when the run ends.
+//! (What reaches memory at its own address, past the hooks, is not held to it.)
 
+use crate::shadow;
 use crate::state::state;
 use crate::sys;
+use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::record::{self, Kind};
 use landfall_vocab::window;
 
@@ -31,7 +34,8 @@ impl Guards {
 }
 
 unsafe fn set(address: usize, length: usize, protection: i32) -> isize {
-    sys::call(libc::SYS_mprotect, [address, length, protection as usize])
+    let content = shadow::content(shadow::offset(address)) as usize;
+    sys::call(libc::SYS_mprotect, [content, length, protection as usize])
 }
 
 /// Protects whole pages of persistent memory for the rest of the run.
@@ -75,6 +79,11 @@ pub(crate) unsafe fn lower() {
     }
 }
 
+/// Is anything protected?
+pub(crate) unsafe fn any() -> bool {
+    (*state()).guards.count != 0
+}
+
 /// The run is over.
 pub(crate) unsafe fn reset() {
     if (*state()).guards.count != 0 {
@@ -83,26 +92,21 @@ pub(crate) unsafe fn reset() {
     }
 }
 
-/// A store faulted: it was logged and mirrored first, but never happened.
-pub(crate) unsafe fn undo_store(address: usize) {
+/// The program's address of a fault in the content; a store that faulted was logged first, but never happened.
+pub(crate) unsafe fn faulted(address: usize) -> usize {
     let state = state();
-    let offset = (address as u64).wrapping_sub(window::BASE);
-    let length = (*(*state).slot)
-        .trace_len
-        .load(core::sync::atomic::Ordering::Relaxed);
-    if (*state).guards.count == 0 || offset >= window::LEN || length < 24 {
-        return;
+    let own = shadow::unview(address as *const u8) as usize;
+    let slot = (*state).slot;
+    if (*state).guards.count == 0 || own == address || slot.is_null() {
+        return own;
     }
-    let head = *((*state).trace.add(length as usize - 24) as *const u64);
-    let of_store = head & 0xff == Kind::Store as u64;
-    if !of_store || head >> 24 != record::head(Kind::Store, 0, 0, offset) >> 24 {
-        return;
+    let length = (*slot).trace_len.load(Relaxed);
+    if length >= 24 {
+        let head = *((*state).trace.add(length as usize - 24) as *const u64);
+        let expected = record::head(Kind::Store, 0, 0, shadow::offset(own));
+        if head & 0xff == Kind::Store as u64 && head >> 24 == expected >> 24 {
+            (*slot).trace_len.store(length - 24, Relaxed);
+        }
     }
-    (*(*state).slot)
-        .trace_len
-        .store(length - 24, core::sync::atomic::Ordering::Relaxed);
-    let word = offset & !7;
-    if *crate::shadow::known(word) != 0 {
-        *(crate::shadow::mirror(word) as *mut u64) = *((window::BASE + word) as *const u64);
-    }
+    own
 }

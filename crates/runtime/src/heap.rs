@@ -3,9 +3,11 @@
 
 use crate::bytes;
 use crate::limits;
+use crate::log::Origin;
 use crate::persistent_heap;
 use crate::state::{place, running, state};
 use crate::sys;
+use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::option;
 
 pub(crate) const CLASSES: usize = 192;
@@ -77,7 +79,8 @@ unsafe fn wants_persistent(caller: usize) -> bool {
     (*state()).options & option::PM_HEAP != 0 && running() && crate::start::in_executable(caller)
 }
 
-unsafe fn obtain(length: usize, align: usize, caller: usize) -> *mut u8 {
+/// A block for the program, as it would get it by calling `malloc` itself.
+pub(crate) unsafe fn obtain(length: usize, align: usize, caller: usize) -> *mut u8 {
     let block = if wants_persistent(caller) {
         persistent_heap::malloc(length, align, caller)
     } else {
@@ -191,7 +194,8 @@ unsafe extern "C" fn __lf_weak_posix_memalign(
     if block.is_null() {
         return libc::ENOMEM;
     }
-    *to = block;
+    let origin = Origin::library(Builtin::malloc, crate::caller!());
+    crate::hooks::copy(to as *mut u8, (&raw const block) as *const u8, 8, 0, origin);
     0
 }
 

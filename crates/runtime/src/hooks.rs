@@ -3,7 +3,7 @@
 
 use crate::bytes;
 use crate::log::{self, Origin, Site};
-use crate::shadow::{self, is_persistent, known, mirror, offset, touch};
+use crate::shadow::{self, content, is_persistent, known, offset, touch, touch_span, view};
 use landfall_vocab::record::{Kind, flag};
 use landfall_vocab::window;
 
@@ -40,15 +40,13 @@ pub(crate) unsafe fn read_word(at: u64, length: u64, flags: u8, origin: Origin) 
 #[inline(never)]
 unsafe fn first_read(word: u64, wanted: u8, flags: u8, origin: Origin) {
     touch(word);
-    // What foreign code wrote is a store of this run, not something the image held.
-    shadow::check_word(word);
     let known = known(word);
     let missing = wanted & !*known;
     if missing == 0 {
         return;
     }
     *known |= wanted;
-    let value = ((window::BASE + word) as *const u64).read_volatile() & spread(missing);
+    let value = *(content(word) as *const u64) & spread(missing);
     log::read(word, missing, value, flags, origin);
 }
 
@@ -75,8 +73,7 @@ pub(crate) unsafe fn store_word(at: u64, value: u64, length: u64, flags: u8, ori
         value & ((1 << (length * 8)) - 1)
     };
     log::store(at & !7, bytes, value << shift, flags, origin);
-    put(mirror(at), value, length);
-    put((window::BASE + at) as *mut u8, value, length);
+    put(content(at), value, length);
 }
 
 /// Writes the low `length` bytes of a value.
@@ -104,7 +101,7 @@ pub(crate) unsafe fn read_span(address: usize, length: usize, flags: u8, origin:
 /// Stores longer than this are one `Run` record instead of pieces.
 const PIECEWISE: usize = 16;
 
-/// Stores a range, split at words (MODEL.md §3). `source` may overlap it, or be it: then the bytes are there already.
+/// Stores a range, split at words (MODEL.md §3). `source` is no address of the window, but may be a view of it, and overlap.
 pub(crate) unsafe fn store_span(
     address: usize,
     source: *const u8,
@@ -115,9 +112,6 @@ pub(crate) unsafe fn store_span(
     if length == 0 {
         return;
     }
-    if source as usize == address {
-        shadow::claim(offset(address), length as u64);
-    }
     if length <= PIECEWISE {
         let mut staged = [0u8; PIECEWISE];
         bytes::copy(staged.as_mut_ptr(), source, length);
@@ -127,13 +121,12 @@ pub(crate) unsafe fn store_span(
     let payload = log::run(offset(address), length as u64, flags, origin);
     bytes::copy(payload, source, length);
     // Memory first: if it may not be written, nothing was stored and nothing is logged.
-    bytes::copy(address as *mut u8, payload, length);
+    bytes::copy(content(offset(address)), payload, length);
     log::run_done(length as u64);
     mark_written(offset(address), length as u64);
-    bytes::copy(mirror(offset(address)), payload, length);
 }
 
-unsafe fn store_pieces(address: usize, bytes: &[u8], flags: u8, origin: Origin) {
+pub(crate) unsafe fn store_pieces(address: usize, bytes: &[u8], flags: u8, origin: Origin) {
     let (mut at, mut done) = (offset(address), 0);
     while done < bytes.len() {
         let piece = ((8 - (at & 7)) as usize).min(bytes.len() - done);
@@ -155,7 +148,7 @@ pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u
         return store_pieces(address, &[byte; PIECEWISE][..length], flags, origin);
     }
     touch_span(address, length);
-    bytes::fill(address as *mut u8, byte, length);
+    bytes::fill(content(offset(address)), byte, length);
     log::with_value(
         Kind::Fill,
         offset(address),
@@ -164,16 +157,6 @@ pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u
         origin,
     );
     mark_written(offset(address), length as u64);
-    bytes::fill(mirror(offset(address)), byte, length);
-}
-
-/// Makes sure that all of a range is live before anything is logged about it.
-unsafe fn touch_span(address: usize, length: usize) {
-    let (mut at, end) = (offset(address) & !4095, offset(address) + length as u64);
-    while at < end {
-        touch(at);
-        at += 4096;
-    }
 }
 
 /// Marks a touched range as written.
@@ -204,7 +187,7 @@ macro_rules! accesses {
             let wanted = mask(at & 7, $n);
             // A byte of the next word is not in the mask: such an access is slow.
             if fits(at, $n) && *known(at) & wanted == wanted {
-                return p.read_unaligned();
+                return (content(at) as *const $type).read_unaligned();
             }
             $slow_load(p, abi, site)
         }
@@ -215,7 +198,7 @@ macro_rules! accesses {
             if shadow::recording() {
                 read_span(p as usize, $n, flags(abi), Origin::source(site));
             }
-            p.read_unaligned()
+            view(p).read_unaligned()
         }
 
         #[unsafe(no_mangle)]
@@ -226,8 +209,7 @@ macro_rules! accesses {
                 if *known(at) & bytes == bytes
                     && log::store_quickly(at & !7, bytes, (value as u64) << ((at & 7) * 8), flags(abi), site)
                 {
-                    (mirror(at) as *mut $type).write_unaligned(value);
-                    p.write_unaligned(value);
+                    (content(at) as *mut $type).write_unaligned(value);
                     return;
                 }
             }
@@ -263,7 +245,7 @@ pub unsafe extern "C" fn __lf_load16(p: *const u128, abi: u32, site: *const Site
     if is_persistent(p as usize) && shadow::recording() {
         read_span(p as usize, 16, flags(abi), Origin::source(site));
     }
-    p.read_unaligned()
+    view(p).read_unaligned()
 }
 
 #[unsafe(no_mangle)]
@@ -300,7 +282,7 @@ pub unsafe extern "C" fn __lf_load_n(
             Origin::source(site),
         );
     }
-    bytes::shift(to, p, length as usize);
+    bytes::shift(to, view(p), length as usize);
 }
 
 #[unsafe(no_mangle)]
@@ -314,13 +296,13 @@ pub unsafe extern "C" fn __lf_store_n(
     if is_persistent(p as usize) && shadow::recording() {
         return store_span(
             p as usize,
-            from,
+            view(from),
             length as usize,
             flags(abi),
             Origin::source(site),
         );
     }
-    bytes::shift(p, from, length as usize);
+    bytes::shift(p, view(from), length as usize);
 }
 
 /// A copy by any function: reads of persistent sources, stores to persistent targets.
@@ -334,10 +316,10 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, length: usize, flags: u8
             read_span(from as usize, length, 0, origin);
         }
         if is_persistent(to as usize) {
-            return store_span(to as usize, from, length, flags, origin);
+            return store_span(to as usize, view(from), length, flags, origin);
         }
     }
-    bytes::shift(to, from, length);
+    bytes::shift(to, view(from), length);
 }
 
 pub(crate) unsafe fn fill(to: *mut u8, byte: u8, length: usize, flags: u8, origin: Origin) {

@@ -4,14 +4,14 @@
 
 use crate::clock;
 use crate::descriptors::{self, COUNT, Kind};
-use crate::dispatch::{Call, origin, refuse};
+use crate::dispatch::{Call, caller, origin, refuse};
 use crate::files;
 use crate::hooks;
 use crate::limits;
 use crate::overlay;
 use crate::paths;
 use crate::pool_io;
-use crate::shadow::is_persistent;
+use crate::shadow::{is_persistent, view};
 use crate::state::Scratch;
 use crate::sys;
 use crate::syscalls::{alters_kernel, as_it_is};
@@ -163,7 +163,14 @@ unsafe fn vectored(call: &Call, mut at: i64) -> isize {
     }
     let mut total = 0;
     for i in 0..count {
-        let part = (vector as *const iovec).add(i).read_volatile();
+        let entry = (vector as *const iovec).add(i);
+        crate::library::seen(
+            entry as *const u8,
+            size_of::<iovec>(),
+            Builtin::readv,
+            caller(),
+        );
+        let part = view(entry).read_volatile();
         let (base, length) = (part.iov_base as usize, part.iov_len);
         let done = if matches!(call.number, SYS_readv | SYS_preadv | SYS_preadv2) {
             descriptors::read(fd, base, length, at)

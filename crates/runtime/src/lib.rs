@@ -40,7 +40,9 @@ mod forkserver;
 mod guards;
 mod heap;
 mod hooks;
+mod instruction;
 mod io;
+mod lend;
 mod library;
 mod limits;
 mod locks;
@@ -77,6 +79,8 @@ mod tracked;
 mod vdso;
 mod waiting;
 mod walk;
+mod watch;
+mod wide;
 
 /// A panic here is a bug of ours: it ends the run as such instead of tearing the program down unexplained.
 #[cfg(panic = "abort")]

@@ -3,10 +3,11 @@
 
 use crate::bytes;
 use crate::caller;
+use crate::heap;
 use crate::hooks;
 use crate::log::Origin;
 use crate::real::{P, real};
-use crate::shadow::{is_persistent, recording};
+use crate::shadow::{self, PAGE, is_persistent, offset, peek, recording, unview, view};
 use landfall_vocab::builtin::Builtin;
 
 crate::weak!(
@@ -16,7 +17,8 @@ crate::weak!(
     "__strncpy_chk" => strncpy, "stpncpy" => stpncpy, "__stpncpy_chk" => stpncpy, "strcat" => strcat, "__strcat_chk" => strcat,
     "strncat" => strncat, "__strncat_chk" => strncat, "strcmp" => strcmp, "strncmp" => strncmp,
     "strchr" => strchr, "strrchr" => strrchr, "strstr" => strstr, "strdup" => strdup,
-    "strndup" => strndup,
+    "strndup" => strndup, "__strdup" => strdup, "__strndup" => strndup, "index" => strchr,
+    "rindex" => strrchr, "strchrnul" => strchrnul, "__rawmemchr" => rawmemchr,
 );
 
 /// Does either pointer concern us?
@@ -45,26 +47,55 @@ pub(crate) unsafe fn seen_bytes(p: P, length: usize, function: Builtin, caller: 
 
 /// Records that a text was read to its end, or to `limit` bytes; returns its length.
 pub(crate) unsafe fn seen_text(p: P, limit: usize, function: Builtin, caller: usize) -> usize {
-    let length = match limit {
-        usize::MAX => text_length(p),
-        _ => bytes::length(p, limit),
-    };
+    let length = text_length(p, limit);
     seen_bytes(p, limit.min(length.saturating_add(1)), function, caller);
     length
 }
 
-unsafe fn text_length(p: P) -> usize {
-    match (*real()).strlen {
-        Some(strlen) => strlen(p),
-        None => bytes::length(p, usize::MAX),
+/// Records that a wide text was read to its end, or to `limit` characters; returns its length.
+pub(crate) unsafe fn seen_wide(
+    p: *const u32,
+    limit: usize,
+    function: Builtin,
+    caller: usize,
+) -> usize {
+    let mut length = 0;
+    while length < limit {
+        seen(p.add(length) as P, 4, function, caller);
+        if *view(p.add(length)) == 0 {
+            break;
+        }
+        length += 1;
     }
+    length
+}
+
+/// Length of a text, at most `limit`. Looking is no event.
+pub(crate) unsafe fn text_length(p: P, limit: usize) -> usize {
+    if !is_persistent(p as usize) || !recording() {
+        return match (*real()).strlen {
+            Some(strlen) if limit == usize::MAX => strlen(p),
+            _ => bytes::length(p, limit),
+        };
+    }
+    let mut length = 0;
+    while length < limit {
+        shadow::touch(offset(p as usize + length));
+        let rest = (PAGE - (p as usize + length) % PAGE).min(limit - length);
+        let here = bytes::length(view(p.add(length)), rest);
+        length += here;
+        if here < rest {
+            break;
+        }
+    }
+    length
 }
 
 /// Compares byte by byte; returns the difference and the bytes looked at.
 unsafe fn compare(a: P, b: P, limit: usize, stop_at_zero: bool) -> (i32, usize) {
     let mut i = 0;
     while i < limit {
-        let (x, y) = (a.add(i).read_volatile(), b.add(i).read_volatile());
+        let (x, y) = (peek(a.add(i)), peek(b.add(i)));
         i += 1;
         if x != y {
             return (x as i32 - y as i32, i);
@@ -85,14 +116,9 @@ unsafe fn compared(
     caller: usize,
 ) -> i32 {
     let (result, looked) = compare(a, b, limit, stop_at_zero);
-    if stop_at_zero {
-        for i in 0..looked {
-            seen(a.add(i), 1, function, caller);
-            seen(b.add(i), 1, function, caller);
-        }
-    } else {
-        seen(a, limit, function, caller);
-        seen(b, limit, function, caller);
+    for i in 0..looked {
+        seen(a.add(i), 1, function, caller);
+        seen(b.add(i), 1, function, caller);
     }
     result
 }
@@ -100,8 +126,12 @@ unsafe fn compared(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_memcmp(a: P, b: P, length: usize) -> i32 {
     match (*real()).memcmp {
-        Some(memcmp) if !either(a, b) => memcmp(a, b, length),
-        _ => compared(a, b, length, false, Builtin::memcmp, caller!()),
+        Some(memcmp) => {
+            seen(a, length, Builtin::memcmp, caller!());
+            seen(b, length, Builtin::memcmp, caller!());
+            memcmp(view(a), view(b), length)
+        }
+        None => compare(a, b, length, false).0,
     }
 }
 
@@ -125,7 +155,7 @@ unsafe extern "C" fn __lf_weak_strncmp(a: P, b: P, length: usize) -> i32 {
 unsafe fn search(p: P, byte: u8, limit: usize, stop_at_zero: bool) -> (Option<usize>, usize) {
     let mut i = 0;
     while i < limit {
-        let found = p.add(i).read_volatile();
+        let found = peek(p.add(i));
         if found == byte {
             return (Some(i), i + 1);
         }
@@ -172,12 +202,19 @@ unsafe extern "C" fn __lf_weak_strchr(p: P, byte: i32) -> P {
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_strchrnul(p: P, byte: i32) -> P {
+    let (found, looked) = search(p, byte as u8, usize::MAX, true);
+    seen_bytes(p, looked, Builtin::strchr, caller!());
+    p.add(found.unwrap_or(looked - 1))
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strrchr(p: P, byte: i32) -> P {
     if is_persistent(p as usize) {
         seen_text(p, usize::MAX, Builtin::strrchr, caller!());
     }
     match (*real()).strrchr {
-        Some(strrchr) => strrchr(p, byte),
+        Some(strrchr) => unview(strrchr(view(p), byte)),
         None => core::ptr::null(),
     }
 }
@@ -187,15 +224,17 @@ unsafe extern "C" fn __lf_weak_strstr(p: P, needle: P) -> P {
     let Some(strstr) = (*real()).strstr else {
         return core::ptr::null();
     };
-    let found = strstr(p, needle);
-    if either(p, needle) {
-        let wanted = seen_text(needle, usize::MAX, Builtin::strstr, caller!());
-        let looked = match found.is_null() {
-            true => text_length(p) + 1,
-            false => found as usize - p as usize + wanted,
-        };
-        seen_bytes(p, looked, Builtin::strstr, caller!());
+    if !either(p, needle) {
+        return strstr(p, needle);
     }
+    let wanted = seen_text(needle, usize::MAX, Builtin::strstr, caller!());
+    let length = text_length(p, usize::MAX);
+    let found = unview(strstr(view(p), view(needle)));
+    let looked = match found.is_null() {
+        true => length + 1,
+        false => found as usize - p as usize + wanted,
+    };
+    seen_bytes(p, looked, Builtin::strstr, caller!());
     found
 }
 
@@ -277,7 +316,7 @@ unsafe extern "C" fn __lf_weak_strncat(to: *mut u8, from: P, limit: usize) -> *m
 
 unsafe fn duplicate(from: P, limit: usize, caller: usize) -> *mut u8 {
     let length = seen_text(from, limit, Builtin::strdup, caller);
-    let block = libc::malloc(length + 1) as *mut u8;
+    let block = heap::obtain(length + 1, 16, caller);
     if !block.is_null() {
         let origin = Origin::library(Builtin::strdup, caller);
         hooks::copy(block, from, length, 0, origin);

@@ -35,7 +35,7 @@ pub(crate) unsafe fn give_back(bytes: usize) {
 
 /// Persistent memory cannot fail to be there: a run that touches too much of it ends. A page costs its shadows as well.
 pub(crate) unsafe fn persistent_pages(count: usize) {
-    const SHADOWS: usize = 3;
+    const SHADOWS: usize = 2;
     if count * 4096 * SHADOWS > most() {
         exceeded(b"persistent memory");
     }

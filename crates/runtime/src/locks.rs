@@ -1,11 +1,12 @@
 //! Locks that lie in persistent memory (libpmemobj keeps them there). libc reads and writes them; here that becomes reads and
 //! stores of the program, instead of writes nobody understands.
 
+use crate::bytes;
 use crate::caller;
 use crate::hooks;
 use crate::log::Origin;
 use crate::real::real;
-use crate::shadow::{self, is_persistent, offset, recording};
+use crate::shadow::{is_persistent, recording, touch_span, view};
 use landfall_vocab::builtin::Builtin;
 
 /// What a function expects to find.
@@ -26,19 +27,51 @@ macro_rules! locks {
                     return function(lock, argument);
                 }
                 let origin = Origin::library(Builtin::pthread_lock, caller!());
-                if Use::$use == Use::Existing {
-                    hooks::read_span(lock, $size, 0, origin);
-                }
-                let result = function(lock, argument);
-                match Use::$use {
-                    // All of it is new, also the bytes that happen to be what they were.
-                    Use::New => hooks::store_span(lock, lock as *const u8, $size, 0, origin),
-                    Use::Existing => shadow::adopt(offset(lock), $size, origin),
-                }
-                result
+                on_content(lock, $size, Use::$use, origin, |lock| function(lock, argument))
             }
         )*
     };
+}
+
+/// libc works on the content behind the lock; what it changes there is stored.
+unsafe fn on_content(
+    lock: usize,
+    size: usize,
+    usage: Use,
+    origin: Origin,
+    function: impl FnOnce(usize) -> i32,
+) -> i32 {
+    if usage == Use::Existing {
+        hooks::read_span(lock, size, 0, origin);
+    }
+    touch_span(lock, size);
+    let start = view(lock as *const u8);
+    let mut before = [0u64; 7];
+    bytes::copy(before.as_mut_ptr() as *mut u8, start, size);
+    let result = function(start as usize);
+    match usage {
+        // All of it is new, also the bytes that happen to be what they were.
+        Use::New => hooks::store_span(lock, start, size, 0, origin),
+        Use::Existing => {
+            for (i, before) in before.iter().enumerate().take(size / 8) {
+                let after = (start as *const u64).add(i).read_unaligned();
+                if let Some((from, to)) = changed(*before, after) {
+                    let bytes = start.add(i * 8 + from);
+                    hooks::store_span(lock + i * 8 + from, bytes, to - from, 0, origin);
+                }
+            }
+        }
+    }
+    result
+}
+
+/// The bytes of a word from the first to the last that changed.
+fn changed(before: u64, after: u64) -> Option<(usize, usize)> {
+    let change = before ^ after;
+    (change != 0).then(|| {
+        let (low, high) = (change.trailing_zeros() / 8, change.leading_zeros() / 8);
+        (low as usize, 8 - high as usize)
+    })
 }
 
 locks! {

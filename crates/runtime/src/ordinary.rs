@@ -1,14 +1,16 @@
 //! Operations on ordinary files: what the overlay has is changed there, what only the disk has is copied up first.
 
-use crate::bytes;
 use crate::clock;
 use crate::descriptors::{self, Kind};
-use crate::dispatch::refuse;
+use crate::dispatch::{origin, refuse};
+use crate::hooks;
 use crate::overlay::{self, Type};
+use crate::shadow::{is_persistent, view};
 use crate::special;
 use crate::state::{place, state};
 use crate::sys;
 use crate::walk::{Place, Where};
+use landfall_vocab::builtin::Builtin;
 use libc::*;
 
 const fn error(number: i32) -> isize {
@@ -291,12 +293,20 @@ pub(crate) unsafe fn make_link(target: usize, place: &Place) -> isize {
         Ok(None) => {
             let allowed = writable_parent(place);
             if allowed == 0 {
-                let number = overlay::new_link(bytes::text(target as *const u8, 4095));
+                let number = overlay::new_link(target_of(target));
                 overlay::set(place.path(), number);
             }
             allowed
         }
     }
+}
+
+unsafe fn target_of<'a>(target: usize) -> &'a [u8] {
+    let length = crate::library::text_length(target as *const u8, 4095);
+    if is_persistent(target) {
+        hooks::read_span(target, length, 0, origin(Builtin::open));
+    }
+    core::slice::from_raw_parts(view(target as *const u8), length)
 }
 
 /// A second name for a file.

@@ -1,7 +1,6 @@
 //! How a run ends: the report goes into shared memory, then the process leaves (or the driver takes over, in place).
 
 use crate::bytes;
-use crate::shadow;
 use crate::stack;
 use crate::state::{Mode, budget, state};
 use crate::sys;
@@ -47,7 +46,6 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
     (*state).quick = false;
     (*state).call = crate::dispatch::Current::NONE;
     crate::guards::reset();
-    shadow::check_all();
     leave()
 }
 
@@ -55,8 +53,7 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
 unsafe fn leave() -> ! {
     let state = state();
     let outcome: *mut Outcome = &raw mut (*(*state).slot).outcome;
-    (*outcome).foreign_words = (*state).foreign_words;
-    (*outcome).foreign_address = (*state).foreign_address;
+    (*outcome).foreign = (*state).foreign;
     crate::serve::run_over()
 }
 

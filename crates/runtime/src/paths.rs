@@ -8,6 +8,7 @@ use crate::descriptors::{self, Kind};
 use crate::dispatch::{Call, refuse};
 use crate::files;
 use crate::ordinary;
+use crate::shadow;
 use crate::sys;
 use crate::walk::{self, Last, Place, Where};
 use landfall_vocab::builtin::Builtin;
@@ -116,8 +117,55 @@ pub(crate) unsafe fn perform(call: &Call) -> Option<isize> {
     Some(result)
 }
 
+/// Calls of this file, and others that hand everything over by stores: persistent paths and buffers are no matter to them.
+pub(crate) fn sees_to_it(number: i64) -> bool {
+    matches!(
+        number,
+        SYS_open
+            | SYS_openat
+            | SYS_creat
+            | SYS_stat
+            | SYS_lstat
+            | SYS_newfstatat
+            | SYS_fstat
+            | SYS_statx
+            | SYS_access
+            | SYS_faccessat
+            | SYS_faccessat2
+            | SYS_unlink
+            | SYS_unlinkat
+            | SYS_rmdir
+            | SYS_mkdir
+            | SYS_mkdirat
+            | SYS_rename
+            | SYS_renameat
+            | SYS_renameat2
+            | SYS_link
+            | SYS_linkat
+            | SYS_symlink
+            | SYS_symlinkat
+            | SYS_readlink
+            | SYS_readlinkat
+            | SYS_truncate
+            | SYS_chmod
+            | SYS_fchmodat
+            | SYS_chown
+            | SYS_lchown
+            | SYS_fchownat
+            | SYS_mknod
+            | SYS_mknodat
+            | SYS_statfs
+            | SYS_fstatfs
+            | SYS_chdir
+            | SYS_getcwd
+            | SYS_getdents64
+            | SYS_pipe
+            | SYS_pipe2
+    )
+}
+
 unsafe fn is_empty(path: usize, flags: usize) -> bool {
-    flags as i32 & AT_EMPTY_PATH != 0 && (path == 0 || *(path as *const u8) == 0)
+    flags as i32 & AT_EMPTY_PATH != 0 && (path == 0 || shadow::peek(path as *const u8) == 0)
 }
 
 /// Resolves a path and goes on with it.

@@ -7,7 +7,7 @@ use crate::flush;
 use crate::heap::{CLASSES, class, zero_volatile};
 use crate::hooks;
 use crate::log::{self, Origin};
-use crate::shadow::{is_persistent, offset, recording};
+use crate::shadow::{self, is_persistent, offset, recording};
 use crate::state::state;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{Kind, flag};
@@ -66,7 +66,7 @@ impl Layout {
         if recording() {
             hooks::read_word(at, 8, if self.durable { flag::DURABLE } else { 0 }, origin);
         }
-        *((window::BASE + at) as *const u64)
+        shadow::word(at)
     }
 
     /// Stores a word and makes it persistent before anything else happens.
@@ -181,7 +181,7 @@ pub(crate) unsafe fn free_malloced(block: usize, caller: usize) {
 
 /// Bytes a block holds; its class is fixed for good, so this is not an event.
 pub(crate) unsafe fn size(block: usize) -> usize {
-    let class = *((block - HEADER as usize) as *const u64) as usize;
+    let class = shadow::word(offset(block) - HEADER) as usize;
     if class <= 64 {
         return class * 16;
     }

@@ -5,6 +5,7 @@ use crate::bytes;
 use crate::dispatch::origin;
 use crate::files::error;
 use crate::hooks;
+use crate::shadow;
 use crate::state::{Scratch, state};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{self, flag};
@@ -20,7 +21,7 @@ pub(crate) fn entry(file: u8) -> u64 {
 /// Reads a word of the table, as an event.
 pub(crate) unsafe fn word(at: u64, function: Builtin) -> u64 {
     hooks::read_word(at, 8, flag::DURABLE, origin(function));
-    *((window::BASE + at) as *const u64)
+    shadow::word(at)
 }
 
 /// Writes a word of the table: durable at once.
@@ -137,7 +138,8 @@ unsafe fn path<'a>(file: u8, function: Builtin) -> (&'a [u8], u64) {
     }
     let at = entry(file) + path_at(generation(word));
     let address = (window::BASE + at) as *const u8;
-    let path = bytes::text(address, FILE_PATH_LEN as usize);
+    shadow::touch(at);
+    let path = bytes::text(shadow::content(at), FILE_PATH_LEN as usize);
     let read = record::padded(path.len() + 1);
     hooks::read_span(address as usize, read, flag::DURABLE, origin(function));
     (path, word)

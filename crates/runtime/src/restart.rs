@@ -6,15 +6,14 @@
 use crate::bytes;
 use crate::dispatch;
 use crate::forkserver::{await_job, current, die_with, finish, wait};
-use crate::serve::{begin, enter, go, image_lines};
+use crate::serve::{begin, enter, go, look_through_image};
 use crate::shadow;
 use crate::signals;
-use crate::state::{Scratch, state};
+use crate::state::state;
 use crate::sys;
 use crate::tracked;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use landfall_vocab::shared::{End, SlotHeader, TEXT, isolation, job, slot_state};
-use landfall_vocab::window;
 
 /// Runs after which everything is protected again, so that a page written once is not copied for ever.
 const REARM: u64 = 1000;
@@ -59,12 +58,12 @@ unsafe fn resident() -> ! {
     tracked::protect();
     loop {
         let slot = await_job();
-        if (*slot).job.flags & (job::SET_BASE | job::FORK | job::SEARCH_FOREIGN) != 0 {
+        if (*slot).job.flags & (job::SET_BASE | job::FORK) != 0 {
             (*slot).state.store(slot_state::POSTED, Release);
             sys::exit(LEFT_FOR_FORK);
         }
         begin(slot);
-        apply_image(slot);
+        look_through_image(slot);
         go();
         enter();
         restore();
@@ -79,9 +78,6 @@ unsafe fn resident() -> ! {
                 slot,
                 &[&text[..((*slot).outcome.text_len as usize).min(TEXT)]],
             );
-        }
-        if (*slot).outcome.foreign_words != 0 {
-            leave_for_fork(slot, &[b"uninstrumented code writes persistent memory"]);
         }
         if (*state).restart.runs.is_multiple_of(REARM) {
             tracked::rearm();
@@ -125,48 +121,18 @@ unsafe fn say_why(why: &[&[u8]]) {
     (*control).text_len.store(length as u32, Relaxed);
 }
 
-/// Lines of persistent memory that a job's image replaced.
+/// What restarting keeps count of.
 #[repr(C)]
-pub(crate) struct Undo {
-    lines: *mut (u64, [u64; 8]),
-    count: usize,
+pub(crate) struct Restarts {
     runs: u64,
-}
-
-/// Puts the job's lines into memory, keeping what they replace.
-unsafe fn apply_image(slot: *mut SlotHeader) {
-    let undo = &raw mut (*state()).restart;
-    (*undo).count = 0;
-    if (*slot).job.lines == 0 {
-        return;
-    }
-    let room = (*slot).job.lines as usize * size_of::<(u64, [u64; 8])>();
-    (*undo).lines = Scratch::new(room).keep() as *mut _;
-    image_lines(slot, |offset, line| {
-        let memory = (window::BASE + offset) as *mut u64;
-        let kept = (*undo).lines.add((*undo).count);
-        (*kept).0 = offset;
-        bytes::copy_words((*kept).1.as_mut_ptr(), memory, 8);
-        bytes::copy(memory as *mut u8, line, 64);
-        (*undo).count += 1;
-    });
 }
 
 /// Everything back to what it was before the run.
 unsafe fn restore() {
     let state = state();
-    let undo = &raw mut (*state).restart;
     tracked::restore();
+    crate::watch::close_pages();
     shadow::undo();
-    while (*undo).count > 0 {
-        (*undo).count -= 1;
-        let kept = (*undo).lines.add((*undo).count);
-        bytes::copy_words(
-            (window::BASE + (*kept).0) as *mut u64,
-            (*kept).1.as_ptr(),
-            8,
-        );
-    }
     if (*state).opened {
         tracked::close_descriptors();
     }

@@ -6,7 +6,7 @@ use crate::hooks;
 use crate::library::seen_text;
 use crate::log::Origin;
 use crate::real::real;
-use crate::shadow::{is_persistent, recording};
+use crate::shadow::{is_persistent, recording, view};
 use crate::state::Scratch;
 use landfall_vocab::builtin::Builtin;
 
@@ -107,6 +107,7 @@ unsafe fn scan(
     }
     if is_persistent(format as usize) {
         seen_text(format, usize::MAX, Builtin::sscanf, caller);
+        format = view(format);
     }
     let scratch = Scratch::new(room * TARGETS);
     let mut targets: [Option<Target>; TARGETS] = [None; TARGETS];
@@ -182,7 +183,7 @@ unsafe extern "C" fn __lf_weak_vsscanf(
     let length = seen_text(text, usize::MAX, Builtin::sscanf, caller);
     let room = (length + 64) & !63;
     scan(format, list, room.max(64), caller, || {
-        vsscanf(text, format, list as *mut u8)
+        vsscanf(view(text), view(format), list as *mut u8)
     })
 }
 
@@ -196,7 +197,7 @@ unsafe extern "C" fn __lf_weak_vfscanf(
         return -1;
     };
     scan(format, list, ROOM, program_caller(), || {
-        vfscanf(stream, format, list as *mut u8)
+        vfscanf(stream, view(format), list as *mut u8)
     })
 }
 
@@ -206,6 +207,6 @@ unsafe extern "C" fn __lf_weak_vscanf(format: *const u8, list: *mut Arguments) -
         return -1;
     };
     scan(format, list, ROOM, program_caller(), || {
-        vscanf(format, list as *mut u8)
+        vscanf(view(format), list as *mut u8)
     })
 }

@@ -113,6 +113,7 @@ unsafe fn prepare() {
     let control = (*state).control;
     (*state).mode = Mode::Serving;
     crate::walk::note_directory();
+    crate::watch::close_window();
     sites::publish();
     signals::install();
     if !vdso::redirect() {
@@ -250,10 +251,10 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     (*state).input_left = job.stdin_len.min(landfall_vocab::shared::OUTPUT);
     ((*state).failures, (*state).memory) = (job.failures, job.memory);
     (*state).stacks = job.flags & job::STACKS != 0;
-    (*state).searching_foreign = job.flags & job::SEARCH_FOREIGN != 0;
     (*state).last_stack = 0;
     (*state).last_locked = 0;
-    ((*state).foreign_words, (*state).foreign_address) = (0, 0);
+    (*state).foreign = Default::default();
+    (*state).watch.reset();
     ((*state).region_len, (*state).mapped_files) = (0, 0);
     ((*state).used_files, (*state).umask) = (0, 0o022);
     ((*state).shared_count, (*state).directory.length) = (0, 0);
@@ -284,7 +285,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     (*outcome).code = 0;
     ((*outcome).address, (*outcome).pc, (*outcome).site) = (0, 0, 0);
     ((*outcome).stdout_len, (*outcome).stderr_len) = (0, 0);
-    ((*outcome).foreign_words, (*outcome).foreign_address) = (0, 0);
+    (*outcome).foreign = Default::default();
     (
         (*outcome).audit_bytes,
         (*outcome).frames,
@@ -296,14 +297,21 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
 
 /// The lines of a job's image. They come from the checker; still, nothing outside the window is ever written.
 pub(crate) unsafe fn image_lines(slot: *mut SlotHeader, mut each: impl FnMut(u64, *const u8)) {
-    let (mut sorted, mut last) = (true, 0);
     for i in 0..line_count(slot) {
         let (offset, bytes) = image_line(slot, i);
-        sorted &= last <= offset;
-        last = offset;
         if offset < window::LEN && offset.is_multiple_of(window::LINE) {
             each(offset, bytes);
         }
+    }
+}
+
+/// Pages take their lines from the image when they are touched; sorted lines are found faster.
+pub(crate) unsafe fn look_through_image(slot: *const SlotHeader) {
+    let (mut sorted, mut last) = (true, 0);
+    for i in 0..line_count(slot) {
+        let offset = image_line(slot, i).0;
+        sorted &= last <= offset;
+        last = offset;
     }
     (*state()).image_sorted = sorted;
 }

@@ -133,11 +133,17 @@ unsafe extern "C" fn on_fault(
     if signal == libc::SIGSEGV && (*state).in_place && crate::tracked::make_hot(address as usize) {
         return;
     }
+    if signal == libc::SIGSEGV && crate::watch::on_access(address as usize, context) {
+        return;
+    }
+    if signal == libc::SIGTRAP && crate::watch::on_step(context) {
+        return;
+    }
     let (pc, frame) = position(context);
     if (*state).mode != Mode::Running {
         outside(signal, address, pc);
     }
-    crate::guards::undo_store(address as usize);
+    let address = crate::guards::faulted(address as usize) as u64;
     if matches!(signal, libc::SIGSEGV | libc::SIGBUS) && crate::dispatch::fail_with_fault(context) {
         return;
     }

@@ -2,7 +2,7 @@
 
 use crate::descriptors::Descriptors;
 use crate::signals::Action;
-use landfall_vocab::shared::{Control, SlotHeader};
+use landfall_vocab::shared::{Control, Foreign, SlotHeader};
 
 /// What the process is doing.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,6 @@ pub(crate) struct State {
     pub(crate) stacks: bool,
     /// A run is on and events need no stack.
     pub(crate) quick: bool,
-    pub(crate) searching_foreign: bool,
     /// The lines of the run's image come in the order of their offsets.
     pub(crate) image_sorted: bool,
     // The hot path, on one line.
@@ -59,8 +58,8 @@ pub(crate) struct State {
     pub(crate) touched: usize,
     pub(crate) arena: usize,
     pub(crate) arena_end: usize,
-    pub(crate) foreign_words: u64,
-    pub(crate) foreign_address: u64,
+    pub(crate) foreign: Foreign,
+    pub(crate) watch: crate::watch::Watch,
 
     // Persistent memory of this run.
     pub(crate) region_len: u64,
@@ -95,7 +94,7 @@ pub(crate) struct State {
     pub(crate) opened: bool,
     pub(crate) listings: crate::directory::Listings,
     pub(crate) tracked: crate::tracked::Tracked,
-    pub(crate) restart: crate::restart::Undo,
+    pub(crate) restart: crate::restart::Restarts,
     pub(crate) call: crate::dispatch::Current,
 
     // Ordinary files of this run.

@@ -1,18 +1,18 @@
 //! stdio on persistent memory: buffers that libc fills become stores, strings that it prints become reads.
 
-use crate::arguments::{Arguments, program_caller, strings_printed};
+use crate::arguments::{Arguments, Printed, program_caller};
 use crate::hooks;
 use crate::library::{seen, seen_text};
 use crate::log::Origin;
 use crate::real::real;
-use crate::shadow::{is_persistent, recording};
+use crate::shadow::{is_persistent, recording, view};
 use crate::state::Scratch;
 use landfall_vocab::builtin::Builtin;
 
 crate::weak!(
     "fread" => fread, "fwrite" => fwrite, "fgets" => fgets, "fputs" => fputs, "puts" => puts,
     "vsnprintf" => vsnprintf, "vsprintf" => vsprintf, "vprintf" => vprintf,
-    "vfprintf" => vfprintf,
+    "vfprintf" => vfprintf, "vasprintf" => vasprintf,
 );
 
 const BUFFER: usize = 64 << 10;
@@ -28,9 +28,8 @@ unsafe fn format(
     let Some(vsnprintf) = (*real()).vsnprintf else {
         return -1;
     };
-    if recording() {
-        strings_printed(format, list, Builtin::sprintf, caller);
-    }
+    let printed = Printed::new(format, list, Builtin::sprintf, caller);
+    let format = printed.format;
     if !is_persistent(to as usize) || room == 0 || !recording() {
         return vsnprintf(to, room, format, list as *mut u8);
     }
@@ -65,6 +64,54 @@ unsafe extern "C" fn __lf_weak_vsprintf(to: *mut u8, text: *const u8, list: *mut
     format(to, i32::MAX as usize, text, list, program_caller())
 }
 
+/// The block comes from the program's `malloc`, persistent or not; a text that is longer than the buffer is formatted again.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_vasprintf(
+    to: *mut *mut u8,
+    text: *const u8,
+    list: *mut Arguments,
+) -> i32 {
+    duplicate(to, text, list, program_caller())
+}
+
+unsafe fn duplicate(to: *mut *mut u8, text: *const u8, list: *mut Arguments, caller: usize) -> i32 {
+    let Some(vsnprintf) = (*real()).vsnprintf else {
+        return -1;
+    };
+    let printed = Printed::new(text, list, Builtin::sprintf, caller);
+    let mut measured = *list;
+    let length = vsnprintf(
+        core::ptr::null_mut(),
+        0,
+        printed.format,
+        (&raw mut measured) as *mut u8,
+    );
+    if length < 0 {
+        return length;
+    }
+    let room = length as usize + 1;
+    let block = crate::heap::obtain(room, 16, caller);
+    if block.is_null() {
+        return -1;
+    }
+    let scratch = Scratch::new(room);
+    vsnprintf(scratch.start(), room, printed.format, list as *mut u8);
+    let origin = Origin::library(Builtin::sprintf, caller);
+    hooks::copy(block, scratch.start(), room, 0, origin);
+    hooks::copy(to as *mut u8, (&raw const block) as *const u8, 8, 0, origin);
+    length
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_asprintf_chk(
+    to: *mut *mut u8,
+    _: i32,
+    text: *const u8,
+    list: *mut Arguments,
+) -> i32 {
+    duplicate(to, text, list, program_caller())
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_sprintf_chk(
     to: *mut u8,
@@ -94,11 +141,9 @@ unsafe extern "C" fn __lf_weak_vprintf(text: *const u8, list: *mut Arguments) ->
 }
 
 unsafe fn print(text: *const u8, list: *mut Arguments, caller: usize) -> i32 {
-    if crate::state::running() {
-        strings_printed(text, list, Builtin::printf, caller);
-    }
+    let printed = Printed::new(text, list, Builtin::printf, caller);
     match (*real()).vprintf {
-        Some(vprintf) => vprintf(text, list as *mut u8),
+        Some(vprintf) => vprintf(printed.format, list as *mut u8),
         None => -1,
     }
 }
@@ -118,11 +163,9 @@ unsafe extern "C" fn __lf_weak_vfprintf(
 }
 
 unsafe fn print_to(stream: usize, text: *const u8, list: *mut Arguments, caller: usize) -> i32 {
-    if crate::state::running() {
-        strings_printed(text, list, Builtin::printf, caller);
-    }
+    let printed = Printed::new(text, list, Builtin::printf, caller);
     match (*real()).vfprintf {
-        Some(vfprintf) => vfprintf(stream, text, list as *mut u8),
+        Some(vfprintf) => vfprintf(stream, printed.format, list as *mut u8),
         None => -1,
     }
 }
@@ -213,7 +256,7 @@ unsafe extern "C" fn __lf_weak_fwrite(
         Builtin::fwrite,
         program_caller(),
     );
-    fwrite(from, each, count, stream)
+    fwrite(view(from), each, count, stream)
 }
 
 #[unsafe(no_mangle)]
@@ -224,7 +267,7 @@ unsafe extern "C" fn __lf_weak_fputs(text: *const u8, stream: usize) -> i32 {
     if is_persistent(text as usize) {
         seen_text(text, usize::MAX, Builtin::puts, program_caller());
     }
-    fputs(text, stream)
+    fputs(view(text), stream)
 }
 
 #[unsafe(no_mangle)]
@@ -235,5 +278,5 @@ unsafe extern "C" fn __lf_weak_puts(text: *const u8) -> i32 {
     if is_persistent(text as usize) {
         seen_text(text, usize::MAX, Builtin::puts, program_caller());
     }
-    puts(text)
+    puts(view(text))
 }

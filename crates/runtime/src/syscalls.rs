@@ -286,7 +286,7 @@ unsafe fn signal(call: &Call, process: i32, signal: i32) -> isize {
 
 /// Hands a value to the program.
 pub(crate) unsafe fn store<T>(to: usize, value: T) -> isize {
-    descriptors::give(to, &raw const value as *const u8, size_of::<T>());
+    (to as *mut T).write_unaligned(value);
     0
 }
 

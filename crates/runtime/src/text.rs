@@ -1,12 +1,11 @@
 //! More functions that look at texts: numbers, sets of bytes, tokens; and the few others of libc that write arrays.
 
-use crate::bytes;
 use crate::caller;
 use crate::hooks;
-use crate::library::{seen, seen_bytes, seen_text};
+use crate::library::{seen, seen_bytes, seen_text, text_length};
 use crate::log::Origin;
 use crate::real::{P, real};
-use crate::shadow::{is_persistent, recording};
+use crate::shadow::{is_persistent, peek, recording, unview, view};
 use crate::state::Scratch;
 use landfall_vocab::builtin::Builtin;
 
@@ -23,11 +22,11 @@ unsafe fn number(p: P, function: Builtin, caller: usize) {
         return;
     }
     let mut i = 0;
-    while matches!(*p.add(i), b' ' | 9..=13) {
+    while matches!(peek(p.add(i)), b' ' | 9..=13) {
         i += 1;
     }
-    while (*p.add(i)).is_ascii_alphanumeric()
-        || matches!(*p.add(i), b'+' | b'-' | b'.' | b'(' | b')' | b'_')
+    while peek(p.add(i)).is_ascii_alphanumeric()
+        || matches!(peek(p.add(i)), b'+' | b'-' | b'.' | b'(' | b')' | b'_')
     {
         i += 1;
     }
@@ -47,10 +46,11 @@ macro_rules! numbers {
             }
         )*
     };
-    (@call $convert:ident, $origin:expr, $p:ident) => { $convert($p) };
+    (@call $convert:ident, $origin:expr, $p:ident) => { $convert(view($p)) };
     (@call $convert:ident, $origin:expr, $p:ident, $end:ident $(, $base:ident)?) => {{
         let mut end = 0usize;
-        let result = $convert($p, &raw mut end $(, $base as i32)?);
+        let result = $convert(view($p), &raw mut end $(, $base as i32)?);
+        end = unview(end as P) as usize;
         if $end != 0 {
             hooks::copy($end as *mut u8, (&raw const end) as P, 8, 0, $origin);
         }
@@ -67,6 +67,8 @@ crate::weak!(
     "strtoll" => strtoll,
     "strtoul" => strtoul,
     "strtoull" => strtoull,
+    "strtoimax" => strtoll,
+    "strtoumax" => strtoull,
     "__isoc23_strtol" => __isoc23_strtol,
     "__isoc23_strtoll" => __isoc23_strtoll,
     "__isoc23_strtoul" => __isoc23_strtoul,
@@ -97,7 +99,7 @@ unsafe fn compare_folded(a: P, b: P, limit: usize, caller: usize) -> i32 {
         let (a, b) = (a.add(i), b.add(i));
         seen(a, 1, Builtin::strcasecmp, caller);
         seen(b, 1, Builtin::strcasecmp, caller);
-        let (x, y) = ((*a).to_ascii_lowercase(), (*b).to_ascii_lowercase());
+        let (x, y) = (peek(a).to_ascii_lowercase(), peek(b).to_ascii_lowercase());
         if x != y || x == 0 {
             return x as i32 - y as i32;
         }
@@ -127,8 +129,8 @@ unsafe extern "C" fn __lf_weak_strncasecmp(a: P, b: P, limit: usize) -> i32 {
 
 unsafe fn among(byte: u8, set: P) -> bool {
     let mut i = 0;
-    while *set.add(i) != 0 {
-        if *set.add(i) == byte {
+    while peek(set.add(i)) != 0 {
+        if peek(set.add(i)) == byte {
             return true;
         }
         i += 1;
@@ -140,7 +142,7 @@ unsafe fn among(byte: u8, set: P) -> bool {
 unsafe fn span(p: P, set: P, inside: bool, function: Builtin, caller: usize) -> usize {
     seen_text(set, usize::MAX, function, caller);
     let mut i = 0;
-    while *p.add(i) != 0 && among(*p.add(i), set) == inside {
+    while peek(p.add(i)) != 0 && among(peek(p.add(i)), set) == inside {
         i += 1;
     }
     seen_bytes(p, i + 1, function, caller);
@@ -160,7 +162,7 @@ unsafe extern "C" fn __lf_weak_strcspn(p: P, set: P) -> usize {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strpbrk(p: P, set: P) -> P {
     let found = p.add(span(p, set, false, Builtin::strpbrk, caller!()));
-    if *found == 0 {
+    if peek(found) == 0 {
         return core::ptr::null();
     }
     found
@@ -174,7 +176,7 @@ unsafe fn set_pointer(to: *mut *mut u8, value: *mut u8, origin: Origin) {
 /// Ends the token at `start`; returns where the next one starts, or null after the last.
 unsafe fn end_token(start: *mut u8, set: P, function: Builtin, caller: usize) -> *mut u8 {
     let end = start.add(span(start, set, false, function, caller));
-    if *end == 0 {
+    if peek(end) == 0 {
         return core::ptr::null_mut();
     }
     hooks::fill(end, 0, 1, 0, Origin::library(function, caller));
@@ -186,19 +188,19 @@ unsafe fn token(text: *mut u8, set: P, next: *mut *mut u8, caller: usize) -> *mu
     let mut start = text;
     if start.is_null() {
         seen(next as P, 8, Builtin::strtok, caller);
-        start = *next;
+        start = *view(next);
     }
     if start.is_null() {
         return start;
     }
     start = start.add(span(start, set, true, Builtin::strtok, caller));
-    if *start == 0 {
+    if peek(start) == 0 {
         set_pointer(next, start, origin);
         return core::ptr::null_mut();
     }
     let mut after = end_token(start, set, Builtin::strtok, caller);
     if after.is_null() {
-        after = start.add(bytes::length(start, usize::MAX));
+        after = start.add(text_length(start, usize::MAX));
     }
     set_pointer(next, after, origin);
     start
@@ -220,7 +222,7 @@ unsafe extern "C" fn __lf_weak_strtok_r(text: *mut u8, set: P, next: *mut *mut u
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strsep(next: *mut *mut u8, set: P) -> *mut u8 {
     seen(next as P, 8, Builtin::strsep, caller!());
-    let start = *next;
+    let start = *view(next);
     if !start.is_null() {
         let after = end_token(start, set, Builtin::strsep, caller!());
         set_pointer(next, after, Origin::library(Builtin::strsep, caller!()));
@@ -233,7 +235,7 @@ unsafe extern "C" fn __lf_weak_memccpy(to: *mut u8, from: P, byte: i32, limit: u
     let mut length = 0;
     let mut found = false;
     while length < limit && !found {
-        found = *from.add(length) == byte as u8;
+        found = peek(from.add(length)) == byte as u8;
         length += 1;
     }
     seen_bytes(from, length, Builtin::memccpy, caller!());
@@ -250,7 +252,7 @@ unsafe extern "C" fn __lf_weak_memccpy(to: *mut u8, from: P, byte: i32, limit: u
 unsafe extern "C" fn __lf_weak_memrchr(p: P, byte: i32, length: usize) -> P {
     for i in (0..length).rev() {
         seen(p.add(i), 1, Builtin::memrchr, caller!());
-        if *p.add(i) == byte as u8 {
+        if peek(p.add(i)) == byte as u8 {
             return p.add(i);
         }
     }
@@ -262,7 +264,7 @@ unsafe extern "C" fn __lf_weak_memmem(p: P, length: usize, wanted: P, size: usiz
     seen(wanted, size, Builtin::memmem, caller!());
     seen(p, length, Builtin::memmem, caller!());
     match (*real()).memmem {
-        Some(memmem) => memmem(p, length, wanted, size),
+        Some(memmem) => unview(memmem(view(p), length, view(wanted), size)),
         None => core::ptr::null(),
     }
 }
@@ -273,7 +275,7 @@ unsafe extern "C" fn __lf_weak_swab(from: P, to: *mut u8, length: isize) {
     seen(from, length, Builtin::swab, caller!());
     let scratch = Scratch::new(length);
     for i in 0..length {
-        *scratch.start().add(i) = *from.add(i ^ 1);
+        *scratch.start().add(i) = peek(from.add(i ^ 1));
     }
     let origin = Origin::library(Builtin::swab, caller!());
     hooks::copy(to, scratch.start(), length, 0, origin);
@@ -309,7 +311,7 @@ unsafe extern "C" fn __lf_weak_inet_pton(family: i32, text: P, to: *mut u8) -> i
         seen_text(text, usize::MAX, Builtin::inet_pton, caller!());
     }
     let mut address = [0u8; 16];
-    let result = inet_pton(family, text, address.as_mut_ptr());
+    let result = inet_pton(family, view(text), address.as_mut_ptr());
     if result == 1 {
         let length = if family == libc::AF_INET { 4 } else { 16 };
         let origin = Origin::library(Builtin::inet_pton, caller!());

@@ -4,10 +4,14 @@
 
 use crate::bytes;
 use crate::descriptors::{self, Kind};
+use crate::dispatch::origin;
+use crate::hooks;
 use crate::overlay::{self, Found, Type};
+use crate::shadow::{is_persistent, view};
 use crate::state::state;
 use crate::sys;
 use core::mem::MaybeUninit;
+use landfall_vocab::builtin::Builtin;
 
 const ROOM: usize = 4096;
 const MOST_LINKS: usize = 40;
@@ -137,8 +141,11 @@ impl Place {
         path: usize,
         last: Last,
     ) -> Result<(), isize> {
-        let path = path as *const u8;
-        let length = bytes::length(path, ROOM);
+        let length = crate::library::text_length(path as *const u8, ROOM);
+        if is_persistent(path) {
+            hooks::read_span(path, (length + 1).min(ROOM), 0, origin(Builtin::open));
+        }
+        let path = view(path as *const u8) as *const u8;
         if length == 0 || length == ROOM {
             let number = if length == 0 {
                 libc::ENOENT

@@ -90,10 +90,17 @@ builtins!(
     qsort,
     inet_pton,
     sscanf,
+    system_call,
+    wcslen,
+    wcscpy,
+    wcscmp,
+    wcschr,
+    wmemcpy,
+    wmemset,
+    wmemcmp,
     mkdir,
     rmdir,
     readdir,
-    sendfile,
 );
 
 impl Builtin {

@@ -132,8 +132,6 @@ pub mod job {
     pub const STACKS: u32 = 1;
     /// Not a run: the image's lines become part of the base that later images are deltas of.
     pub const SET_BASE: u32 = 2;
-    /// Compare memory nobody was seen to touch as well, to find writes of uninstrumented code.
-    pub const SEARCH_FOREIGN: u32 = 4;
     /// Run it in a fork even if the server restarts in place.
     pub const FORK: u32 = 8;
     /// After an in-place restart, compare all tracked memory with what it was before the run.
@@ -202,6 +200,16 @@ outcomes!(
     NeedsFork = 13,
 );
 
+/// Accesses of persistent memory by uninstrumented code: how many, and where in memory and in the code the first was.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Foreign {
+    pub reads: u64,
+    pub writes: u64,
+    pub address: u64,
+    pub pc: u64,
+}
+
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
@@ -215,9 +223,7 @@ pub struct Outcome {
     /// Bytes written, kept or not ([`output_head`]).
     pub stdout_len: u64,
     pub stderr_len: u64,
-    /// Words of persistent memory found changed by uninstrumented code, and the first of them.
-    pub foreign_words: u64,
-    pub foreign_address: u64,
+    pub foreign: Foreign,
     /// Where the run happened: an `isolation`.
     pub isolation: u32,
     /// Bytes that differed after an in-place restart (audit).

@@ -11,11 +11,11 @@ pub(crate) use options::{Check, take_compiler_flags};
 
 use crate::exit::Exit;
 use finding::Finding;
-use landfall_explore::recovery::{SearchError, Searched, search};
+use landfall_explore::recovery::{Options, SearchError, Searched, search};
 use landfall_explore::subject::{Ended, SubjectError};
-use landfall_explore::tree::RecoveryTree;
+use landfall_explore::tree::Forest;
 use landfall_model::image::Image;
-use landfall_native::{Execution, Job, NativeSubject, Outcome, Program, Server};
+use landfall_native::{Execution, NativeSubject, Outcome, Program, Server};
 use options::Target;
 use report::{Report, Verdict};
 use std::time::Instant;
@@ -56,17 +56,13 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     program.pm_heap = options.malloc();
     let mut server = Server::start(&program).map_err(|e| Refusal::new(Exit::Usage, e))?;
     let template = options.job();
-    let first = Job {
-        search_foreign: true,
-        ..template.clone()
-    };
     let crash_free = server
-        .run(&first)
+        .run(&template)
         .map_err(|e| Refusal::new(Exit::Usage, e))?;
     let mut report = Report::default();
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
-    report.note_foreign(&crash_free);
+    report.note_foreign(&crash_free, &server.symbols());
     if let Some(refusal) = refuse(&crash_free) {
         return Err(refusal);
     }
@@ -87,13 +83,16 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
 
     let mut found = Searched::default();
     let mut subject = NativeSubject::new(&mut server, template, options.budget(started));
-    let mut tree = RecoveryTree::default();
+    let mut tree = Forest::default();
     let ended = search(
         &mut subject,
         &mut tree,
         &Image::default(),
         &crashed.log,
-        1,
+        &Options {
+            platform: options.platform(),
+            ..Options::default()
+        },
         &mut found,
     );
     let failed = std::mem::take(&mut subject.failed);

@@ -8,7 +8,7 @@ use crate::args::Format;
 use crate::exit::Exit;
 use landfall_model::line::Line;
 use landfall_model::log::{Entry, Log};
-use landfall_native::{Event, Execution, Op};
+use landfall_native::{Event, Execution, Op, Symbols};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -100,16 +100,9 @@ impl Report {
         self.findings.push(finding);
     }
 
-    pub(super) fn note_foreign(&mut self, execution: &Execution) {
+    pub(super) fn note_foreign(&mut self, execution: &Execution, symbols: &Symbols) {
         if let Some(foreign) = &execution.foreign {
-            let who = match foreign.suspects.is_empty() {
-                true => "code".to_owned(),
-                false => foreign.suspects.join(", "),
-            };
-            self.warnings.push(format!(
-                "{} words of persistent memory were written by {who} not built with `landfall cc`: their order is not checked",
-                foreign.words
-            ));
+            self.warnings.push(foreign.describe(symbols));
         }
     }
 

@@ -39,8 +39,11 @@ impl Crashed {
     }
 
     fn survivor(&self, behaviour: &Behaviour, line: Line) -> Version {
-        let old = behaviour.old.iter().find(|(l, _)| *l == line);
-        old.map_or_else(|| self.log.newest(line, behaviour.cut), |&(_, v)| v)
+        let old = behaviour.crashes[0].old.iter().find(|(l, _)| *l == line);
+        old.map_or_else(
+            || self.log.newest(line, behaviour.crashes[0].cut),
+            |&(_, v)| v,
+        )
     }
 
     /// The stores behind a failure, from what the failing recovery read.
@@ -53,7 +56,7 @@ impl Crashed {
                 continue;
             };
             let survivor = self.survivor(behaviour, read.line());
-            let newest = self.log.newest(read.line(), behaviour.cut);
+            let newest = self.log.newest(read.line(), behaviour.crashes[0].cut);
             let seen = (1..=survivor.0)
                 .rev()
                 .find_map(|v| self.covering(*read, Version(v)));
@@ -65,7 +68,7 @@ impl Crashed {
         let overtaken = missed.iter().copied().filter(|&m| Some(m) < kept).min();
         let lost = overtaken.or(missed.iter().copied().min());
         let kept = kept.filter(|_| overtaken.is_some());
-        let last = self.log.entries()[..behaviour.cut.0 as usize]
+        let last = self.log.entries()[..behaviour.crashes[0].cut.0 as usize]
             .iter()
             .rposition(|entry| matches!(entry, Entry::Store { .. }));
         let event = |cut: Cut| self.origins[cut.0 as usize];

@@ -60,10 +60,14 @@ impl<'a> Witnesses<'a> {
             let why = "the recovery is not deterministic: a failure did not happen again when run from scratch";
             return Err(Refusal::new(Exit::Uncontrolled, why));
         }
-        let lines: Vec<Line> = behaviour.old.iter().map(|&(line, _)| line).collect();
+        let lines: Vec<Line> = behaviour.crashes[0]
+            .old
+            .iter()
+            .map(|&(line, _)| line)
+            .collect();
         for line in lines.into_iter().take(MOST_TRIES) {
             let mut plainer = confirmed.behaviour.clone();
-            plainer.old.retain(|&(l, _)| l != line);
+            plainer.crashes[0].old.retain(|&(l, _)| l != line);
             let (execution, image) = self.run(&plainer)?;
             confirmed.runs += 1;
             let same = kind(&execution.outcome) == kind(&failed.outcome)
@@ -145,8 +149,11 @@ fn image(crashed: &Crashed, behaviour: &Behaviour) -> Image {
     let mut lines: Vec<Line> = crashed.log.lines().collect();
     lines.sort_unstable();
     for line in lines {
-        let old = behaviour.old.iter().find(|(l, _)| *l == line);
-        let version = old.map_or_else(|| crashed.log.newest(line, behaviour.cut), |&(_, v)| v);
+        let old = behaviour.crashes[0].old.iter().find(|(l, _)| *l == line);
+        let version = old.map_or_else(
+            || crashed.log.newest(line, behaviour.crashes[0].cut),
+            |&(_, v)| v,
+        );
         let mut bytes = [0; LINE_BYTES];
         crashed.log.apply(line, version, &mut bytes);
         if bytes != [0; LINE_BYTES] {

@@ -9,23 +9,56 @@
 mod reach;
 
 use crate::subject::{Ended, Execution, Job, Subject, SubjectError};
-use crate::tree::{Node, NodeId, RecoveryTree};
+use crate::tree::{Forest, Node, NodeId, RecoveryTree};
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
 use landfall_model::log::{Cut, Entry, Log, Version};
+use landfall_model::order::Platform;
 use reach::{Branch, LineWalk, Reach, ReachId, alive, stored_lines};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// One way the recovery behaves, with a crash that leads to it.
+/// One power failure of an execution.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Crash {
+    /// Where in its log.
+    pub cut: Cut,
+    /// Lines that are not as new as the cut allows, with the version that survived; ascending.
+    pub old: Vec<(Line, Version)>,
+}
+
+/// One way the recovery behaves, with crashes that lead to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Behaviour {
     pub ended: Ended,
     /// Its place in the order of runs.
     pub run: u32,
-    pub cut: Cut,
-    /// Lines that are not as new as the cut allows, with the version that survived.
-    pub old: Vec<(Line, Version)>,
+    /// One per power failure, oldest first: each of the execution that the one before it left. They are enough to see the
+    /// behaviour again from scratch.
+    pub crashes: Vec<Crash>,
+    /// How many cuts or branches showed it.
+    pub times: u32,
+}
+
+/// How to search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Power failures that may follow one another.
+    pub failures: u32,
+    /// One tree for all cuts; otherwise each cut is explored by itself, as published tools do.
+    pub share: bool,
+    /// Of the recoveries, when they are cut themselves.
+    pub platform: Platform,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            failures: 1,
+            share: true,
+            platform: Platform::Adr,
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -53,16 +86,17 @@ const KEEP_NODES: usize = 4_000_000;
 /// an error stands in `found`.
 pub fn search(
     subject: &mut impl Subject,
-    tree: &mut RecoveryTree,
+    forest: &mut Forest,
     base: &Image,
     log: &Log,
-    failures: u32,
+    options: &Options,
     found: &mut Searched,
 ) -> Result<(), SearchError> {
+    let _ = options;
     let mut walk = Walk {
         subject,
-        tree,
-        failures,
+        tree: forest.level(1),
+        failures: 1,
         newest: base.clone(),
         changed: log.lines().collect(),
         cut: Cut(0),
@@ -229,8 +263,8 @@ impl<S: Subject> Walk<'_, S> {
                     let behaviour = Behaviour {
                         ended,
                         run,
-                        cut: self.cut,
-                        old,
+                        crashes: vec![Crash { cut: self.cut, old }],
+                        times: 1,
                     };
                     if self.met.insert(run) {
                         self.found.behaviours.push(behaviour);

@@ -1,4 +1,3 @@
-/* run: --search-foreign */
 #include "../support/hooks.h"
 /* A store nobody instrumented, to a line that is flushed later, and to a page no hook touches. */
 int main(void) {

@@ -1,4 +1,4 @@
-/* run: --pm-dir --search-foreign */
+/* run: --pm-dir */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>

@@ -1,4 +1,3 @@
-/* run: --search-foreign */
 #include "../support/hooks.h"
 /* Pages of the persistent heap that only foreign code wrote. */
 int main(void) {

@@ -1,4 +1,4 @@
-/* run: --pm-heap --search-foreign */
+/* run: --pm-heap */
 #include <stdlib.h>
 #include "../support/hooks.h"
 /* Pages of the heap that is persistent by option, written by foreign code only. */

@@ -1,4 +1,3 @@
-/* run: --search-foreign */
 #include <pthread.h>
 #include "../support/hooks.h"
 /* A lock made on a page no hook touched is not a store of foreign code. */

@@ -140,7 +140,6 @@ pub fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
                 let seconds = words.next().and_then(|n| n.parse().ok()).expect("a number");
                 job.limits.processor = std::time::Duration::from_secs(seconds);
             }
-            "--search-foreign" => job.search_foreign = true,
             "--stacks" => job.stacks = true,
             "--stdin" => job.stdin = words.next().expect("text").into(),
             other => panic!("{}: unknown option {other}", source.display()),
@@ -184,7 +183,12 @@ pub fn describe(execution: &Execution, server: &Server, quiet: bool) -> String {
     }
     writeln!(text, "= {}", outcome(&execution.outcome)).expect("writing to a string");
     if let Some(foreign) = &execution.foreign {
-        writeln!(text, "foreign words: {}", foreign.words).expect("writing to a string");
+        writeln!(
+            text,
+            "foreign: {} reads, {} writes",
+            foreign.reads, foreign.writes
+        )
+        .expect("writing to a string");
     }
     for (name, bytes) in [("out", &execution.stdout), ("err", &execution.stderr)] {
         let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(2000)]).into_owned();

@@ -1,0 +1,52 @@
+//! What the walk tells those who judge. To add a checker, implement this in a file of its own.
+
+use crate::event::{Event, Mark};
+use crate::finding::Finding;
+use crate::path::{Candidate, Path, Read};
+
+/// May the path go on this way?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Fits,
+    /// It was reported; what would follow from it is not worth a report.
+    Violates,
+}
+
+/// Is an execution one that the search lets the power fail in?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    MayCrash,
+    RunsToItsEnd,
+}
+
+/// Every hook has a default that does nothing. A path is extended by `take` and `mark`, one step each, and `back` undoes steps:
+/// what a checker keeps about the path it must be able to give up again.
+pub trait Checker {
+    /// An execution was run: the first one, and each distinct recovery. Once for each, in no particular order.
+    fn logged(&mut self, _events: &[Event], _fate: Fate) {}
+
+    /// The power failed in one more execution: the last of `path.crashed()`, at any of its cuts. A recovery begins.
+    fn cut(&mut self, _path: &Path) {}
+
+    /// A read may come from this candidate. Called for every candidate, before any is taken.
+    fn judge(&mut self, _path: &Path, _read: &Read, _candidate: &Candidate) -> Verdict {
+        Verdict::Fits
+    }
+
+    /// The path goes on with this candidate, as step `path.steps()`.
+    fn take(&mut self, _path: &Path, _read: &Read, _candidate: &Candidate) {}
+
+    /// The recovery says something about its reads, as step `path.steps()`.
+    fn mark(&mut self, _path: &Path, _mark: Mark) -> Verdict {
+        Verdict::Fits
+    }
+
+    /// The path turns back: steps from this one on are undone.
+    fn back(&mut self, _to: usize) {}
+
+    /// A recovery ended, having read everything it reads.
+    fn ended(&mut self, _path: &Path) {}
+
+    /// What was found, in an order that does not depend on chance.
+    fn findings(&self) -> Vec<Finding>;
+}

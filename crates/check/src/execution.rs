@@ -1,0 +1,347 @@
+//! One execution, prepared for questions: who stored to a word, what happens before what, when a line was written back.
+
+use crate::event::{Action, Event, How};
+use landfall_model::clock::ClockVector;
+use landfall_model::line::{Addr, Line, PIECE_BYTES};
+use landfall_model::log::{Entry, Log};
+use landfall_model::order::Platform;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// A store as its word's history knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stored {
+    /// The version of the line that it made.
+    pub version: u32,
+    pub event: u32,
+    /// Which bytes of the word.
+    pub mask: u8,
+}
+
+/// A write-back of a line, complete with the event `done`: itself for `clflush`, else its thread's next fence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Flush {
+    event: u32,
+    done: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct LineHistory {
+    /// The log entry that made version `i + 1`.
+    stores: Vec<u32>,
+    /// Log entries that raised the frontier, and to which version.
+    rises: Vec<(u32, u32)>,
+}
+
+/// One thread's write-backs of one line, by kind: each list is in program order, and so are the times of completion.
+#[derive(Clone, Debug, Default)]
+struct Flushes {
+    thread: u16,
+    at_once: Vec<Flush>,
+    fenced: Vec<Flush>,
+}
+
+/// A thread's clock at an event, and what it knew then of the others.
+#[derive(Clone, Copy, Debug)]
+struct Stamp {
+    clock: u32,
+    knowledge: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct Execution {
+    events: Vec<Event>,
+    stamps: Vec<Stamp>,
+    /// Knowledge changes at observations only, so that one thread needs one vector.
+    knowledge: Vec<ClockVector>,
+    by_thread: Vec<Vec<u32>>,
+    words: FxHashMap<u64, Vec<Stored>>,
+    lines: FxHashMap<Line, LineHistory>,
+    flushes: FxHashMap<Line, SmallVec<[Flushes; 1]>>,
+    end: u32,
+    platform: Platform,
+    reordered: bool,
+}
+
+/// Bytes of a piece in its word.
+fn mask_of(addr: Addr, len: usize) -> u8 {
+    let at = (addr.0 % PIECE_BYTES as u64) as u32;
+    ((((1u16 << len) - 1) << at) & 0xff) as u8
+}
+
+pub(crate) fn word_of(addr: Addr) -> u64 {
+    addr.0 / PIECE_BYTES as u64
+}
+
+impl Execution {
+    /// `origins` names the event that each entry of the log comes from.
+    pub fn new(events: Vec<Event>, log: &Log, origins: &[usize], platform: Platform) -> Execution {
+        let mut execution = Execution {
+            stamps: Vec::with_capacity(events.len()),
+            knowledge: vec![ClockVector::default()],
+            by_thread: Vec::new(),
+            words: FxHashMap::default(),
+            lines: FxHashMap::default(),
+            flushes: FxHashMap::default(),
+            end: log.end().0,
+            events,
+            platform,
+            reordered: false,
+        };
+        execution.stamp();
+        execution.index_log(log, origins);
+        execution.index_flushes();
+        execution
+    }
+
+    /// The log of events that took effect in the order in which they are listed, each thread completing its own
+    /// write-backs.
+    pub fn in_order(events: Vec<Event>, platform: Platform) -> (Execution, Log) {
+        let mut log = Log::new(platform);
+        let mut origins = Vec::new();
+        let mut pending: Vec<(u16, Line, landfall_model::log::Version)> = Vec::new();
+        for (at, event) in events.iter().enumerate() {
+            match event.action {
+                Action::Store { piece, how, .. } => {
+                    let line = piece.addr.line();
+                    match how {
+                        How::Cached => {
+                            log.store(event.thread, piece);
+                        }
+                        How::NonTemporal => {
+                            let version = log.nt_store(event.thread, piece);
+                            pending.push((event.thread, line, version));
+                        }
+                        How::AtOnce => {
+                            let version = log.store(event.thread, piece);
+                            log.durable(line, version);
+                        }
+                    }
+                }
+                Action::Clflush(line) => log.durable(line, log.newest(line, log.end())),
+                Action::Clwb(line) => {
+                    pending.push((event.thread, line, log.newest(line, log.end())));
+                }
+                Action::Fence(_) => pending.retain(|&(thread, line, version)| {
+                    if thread == event.thread {
+                        log.durable(line, version);
+                    }
+                    thread != event.thread
+                }),
+                Action::FirstRead { .. } | Action::Observe { .. } => {}
+            }
+            origins.resize(log.entries().len(), at);
+        }
+        (Execution::new(events, &log, &origins, platform), log)
+    }
+
+    /// Clocks count every event of a thread (figure 4.1 counts stores only; the order is the same).
+    fn stamp(&mut self) {
+        let mut knows: Vec<u32> = Vec::new();
+        for (at, event) in self.events.iter().enumerate() {
+            let thread = usize::from(event.thread);
+            if self.by_thread.len() <= thread {
+                self.by_thread.resize(thread + 1, Vec::new());
+                knows.resize(thread + 1, 0);
+            }
+            self.by_thread[thread].push(at as u32);
+            // An event can learn of earlier ones only.
+            if let Action::Observe { event: seen } = event.action
+                && (seen as usize) < at
+            {
+                let mut vector = self.knowledge[knows[thread] as usize].clone();
+                let source = &self.stamps[seen as usize];
+                vector.join(&self.knowledge[source.knowledge as usize]);
+                vector.raise(usize::from(self.events[seen as usize].thread), source.clock);
+                self.knowledge.push(vector);
+                knows[thread] = self.knowledge.len() as u32 - 1;
+            }
+            self.stamps.push(Stamp {
+                clock: self.by_thread[thread].len() as u32,
+                knowledge: knows[thread],
+            });
+        }
+    }
+
+    fn index_log(&mut self, log: &Log, origins: &[usize]) {
+        let mut last = vec![0; self.by_thread.len()];
+        for (at, entry) in log.entries().iter().enumerate() {
+            match *entry {
+                Entry::Store { piece, .. } => {
+                    let event = origins[at];
+                    let last = &mut last[usize::from(self.events[event].thread)];
+                    self.reordered |= *last > event;
+                    *last = event;
+                    let line = self.lines.entry(piece.addr.line()).or_default();
+                    line.stores.push(at as u32);
+                    self.words
+                        .entry(word_of(piece.addr))
+                        .or_default()
+                        .push(Stored {
+                            version: line.stores.len() as u32,
+                            event: event as u32,
+                            mask: mask_of(piece.addr, piece.bytes().len()),
+                        });
+                }
+                Entry::Durable { line, version } => {
+                    let line = self.lines.entry(line).or_default();
+                    line.rises.push((at as u32, version.0));
+                }
+            }
+        }
+    }
+
+    fn index_flushes(&mut self) {
+        let mut pending: Vec<Vec<(Line, u32)>> = vec![Vec::new(); self.by_thread.len()];
+        for (at, event) in self.events.iter().enumerate() {
+            let (at, thread) = (at as u32, event.thread);
+            match event.action {
+                Action::Clflush(line) => {
+                    of_thread(&mut self.flushes, line, thread)
+                        .at_once
+                        .push(Flush {
+                            event: at,
+                            done: at,
+                        });
+                }
+                Action::Clwb(line) => pending[usize::from(thread)].push((line, at)),
+                Action::Store {
+                    piece,
+                    how: How::NonTemporal,
+                    ..
+                } => pending[usize::from(thread)].push((piece.addr.line(), at)),
+                Action::Fence(_) => {
+                    for (line, flush) in pending[usize::from(thread)].drain(..) {
+                        of_thread(&mut self.flushes, line, thread)
+                            .fenced
+                            .push(Flush {
+                                event: flush,
+                                done: at,
+                            });
+                    }
+                }
+                Action::Store { .. } | Action::FirstRead { .. } | Action::Observe { .. } => {}
+            }
+        }
+    }
+
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    pub fn event(&self, event: u32) -> &Event {
+        &self.events[event as usize]
+    }
+
+    pub fn threads(&self) -> usize {
+        self.by_thread.len()
+    }
+
+    pub fn platform(&self) -> Platform {
+        self.platform
+    }
+
+    /// Did some thread's stores reach the cache out of program order (non-temporal ones)?
+    pub fn reordered(&self) -> bool {
+        self.reordered
+    }
+
+    /// The cut after everything.
+    pub fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// A thread's events, in program order: the event at clock `i + 1`.
+    pub fn of_thread(&self, thread: u16) -> &[u32] {
+        self.by_thread
+            .get(usize::from(thread))
+            .map_or(&[], |events| events)
+    }
+
+    /// The event's own clock.
+    pub fn clock(&self, event: u32) -> u32 {
+        self.stamps[event as usize].clock
+    }
+
+    /// `SCV(event)(thread)`: how far the thread had come in everything that happens before the event, itself included.
+    pub fn known(&self, event: u32, thread: u16) -> u32 {
+        let stamp = self.stamps[event as usize];
+        if self.events[event as usize].thread == thread {
+            return stamp.clock;
+        }
+        self.knowledge[stamp.knowledge as usize].get(usize::from(thread))
+    }
+
+    /// Reflexive.
+    pub fn happens_before(&self, first: u32, second: u32) -> bool {
+        let thread = self.events[first as usize].thread;
+        self.known(second, thread) >= self.clock(first)
+    }
+
+    /// Stores to the word, in the order in which they reached the cache.
+    pub fn stores_to(&self, word: Addr) -> &[Stored] {
+        self.words.get(&word_of(word)).map_or(&[], |stores| stores)
+    }
+
+    /// The newest version of the line that a cut has.
+    pub fn newest(&self, line: Line, cut: u32) -> u32 {
+        let stores = self.lines.get(&line).map_or(&[][..], |l| &l.stores);
+        stores.partition_point(|&entry| entry < cut) as u32
+    }
+
+    /// The oldest version of the line that may be left at a cut.
+    pub fn frontier(&self, line: Line, cut: u32) -> u32 {
+        let rises = self.lines.get(&line).map_or(&[][..], |l| &l.rises);
+        let before = rises.partition_point(|&(entry, _)| entry < cut);
+        before.checked_sub(1).map_or(0, |i| rises[i].1)
+    }
+
+    /// The first and the last cut that may leave some version in a range of them.
+    pub fn cuts_of(&self, line: Line, versions: (u32, u32)) -> (u32, u32) {
+        let Some(history) = self.lines.get(&line) else {
+            return (0, self.end);
+        };
+        let born = versions.0.checked_sub(1);
+        let born = born
+            .and_then(|i| history.stores.get(i as usize))
+            .map_or(0, |entry| entry + 1);
+        let covered = history.rises.partition_point(|&(_, v)| v <= versions.1);
+        let gone = history.rises.get(covered).map_or(self.end, |&(at, _)| at);
+        (born, gone)
+    }
+
+    /// Is the store written back by what the prefix contains? `prefix` says how far each thread has come
+    /// (`flushmap` and `CVpre` of figures 5.9 and 5.10).
+    pub fn flushed_within(&self, store: u32, line: Line, prefix: impl Fn(u16) -> u32) -> bool {
+        let thread = self.events[store as usize].thread;
+        let clock = self.clock(store);
+        let Some(flushes) = self.flushes.get(&line) else {
+            return false;
+        };
+        flushes.iter().any(|of| {
+            [&of.at_once, &of.fenced].into_iter().any(|list| {
+                // What a thread knows only grows: the first flush after the store is the one that is complete first.
+                let first = list.partition_point(|f| self.known(f.event, thread) < clock);
+                list.get(first)
+                    .is_some_and(|f| self.clock(f.done) <= prefix(of.thread))
+            })
+        })
+    }
+}
+
+fn of_thread(
+    flushes: &mut FxHashMap<Line, SmallVec<[Flushes; 1]>>,
+    line: Line,
+    thread: u16,
+) -> &mut Flushes {
+    let lists = flushes.entry(line).or_default();
+    let at = lists.iter().position(|f| f.thread == thread);
+    let at = at.unwrap_or_else(|| {
+        lists.push(Flushes {
+            thread,
+            ..Flushes::default()
+        });
+        lists.len() - 1
+    });
+    &mut lists[at]
+}

@@ -1,0 +1,115 @@
+//! What a checker has to say, as plain data. Events are numbers in an execution's list of events.
+
+use landfall_model::line::{Addr, Line};
+use landfall_model::log::{Cut, Version};
+
+/// An event of one of the executions that crashed, the first being 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct At {
+    pub execution: usize,
+    pub event: u32,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    pub kind: Kind,
+    /// Best first.
+    pub fixes: Vec<Fix>,
+    /// A crash and the reads that show it; none for what no crash is needed to see.
+    pub evidence: Option<Evidence>,
+    /// How often it was met.
+    pub times: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// `kept` was read although `lost`, which happens before it, was not there (MODEL.md §7).
+    Robustness {
+        lost: At,
+        kept: At,
+        reading: Reading,
+    },
+    /// A load may find the store half done (MODEL.md §8).
+    PersistencyRace {
+        store: At,
+    },
+    RedundantFlush {
+        site: u32,
+        why: WastedFlush,
+    },
+    RedundantFence {
+        site: u32,
+        why: WastedFence,
+    },
+}
+
+/// Which of the two reads came last, and so revealed it (figures 4.9 and 4.10).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reading {
+    TooOld,
+    TooNew,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum WastedFlush {
+    /// Nothing was ever stored there in that execution.
+    Clean,
+    /// Nothing was stored there since it was flushed before.
+    Repeated,
+    /// No recovery of the whole search reads the line.
+    NeverRead,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum WastedFence {
+    /// No write-back is pending, none was since the fence before.
+    NothingPending,
+    /// Only `clflush` came before it, which needs no fence.
+    AfterClflush,
+}
+
+/// How to keep `lost` from being overtaken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fix {
+    /// Flush these bytes and fence, in one thread's program order after `after` and before `before`.
+    FlushFence {
+        addr: Addr,
+        bytes: u32,
+        window: Window,
+    },
+    /// The flush is there (`after`); what is missing is a fence before `before`.
+    Fence { window: Window },
+    /// Put both stores' bytes on one line. They are this far apart now.
+    CoLocate { lost: Addr, kept: Addr, apart: u64 },
+    /// The same, and they would fit: they are close, but a line's boundary falls between them.
+    Align { lost: Addr, kept: Addr, apart: u64 },
+    /// Make the store atomic in the source.
+    MakeAtomic { addr: Addr, bytes: u32 },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    pub execution: usize,
+    pub thread: u16,
+    pub after: u32,
+    pub before: u32,
+    /// In the thread of the lost store itself; else in one that observed it.
+    pub primary: bool,
+}
+
+/// A chain of crashes that shows a finding, oldest first, and the read of the last recovery that reveals it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Evidence {
+    pub crashes: Vec<Crash>,
+    /// How many first reads of the last recovery come before the one that reveals it.
+    pub reads: usize,
+    pub word: Addr,
+    pub mask: u8,
+}
+
+/// One power failure: where, and which lines are older than the cut allows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Crash {
+    pub cut: Cut,
+    pub old: Vec<(Line, Version)>,
+}

@@ -1,0 +1,356 @@
+//! One recovery, store by store: where each of its reads came from, and which power failures agree with that.
+//!
+//! Each crashed execution left one version of every line (MODEL.md §5). A read of a line narrows the versions it may be in,
+//! and with them the cuts: a version exists from its store until a write-back covers a later one. All of these are
+//! intervals, so a path is a handful of intervals, and every candidate of a read is again a path.
+
+use crate::event::Region;
+use crate::execution::{Execution, Stored};
+use crate::finding::{Crash, Evidence};
+use landfall_model::image::Image;
+use landfall_model::line::{Addr, Line, PIECE_BYTES};
+use landfall_model::log::{Cut, Version};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// First and last, inclusive.
+pub type Span = (u32, u32);
+
+/// An execution that crashed at one of some cuts.
+#[derive(Clone, Debug)]
+pub struct Crashed {
+    pub execution: Rc<Execution>,
+    pub cuts: Span,
+}
+
+/// Bytes of one aligned word that a recovery reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Read {
+    pub word: Addr,
+    pub mask: u8,
+    pub region: Region,
+}
+
+/// The store that some bytes of a read come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source {
+    pub execution: usize,
+    pub event: u32,
+    pub mask: u8,
+}
+
+/// Stores to bytes of the read that would have been seen, had they persisted: those of an execution from an index of
+/// [`Execution::stores_to`] on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Later {
+    pub execution: usize,
+    pub from: u32,
+    pub mask: u8,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Narrowed {
+    execution: usize,
+    versions: Span,
+    cuts: Span,
+}
+
+/// One combination of stores that a read may come from; bytes of no source come from before the first execution.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    pub value: u64,
+    pub sources: SmallVec<[Source; 1]>,
+    pub later: SmallVec<[Later; 1]>,
+    narrowed: SmallVec<[Narrowed; 1]>,
+}
+
+impl Candidate {
+    /// The first cut of an execution that agrees with the path and this candidate.
+    pub fn first_cut(&self, path: &Path, execution: usize) -> u32 {
+        let narrowed = self.narrowed.iter().find(|n| n.execution == execution);
+        narrowed.map_or(path.crashed[execution].cuts.0, |n| n.cuts.0)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Undo {
+    step: usize,
+    line: Line,
+    versions: Option<SmallVec<[Span; 1]>>,
+    cuts: SmallVec<[(usize, Span); 1]>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Path {
+    base: Image,
+    crashed: Vec<Crashed>,
+    /// Versions that reads left possible, by execution; executions not mentioned may have left any.
+    lines: FxHashMap<Line, SmallVec<[Span; 1]>>,
+    undo: Vec<Undo>,
+    steps: usize,
+    reads: usize,
+}
+
+const ANY: Span = (0, u32::MAX);
+
+impl Path {
+    pub fn new(base: Image) -> Path {
+        Path {
+            base,
+            crashed: Vec::new(),
+            lines: FxHashMap::default(),
+            undo: Vec::new(),
+            steps: 0,
+            reads: 0,
+        }
+    }
+
+    /// Oldest first.
+    pub fn crashed(&self) -> &[Crashed] {
+        &self.crashed
+    }
+
+    pub fn execution(&self, index: usize) -> &Execution {
+        &self.crashed[index].execution
+    }
+
+    /// Reads and marks so far, of all recoveries on the path.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    pub(crate) fn push(&mut self, execution: Rc<Execution>, cuts: Span) {
+        self.crashed.push(Crashed { execution, cuts });
+    }
+
+    pub(crate) fn pop(&mut self) {
+        self.crashed.pop();
+    }
+
+    /// First reads of the recovery that runs now.
+    pub(crate) fn reads(&self) -> usize {
+        self.reads
+    }
+
+    pub(crate) fn set_reads(&mut self, reads: usize) {
+        self.reads = reads;
+    }
+
+    fn versions(&self, execution: usize, line: Line) -> Span {
+        let narrowed = self.lines.get(&line).and_then(|spans| spans.get(execution));
+        let (oldest, newest) = narrowed.copied().unwrap_or(ANY);
+        let Crashed {
+            execution,
+            cuts: (from, to),
+        } = &self.crashed[execution];
+        (
+            oldest.max(execution.frontier(line, *from)),
+            newest.min(execution.newest(line, *to)),
+        )
+    }
+
+    /// Did no execution store to the word? Then there is nothing to decide.
+    pub(crate) fn untouched(&self, word: Addr) -> bool {
+        self.crashed
+            .iter()
+            .all(|c| c.execution.stores_to(word).is_empty())
+    }
+
+    /// What the word held before the first execution.
+    pub(crate) fn base_value(&self, word: Addr, mask: u8) -> u64 {
+        let mut bytes = [0; PIECE_BYTES];
+        self.base.read(word, &mut bytes);
+        u64::from_le_bytes(bytes) & wide(mask)
+    }
+
+    /// Every candidate of a read.
+    pub fn candidates(&self, word: Addr, mask: u8) -> SmallVec<[Candidate; 2]> {
+        let mut found = SmallVec::new();
+        let begun = Candidate {
+            value: 0,
+            sources: SmallVec::new(),
+            later: SmallVec::new(),
+            narrowed: SmallVec::new(),
+        };
+        self.descend(self.crashed.len(), word, mask, begun, &mut found);
+        found
+    }
+
+    /// `left` are the bytes that no execution after the one before `depth` has left.
+    fn descend(
+        &self,
+        depth: usize,
+        word: Addr,
+        left: u8,
+        begun: Candidate,
+        found: &mut SmallVec<[Candidate; 2]>,
+    ) {
+        let Some(index) = depth.checked_sub(1).filter(|_| left != 0) else {
+            let mut done = begun;
+            done.value |= self.base_value(word, left);
+            found.push(done);
+            return;
+        };
+        let Crashed { execution, cuts } = &self.crashed[index];
+        let stores = execution.stores_to(word);
+        if stores.is_empty() {
+            return self.descend(index, word, left, begun, found);
+        }
+        let line = word.line();
+        let (oldest, newest) = self.versions(index, line);
+        let touches = |stored: &Stored| stored.mask & left != 0;
+        let mut next = stores.partition_point(|s| s.version <= oldest);
+        let mut first = oldest;
+        loop {
+            // Versions in which the same stores to these bytes are there.
+            let here = next;
+            while stores
+                .get(next)
+                .is_some_and(|s| s.version <= newest && !touches(s))
+            {
+                next += 1;
+            }
+            let follower = stores.get(next).filter(|s| s.version <= newest);
+            let last = follower.map_or(newest, |s| s.version - 1);
+            if first <= last {
+                let lifetime = execution.cuts_of(line, (first, last));
+                let cuts = (cuts.0.max(lifetime.0), cuts.1.min(lifetime.1));
+                if cuts.0 <= cuts.1 {
+                    let mut candidate = begun.clone();
+                    candidate.narrowed.push(Narrowed {
+                        execution: index,
+                        versions: (first, last),
+                        cuts,
+                    });
+                    candidate.later.push(Later {
+                        execution: index,
+                        from: next as u32,
+                        mask: left,
+                    });
+                    let rest = take_newest(execution, index, &stores[..here], left, &mut candidate);
+                    self.descend(index, word, rest, candidate, found);
+                }
+            }
+            let Some(follower) = follower else { break };
+            first = follower.version;
+            next += 1;
+        }
+    }
+
+    /// The path goes on with a candidate.
+    pub(crate) fn take(&mut self, word: Addr, candidate: &Candidate) {
+        let step = self.steps;
+        self.steps += 1;
+        self.reads += 1;
+        if candidate.narrowed.is_empty() {
+            return;
+        }
+        let line = word.line();
+        let was = self.lines.get(&line).cloned();
+        let mut spans = was.clone().unwrap_or_default();
+        let mut cuts = SmallVec::new();
+        for narrowed in &candidate.narrowed {
+            if spans.len() <= narrowed.execution {
+                spans.resize(narrowed.execution + 1, ANY);
+            }
+            spans[narrowed.execution] = narrowed.versions;
+            let crashed = &mut self.crashed[narrowed.execution];
+            cuts.push((narrowed.execution, crashed.cuts));
+            crashed.cuts = narrowed.cuts;
+        }
+        self.lines.insert(line, spans);
+        self.undo.push(Undo {
+            step,
+            line,
+            versions: was,
+            cuts,
+        });
+    }
+
+    pub(crate) fn pass(&mut self) {
+        self.steps += 1;
+    }
+
+    /// Turns back to where the path had this many steps.
+    pub(crate) fn back(&mut self, to: usize) {
+        while let Some(undo) = self.undo.pop_if(|undo| undo.step >= to) {
+            for (execution, cuts) in undo.cuts {
+                self.crashed[execution].cuts = cuts;
+            }
+            match undo.versions {
+                Some(versions) => self.lines.insert(undo.line, versions),
+                None => self.lines.remove(&undo.line),
+            };
+        }
+        self.steps = to;
+    }
+
+    /// A crash that leads through everything read so far, and on to a candidate.
+    pub fn evidence(&self, read: &Read, candidate: Option<&Candidate>) -> Evidence {
+        let mut path = Path {
+            undo: Vec::new(),
+            ..self.clone()
+        };
+        let reads = path.reads;
+        if let Some(candidate) = candidate {
+            path.take(read.word, candidate);
+        }
+        let crashes = path.crashed.iter().enumerate().map(|(index, crashed)| {
+            // The first cut that agrees: every line read is at least as new as it must be there.
+            let cut = crashed.cuts.0;
+            let survivors = path.lines.iter().filter_map(|(&line, spans)| {
+                let newest = crashed.execution.newest(line, cut);
+                let version = spans.get(index)?.1.min(newest);
+                (version < newest).then_some((line, Version(version)))
+            });
+            let mut old: Vec<(Line, Version)> = survivors.collect();
+            old.sort_unstable();
+            Crash { cut: Cut(cut), old }
+        });
+        Evidence {
+            crashes: crashes.collect(),
+            reads,
+            word: read.word,
+            mask: read.mask,
+        }
+    }
+}
+
+/// The newest of these stores for each byte; returns the bytes that none of them wrote.
+fn take_newest(
+    execution: &Execution,
+    index: usize,
+    stores: &[Stored],
+    mut left: u8,
+    candidate: &mut Candidate,
+) -> u8 {
+    for stored in stores.iter().rev() {
+        if left == 0 {
+            break;
+        }
+        let mask = stored.mask & left;
+        if mask == 0 {
+            continue;
+        }
+        left &= !mask;
+        candidate.sources.push(Source {
+            execution: index,
+            event: stored.event,
+            mask,
+        });
+        if let Some(piece) = execution.event(stored.event).piece() {
+            let mut bytes = [0; PIECE_BYTES];
+            let at = (piece.addr.0 % PIECE_BYTES as u64) as usize;
+            bytes[at..at + piece.bytes().len()].copy_from_slice(piece.bytes());
+            candidate.value |= u64::from_le_bytes(bytes) & wide(mask);
+        }
+    }
+    left
+}
+
+/// A byte mask as a mask of bits.
+fn wide(mask: u8) -> u64 {
+    let bytes = std::array::from_fn(|i| if mask & (1 << i) != 0 { 0xff } else { 0 });
+    u64::from_le_bytes(bytes)
+}

@@ -1,0 +1,164 @@
+//! Persistency races (MODEL.md §8; seed 000 figures 5.8 to 5.10): reads of stores that a compiler may have torn.
+
+use crate::checker::{Checker, Verdict};
+use crate::event::{Action, Atomicity, How, Region};
+use crate::execution::Execution;
+use crate::finding::{At, Finding, Fix, Kind};
+use crate::path::{Candidate, Path, Read, Source};
+use crate::trail::Trail;
+use landfall_model::line::Line;
+use landfall_model::order::Platform;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Which part of a crashed execution its flushes are looked for in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Window {
+    /// The shortest prefix that agrees with what the recovery has read (`E+`): finds races whose own window was never hit.
+    #[default]
+    Prefix,
+    /// What the cut has: the baseline.
+    Cut,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Races {
+    window: Window,
+    /// `CVpre`: how much of each execution has been observed.
+    seen: Trail<u32>,
+    /// `lastflush`: release stores that were read, by line. Under eADR a line says nothing, and all are under `None`.
+    released: FxHashMap<(usize, Option<Line>), Vec<u32>>,
+    undo: Vec<(usize, (usize, Option<Line>))>,
+    /// By the place of the store.
+    found: FxHashMap<u32, usize>,
+    findings: Vec<Finding>,
+}
+
+fn key(execution: &Execution, index: usize, line: Line) -> (usize, Option<Line>) {
+    match execution.platform() {
+        Platform::Adr => (index, Some(line)),
+        Platform::Eadr => (index, None),
+    }
+}
+
+impl Races {
+    pub fn new(window: Window) -> Races {
+        Races {
+            window,
+            ..Races::default()
+        }
+    }
+
+    fn is_race(&self, path: &Path, read: &Read, candidate: &Candidate, source: &Source) -> bool {
+        let execution = path.execution(source.execution);
+        let Action::Store { how, atomic, .. } = execution.event(source.event).action else {
+            return false;
+        };
+        if atomic != Atomicity::Plain || how == How::AtOnce {
+            return false;
+        }
+        let line = read.word.line();
+        let released = self.released.get(&key(execution, source.execution, line));
+        if released
+            .into_iter()
+            .flatten()
+            .any(|&release| execution.happens_before(source.event, release))
+        {
+            return false;
+        }
+        match self.window {
+            Window::Prefix => !execution.flushed_within(source.event, line, |thread| {
+                self.seen
+                    .get(source.execution, thread)
+                    .copied()
+                    .unwrap_or(0)
+            }),
+            Window::Cut => {
+                let cut = candidate.first_cut(path, source.execution);
+                let stores = execution.stores_to(read.word);
+                let version = stores.iter().find(|s| s.event == source.event);
+                version.is_some_and(|s| s.version > execution.frontier(line, cut))
+            }
+        }
+    }
+
+    fn report(&mut self, path: &Path, read: &Read, candidate: &Candidate, source: &Source) {
+        let execution = path.execution(source.execution);
+        let event = execution.event(source.event);
+        if let Some(&known) = self.found.get(&event.site) {
+            self.findings[known].times += 1;
+            return;
+        }
+        let fix = event.piece().map(|piece| Fix::MakeAtomic {
+            addr: piece.addr,
+            bytes: piece.bytes().len() as u32,
+        });
+        self.found.insert(event.site, self.findings.len());
+        self.findings.push(Finding {
+            kind: Kind::PersistencyRace {
+                store: At {
+                    execution: source.execution,
+                    event: source.event,
+                },
+            },
+            fixes: fix.into_iter().collect(),
+            evidence: Some(path.evidence(read, Some(candidate))),
+            times: 1,
+        });
+    }
+}
+
+impl Checker for Races {
+    fn judge(&mut self, path: &Path, read: &Read, candidate: &Candidate) -> Verdict {
+        if read.region == Region::Judged {
+            let racing: SmallVec<[Source; 1]> = candidate
+                .sources
+                .iter()
+                .filter(|source| self.is_race(path, read, candidate, source))
+                .copied()
+                .collect();
+            for source in &racing {
+                self.report(path, read, candidate, source);
+            }
+        }
+        Verdict::Fits
+    }
+
+    fn take(&mut self, path: &Path, read: &Read, candidate: &Candidate) {
+        let step = path.steps();
+        for source in &candidate.sources {
+            let execution = path.execution(source.execution);
+            let Action::Store { how, atomic, .. } = execution.event(source.event).action else {
+                continue;
+            };
+            if how == How::AtOnce {
+                continue;
+            }
+            for thread in 0..execution.threads() as u16 {
+                let clock = execution.known(source.event, thread);
+                let seen = self.seen.get(source.execution, thread).copied();
+                if clock > seen.unwrap_or(0) {
+                    self.seen.set(step, source.execution, thread, clock);
+                }
+            }
+            if atomic == Atomicity::Release {
+                let key = key(execution, source.execution, read.word.line());
+                self.released.entry(key).or_default().push(source.event);
+                self.undo.push((step, key));
+            }
+        }
+    }
+
+    fn back(&mut self, to: usize) {
+        self.seen.back(to);
+        while let Some((_, key)) = self.undo.pop_if(|(step, _)| *step >= to) {
+            if let Some(events) = self.released.get_mut(&key) {
+                events.pop();
+            }
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        self.findings.clone()
+    }
+}

@@ -1,0 +1,236 @@
+//! The walk over everything that recoveries may read, store by store (ALGORITHMS.md §2).
+//!
+//! The tree of recoveries branches by value; here a path branches by store, and follows the value's edge. Paths that a
+//! checker objects to end there, so that one execution yields all its violations and none of their consequences.
+
+use crate::checker::{Checker, Verdict};
+use crate::event::{Mark, Region};
+use crate::execution::Execution;
+use crate::path::{Candidate, Path, Read, Span};
+use landfall_model::image::Image;
+use landfall_model::line::Addr;
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// What a recovery does at some point of the tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    Read {
+        word: Addr,
+        mask: u8,
+    },
+    End,
+    /// Not known: no run has come here.
+    Unknown,
+}
+
+/// What recoveries read: a function of what they have read before.
+pub trait Recoveries {
+    type Node: Copy;
+    /// Where the recovery after this many power failures begins.
+    fn root(&self, failures: usize) -> Self::Node;
+    fn step(&self, node: Self::Node) -> Step;
+    fn child(&self, node: Self::Node, value: u64) -> Option<Self::Node>;
+    /// Promises made between the read before the node and the node.
+    fn marks(&self, _node: Self::Node) -> SmallVec<[Mark; 2]> {
+        SmallVec::new()
+    }
+    /// What the recovery has done on its way to the node, and the cuts of it from the read before the node to the node. None
+    /// if the power does not fail there.
+    fn ran(&self, _node: Self::Node) -> Option<(Rc<Execution>, Span)> {
+        None
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Power failures in a row.
+    pub failures: usize,
+    /// Candidates to look at before giving up.
+    pub candidates: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            failures: 1,
+            candidates: u64::MAX,
+        }
+    }
+}
+
+/// How far the walk came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Walked {
+    pub candidates: u64,
+    /// Recoveries followed to their end.
+    pub paths: u64,
+    /// Places of the tree where a path could not be followed.
+    pub unknown: u64,
+    /// The limit was reached.
+    pub stopped: bool,
+}
+
+impl Walked {
+    /// Was everything judged?
+    pub fn is_complete(&self) -> bool {
+        self.unknown == 0 && !self.stopped
+    }
+}
+
+/// Judges every recovery after a power failure at some of the cuts of `first`, which began on `base`.
+pub fn walk<R: Recoveries>(
+    recoveries: &R,
+    base: &Image,
+    first: Rc<Execution>,
+    cuts: Span,
+    limits: Limits,
+    checkers: &mut [&mut dyn Checker],
+) -> Walked {
+    let mut walk = Walk {
+        recoveries,
+        path: Path::new(base.clone()),
+        limits,
+        checkers,
+        walked: Walked::default(),
+    };
+    walk.failure(first, cuts);
+    walk.walked
+}
+
+struct Walk<'a, 'c, R: Recoveries> {
+    recoveries: &'a R,
+    path: Path,
+    limits: Limits,
+    checkers: &'a mut [&'c mut dyn Checker],
+    walked: Walked,
+}
+
+/// A read with the candidates that are still to be followed.
+struct Frame<N> {
+    node: N,
+    read: Read,
+    candidates: SmallVec<[Candidate; 2]>,
+    steps: usize,
+    reads: usize,
+}
+
+impl<R: Recoveries> Walk<'_, '_, R> {
+    /// The power fails in an execution: everything the next one may read.
+    fn failure(&mut self, execution: Rc<Execution>, cuts: Span) {
+        let reads = self.path.reads();
+        self.path.push(execution, cuts);
+        self.path.set_reads(0);
+        for checker in self.checkers.iter_mut() {
+            checker.cut(&self.path);
+        }
+        let steps = self.path.steps();
+        let root = self.recoveries.root(self.path.crashed().len());
+        self.recovery(root);
+        self.back(steps, reads);
+        self.path.pop();
+    }
+
+    fn recovery(&mut self, root: R::Node) {
+        let mut frames: Vec<Frame<R::Node>> = Vec::new();
+        frames.extend(self.arrive(root, Region::Judged));
+        while let Some(frame) = frames.last_mut() {
+            let (steps, reads) = (frame.steps, frame.reads);
+            let Some(candidate) = frame.candidates.pop() else {
+                frames.pop();
+                continue;
+            };
+            let (node, read) = (frame.node, frame.read);
+            self.back(steps, reads);
+            if self.walked.candidates >= self.limits.candidates {
+                self.walked.stopped = true;
+                return;
+            }
+            self.walked.candidates += 1;
+            if self.judge(&read, &candidate) == Verdict::Violates {
+                continue;
+            }
+            for checker in self.checkers.iter_mut() {
+                checker.take(&self.path, &read, &candidate);
+            }
+            self.path.take(read.word, &candidate);
+            match self.recoveries.child(node, candidate.value) {
+                Some(child) => frames.extend(self.arrive(child, read.region)),
+                None => self.walked.unknown += 1,
+            }
+        }
+    }
+
+    fn judge(&mut self, read: &Read, candidate: &Candidate) -> Verdict {
+        let mut verdict = Verdict::Fits;
+        for checker in self.checkers.iter_mut() {
+            if checker.judge(&self.path, read, candidate) == Verdict::Violates {
+                verdict = Verdict::Violates;
+            }
+        }
+        verdict
+    }
+
+    /// Follows the recovery from a node to its next read that is not decided from the start.
+    fn arrive(&mut self, mut node: R::Node, mut region: Region) -> Option<Frame<R::Node>> {
+        loop {
+            for mark in self.recoveries.marks(node) {
+                region = region.after(mark);
+                let mut fits = true;
+                for checker in self.checkers.iter_mut() {
+                    fits &= checker.mark(&self.path, mark) == Verdict::Fits;
+                }
+                self.path.pass();
+                if !fits {
+                    return None;
+                }
+            }
+            if self.path.crashed().len() < self.limits.failures
+                && let Some((execution, cuts)) = self.recoveries.ran(node)
+            {
+                self.failure(execution, cuts);
+            }
+            let (word, mask) = match self.recoveries.step(node) {
+                Step::Read { word, mask } => (word, mask),
+                Step::End => {
+                    self.walked.paths += 1;
+                    for checker in self.checkers.iter_mut() {
+                        checker.ended(&self.path);
+                    }
+                    return None;
+                }
+                Step::Unknown => {
+                    self.walked.unknown += 1;
+                    return None;
+                }
+            };
+            if self.path.untouched(word) {
+                self.path.set_reads(self.path.reads() + 1);
+                let value = self.path.base_value(word, mask);
+                let Some(child) = self.recoveries.child(node, value) else {
+                    self.walked.unknown += 1;
+                    return None;
+                };
+                node = child;
+                continue;
+            }
+            return Some(Frame {
+                node,
+                read: Read { word, mask, region },
+                candidates: self.path.candidates(word, mask),
+                steps: self.path.steps(),
+                reads: self.path.reads(),
+            });
+        }
+    }
+
+    fn back(&mut self, steps: usize, reads: usize) {
+        self.path.set_reads(reads);
+        if self.path.steps() != steps {
+            self.path.back(steps);
+            for checker in self.checkers.iter_mut() {
+                checker.back(steps);
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Code that was not compiled with `landfall cc` takes part: its reads of persistent memory decide recoveries like any other.
+
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn reads_of_foreign_objects_are_followed() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/foreign");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("foreign");
+    std::fs::create_dir_all(&directory).unwrap();
+    let run = |command: &mut Command| {
+        let output = command.current_dir(&directory).output().unwrap();
+        let told = [output.stdout, output.stderr].concat();
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&told).into_owned(),
+        )
+    };
+    let landfall = || Command::new(env!("CARGO_BIN_EXE_landfall"));
+    let plain = sources.join("plain.c");
+    let built = run(Command::new("clang-19").args(["-c", "-O1"]).arg(plain));
+    assert_eq!(built.0, Some(0), "{}", built.1);
+    for (name, define, code) in [("durable", "-DKEPT", 0), ("lost", "-DLOST", 100)] {
+        let built = run(landfall()
+            .args(["cc", define, "plain.o", "-o", name])
+            .arg(sources.join("main.c")));
+        assert_eq!(built.0, Some(0), "{}", built.1);
+        let (exit, told) = run(landfall()
+            .args(["check", "--out", "out", "--"])
+            .arg(directory.join(name)));
+        assert_eq!(exit, Some(code), "{told}");
+        let note = format!("`get` of {name} was not compiled with `landfall cc`");
+        assert!(told.contains(&note), "{told}");
+    }
+}

@@ -1,0 +1,21 @@
+//! What a check found, for people and for machines: one self-contained page (`page`), SARIF (`sarif`), JUnit (`junit`).
+//!
+//! Everything is made from a [`Run`], which is run.json (INTERFACE.md) and nothing else: no clock, no files. What comes from the
+//! program under test (source text, symbols, messages, output) is untrusted; [`html::Html`] has no way to write it unescaped.
+
+mod html;
+mod junit;
+mod page;
+mod run;
+mod sarif;
+
+pub use junit::junit;
+pub use page::page;
+pub use run::{
+    Coverage, Diff, Finding, Fix, Lane, LaneVersion, LineCoverage, Phase, Place, Read, Row, Run,
+    Sample, Stats, Store, Survival, Timeline,
+};
+pub use sarif::sarif;
+
+/// Source files by the path that findings name them with.
+pub type Sources = std::collections::BTreeMap<String, String>;

@@ -1,0 +1,200 @@
+//! One finding: what, where, why, how to repair it, how to see it again.
+
+use super::excerpt::{excerpt, first};
+use super::{lanes, timeline};
+use crate::html::Html;
+use crate::{Finding, Fix, Place, Sources};
+
+/// More of what a run printed is of no use in a page.
+const MOST_OUTPUT: usize = 8_000;
+const MOST_MESSAGE: usize = 2_000;
+
+fn severity(found: &Finding) -> &'static str {
+    match found.severity.as_str() {
+        "error" => "error",
+        "perf" => "perf",
+        _ => "warning",
+    }
+}
+
+pub(super) fn heading(html: &mut Html, found: &Finding) {
+    let class = format!("severity {}", severity(found));
+    html.say("span", &[("class", &class)], severity(found))
+        .text(" ");
+    html.say("code", &[("class", "kind")], &found.kind)
+        .text(" ");
+    html.say(
+        "span",
+        &[("class", "message")],
+        first(&found.message, MOST_MESSAGE),
+    );
+    if let Some(at) = &found.at {
+        html.text(" ")
+            .say("span", &[("class", "place")], &at.colons());
+    }
+}
+
+/// Buttons that show one kind only.
+pub(super) fn filter(html: &mut Html, findings: &[Finding]) {
+    let mut kinds: Vec<(&str, usize)> = Vec::new();
+    for found in findings {
+        match kinds.iter_mut().find(|(kind, _)| *kind == found.kind) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((&found.kind, 1)),
+        }
+    }
+    let attributes = [
+        ("class", "filter"),
+        ("role", "group"),
+        ("aria-label", "Show"),
+    ];
+    html.element("div", &attributes, |html| {
+        let all = [
+            ("type", "button"),
+            ("data-kind", ""),
+            ("aria-pressed", "true"),
+        ];
+        html.say("button", &all, "all");
+        for (kind, count) in kinds {
+            let one = [
+                ("type", "button"),
+                ("data-kind", kind),
+                ("aria-pressed", "false"),
+            ];
+            html.say("button", &one, &format!("{kind} ({count})"));
+        }
+    });
+}
+
+pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &Sources) {
+    let id = found.id.as_str();
+    let mut attributes = vec![("class", "finding"), ("id", id), ("data-kind", &found.kind)];
+    if open {
+        attributes.push(("open", ""));
+    }
+    html.element("details", &attributes, |html| {
+        html.element("summary", &[], |html| heading(html, found));
+        places(html, found, sources);
+        for note in &found.notes {
+            html.say("p", &[("class", "note")], note);
+        }
+        if let Some(story) = &found.timeline {
+            html.say("h3", &[], "What happened");
+            timeline::timeline(html, id, story);
+            if !story.lanes.is_empty() {
+                html.say("h3", &[], "Cache lines when the power failed");
+                lanes::lanes(html, id, &story.lanes);
+            }
+        }
+        repairs(html, found);
+        if !found.output.is_empty() {
+            html.element("details", &[("class", "output")], |html| {
+                html.say("summary", &[], "What the failing run printed");
+                html.say("pre", &[], first(&found.output, MOST_OUTPUT));
+            });
+        }
+        let shown = match found.executions {
+            0 | 1 => "One execution showed this.".to_owned(),
+            n => format!("{} executions showed this.", super::summary::thousands(n)),
+        };
+        html.say("p", &[("class", "count")], &shown);
+        let replay = found.replay.clone().or_else(|| {
+            let witness = found.witness.as_ref()?;
+            Some(format!("landfall replay {witness}"))
+        });
+        if let Some(replay) = replay {
+            html.say("h3", &[], "See it again");
+            html.command(&replay);
+        }
+    });
+}
+
+fn places(html: &mut Html, found: &Finding, sources: &Sources) {
+    html.element("div", &[("class", "places")], |html| {
+        for store in &found.stores {
+            let Some(at) = &store.at else { continue };
+            let bytes = match store.bytes {
+                Some(1) => " (1 byte)".to_owned(),
+                Some(n) => format!(" ({n} bytes)"),
+                None => String::new(),
+            };
+            match store.role.as_str() {
+                "lost" => excerpt(
+                    html,
+                    "lost",
+                    &format!("This store was lost{bytes}"),
+                    at,
+                    sources,
+                ),
+                "kept" => excerpt(
+                    html,
+                    "kept",
+                    &format!("This later store reached memory{bytes}"),
+                    at,
+                    sources,
+                ),
+                other => excerpt(html, "other", other, at, sources),
+            }
+        }
+        if let Some(at) = &found.crash_at {
+            excerpt(html, "crash", "The power failed here", at, sources);
+        }
+        if let Some(at) = &found.at {
+            let title = match found.severity.as_str() {
+                "error" => "Seen here",
+                _ => "Here",
+            };
+            excerpt(html, "failed", title, at, sources);
+        }
+    });
+}
+
+fn repairs(html: &mut Html, found: &Finding) {
+    if found.fix.is_empty() && found.diffs.is_empty() {
+        return;
+    }
+    html.say("h3", &[], "Fix");
+    html.element("ul", &[("class", "fixes")], |html| {
+        for fix in &found.fix {
+            html.say("li", &[], &sentence(fix));
+        }
+    });
+    for diff in &found.diffs {
+        html.say("p", &[], &diff.title);
+        html.element("pre", &[("class", "diff")], |html| {
+            for line in diff.text.lines() {
+                let class = match line.as_bytes().first() {
+                    Some(b'+') => "added",
+                    Some(b'-') => "removed",
+                    Some(b'@') => "where",
+                    _ => "same",
+                };
+                html.element("span", &[("class", class)], |html| {
+                    html.text(line).text("\n");
+                });
+            }
+        });
+    }
+}
+
+fn sentence(fix: &Fix) -> String {
+    let mut text = match fix.action.as_str() {
+        "flush+fence" => "Flush and fence".to_owned(),
+        other => other.to_owned(),
+    };
+    if let Some(bytes) = fix.bytes {
+        text.push_str(&format!(" the {bytes} bytes"));
+    }
+    let place = |at: &Option<Place>| at.as_ref().map(Place::colons);
+    if let Some(after) = place(&fix.after) {
+        text.push_str(&format!(" after {after}"));
+    }
+    if let Some(before) = place(&fix.before) {
+        text.push_str(&format!(", before {before}"));
+    }
+    if !fix.primary {
+        text.push_str(" (another way)");
+    }
+    text.push('.');
+    text
+}

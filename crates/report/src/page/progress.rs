@@ -1,0 +1,105 @@
+//! The search over time, as charts drawn here: no script, no library.
+
+use super::summary::thousands;
+use crate::html::Html;
+use crate::{Run, Sample};
+use std::fmt::Write;
+
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 160.0;
+/// More points than this cannot be told apart.
+const MOST_POINTS: usize = 200;
+
+/// A name, its colour, its value in a sample.
+type Line = (&'static str, &'static str, fn(&Sample) -> Option<f64>);
+
+const CHARTS: [(&str, &[Line]); 3] = [
+    (
+        "Executions and distinct behaviours",
+        &[
+            ("executions", "c1", |s| Some(s.runs as f64)),
+            ("behaviours", "c2", |s| Some(s.behaviours as f64)),
+        ],
+    ),
+    (
+        "Size of the trees",
+        &[
+            ("recovery tree", "c1", |s| Some(s.nodes as f64)),
+            ("schedule tree", "c2", |s| Some(s.schedules as f64)),
+        ],
+    ),
+    (
+        "Estimated executions in all, and done",
+        &[
+            ("estimate", "c3", |s| s.estimate),
+            ("done", "c1", |s| Some(s.runs as f64)),
+        ],
+    ),
+];
+
+pub(super) fn progress(html: &mut Html, run: &Run) {
+    let attributes = [("id", "search"), ("aria-labelledby", "search-title")];
+    html.element("section", &attributes, |html| {
+        html.say("h2", &[("id", "search-title")], "Search");
+        for (title, lines) in CHARTS {
+            let told = |line: &Line| run.progress.iter().any(|s| line.2(s).unwrap_or(0.0) > 0.0);
+            let lines: Vec<&Line> = lines.iter().filter(|line| told(line)).collect();
+            // An estimate needs both sides to mean something.
+            if lines.is_empty() || title.starts_with("Estimated") && lines.len() < 2 {
+                continue;
+            }
+            chart(html, title, &lines, &run.progress);
+        }
+    });
+}
+
+fn chart(html: &mut Html, title: &str, lines: &[&Line], samples: &[Sample]) {
+    let every = samples.len().div_ceil(MOST_POINTS).max(1);
+    let end = samples.last().map_or(0.0, |s| s.seconds).max(1e-9);
+    let values = samples
+        .iter()
+        .flat_map(|s| lines.iter().filter_map(|line| line.2(s)));
+    let most = values.filter(|v| v.is_finite()).fold(1.0, f64::max);
+    html.element("figure", &[("class", "chart")], |html| {
+        html.say("figcaption", &[], title);
+        let size = format!("0 0 {} {}", WIDTH + 90.0, HEIGHT + 30.0);
+        let label = format!("{title}, up to {} after {end:.1} s", thousands(most as u64));
+        let attributes = [
+            ("viewBox", size.as_str()),
+            ("role", "img"),
+            ("aria-label", &label),
+        ];
+        html.element("svg", &attributes, |html| {
+            let frame = format!("M0 0V{HEIGHT}H{WIDTH}");
+            html.element("path", &[("class", "axis"), ("d", &frame)], |_| {});
+            let mut legend = 14.0;
+            for (name, class, value) in lines {
+                let mut path = String::new();
+                let last = samples.len() - 1;
+                let kept = samples
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| i % every == 0 || *i == last);
+                for (_, sample) in kept {
+                    let Some(value) = value(sample).filter(|v| v.is_finite()) else {
+                        continue;
+                    };
+                    let (x, y) = (sample.seconds / end * WIDTH, HEIGHT * (1.0 - value / most));
+                    let command = if path.is_empty() { 'M' } else { 'L' };
+                    let _ = write!(path, "{command}{x:.1} {y:.1}");
+                }
+                html.element("path", &[("class", class), ("d", &path)], |_| {});
+                let at = legend.to_string();
+                let x = (WIDTH + 6.0).to_string();
+                html.say("text", &[("class", class), ("x", &x), ("y", &at)], name);
+                legend += 18.0;
+            }
+            let below = (HEIGHT + 18.0).to_string();
+            html.say("text", &[("x", "0"), ("y", &below)], "0 s");
+            let right = WIDTH.to_string();
+            let attributes = [("x", right.as_str()), ("y", &below), ("text-anchor", "end")];
+            html.say("text", &attributes, &format!("{end:.1} s"));
+            html.say("text", &[("x", "4"), ("y", "14")], &thousands(most as u64));
+        });
+    });
+}

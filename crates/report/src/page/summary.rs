@@ -1,0 +1,148 @@
+//! What was found, what was covered, and what was not.
+
+use crate::Run;
+use crate::html::Html;
+
+/// The verdict as a sentence's beginning.
+pub(super) fn verdict(run: &Run) -> String {
+    match (run.verdict.as_str(), run.findings.len()) {
+        ("clean", _) => "nothing found, everything tried".to_owned(),
+        ("incomplete", _) => "nothing found, but not everything was tried".to_owned(),
+        ("findings", 1) => "1 finding".to_owned(),
+        ("findings", n) => format!("{n} findings"),
+        (other, _) => other.to_owned(),
+    }
+}
+
+/// 1234567 as 1,234,567.
+pub(super) fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn covered(run: &Run) -> String {
+    let stats = &run.stats;
+    let failures = match stats.cuts {
+        0 => "No power failure was tried".to_owned(),
+        1 => "1 power failure was tried".to_owned(),
+        n => format!("{} power failures were tried", thousands(n)),
+    };
+    let mut text = format!(
+        "{failures}, in {} of the program, which showed {} of the recovery.",
+        plural(stats.runs, "execution", "executions"),
+        plural(
+            stats.behaviours,
+            "distinct behaviour",
+            "distinct behaviours"
+        ),
+    );
+    if stats.schedules > 1 {
+        text.push_str(&format!(
+            " {} thread schedules were run.",
+            thousands(stats.schedules)
+        ));
+    }
+    if !stats.eager_states.is_empty() {
+        text.push_str(&format!(
+            " One by one that would have been {} states of memory.",
+            stats.eager_states
+        ));
+    }
+    text
+}
+
+fn not_covered(run: &Run) -> String {
+    if run.complete && run.limits.is_empty() {
+        return "Nothing was left out: for this input and these arguments, every power failure that x86 allows was considered. \
+                Other inputs are other programs."
+            .to_owned();
+    }
+    let limit = |name: &str| match name {
+        "time" => "the time allowed (--time)".to_owned(),
+        "runs" => "the number of executions allowed (--runs)".to_owned(),
+        "interrupt" => "Ctrl-C".to_owned(),
+        other => other.to_owned(),
+    };
+    let limits: Vec<String> = run.limits.iter().map(|name| limit(name)).collect();
+    format!(
+        "The search was ended by {}. What it had not reached is not known to be right.",
+        limits.join(" and ")
+    )
+}
+
+fn plural(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(n), if n == 1 { one } else { many })
+}
+
+pub(super) fn summary(html: &mut Html, run: &Run) {
+    let attributes = [("id", "summary"), ("aria-labelledby", "summary-title")];
+    html.element("section", &attributes, |html| {
+        let class = format!("verdict {}", class_of(&run.verdict));
+        html.say(
+            "h2",
+            &[("id", "summary-title"), ("class", &class)],
+            &capital(&verdict(run)),
+        );
+        html.element("dl", &[], |html| {
+            html.say("dt", &[], "Covered").say("dd", &[], &covered(run));
+            html.say("dt", &[], "Not covered")
+                .say("dd", &[], &not_covered(run));
+            for warning in &run.warnings {
+                html.say("dt", &[], "Mind").say("dd", &[], warning);
+            }
+            if !run.command.is_empty() {
+                html.say("dt", &[], "Again").element("dd", &[], |html| {
+                    html.command(&run.command);
+                });
+            }
+        });
+        let numbers = [
+            ("power failures", thousands(run.stats.cuts)),
+            ("executions", thousands(run.stats.runs)),
+            ("behaviours", thousands(run.stats.behaviours)),
+            ("events", thousands(run.stats.events)),
+            ("seconds", format!("{:.2}", run.stats.seconds)),
+        ];
+        html.element("ul", &[("class", "numbers")], |html| {
+            for (name, value) in &numbers {
+                html.element("li", &[], |html| {
+                    html.say("strong", &[], value).text(" ").text(name);
+                });
+            }
+        });
+    });
+}
+
+/// A class we know, whatever the file says.
+fn class_of(verdict: &str) -> &'static str {
+    match verdict {
+        "clean" => "clean",
+        "findings" => "found",
+        _ => "unsure",
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        let all: Vec<String> = [0, 12, 123, 1234, 1_234_567].map(thousands).into();
+        assert_eq!(all, ["0", "12", "123", "1,234", "1,234,567"]);
+    }
+}

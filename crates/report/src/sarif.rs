@@ -1,0 +1,192 @@
+//! SARIF 2.1.0, for code-scanning views. The few structures needed are written out here: the crates for it are abandoned.
+
+use crate::{Finding, Fix, Place, Run};
+use serde_json::{Value, json};
+
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+
+/// What each kind means, in a line (INTERFACE.md lists the kinds).
+const RULES: [(&str, &str); 16] = [
+    ("assertion", "An assertion of the program does not hold."),
+    ("segfault", "The program accesses memory it must not."),
+    ("abort", "The program gives up."),
+    ("exit", "The program ends with a failure code."),
+    ("hang", "The program does not come to an end."),
+    (
+        "deadlock",
+        "Every thread waits for something that cannot happen.",
+    ),
+    (
+        "robustness",
+        "A store may reach persistent memory before an earlier one.",
+    ),
+    (
+        "persistency-race",
+        "A store that the compiler may tear can be seen half-done after a power failure.",
+    ),
+    (
+        "data-race",
+        "Two threads access the same memory without order, and one writes.",
+    ),
+    ("use-after-free", "Memory is used after it was freed."),
+    ("double-free", "Memory is freed twice."),
+    ("heap-overflow", "A heap block is accessed beyond its end."),
+    ("lock-misuse", "A lock is used against its rules."),
+    (
+        "redundant-flush",
+        "A cache line is written back for nothing.",
+    ),
+    ("redundant-fence", "A fence has nothing to wait for."),
+    (
+        "uncontrolled",
+        "The program does something that cannot be controlled or repeated.",
+    ),
+];
+
+pub fn sarif(run: &Run) -> String {
+    let rules: Vec<Value> = RULES
+        .iter()
+        .map(|(id, text)| json!({"id": id, "shortDescription": {"text": text}}))
+        .collect();
+    let results: Vec<Value> = run.findings.iter().map(result).collect();
+    let notes: Vec<Value> = run
+        .warnings
+        .iter()
+        .map(|text| json!({"level": "warning", "message": {"text": text}}))
+        .chain(run.limits.iter().map(|limit| {
+            json!({"level": "warning", "message": {"text": format!("the search was ended by a limit: {limit}")}})
+        }))
+        .collect();
+    let mut invocation = json!({
+        "executionSuccessful": run.verdict != "error",
+        "toolExecutionNotifications": notes,
+    });
+    if !run.command.is_empty() {
+        invocation["commandLine"] = json!(run.command);
+    }
+    let log = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {"name": "Landfall", "version": run.version, "rules": rules}},
+            "invocations": [invocation],
+            "results": results,
+            "columnKind": "utf16CodeUnits",
+        }],
+    });
+    format!("{log:#}\n")
+}
+
+fn result(found: &Finding) -> Value {
+    let level = match found.severity.as_str() {
+        "error" => "error",
+        "perf" => "note",
+        _ => "warning",
+    };
+    // The place to look at first is where the repair goes; where it was noticed is the other side of the story.
+    let lost = found.stores.iter().find(|store| store.role == "lost");
+    let primary = lost
+        .and_then(|store| store.at.as_ref())
+        .or(found.at.as_ref())
+        .or(found.crash_at.as_ref());
+    let mut related = Vec::new();
+    let mut relate = |at: Option<&Place>, text: &str| {
+        if let Some(at) = at.filter(|at| Some(*at) != primary) {
+            let mut place = location(at);
+            place["id"] = json!(related.len() + 1);
+            place["message"] = json!({"text": text});
+            related.push(place);
+        }
+    };
+    for store in &found.stores {
+        let text = match store.role.as_str() {
+            "kept" => "this later store reached persistent memory",
+            "lost" => "this earlier store was lost",
+            _ => "another store of this story",
+        };
+        relate(store.at.as_ref(), text);
+    }
+    relate(found.crash_at.as_ref(), "the power failed here");
+    relate(found.at.as_ref(), "noticed here");
+    let mut text = found.message.clone();
+    for fix in &found.fix {
+        text.push_str(&format!("\nFix: {}.", sentence(fix)));
+    }
+    if let Some(witness) = &found.witness {
+        text.push_str(&format!("\nReplay: landfall replay {witness}"));
+    }
+    let mut result = json!({
+        "ruleId": found.kind,
+        "level": level,
+        "message": {"text": text},
+        "locations": primary.map(location).into_iter().collect::<Vec<_>>(),
+        "relatedLocations": related,
+        "partialFingerprints": {"landfall/v1": fingerprint(found, primary)},
+        "properties": {"executions": found.executions, "id": found.id},
+    });
+    if let Some(index) = RULES.iter().position(|(id, _)| *id == found.kind) {
+        result["ruleIndex"] = json!(index);
+    }
+    result
+}
+
+fn sentence(fix: &Fix) -> String {
+    let place = |word: &str, at: &Option<Place>| {
+        at.as_ref()
+            .map_or_else(String::new, |at| format!(" {word} {}", at.colons()))
+    };
+    format!(
+        "{}{}{}",
+        fix.action,
+        place("after", &fix.after),
+        place("before", &fix.before)
+    )
+}
+
+/// The same finding in the next run of the same program, whatever moved around it.
+fn fingerprint(found: &Finding, at: Option<&Place>) -> String {
+    let (file, function) = at.map_or(("", ""), |at| (&at.file, &at.function));
+    format!("{}:{file}:{function}", found.kind)
+}
+
+fn location(at: &Place) -> Value {
+    let mut region = json!({"startLine": at.line.max(1)});
+    if at.column > 0 {
+        region["startColumn"] = json!(at.column);
+    }
+    let mut location = json!({
+        "physicalLocation": {"artifactLocation": {"uri": uri(&at.file)}, "region": region},
+    });
+    if !at.function.is_empty() {
+        location["logicalLocations"] = json!([{"name": at.function, "kind": "function"}]);
+    }
+    location
+}
+
+/// A path as a URI reference: relative ones stay relative, so that a code-scanning view finds them in the repository.
+fn uri(path: &str) -> String {
+    let mut out = String::new();
+    if path.starts_with('/') {
+        out.push_str("file://");
+    }
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+                out.push(char::from(byte));
+            }
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_references() {
+        assert_eq!(uri("src/a b.c"), "src/a%20b.c");
+        assert_eq!(uri("/tmp/ü.c"), "file:///tmp/%C3%BC.c");
+    }
+}
