@@ -8,6 +8,7 @@ use crate::files;
 use crate::ordinary::on_disk;
 use crate::overlay::{self, Type};
 use crate::special;
+use crate::state::Scratch;
 use crate::sys;
 use crate::walk::{Place, Where};
 use core::mem::MaybeUninit;
@@ -17,117 +18,109 @@ const fn error(number: i32) -> isize {
     -(number as isize)
 }
 
-pub(crate) unsafe fn of_place(place: &Place) -> Result<stat, isize> {
+/// Fills in what `stat` says about a place; an error number or zero.
+pub(crate) unsafe fn of_place(place: &Place, to: *mut stat) -> isize {
     match place.whereabouts() {
-        Where::Pool(path) => files::about(path),
-        Where::Hidden => Err(error(ENOENT)),
-        Where::Inode(number) => Ok(of_inode(number)),
+        Where::Pool(path) => files::about(path, to),
+        Where::Hidden => error(ENOENT),
+        Where::Inode(number) => of_inode(number, to),
         Where::Disk => {
-            let mut about = on_disk(place)?;
-            if special::made_up(place.path()) {
-                (about.st_ino, about.st_dev, about.st_mtime) = (1, 3, clock::START as i64);
-                about.st_mtime_nsec = 0;
+            let got = on_disk(place, to);
+            if got == 0 && special::made_up(place.path()) {
+                ((*to).st_ino, (*to).st_dev, (*to).st_mtime) = (1, 3, clock::START as i64);
+                (*to).st_mtime_nsec = 0;
             }
-            Ok(settled(about))
+            settle(to);
+            got
         }
     }
 }
 
-/// Without what changes by itself.
-fn settled(mut about: stat) -> stat {
-    (about.st_atime, about.st_atime_nsec) = (about.st_mtime, about.st_mtime_nsec);
-    (about.st_ctime, about.st_ctime_nsec) = (about.st_mtime, about.st_mtime_nsec);
-    about
+/// Does away with what changes by itself.
+unsafe fn settle(to: *mut stat) {
+    ((*to).st_atime, (*to).st_atime_nsec) = ((*to).st_mtime, (*to).st_mtime_nsec);
+    ((*to).st_ctime, (*to).st_ctime_nsec) = ((*to).st_mtime, (*to).st_mtime_nsec);
 }
 
-unsafe fn empty() -> stat {
-    let mut about = MaybeUninit::<stat>::uninit();
-    bytes::fill(about.as_mut_ptr() as *mut u8, 0, size_of::<stat>());
-    let mut about = about.assume_init();
-    about.st_uid = sys::call(SYS_getuid, []) as u32;
-    about.st_gid = sys::call(SYS_getgid, []) as u32;
-    about.st_blksize = 4096;
-    about.st_nlink = 1;
-    about
+unsafe fn clear(to: *mut stat) {
+    bytes::fill(to as *mut u8, 0, size_of::<stat>());
+    (*to).st_uid = sys::call(SYS_getuid, []) as u32;
+    (*to).st_gid = sys::call(SYS_getgid, []) as u32;
+    (*to).st_blksize = 4096;
+    (*to).st_nlink = 1;
 }
 
-unsafe fn of_inode(number: usize) -> stat {
+unsafe fn of_inode(number: usize, to: *mut stat) -> isize {
     let inode = overlay::inode(number);
-    let mut about = empty();
-    if (*inode).kind == Type::File {
-        let mut kernel = MaybeUninit::<stat>::uninit();
-        if sys::call(
-            SYS_fstat,
-            [(*inode).holder as usize, kernel.as_mut_ptr() as usize],
-        ) == 0
-        {
-            about.st_size = (*kernel.as_ptr()).st_size;
-        }
+    let size = if (*inode).kind == Type::File {
+        sys::call(SYS_fstat, [(*inode).holder as usize, to as usize]);
+        (*to).st_size
     } else {
-        about.st_size = overlay::text(number).len() as i64;
-    }
-    about.st_blocks = (about.st_size + 511) / 512;
-    about.st_mode = (*inode).mode;
-    about.st_nlink = (*inode).links as u64;
-    (about.st_dev, about.st_ino) = ((*inode).device, (*inode).number);
-    about.st_mtime = (*inode).modified as i64;
-    settled(about)
+        overlay::text(number).len() as i64
+    };
+    clear(to);
+    (*to).st_size = size;
+    (*to).st_blocks = (size + 511) / 512;
+    (*to).st_mode = (*inode).mode;
+    (*to).st_nlink = (*inode).links as u64;
+    ((*to).st_dev, (*to).st_ino) = ((*inode).device, (*inode).number);
+    (*to).st_mtime = (*inode).modified as i64;
+    settle(to);
+    0
 }
 
 /// A pool file or directory of the given length.
-pub(crate) unsafe fn of_pool(number: u64, kind: u32, length: u64) -> stat {
-    let mut about = empty();
-    (about.st_dev, about.st_ino, about.st_mode) = (1, number + 1, kind);
-    about.st_size = length as i64;
-    about.st_blocks = (length as i64 + 511) / 512;
-    about
+pub(crate) unsafe fn of_pool(number: u64, kind: u32, length: u64, to: *mut stat) -> isize {
+    clear(to);
+    ((*to).st_dev, (*to).st_ino, (*to).st_mode) = (1, number + 1, kind);
+    (*to).st_size = length as i64;
+    (*to).st_blocks = (length as i64 + 511) / 512;
+    0
 }
 
-pub(crate) unsafe fn of_descriptor(fd: usize) -> Result<stat, isize> {
+pub(crate) unsafe fn of_descriptor(fd: usize, to: *mut stat) -> isize {
     match descriptors::kind(fd) {
-        Kind::Pool(file) => Ok(files::about_slot(file)),
-        Kind::Overlay(number) => Ok(of_inode(number)),
+        Kind::Pool(file) => files::about_slot(file, to),
+        Kind::Overlay(number) => of_inode(number, to),
         Kind::Input | Kind::Output(_) => {
             // Something that is no terminal and has no position: a pipe.
-            let mut about = empty();
-            (about.st_dev, about.st_ino, about.st_mode) = (3, fd as u64 + 1, S_IFIFO | 0o600);
-            Ok(about)
+            clear(to);
+            ((*to).st_dev, (*to).st_ino, (*to).st_mode) = (3, fd as u64 + 1, S_IFIFO | 0o600);
+            0
         }
-        _ if fd >= descriptors::COUNT => Err(error(EBADF)),
+        _ if fd >= descriptors::COUNT => error(EBADF),
         kind => {
-            let mut about = MaybeUninit::<stat>::uninit();
-            let got = sys::call(SYS_fstat, [fd, about.as_mut_ptr() as usize]);
-            if got != 0 {
-                return Err(got);
-            }
-            let mut about = about.assume_init();
+            let got = sys::call(SYS_fstat, [fd, to as usize]);
             if kind == Kind::Real {
                 // Pipes, sockets and the like: numbered by the kernel as they come.
-                (about.st_ino, about.st_dev) = (fd as u64 + 1, 3);
-                (about.st_mtime, about.st_mtime_nsec) = (clock::START as i64, 0);
+                ((*to).st_ino, (*to).st_dev) = (fd as u64 + 1, 3);
+                ((*to).st_mtime, (*to).st_mtime_nsec) = (clock::START as i64, 0);
             }
-            Ok(settled(about))
+            settle(to);
+            got
         }
     }
 }
 
 /// Hands a `stat` to the program.
-pub(crate) unsafe fn give(about: Result<stat, isize>, to: usize) -> isize {
-    match about {
-        Ok(about) => {
-            descriptors::give(to, &raw const about as *const u8, size_of::<stat>());
-            0
-        }
-        Err(number) => number,
+pub(crate) unsafe fn give(to: usize, fill: impl FnOnce(*mut stat) -> isize) -> isize {
+    let about = Scratch::new(size_of::<stat>());
+    let got = fill(about.start() as *mut stat);
+    if got == 0 {
+        descriptors::give(to, about.start(), size_of::<stat>());
     }
+    got
 }
 
 /// The same as a `statx`.
-pub(crate) unsafe fn give_extended(about: Result<stat, isize>, to: usize) -> isize {
-    let about = match about {
-        Ok(about) => about,
-        Err(number) => return number,
-    };
+pub(crate) unsafe fn give_extended(to: usize, fill: impl FnOnce(*mut stat) -> isize) -> isize {
+    let scratch = Scratch::new(size_of::<stat>());
+    let about = scratch.start() as *mut stat;
+    let got = fill(about);
+    if got != 0 {
+        return got;
+    }
+    let about = &*about;
     let mut extended = MaybeUninit::<statx>::uninit();
     bytes::fill(extended.as_mut_ptr() as *mut u8, 0, size_of::<statx>());
     let extended = extended.assume_init_mut();

@@ -183,9 +183,9 @@ pub(crate) unsafe fn is_empty(place: &Place) -> bool {
 
 /// Reads a whole directory and sorts it; the copy lives until the end of the run.
 unsafe fn list(fd: usize) -> Result<(*const u8, usize), isize> {
+    let sorted = Scratch::new(ROOM).keep();
     let mut place = Place::new();
     place.of_descriptor(fd)?;
-    let sorted = Scratch::new(ROOM).keep();
     let made_up = crate::special::made_up(place.path());
     let real = descriptors::kind(fd);
     let all = gather(

@@ -381,18 +381,18 @@ pub(crate) unsafe fn remove_directory(path: &[u8]) -> isize {
 }
 
 /// What `stat` says about a path under `--pm-dir`.
-pub(crate) unsafe fn about(path: &[u8]) -> Result<libc::stat, isize> {
+pub(crate) unsafe fn about(path: &[u8], to: *mut libc::stat) -> isize {
     match find(path, Builtin::open) {
-        Found::Exists(file) => Ok(about_slot(file)),
+        Found::Exists(file) => about_slot(file, to),
         _ => match pool_table::find_directory(path, Builtin::open) {
-            Found::Exists(file) => Ok(of_pool(file as u64, libc::S_IFDIR | 0o777, 0)),
-            _ => Err(error(libc::ENOENT)),
+            Found::Exists(file) => of_pool(file as u64, libc::S_IFDIR | 0o777, 0, to),
+            _ => error(libc::ENOENT),
         },
     }
 }
 
-pub(crate) unsafe fn about_slot(file: u8) -> libc::stat {
-    of_pool(file as u64, libc::S_IFREG | 0o666, length(file))
+pub(crate) unsafe fn about_slot(file: u8, to: *mut libc::stat) -> isize {
+    of_pool(file as u64, libc::S_IFREG | 0o666, length(file), to)
 }
 
 /// Entries of a directory that is `--pm-dir` or lies below it; false for any other.

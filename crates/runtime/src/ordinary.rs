@@ -18,14 +18,17 @@ const fn error(number: i32) -> isize {
 }
 
 /// `lstat` of a place on disk.
-pub(crate) unsafe fn on_disk(place: &Place) -> Result<stat, isize> {
-    let mut about = core::mem::MaybeUninit::<stat>::uninit();
-    let got = sys::call(SYS_lstat, [place.address(), about.as_mut_ptr() as usize]);
-    if got == 0 {
-        Ok(about.assume_init())
-    } else {
-        Err(got)
-    }
+pub(crate) unsafe fn on_disk(place: &Place, to: *mut stat) -> isize {
+    sys::call(SYS_lstat, [place.address(), to as usize])
+}
+
+pub(crate) unsafe fn is_directory(place: &Place) -> bool {
+    matches!(kind_at(place), Ok(Some(S_IFDIR)))
+}
+
+/// Room for a `stat`.
+fn room() -> core::mem::MaybeUninit<stat> {
+    core::mem::MaybeUninit::uninit()
 }
 
 /// The inode of an existing place, copied up if the disk has it.
@@ -34,11 +37,12 @@ unsafe fn own(place: &Place) -> Result<usize, isize> {
         Where::Inode(number) => Ok(number),
         Where::Hidden => Err(error(ENOENT)),
         Where::Disk => {
-            let about = on_disk(place)?;
-            if special::made_up(place.path()) {
-                return Err(error(EPERM));
+            let mut about = room();
+            match on_disk(place, about.as_mut_ptr()) {
+                0 if special::made_up(place.path()) => Err(error(EPERM)),
+                0 => overlay::copy_up(place.path(), &*about.as_ptr()),
+                number => Err(number),
             }
-            overlay::copy_up(place.path(), &about)
         }
         Where::Pool(_) => Err(error(EXDEV)),
     }
@@ -50,11 +54,14 @@ unsafe fn kind_at(place: &Place) -> Result<Option<u32>, isize> {
         Where::Inode(number) => Ok(Some((*overlay::inode(number)).mode & S_IFMT)),
         Where::Hidden => Ok(None),
         Where::Pool(_) => Err(error(EXDEV)),
-        Where::Disk => match on_disk(place) {
-            Ok(about) => Ok(Some(about.st_mode & S_IFMT)),
-            Err(number) if number == error(ENOENT) => Ok(None),
-            Err(number) => Err(number),
-        },
+        Where::Disk => {
+            let mut about = room();
+            match on_disk(place, about.as_mut_ptr()) {
+                0 => Ok(Some((*about.as_ptr()).st_mode & S_IFMT)),
+                number if number == error(ENOENT) => Ok(None),
+                number => Err(number),
+            }
+        }
     }
 }
 
@@ -85,11 +92,12 @@ pub(crate) unsafe fn open(place: &Place, flags: i32, mode: u32) -> isize {
             if let Some(fd) = special::open(place, flags) {
                 return fd;
             }
-            match on_disk(place) {
-                Err(number) if number == error(ENOENT) => create(place, flags, mode),
-                Err(number) => number,
-                Ok(_) if exclusive => error(EEXIST),
-                Ok(about) => open_on_disk(place, &about, flags, writing),
+            let mut about = room();
+            match on_disk(place, about.as_mut_ptr()) {
+                number if number == error(ENOENT) => create(place, flags, mode),
+                0 if exclusive => error(EEXIST),
+                0 => open_on_disk(place, &*about.as_ptr(), flags, writing),
+                number => number,
             }
         }
     }

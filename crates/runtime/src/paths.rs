@@ -9,6 +9,7 @@ use crate::dispatch::{Call, refuse};
 use crate::files;
 use crate::ordinary;
 use crate::shadow;
+use crate::state::Scratch;
 use crate::sys;
 use crate::walk::{self, Last, Place, Where};
 use landfall_vocab::builtin::Builtin;
@@ -40,13 +41,13 @@ pub(crate) unsafe fn perform(call: &Call) -> Option<isize> {
             *(c as *const u64) as i32,
             *(c as *const u64).add(1) as u32,
         ),
-        SYS_stat => about::give(of_path(HERE, a, Last::Follow), b),
-        SYS_lstat => about::give(of_path(HERE, a, Last::Keep), b),
-        SYS_newfstatat if is_empty(b, d) => about::give(of_directory(a), c),
-        SYS_newfstatat => about::give(of_path(a, b, keep(d)), c),
-        SYS_fstat => about::give(about::of_descriptor(a), b),
-        SYS_statx if is_empty(b, c) => about::give_extended(of_directory(a), e),
-        SYS_statx => about::give_extended(of_path(a, b, keep(c)), e),
+        SYS_stat => about::give(b, |to| of_path(HERE, a, Last::Follow, to)),
+        SYS_lstat => about::give(b, |to| of_path(HERE, a, Last::Keep, to)),
+        SYS_newfstatat if is_empty(b, d) => about::give(c, |to| of_directory(a, to)),
+        SYS_newfstatat => about::give(c, |to| of_path(a, b, keep(d), to)),
+        SYS_fstat => about::give(b, |to| about::of_descriptor(a, to)),
+        SYS_statx if is_empty(b, c) => about::give_extended(e, |to| of_directory(a, to)),
+        SYS_statx => about::give_extended(e, |to| of_path(a, b, keep(c), to)),
         SYS_access => on(HERE, a, Last::Follow, |place| access(place, b)),
         SYS_faccessat => on(a, b, Last::Follow, |place| access(place, c)),
         SYS_faccessat2 => on(a, b, keep(d), |place| access(place, c)),
@@ -182,18 +183,16 @@ unsafe fn on(
     }
 }
 
-unsafe fn of_path(directory: usize, path: usize, last: Last) -> Result<stat, isize> {
-    let mut place = Place::new();
-    place.resolve(directory, path, last)?;
-    about::of_place(&place)
+unsafe fn of_path(directory: usize, path: usize, last: Last, to: *mut stat) -> isize {
+    on(directory, path, last, |place| about::of_place(place, to))
 }
 
 /// `AT_EMPTY_PATH`: the descriptor itself, or the working directory.
-unsafe fn of_directory(fd: usize) -> Result<stat, isize> {
+unsafe fn of_directory(fd: usize, to: *mut stat) -> isize {
     if fd as i32 == AT_FDCWD {
-        return of_path(HERE, c".".as_ptr() as usize, Last::Follow);
+        return of_path(HERE, c".".as_ptr() as usize, Last::Follow, to);
     }
-    about::of_descriptor(fd)
+    about::of_descriptor(fd, to)
 }
 
 unsafe fn open(directory: usize, path: usize, flags: i32, mode: u32) -> isize {
@@ -207,13 +206,14 @@ unsafe fn open(directory: usize, path: usize, flags: i32, mode: u32) -> isize {
 
 unsafe fn access(place: &Place, wanted: usize) -> isize {
     match place.whereabouts() {
-        Where::Pool(path) => files::about(path).map_or_else(|number| number, |_| 0),
+        Where::Pool(_) => exists(place),
         _ => ordinary::access(place, wanted),
     }
 }
 
 unsafe fn exists(place: &Place) -> isize {
-    about::of_place(place).map_or_else(|number| number, |_| 0)
+    let about = Scratch::new(size_of::<stat>());
+    about::of_place(place, about.start() as *mut stat)
 }
 
 unsafe fn unlink(place: &Place) -> isize {

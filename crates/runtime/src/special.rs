@@ -160,9 +160,7 @@ fn passes(path: &[u8]) -> bool {
 
 /// A directory about the process itself; the others list processes.
 unsafe fn is_own_directory(place: &Place) -> bool {
-    starts(place.path(), b"/proc/self/")
-        && crate::ordinary::on_disk(place)
-            .is_ok_and(|about| about.st_mode & libc::S_IFMT == libc::S_IFDIR)
+    starts(place.path(), b"/proc/self/") && crate::ordinary::is_directory(place)
 }
 
 const MACHINE: [(&[u8], &[u8]); 9] = [

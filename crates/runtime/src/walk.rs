@@ -8,9 +8,8 @@ use crate::dispatch::origin;
 use crate::hooks;
 use crate::overlay::{self, Found, Type};
 use crate::shadow::{is_persistent, view};
-use crate::state::state;
+use crate::state::{Scratch, state};
 use crate::sys;
-use core::mem::MaybeUninit;
 use landfall_vocab::builtin::Builtin;
 
 const ROOM: usize = 4096;
@@ -23,10 +22,10 @@ pub(crate) enum Last {
     Keep,
 }
 
-/// A canonical absolute path, followed by a zero byte. Not cleared, because clearing would call a `memset` that may be the
+/// A canonical absolute path, followed by a zero byte. In scratch memory: an array would be cleared by a `memset` that may be the
 /// program's.
 pub(crate) struct Place {
-    text: MaybeUninit<[u8; ROOM + 1]>,
+    text: Scratch,
     length: usize,
 }
 
@@ -42,13 +41,13 @@ pub(crate) enum Where<'a> {
 
 /// The part of a path still to be walked, at the end of its buffer so that links can be put in front.
 struct Rest {
-    text: MaybeUninit<[u8; 2 * ROOM]>,
+    text: Scratch,
     start: usize,
 }
 
 impl Rest {
     unsafe fn at(&mut self) -> *mut u8 {
-        (self.text.as_mut_ptr() as *mut u8).add(self.start)
+        self.text.start().add(self.start)
     }
 
     unsafe fn put_in_front(&mut self, path: *const u8, length: usize) -> Result<(), isize> {
@@ -80,15 +79,15 @@ impl Rest {
 }
 
 impl Place {
-    pub(crate) fn new() -> Place {
+    pub(crate) unsafe fn new() -> Place {
         Place {
-            text: MaybeUninit::uninit(),
+            text: Scratch::new(ROOM + 1),
             length: 0,
         }
     }
 
     unsafe fn start(&self) -> *mut u8 {
-        self.text.as_ptr() as *mut u8
+        self.text.start()
     }
 
     /// Without the zero byte, which is there all the same.
@@ -160,7 +159,7 @@ impl Place {
             self.base(directory)?;
         }
         let mut rest = Rest {
-            text: MaybeUninit::uninit(),
+            text: Scratch::new(2 * ROOM),
             start: 2 * ROOM,
         };
         rest.put_in_front(path, length)?;
@@ -175,8 +174,8 @@ impl Place {
             }
             self.push(part)?;
             let follow = !is_last || last == Last::Follow;
-            let mut target = MaybeUninit::<[u8; ROOM]>::uninit();
-            let target = target.as_mut_ptr() as *mut u8;
+            let scratch = Scratch::new(ROOM);
+            let target = scratch.start();
             let Some(length) = self.link(target, is_last, follow)? else {
                 continue;
             };

@@ -102,5 +102,5 @@ int main(int argc, char **argv) {
     assert(close(1500) < 0 && errno == EBADF && dup2(from, 1500) < 0);
     uint64_t *p = lf_pm(4096);
     assert(lseek(from, 0, SEEK_SET) == 0 && read(from, p, 7) == 7 && readlink("../soft", (char *)(p + 64), 64) == 4);
-    return (int)p[0] & 127;
+    return (int)__lf_load8(p, 0, SITE) & 127;
 }
