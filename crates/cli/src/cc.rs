@@ -1,6 +1,6 @@
 //! `landfall cc` and `landfall c++`: becomes clang.
 
-use landfall_native::compiler::{self, Compilation, Language};
+use landfall_native::compiler::{self, Compilation, CompilerError, Language};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
@@ -21,9 +21,9 @@ fn run(language: Language, arguments: &[OsString]) -> ExitCode {
     match compiler::command(language, arguments) {
         Ok(Compilation {
             mut command,
-            remark,
+            remarks,
         }) => {
-            if let Some(remark) = remark {
+            for remark in remarks {
                 eprintln!("landfall: {remark}");
             }
             // Returns only if clang could not be started.
@@ -32,6 +32,10 @@ fn run(language: Language, arguments: &[OsString]) -> ExitCode {
                 "landfall: {} could not be run: {error}",
                 command.get_program().to_string_lossy()
             );
+        }
+        Err(error @ CompilerError::Sanitizer { .. }) => {
+            eprintln!("landfall: {error}");
+            return ExitCode::FAILURE;
         }
         Err(error) => eprintln!("landfall: {error}"),
     }

@@ -359,6 +359,117 @@ fn response_files_are_clangs_business() {
     assert!(w.has("an object.o") && !w.has("a.out"));
     w.cc(&["@link"]);
     assert_eq!(w.events("linked"), STORED);
+    w.write("static", "-static\n");
+    w.write("nested", "@static a.c -o 'not static'\n");
+    let output = w.run("cc", &["@nested"]);
+    assert!(
+        output.status.success() && stderr(&output).contains("-static is left out"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(w.events("not static"), STORED);
+}
+
+#[test]
+fn libraries_may_insist_on_being_complete() {
+    let w = Workshop::new("complete");
+    w.write("lib.c", "void put(long *p) { *p = 1; }\n");
+    w.write(
+        "main.c",
+        "void put(long *);\nint main(void) { put((long *)0x100000000000); return 0; }\n",
+    );
+    for strict in ["-Wl,-z,defs", "-Wl,--no-undefined", "-Wl,-zdefs"] {
+        w.cc(&["-shared", "-fPIC", strict, "lib.c", "-o", "libput.so"]);
+        w.cc(&["main.c", "./libput.so", "-o", "linked"]);
+        assert_eq!(w.events("linked"), STORED, "{strict}");
+    }
+}
+
+#[test]
+fn sanitizers_that_own_memory_are_refused_in_a_sentence() {
+    let w = Workshop::new("sanitizers");
+    w.write("a.c", STORE);
+    for (name, works) in [
+        ("address", false),
+        ("thread", false),
+        ("leak", false),
+        ("undefined", true),
+    ] {
+        let output = w.run(
+            "cc",
+            &[&format!("-fsanitize={name}"), "a.c", "-o", "program"],
+        );
+        assert_eq!(output.status.success(), works, "{name}");
+        assert_ne!(output.status.code(), Some(127), "the compiler was found");
+        let refusal = format!("leave out `-fsanitize={name}`");
+        assert_eq!(
+            stderr(&output).contains(&refusal),
+            !works,
+            "{}",
+            stderr(&output)
+        );
+    }
+    // Taken back, it is no matter.
+    w.cc(&[
+        "-fsanitize=address",
+        "-fno-sanitize=address",
+        "a.c",
+        "-o",
+        "program",
+    ]);
+    assert_eq!(w.events("program"), STORED);
+}
+
+#[test]
+fn assembly_files_are_named_once_each() {
+    let w = Workshop::new("assembly");
+    w.write("a.s", ".section .note.GNU-stack,\"\",@progbits\n");
+    w.write("b.S", ".section .note.GNU-stack,\"\",@progbits\n");
+    w.write("c.c", STORE);
+    let output = w.run("cc", &["a.s", "b.S", "c.c", "-o", "program"]);
+    let told = stderr(&output);
+    assert_eq!(
+        told.matches("assembly is not instrumented").count(),
+        2,
+        "{told}"
+    );
+    assert!(told.contains("a.s: ") && told.contains("b.S: "), "{told}");
+    assert_eq!(w.events("program"), STORED);
+    w.cc(&["-S", "c.c", "-o", "d.s"]);
+    w.cc(&["-E", "b.S", "-o", "e"]);
+}
+
+#[test]
+fn old_versions_leave_the_cache() {
+    let w = Workshop::new("prune");
+    w.write("a.c", STORE);
+    let cache = w.path("cache/landfall");
+    fs::create_dir_all(&cache).unwrap();
+    fs::set_permissions(&cache, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let age =
+        |days: u64| std::time::SystemTime::now() - std::time::Duration::from_secs(days * 86400);
+    for days in 1..=9 {
+        let version = cache.join(format!("{days:016x}"));
+        fs::create_dir(&version).unwrap();
+        fs::write(version.join("landfall-pass.so"), "").unwrap();
+        fs::File::open(&version)
+            .unwrap()
+            .set_modified(age(days))
+            .unwrap();
+    }
+    fs::create_dir(cache.join("somebody-elses")).unwrap();
+    let mut command = w.in_here(LANDFALL);
+    command
+        .args(["cc", "a.c", "-o", "program"])
+        .env("XDG_CACHE_HOME", w.path("cache"));
+    assert!(command.status().unwrap().success());
+    let left = |days: u64| cache.join(format!("{days:016x}")).exists();
+    assert_eq!(
+        (1..=9).filter(|days| left(*days)).collect::<Vec<_>>(),
+        [1, 2, 3]
+    );
+    assert!(cache.join("somebody-elses").exists());
+    assert_eq!(fs::read_dir(&cache).unwrap().count(), 5);
 }
 
 #[test]
@@ -383,9 +494,10 @@ fn other_languages_and_inputs() {
     assert_eq!(w.events("from-text"), STORED);
     w.quietly("c++", &["-x", "c++", "hooked.txt", "-o", "from-cxx"]);
     assert_eq!(w.events("from-cxx"), STORED);
-    w.cc(&["uses.c", "plain.s", "cpp.S", "-o", "assembled"]);
+    let assembled = w.run("cc", &["uses.c", "plain.s", "cpp.S", "-o", "assembled"]);
+    assert!(assembled.status.success());
     assert!(w.events("assembled").is_empty());
-    w.cc(&["-c", "plain.s"]);
+    assert!(w.run("cc", &["-c", "plain.s"]).status.success());
     w.cc(&["-o", "after-dashes", "--", "a.c"]);
     assert_eq!(w.events("after-dashes"), STORED);
     w.cc(&["-c", "-emit-llvm", "a.c", "-o", "a.bc"]);

@@ -94,6 +94,12 @@ pub(crate) unsafe fn wait_forever(what: &[u8], context: *mut libc::ucontext_t) {
         let left = (*state).alarm.saturating_sub((*state).clock);
         return sleep(left, context);
     }
+    if crate::threads::others_alive() {
+        crate::dispatch::refuse(&[
+            what,
+            b" waits for another thread in the kernel, where landfall does not schedule",
+        ]);
+    }
     let text: &[&[u8]] = &[what, b" waits for something that cannot happen"];
     outcome::end(End::Deadlock, crate::dispatch::report(text))
 }

@@ -202,9 +202,9 @@ impl Check {
         arguments.extend(["-o".into(), program.as_os_str().to_owned()]);
         let Compilation {
             mut command,
-            remark,
+            remarks,
         } = compiler::command(language, &arguments).map_err(|e| Refusal::new(Exit::Usage, e))?;
-        if let Some(remark) = remark {
+        for remark in remarks {
             eprintln!("landfall: {remark}");
         }
         let status = command.status();

@@ -5,6 +5,7 @@
 
 mod clang;
 mod plan;
+mod response;
 mod toolbox;
 
 pub use clang::find_clang;
@@ -31,6 +32,10 @@ pub enum CompilerError {
         directory: PathBuf,
         source: std::io::Error,
     },
+    #[error(
+        "the {name} sanitizer and Landfall claim the same memory: leave out `-fsanitize={name}`"
+    )]
+    Sanitizer { name: &'static str },
     #[error("{} could not be run: {source}", program.display())]
     Run {
         program: PathBuf,
@@ -42,7 +47,7 @@ pub enum CompilerError {
 #[derive(Debug)]
 pub struct Compilation {
     pub command: Command,
-    pub remark: Option<&'static str>,
+    pub remarks: Vec<String>,
 }
 
 /// The clang command that compiles what `arguments` ask for, instrumented.

@@ -1,6 +1,6 @@
 //! What is added to a command line, and where.
 
-use super::{Compilation, CompilerError, Toolbox};
+use super::{Compilation, CompilerError, Toolbox, response};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
@@ -24,20 +24,37 @@ const STOPS_BEFORE_LINKING: [&str; 11] = [
 const STATIC: [&str; 3] = ["-static", "--static", "-static-pie"];
 const STATIC_REMARK: &str = "-static is left out: the runtime needs libc as a shared library";
 
+/// Sanitizers that take over memory or allocation, by what they bring to the link.
+const SANITIZERS: [(&str, &str); 5] = [
+    ("libclang_rt.asan", "address"),
+    ("libclang_rt.hwasan", "hwaddress"),
+    ("libclang_rt.lsan", "leak"),
+    ("libclang_rt.msan", "memory"),
+    ("libclang_rt.tsan", "thread"),
+];
+
 pub(super) fn compilation(
     clang: &Path,
     toolbox: &Toolbox,
     arguments: &[OsString],
 ) -> Result<Compilation, CompilerError> {
-    let (ours, mut user): (Vec<&OsString>, Vec<&OsString>) = arguments
+    let (ours, mut user): (Vec<OsString>, Vec<OsString>) = arguments
         .iter()
+        .cloned()
         .partition(|argument| argument.as_os_str() == "--as-compiled");
-    let links = may_link(&user) && links_executable(clang, &user)?;
-    let mut remark = None;
-    if links {
-        let before = user.len();
-        user.retain(|argument| !STATIC.iter().any(|option| argument.as_os_str() == *option));
-        remark = (user.len() < before).then_some(STATIC_REMARK);
+    let mut remarks: Vec<String> = assembly(&user);
+    let link = match may_link(&user) {
+        true => planned_link(clang, &user)?,
+        false => Link::None,
+    };
+    if let Link::Executable(job) = &link {
+        if let Some(name) = sanitizer(job) {
+            return Err(CompilerError::Sanitizer { name });
+        }
+        if job.iter().any(|word| STATIC.contains(&word.as_str())) {
+            user = without_static(user);
+            remarks.push(STATIC_REMARK.to_owned());
+        }
     }
     let (options, files) = user.split_at(end_of_options(&user));
     let mut command = Command::new(clang);
@@ -45,18 +62,20 @@ pub(super) fn compilation(
         .args(compiling_before())
         .args(options)
         .args(compiling_after(toolbox));
-    if links {
-        command.args(linking(toolbox));
+    match link {
+        Link::Executable(_) => _ = command.args(linking(toolbox)),
+        Link::Strict => _ = command.args(lenient()),
+        Link::None => {}
     }
     command.args(files);
     if !ours.is_empty() {
         command.env("LANDFALL_AS_COMPILED", "1");
     }
-    Ok(Compilation { command, remark })
+    Ok(Compilation { command, remarks })
 }
 
 /// What follows `--` are file names only.
-fn end_of_options(arguments: &[&OsString]) -> usize {
+fn end_of_options(arguments: &[OsString]) -> usize {
     arguments
         .iter()
         .position(|argument| argument.as_os_str() == "--")
@@ -118,7 +137,7 @@ fn prefixed(prefix: &str, rest: &OsStr) -> OsString {
 }
 
 /// A quick look, to spare the common case (`-c`) the question to clang below. Response files are not opened here.
-fn may_link(arguments: &[&OsString]) -> bool {
+fn may_link(arguments: &[OsString]) -> bool {
     !arguments[..end_of_options(arguments)].iter().any(|option| {
         STOPS_BEFORE_LINKING
             .iter()
@@ -129,8 +148,60 @@ fn may_link(arguments: &[&OsString]) -> bool {
     })
 }
 
+/// What a command line links, as far as it concerns us.
+#[derive(Debug, PartialEq)]
+enum Link {
+    /// Nothing, or nothing the runtime belongs to.
+    None,
+    /// An executable against libc, by this job.
+    Executable(Vec<String>),
+    /// A shared library that must not have undefined symbols.
+    Strict,
+}
+
+/// Hooks are found in the executable that loads a library: they are undefined here, whatever the user thinks of that.
+fn lenient() -> [OsString; 4] {
+    ["-Xlinker", "-z", "-Xlinker", "undefs"].map(OsString::from)
+}
+
+/// Which sanitizer a link job brings that Landfall cannot live with.
+fn sanitizer(job: &[String]) -> Option<&'static str> {
+    let brings = |library: &str| job.iter().any(|word| word.contains(library));
+    let found = SANITIZERS.iter().find(|(library, _)| brings(library));
+    found.map(|(_, name)| *name)
+}
+
+/// The arguments without the wish for a static link, response files included.
+fn without_static(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut expanded = response::expand(arguments);
+    expanded.retain(|argument| !STATIC.iter().any(|option| argument.as_os_str() == *option));
+    expanded
+}
+
+/// Hand-written assembly goes past the pass: one remark for each file.
+fn assembly(arguments: &[OsString]) -> Vec<String> {
+    let stops = |option: &OsString| option == "-E" || option == "-M" || option == "-MM";
+    if arguments.iter().any(stops) {
+        return Vec::new();
+    }
+    let mut remarks = Vec::new();
+    let mut value = false;
+    for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
+        let is_value = std::mem::replace(&mut value, matches!(argument, "-o" | "-MF" | "-include"));
+        let is_source = [".s", ".S", ".sx"]
+            .iter()
+            .any(|end| argument.ends_with(end));
+        if is_source && !is_value && !argument.starts_with('-') {
+            remarks.push(format!(
+                "{argument}: assembly is not instrumented: its accesses of persistent memory are seen as they happen, its fences are not"
+            ));
+        }
+    }
+    remarks
+}
+
 /// Asks clang what it would do: only clang knows which arguments are inputs and what a response file says.
-fn links_executable(clang: &Path, arguments: &[&OsString]) -> Result<bool, CompilerError> {
+fn planned_link(clang: &Path, arguments: &[OsString]) -> Result<Link, CompilerError> {
     let failed = |source| CompilerError::Run {
         program: clang.to_owned(),
         source,
@@ -141,15 +212,18 @@ fn links_executable(clang: &Path, arguments: &[&OsString]) -> Result<bool, Compi
         .output()
         .map_err(failed)?;
     // A command line clang refuses is refused again, visibly, by the run that follows.
-    Ok(planned.status.success() && makes_executable(&String::from_utf8_lossy(&planned.stderr)))
+    if !planned.status.success() {
+        return Ok(Link::None);
+    }
+    Ok(link_of(&String::from_utf8_lossy(&planned.stderr)))
 }
 
-/// Whether one of the planned jobs links an executable against libc. Without libc there is nothing the runtime could
-/// live on.
-fn makes_executable(plan: &str) -> bool {
-    plan.lines().map(words).any(|job| {
+/// What the planned jobs link: an executable against libc (without libc there is nothing the runtime could live on), or a
+/// library that has to be complete.
+fn link_of(plan: &str) -> Link {
+    for job in plan.lines().map(words) {
         let Some((program, arguments)) = job.split_first() else {
-            return false;
+            continue;
         };
         let is_linker = Path::new(program)
             .file_name()
@@ -166,12 +240,28 @@ fn makes_executable(plan: &str) -> bool {
             "--relocatable",
             "-Ur",
         ];
-        is_linker
-            && arguments.iter().any(|argument| argument == "-lc")
-            && !arguments
-                .iter()
-                .any(|argument| partial.contains(&argument.as_str()))
-    })
+        let is_partial = arguments
+            .iter()
+            .any(|argument| partial.contains(&argument.as_str()));
+        if !is_linker {
+            continue;
+        }
+        if is_partial && is_strict(arguments) {
+            return Link::Strict;
+        }
+        if !is_partial && arguments.iter().any(|argument| argument == "-lc") {
+            return Link::Executable(job);
+        }
+    }
+    Link::None
+}
+
+fn is_strict(arguments: &[String]) -> bool {
+    let complete = |pair: &[String]| pair[0] == "-z" && pair[1] == "defs";
+    arguments.windows(2).any(complete)
+        || arguments
+            .iter()
+            .any(|word| word == "--no-undefined" || word == "-zdefs")
 }
 
 /// The words of a job as `clang -###` prints it: each in double quotes, with backslashes before special characters.
@@ -212,10 +302,13 @@ mod tests {
         let job = |arguments: &str| {
             format!("clang version 19\nInstalledDir: /x\n \"/usr/bin/ld\" {arguments}")
         };
-        assert!(makes_executable(&job(r#""-pie" "a.o" "-lc""#)));
-        assert!(!makes_executable(&job(r#""-shared" "a.o" "-lc""#)));
-        assert!(!makes_executable(&job(r#""-r" "a.o" "-lc""#)));
-        assert!(!makes_executable(&job(r#""a.o""#)));
-        assert!(!makes_executable(r#" "/usr/lib/ldc/clang" "-cc1" "-lc""#));
+        let executable = link_of(&job(r#""-pie" "a.o" "-lc""#));
+        assert!(matches!(executable, Link::Executable(_)));
+        assert_eq!(link_of(&job(r#""-shared" "a.o" "-lc""#)), Link::None);
+        assert_eq!(link_of(&job(r#""-r" "a.o" "-lc""#)), Link::None);
+        assert_eq!(link_of(&job(r#""a.o""#)), Link::None);
+        assert_eq!(link_of(r#" "/usr/lib/ldc/clang" "-cc1" "-lc""#), Link::None);
+        let strict = job(r#""-shared" "a.o" "-lc" "-z" "defs""#);
+        assert_eq!(link_of(&strict), Link::Strict);
     }
 }

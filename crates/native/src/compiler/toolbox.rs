@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
 
 /// Changes with the content: versions never disturb each other, and nothing has to be checked for staleness.
 const KEY: &str = env!("LANDFALL_TOOLS_KEY");
@@ -114,6 +115,7 @@ fn unpack_below(parent: &Path) -> io::Result<PathBuf> {
     }
     let directory = parent.join(KEY);
     if is_whole(&directory) {
+        refresh(&directory);
         return Ok(directory);
     }
     // Several compilers of one `make -j`, or several threads of one process, may be here at once. Each writes a directory
@@ -134,8 +136,56 @@ fn unpack_below(parent: &Path) -> io::Result<PathBuf> {
         // Lost against a process that repaired the same damage: theirs is as good.
         Err(_) if is_whole(&directory) => Ok(directory),
         Err(error) => Err(error),
-        Ok(()) => Ok(directory),
+        Ok(()) => {
+            prune(parent);
+            Ok(directory)
+        }
     }
+}
+
+/// Versions that stay, besides every one used since yesterday.
+const KEPT: usize = 4;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Notes that a version is in use, now and then.
+fn refresh(directory: &Path) {
+    let used = fs::metadata(directory).and_then(|about| about.modified());
+    let age = used.map(|used| used.elapsed().unwrap_or_default());
+    if age.is_ok_and(|age| age > DAY / 24) {
+        // Only a hint for pruning: a cache that cannot be written serves as well.
+        let _ = fs::File::open(directory).and_then(|file| file.set_modified(SystemTime::now()));
+    }
+}
+
+/// Removes versions nobody used for long. What another process is just reading is renamed first: it sees all of it, or nothing
+/// and unpacks again.
+fn prune(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else {
+        return;
+    };
+    let mut versions: Vec<(SystemTime, PathBuf)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let about = entry.metadata().ok()?;
+            let ours = about.is_dir() && is_version(entry.file_name().to_str()?);
+            ours.then(|| Some((about.modified().ok()?, entry.path())))?
+        })
+        .collect();
+    versions.sort_by(|a, b| b.cmp(a));
+    for (used, path) in versions.into_iter().skip(KEPT) {
+        if used.elapsed().is_ok_and(|age| age > DAY) {
+            let away = path.with_extension(format!("old.{}", std::process::id()));
+            if fs::rename(&path, &away).is_ok() {
+                let _ = fs::remove_dir_all(&away); // the rest is pruned the next time
+            }
+        }
+    }
+}
+
+/// A key, or what an interrupted process left of one: `key.pid.number`, `key.old.pid`.
+fn is_version(name: &str) -> bool {
+    let key = name.split('.').next().unwrap_or_default();
+    key.len() == KEY.len() && key.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn write_files(directory: &Path) -> io::Result<()> {
