@@ -31,7 +31,13 @@ pub(crate) fn number(program: &mut Program, value: u64) -> Term {
 }
 
 /// `fetch_add`; what it read.
-pub(crate) fn fetch_add(program: &mut Program, path: &Path, loc: LocId, by: i64, label: &str) -> Term {
+pub(crate) fn fetch_add(
+    program: &mut Program,
+    path: &Path,
+    loc: LocId,
+    by: i64,
+    label: &str,
+) -> Term {
     let by = number(program, by as u64);
     path.rmw(program, loc, label, |terms, old| {
         (terms.truth(true), terms.add(old, by))

@@ -6,6 +6,7 @@
 
 mod families;
 mod flit;
+mod queue;
 
 use families::Flushes;
 use landfall_benches::Table;
@@ -117,6 +118,13 @@ fn main() {
             "FliT register (seed 004, table 1)",
             &flit::CLIENTS,
             flit::client,
+        );
+    }
+    if wanted("queue") {
+        published(
+            "durable queue (seed 004, table 1)",
+            &queue::CLIENTS,
+            queue::client,
         );
     }
 }
