@@ -1,8 +1,9 @@
 //! `cargo bench -p landfall-benches --bench prove [-- FILTER]`: what a proof costs.
 //!
 //! 1. Crash encodings compared on families that grow.
-//! 2. The FliT register with the clients of seed 004, beside the published times.
-//! 3. The same for the durable queue.
+//! 2. Encodings and propagation compared on the durable queue.
+//! 3. The FliT register with the clients of seed 004, beside the published times.
+//! 4. The same for the durable queue.
 
 mod families;
 mod flit;
@@ -13,6 +14,7 @@ use landfall_benches::Table;
 use landfall_prove::encode::CrashEncoding;
 use landfall_prove::program::Program;
 use landfall_prove::prove::{Options, Sizes, Verdict, invariant};
+use landfall_prove::theory::Propagation;
 use std::time::Instant;
 
 fn seconds(program: &Program, options: &Options, refuted: bool) -> (f64, Sizes) {
@@ -71,6 +73,40 @@ fn encodings() {
     table.print("crash encodings, seconds");
 }
 
+/// Which choices pay on programs with branches and pointers: seconds and conflicts to prove.
+fn choices() {
+    let mut table = Table::new(&[
+        "client",
+        "crash",
+        "propagation",
+        "seconds",
+        "conflicts",
+        "theory",
+    ]);
+    for name in ["ee+dd", "e+e+d+d", "ee+ddw+d", "e+de+e"] {
+        let program = queue::client(name, Flushes::All);
+        for crash in CrashEncoding::ALL {
+            for propagation in [Propagation::Off, Propagation::Visited, Propagation::Eager] {
+                let mut options = Options {
+                    crash,
+                    ..Options::default()
+                };
+                options.search.propagation = propagation;
+                let (took, sizes) = seconds(&program, &options, false);
+                table.row(&[
+                    name.to_owned(),
+                    crash.name().to_owned(),
+                    format!("{propagation:?}"),
+                    format!("{took:.3}"),
+                    sizes.effort.conflicts.to_string(),
+                    sizes.effort.theory.conflicts.to_string(),
+                ]);
+            }
+        }
+    }
+    table.print("crash encodings and propagation on the durable queue");
+}
+
 /// Each client proved, and refuted with a flush missing, beside what the paper's tool took to prove it.
 fn published(title: &str, clients: &[(&str, f64)], build: fn(&str, Flushes) -> Program) {
     let mut table = Table::new(&[
@@ -112,6 +148,9 @@ fn main() {
     let wanted = |name: &str| filter.as_ref().is_none_or(|f| name.contains(f.as_str()));
     if wanted("encodings") {
         encodings();
+    }
+    if wanted("choices") {
+        choices();
     }
     if wanted("flit") {
         published(
