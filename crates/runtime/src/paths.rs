@@ -104,7 +104,7 @@ pub(crate) unsafe fn perform(call: &Call) -> Option<isize> {
                 return Some(error(ERANGE));
             }
             descriptors::give(a, directory.as_ptr(), directory.len());
-            descriptors::give(a + directory.len(), b"\0".as_ptr(), 1);
+            descriptors::give(a + directory.len(), c"".as_ptr() as *const u8, 1);
             directory.len() as isize + 1
         }
         SYS_getxattr | SYS_lgetxattr | SYS_fgetxattr => error(ENODATA),
