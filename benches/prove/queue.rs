@@ -163,6 +163,8 @@ impl Queue {
             let changed = path.when(p, differs);
             path = failed.meet(p, &behind).meet(p, &changed);
         }
+        let no_more = p.terms.truth(false);
+        path.bound(p, no_more, "enqueue: tries");
         ended.unwrap_or(path)
     }
 
@@ -238,6 +240,8 @@ impl Queue {
             let changed = path.when(p, differs);
             path = behind.meet(p, &lost).meet(p, &changed);
         }
+        let no_more = p.terms.truth(false);
+        path.bound(p, no_more, "dequeue: tries");
         ended.unwrap_or(path)
     }
 }
