@@ -14,7 +14,7 @@ use landfall_prove::builder::{Path, Recovering};
 use landfall_prove::program::*;
 use landfall_prove::term::Term;
 
-const TRIES: usize = 2;
+const TRIES: usize = 3;
 const NOBODY: u64 = 0;
 const EMPTY: u64 = 99;
 
