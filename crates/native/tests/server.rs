@@ -327,6 +327,52 @@ fn ten_million_events_fit() {
 
 /// A library without sites that writes persistent memory is named; the same library built with `landfall cc` is not.
 #[test]
+fn a_library_loaded_later_has_its_lines() {
+    let scratch = Scratch::new("loaded");
+    let directory = &scratch.0;
+    let library = directory.join("put.so");
+    let build = |name: &str, text: String, more: &[std::ffi::OsString]| {
+        std::fs::write(directory.join(name), text).expect("writable");
+        let mut arguments = vec![directory.join(name).into_os_string()];
+        arguments.extend_from_slice(more);
+        let mut command = compiler::command(Language::C, &arguments)
+            .expect("clang")
+            .command;
+        assert!(command.status().expect("runs").success());
+    };
+    let shared = ["-shared", "-fPIC", "-o"].map(Into::into);
+    let lib = "\n\nvoid put(long *p) { *p = 1; }\n".to_owned();
+    build(
+        "lib.c",
+        lib,
+        &[&shared[..], &[library.clone().into()]].concat(),
+    );
+    let main = format!(
+        "#include <dlfcn.h>\n#include <landfall.h>\n\
+         int main(void) {{ long *p = lf_pm(64); *p = 2; ((void (*)(long *))dlsym(dlopen({library:?}, RTLD_NOW), \"put\"))(p); }}\n"
+    );
+    let program = directory.join("main");
+    build("main.c", main, &["-o".into(), program.clone().into()]);
+    for isolation in MODES {
+        let mut subject = Program::new(&program);
+        subject.isolation = isolation;
+        let mut server = Server::start(&subject).expect("starts");
+        for _ in 0..3 {
+            let execution = server.run(&Job::default()).expect("runs");
+            let stores = execution
+                .events
+                .iter()
+                .filter(|event| event.op == Op::Store);
+            let lines = stores.map(|event| server.sites().position(event.origin).map(|at| at.line));
+            assert_eq!(lines.collect::<Vec<_>>(), [Some(3), Some(3)]);
+            let last = execution.events.last().expect("a store");
+            let position = server.sites().position(last.origin).expect("known");
+            assert!(position.file.ends_with("lib.c"), "{position:?}");
+        }
+    }
+}
+
+#[test]
 fn an_uninstrumented_library_is_named() {
     let scratch = Scratch::new("libraries");
     let directory = &scratch.0;
