@@ -24,6 +24,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Check(crate::check::Check),
     Litmus(LitmusArgs),
+    Prove(crate::prove::ProveArgs),
     /// clang with Landfall's instrumentation: a drop-in C compiler (CC="landfall cc" make)
     #[command(disable_help_flag = true)]
     Cc(ForClang),

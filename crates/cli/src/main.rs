@@ -7,6 +7,7 @@ mod check;
 mod doctor;
 mod exit;
 mod litmus;
+mod prove;
 mod run;
 mod screen;
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         // Only reached by a spelling that `cc::intercept` does not know.
         args::Command::Cc(_) | args::Command::Cxx(_) => Exit::Usage,
         args::Command::Litmus(options) => litmus::run(&options),
+        args::Command::Prove(options) => prove::run(&options),
         args::Command::Doctor => doctor::run(),
         args::Command::Run(options) => run::run(&options),
     });

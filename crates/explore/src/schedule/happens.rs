@@ -1,0 +1,397 @@
+//! Happens-before of the current execution, and its races.
+//!
+//! Clocks lie in one flat array, one row per transition; going back to an earlier state cuts the tail off. The direct
+//! predecessors of a transition are found through the list of earlier accesses to its object, newest first, so a
+//! predecessor that is already covered by a newer one is no race.
+
+use super::step::{Access, Order, Persistency, Step, Until};
+
+const NONE: u32 = u32::MAX;
+
+/// Two transitions that depend on each other directly and could have come in the other order. The second may be one
+/// that waits still: indices from the length of the execution on stand for those.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Race {
+    pub first: u32,
+    pub second: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Happens {
+    order: Order,
+    width: usize,
+    /// Row `i`: for each process, the tick up to which its transitions happen before transition `i` (or are it).
+    clocks: Vec<u32>,
+    /// Row `i`: for each process, the tick it has come to before transition `i`.
+    ticks: Vec<u32>,
+    /// Per transition: the previous one on the same object, and of the same process.
+    links: Vec<(u32, u32)>,
+    newest_on: Vec<u32>,
+    newest_of: Vec<u32>,
+    now: Vec<u32>,
+    row: Vec<u32>,
+    bare: Vec<u32>,
+    direct: Vec<u32>,
+}
+
+impl Happens {
+    pub(super) fn new(order: Order, processes: usize) -> Happens {
+        Happens {
+            order,
+            width: processes,
+            clocks: Vec::new(),
+            ticks: Vec::new(),
+            links: Vec::new(),
+            newest_on: Vec::new(),
+            newest_of: vec![NONE; processes],
+            now: vec![0; processes],
+            row: vec![0; processes],
+            bare: vec![0; processes],
+            direct: Vec::new(),
+        }
+    }
+
+    /// Is transition `first` happens-before `second`?
+    #[inline]
+    pub(super) fn before(&self, first: &Step, second: usize) -> bool {
+        self.clocks[second * self.width + first.process as usize] >= first.tick
+    }
+
+    pub(super) fn clock(&self, at: usize) -> &[u32] {
+        &self.clocks[at * self.width..][..self.width]
+    }
+
+    /// How far each process had come before transition `at`.
+    pub(super) fn ticks_before(&self, at: usize) -> &[u32] {
+        &self.ticks[at * self.width..][..self.width]
+    }
+
+    /// Forgets the transitions from `keep` on.
+    pub(super) fn truncate(&mut self, steps: &[Step], keep: usize) {
+        for at in (keep..self.links.len()).rev() {
+            let (on, of) = self.links[at];
+            let step = &steps[at];
+            if let Some(newest) = self.newest_on.get_mut(step.object as usize) {
+                *newest = on;
+            }
+            self.newest_of[step.process as usize] = of;
+            if of == NONE {
+                self.now[step.process as usize] = 0;
+            } else {
+                self.now[step.process as usize] = steps[of as usize].tick;
+            }
+        }
+        self.links.truncate(keep);
+        self.clocks.truncate(keep * self.width);
+        self.ticks.truncate(keep * self.width);
+    }
+
+    /// The next transition of the execution: its clock, and the races it is the second of.
+    pub(super) fn push(
+        &mut self,
+        steps: &[Step],
+        at: usize,
+        watched: &[Vec<(u32, u64)>],
+        races: &mut Vec<Race>,
+    ) {
+        let step = &steps[at];
+        self.ticks.extend_from_slice(&self.now);
+        self.relate(steps, step, at, watched, races);
+        self.row[step.process as usize] = step.tick;
+        self.clocks.extend_from_slice(&self.row);
+        let mut on = NONE;
+        let object = step.object as usize;
+        if step.object != super::step::NOWHERE {
+            if object >= self.newest_on.len() {
+                self.newest_on.resize(object + 1, NONE);
+            }
+            on = self.newest_on[object];
+            self.newest_on[object] = at as u32;
+        }
+        let of = std::mem::replace(&mut self.newest_of[step.process as usize], at as u32);
+        self.links.push((on, of));
+        self.now[step.process as usize] = step.tick;
+    }
+
+    /// A transition that never became possible: what could have come after it instead?
+    pub(super) fn pending(
+        &mut self,
+        steps: &[Step],
+        step: &Step,
+        number: usize,
+        watched: &[Vec<(u32, u64)>],
+        races: &mut Vec<Race>,
+    ) {
+        self.structure(steps, step);
+        self.bare.copy_from_slice(&self.row);
+        let second = steps.len() + number;
+        match step.until {
+            Until::Changed => self.spinning(steps, step, second, watched, races),
+            _ => self.waiting(steps, step, self.newest(step.object), second, races),
+        }
+    }
+
+    fn newest(&self, object: u32) -> u32 {
+        self.newest_on.get(object as usize).copied().unwrap_or(NONE)
+    }
+
+    /// Puts into `row` what comes before `step` whatever memory holds.
+    fn structure(&mut self, steps: &[Step], step: &Step) {
+        let width = self.width;
+        match self.newest_of[step.process as usize] {
+            NONE => self.row.fill(0),
+            previous => self
+                .row
+                .copy_from_slice(&self.clocks[previous as usize * width..][..width]),
+        }
+        if step.need.1 != 0 {
+            let mut at = self.newest_of[step.need.0 as usize];
+            while at != NONE && steps[at as usize].tick > step.need.1 {
+                at = self.links[at as usize].1;
+            }
+            self.learn(at);
+            // Creating a thread has a tick of its own.
+            let known = &mut self.row[step.need.0 as usize];
+            *known = (*known).max(step.need.1);
+        }
+        let mut joined = step.joined;
+        while joined != 0 {
+            let process = joined.trailing_zeros() as usize;
+            joined &= joined - 1;
+            self.learn(self.newest_of[process]);
+            self.row[process] = u32::MAX;
+        }
+    }
+
+    #[inline]
+    fn learn(&mut self, at: u32) {
+        if at != NONE {
+            let from = &self.clocks[at as usize * self.width..][..self.width];
+            for (mine, &theirs) in self.row.iter_mut().zip(from) {
+                *mine = (*mine).max(theirs);
+            }
+        }
+    }
+
+    /// Puts all that happens before `step` into `row`.
+    fn relate(
+        &mut self,
+        steps: &[Step],
+        step: &Step,
+        at: usize,
+        watched: &[Vec<(u32, u64)>],
+        races: &mut Vec<Race>,
+    ) {
+        self.structure(steps, step);
+        if step.access == Access::None && !self.order.is_wide(step) {
+            return;
+        }
+        if step.until != Until::Now {
+            self.bare.copy_from_slice(&self.row);
+        }
+        self.direct.clear();
+        if self.order.is_wide(step) {
+            self.scan(steps, step, at, watched);
+        } else {
+            self.walk(steps, step);
+        }
+        let mut free = step.until == Until::Now;
+        for index in 0..self.direct.len() {
+            let first = self.direct[index];
+            let other = &steps[first as usize];
+            if self.row[other.process as usize] >= other.tick {
+                continue;
+            }
+            let possible = match step.until {
+                Until::Changed => false,
+                until => until.admits(other.found),
+            };
+            if possible {
+                free = true;
+                races.push(Race {
+                    first,
+                    second: at as u32,
+                });
+            }
+            self.learn(first);
+        }
+        if !free {
+            match step.until {
+                Until::Changed => self.spinning(steps, step, at, watched, races),
+                _ => self.waiting(steps, step, self.newest(step.object), at, races),
+            }
+        }
+    }
+
+    /// Direct predecessors on the object, newest first.
+    fn walk(&mut self, steps: &[Step], step: &Step) {
+        let order = self.order;
+        // Bytes of which the newest earlier store is not found yet; and, where lines matter, the line's.
+        let mut rest = if step.access == Access::Flush {
+            0
+        } else {
+            step.mask
+        };
+        let mut line = order.persistency != Persistency::Ignored
+            && step.persistent
+            && matches!(step.access, Access::Write | Access::Flush);
+        // Its own store hides what is older, committed or not.
+        if step.access == Access::Read && step.own > self.committed(step.process) {
+            return;
+        }
+        let mut at = self.newest(step.object);
+        while at != NONE && (rest != 0 || line) {
+            let other = &steps[at as usize];
+            let next = self.links[at as usize].0;
+            if order.same_thread(other.process, step.process) {
+                if other.access == Access::Write {
+                    rest &= !other.mask;
+                    line = false;
+                }
+            } else {
+                let bytes = other.mask & rest != 0;
+                let (touches, covers) = match (other.access, step.access) {
+                    (Access::Write, Access::Read) => (bytes, true),
+                    (Access::Read, Access::Write) => {
+                        let visible = other.own == 0 || other.own <= self.committed(other.process);
+                        (bytes && visible, false)
+                    }
+                    (Access::Write, _) => (bytes || line, true),
+                    (Access::Flush, Access::Write) => (line, false),
+                    _ => (false, false),
+                };
+                if touches {
+                    self.direct.push(at);
+                }
+                if covers {
+                    if step.access == Access::Write && order.is_companion(other.process) {
+                        self.readers_of(steps, at, next);
+                    }
+                    rest &= !other.mask;
+                    line = false;
+                }
+            }
+            at = next;
+        }
+    }
+
+    fn committed(&self, thread: u8) -> u32 {
+        let companion = self.order.companion(thread as usize);
+        self.now.get(companion).copied().unwrap_or(0)
+    }
+
+    /// A thread may read its own store before that is committed: such loads come before whatever overwrites the store,
+    /// though they are older than it.
+    fn readers_of(&mut self, steps: &[Step], commit: u32, mut at: u32) {
+        let store = steps[commit as usize];
+        let thread = self.order.thread(store.process) as u8;
+        while at != NONE {
+            let load = &steps[at as usize];
+            if load.process == thread {
+                if store.need.0 == thread && load.tick <= store.need.1 {
+                    return;
+                }
+                if load.access == Access::Read
+                    && load.own == store.tick
+                    && load.mask & store.mask != 0
+                {
+                    self.direct.push(at);
+                }
+            }
+            at = self.links[at as usize].0;
+        }
+    }
+
+    /// The same over all objects, for transitions that touch more than one.
+    fn scan(&mut self, steps: &[Step], step: &Step, at: usize, watched: &[Vec<(u32, u64)>]) {
+        for index in (0..at).rev() {
+            let other = &steps[index];
+            let written_first = other.access == Access::Write && step.access != Access::Write;
+            let at_write = |process: u8| match written_first {
+                true => self.ticks[index * self.width + process as usize],
+                false => self.now[process as usize],
+            };
+            if !self.order.same_thread(other.process, step.process)
+                && self.order.depends(other, step, watched, at_write)
+            {
+                self.direct.push(index as u32);
+            }
+        }
+    }
+
+    /// The step waits for a value that its newest predecessor brought about. Where was the last time it could have been
+    /// taken before? Right before the newest access that found that value.
+    fn waiting(
+        &self,
+        steps: &[Step],
+        step: &Step,
+        newest: u32,
+        second: usize,
+        races: &mut Vec<Race>,
+    ) {
+        let mut at = newest;
+        while at != NONE {
+            let other = &steps[at as usize];
+            if self.bare[other.process as usize] >= other.tick {
+                return;
+            }
+            let concerns = other.access == Access::Write || step.access == Access::Write;
+            if concerns && other.access != Access::None && step.until.admits(other.found) {
+                races.push(Race {
+                    first: at,
+                    second: second as u32,
+                });
+                return;
+            }
+            at = self.links[at as usize].0;
+        }
+    }
+
+    /// The step waits for a change of what it watches: it can come before a write if there was another change before
+    /// that one.
+    fn spinning(
+        &self,
+        steps: &[Step],
+        step: &Step,
+        second: usize,
+        watched: &[Vec<(u32, u64)>],
+        races: &mut Vec<Race>,
+    ) {
+        let end = second.min(steps.len());
+        let changes = |index: usize| -> bool {
+            let other = &steps[index];
+            other.access == Access::Write
+                && other.found != other.left
+                && !self.order.same_thread(other.process, step.process)
+                && watched[step.more as usize].iter().any(|&(object, mask)| {
+                    object == other.object
+                        && mask & other.mask != 0
+                        // The thread's last look at it is older.
+                        && !steps[index + 1..end].iter().any(|look| {
+                            look.process == step.process && look.object == object && look.access == Access::Read
+                        })
+                })
+        };
+        let mut row: Vec<u32> = self.bare.clone();
+        for index in (0..end).rev() {
+            let other = &steps[index];
+            if self.order.same_thread(other.process, step.process)
+                || !self.order.conflicts(other, step, watched)
+                || row[other.process as usize] >= other.tick
+            {
+                continue;
+            }
+            for (mine, &theirs) in row.iter_mut().zip(self.clock(index)) {
+                *mine = (*mine).max(theirs);
+            }
+            let another =
+                (0..end).any(|k| k != index && changes(k) && !(k > index && self.before(other, k)));
+            if another {
+                races.push(Race {
+                    first: index as u32,
+                    second: second as u32,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! What a thread does by itself, up to its next visible operation.
+
+use super::super::program::{Instr, Model, Order as Ordering, WriteBack};
+use super::super::step::Process;
+use super::super::trace::{Failure, Trace, Trailing};
+use super::{Entry, Interpreter, Status};
+
+impl Interpreter<'_> {
+    /// Runs a thread to its next visible operation. `at` is the number of transitions so far.
+    pub(super) fn advance(&mut self, thread: usize, trace: &mut Trace, at: usize) {
+        let bit = 1u64 << thread;
+        self.open &= !bit;
+        self.gated &= !bit;
+        let code = &self.program.threads[thread][..];
+        loop {
+            let pc = self.threads[thread].pc;
+            let Some(&instr) = code.get(pc as usize) else {
+                // Ending drains the store buffer, as joining it must see its stores.
+                self.end_thread(thread, trace, at);
+                return;
+            };
+            match instr {
+                Instr::Calc { to, a, op, b } => {
+                    let value = op.apply(self.value(thread, a), self.value(thread, b));
+                    self.threads[thread].regs[to.0 as usize] = value;
+                }
+                Instr::Jump(to) => {
+                    if self.jump(thread, to) {
+                        return;
+                    }
+                    continue;
+                }
+                Instr::JumpIf { a, cmp, b, to } => {
+                    if cmp.holds(self.value(thread, a), self.value(thread, b)) {
+                        if self.jump(thread, to) {
+                            return;
+                        }
+                        continue;
+                    }
+                }
+                Instr::Assert { a, cmp, b, code } => {
+                    if !cmp.holds(self.value(thread, a), self.value(thread, b)) {
+                        let site = self.first_site[thread] + pc;
+                        trace.failures.push(Failure {
+                            thread: thread as u8,
+                            site,
+                            code,
+                        });
+                        self.threads[thread].pc = self.program.threads[thread].len() as u32;
+                        continue;
+                    }
+                }
+                Instr::Create(of) => {
+                    if !self.wait_to_drain(thread) {
+                        return;
+                    }
+                    self.threads[thread].pc += 1;
+                    self.create(thread, of as usize, trace, at);
+                    continue;
+                }
+                Instr::Join(of) => {
+                    if self.ended >> of & 1 == 0 {
+                        self.threads[thread].status = Status::Joining(of);
+                        return;
+                    }
+                    let companion = of as usize + self.threads.len();
+                    self.threads[thread].joined |= 1 << of | 1 << companion;
+                }
+                Instr::Fence if !self.program.persistent => {
+                    if !self.wait_to_drain(thread) {
+                        return;
+                    }
+                }
+                // Between ordinary stores and loads of TSO it orders nothing that is not ordered.
+                Instr::Sfence if !self.program.persistent => {}
+                Instr::Flush { .. } if !self.program.persistent => {}
+                Instr::Load {
+                    to,
+                    at: place,
+                    order,
+                } if !self.is_point(thread, order) => {
+                    let cell = self.cell(thread, place);
+                    let (value, _) = self.look(thread, cell);
+                    self.trail(thread, cell, false, trace, at);
+                    self.note_read(thread, cell);
+                    self.threads[thread].regs[to.0 as usize] = value;
+                }
+                Instr::Store {
+                    at: place,
+                    value,
+                    order,
+                } if !self.is_point(thread, order) => {
+                    let cell = self.cell(thread, place);
+                    let value = self.value(thread, value);
+                    self.trail(thread, cell, true, trace, at);
+                    self.threads[thread].turn.pure = false;
+                    if self.drained(thread) {
+                        self.write(thread, cell, value);
+                    } else {
+                        self.push(
+                            thread,
+                            Entry::Store {
+                                cell,
+                                value,
+                                visible: false,
+                            },
+                        );
+                    }
+                }
+                Instr::Store {
+                    at: place, value, ..
+                } if self.model == Model::Tso => {
+                    let cell = self.cell(thread, place);
+                    let value = self.value(thread, value);
+                    self.threads[thread].turn.pure = false;
+                    self.push(
+                        thread,
+                        Entry::Store {
+                            cell,
+                            value,
+                            visible: true,
+                        },
+                    );
+                }
+                Instr::Flush {
+                    at: place,
+                    kind: WriteBack::Clflush,
+                } if self.model == Model::Tso => {
+                    let cell = self.cell(thread, place);
+                    self.push(thread, Entry::Clflush { cell });
+                }
+                Instr::Flush {
+                    at: place,
+                    kind: WriteBack::Opt,
+                } if self.model == Model::Tso && self.waits_behind(thread, place).is_some() => {
+                    let cell = self.cell(thread, place);
+                    if let Some(index) = self.waits_behind(thread, place) {
+                        self.push_behind(thread, cell, index);
+                    }
+                }
+                Instr::Sfence if self.model == Model::Tso => self.push(thread, Entry::Sfence),
+                _ => {
+                    self.threads[thread].status = Status::Stopped;
+                    match instr {
+                        Instr::Lock(_)
+                        | Instr::Unlock(_)
+                        | Instr::Rmw { .. }
+                        | Instr::Cas { .. }
+                        | Instr::Fence => {
+                            self.gated |= bit;
+                        }
+                        _ if self.threads[thread].turn.spinning => self.gated |= bit,
+                        _ => self.open |= bit,
+                    }
+                    return;
+                }
+            }
+            self.threads[thread].pc += 1;
+        }
+    }
+
+    pub(super) fn trail(
+        &self,
+        thread: usize,
+        cell: u32,
+        write: bool,
+        trace: &mut Trace,
+        at: usize,
+    ) {
+        let (object, mask) = self.bytes(cell);
+        trace.trailing.push(Trailing {
+            after: (at as u32).wrapping_sub(1),
+            thread: thread as u8,
+            tick: self.threads[thread].tick,
+            object,
+            mask,
+            write,
+            site: self.first_site[thread] + self.threads[thread].pc,
+        });
+    }
+
+    pub(super) fn is_point(&self, thread: usize, order: Ordering) -> bool {
+        order == Ordering::Atomic
+            || self
+                .points
+                .contains(self.first_site[thread] + self.threads[thread].pc)
+    }
+
+    /// Can the thread go on past a fence? If not, it waits for its store buffer.
+    pub(super) fn wait_to_drain(&mut self, thread: usize) -> bool {
+        if !self.drained(thread) {
+            self.threads[thread].status = Status::Draining;
+            return false;
+        }
+        self.threads[thread].drained = self.threads[thread].committed;
+        true
+    }
+
+    pub(super) fn end_thread(&mut self, thread: usize, trace: &mut Trace, at: usize) {
+        if !self.wait_to_drain(thread) {
+            return;
+        }
+        self.threads[thread].status = Status::Ended;
+        self.threads[thread].tick += 1;
+        self.ended |= 1 << thread;
+        for other in 0..self.threads.len() {
+            if self.threads[other].status == Status::Joining(thread as u8) {
+                self.advance(other, trace, at);
+            }
+        }
+    }
+
+    pub(super) fn create(&mut self, parent: usize, of: usize, trace: &mut Trace, at: usize) {
+        if self.threads[of].status != Status::Absent {
+            return;
+        }
+        self.threads[parent].tick += 1;
+        let tick = self.threads[parent].tick;
+        self.threads[of].born = (parent as Process, tick);
+        self.advance(of, trace, at);
+    }
+
+    /// Jumps; tells whether the thread stopped because it spins.
+    pub(super) fn jump(&mut self, thread: usize, to: u32) -> bool {
+        let state = &mut self.threads[thread];
+        let before = state.pc;
+        if to <= before {
+            let turn = &mut state.turn;
+            if turn.head == to && turn.pure && turn.regs == state.regs {
+                turn.spinning = true;
+            } else {
+                turn.head = to;
+                turn.regs = state.regs;
+                turn.reads.clear();
+                turn.pure = true;
+                turn.spinning = false;
+            }
+        }
+        state.pc = to;
+        // A loop that looks at nothing and does nothing never ends: nobody can help the thread.
+        let stuck = to <= before && state.turn.spinning && state.turn.reads.is_empty();
+        if stuck {
+            state.status = Status::Joining(thread as u8);
+        }
+        stuck
+    }
+
+    pub(super) fn note_read(&mut self, thread: usize, cell: u32) {
+        if self.loops {
+            let changes = self.changes_by_others(thread, cell);
+            let turn = &mut self.threads[thread].turn;
+            match turn.reads.iter_mut().find(|(at, _)| *at == cell) {
+                Some(read) => read.1 = changes,
+                None => turn.reads.push((cell, changes)),
+            }
+        }
+    }
+}

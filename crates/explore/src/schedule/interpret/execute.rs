@@ -1,0 +1,178 @@
+//! Visible operations: whether they are possible, what they touch, what they do.
+
+use super::super::program::{Instr, Model, WriteBack};
+use super::super::step::{Access, Act, Process, Step, Until};
+use super::super::trace::{End, Trace, Wait};
+use super::{Interpreter, Status};
+
+impl Interpreter<'_> {
+    /// Is the operation that a thread stands before possible now?
+    pub(super) fn possible(&self, thread: usize) -> bool {
+        let state = &self.threads[thread];
+        let instr = self.program.threads[thread][state.pc as usize];
+        let drains = !matches!(
+            instr,
+            Instr::Load { .. } | Instr::Store { .. } | Instr::Flush { .. }
+        );
+        if drains && !self.drained(thread) {
+            return false;
+        }
+        if let Instr::Lock(place) = instr {
+            return self.memory[self.cell(thread, place) as usize] == 0;
+        }
+        !state.turn.spinning
+            || state
+                .turn
+                .reads
+                .iter()
+                .any(|&(cell, changes)| self.changes_by_others(thread, cell) != changes)
+    }
+
+    /// What the thread's next transition will be, but for what it finds.
+    pub(super) fn next_step(&mut self, thread: usize, trace: &mut Trace) -> Step {
+        let state = &self.threads[thread];
+        let instr = self.program.threads[thread][state.pc as usize];
+        let mut step = Step {
+            process: thread as Process,
+            tick: state.tick + 1,
+            joined: state.joined,
+            site: self.first_site[thread] + state.pc,
+            ..Step::NOTHING
+        };
+        let fences = !matches!(
+            instr,
+            Instr::Load { .. } | Instr::Store { .. } | Instr::Flush { .. }
+        );
+        let drained = if fences && self.model == Model::Tso {
+            state.committed
+        } else {
+            state.drained
+        };
+        step.need = match (drained, state.tick) {
+            (0, 0) => state.born,
+            (0, _) => (0, 0),
+            (tick, _) => ((thread + self.threads.len()) as Process, tick),
+        };
+        if let Some(place) = instr.place() {
+            let cell = self.cell(thread, place);
+            (step.object, step.mask) = self.bytes(cell);
+            step.persistent = self.program.persistent;
+            step.found = self.memory[cell as usize];
+            step.left = step.found;
+            (step.act, step.access) = match instr {
+                Instr::Load { .. } => {
+                    let (value, own) = self.look(thread, cell);
+                    step.own = own;
+                    step.found = value;
+                    step.left = value;
+                    (Act::Load, Access::Read)
+                }
+                Instr::Store { .. } => (Act::Store, Access::Write),
+                Instr::Rmw { .. } => (Act::Rmw, Access::Write),
+                Instr::Cas { expect, .. } => {
+                    step.expect = self.value(thread, expect);
+                    let holds = step.found == step.expect;
+                    (Act::Cas, if holds { Access::Write } else { Access::Read })
+                }
+                Instr::Lock(_) => {
+                    step.until = Until::Holds(0);
+                    step.persistent = false;
+                    (Act::Lock, Access::Write)
+                }
+                Instr::Unlock(_) => {
+                    step.persistent = false;
+                    (Act::Unlock, Access::Write)
+                }
+                Instr::Flush {
+                    kind: WriteBack::Clflush,
+                    ..
+                } => (Act::Flush, Access::Flush),
+                _ => (Act::FlushOpt, Access::Flush),
+            };
+        }
+        if self.threads[thread].turn.spinning {
+            step.until = Until::Changed;
+            let mut watch = std::mem::take(&mut self.watch);
+            watch.clear();
+            watch.extend(
+                self.threads[thread]
+                    .turn
+                    .reads
+                    .iter()
+                    .map(|&(cell, _)| self.bytes(cell)),
+            );
+            watch.sort_unstable();
+            step.more = trace.watch(&watch);
+            self.watch = watch;
+        }
+        step
+    }
+
+    /// A thread makes its transition.
+    pub(super) fn execute(&mut self, thread: usize, trace: &mut Trace, at: usize) -> Step {
+        let mut step = self.next_step(thread, trace);
+        let instr = self.program.threads[thread][self.threads[thread].pc as usize];
+        self.threads[thread].turn.spinning = false;
+        let cells = self.memory.len();
+        if let Some(place) = instr.place() {
+            let cell = self.cell(thread, place);
+            let (found, index) = (step.found, thread * cells + cell as usize);
+            let (to, new) = match instr {
+                Instr::Load { to, .. } => (Some(to), None),
+                Instr::Store { value, .. } => (None, Some(self.value(thread, value))),
+                Instr::Rmw { to, op, value, .. } => {
+                    (Some(to), Some(op.apply(found, self.value(thread, value))))
+                }
+                Instr::Cas { to, new, .. } if step.access == Access::Write => {
+                    (Some(to), Some(self.value(thread, new)))
+                }
+                Instr::Cas { to, .. } => (Some(to), None),
+                Instr::Lock(_) => (None, Some(thread as u64 + 1)),
+                Instr::Unlock(_) => (None, Some(0)),
+                _ => (None, None),
+            };
+            if let Some(value) = new {
+                step.left = value;
+                self.write(thread, cell, value);
+                // A locked write is seen by its own thread's loads through memory.
+                if self.model == Model::Tso {
+                    self.own[index] = 0;
+                }
+                if found != value {
+                    self.threads[thread].turn.pure = false;
+                }
+            }
+            self.note_read(thread, cell);
+            if let Some(to) = to {
+                self.threads[thread].regs[to.0 as usize] = found;
+            }
+        }
+        let state = &mut self.threads[thread];
+        state.tick += 1;
+        state.joined = 0;
+        state.drained = 0;
+        state.pc += 1;
+        self.advance(thread, trace, at + 1);
+        step
+    }
+
+    pub(super) fn report_waiting(&mut self, trace: &mut Trace) {
+        for thread in 0..self.threads.len() {
+            match self.threads[thread].status {
+                Status::Stopped => {
+                    let step = self.next_step(thread, trace);
+                    trace.blocked.push(Wait::Step(step));
+                }
+                Status::Joining(of) => trace.blocked.push(Wait::Join {
+                    thread: thread as u8,
+                    of,
+                    site: self.first_site[thread] + self.threads[thread].pc,
+                }),
+                Status::Absent | Status::Draining | Status::Ended => {}
+            }
+        }
+        if !trace.blocked.is_empty() {
+            trace.end = End::Deadlock;
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Memory and store buffers.
+
+use super::super::program::{Model, Operand, Place};
+use super::super::step::{Access, Act, Process, Step};
+use super::super::trace::Trace;
+use super::{Buffered, Entry, Interpreter, ROOM, Status};
+
+impl Interpreter<'_> {
+    pub(super) fn value(&self, thread: usize, operand: Operand) -> u64 {
+        match operand {
+            Operand::Const(value) => value,
+            Operand::Reg(reg) => self.threads[thread].regs[reg.0 as usize],
+        }
+    }
+
+    /// Arrays wrap around at the end of memory: an index is never out of bounds.
+    pub(super) fn cell(&self, thread: usize, place: Place) -> u32 {
+        match place.index {
+            None => place.cell,
+            Some(reg) => {
+                let index = self.threads[thread].regs[reg.0 as usize];
+                (u64::from(place.cell).wrapping_add(index) % self.memory.len() as u64) as u32
+            }
+        }
+    }
+
+    pub(super) fn drained(&self, thread: usize) -> bool {
+        self.threads[thread].head == self.threads[thread].buffer.len()
+    }
+
+    /// What a load finds, and the commit of its own newest store there.
+    pub(super) fn look(&self, thread: usize, cell: u32) -> (u64, u32) {
+        if self.model == Model::Sc {
+            return (self.memory[cell as usize], 0);
+        }
+        let own = self.own[thread * self.memory.len() + cell as usize];
+        let state = &self.threads[thread];
+        if own > state.committed {
+            for buffered in state.buffer[state.head..].iter().rev() {
+                if let Entry::Store {
+                    cell: at, value, ..
+                } = buffered.entry
+                    && at == cell
+                {
+                    return (value, own);
+                }
+            }
+        }
+        (self.memory[cell as usize], own)
+    }
+
+    pub(super) fn write(&mut self, thread: usize, cell: u32, value: u64) -> u64 {
+        let found = std::mem::replace(&mut self.memory[cell as usize], value);
+        if self.loops && found != value {
+            self.changes[cell as usize] += 1;
+            self.own_changes[thread * self.memory.len() + cell as usize] += 1;
+        }
+        found
+    }
+
+    pub(super) fn changes_by_others(&self, thread: usize, cell: u32) -> u32 {
+        self.changes[cell as usize] - self.own_changes[thread * self.memory.len() + cell as usize]
+    }
+
+    pub(super) fn bytes(&self, cell: u32) -> (u32, u64) {
+        let cell = &self.program.cells[cell as usize];
+        (cell.line, 0xff << (8 * u64::from(cell.word & 7)))
+    }
+
+    pub(super) fn push(&mut self, thread: usize, entry: Entry) {
+        let state = &mut self.threads[thread];
+        let site = self.first_site[thread] + state.pc;
+        let behind = state
+            .buffer
+            .iter()
+            .map(|buffered| buffered.tick)
+            .max()
+            .unwrap_or(0);
+        let tick = behind / ROOM * ROOM + ROOM;
+        let issued = state.tick;
+        state.buffer.push(Buffered {
+            entry,
+            site,
+            issued,
+            tick,
+        });
+        if let Entry::Store { cell, .. } = entry {
+            let index = thread * self.memory.len() + cell as usize;
+            self.own[index] = tick;
+            self.own_written.push(index as u32);
+        }
+        self.open |= 1 << (thread + self.threads.len());
+    }
+
+    /// A `clflushopt` takes effect right behind the entry that it cannot overtake.
+    pub(super) fn push_behind(&mut self, thread: usize, cell: u32, index: usize) {
+        let state = &mut self.threads[thread];
+        let site = self.first_site[thread] + state.pc;
+        let is_flush = |buffered: &Buffered| matches!(buffered.entry, Entry::FlushOpt { .. });
+        let at = (index + 1..state.buffer.len())
+            .find(|&at| !is_flush(&state.buffer[at]))
+            .unwrap_or(state.buffer.len());
+        let tick = state.buffer[at - 1].tick + 1;
+        let issued = state.tick;
+        let entry = Entry::FlushOpt { cell };
+        state.buffer.insert(
+            at,
+            Buffered {
+                entry,
+                site,
+                issued,
+                tick,
+            },
+        );
+    }
+
+    /// The newest buffered entry that a `clflushopt` cannot overtake.
+    pub(super) fn waits_behind(&self, thread: usize, place: Place) -> Option<usize> {
+        let line = self.program.cells[self.cell(thread, place) as usize].line;
+        let state = &self.threads[thread];
+        let on_line = |cell: u32| self.program.cells[cell as usize].line == line;
+        (state.head..state.buffer.len())
+            .rev()
+            .find(|&index| match state.buffer[index].entry {
+                Entry::Store { cell, .. } | Entry::Clflush { cell } => on_line(cell),
+                Entry::Sfence => true,
+                Entry::FlushOpt { .. } => false,
+            })
+    }
+
+    /// The oldest entry of a store buffer takes effect.
+    pub(super) fn commit(&mut self, thread: usize, trace: &mut Trace, at: usize) -> Step {
+        let state = &mut self.threads[thread];
+        let buffered = state.buffer[state.head];
+        state.head += 1;
+        state.committed = buffered.tick;
+        let born = state.born;
+        let mut step = Step {
+            process: (thread + self.threads.len()) as Process,
+            tick: buffered.tick,
+            need: if buffered.issued == 0 {
+                born
+            } else {
+                (thread as Process, buffered.issued)
+            },
+            site: buffered.site,
+            act: Act::Fence,
+            ..Step::NOTHING
+        };
+        match buffered.entry {
+            Entry::Store { cell, value, .. } => {
+                (step.object, step.mask) = self.bytes(cell);
+                step.act = Act::Commit;
+                step.access = Access::Write;
+                step.persistent = self.program.persistent;
+                step.found = self.write(thread, cell, value);
+                step.left = value;
+            }
+            Entry::Clflush { cell } => {
+                (step.object, step.mask) = self.bytes(cell);
+                step.act = Act::Flush;
+                step.access = Access::Flush;
+                step.persistent = true;
+            }
+            Entry::FlushOpt { cell } => {
+                (step.object, step.mask) = self.bytes(cell);
+                step.act = Act::FlushOpt;
+                step.access = Access::Flush;
+                step.persistent = true;
+            }
+            Entry::Sfence => {}
+        }
+        // Stores that nobody else can see the timing of follow by themselves.
+        while let Some(Buffered {
+            entry:
+                Entry::Store {
+                    cell,
+                    value,
+                    visible: false,
+                },
+            ..
+        }) = self.threads[thread]
+            .buffer
+            .get(self.threads[thread].head)
+            .copied()
+        {
+            self.threads[thread].head += 1;
+            self.write(thread, cell, value);
+            let committed = self.threads[thread].buffer[self.threads[thread].head - 1].tick;
+            self.threads[thread].committed = committed;
+        }
+        if self.drained(thread) {
+            self.open &= !(1 << (thread + self.threads.len()));
+            if self.threads[thread].status == Status::Draining {
+                self.advance(thread, trace, at + 1);
+            }
+        }
+        step
+    }
+}

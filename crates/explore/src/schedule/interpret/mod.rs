@@ -1,0 +1,303 @@
+//! Executes a [`Program`] under a schedule, under SC or TSO.
+//!
+//! Threads stop right before their next visible operation. Creating and joining threads, waiting for the store buffer
+//! to drain, arithmetic and accesses that are no scheduling points happen by themselves as soon as they can.
+
+mod advance;
+mod execute;
+mod memory;
+
+use super::program::{Instr, Model, Program, REGISTERS};
+use super::step::Process;
+use super::threads::{Job, Sleepers, Threads, ThreadsError};
+use super::trace::{End, Trace};
+
+/// Which plain accesses are scheduling points. Synchronisation always is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Points {
+    #[default]
+    Everywhere,
+    /// These instructions, ascending.
+    Sites(Vec<u32>),
+}
+
+impl Points {
+    fn contains(&self, site: u32) -> bool {
+        match self {
+            Points::Everywhere => true,
+            Points::Sites(sites) => sites.binary_search(&site).is_ok(),
+        }
+    }
+}
+
+/// Ticks of commits leave room for write-backs that take effect between two of them.
+const ROOM: u32 = 64;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Entry {
+    Store {
+        cell: u32,
+        value: u64,
+        visible: bool,
+    },
+    Clflush {
+        cell: u32,
+    },
+    FlushOpt {
+        cell: u32,
+    },
+    Sfence,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Buffered {
+    entry: Entry,
+    site: u32,
+    /// The thread's tick when it was issued.
+    issued: u32,
+    /// Its companion's tick when it will be committed.
+    tick: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Status {
+    Absent,
+    /// Right before a visible operation.
+    Stopped,
+    /// At a fence, for its own store buffer.
+    Draining,
+    Joining(u8),
+    Ended,
+}
+
+#[derive(Clone, Debug)]
+struct Thread {
+    status: Status,
+    pc: u32,
+    regs: [u64; REGISTERS],
+    tick: u32,
+    born: (Process, u32),
+    /// Processes joined since the last visible operation.
+    joined: u64,
+    /// Its own commits up to here come before its next operation.
+    drained: u32,
+    buffer: Vec<Buffered>,
+    /// Entries of the buffer already committed, and the companion's tick.
+    head: usize,
+    committed: u32,
+    /// The loop the thread is in, for spinning: where, with what, and what it read since.
+    turn: Turn,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Turn {
+    head: u32,
+    regs: [u64; REGISTERS],
+    /// Cell, and how often others had changed it.
+    reads: Vec<(u32, u32)>,
+    pure: bool,
+    spinning: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Interpreter<'p> {
+    program: &'p Program,
+    model: Model,
+    pub points: Points,
+    first_site: Vec<u32>,
+    memory: Vec<u64>,
+    threads: Vec<Thread>,
+    /// Per thread and cell: the tick of the commit of its newest store there.
+    own: Vec<u32>,
+    own_written: Vec<u32>,
+    /// Per cell, how often its value changed; per thread and cell, how often by that thread.
+    changes: Vec<u32>,
+    own_changes: Vec<u32>,
+    loops: bool,
+    sleepers: Sleepers,
+    /// Who can go on: threads in the low bits, companions above.
+    open: u64,
+    gated: u64,
+    ended: u64,
+    watch: Vec<(u32, u64)>,
+}
+
+impl<'p> Interpreter<'p> {
+    pub fn new(program: &'p Program, model: Model) -> Interpreter<'p> {
+        let cells = program.cells.len();
+        let threads = program.threads.len();
+        let loops = program.threads.iter().any(|code| {
+            code.iter().enumerate().any(|(at, instr)| match *instr {
+                Instr::Jump(to) | Instr::JumpIf { to, .. } => to as usize <= at,
+                _ => false,
+            })
+        });
+        Interpreter {
+            program,
+            model,
+            points: Points::Everywhere,
+            first_site: (0..threads).map(|thread| program.site(thread, 0)).collect(),
+            memory: Vec::new(),
+            threads: vec![
+                Thread {
+                    status: Status::Absent,
+                    pc: 0,
+                    regs: [0; REGISTERS],
+                    tick: 0,
+                    born: (0, 0),
+                    joined: 0,
+                    drained: 0,
+                    buffer: Vec::new(),
+                    head: 0,
+                    committed: 0,
+                    turn: Turn::default(),
+                };
+                threads
+            ],
+            own: vec![
+                0;
+                if model == Model::Tso {
+                    cells * threads
+                } else {
+                    0
+                }
+            ],
+            own_written: Vec::new(),
+            changes: vec![0; if loops { cells } else { 0 }],
+            own_changes: vec![0; if loops { cells * threads } else { 0 }],
+            loops,
+            sleepers: Sleepers::default(),
+            open: 0,
+            gated: 0,
+            ended: 0,
+            watch: Vec::new(),
+        }
+    }
+
+    /// Memory at the end of the last execution.
+    pub fn memory(&self) -> &[u64] {
+        &self.memory
+    }
+
+    pub fn registers(&self, thread: usize) -> &[u64; REGISTERS] {
+        &self.threads[thread].regs
+    }
+
+    fn restart(&mut self) {
+        self.memory.clear();
+        self.memory
+            .extend(self.program.cells.iter().map(|cell| cell.init));
+        for thread in &mut self.threads {
+            thread.status = Status::Absent;
+            thread.pc = 0;
+            thread.regs = [0; REGISTERS];
+            thread.tick = 0;
+            thread.born = (0, 0);
+            thread.joined = 0;
+            thread.drained = 0;
+            thread.buffer.clear();
+            thread.head = 0;
+            thread.committed = 0;
+            thread.turn.head = u32::MAX;
+            thread.turn.spinning = false;
+            thread.turn.reads.clear();
+        }
+        for index in self.own_written.drain(..) {
+            self.own[index as usize] = 0;
+        }
+        self.changes.fill(0);
+        self.own_changes.fill(0);
+        self.open = 0;
+        self.gated = 0;
+        self.ended = 0;
+    }
+
+    /// Processes that can go on.
+    fn enabled(&self) -> u64 {
+        let mut enabled = self.open;
+        let mut gated = self.gated;
+        while gated != 0 {
+            let thread = gated.trailing_zeros() as usize;
+            gated &= gated - 1;
+            if self.possible(thread) {
+                enabled |= 1 << thread;
+            }
+        }
+        enabled
+    }
+
+    /// Who goes on where nobody says: store buffers are emptied first, and a thread runs on while it can.
+    fn choose(&self, enabled: u64, last: Option<Process>) -> Option<Process> {
+        let threads = self.threads.len();
+        let companions = enabled >> threads;
+        if let Some(last) = last.map(|last| last as usize % threads) {
+            if companions >> last & 1 != 0 {
+                return Some((last + threads) as Process);
+            }
+            if enabled >> last & 1 != 0 && companions == 0 {
+                return Some(last as Process);
+            }
+        }
+        if companions != 0 {
+            return Some((companions.trailing_zeros() as usize + threads) as Process);
+        }
+        (enabled != 0).then(|| enabled.trailing_zeros() as Process)
+    }
+}
+
+impl Threads for Interpreter<'_> {
+    fn threads(&self) -> usize {
+        self.program.threads.len()
+    }
+
+    fn buffered(&self) -> bool {
+        self.model == Model::Tso
+    }
+
+    fn run(&mut self, job: &Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
+        let threads = self.threads.len();
+        self.restart();
+        self.sleepers
+            .restart(&job.order, &trace.steps[..job.keep], job.sleep);
+        for thread in 0..threads {
+            if self.program.started >> thread & 1 != 0 {
+                self.advance(thread, trace, 0);
+            }
+        }
+        let mut last = None;
+        for at in 0.. {
+            let enabled = self.enabled();
+            let process = match job.follow.get(at) {
+                Some(&process) if enabled >> process & 1 != 0 => process,
+                Some(_) => return Err(ThreadsError::Diverged { at }),
+                None if enabled == 0 => break,
+                None if at >= job.limit => {
+                    trace.end = End::Limit;
+                    return Ok(());
+                }
+                None => match self.choose(enabled & !self.sleepers.mask(), last) {
+                    Some(process) => process,
+                    None => {
+                        trace.end = End::Asleep;
+                        return Ok(());
+                    }
+                },
+            };
+            last = Some(process);
+            let step = match process as usize {
+                thread if thread < threads => self.execute(thread, trace, at),
+                companion => self.commit(companion - threads, trace, at),
+            };
+            if at < job.keep {
+                if trace.steps[at] != step {
+                    return Err(ThreadsError::Diverged { at });
+                }
+            } else {
+                self.sleepers.executed(&job.order, &step, &trace.watched);
+                trace.steps.push(step);
+            }
+        }
+        self.report_waiting(trace);
+        Ok(())
+    }
+}

@@ -1,0 +1,300 @@
+//! Small multi-threaded programs, as data: what the search is tested and measured on without native code.
+
+use super::step::MOST_PROCESSES;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Model {
+    Sc,
+    #[default]
+    Tso,
+}
+
+/// A register of a thread. Registers start at 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Reg(pub u8);
+
+pub const REGISTERS: usize = 16;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Operand {
+    Const(u64),
+    Reg(Reg),
+}
+
+impl From<u64> for Operand {
+    fn from(value: u64) -> Operand {
+        Operand::Const(value)
+    }
+}
+
+impl From<Reg> for Operand {
+    fn from(reg: Reg) -> Operand {
+        Operand::Reg(reg)
+    }
+}
+
+/// An 8-byte cell of memory: `cell`, plus a register for arrays.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Place {
+    pub cell: u32,
+    pub index: Option<Reg>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Order {
+    /// A data access: a scheduling point only where it races.
+    Plain,
+    Atomic,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    Add,
+    Sub,
+    Mul,
+    /// The remainder; by 0 it is 0.
+    Rem,
+    And,
+    Or,
+    Xor,
+    /// The second operand.
+    Second,
+}
+
+impl Op {
+    pub fn apply(self, a: u64, b: u64) -> u64 {
+        match self {
+            Op::Add => a.wrapping_add(b),
+            Op::Sub => a.wrapping_sub(b),
+            Op::Mul => a.wrapping_mul(b),
+            Op::Rem => a.checked_rem(b).unwrap_or(0),
+            Op::And => a & b,
+            Op::Or => a | b,
+            Op::Xor => a ^ b,
+            Op::Second => b,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Cmp {
+    Eq,
+    Ne,
+    Lt,
+}
+
+impl Cmp {
+    pub fn holds(self, a: u64, b: u64) -> bool {
+        match self {
+            Cmp::Eq => a == b,
+            Cmp::Ne => a != b,
+            Cmp::Lt => a < b,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum WriteBack {
+    Clflush,
+    /// `clflushopt` or `clwb`.
+    Opt,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Instr {
+    Load {
+        to: Reg,
+        at: Place,
+        order: Order,
+    },
+    Store {
+        at: Place,
+        value: Operand,
+        order: Order,
+    },
+    /// A locked read-modify-write; `to` gets the old value.
+    Rmw {
+        to: Reg,
+        at: Place,
+        op: Op,
+        value: Operand,
+    },
+    /// A locked compare-and-swap; `to` gets the old value. A failed one is a locked read.
+    Cas {
+        to: Reg,
+        at: Place,
+        expect: Operand,
+        new: Operand,
+    },
+    Fence,
+    Sfence,
+    Flush {
+        at: Place,
+        kind: WriteBack,
+    },
+    Lock(Place),
+    Unlock(Place),
+    Calc {
+        to: Reg,
+        a: Operand,
+        op: Op,
+        b: Operand,
+    },
+    Jump(u32),
+    JumpIf {
+        a: Operand,
+        cmp: Cmp,
+        b: Operand,
+        to: u32,
+    },
+    Create(u8),
+    Join(u8),
+    /// Fails, and ends the thread, unless the comparison holds.
+    Assert {
+        a: Operand,
+        cmp: Cmp,
+        b: Operand,
+        code: u32,
+    },
+}
+
+/// Where a cell lies.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Cell {
+    pub line: u32,
+    /// Which of the line's eight words.
+    pub word: u8,
+    pub init: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Program {
+    pub cells: Vec<Cell>,
+    pub threads: Vec<Vec<Instr>>,
+    /// Threads that run from the start, as bits; the others are created.
+    pub started: u64,
+    /// Is memory persistent, and are flushes and fences transitions?
+    pub persistent: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("thread {thread}, instruction {at}: {what}")]
+pub struct BadProgram {
+    pub thread: usize,
+    pub at: usize,
+    pub what: &'static str,
+}
+
+impl Program {
+    /// A cell on a line of its own.
+    pub fn cell(&mut self, init: u64) -> Place {
+        self.array(1, init)
+    }
+
+    /// Cells on lines of their own, one after the other.
+    pub fn array(&mut self, count: usize, init: u64) -> Place {
+        let cell = self.cells.len() as u32;
+        for _ in 0..count {
+            let line = self.cells.last().map_or(0, |last| last.line + 1);
+            self.cells.push(Cell {
+                line,
+                word: 0,
+                init,
+            });
+        }
+        Place { cell, index: None }
+    }
+
+    /// A thread that runs from the start.
+    pub fn thread(&mut self, code: Vec<Instr>) -> u8 {
+        let number = self.threads.len() as u8;
+        self.started |= 1 << number;
+        self.threads.push(code);
+        number
+    }
+
+    /// A thread that another one creates.
+    pub fn created(&mut self, code: Vec<Instr>) -> u8 {
+        let number = self.threads.len() as u8;
+        self.threads.push(code);
+        number
+    }
+
+    /// What the interpreter relies on.
+    pub fn validate(&self) -> Result<(), BadProgram> {
+        let bad = |thread, at, what| Err(BadProgram { thread, at, what });
+        if 2 * self.threads.len() > MOST_PROCESSES {
+            return bad(self.threads.len(), 0, "too many threads");
+        }
+        for (thread, code) in self.threads.iter().enumerate() {
+            for (at, instr) in code.iter().enumerate() {
+                if instr
+                    .registers()
+                    .iter()
+                    .flatten()
+                    .any(|reg| usize::from(reg.0) >= REGISTERS)
+                {
+                    return bad(thread, at, "no such register");
+                }
+                match *instr {
+                    Instr::Jump(to) | Instr::JumpIf { to, .. } if to as usize > code.len() => {
+                        return bad(thread, at, "jumps past the end");
+                    }
+                    Instr::Create(of) | Instr::Join(of)
+                        if usize::from(of) >= self.threads.len() =>
+                    {
+                        return bad(thread, at, "no such thread");
+                    }
+                    _ => {}
+                }
+                if instr
+                    .place()
+                    .is_some_and(|place| place.cell as usize >= self.cells.len())
+                {
+                    return bad(thread, at, "no such cell");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Instructions are numbered through all threads.
+    pub fn site(&self, thread: usize, at: usize) -> u32 {
+        let before: usize = self.threads[..thread].iter().map(Vec::len).sum();
+        (before + at) as u32
+    }
+}
+
+impl Instr {
+    pub fn place(&self) -> Option<Place> {
+        match *self {
+            Instr::Load { at, .. }
+            | Instr::Store { at, .. }
+            | Instr::Rmw { at, .. }
+            | Instr::Cas { at, .. }
+            | Instr::Flush { at, .. }
+            | Instr::Lock(at)
+            | Instr::Unlock(at) => Some(at),
+            _ => None,
+        }
+    }
+
+    fn registers(&self) -> [Option<Reg>; 4] {
+        let of = |operand: Operand| match operand {
+            Operand::Reg(reg) => Some(reg),
+            Operand::Const(_) => None,
+        };
+        let index = self.place().and_then(|place| place.index);
+        match *self {
+            Instr::Load { to, .. } => [Some(to), index, None, None],
+            Instr::Store { value, .. } => [of(value), index, None, None],
+            Instr::Rmw { to, value, .. } => [Some(to), of(value), index, None],
+            Instr::Cas {
+                to, expect, new, ..
+            } => [Some(to), of(expect), of(new), index],
+            Instr::Calc { to, a, b, .. } => [Some(to), of(a), of(b), None],
+            Instr::JumpIf { a, b, .. } | Instr::Assert { a, b, .. } => [of(a), of(b), None, None],
+            _ => [index, None, None, None],
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Optimal dynamic partial order reduction (Abdulla, Aronis, Jonsson, Sagonas: "Source Sets: A Foundation for Optimal
+//! Dynamic Partial Order Reduction", JACM 2017, Algorithm 2): one maximal execution per Mazurkiewicz trace, and none that
+//! a sleep set cuts short.
+//!
+//! The search holds one path. After each execution it looks at the races whose second transition is new, and for each
+//! puts the execution that reverses it into the wakeup tree of the state before the first one, unless something that
+//! sleeps there shows it already. Then it goes back to the deepest state with a branch left.
+//!
+//! Departures from the paper, each held by the comparison with brute force in `tests/schedule_random.rs`:
+//! 1. A race within the part that two executions share is looked at once if what shows its reversal begins with a
+//!    transition of the shared part: every execution that reverses the race can begin with that.
+//! 2. The moved transition of a race is known before it is executed: a compare-and-swap succeeds or fails by what the first
+//!    transition of the race found there.
+//! 3. Locks, spinning threads and other waits: the race is with the newest transition before which the wait could have
+//!    ended; a transition that never became possible takes part as well.
+
+use super::estimate::Estimate;
+use super::happens::{Happens, Race};
+use super::step::{Access, Act, MOST_PROCESSES, Order, Persistency, Process, Step};
+use super::threads::{Job, Threads, ThreadsError};
+use super::trace::{End, Trace, Wait};
+use super::wakeup::{Inserted, NIL, Place, Wakeup, place};
+use std::ops::ControlFlow;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub persistency: Persistency,
+    /// Transitions in one execution.
+    pub limit: usize,
+    /// Executions in all.
+    pub executions: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            persistency: Persistency::Ignored,
+            limit: 100_000,
+            executions: u64::MAX,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Executions that ended, well or in a deadlock.
+    pub executions: u64,
+    pub deadlocks: u64,
+    /// Executions that ended because all that could go on was asleep. Always 0, but for a defect.
+    pub blocked: u64,
+    /// Executions that were stopped by the limit of transitions.
+    pub cut: u64,
+    /// Executions in which something failed.
+    pub failing: u64,
+    /// Transitions executed anew, and all.
+    pub fresh: u64,
+    pub steps: u64,
+    pub races: u64,
+    /// The whole space was searched.
+    pub complete: bool,
+}
+
+/// Need a race be looked at again in executions that share it?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Settled {
+    /// No: what shows its reversal begins with something that all their reversals can begin with.
+    ForGood,
+    /// What shows its reversal here may not show theirs.
+    ForNow,
+}
+
+/// A state on the current path.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    /// Where its sleepers begin; they end where the next frame's begin.
+    sleep: u32,
+    /// The first branch that is still to be explored.
+    branch: u32,
+}
+
+#[derive(Debug)]
+pub struct Search {
+    order: Order,
+    options: Options,
+    happens: Happens,
+    wakeup: Wakeup,
+    trace: Trace,
+    frames: Vec<Frame>,
+    sleepers: Vec<Step>,
+    follow: Vec<Process>,
+    races: Vec<Race>,
+    sequence: Vec<Step>,
+    ticks: Vec<u32>,
+    pub counts: Counts,
+    pub estimate: Estimate,
+}
+
+/// Explores everything, showing each execution to `visit`.
+pub fn search<T: Threads>(
+    threads: &mut T,
+    options: Options,
+    mut visit: impl FnMut(&T, &Trace) -> ControlFlow<()>,
+) -> Result<Counts, ThreadsError> {
+    let mut search = Search::new(threads, options)?;
+    while search.next(threads)? {
+        if visit(threads, search.trace()).is_break() {
+            return Ok(search.counts);
+        }
+    }
+    Ok(search.counts)
+}
+
+impl Search {
+    pub fn new<T: Threads>(threads: &T, options: Options) -> Result<Search, ThreadsError> {
+        let count = threads.threads();
+        let processes = if threads.buffered() { 2 * count } else { count };
+        if processes > MOST_PROCESSES {
+            return Err(ThreadsError::CannotRun(format!(
+                "{count} threads need {processes} processes, more than {MOST_PROCESSES}"
+            )));
+        }
+        let order = Order {
+            threads: count,
+            persistency: options.persistency,
+        };
+        Ok(Search {
+            order,
+            options,
+            happens: Happens::new(order, processes),
+            wakeup: Wakeup::default(),
+            trace: Trace::default(),
+            frames: vec![Frame {
+                sleep: 0,
+                branch: NIL,
+            }],
+            sleepers: Vec::new(),
+            follow: Vec::new(),
+            races: Vec::new(),
+            sequence: Vec::new(),
+            ticks: Vec::new(),
+            counts: Counts::default(),
+            estimate: Estimate::default(),
+        })
+    }
+
+    /// The last execution.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Happens-before of the last execution: for transition `at`, the tick up to which each process happens before it.
+    pub fn clock(&self, at: usize) -> &[u32] {
+        self.happens.clock(at)
+    }
+
+    /// Runs the next execution; `false` if there is none, or no more are wanted.
+    pub fn next<T: Threads>(&mut self, threads: &mut T) -> Result<bool, ThreadsError> {
+        if self.counts.complete
+            || self.counts.executions + self.counts.blocked >= self.options.executions
+        {
+            return Ok(false);
+        }
+        let keep = if self.estimate.started() {
+            match self.backtrack() {
+                Some(keep) => keep,
+                None => {
+                    self.counts.complete = self.counts.cut == 0;
+                    return Ok(false);
+                }
+            }
+        } else {
+            0
+        };
+        self.descend(keep);
+        let job = Job {
+            follow: &self.follow,
+            keep,
+            sleep: &self.sleepers[self.frames[keep].sleep as usize..],
+            order: self.order,
+            limit: self.options.limit,
+        };
+        self.trace.restart(keep);
+        threads.run(&job, &mut self.trace)?;
+        self.absorb(keep);
+        Ok(true)
+    }
+
+    /// Goes back to the deepest state with a branch left; returns its depth.
+    fn backtrack(&mut self) -> Option<usize> {
+        let mut depth = self.frames.len() - 1;
+        while self.frames[depth].branch == NIL {
+            self.estimate.leave(depth);
+            depth = depth.checked_sub(1)?;
+        }
+        self.happens.truncate(&self.trace.steps, depth);
+        // What was explored from here sleeps from now on.
+        if depth + 1 < self.frames.len() {
+            self.sleepers
+                .truncate(self.frames[depth + 1].sleep as usize);
+            self.frames.truncate(depth + 1);
+            self.sleepers.push(self.trace.steps[depth]);
+        }
+        Some(depth)
+    }
+
+    /// Takes the first branch at depth `keep`, and whatever its tree says follows.
+    fn descend(&mut self, keep: usize) {
+        self.follow.clear();
+        self.follow
+            .extend(self.trace.steps[..keep].iter().map(|step| step.process));
+        let mut node = self.frames[keep].branch;
+        while node != NIL {
+            let taken = self.wakeup.release(node);
+            self.follow.push(taken.step.process);
+            let top = self.frames.len() - 1;
+            self.frames[top].branch = taken.sibling;
+            // The sleepers of the states below are known once these transitions are executed.
+            self.frames.push(Frame {
+                sleep: 0,
+                branch: taken.child,
+            });
+            node = taken.child;
+        }
+        // The state where the tree ends has no branch of its own yet.
+        if let Some(last) = self.frames.last_mut() {
+            last.branch = NIL;
+        }
+    }
+
+    /// Takes in what was executed from depth `keep` on.
+    fn absorb(&mut self, keep: usize) {
+        let length = self.trace.steps.len();
+        // Races of the part that stays, unless they are settled for good.
+        self.races.retain(|race| (race.second as usize) < keep);
+        let mut begin = self.frames[keep].sleep as usize;
+        for at in keep..length {
+            self.happens
+                .push(&self.trace.steps, at, &self.trace.watched, &mut self.races);
+            let step = self.trace.steps[at];
+            let end = self.sleepers.len();
+            let ticks = self.happens.ticks_before(at);
+            for index in begin..end {
+                let sleeper = self.sleepers[index];
+                if !self
+                    .order
+                    .depends(&sleeper, &step, &self.trace.watched, |p| ticks[p as usize])
+                {
+                    self.sleepers.push(sleeper);
+                }
+            }
+            begin = end;
+            match self.frames.get_mut(at + 1) {
+                Some(frame) => frame.sleep = end as u32,
+                None => self.frames.push(Frame {
+                    sleep: end as u32,
+                    branch: NIL,
+                }),
+            }
+        }
+        let counts = &mut self.counts;
+        counts.fresh += (length - keep) as u64;
+        counts.steps += length as u64;
+        match self.trace.end {
+            End::Asleep => counts.blocked += 1,
+            End::Complete => counts.executions += 1,
+            End::Deadlock => {
+                counts.executions += 1;
+                counts.deadlocks += 1;
+            }
+            End::Limit => {
+                counts.executions += 1;
+                counts.cut += 1;
+            }
+        }
+        counts.failing += u64::from(!self.trace.failures.is_empty());
+        for number in 0..self.trace.blocked.len() {
+            if let Wait::Step(step) = self.trace.blocked[number] {
+                self.happens.pending(
+                    &self.trace.steps,
+                    &step,
+                    number,
+                    &self.trace.watched,
+                    &mut self.races,
+                );
+            }
+        }
+        self.estimate.begin(
+            keep,
+            length,
+            |depth| self.frames[depth].branch,
+            &self.wakeup,
+        );
+        self.counts.races += self.races.len() as u64;
+        let mut races = std::mem::take(&mut self.races);
+        races.retain(|&race| self.reverse(race) == Settled::ForNow);
+        self.races = races;
+        self.estimate.end();
+    }
+
+    /// The second transition of a race, as it will be where the first one has not happened.
+    fn moved(&self, race: Race) -> Step {
+        let steps = &self.trace.steps;
+        let mut step = match steps.get(race.second as usize) {
+            Some(step) => *step,
+            None => match self.trace.blocked[race.second as usize - steps.len()] {
+                Wait::Step(step) => step,
+                Wait::Join { .. } => Step::NOTHING,
+            },
+        };
+        let first = &steps[race.first as usize];
+        if step.act == Act::Cas && step.object == first.object {
+            // Where the bytes are not the same it is not known; a write is the safe guess.
+            let fails = first.mask == step.mask && first.found != step.expect;
+            step.access = if fails { Access::Read } else { Access::Write };
+        }
+        step
+    }
+
+    /// Sees to it that some execution has the race the other way round.
+    fn reverse(&mut self, race: Race) -> Settled {
+        let depth = race.first as usize;
+        let first = self.trace.steps[depth];
+        let moved = self.moved(race);
+        self.sequence.clear();
+        let length = self.trace.steps.len();
+        let second = length.min(race.second as usize);
+        for at in depth + 1..second {
+            if !self.happens.before(&first, at) {
+                self.sequence.push(self.trace.steps[at]);
+            }
+        }
+        self.sequence.push(moved);
+        let shared = self.sequence.len();
+        for at in second + 1..length {
+            if !self.happens.before(&first, at) {
+                self.sequence.push(self.trace.steps[at]);
+            }
+        }
+        self.ticks.clear();
+        self.ticks
+            .extend_from_slice(self.happens.ticks_before(depth));
+        let watched = &self.trace.watched;
+        let asleep = self.frames[depth].sleep as usize..self.frames[depth + 1].sleep as usize;
+        for sleeper in &self.sleepers[asleep] {
+            match place(
+                sleeper,
+                &self.sequence,
+                &self.order,
+                watched,
+                &mut self.ticks,
+            ) {
+                Place::Elsewhere => {}
+                Place::At(index) if index < shared => return Settled::ForGood,
+                _ => return Settled::ForNow,
+            }
+        }
+        let frame = &mut self.frames[depth];
+        let inserted = self.wakeup.insert(
+            &mut frame.branch,
+            &mut self.sequence,
+            &self.order,
+            watched,
+            &self.ticks,
+        );
+        match inserted {
+            Inserted::AtRoot => {
+                self.estimate.mark(depth);
+                Settled::ForGood
+            }
+            Inserted::Under(Place::At(index)) if index < shared => Settled::ForGood,
+            Inserted::Under(_) => Settled::ForNow,
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! One transition, and when two of them depend on each other.
+//!
+//! A transition does at most one visible thing: it reads, writes or writes back bytes of one object (a line of memory, a
+//! lock). What a thread does after that, up to its next visible operation, belongs to the same transition. Under TSO a
+//! thread's stores are made visible by its *companion*, a process whose transitions are the commits of the store buffer.
+
+/// A thread, or (from [`Order::threads`] on) the companion that commits a thread's store buffer.
+pub type Process = u8;
+
+/// Processes are kept as bits of a word.
+pub const MOST_PROCESSES: usize = 64;
+
+/// No object: the transition is visible to nobody.
+pub const NOWHERE: u32 = u32::MAX;
+
+/// What the program did; the search looks at [`Access`] only, people and checkers look here.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Act {
+    Load,
+    Store,
+    /// A buffered store reaches memory.
+    Commit,
+    Rmw,
+    Cas,
+    Lock,
+    Unlock,
+    /// `clflush`.
+    Flush,
+    /// `clflushopt` or `clwb`: guarantees nothing before its thread's next fence.
+    FlushOpt,
+    Fence,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Access {
+    None,
+    Read,
+    Write,
+    /// Writes a line back.
+    Flush,
+}
+
+/// When a transition is possible.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Until {
+    Now,
+    /// The object holds this value (a free lock holds 0).
+    Holds(u64),
+    /// Something that the thread read in its last turn of a loop has changed since: [`Step::more`].
+    Changed,
+}
+
+impl Until {
+    /// Is it possible where the object holds `value`? `Changed` is not a question of one value.
+    pub fn admits(self, value: u64) -> bool {
+        match self {
+            Until::Now | Until::Changed => true,
+            Until::Holds(wanted) => wanted == value,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Step {
+    pub process: Process,
+    pub act: Act,
+    pub access: Access,
+    pub until: Until,
+    /// Is the object persistent memory?
+    pub persistent: bool,
+    /// Ascending within a process. Not dense: creating a thread and ending take a tick too.
+    pub tick: u32,
+    /// This process' transitions up to `need.1` come before it: who issued a committed store, whose stores a fence
+    /// waits for, who created the thread. Tick 0 asks for nothing.
+    pub need: (Process, u32),
+    /// Processes that ended before it (joins): all of their transitions come before it.
+    pub joined: u64,
+    pub object: u32,
+    /// Which bytes of the object.
+    pub mask: u64,
+    /// A load under TSO: the tick of the commit of its thread's newest earlier store to these bytes, 0 if there is none.
+    /// The load returns that store, committed or not, unless another store got in between.
+    pub own: u32,
+    /// Further bytes whose change makes the transition possible: an index into [`super::Trace::watched`]; 0 is empty.
+    pub more: u32,
+    /// What the object held before.
+    pub found: u64,
+    /// What it held after.
+    pub left: u64,
+    /// What a compare-and-swap asked for.
+    pub expect: u64,
+    /// The instruction, as the executor numbers them.
+    pub site: u32,
+}
+
+impl Step {
+    pub const NOTHING: Step = Step {
+        process: 0,
+        act: Act::Fence,
+        access: Access::None,
+        until: Until::Now,
+        persistent: false,
+        tick: 0,
+        need: (0, 0),
+        joined: 0,
+        object: NOWHERE,
+        mask: 0,
+        own: 0,
+        more: 0,
+        found: 0,
+        left: 0,
+        expect: 0,
+        site: 0,
+    };
+
+    /// Does it make some line durable, at least up to what was logged before?
+    pub fn guarantees(&self) -> bool {
+        matches!(self.act, Act::Flush | Act::Fence | Act::Rmw | Act::Cas)
+    }
+}
+
+/// How much of persistency decides whether two transitions depend on each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Persistency {
+    /// No persistent memory is looked at.
+    #[default]
+    Ignored,
+    /// Stores to one line, and a store and a flush of its line, are ordered: enough to know, for a set of transitions
+    /// closed under happens-before, what a power failure there can leave ([`super::crash`]).
+    Lines,
+    /// What guarantees durability is ordered with every persistent store, so that the cuts of *one* linearisation are
+    /// those of its whole trace. Many more traces; kept as the yardstick of [`Persistency::Lines`].
+    Cuts,
+}
+
+/// The dependence of one search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Order {
+    /// Threads; their companions follow.
+    pub threads: usize,
+    pub persistency: Persistency,
+}
+
+impl Order {
+    pub fn thread(&self, process: Process) -> usize {
+        let process = process as usize;
+        if process < self.threads {
+            process
+        } else {
+            process - self.threads
+        }
+    }
+
+    pub fn companion(&self, thread: usize) -> usize {
+        thread + self.threads
+    }
+
+    pub fn is_companion(&self, process: Process) -> bool {
+        process as usize >= self.threads
+    }
+
+    /// A thread and its own store buffer see each other in program order only.
+    pub fn same_thread(&self, a: Process, b: Process) -> bool {
+        self.thread(a) == self.thread(b)
+    }
+
+    /// Is the conflict with other objects than its own?
+    pub fn is_wide(&self, step: &Step) -> bool {
+        step.more != 0
+            || (self.persistency == Persistency::Cuts && (step.guarantees() || step.persistent))
+    }
+
+    /// Do the two touch the same thing in a way that does not commute? Says nothing about who executes them.
+    pub fn conflicts(&self, a: &Step, b: &Step, watched: &[Vec<(u32, u64)>]) -> bool {
+        if a.object == b.object && a.object != NOWHERE {
+            let overlap = a.mask & b.mask != 0;
+            let line = self.persistency != Persistency::Ignored && a.persistent;
+            match (a.access, b.access) {
+                (Access::Write, Access::Read) | (Access::Read, Access::Write) if overlap => {
+                    return true;
+                }
+                (Access::Write, Access::Write) if overlap || line => return true,
+                (Access::Write, Access::Flush) | (Access::Flush, Access::Write) if line => {
+                    return true;
+                }
+                _ => {}
+            }
+        }
+        if self.persistency == Persistency::Cuts {
+            let orders =
+                |a: &Step, b: &Step| a.guarantees() && b.persistent && b.access == Access::Write;
+            if orders(a, b) || orders(b, a) {
+                return true;
+            }
+        }
+        let watches = |a: &Step, b: &Step| {
+            a.more != 0
+                && b.access == Access::Write
+                && watched[a.more as usize]
+                    .iter()
+                    .any(|&(object, mask)| object == b.object && mask & b.mask != 0)
+        };
+        watches(a, b) || watches(b, a)
+    }
+
+    /// `first` is executed before `second`: must it be? `committed` is the tick up to which a companion has committed
+    /// right before that one of the two which writes.
+    ///
+    /// A load that finds a store of its own thread in the store buffer does not see memory, so what is written there
+    /// before that store is committed does not concern it.
+    pub fn depends(
+        &self,
+        first: &Step,
+        second: &Step,
+        watched: &[Vec<(u32, u64)>],
+        committed: impl Fn(Process) -> u32,
+    ) -> bool {
+        if first.process == second.process
+            || (second.need.0 == first.process && first.tick <= second.need.1)
+            || second.joined >> first.process & 1 != 0
+        {
+            return true;
+        }
+        if self.same_thread(first.process, second.process)
+            || !self.conflicts(first, second, watched)
+        {
+            return false;
+        }
+        let hidden = |load: &Step, other: &Step| {
+            load.own != 0
+                && load.more == 0
+                && other.access == Access::Write
+                && committed(self.companion(load.process as usize) as Process) < load.own
+        };
+        !hidden(first, second) && !hidden(second, first)
+    }
+}

@@ -1,0 +1,87 @@
+//! A multi-threaded program that can be executed, from its start, under a given schedule.
+
+use super::step::{MOST_PROCESSES, Order, Process, Step};
+use super::trace::Trace;
+
+/// What one execution is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// Who makes the first transitions.
+    pub follow: &'a [Process],
+    /// How many of them were already executed like this: they are in the trace and stay there.
+    pub keep: usize,
+    /// Who sleeps after those: their next transition was explored from there. One that depends on it wakes them.
+    pub sleep: &'a [Step],
+    pub order: Order,
+    /// End after this many transitions.
+    pub limit: usize,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ThreadsError {
+    /// The same choices led elsewhere than before.
+    #[error(
+        "the program is not deterministic under control: transition {at} is not the one that was there before"
+    )]
+    Diverged { at: usize },
+    #[error("{0}")]
+    CannotRun(String),
+}
+
+/// Executes from the start, each time. The search sees a program only through this.
+pub trait Threads {
+    /// The most threads there can be.
+    fn threads(&self) -> usize;
+
+    /// Can stores wait in buffers? Then each thread has a companion.
+    fn buffered(&self) -> bool;
+
+    /// Follows `job.follow`, then its own policy among those who are awake ([`Sleepers`]), until nobody can go on. Leaves
+    /// `job.keep` transitions of the trace as they are and appends the others.
+    fn run(&mut self, job: &Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError>;
+}
+
+/// Who sleeps, kept along an execution. Executors use it to choose; nothing is allocated once it has grown.
+#[derive(Clone, Debug, Default)]
+pub struct Sleepers {
+    asleep: Vec<Step>,
+    mask: u64,
+    /// Per process, the tick it has come to.
+    ticks: Vec<u32>,
+}
+
+impl Sleepers {
+    /// A new execution, of which `kept` is known.
+    pub fn restart(&mut self, order: &Order, kept: &[Step], asleep: &[Step]) {
+        self.ticks.clear();
+        self.ticks
+            .resize((2 * order.threads).min(MOST_PROCESSES), 0);
+        for step in kept {
+            self.ticks[step.process as usize] = step.tick;
+        }
+        self.asleep.clear();
+        self.asleep.extend_from_slice(asleep);
+        self.mask = asleep.iter().fold(0, |mask, step| mask | 1 << step.process);
+    }
+
+    /// The sleeping processes, as bits.
+    pub fn mask(&self) -> u64 {
+        self.mask
+    }
+
+    /// A transition is executed: it wakes those it concerns.
+    pub fn executed(&mut self, order: &Order, step: &Step, watched: &[Vec<(u32, u64)>]) {
+        if self.mask != 0 {
+            let ticks = &self.ticks;
+            let mask = &mut self.mask;
+            self.asleep.retain(|asleep| {
+                let wakes = order.depends(asleep, step, watched, |process| ticks[process as usize]);
+                if wakes {
+                    *mask &= !(1 << asleep.process);
+                }
+                !wakes
+            });
+        }
+        self.ticks[step.process as usize] = step.tick;
+    }
+}

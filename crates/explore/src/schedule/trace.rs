@@ -1,0 +1,93 @@
+//! What one execution did.
+
+use super::step::Step;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum End {
+    /// Every thread ended and every store buffer is empty.
+    Complete,
+    /// Nobody can go on: [`Trace::blocked`] says what each waits for.
+    Deadlock,
+    /// Only processes that the search had put to sleep could go on: the execution repeats another one.
+    Asleep,
+    /// The executor stopped it after its limit of transitions.
+    Limit,
+}
+
+/// A shared access that was no scheduling point, for race detection and saturation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trailing {
+    /// Index of the last transition before it; `u32::MAX` before the first.
+    pub after: u32,
+    pub thread: u8,
+    /// Its thread's tick when it happened.
+    pub tick: u32,
+    pub object: u32,
+    pub mask: u64,
+    pub write: bool,
+    pub site: u32,
+}
+
+/// A thread waits, and what for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// For the transition to become possible.
+    Step(Step),
+    /// For another thread to end.
+    Join { thread: u8, of: u8, site: u32 },
+}
+
+/// A failed assertion, or whatever the executor calls a failure.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Failure {
+    pub thread: u8,
+    pub site: u32,
+    pub code: u32,
+}
+
+/// Filled by an executor, run after run: the buffers are reused.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    pub steps: Vec<Step>,
+    pub trailing: Vec<Trailing>,
+    pub blocked: Vec<Wait>,
+    pub failures: Vec<Failure>,
+    pub end: End,
+    /// Sets of bytes that spinning threads watch, known by their index for the whole search. The first is empty.
+    pub watched: Vec<Vec<(u32, u64)>>,
+}
+
+impl Default for Trace {
+    fn default() -> Trace {
+        Trace {
+            steps: Vec::new(),
+            trailing: Vec::new(),
+            blocked: Vec::new(),
+            failures: Vec::new(),
+            end: End::Complete,
+            watched: vec![Vec::new()],
+        }
+    }
+}
+
+impl Trace {
+    /// Forgets the last execution but for its first `keep` transitions, which the next one repeats.
+    pub fn restart(&mut self, keep: usize) {
+        self.steps.truncate(keep);
+        self.trailing.clear();
+        self.blocked.clear();
+        self.failures.clear();
+        self.end = End::Complete;
+    }
+
+    /// The index of a watched set.
+    pub fn watch(&mut self, set: &[(u32, u64)]) -> u32 {
+        match self.watched.iter().position(|known| known == set) {
+            Some(index) => index as u32,
+            None => {
+                self.watched.push(set.to_vec());
+                self.watched.len() as u32 - 1
+            }
+        }
+    }
+}

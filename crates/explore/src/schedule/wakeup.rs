@@ -1,0 +1,159 @@
+//! Wakeup trees (Abdulla, Aronis, Jonsson, Sagonas, JACM 2017, §6): for a state on the current path, the beginnings of
+//! executions that are still to be explored from it, in the order in which they will be.
+
+use super::step::{Order, Step};
+
+pub(super) const NIL: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub(super) step: Step,
+    pub(super) child: u32,
+    pub(super) sibling: u32,
+}
+
+/// All trees of a search share one store of nodes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wakeup {
+    nodes: Vec<Node>,
+    free: Vec<u32>,
+    ticks: Vec<u32>,
+}
+
+/// Where an insertion ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Inserted {
+    /// As a new branch of the root.
+    AtRoot,
+    /// A branch of the root shows it, or does now; and how that branch's first transition belongs to the sequence.
+    Under(Place),
+}
+
+impl Wakeup {
+    pub(super) fn node(&self, node: u32) -> &Node {
+        &self.nodes[node as usize]
+    }
+
+    /// The node is being explored: its children go on elsewhere.
+    pub(super) fn release(&mut self, node: u32) -> Node {
+        self.free.push(node);
+        self.nodes[node as usize]
+    }
+
+    fn make(&mut self, step: Step) -> u32 {
+        let node = Node {
+            step,
+            child: NIL,
+            sibling: NIL,
+        };
+        match self.free.pop() {
+            Some(at) => {
+                self.nodes[at as usize] = node;
+                at
+            }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Inserts a sequence into the tree whose first branch is `root` (JACM 2017, Definition 6.?: follow the leftmost branch
+    /// that is consistent with the sequence; where there is none, branch). Consumes the sequence.
+    pub(super) fn insert(
+        &mut self,
+        root: &mut u32,
+        sequence: &mut Vec<Step>,
+        order: &Order,
+        watched: &[Vec<(u32, u64)>],
+        ticks: &[u32],
+    ) -> Inserted {
+        self.ticks.clear();
+        self.ticks.extend_from_slice(ticks);
+        let mut parent = NIL;
+        let mut branch = *root;
+        let mut last = NIL;
+        let mut under = Place::Elsewhere;
+        while branch != NIL {
+            let node = self.nodes[branch as usize];
+            let found = place(&node.step, sequence, order, watched, &mut self.ticks);
+            match found {
+                Place::Elsewhere => {
+                    last = branch;
+                    branch = node.sibling;
+                    continue;
+                }
+                Place::At(index) => {
+                    sequence.remove(index);
+                }
+                Place::Beside => {}
+            }
+            if parent == NIL {
+                under = found;
+            }
+            if node.child == NIL || sequence.is_empty() {
+                return Inserted::Under(under);
+            }
+            self.ticks[node.step.process as usize] = node.step.tick;
+            (parent, last, branch) = (branch, NIL, node.child);
+        }
+        let mut above = NIL;
+        for &step in sequence.iter() {
+            let node = self.make(step);
+            match (above, last, parent) {
+                (NIL, NIL, NIL) => *root = node,
+                (NIL, NIL, _) => self.nodes[parent as usize].child = node,
+                (NIL, _, _) => self.nodes[last as usize].sibling = node,
+                _ => self.nodes[above as usize].child = node,
+            }
+            above = node;
+        }
+        match parent {
+            NIL => Inserted::AtRoot,
+            _ => Inserted::Under(under),
+        }
+    }
+}
+
+/// Where a transition belongs in a sequence that could follow the same state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// It is in there, and nothing it depends on comes before it.
+    At(usize),
+    /// It is not in there and depends on nothing there.
+    Beside,
+    Elsewhere,
+}
+
+/// Is `step` a weak initial of the sequence, and where is it? `ticks` is how far each process had come before; it is
+/// used as scratch and restored.
+pub(super) fn place(
+    step: &Step,
+    sequence: &[Step],
+    order: &Order,
+    watched: &[Vec<(u32, u64)>],
+    ticks: &mut [u32],
+) -> Place {
+    let reads_own = step.own != 0;
+    let companion = order.companion(step.process as usize);
+    let before = if reads_own { ticks[companion] } else { 0 };
+    let mut found = Place::Beside;
+    for (index, other) in sequence.iter().enumerate() {
+        if other.process == step.process {
+            found = Place::At(index);
+            break;
+        }
+        if order.depends(step, other, watched, |process| ticks[process as usize]) {
+            found = Place::Elsewhere;
+            break;
+        }
+        // Only its own commits can make a load visible to the others' stores.
+        if reads_own && other.process as usize == companion {
+            ticks[companion] = other.tick;
+        }
+    }
+    if reads_own {
+        ticks[companion] = before;
+    }
+    found
+}

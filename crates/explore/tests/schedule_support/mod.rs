@@ -1,0 +1,342 @@
+//! Random multi-threaded programs, and what they can do by trying everything.
+#![allow(dead_code)] // each test binary uses its part
+
+use landfall_explore::schedule::program::*;
+use proptest::prelude::*;
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
+
+/// An instruction before it has registers and values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Draft {
+    Load(u8),
+    Store(u8),
+    StoreRead(u8),
+    FetchAdd(u8),
+    Exchange(u8),
+    Cas(u8, u64),
+    Fence,
+    /// Skips the next instruction if the last read returned this.
+    SkipIf(u64),
+    /// The draft after it runs under a lock.
+    Locked(u8),
+    /// The rest of the thread runs under a lock.
+    LockRest(u8),
+}
+
+pub(crate) fn draft(vars: u8, locks: u8) -> impl Strategy<Value = Draft> {
+    let var = move || 0..vars;
+    prop_oneof![
+        5 => var().prop_map(Draft::Store),
+        5 => var().prop_map(Draft::Load),
+        1 => var().prop_map(Draft::StoreRead),
+        1 => var().prop_map(Draft::FetchAdd),
+        1 => var().prop_map(Draft::Exchange),
+        2 => (var(), 0u64..3).prop_map(|(v, e)| Draft::Cas(v, e)),
+        1 => Just(Draft::Fence),
+        1 => (0u64..2).prop_map(Draft::SkipIf),
+        1 => (0..locks).prop_map(Draft::Locked),
+        1 => (0..locks).prop_map(Draft::LockRest),
+    ]
+}
+
+pub(crate) fn shape(threads: usize, instrs: usize) -> impl Strategy<Value = Vec<Vec<Draft>>> {
+    (1u8..=3).prop_flat_map(move |vars| {
+        prop::collection::vec(
+            prop::collection::vec(draft(vars, 2), 0..=instrs),
+            2..=threads,
+        )
+    })
+}
+
+/// Cells: three variables, two locks. Registers: each read goes to its own.
+pub(crate) fn build(shape: &[Vec<Draft>], order: Order) -> Program {
+    let mut program = Program::default();
+    let vars = program.array(3, 0);
+    let locks = program.array(2, 0);
+    let at = |base: Place, index: u8| Place {
+        cell: base.cell + u32::from(index),
+        index: None,
+    };
+    let mut value = 0;
+    for drafts in shape {
+        let mut code = Vec::new();
+        let mut reads = 0u8;
+        let mut held: Vec<u8> = Vec::new();
+        let mut release: Option<u8> = None;
+        for draft in drafts {
+            let last = Reg(reads.saturating_sub(1));
+            let mut fresh = || {
+                reads += 1;
+                Reg(reads - 1)
+            };
+            value += 1;
+            match *draft {
+                Draft::Load(v) => code.push(Instr::Load {
+                    to: fresh(),
+                    at: at(vars, v),
+                    order,
+                }),
+                Draft::Store(v) => code.push(Instr::Store {
+                    at: at(vars, v),
+                    value: value.into(),
+                    order,
+                }),
+                Draft::StoreRead(v) => code.push(Instr::Store {
+                    at: at(vars, v),
+                    value: last.into(),
+                    order,
+                }),
+                Draft::FetchAdd(v) => code.push(Instr::Rmw {
+                    to: fresh(),
+                    at: at(vars, v),
+                    op: Op::Add,
+                    value: 1.into(),
+                }),
+                Draft::Exchange(v) => code.push(Instr::Rmw {
+                    to: fresh(),
+                    at: at(vars, v),
+                    op: Op::Second,
+                    value: value.into(),
+                }),
+                Draft::Cas(v, expect) => code.push(Instr::Cas {
+                    to: fresh(),
+                    at: at(vars, v),
+                    expect: expect.into(),
+                    new: value.into(),
+                }),
+                Draft::Fence => code.push(Instr::Fence),
+                Draft::SkipIf(wanted) => {
+                    // Locks are not skipped: an unlock must find its lock.
+                    let to = code.len() as u32 + 2;
+                    code.push(Instr::JumpIf {
+                        a: last.into(),
+                        cmp: Cmp::Eq,
+                        b: wanted.into(),
+                        to,
+                    });
+                    code.push(Instr::Rmw {
+                        to: last,
+                        at: at(vars, 0),
+                        op: Op::Add,
+                        value: 1.into(),
+                    });
+                }
+                Draft::Locked(l) | Draft::LockRest(l) if held.contains(&l) => {}
+                Draft::Locked(l) => {
+                    code.push(Instr::Lock(at(locks, l)));
+                    held.push(l);
+                    release = Some(l);
+                    continue;
+                }
+                Draft::LockRest(l) => {
+                    code.push(Instr::Lock(at(locks, l)));
+                    held.push(l);
+                }
+            }
+            if let Some(l) = release.take() {
+                code.push(Instr::Unlock(at(locks, l)));
+                held.retain(|&h| h != l);
+            }
+        }
+        for l in held.into_iter().rev() {
+            code.push(Instr::Unlock(at(locks, l)));
+        }
+        program.thread(code);
+    }
+    program
+}
+
+/// What an execution shows in the end: memory, registers, and who could not go on.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) struct Outcome {
+    pub memory: Vec<u64>,
+    pub regs: Vec<Vec<u64>>,
+    pub stuck: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct State {
+    memory: Vec<u64>,
+    /// Who wrote each cell: a store's number.
+    writer: Vec<u32>,
+    threads: Vec<(u32, Vec<u64>)>,
+    buffers: Vec<Vec<(u32, u64, u32)>>,
+    /// What each read of each thread returned, by store number; and the order of the stores to each cell.
+    reads: Vec<Vec<u32>>,
+    stores: Vec<Vec<u32>>,
+    issued: Vec<u32>,
+}
+
+/// The definition: one instruction or one commit at a time, in every order. Returns the outcomes, and the number of
+/// distinct graphs of reads-from and coherence; `None` if it is too much.
+pub(crate) fn brute_force(
+    program: &Program,
+    model: Model,
+    most: usize,
+) -> Option<(BTreeSet<Outcome>, usize)> {
+    let threads = program.threads.len();
+    let cells = program.cells.len();
+    let start = State {
+        memory: program.cells.iter().map(|cell| cell.init).collect(),
+        writer: vec![0; cells],
+        threads: vec![(0, vec![0; REGISTERS]); threads],
+        buffers: vec![Vec::new(); threads],
+        reads: vec![Vec::new(); threads],
+        stores: vec![Vec::new(); cells],
+        issued: vec![0; threads],
+    };
+    let mut seen: FxHashSet<State> = FxHashSet::from_iter([start.clone()]);
+    let mut work = vec![start];
+    let mut outcomes = BTreeSet::new();
+    let mut graphs = FxHashSet::default();
+    while let Some(state) = work.pop() {
+        let mut moved = false;
+        for thread in 0..threads {
+            let mut next = state.clone();
+            if step(program, model, &mut next, thread) {
+                moved = true;
+                if seen.insert(next.clone()) {
+                    work.push(next);
+                }
+            }
+            if !state.buffers[thread].is_empty() {
+                moved = true;
+                let mut next = state.clone();
+                let (cell, value, number) = next.buffers[thread].remove(0);
+                next.memory[cell as usize] = value;
+                next.writer[cell as usize] = number;
+                next.stores[cell as usize].push(number);
+                if seen.insert(next.clone()) {
+                    work.push(next);
+                }
+            }
+        }
+        if seen.len() > most {
+            return None;
+        }
+        if !moved {
+            let stuck =
+                (0..threads).any(|t| (state.threads[t].0 as usize) < program.threads[t].len());
+            outcomes.insert(Outcome {
+                memory: state.memory.clone(),
+                regs: state.threads.iter().map(|(_, regs)| regs.clone()).collect(),
+                stuck,
+            });
+            graphs.insert((state.reads, state.stores));
+        }
+    }
+    Some((outcomes, graphs.len()))
+}
+
+fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bool {
+    let pc = state.threads[thread].0 as usize;
+    let Some(&instr) = program.threads[thread].get(pc) else {
+        return false;
+    };
+    let value = |state: &State, operand: Operand| match operand {
+        Operand::Const(value) => value,
+        Operand::Reg(reg) => state.threads[thread].1[reg.0 as usize],
+    };
+    let number = |state: &mut State| {
+        state.issued[thread] += 1;
+        state.issued[thread] * 16 + thread as u32 + 1
+    };
+    let drained = state.buffers[thread].is_empty();
+    let mut next_pc = pc as u32 + 1;
+    match instr {
+        Instr::Load { to, at, .. } => {
+            let cell = at.cell as usize;
+            let buffered = state.buffers[thread]
+                .iter()
+                .rev()
+                .find(|store| store.0 as usize == cell)
+                .copied();
+            let (value, source) = match buffered {
+                Some((_, value, number)) => (value, number),
+                None => (state.memory[cell], state.writer[cell]),
+            };
+            state.threads[thread].1[to.0 as usize] = value;
+            state.reads[thread].push(source);
+        }
+        Instr::Store {
+            at, value: operand, ..
+        } => {
+            let stored = value(state, operand);
+            let number = number(state);
+            state.buffers[thread].push((at.cell, stored, number));
+            if model == Model::Sc {
+                let (cell, value, number) = state.buffers[thread].remove(0);
+                state.memory[cell as usize] = value;
+                state.writer[cell as usize] = number;
+                state.stores[cell as usize].push(number);
+            }
+        }
+        Instr::Rmw { .. }
+        | Instr::Cas { .. }
+        | Instr::Lock(_)
+        | Instr::Unlock(_)
+        | Instr::Fence
+            if !drained =>
+        {
+            return false;
+        }
+        Instr::Fence => {}
+        Instr::Lock(at) | Instr::Unlock(at) => {
+            let cell = at.cell as usize;
+            let locking = matches!(instr, Instr::Lock(_));
+            if locking && state.memory[cell] != 0 {
+                return false;
+            }
+            let number = number(state);
+            state.memory[cell] = if locking { thread as u64 + 1 } else { 0 };
+            state.stores[cell].push(number);
+        }
+        Instr::Rmw {
+            to,
+            at,
+            op,
+            value: operand,
+        } => {
+            let cell = at.cell as usize;
+            let (old, source) = (state.memory[cell], state.writer[cell]);
+            let new = op.apply(old, value(state, operand));
+            let number = number(state);
+            state.reads[thread].push(source);
+            state.memory[cell] = new;
+            state.writer[cell] = number;
+            state.stores[cell].push(number);
+            state.threads[thread].1[to.0 as usize] = old;
+        }
+        Instr::Cas {
+            to,
+            at,
+            expect,
+            new,
+        } => {
+            let cell = at.cell as usize;
+            let (old, source) = (state.memory[cell], state.writer[cell]);
+            state.reads[thread].push(source);
+            if old == value(state, expect) {
+                let new = value(state, new);
+                let number = number(state);
+                state.memory[cell] = new;
+                state.writer[cell] = number;
+                state.stores[cell].push(number);
+            }
+            state.threads[thread].1[to.0 as usize] = old;
+        }
+        Instr::Calc { to, a, op, b } => {
+            state.threads[thread].1[to.0 as usize] = op.apply(value(state, a), value(state, b));
+        }
+        Instr::Jump(to) => next_pc = to,
+        Instr::JumpIf { a, cmp, b, to } => {
+            if cmp.holds(value(state, a), value(state, b)) {
+                next_pc = to;
+            }
+        }
+        other => panic!("not in random programs: {other:?}"),
+    }
+    state.threads[thread].0 = next_pc;
+    true
+}
