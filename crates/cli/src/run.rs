@@ -39,6 +39,9 @@ pub(crate) struct Run {
     /// Print the call stack of every event.
     #[arg(long)]
     stacks: bool,
+    /// Run threads under control, these taking the first steps: numbers separated by commas, or nothing.
+    #[arg(long, value_name = "STEPS", num_args = 0..=1, default_missing_value = "")]
+    threads: Option<String>,
     /// Run it this often; only the last run is printed, and every run must equal the first.
     #[arg(long, default_value_t = 1)]
     repeat: u32,
@@ -49,7 +52,8 @@ pub(crate) struct Run {
 
 pub(crate) fn run(options: &Run) -> Exit {
     match run_once(options) {
-        Ok(()) => Exit::Clean,
+        Ok(outcome) if outcome.is_ok() => Exit::Clean,
+        Ok(_) => Exit::Findings,
         Err(error) => {
             eprintln!("landfall: {error:#}");
             Exit::Usage
@@ -58,7 +62,7 @@ pub(crate) fn run(options: &Run) -> Exit {
 }
 
 /// Runs and prints; an error is one the user can act on.
-fn run_once(options: &Run) -> anyhow::Result<()> {
+fn run_once(options: &Run) -> anyhow::Result<Outcome> {
     let mut program = Program::new(find(&options.program)).arguments(options.arguments.clone());
     program.pm_dir.clone_from(&options.pm_dir);
     program.pm_heap = options.pm_heap.then_some(MallocMetadata::Modelled);
@@ -73,6 +77,11 @@ fn run_once(options: &Run) -> anyhow::Result<()> {
         stacks: options.stacks,
         ..Job::default()
     };
+    if let Some(steps) = &options.threads {
+        let steps = steps.split(',').filter(|step| !step.is_empty());
+        let steps: Result<Vec<u8>, _> = steps.map(|step| step.trim().parse::<u8>()).collect();
+        job.schedule = Some(steps.context("--threads: numbers of threads, separated by commas")?);
+    }
     if let Some(events) = options.events {
         job.limits.events = events;
     }
@@ -85,9 +94,17 @@ fn run_once(options: &Run) -> anyhow::Result<()> {
     for repetition in 1..options.repeat {
         last = server.run(&job)?;
         if let Some(difference) = landfall_native::first_difference(&first.events, &last.events) {
+            let symbols = server.symbols();
+            let what = |event: Option<Event>| match event {
+                Some(event) => in_words(&event, &server, &symbols),
+                None => "the run ends there".to_owned(),
+            };
             bail!(
-                "run {repetition} differs from the first at event {}: {difference:?}",
-                difference.at
+                "run {} differs from the first at event {}\n  first:  {}\n  now:    {}\n  the program does something that Landfall does not control",
+                repetition + 1,
+                difference.at + 1,
+                what(difference.expected),
+                what(difference.found)
             );
         }
     }
@@ -100,7 +117,21 @@ fn run_once(options: &Run) -> anyhow::Result<()> {
         "human" => print(&last, &server, &mut out)?,
         other => bail!("--format {other}: human or json"),
     }
-    Ok(())
+    Ok(last.outcome)
+}
+
+/// One event in one line, with its place in the source.
+pub(crate) fn in_words(event: &Event, server: &Server, symbols: &Symbols) -> String {
+    let place = place(event, server, symbols);
+    let name = format!("{:?}", event.op).to_lowercase();
+    match event.op {
+        Op::Store | Op::Read => {
+            let (start, length) = event.bytes();
+            let value = event.value >> (8 * (start - event.offset));
+            format!("{name} of {length} bytes at {start:#x}, value {value:#x}, {place}")
+        }
+        _ => format!("{name} at {:#x}, {place}", event.offset),
+    }
 }
 
 /// A bare name means the working directory, not PATH: this is a program someone just built.
@@ -190,6 +221,16 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
                 {
                     writeln!(out, "           {}", symbols.describe(*frame))?;
                 }
+            }
+            Op::Step | Op::Blocked | Op::Misuse => {
+                let name = format!("{:?}", event.op).to_lowercase();
+                writeln!(
+                    out,
+                    "{name:10} thread {} {} {:#x} {place}",
+                    event.mask,
+                    event.step_name(),
+                    event.value
+                )?;
             }
             other => {
                 let name = format!("{other:?}").to_lowercase();

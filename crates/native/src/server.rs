@@ -63,9 +63,9 @@ impl Server {
         server.await_start()?;
         server.read_sites();
         if let Some(directory) = &program.pm_dir {
-            let failed = |source| SubjectError::PoolFiles {
+            let failed = |cause| SubjectError::PoolFiles {
                 directory: directory.display().to_string(),
-                source,
+                cause,
             };
             let base = files::base(&directory.canonicalize().map_err(failed)?).map_err(failed)?;
             server.set_base(base)?;
@@ -250,7 +250,8 @@ impl Server {
             flags: flags
                 | set(job.stacks, job::STACKS)
                 | set(job.fork, job::FORK)
-                | set(job.audit, job::AUDIT),
+                | set(job.audit, job::AUDIT)
+                | set(job.schedule.is_some(), job::THREADS),
             failures: job.failures,
             budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
             trace_limit: job.limits.trace_bytes,
@@ -258,6 +259,8 @@ impl Server {
             stdin_len: job.stdin.len() as u64,
             ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
             output_limit: job.limits.output_bytes,
+            memory: job.limits.memory_bytes,
+            choices: job.schedule.as_ref().map_or(0, |steps| steps.len() as u64),
         };
         if self.in_flight == 0 {
             // One job at a time always uses the first slot, whose memory is there already.
@@ -265,7 +268,8 @@ impl Server {
             self.shared.control().cursor.store(0, Release);
         }
         let slot = self.shared.slot(self.next);
-        if !slot.fill(header, lines, &job.stdin) {
+        let schedule = job.schedule.as_deref().unwrap_or_default();
+        if !slot.fill(header, lines, &job.stdin, schedule) {
             return Err(SubjectError::ImageTooLarge { lines: lines.len() });
         }
         slot.state().store(slot_state::POSTED, Release);
@@ -381,8 +385,8 @@ impl Server {
                 .into_iter()
                 .chain(raw.frame[..frames].iter().copied())
                 .collect(),
-            stdout: slot.stdout(raw.stdout_len),
-            stderr: slot.stderr(raw.stderr_len),
+            stdout: slot.stdout(raw.stdout_len, job.limits.output_bytes),
+            stderr: slot.stderr(raw.stderr_len, job.limits.output_bytes),
             foreign: (raw.foreign.reads + raw.foreign.writes > 0).then_some(Foreign {
                 reads: raw.foreign.reads,
                 writes: raw.foreign.writes,

@@ -1,9 +1,9 @@
 //! The memory shared with one server: a memfd of `landfall_vocab::shared` layout, mapped here.
 
 use landfall_vocab::shared::{
-    CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, JobHeader, MAGIC, OUTPUT, Outcome,
-    SITES_AT, SITES_LEN, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT, STDOUT_AT, SlotHeader,
-    TOTAL_LEN, TRACE_AT, TRACE_LEN,
+    CHOICES_AT, CHOICES_LEN, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, JobHeader,
+    MAGIC, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT,
+    STDOUT_AT, SlotHeader, TOTAL_LEN, TRACE_AT, TRACE_LEN, output_head,
 };
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -165,8 +165,17 @@ impl Slot<'_> {
     }
 
     /// Writes a job into a free slot. False if the image or the input does not fit.
-    pub(crate) fn fill(&self, job: JobHeader, lines: &[crate::job::Line], stdin: &[u8]) -> bool {
-        if lines.len() as u64 * IMAGE_LINE > IMAGE_LEN || stdin.len() as u64 > OUTPUT {
+    pub(crate) fn fill(
+        &self,
+        job: JobHeader,
+        lines: &[crate::job::Line],
+        stdin: &[u8],
+        choices: &[u8],
+    ) -> bool {
+        if lines.len() as u64 * IMAGE_LINE > IMAGE_LEN
+            || stdin.len() as u64 > OUTPUT
+            || choices.len() as u64 > CHOICES_LEN
+        {
             return false;
         }
         // SAFETY: the slot is free, so the server does not look at it; sizes are checked above.
@@ -181,6 +190,8 @@ impl Slot<'_> {
             }
             let to = self.shared.base.add((self.at + STDIN_AT) as usize);
             to.copy_from_nonoverlapping(stdin.as_ptr(), stdin.len());
+            let to = self.shared.base.add((self.at + CHOICES_AT) as usize);
+            to.copy_from_nonoverlapping(choices.as_ptr(), choices.len());
         }
         true
     }
@@ -206,12 +217,26 @@ impl Slot<'_> {
         })
     }
 
-    pub(crate) fn stdout(&self, length: u64) -> Vec<u8> {
-        self.shared.copy(self.at + STDOUT_AT, length.min(OUTPUT))
+    pub(crate) fn stdout(&self, length: u64, limit: u64) -> Vec<u8> {
+        self.output(STDOUT_AT, length, limit)
     }
 
-    pub(crate) fn stderr(&self, length: u64) -> Vec<u8> {
-        self.shared.copy(self.at + STDERR_AT, length.min(OUTPUT))
+    pub(crate) fn stderr(&self, length: u64, limit: u64) -> Vec<u8> {
+        self.output(STDERR_AT, length, limit)
+    }
+
+    /// All of a short output; beginning and end of one longer than `limit`, with a line between them that says what is missing.
+    fn output(&self, at: u64, length: u64, limit: u64) -> Vec<u8> {
+        let limit = limit.min(OUTPUT);
+        let kept = self.shared.copy(self.at + at, length.min(limit));
+        if length <= limit {
+            return kept;
+        }
+        let (head, ring) = kept.split_at(output_head(limit) as usize);
+        let left_out = format!("\n[landfall: {} bytes left out]\n", length - limit);
+        let oldest = (length - head.len() as u64) % (ring.len() as u64).max(1);
+        let (end, begin) = ring.split_at(oldest as usize);
+        [head, left_out.as_bytes(), begin, end].concat()
     }
 }
 

@@ -112,6 +112,7 @@ unsafe fn prepare() {
     let state = state();
     let control = (*state).control;
     (*state).mode = Mode::Serving;
+    crate::walk::note_directory();
     crate::watch::close_window();
     sites::publish();
     signals::install();
@@ -122,6 +123,11 @@ unsafe fn prepare() {
     }
     clock::trap_timestamps();
     fix_thread_id();
+    let single = libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr());
+    (*state).single_threaded = single as usize;
+    if !crate::threads::prepare() {
+        crate::start::refuse(c"no room for the stacks of threads");
+    }
     drop_rseq();
     redirect_exit();
     forkserver::init();
@@ -191,6 +197,7 @@ unsafe fn fix_thread_id() {
         let field = (thread + at) as *mut u32;
         if *field == id {
             *field = 1000;
+            (*state()).thread_id_at = at;
             return;
         }
     }
@@ -248,13 +255,23 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     (*state).output_limit = job.output_limit.min(landfall_vocab::shared::OUTPUT);
     (*state).input = base.add(STDIN_AT as usize);
     (*state).input_left = job.stdin_len.min(landfall_vocab::shared::OUTPUT);
-    (*state).failures = job.failures;
+    ((*state).failures, (*state).memory) = (job.failures, job.memory);
     (*state).stacks = job.flags & job::STACKS != 0;
     (*state).last_stack = 0;
     (*state).last_locked = 0;
     (*state).foreign = Default::default();
     (*state).watch.reset();
     ((*state).region_len, (*state).mapped_files) = (0, 0);
+    ((*state).used_files, (*state).umask) = (0, 0o022);
+    ((*state).shared_count, (*state).directory.length) = (0, 0);
+    (*state).overlay.reset();
+    (*state).call = dispatch::Current::NONE;
+    (*state).guards.forget();
+    crate::bytes::fill(
+        &raw mut (*state).pool_holders as *mut u8,
+        0,
+        size_of_val(&(*state).pool_holders),
+    );
     ((*state).heap_used, (*state).malloc_used) = (false, false);
     ((*state).written, (*state).mask, (*state).mapped_bytes) = (0, 0, 0);
     ((*state).ticks, (*state).faults) = (0, signals::Faults::NONE);
@@ -266,6 +283,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     );
     clock::reset();
     random::reset((*(*state).control).seed);
+    crate::threads::begin(job.flags);
     *budget() = job.budget;
     (*state).tick_budget = job.budget;
 
@@ -350,6 +368,7 @@ pub(crate) unsafe fn go() {
 pub(crate) unsafe fn run_over() -> ! {
     let state = state();
     dispatch::stop();
+    crate::threads::leave();
     if (*state).in_place {
         __lf_leave_run((*state).driver_stack);
     }

@@ -69,6 +69,8 @@ pub(crate) struct State {
 
     /// Writable memory this run mapped.
     pub(crate) mapped_bytes: usize,
+    /// Bytes of memory it may have.
+    pub(crate) memory: u64,
 
     pub(crate) clock: u64,
     pub(crate) alarm: u64,
@@ -90,11 +92,33 @@ pub(crate) struct State {
     /// Sites, bytes of their strings and libraries that were there before the first run.
     pub(crate) first_sites: (u64, u64, usize),
     pub(crate) thread_pointer: usize,
+    /// Where a thread descriptor keeps the kernel's thread id; zero if that was not found.
+    pub(crate) thread_id_at: usize,
+    /// libc's variable that says that there is one thread only.
+    pub(crate) single_threaded: usize,
+    /// Destructors of thread-specific keys.
+    pub(crate) destructors: [usize; crate::threads::MOST_KEYS],
+    pub(crate) threads: crate::threads::Threads,
     pub(crate) scratch: usize,
     pub(crate) opened: bool,
     pub(crate) listings: crate::directory::Listings,
     pub(crate) tracked: crate::tracked::Tracked,
     pub(crate) restart: crate::restart::Restarts,
+    pub(crate) call: crate::dispatch::Current,
+
+    // Ordinary files of this run.
+    pub(crate) overlay: crate::overlay::Overlay,
+    pub(crate) umask: u32,
+    /// Files on disk that are mapped shared: device and number.
+    pub(crate) shared: [(u64, u64); 16],
+    pub(crate) shared_count: usize,
+    pub(crate) start_directory: crate::walk::Directory,
+    pub(crate) directory: crate::walk::Directory,
+    /// Descriptors that keep locks and the like of pool files; zero for none.
+    pub(crate) pool_holders: [i32; landfall_vocab::window::FILE_SLOTS],
+    /// Pool files that this run opened or mapped.
+    pub(crate) used_files: u32,
+    pub(crate) guards: crate::guards::Guards,
 }
 
 #[unsafe(no_mangle)]
@@ -131,11 +155,14 @@ pub(crate) mod place {
     pub(crate) const STACK: usize = 0x2200_0000_0000;
     pub(crate) const STACK_LEN: usize = 8 << 20;
     pub(crate) const GUARD: usize = 1 << 20;
+    pub(crate) const THREAD_STACKS: usize = 0x2280_0000_0000;
     pub(crate) const SIGNAL_STACK: usize = 0x2300_0000_0000;
     pub(crate) const SIGNAL_STACK_LEN: usize = 1 << 20;
     pub(crate) const ARENA: usize = 0x3000_0000_0000;
     pub(crate) const ARENA_LEN: usize = 64 << 30;
     pub(crate) const SCRATCH: usize = 0x3200_0000_0000;
+    pub(crate) const OVERLAY: usize = 0x3300_0000_0000;
+    pub(crate) const OVERLAY_LEN: usize = 1 << 30;
     pub(crate) const SHARED: usize = 0x4000_0000_0000;
 }
 

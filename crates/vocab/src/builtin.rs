@@ -98,6 +98,10 @@ builtins!(
     wmemcpy,
     wmemset,
     wmemcmp,
+    thread,
+    mkdir,
+    rmdir,
+    readdir,
 );
 
 impl Builtin {

@@ -14,6 +14,11 @@ pub const FRAMES: usize = 64;
 pub const TEXT: usize = 1024;
 pub const OUTPUT: u64 = 1 << 20;
 
+/// Of an output longer than `limit` bytes the first so many are kept; the rest of the room holds its end, as a ring.
+pub const fn output_head(limit: u64) -> u64 {
+    limit / 4 * 3
+}
+
 const MIB: u64 = 1 << 20;
 pub const CONTROL_LEN: u64 = 64 << 10;
 pub const SITES_AT: u64 = CONTROL_LEN;
@@ -23,7 +28,10 @@ pub const HEADER_LEN: u64 = 16 << 10;
 pub const STDOUT_AT: u64 = HEADER_LEN;
 pub const STDERR_AT: u64 = STDOUT_AT + OUTPUT;
 pub const STDIN_AT: u64 = STDERR_AT + OUTPUT;
-pub const IMAGE_AT: u64 = STDIN_AT + OUTPUT;
+/// Which thread takes each step, one byte each: the schedule to follow.
+pub const CHOICES_AT: u64 = STDIN_AT + OUTPUT;
+pub const CHOICES_LEN: u64 = MIB;
+pub const IMAGE_AT: u64 = CHOICES_AT + CHOICES_LEN;
 pub const IMAGE_LEN: u64 = 1024 * MIB;
 pub const TRACE_AT: u64 = IMAGE_AT + IMAGE_LEN;
 pub const TRACE_LEN: u64 = 2048 * MIB;
@@ -129,6 +137,8 @@ pub mod job {
     pub const SET_BASE: u32 = 2;
     /// Run it in a fork even if the server restarts in place.
     pub const FORK: u32 = 8;
+    /// Threads are contexts under control instead of being refused.
+    pub const THREADS: u32 = 32;
     /// After an in-place restart, compare all tracked memory with what it was before the run.
     pub const AUDIT: u32 = 16;
 }
@@ -149,6 +159,10 @@ pub struct JobHeader {
     pub ticks: u64,
     /// Bytes kept of stdout and of stderr.
     pub output_limit: u64,
+    /// Bytes of memory the program may have.
+    pub memory: u64,
+    /// Steps in the area of choices; later ones are taken by the default: the running thread goes on while it can.
+    pub choices: u64,
 }
 
 macro_rules! outcomes {
@@ -213,6 +227,7 @@ pub struct Outcome {
     /// Site that was current when the budget ran out, else zero.
     pub site: u64,
     pub budget_left: i64,
+    /// Bytes written, kept or not ([`output_head`]).
     pub stdout_len: u64,
     pub stderr_len: u64,
     pub foreign: Foreign,

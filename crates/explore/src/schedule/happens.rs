@@ -32,6 +32,8 @@ pub(super) struct Happens {
     row: Vec<u32>,
     bare: Vec<u32>,
     direct: Vec<u32>,
+    /// What ends a wait counts as a race with it.
+    waits: bool,
 }
 
 impl Happens {
@@ -48,6 +50,15 @@ impl Happens {
             row: vec![0; processes],
             bare: vec![0; processes],
             direct: Vec::new(),
+            waits: false,
+        }
+    }
+
+    /// The same, where what ends a wait counts as a race with it.
+    pub(super) fn with_waits(order: Order, processes: usize) -> Happens {
+        Happens {
+            waits: true,
+            ..Happens::new(order, processes)
         }
     }
 
@@ -206,8 +217,8 @@ impl Happens {
                 Until::Changed => false,
                 until => until.admits(other.found),
             };
-            if possible {
-                free = true;
+            free |= possible;
+            if possible || self.waits {
                 races.push(Race {
                     first,
                     second: at as u32,
@@ -234,7 +245,8 @@ impl Happens {
         };
         let mut line = order.persistency != Persistency::Ignored
             && step.persistent
-            && matches!(step.access, Access::Write | Access::Flush);
+            && (step.access == Access::Write
+                || (step.access == Access::Flush && order.orders_flushes()));
         // Its own store hides what is older, committed or not.
         if step.access == Access::Read && step.own > self.committed(step.process) {
             return;
@@ -257,7 +269,7 @@ impl Happens {
                         (bytes && visible, false)
                     }
                     (Access::Write, _) => (bytes || line, true),
-                    (Access::Flush, Access::Write) => (line, false),
+                    (Access::Flush, Access::Write) => (line && order.orders_flushes(), false),
                     _ => (false, false),
                 };
                 if touches {
@@ -265,7 +277,7 @@ impl Happens {
                 }
                 if covers {
                     if step.access == Access::Write && order.is_companion(other.process) {
-                        self.readers_of(steps, at, next);
+                        self.readers_of(steps, at, next, other.mask & rest);
                     }
                     rest &= !other.mask;
                     line = false;
@@ -282,7 +294,7 @@ impl Happens {
 
     /// A thread may read its own store before that is committed: such loads come before whatever overwrites the store,
     /// though they are older than it.
-    fn readers_of(&mut self, steps: &[Step], commit: u32, mut at: u32) {
+    fn readers_of(&mut self, steps: &[Step], commit: u32, mut at: u32, overwritten: u64) {
         let store = steps[commit as usize];
         let thread = self.order.thread(store.process) as u8;
         while at != NONE {
@@ -293,7 +305,7 @@ impl Happens {
                 }
                 if load.access == Access::Read
                     && load.own == store.tick
-                    && load.mask & store.mask != 0
+                    && load.mask & overwritten != 0
                 {
                     self.direct.push(at);
                 }
@@ -368,7 +380,7 @@ impl Happens {
                         && mask & other.mask != 0
                         // The thread's last look at it is older.
                         && !steps[index + 1..end].iter().any(|look| {
-                            look.process == step.process && look.object == object && look.access == Access::Read
+                            look.process == step.process && look.object == object && matches!(look.access, Access::Read | Access::Write)
                         })
                 })
         };

@@ -22,9 +22,27 @@ pub struct Trailing {
     pub thread: u8,
     /// Its thread's tick when it happened.
     pub tick: u32,
+    /// What its thread knows besides its own transitions up to then, as in [`Step`].
+    pub need: (u8, u32),
+    pub joined: u64,
     pub object: u32,
     pub mask: u64,
     pub write: bool,
+    pub site: u32,
+}
+
+/// A `clflushopt` or `clwb`. It is no transition: where nothing forces it to come after a store, it can come before it,
+/// and that guarantees less.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WriteBack {
+    pub thread: u8,
+    pub object: u32,
+    /// Its thread's tick when it was issued: it comes after those transitions.
+    pub issued: u32,
+    /// And after its companion's transitions up to here: the last store to the line, the last fence.
+    pub after: u32,
+    /// What its thread had put into the store buffer before it: a fence there with a later tick completes it.
+    pub buffered: u32,
     pub site: u32,
 }
 
@@ -49,7 +67,10 @@ pub struct Failure {
 #[derive(Clone, Debug)]
 pub struct Trace {
     pub steps: Vec<Step>,
+    /// Before each transition, the processes that could have made one.
+    pub enabled: Vec<u64>,
     pub trailing: Vec<Trailing>,
+    pub write_backs: Vec<WriteBack>,
     pub blocked: Vec<Wait>,
     pub failures: Vec<Failure>,
     pub end: End,
@@ -61,7 +82,9 @@ impl Default for Trace {
     fn default() -> Trace {
         Trace {
             steps: Vec::new(),
+            enabled: Vec::new(),
             trailing: Vec::new(),
+            write_backs: Vec::new(),
             blocked: Vec::new(),
             failures: Vec::new(),
             end: End::Complete,
@@ -74,7 +97,9 @@ impl Trace {
     /// Forgets the last execution but for its first `keep` transitions, which the next one repeats.
     pub fn restart(&mut self, keep: usize) {
         self.steps.truncate(keep);
+        self.enabled.truncate(keep);
         self.trailing.clear();
+        self.write_backs.clear();
         self.blocked.clear();
         self.failures.clear();
         self.end = End::Complete;

@@ -63,8 +63,11 @@ impl Interpreter<'_> {
                         self.threads[thread].status = Status::Joining(of);
                         return;
                     }
-                    let companion = of as usize + self.threads.len();
-                    self.threads[thread].joined |= 1 << of | 1 << companion;
+                    let mut processes = 1 << of;
+                    if self.model == Model::Tso {
+                        processes |= 1 << (of as usize + self.threads.len());
+                    }
+                    self.threads[thread].joined |= processes;
                 }
                 Instr::Fence if !self.program.persistent => {
                     if !self.wait_to_drain(thread) {
@@ -103,12 +106,15 @@ impl Interpreter<'_> {
                                 cell,
                                 value,
                                 visible: false,
+                                plain: true,
                             },
                         );
                     }
                 }
                 Instr::Store {
-                    at: place, value, ..
+                    at: place,
+                    value,
+                    order,
                 } if self.model == Model::Tso => {
                     let cell = self.cell(thread, place);
                     let value = self.value(thread, value);
@@ -119,6 +125,7 @@ impl Interpreter<'_> {
                             cell,
                             value,
                             visible: true,
+                            plain: order == Ordering::Plain,
                         },
                     );
                 }
@@ -132,11 +139,9 @@ impl Interpreter<'_> {
                 Instr::Flush {
                     at: place,
                     kind: WriteBack::Opt,
-                } if self.model == Model::Tso && self.waits_behind(thread, place).is_some() => {
+                } => {
                     let cell = self.cell(thread, place);
-                    if let Some(index) = self.waits_behind(thread, place) {
-                        self.push_behind(thread, cell, index);
-                    }
+                    self.write_back(thread, cell, trace);
                 }
                 Instr::Sfence if self.model == Model::Tso => self.push(thread, Entry::Sfence),
                 _ => {
@@ -172,6 +177,12 @@ impl Interpreter<'_> {
             after: (at as u32).wrapping_sub(1),
             thread: thread as u8,
             tick: self.threads[thread].tick,
+            need: if self.threads[thread].stepped {
+                (0, 0)
+            } else {
+                self.threads[thread].born
+            },
+            joined: self.threads[thread].joined,
             object,
             mask,
             write,
@@ -181,6 +192,7 @@ impl Interpreter<'_> {
 
     pub(super) fn is_point(&self, thread: usize, order: Ordering) -> bool {
         order == Ordering::Atomic
+            || self.threads[thread].turn.spinning
             || self
                 .points
                 .contains(self.first_site[thread] + self.threads[thread].pc)

@@ -1,0 +1,272 @@
+//! Functions that store through an argument.
+
+use crate::address::Target;
+use crate::source::{Source, walk};
+use tree_sitter::Node;
+
+/// How many bytes such a function stores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Size {
+    /// This argument says so.
+    Argument(usize),
+    /// The product of two arguments.
+    Product(usize, usize),
+    /// This argument, in units of a type.
+    Units(usize, &'static str),
+    /// A text and the zero behind it.
+    Text,
+    /// What the argument points to.
+    Pointee,
+    /// The object the method is called on.
+    Object,
+    Fixed(u32),
+}
+
+struct Row {
+    names: &'static [&'static str],
+    destination: usize,
+    size: Size,
+    /// Written around the cache: a fence is enough.
+    streamed: bool,
+}
+
+const fn row(names: &'static [&'static str], destination: usize, size: Size) -> Row {
+    Row {
+        names,
+        destination,
+        size,
+        streamed: false,
+    }
+}
+
+const TABLE: &[Row] = &[
+    row(
+        &[
+            "memcpy",
+            "memmove",
+            "memset",
+            "mempcpy",
+            "strncpy",
+            "stpncpy",
+            "pmem_memcpy",
+            "pmem_memmove",
+            "pmem_memset",
+            "lf_memcpy",
+        ],
+        0,
+        Size::Argument(2),
+    ),
+    row(
+        &["bzero", "explicit_bzero", "getrandom"],
+        0,
+        Size::Argument(1),
+    ),
+    row(&["memccpy"], 0, Size::Argument(3)),
+    row(&["bcopy"], 1, Size::Argument(2)),
+    row(&["read", "pread", "recv"], 1, Size::Argument(2)),
+    row(&["fread"], 0, Size::Product(1, 2)),
+    row(
+        &["wmemcpy", "wmemmove", "wmemset"],
+        0,
+        Size::Units(2, "wchar_t"),
+    ),
+    row(
+        &[
+            "strcpy",
+            "stpcpy",
+            "strcat",
+            "strncat",
+            "strlcpy",
+            "strlcat",
+            "sprintf",
+            "vsprintf",
+            "snprintf",
+            "vsnprintf",
+            "fgets",
+        ],
+        0,
+        Size::Text,
+    ),
+    Row {
+        names: &[
+            "pmem_memcpy_nodrain",
+            "pmem_memmove_nodrain",
+            "pmem_memset_nodrain",
+        ],
+        destination: 0,
+        size: Size::Argument(2),
+        streamed: true,
+    },
+    row(
+        &[
+            "_mm_store_si128",
+            "_mm_storeu_si128",
+            "_mm_store_ps",
+            "_mm_store_pd",
+        ],
+        0,
+        Size::Fixed(16),
+    ),
+    row(
+        &["_mm256_store_si256", "_mm256_storeu_si256"],
+        0,
+        Size::Fixed(32),
+    ),
+    row(
+        &["_mm512_store_si512", "_mm512_storeu_si512"],
+        0,
+        Size::Fixed(64),
+    ),
+];
+
+/// Methods of std::atomic and std::atomic_flag that store.
+const ATOMIC_METHODS: &[&str] = &[
+    "store",
+    "exchange",
+    "fetch_add",
+    "fetch_sub",
+    "fetch_and",
+    "fetch_or",
+    "fetch_xor",
+    "compare_exchange_weak",
+    "compare_exchange_strong",
+    "test_and_set",
+    "clear",
+];
+
+fn is_atomic_function(name: &str) -> bool {
+    let load = name.contains("_load") || name.contains("fence") || name.contains("_is_lock_free");
+    let prefixed = ["atomic_", "__atomic_", "__sync_", "__c11_atomic_"];
+    !load && prefixed.iter().any(|prefix| name.starts_with(prefix))
+}
+
+fn is_streaming(name: &str) -> bool {
+    [
+        "_mm_stream_",
+        "_mm256_stream_",
+        "_mm512_stream_",
+        "__builtin_nontemporal_store",
+    ]
+    .iter()
+    .any(|prefix| name.starts_with(prefix))
+}
+
+/// The plain name of what is called: `std::memcpy` and `__builtin_memcpy` are `memcpy`.
+pub(crate) fn name<'a>(call: Node<'_>, text: &'a str) -> Option<&'a str> {
+    let function = call.child_by_field_name("function")?;
+    let last = match function.kind() {
+        "identifier" => function,
+        "field_expression" => function.child_by_field_name("field")?,
+        "qualified_identifier" | "template_function" => {
+            let mut inner = function;
+            while let Some(name) = inner.child_by_field_name("name") {
+                inner = name;
+            }
+            inner
+        }
+        _ => return None,
+    };
+    let name = &text[last.byte_range()];
+    let builtin = name
+        .strip_prefix("__builtin_")
+        .filter(|n| TABLE.iter().any(|r| r.names.contains(n)));
+    Some(builtin.unwrap_or(name))
+}
+
+pub(crate) fn arguments<'t>(call: Node<'t>) -> Vec<Node<'t>> {
+    let Some(list) = call.child_by_field_name("arguments") else {
+        return Vec::new();
+    };
+    (0..list.named_child_count())
+        .filter_map(|i| list.named_child(i as u32))
+        .filter(|n| n.kind() != "comment")
+        .collect()
+}
+
+#[derive(Debug)]
+pub(crate) struct StoringCall {
+    pub(crate) target: Target,
+    pub(crate) streamed: bool,
+}
+
+/// What a call stores to, if it is one that does.
+pub(crate) fn storing(source: &Source<'_>, call: Node<'_>) -> Option<StoringCall> {
+    let name = name(call, source.text)?;
+    let arguments = arguments(call);
+    let method = call.child_by_field_name("function")?.kind() == "field_expression";
+    let (destination, size, streamed) = if method {
+        if !ATOMIC_METHODS.contains(&name) {
+            return None;
+        }
+        let object = call
+            .child_by_field_name("function")?
+            .child_by_field_name("argument")?;
+        (object, Size::Object, false)
+    } else if let Some(row) = TABLE.iter().find(|row| row.names.contains(&name)) {
+        (*arguments.get(row.destination)?, row.size, row.streamed)
+    } else if is_streaming(name) {
+        let pointer = match name {
+            "__builtin_nontemporal_store" => 1,
+            _ => 0,
+        };
+        (*arguments.get(pointer)?, Size::Pointee, true)
+    } else if is_atomic_function(name) {
+        (*arguments.first()?, Size::Pointee, false)
+    } else {
+        return None;
+    };
+    let effects = |node: Node<'_>| {
+        walk(node).any(|n| matches!(n.kind(), "update_expression" | "assignment_expression"))
+    };
+    if effects(destination) {
+        return None;
+    }
+    let argument = |i: usize| {
+        arguments
+            .get(i)
+            .filter(|&&n| !effects(n))
+            .map(|&n| source.of(n))
+    };
+    let pointer = source.of(destination);
+    let size = match size {
+        Size::Argument(i) => argument(i)?.to_owned(),
+        Size::Product(a, b) => format!("{} * {}", factor(argument(a)?), factor(argument(b)?)),
+        Size::Units(i, unit) => format!("{} * {}", factor(argument(i)?), source.sizeof(unit)),
+        Size::Text => format!("strlen({pointer}) + 1"),
+        Size::Fixed(bytes) => bytes.to_string(),
+        Size::Pointee => match pointer.strip_prefix('&') {
+            Some(object) => source.sizeof(object),
+            None => source.sizeof(&format!("*{}", factor(pointer))),
+        },
+        Size::Object => {
+            let arrow = source
+                .of(call.child_by_field_name("function")?)
+                .contains("->");
+            let through = arrow && !pointer.contains("->");
+            let target = match through {
+                true => Target::new(pointer, source.sizeof(&format!("*{}", factor(pointer)))),
+                false => Target::new(format!("&{pointer}"), source.sizeof(pointer)),
+            };
+            return Some(StoringCall {
+                target: target.word(),
+                streamed: false,
+            });
+        }
+    };
+    let single = size.parse::<u32>().is_ok_and(|n| n <= 8)
+        || size.starts_with("sizeof") && name.contains("atomic");
+    let mut target = Target::new(pointer, size);
+    target.word = single;
+    Some(StoringCall { target, streamed })
+}
+
+/// As an operand of `*`.
+fn factor(expression: &str) -> String {
+    let simple = expression
+        .chars()
+        .all(|c| c.is_alphanumeric() || "_.->[]:".contains(c));
+    match simple && !expression.contains(" - ") {
+        true => expression.to_owned(),
+        false => format!("({expression})"),
+    }
+}

@@ -1,0 +1,253 @@
+//! Turns what a check found into a patch: a C or C++ source file and a place in, edits out.
+//!
+//! Nothing here reads a file, runs a compiler or knows whether a patch helps: every [`Candidate`] is a proposal, best first,
+//! and whoever asks has to try it. Sources are read by tree-sitter, so macros stay as they are written, comments and layout
+//! are kept, and a file the grammar does not fully understand can still be repaired in the parts it does.
+
+mod address;
+mod atomic;
+mod calls;
+mod edit;
+mod idiom;
+mod loops;
+mod macros;
+mod remove;
+mod site;
+mod source;
+mod store;
+mod wrappers;
+
+pub use edit::{Edit, apply, line_origins, unified_diff};
+pub use source::{Language, Place, Unit};
+
+use idiom::{Idiom, Need};
+use site::Site;
+use source::Source;
+use store::Store;
+use thiserror::Error;
+
+/// What is wrong, and so what to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// These stores have to be durable before another one (a place in the same file, where it is known).
+    Durable {
+        stores: Vec<Stored>,
+        before: Option<Place>,
+    },
+    /// The write-back is under way, or needs none: a fence is to follow what is at this place.
+    Fence { after: Place, before: Option<Place> },
+    /// A call that does nothing useful.
+    Without { call: Place, wasted: Wasted },
+    /// A store the compiler may tear.
+    Atomic { store: Place },
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stored {
+    pub at: Place,
+    /// As many bytes as were stored, if that is known; 0 if not.
+    pub bytes: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wasted {
+    Flush,
+    Fence,
+}
+
+/// One way to repair it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    /// In a few words: `flush and fence after the store`.
+    pub what: String,
+    pub edits: Vec<Edit>,
+}
+
+/// Why there is no patch. Each is a sentence that fits behind `FILE:LINE: `.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum Refusal {
+    #[error("the file has no such line: it changed since the check")]
+    NoSuchLine,
+    #[error("no store is written here that could be understood{}; insert the flush by hand", .0)]
+    NoStore(String),
+    #[error(
+        "the store is inside `{0}`, whose definition is not in this file or its headers; insert the flush by hand"
+    )]
+    UnknownCall(String),
+    #[error("`{0}` stores to several places; insert the flush by hand")]
+    ManyStores(String),
+    #[error("no statement fits in here; split the expression, or insert the flush by hand")]
+    NoRoom,
+    #[error("what is stored to cannot be named after the store ({0}); insert the flush by hand")]
+    NoAddress(String),
+    #[error(
+        "the file flushes nothing, so its way of doing it is unknown; say how: --template 'flush({{addr}}, {{size}}); fence()'"
+    )]
+    NoIdiom,
+    #[error("no flush or fence is called here that could be removed")]
+    NoCall,
+    #[error("the declaration of `{0}` is not in this file; make it atomic by hand")]
+    NoDeclaration(String),
+    #[error("the store cannot be written as an atomic one ({0})")]
+    NotAtomic(String),
+    #[error("the template lacks {0}: it reads like 'flush({{addr}}, {{size}}); fence()'")]
+    Template(&'static str),
+}
+
+/// Ways to repair it, best first; never empty.
+pub fn candidates(
+    unit: &Unit<'_>,
+    wanted: &Wanted,
+    template: Option<&str>,
+) -> Result<Vec<Candidate>, Refusal> {
+    let source = Source::read(unit);
+    let mut found = match wanted {
+        Wanted::Durable { stores, before } => durable(&source, stores, *before, template)?,
+        Wanted::Fence { after, before } => fence(&source, *after, *before, template)?,
+        Wanted::Without { call, wasted } => remove::candidates(&source, *call, *wasted)?,
+        Wanted::Atomic { store } => atomic::candidates(&source, *store)?,
+    };
+    // Two ways to the same text are one.
+    let mut seen: Vec<Option<String>> = Vec::new();
+    found.retain(|candidate| {
+        let text = apply(unit.text, &candidate.edits);
+        let new = text.is_some() && !seen.contains(&text);
+        seen.push(text);
+        new
+    });
+    Ok(found)
+}
+
+fn durable(
+    source: &Source<'_>,
+    stores: &[Stored],
+    before: Option<Place>,
+    template: Option<&str>,
+) -> Result<Vec<Candidate>, Refusal> {
+    let mut found: Vec<Store<'_>> = Vec::new();
+    for stored in stores {
+        let store = store::find(source, stored.at, stored.bytes)?;
+        if found.iter().all(|known| known.node != store.node) {
+            found.push(store);
+        }
+    }
+    found.sort_by_key(|store| store.node.start_byte());
+    let Some(last) = found.last() else {
+        return Err(Refusal::NoStore(String::new()));
+    };
+    let kept = before.and_then(|at| store::find(source, at, 0).ok());
+    let idioms = Idiom::ranked(source, last.node, template)?;
+    let mut candidates = Vec::new();
+    for idiom in idioms.iter().filter(|idiom| idiom.fits(&last.target)) {
+        // All of them share a line of memory and are overtaken by the same store: one flush after the last may do.
+        candidates.extend(for_one(source, last, kept.as_ref(), idiom));
+        if found.len() > 1 {
+            let all = found
+                .iter()
+                .map(|store| for_one(source, store, None, idiom).into_iter().next_back());
+            if let Some(all) = all.collect::<Option<Vec<Candidate>>>() {
+                candidates.push(Candidate {
+                    what: "flush and fence after each of the stores".to_owned(),
+                    edits: all.into_iter().flat_map(|c| c.edits).collect(),
+                });
+            }
+        }
+    }
+    match candidates.is_empty() {
+        true => Err(Refusal::NoRoom),
+        false => Ok(candidates),
+    }
+}
+
+fn for_one(
+    source: &Source<'_>,
+    store: &Store<'_>,
+    kept: Option<&Store<'_>>,
+    idiom: &Idiom,
+) -> Vec<Candidate> {
+    let mut candidates = Vec::new();
+    let mut add = |what: &str, edits: Option<Vec<Edit>>| {
+        candidates.extend(edits.map(|edits| Candidate {
+            what: what.to_owned(),
+            edits,
+        }));
+    };
+    let need = match store.streamed {
+        true => Need::Fence,
+        false => Need::Both,
+    };
+    let way = match need {
+        Need::Both => "flush and fence",
+        Need::Fence => "fence",
+    };
+    for (site, target) in loops::after_loops(source, store) {
+        let code = idiom.code(source, &target, need);
+        add(
+            &format!("{way} once, after the loop"),
+            site.insert(source, &code),
+        );
+    }
+    let code = idiom.code(source, &store.target, need);
+    // The same statement holds both stores: only a comma fits in between.
+    let shared =
+        kept.is_some_and(|kept| source.statement_of(kept.node) == source.statement_of(store.node));
+    if !shared {
+        let site = Site::after(source, store);
+        add(
+            &format!("{way} after the store"),
+            site.and_then(|s| s.insert(source, &code)),
+        );
+    }
+    add(
+        &format!("{way} right behind the store"),
+        site::comma(source, store, &code),
+    );
+    if let Some(kept) = kept.filter(|_| !shared)
+        && let Some(site) = Site::before(source, store, kept)
+    {
+        add(
+            &format!("{way} before the later store"),
+            site.insert(source, &code),
+        );
+    }
+    candidates
+}
+
+fn fence(
+    source: &Source<'_>,
+    after: Place,
+    before: Option<Place>,
+    template: Option<&str>,
+) -> Result<Vec<Candidate>, Refusal> {
+    let node = source.node_at(after).ok_or(Refusal::NoSuchLine)?;
+    let statement = source
+        .statement_of(node)
+        .ok_or_else(|| Refusal::NoStore(String::new()))?;
+    let mut candidates = Vec::new();
+    for idiom in Idiom::ranked(source, statement, template)? {
+        let Some(code) = idiom.fence() else {
+            continue;
+        };
+        let mut add = |what: &str, site: Option<Site<'_>>| {
+            let edits = site.and_then(|site| site.insert(source, &code));
+            candidates.extend(edits.map(|edits| Candidate {
+                what: what.to_owned(),
+                edits,
+            }));
+        };
+        if let Some(site) = loops::around(source, statement) {
+            add("fence once, after the loop", Some(site));
+        }
+        add("fence after it", Site::behind(source, statement));
+        let kept = before.and_then(|at| store::find(source, at, 0).ok());
+        let kept = kept.and_then(|kept| source.statement_of(kept.node));
+        add(
+            "fence before the later store",
+            kept.and_then(|kept| Site::in_front(source, kept)),
+        );
+    }
+    match candidates.is_empty() {
+        true => Err(Refusal::NoIdiom),
+        false => Ok(candidates),
+    }
+}

@@ -1,0 +1,14 @@
+// atomic
+#include <landfall.h>
+#include <stdint.h>
+
+struct node {
+  uint64_t value, count;
+  struct node *next;
+  uint64_t data[8];
+};
+
+void f(struct node *n, struct node *m) {
+  n->next /*@*/= m;
+  lf_persist(&n->next, sizeof n->next);
+}

@@ -1,0 +1,6 @@
+// atomic
+#include <landfall.h>
+struct Node { Node *next; };
+void f(Node *n, Node *m) {
+  n->next /*@*/= m;
+}

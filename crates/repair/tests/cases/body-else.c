@@ -1,0 +1,16 @@
+// durable
+#include <landfall.h>
+#include <stdint.h>
+
+struct node {
+  uint64_t value, count;
+  struct node *next;
+  uint64_t data[8];
+};
+
+void f(struct node *n, int c) {
+  if (c)
+    n->value = 1;
+  else
+    n->count /*@*/= 2;
+}

@@ -1,0 +1,15 @@
+// durable
+#include <landfall.h>
+#include <stdint.h>
+
+struct node {
+  uint64_t value, count;
+  struct node *next;
+  uint64_t data[8];
+};
+
+void f(struct node *n) {
+  n->count/*@*/++;
+  --n->value;
+  lf_persist(&n->next, sizeof n->next);
+}

@@ -1,0 +1,5 @@
+// durable
+struct root { long a, b; };
+void f(struct root *r) {
+  r->a /*@*/= 1;
+}

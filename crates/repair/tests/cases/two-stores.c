@@ -1,0 +1,16 @@
+// durable
+#include <landfall.h>
+#include <stdint.h>
+
+struct node {
+  uint64_t value, count;
+  struct node *next;
+  uint64_t data[8];
+};
+
+void f(struct node *n, struct node *flag) {
+  n->value /*@*/= 1;
+  n->count /*@*/= 2;
+  flag->value /*@before*/= 1;
+  lf_persist(flag, sizeof *flag);
+}

@@ -1,0 +1,11 @@
+// without fence
+#include <landfall.h>
+#include <stdint.h>
+
+struct node {
+  uint64_t value, count;
+  struct node *next;
+  uint64_t data[8];
+};
+
+void f(struct node *n) { n->value = 1; lf_persist(n, 8); /*@*/lf_fence(); }

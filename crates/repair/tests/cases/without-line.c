@@ -1,0 +1,15 @@
+// without flush
+#include <landfall.h>
+#include <stdint.h>
+
+struct node {
+  uint64_t value, count;
+  struct node *next;
+  uint64_t data[8];
+};
+
+void f(struct node *n) {
+  n->value = 1;
+  lf_persist(n, sizeof *n);
+  /*@*/lf_persist(n, sizeof *n);  // to be sure
+}
