@@ -37,18 +37,21 @@ mod tests {
             ["mutex_lock", "malloc", "thr_create", "main"],
             ["mutex_lock", "cond_wait", "thr_join", "main"],
         ];
-        let cases: [(&[(Directive, &str)], [bool; 2]); 5] = [
+        let cases = [
             (
-                &[(Within, "mutex_lock"), (Without, "malloc")],
+                vec![(Within, "mutex_lock"), (Without, "malloc")],
                 [false, true],
             ),
-            (&[(Within, "thr_join")], [false, true]),
-            (&[(Without, "cond_wait")], [true, false]),
-            (&[(Without, "main"), (Within, "mutex_lock")], [true, true]),
-            (&[], [true, true]),
+            (vec![(Within, "thr_join")], [false, true]),
+            (vec![(Without, "cond_wait")], [true, false]),
+            (
+                vec![(Without, "main"), (Within, "mutex_lock")],
+                [true, true],
+            ),
+            (vec![], [true, true]),
         ];
         for (directives, expected) in cases {
-            let found = stacks.map(|stack| may_preempt(directives, stack.into_iter()));
+            let found = stacks.map(|stack| may_preempt(&directives, stack.into_iter()));
             assert_eq!(found, expected, "{directives:?}");
         }
     }
