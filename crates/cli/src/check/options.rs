@@ -131,7 +131,7 @@ pub(crate) struct Check {
     pub(crate) compiler_flags: Vec<OsString>,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "" | "s" => 1.0,
