@@ -20,7 +20,7 @@ static void recover(struct bank *b) {
     return;
   b->armed = 0;  //~ disarmed
   lf_persist(&b->armed, sizeof b->armed);
-  b->from = b->old_from;
+  b->from = b->old_from;  //~ half
   b->to = b->old_to;
   lf_flush(&b->from, sizeof b->from);
   lf_flush(&b->to, sizeof b->to);

@@ -161,14 +161,14 @@ fn gdb_stops_where_it_fails() {
         (
             "gdb-assertion",
             "commit-flag/missing-flush.c",
-            "p r->valid",
+            "p *(long *)0x100000000040",
             "$1 = 1",
         ),
-        ("gdb-hang", "lock-word/still-held.cc", "p value", "$1 = "),
+        ("gdb-hang", "lock-word/still-held.cc", "p 1", "$1 = "),
         (
             "gdb-segfault",
             "../crates/cli/tests/inputs/check/pointer.c",
-            "p root->valid",
+            "p *(long *)0x100000000040",
             "$1 = 1",
         ),
     ] {

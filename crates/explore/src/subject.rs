@@ -181,12 +181,60 @@ impl Execution {
         self.log_with_origins(platform).0
     }
 
+    /// The same with copies torn, if so.
+    pub fn log_torn(&self, platform: Platform, tear: bool) -> Log {
+        self.logged(platform, tear).0
+    }
+
     /// The log, and for each of its entries the event it comes from.
     pub fn log_with_origins(&self, platform: Platform) -> (Log, Vec<usize>) {
+        self.logged(platform, false)
+    }
+
+    /// The log, and for each of its entries the event it comes from. With `tear`, pieces of one copy on one line may persist in
+    /// any order.
+    pub fn logged(&self, platform: Platform, tear: bool) -> (Log, Vec<usize>) {
         let mut log = Log::new(platform);
         let mut origins = Vec::new();
         let mut pending: SmallVec<[(Line, Version); 8]> = SmallVec::new();
-        for at in commit_order(&self.events) {
+        let copies = if tear {
+            copies(&self.events)
+        } else {
+            Vec::new()
+        };
+        let copy_of = |at: usize| copies.get(at).copied().flatten();
+        let order = commit_order(&self.events);
+        let mut next = 0;
+        while let Some(&at) = order.get(next) {
+            next += 1;
+            if let Some(copy) = copy_of(at) {
+                // All of the copy on this line: they stand together.
+                let line = self.events[at].line();
+                let same =
+                    |&&at: &&usize| copy_of(at) == Some(copy) && self.events[at].line() == line;
+                let others = order[next..].iter().take_while(same);
+                let parts: Vec<usize> = std::iter::once(at).chain(others.copied()).collect();
+                next += parts.len() - 1;
+                let pieces: Vec<Piece> = parts
+                    .iter()
+                    .filter_map(|&at| match self.events[at] {
+                        Event::Store(piece) | Event::NtStore(piece) => Some(piece),
+                        _ => None,
+                    })
+                    .collect();
+                log.torn_stores(0, &pieces);
+                origins.extend(parts);
+                if let Some(line) = line {
+                    let whole = log.newest(line, log.end());
+                    match (platform, &self.events[at]) {
+                        (_, Event::NtStore(_)) => pending.push((line, whole)),
+                        (Platform::Eadr, _) => log.durable(line, whole),
+                        (Platform::Adr, _) => {}
+                    }
+                }
+                origins.resize(log.entries().len(), at);
+                continue;
+            }
             match self.events[at] {
                 Event::Read(_) | Event::Mark(_) => {}
                 Event::DurableStore(piece) => {
@@ -212,6 +260,22 @@ impl Execution {
         }
         (log, origins)
     }
+}
+
+/// For each event, the copy that it is a store of, if any.
+fn copies(events: &[Event]) -> Vec<Option<u32>> {
+    let mut number = 0;
+    let mut inside = false;
+    let store = |event: &Event| matches!(event, Event::Store(_) | Event::NtStore(_));
+    let copy = |event: &Event| {
+        match event {
+            Event::Mark(Mark::CopyBegin) => (inside, number) = (true, number + 1),
+            Event::Mark(Mark::CopyEnd) => inside = false,
+            _ => {}
+        }
+        (inside && store(event)).then_some(number)
+    };
+    events.iter().map(copy).collect()
 }
 
 impl Event {

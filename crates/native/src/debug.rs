@@ -27,7 +27,7 @@ pub fn debug(
         header(job, job.image.lines.len(), job::SHOW),
         &job.image.lines,
         &job.stdin,
-        job.schedule.as_deref().unwrap_or_default(),
+        &[],
     ) {
         return Err(SubjectError::ImageTooLarge {
             lines: job.image.lines.len(),

@@ -178,6 +178,7 @@ mod tests {
     #[test]
     fn checkers_and_search_see_one_log() {
         let trace = [
+            // First, because the search's log lets it overtake what concerns other lines.
             event(Op::Store, flag::NON_TEMPORAL, 64, 0x0f),
             event(Op::Store, 0, 0, 0xff),
             event(Op::Clwb, 0, 3, 0),

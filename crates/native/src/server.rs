@@ -67,17 +67,21 @@ impl Server {
             next_sample: 1,
         };
         server.await_start()?;
-        let (table, strings) = server.shared.sites();
-        server.sites = Sites::parse(&table, &strings);
+        server.read_sites();
         if let Some(directory) = &program.pm_dir {
-            let failed = |source| SubjectError::PoolFiles {
+            let failed = |cause| SubjectError::PoolFiles {
                 directory: directory.display().to_string(),
-                source,
+                cause,
             };
             let base = files::base(&directory.canonicalize().map_err(failed)?).map_err(failed)?;
             server.set_base(base)?;
         }
         Ok(server)
+    }
+
+    fn read_sites(&mut self) {
+        let (table, strings) = self.shared.sites();
+        self.sites = Sites::parse(&table, &strings);
     }
 
     /// Names for the numbers in traces.
@@ -345,6 +349,10 @@ impl Server {
     fn collect(&mut self, index: usize, job: &Job) -> Result<Execution, SubjectError> {
         let waited = self.await_slot(index, job.limits.wall);
         let execution = self.read(index, job, waited, Keep::Events);
+        // A run that loads a library brings sites that were not there before.
+        if self.shared.control().sites.load(Relaxed) > self.sites.len() as u64 {
+            self.read_sites();
+        }
         self.shared.trim(index, execution.trace_bytes);
         if waited == Waited::ServerGone {
             self.replace()?;
@@ -447,8 +455,8 @@ impl Server {
                 .into_iter()
                 .chain(raw.frame[..frames].iter().copied())
                 .collect(),
-            stdout: slot.stdout(raw.stdout_len),
-            stderr: slot.stderr(raw.stderr_len),
+            stdout: slot.stdout(raw.stdout_len, job.limits.output_bytes),
+            stderr: slot.stderr(raw.stderr_len, job.limits.output_bytes),
             foreign: (raw.foreign.reads + raw.foreign.writes > 0).then_some(Foreign {
                 reads: raw.foreign.reads,
                 writes: raw.foreign.writes,
@@ -579,6 +587,7 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
         stdin_len: job.stdin.len() as u64,
         ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
         output_limit: job.limits.output_bytes,
+        memory: job.limits.memory_bytes,
         choices: job.schedule.as_ref().map_or(0, |steps| steps.len() as u64),
     }
 }

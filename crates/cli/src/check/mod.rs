@@ -12,7 +12,7 @@ mod settings;
 pub(crate) mod story;
 mod target;
 
-pub(crate) use options::Check;
+pub(crate) use options::{Check, duration};
 pub(crate) use settings::with_settings;
 pub(crate) use target::take_compiler_flags;
 

@@ -1,9 +1,7 @@
 //! gdb on the failing execution: the program starts under gdb on the same image and is stopped where it fails.
 
 use super::Replay;
-use crate::check::finding::failing_place;
 use crate::exit::Exit;
-use crate::names::{Names, Place};
 use crate::scene::{Act, Failure, Scene};
 use anyhow::Context;
 use landfall_model::image::Image;
@@ -15,7 +13,6 @@ pub(super) fn open(
     scene: &Scene,
     acts: &[Act],
     failures: &[Failure],
-    names: &Names,
 ) -> anyhow::Result<Exit> {
     let last = acts.last().context("the witness holds no execution")?;
     let program = match &scene.recover {
@@ -43,9 +40,8 @@ pub(super) fn open(
     if !options.ex.is_empty() {
         gdb.arg("-batch");
     }
-    let place = failing_place(&last.execution, names);
-    for command in commands(place.as_ref()) {
-        gdb.args(["-ex", &command]);
+    for command in commands() {
+        gdb.args(["-ex", command]);
     }
     for command in &options.ex {
         gdb.args(["-ex", command]);
@@ -65,8 +61,8 @@ pub(super) fn open(
 }
 
 /// What brings gdb to the failing point.
-fn commands(place: Option<&Place>) -> Vec<String> {
-    let mut commands: Vec<String> = [
+fn commands() -> [&'static str; 13] {
+    [
         "set pagination off",
         "set confirm off",
         "set breakpoint pending on",
@@ -81,13 +77,7 @@ fn commands(place: Option<&Place>) -> Vec<String> {
         "set detach-on-fork off",
         "break __lf_ends",
         "run",
+        // Out of the runtime; where gdb 13 is told to go by name, it dies.
+        "up 2",
     ]
-    .map(str::to_owned)
-    .to_vec();
-    // Out of the runtime, to the line of the program.
-    commands.extend(place.map(|place| {
-        let function = place.function.split('(').next().unwrap_or_default();
-        format!("frame function {function}")
-    }));
-    commands
 }

@@ -67,8 +67,7 @@ fn replay(options: &Replay) -> anyhow::Result<Exit> {
             eprintln!("landfall: not the same: {difference}");
             return Ok(Exit::Uncontrolled);
         }
-        let names = stage.names(failures.len());
-        return gdb::open(options, &scene, &played.acts, &failures, names);
+        return gdb::open(options, &scene, &played.acts, &failures);
     }
     let screen = Screen::new(options.color);
     let told = narrate::Narration {

@@ -38,7 +38,7 @@ pub(super) fn search(
         match *entry {
             Entry::Store { piece, .. } => {
                 let line = piece.addr.line();
-                eager.first.store(line, |bytes| piece.write_to(bytes));
+                eager.first.store(log, at as u32, line);
                 eager.first.settle(&[line]); // Nothing is left out for being old.
                 eager.changed.push(line);
             }
@@ -109,7 +109,7 @@ impl<S: Subject> Eager<'_, S> {
         let ended = execution.ended;
         self.met.meet(self.found, reads, ended, run, crashes, level);
         if cut_too && !execution.shortened {
-            let log = Arc::new(execution.log(self.options.platform));
+            let log = Arc::new(execution.log_torn(self.options.platform, self.options.tear));
             for cut in log.sufficient_cuts() {
                 self.images(state.crash(&self.first, &log, cut))?;
             }
@@ -134,7 +134,7 @@ pub fn count(log: &Log) -> Count {
         let (first, newest) = feasible.entry(line).or_insert((0, 0));
         let before = *newest - *first + 1;
         match entry {
-            Entry::Store { .. } => *newest += 1,
+            Entry::Store { .. } => *newest += log.versions_since(at as u32, line).len() as u32,
             Entry::Durable { version, .. } => *first = version.0,
         }
         product.multiply(*newest - *first + 1);

@@ -56,7 +56,7 @@ pub(super) fn follow(
                 let Some(number) = follow.lines.number(piece.addr.line()) else {
                     continue;
                 };
-                follow.store(number, |bytes| piece.write_to(bytes));
+                follow.store(number, log, at as u32);
                 grown.push(number);
             }
             Entry::Durable { line, version } => follow.durable(line, version),
@@ -94,14 +94,17 @@ struct Follow<'a, S> {
 }
 
 impl<S: Subject> Follow<'_, S> {
-    fn store(&mut self, number: u32, write: impl FnOnce(&mut LineBytes)) {
+    fn store(&mut self, number: u32, log: &Log, entry: u32) {
         let walk = self.lines.at_mut(number);
-        let mut bytes = *walk.newest_bytes();
-        write(&mut bytes);
-        walk.contents.push(bytes);
-        walk.stores_left -= 1;
+        for version in log.versions_since(entry, walk.line) {
+            let (base, pieces) = log.made_of(walk.line, Version(version));
+            let mut bytes = *walk.content(base.0);
+            pieces.iter().for_each(|piece| piece.write_to(&mut bytes));
+            walk.contents.push(bytes);
+            walk.stores_left -= 1;
+        }
         self.open.insert(number);
-        self.newest.set_line(walk.line, bytes);
+        self.newest.set_line(walk.line, *walk.newest_bytes());
         self.changed.push(walk.line);
     }
 

@@ -51,7 +51,7 @@ pub fn search(
                 break;
             }
             if cut_too {
-                crashed = execution.log(options.platform);
+                crashed = execution.log_torn(options.platform, options.tear);
             }
         }
     }

@@ -47,7 +47,7 @@ pub(super) fn search(
         match *entry {
             Entry::Store { piece, .. } => {
                 let line = piece.addr.line();
-                stack.first.store(line, |bytes| piece.write_to(bytes));
+                stack.first.store(log, at as u32, line);
                 stack.changed.push(line);
                 grown.push(line);
             }
@@ -265,7 +265,8 @@ impl<S: Subject> Stack<'_, S> {
                 };
                 *count += 1;
                 let cut_too = walk.level() < options.failures && !execution.shortened;
-                let log = cut_too.then(|| Arc::new(execution.log(options.platform)));
+                let log =
+                    cut_too.then(|| Arc::new(execution.log_torn(options.platform, options.tear)));
                 let tree = forest.level(walk.level());
                 match tree.graft(walk.at, execution.reads, execution.ended, log) {
                     Ok(run) => tree.annotate(run, execution.marks),

@@ -49,29 +49,32 @@ fn is_fresh(candidates: &[Candidate]) -> bool {
 }
 
 impl First {
-    pub(super) fn store(&mut self, line: Line, write: impl FnOnce(&mut LineBytes)) {
-        let base = self.newest.line(line);
+    pub(super) fn store(&mut self, log: &Log, entry: u32, line: Line) {
+        let unwritten = self.newest.line(line);
         let candidates = self.lines.entry(line).or_insert_with(|| {
             Arc::new(vec![Candidate {
-                bytes: base,
+                bytes: unwritten,
                 chain: SmallVec::from_slice(&[Version(0)]),
                 fresh: false,
             }])
         });
         let candidates = Arc::make_mut(candidates);
-        let Some(last) = candidates.last() else {
-            return; // A line has at least one version.
-        };
-        let (mut bytes, version) = (last.bytes, last.chain[0].0 + 1);
-        write(&mut bytes);
-        // A content that was possible before brings nothing.
-        let fresh = candidates.iter().all(|c| c.fresh || c.bytes != bytes);
-        candidates.push(Candidate {
-            bytes,
-            chain: SmallVec::from_slice(&[Version(version)]),
-            fresh,
-        });
-        self.newest.set_line(line, bytes);
+        for version in log.versions_since(entry, line) {
+            let (base, pieces) = log.made_of(line, Version(version));
+            let Some(base) = candidates.iter().find(|c| c.chain[0] == base) else {
+                continue; // What a version is made of is feasible when it is made.
+            };
+            let mut bytes = base.bytes;
+            pieces.iter().for_each(|piece| piece.write_to(&mut bytes));
+            // A content that was possible before brings nothing.
+            let fresh = candidates.iter().all(|c| c.fresh || c.bytes != bytes);
+            candidates.push(Candidate {
+                bytes,
+                chain: SmallVec::from_slice(&[Version(version)]),
+                fresh,
+            });
+            self.newest.set_line(line, bytes);
+        }
     }
 
     pub(super) fn durable(&mut self, line: Line, version: Version) {
