@@ -61,8 +61,7 @@ impl Server {
             trace_bytes: 0,
         };
         server.await_start()?;
-        let (table, strings) = server.shared.sites();
-        server.sites = Sites::parse(&table, &strings);
+        server.read_sites();
         if let Some(directory) = &program.pm_dir {
             let failed = |cause| SubjectError::PoolFiles {
                 directory: directory.display().to_string(),
@@ -72,6 +71,11 @@ impl Server {
             server.set_base(base)?;
         }
         Ok(server)
+    }
+
+    fn read_sites(&mut self) {
+        let (table, strings) = self.shared.sites();
+        self.sites = Sites::parse(&table, &strings);
     }
 
     /// Names for the numbers in traces.
@@ -282,6 +286,10 @@ impl Server {
     fn collect(&mut self, index: usize, job: &Job) -> Result<Execution, SubjectError> {
         let waited = self.await_slot(index, job.limits.wall);
         let execution = self.read(index, job, waited);
+        // A run that loads a library brings sites that were not there before.
+        if self.shared.control().sites.load(Relaxed) > self.sites.len() as u64 {
+            self.read_sites();
+        }
         self.shared.trim(index, execution.trace_bytes);
         if waited == Waited::ServerGone {
             self.replace()?;
