@@ -67,8 +67,7 @@ impl Server {
             next_sample: 1,
         };
         server.await_start()?;
-        let (table, strings) = server.shared.sites();
-        server.sites = Sites::parse(&table, &strings);
+        server.read_sites();
         if let Some(directory) = &program.pm_dir {
             let failed = |cause| SubjectError::PoolFiles {
                 directory: directory.display().to_string(),
@@ -78,6 +77,11 @@ impl Server {
             server.set_base(base)?;
         }
         Ok(server)
+    }
+
+    fn read_sites(&mut self) {
+        let (table, strings) = self.shared.sites();
+        self.sites = Sites::parse(&table, &strings);
     }
 
     /// Names for the numbers in traces.
@@ -226,6 +230,7 @@ impl Server {
             };
             let waited = self.await_slot(index, job.limits.wall);
             let mut execution = self.read(index, job, waited, Keep::Nothing);
+            self.notice_sites();
             let due = execution.in_place && self.sample_is_due() && flying.is_empty();
             if due || !execution.outcome.is_ok() {
                 execution = self.read(index, job, waited, Keep::Events);
@@ -356,11 +361,19 @@ impl Server {
     fn collect(&mut self, index: usize, job: &Job) -> Result<Execution, SubjectError> {
         let waited = self.await_slot(index, job.limits.wall);
         let execution = self.read(index, job, waited, Keep::Events);
+        self.notice_sites();
         self.shared.trim(index, execution.trace_bytes);
         if waited == Waited::ServerGone {
             self.replace()?;
         }
         Ok(execution)
+    }
+
+    /// A run that loads a library brings sites that were not there before.
+    fn notice_sites(&mut self) {
+        if self.shared.control().sites.load(Relaxed) > self.sites.len() as u64 {
+            self.read_sites();
+        }
     }
 
     /// Waits for a slot to be done; a run that takes longer than `wall` is killed.
