@@ -52,8 +52,8 @@ pub fn debug(
     control.quit.store(1, Release);
     control.doorbell.fetch_add(1, Release);
     futex_wake(&control.doorbell);
-    ended.map_err(|source| SubjectError::Start {
+    ended.map_err(|cause| SubjectError::Start {
         program: name,
-        source,
+        cause,
     })
 }

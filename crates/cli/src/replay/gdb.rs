@@ -51,8 +51,8 @@ pub(super) fn open(
         .args(&program.arguments);
     match landfall_native::debug(program, &job, gdb) {
         Ok(_) => Ok(Exit::Findings),
-        Err(SubjectError::Start { source, .. })
-            if source.kind() == std::io::ErrorKind::NotFound =>
+        Err(SubjectError::Start { cause, .. })
+            if cause.kind() == std::io::ErrorKind::NotFound =>
         {
             anyhow::bail!("gdb was not found: apt-get install gdb, or `make setup`")
         }
