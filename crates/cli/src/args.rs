@@ -24,6 +24,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Check(crate::check::Check),
     Litmus(LitmusArgs),
+    Fix(crate::fix::Fix),
+    Explain(crate::explain::Explain),
     /// clang with Landfall's instrumentation: a drop-in C compiler (CC="landfall cc" make)
     #[command(disable_help_flag = true)]
     Cc(ForClang),

@@ -6,7 +6,10 @@ mod cc;
 mod check;
 mod doctor;
 mod exit;
+mod explain;
+mod fix;
 mod litmus;
+mod recorded;
 mod run;
 mod screen;
 
@@ -34,6 +37,8 @@ fn main() -> ExitCode {
         // Only reached by a spelling that `cc::intercept` does not know.
         args::Command::Cc(_) | args::Command::Cxx(_) => Exit::Usage,
         args::Command::Litmus(options) => litmus::run(&options),
+        args::Command::Fix(options) => fix::run(&options),
+        args::Command::Explain(options) => explain::run(&options),
         args::Command::Doctor => doctor::run(),
         args::Command::Run(options) => run::run(&options),
     });
