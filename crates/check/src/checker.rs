@@ -19,6 +19,9 @@ pub enum Fate {
     RunsToItsEnd,
 }
 
+/// Reads that say nothing new are not shown: of stores that are written back within what was read before, with nothing missing
+/// that is older than what was missed before.
+///
 /// Every hook has a default that does nothing. A path is extended by `take` and `mark`, one step each, and `back` undoes steps:
 /// what a checker keeps about the path it must be able to give up again.
 pub trait Checker {
@@ -33,7 +36,7 @@ pub trait Checker {
         Verdict::Fits
     }
 
-    /// The path goes on with this candidate, as step `path.steps()`.
+    /// The path goes on with this candidate, the one judged last, as step `path.steps()`.
     fn take(&mut self, _path: &Path, _read: &Read, _candidate: &Candidate) {}
 
     /// The recovery says something about its reads, as step `path.steps()`.

@@ -1,8 +1,8 @@
 //! One execution, prepared for questions: who stored to a word, what happens before what, when a line was written back.
 
-use crate::event::{Action, Event, How};
+use crate::event::{Action, Atomicity, Event, How};
 use landfall_model::clock::ClockVector;
-use landfall_model::line::{Addr, Line, PIECE_BYTES};
+use landfall_model::line::{Addr, Line, PIECE_BYTES, Piece};
 use landfall_model::log::{Entry, Log};
 use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
@@ -16,6 +16,20 @@ pub struct Stored {
     pub event: u32,
     /// Which bytes of the word.
     pub mask: u8,
+    /// The word with these bytes, others zero.
+    pub value: u64,
+    /// May a compiler have torn it?
+    pub plain: bool,
+    /// Durable by decree, see [`How::AtOnce`].
+    pub at_once: bool,
+    /// The first cut that has it.
+    pub born: u32,
+    /// The last cut that may lack it.
+    pub certain_after: u32,
+    /// Its thread's clock.
+    pub clock: u32,
+    /// With one thread: the clock at which it is written back; none is later than any clock.
+    pub flushed: u32,
 }
 
 /// A write-back of a line, complete with the event `done`: itself for `clflush`, else its thread's next fence.
@@ -69,6 +83,30 @@ fn mask_of(addr: Addr, len: usize) -> u8 {
     ((((1u16 << len) - 1) << at) & 0xff) as u8
 }
 
+fn value_of(piece: &Piece) -> u64 {
+    let mut bytes = [0; PIECE_BYTES];
+    let at = (piece.addr.0 % PIECE_BYTES as u64) as usize;
+    bytes[at..at + piece.bytes().len()].copy_from_slice(piece.bytes());
+    u64::from_le_bytes(bytes)
+}
+
+fn is_plain(event: &Event) -> bool {
+    match event.action {
+        Action::Store { how, atomic, .. } => atomic == Atomicity::Plain && how != How::AtOnce,
+        _ => false,
+    }
+}
+
+fn is_at_once(event: &Event) -> bool {
+    matches!(
+        event.action,
+        Action::Store {
+            how: How::AtOnce,
+            ..
+        }
+    )
+}
+
 pub(crate) fn word_of(addr: Addr) -> u64 {
     addr.0 / PIECE_BYTES as u64
 }
@@ -91,6 +129,7 @@ impl Execution {
         execution.stamp();
         execution.index_log(log, origins);
         execution.index_flushes();
+        execution.complete_stores();
         execution
     }
 
@@ -181,6 +220,13 @@ impl Execution {
                             version: line.stores.len() as u32,
                             event: event as u32,
                             mask: mask_of(piece.addr, piece.bytes().len()),
+                            value: value_of(&piece),
+                            plain: is_plain(&self.events[event]),
+                            at_once: is_at_once(&self.events[event]),
+                            born: at as u32 + 1,
+                            certain_after: log.end().0,
+                            clock: self.stamps[event].clock,
+                            flushed: u32::MAX,
                         });
                 }
                 Entry::Durable { line, version } => {
@@ -225,6 +271,33 @@ impl Execution {
         }
     }
 
+    /// What a store's word must know of later events.
+    fn complete_stores(&mut self) {
+        let mut words = std::mem::take(&mut self.words);
+        for (&word, stores) in &mut words {
+            let line = Addr(word * PIECE_BYTES as u64).line();
+            for stored in stores {
+                stored.certain_after = self.cuts_of(line, (0, stored.version - 1)).1;
+                if self.threads() == 1 {
+                    stored.flushed = self.flush_after(stored.event, line);
+                }
+            }
+        }
+        self.words = words;
+    }
+
+    /// With one thread: the clock at which the store is written back.
+    fn flush_after(&self, store: u32, line: Line) -> u32 {
+        let flushes = self.flushes.get(&line).into_iter().flatten();
+        let first = flushes
+            .flat_map(|of| [&of.at_once, &of.fenced])
+            .map(|list| {
+                let first = list.partition_point(|f| f.event < store);
+                list.get(first).map_or(u32::MAX, |f| self.clock(f.done))
+            });
+        first.min().unwrap_or(u32::MAX)
+    }
+
     pub fn events(&self) -> &[Event] {
         &self.events
     }
@@ -237,13 +310,13 @@ impl Execution {
         self.by_thread.len()
     }
 
-    pub fn platform(&self) -> Platform {
-        self.platform
+    /// One thread, whose stores reached the cache in program order: clocks alone say what happens before what.
+    pub fn is_sequential(&self) -> bool {
+        self.threads() <= 1 && !self.reordered
     }
 
-    /// Did some thread's stores reach the cache out of program order (non-temporal ones)?
-    pub fn reordered(&self) -> bool {
-        self.reordered
+    pub fn platform(&self) -> Platform {
+        self.platform
     }
 
     /// The cut after everything.

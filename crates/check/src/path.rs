@@ -36,8 +36,8 @@ pub struct Read {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Source {
     pub execution: usize,
-    pub event: u32,
     pub mask: u8,
+    pub store: Stored,
 }
 
 /// Stores to bytes of the read that would have been seen, had they persisted: those of an execution from an index of
@@ -88,8 +88,18 @@ pub struct Path {
     /// Versions that reads left possible, by execution; executions not mentioned may have left any.
     lines: FxHashMap<Line, SmallVec<[Span; 1]>>,
     undo: Vec<Undo>,
+    known: Known,
+    known_before: Vec<(usize, Known)>,
     steps: usize,
     reads: usize,
+}
+
+/// With one sequential execution: the clock of the newest store that was read and judged, and of the oldest that was
+/// found missing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Known {
+    seen: u32,
+    missing: u32,
 }
 
 const ANY: Span = (0, u32::MAX);
@@ -101,6 +111,11 @@ impl Path {
             crashed: Vec::new(),
             lines: FxHashMap::default(),
             undo: Vec::new(),
+            known: Known {
+                seen: 0,
+                missing: u32::MAX,
+            },
+            known_before: Vec::new(),
             steps: 0,
             reads: 0,
         }
@@ -150,18 +165,108 @@ impl Path {
         )
     }
 
-    /// Did no execution store to the word? Then there is nothing to decide.
-    pub(crate) fn untouched(&self, word: Addr) -> bool {
-        self.crashed
-            .iter()
-            .all(|c| c.execution.stores_to(word).is_empty())
-    }
-
     /// What the word held before the first execution.
     pub(crate) fn base_value(&self, word: Addr, mask: u8) -> u64 {
+        if mask == 0 {
+            return 0;
+        }
+        let line = self.base.line(word.line());
         let mut bytes = [0; PIECE_BYTES];
-        self.base.read(word, &mut bytes);
+        bytes.copy_from_slice(&line[word.offset()..word.offset() + PIECE_BYTES]);
         u64::from_le_bytes(bytes) & wide(mask)
+    }
+
+    /// The value of a read that says nothing new: every cut agrees on its stores, they are written back within what has been
+    /// read already, and of what it misses something older was missed before.
+    pub(crate) fn quiet(&self, word: Addr, mask: u8) -> Option<u64> {
+        let [crashed] = &self.crashed[..] else {
+            return None;
+        };
+        if !crashed.execution.is_sequential() {
+            return None;
+        }
+        let stores = crashed.execution.stores_to(word);
+        let mut certain = stores.len();
+        while certain > 0 && stores[certain - 1].certain_after >= crashed.cuts.0 {
+            certain -= 1;
+            let stored = &stores[certain];
+            let touched = stored.mask & mask != 0;
+            if touched && (stored.born <= crashed.cuts.1 || stored.clock < self.known.missing) {
+                return None;
+            }
+        }
+        let (mut left, mut value) = (mask, 0);
+        for stored in stores[..certain].iter().rev() {
+            let mask = stored.mask & left;
+            if mask == 0 {
+                continue;
+            }
+            // Written back after it was stored: the flush is the later of the two.
+            if stored.flushed > self.known.seen {
+                return None;
+            }
+            value |= stored.value & wide(mask);
+            left &= !mask;
+            if left == 0 {
+                break;
+            }
+        }
+        Some(value | self.base_value(word, left))
+    }
+
+    fn learn(&mut self, read: &Read, candidate: &Candidate) {
+        let [crashed] = &self.crashed[..] else { return };
+        if read.region != Region::Judged || !crashed.execution.is_sequential() {
+            return;
+        }
+        let mut known = self.known;
+        for source in candidate.sources.iter().filter(|s| !s.store.at_once) {
+            known.seen = known.seen.max(source.store.clock);
+        }
+        for later in &candidate.later {
+            let stores = &crashed.execution.stores_to(read.word)[later.from as usize..];
+            if let Some(missing) = stores.iter().find(|s| s.mask & later.mask != 0) {
+                known.missing = known.missing.min(missing.clock);
+            }
+        }
+        if known != self.known {
+            self.known_before.push((self.steps, self.known));
+            self.known = known;
+        }
+    }
+
+    /// The candidate of a read, if every cut of the one execution agrees on it: most reads are of this kind.
+    pub(crate) fn decided(&self, word: Addr, mask: u8) -> Option<Candidate> {
+        let [crashed] = &self.crashed[..] else {
+            return None;
+        };
+        let (from, to) = crashed.cuts;
+        let stores = crashed.execution.stores_to(word);
+        let mut certain = stores.len();
+        while certain > 0 && stores[certain - 1].certain_after >= from {
+            certain -= 1;
+            // One that some cut has and another may lack.
+            if stores[certain].mask & mask != 0 && stores[certain].born <= to {
+                return None;
+            }
+        }
+        let mut candidate = Candidate {
+            value: 0,
+            sources: SmallVec::new(),
+            later: SmallVec::new(),
+            narrowed: SmallVec::new(),
+        };
+        if certain < stores.len() {
+            candidate.later.push(Later {
+                execution: 0,
+                from: certain as u32,
+                mask,
+            });
+        }
+        let stores = &stores[..certain];
+        let left = take_newest(0, stores, mask, &mut candidate);
+        candidate.value |= self.base_value(word, left);
+        Some(candidate)
     }
 
     /// Every candidate of a read.
@@ -228,7 +333,7 @@ impl Path {
                         from: next as u32,
                         mask: left,
                     });
-                    let rest = take_newest(execution, index, &stores[..here], left, &mut candidate);
+                    let rest = take_newest(index, &stores[..here], left, &mut candidate);
                     self.descend(index, word, rest, candidate, found);
                 }
             }
@@ -239,14 +344,15 @@ impl Path {
     }
 
     /// The path goes on with a candidate.
-    pub(crate) fn take(&mut self, word: Addr, candidate: &Candidate) {
+    pub(crate) fn take(&mut self, read: &Read, candidate: &Candidate) {
+        self.learn(read, candidate);
         let step = self.steps;
         self.steps += 1;
         self.reads += 1;
         if candidate.narrowed.is_empty() {
             return;
         }
-        let line = word.line();
+        let line = read.word.line();
         let was = self.lines.get(&line).cloned();
         let mut spans = was.clone().unwrap_or_default();
         let mut cuts = SmallVec::new();
@@ -283,6 +389,9 @@ impl Path {
                 None => self.lines.remove(&undo.line),
             };
         }
+        while let Some((_, known)) = self.known_before.pop_if(|(step, _)| *step >= to) {
+            self.known = known;
+        }
         self.steps = to;
     }
 
@@ -294,7 +403,7 @@ impl Path {
         };
         let reads = path.reads;
         if let Some(candidate) = candidate {
-            path.take(read.word, candidate);
+            path.take(read, candidate);
         }
         let crashes = path.crashed.iter().enumerate().map(|(index, crashed)| {
             // The first cut that agrees: every line read is at least as new as it must be there.
@@ -318,13 +427,7 @@ impl Path {
 }
 
 /// The newest of these stores for each byte; returns the bytes that none of them wrote.
-fn take_newest(
-    execution: &Execution,
-    index: usize,
-    stores: &[Stored],
-    mut left: u8,
-    candidate: &mut Candidate,
-) -> u8 {
+fn take_newest(index: usize, stores: &[Stored], mut left: u8, candidate: &mut Candidate) -> u8 {
     for stored in stores.iter().rev() {
         if left == 0 {
             break;
@@ -336,15 +439,10 @@ fn take_newest(
         left &= !mask;
         candidate.sources.push(Source {
             execution: index,
-            event: stored.event,
             mask,
+            store: *stored,
         });
-        if let Some(piece) = execution.event(stored.event).piece() {
-            let mut bytes = [0; PIECE_BYTES];
-            let at = (piece.addr.0 % PIECE_BYTES as u64) as usize;
-            bytes[at..at + piece.bytes().len()].copy_from_slice(piece.bytes());
-            candidate.value |= u64::from_le_bytes(bytes) & wide(mask);
-        }
+        candidate.value |= stored.value & wide(mask);
     }
     left
 }

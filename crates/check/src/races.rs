@@ -1,7 +1,7 @@
 //! Persistency races (MODEL.md §8; seed 000 figures 5.8 to 5.10): reads of stores that a compiler may have torn.
 
 use crate::checker::{Checker, Verdict};
-use crate::event::{Action, Atomicity, How, Region};
+use crate::event::{Action, Atomicity, Region};
 use crate::execution::Execution;
 use crate::finding::{At, Finding, Fix, Kind};
 use crate::path::{Candidate, Path, Read, Source};
@@ -41,6 +41,16 @@ fn key(execution: &Execution, index: usize, line: Line) -> (usize, Option<Line>)
     }
 }
 
+fn is_release(execution: &Execution, event: u32) -> bool {
+    matches!(
+        execution.event(event).action,
+        Action::Store {
+            atomic: Atomicity::Release,
+            ..
+        }
+    )
+}
+
 impl Races {
     pub fn new(window: Window) -> Races {
         Races {
@@ -50,11 +60,17 @@ impl Races {
     }
 
     fn is_race(&self, path: &Path, read: &Read, candidate: &Candidate, source: &Source) -> bool {
-        let execution = path.execution(source.execution);
-        let Action::Store { how, atomic, .. } = execution.event(source.event).action else {
+        let store = &source.store;
+        if !store.plain {
             return false;
+        }
+        let execution = path.execution(source.execution);
+        let seen = |thread| {
+            let clock = self.seen.get(source.execution, thread);
+            clock.copied().unwrap_or(0)
         };
-        if atomic != Atomicity::Plain || how == How::AtOnce {
+        // The usual case first.
+        if self.window == Window::Prefix && store.flushed <= seen(0) {
             return false;
         }
         let line = read.word.line();
@@ -62,29 +78,23 @@ impl Races {
         if released
             .into_iter()
             .flatten()
-            .any(|&release| execution.happens_before(source.event, release))
+            .any(|&release| execution.happens_before(store.event, release))
         {
             return false;
         }
         match self.window {
-            Window::Prefix => !execution.flushed_within(source.event, line, |thread| {
-                self.seen
-                    .get(source.execution, thread)
-                    .copied()
-                    .unwrap_or(0)
-            }),
+            Window::Prefix if execution.threads() == 1 => true,
+            Window::Prefix => !execution.flushed_within(store.event, line, seen),
             Window::Cut => {
                 let cut = candidate.first_cut(path, source.execution);
-                let stores = execution.stores_to(read.word);
-                let version = stores.iter().find(|s| s.event == source.event);
-                version.is_some_and(|s| s.version > execution.frontier(line, cut))
+                store.version > execution.frontier(line, cut)
             }
         }
     }
 
     fn report(&mut self, path: &Path, read: &Read, candidate: &Candidate, source: &Source) {
         let execution = path.execution(source.execution);
-        let event = execution.event(source.event);
+        let event = execution.event(source.store.event);
         if let Some(&known) = self.found.get(&event.site) {
             self.findings[known].times += 1;
             return;
@@ -98,7 +108,7 @@ impl Races {
             kind: Kind::PersistencyRace {
                 store: At {
                     execution: source.execution,
-                    event: source.event,
+                    event: source.store.event,
                 },
             },
             fixes: fix.into_iter().collect(),
@@ -128,22 +138,20 @@ impl Checker for Races {
         let step = path.steps();
         for source in &candidate.sources {
             let execution = path.execution(source.execution);
-            let Action::Store { how, atomic, .. } = execution.event(source.event).action else {
-                continue;
-            };
-            if how == How::AtOnce {
+            if source.store.at_once {
                 continue;
             }
+            let event = source.store.event;
             for thread in 0..execution.threads() as u16 {
-                let clock = execution.known(source.event, thread);
+                let clock = execution.known(event, thread);
                 let seen = self.seen.get(source.execution, thread).copied();
                 if clock > seen.unwrap_or(0) {
                     self.seen.set(step, source.execution, thread, clock);
                 }
             }
-            if atomic == Atomicity::Release {
+            if !source.store.plain && is_release(execution, event) {
                 let key = key(execution, source.execution, read.word.line());
-                self.released.entry(key).or_default().push(source.event);
+                self.released.entry(key).or_default().push(event);
                 self.undo.push((step, key));
             }
         }

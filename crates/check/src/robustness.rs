@@ -5,7 +5,7 @@
 //! although one that happens after it was kept.
 
 use crate::checker::{Checker, Verdict};
-use crate::event::{Action, How, Mark, Region};
+use crate::event::{Mark, Region};
 use crate::finding::{At, Finding, Kind, Reading};
 use crate::fixes::fixes;
 use crate::path::{Candidate, Later, Path, Read};
@@ -50,6 +50,8 @@ pub struct Robustness {
     held: Vec<Held>,
     /// Steps at which checksum regions began.
     begun: Vec<usize>,
+    /// What the candidate judged last says.
+    judged: Constraint,
     /// By the places of the lost and the kept store.
     found: FxHashMap<(u32, u32), usize>,
     findings: Vec<Finding>,
@@ -149,23 +151,23 @@ fn constraint(path: &Path, word: Addr, candidate: &Candidate) -> Constraint {
     for source in &candidate.sources {
         let execution = path.execution(source.execution);
         // What is durable at once by decree says nothing about the order in which the program made things durable.
-        if let Action::Store {
-            how: How::AtOnce, ..
-        } = execution.event(source.event).action
-        {
+        if source.store.at_once {
+            continue;
+        }
+        let event = source.store.event;
+        let change = |thread, clock| Change {
+            execution: source.execution,
+            thread,
+            bound: Bound { clock, event },
+        };
+        if execution.threads() == 1 {
+            constraint.low.push(change(0, source.store.clock));
             continue;
         }
         for thread in 0..execution.threads() as u16 {
-            let clock = execution.known(source.event, thread);
+            let clock = execution.known(event, thread);
             if clock > 0 {
-                constraint.low.push(Change {
-                    execution: source.execution,
-                    thread,
-                    bound: Bound {
-                        clock,
-                        event: source.event,
-                    },
-                });
+                constraint.low.push(change(thread, clock));
             }
         }
     }
@@ -183,11 +185,19 @@ fn first_later(path: &Path, word: Addr, later: &Later, high: &mut SmallVec<[Chan
         if stored.mask & later.mask == 0 {
             continue;
         }
-        let thread = execution.event(stored.event).thread;
         let bound = Bound {
-            clock: execution.clock(stored.event),
+            clock: stored.clock,
             event: stored.event,
         };
+        if execution.is_sequential() {
+            high.push(Change {
+                execution: later.execution,
+                thread: 0,
+                bound,
+            });
+            break;
+        }
+        let thread = execution.event(stored.event).thread;
         match high[begin..].iter_mut().find(|c| c.thread == thread) {
             // Non-temporal stores may reach memory out of order.
             Some(known) if bound.clock < known.bound.clock => known.bound = bound,
@@ -198,9 +208,6 @@ fn first_later(path: &Path, word: Addr, later: &Later, high: &mut SmallVec<[Chan
                 bound,
             }),
         }
-        if execution.threads() == 1 && !execution.reordered() {
-            break;
-        }
     }
 }
 
@@ -209,7 +216,9 @@ impl Checker for Robustness {
         match read.region {
             Region::Judged => {
                 let constraint = constraint(path, read.word, candidate);
-                self.violations(path, read, Some(candidate), &constraint)
+                let verdict = self.violations(path, read, Some(candidate), &constraint);
+                self.judged = constraint;
+                verdict
             }
             Region::Checksum | Region::Ignored => Verdict::Fits,
         }
@@ -219,7 +228,7 @@ impl Checker for Robustness {
         let step = path.steps();
         match read.region {
             Region::Judged => {
-                let constraint = constraint(path, read.word, candidate);
+                let constraint = std::mem::take(&mut self.judged);
                 self.apply(step, &constraint);
             }
             Region::Checksum => self.held.push(Held {

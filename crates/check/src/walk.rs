@@ -146,14 +146,9 @@ impl<R: Recoveries> Walk<'_, '_, R> {
                 self.walked.stopped = true;
                 return;
             }
-            self.walked.candidates += 1;
-            if self.judge(&read, &candidate) == Verdict::Violates {
+            if !self.takes(&read, &candidate) {
                 continue;
             }
-            for checker in self.checkers.iter_mut() {
-                checker.take(&self.path, &read, &candidate);
-            }
-            self.path.take(read.word, &candidate);
             match self.recoveries.child(node, candidate.value) {
                 Some(child) => frames.extend(self.arrive(child, read.region)),
                 None => self.walked.unknown += 1,
@@ -161,14 +156,20 @@ impl<R: Recoveries> Walk<'_, '_, R> {
         }
     }
 
-    fn judge(&mut self, read: &Read, candidate: &Candidate) -> Verdict {
-        let mut verdict = Verdict::Fits;
+    /// Lets everyone judge a candidate, and goes on with it unless someone objects.
+    fn takes(&mut self, read: &Read, candidate: &Candidate) -> bool {
+        self.walked.candidates += 1;
+        let mut fits = true;
         for checker in self.checkers.iter_mut() {
-            if checker.judge(&self.path, read, candidate) == Verdict::Violates {
-                verdict = Verdict::Violates;
-            }
+            fits &= checker.judge(&self.path, read, candidate) == Verdict::Fits;
         }
-        verdict
+        if fits {
+            for checker in self.checkers.iter_mut() {
+                checker.take(&self.path, read, candidate);
+            }
+            self.path.take(read, candidate);
+        }
+        fits
     }
 
     /// Follows the recovery from a node to its next read that is not decided from the start.
@@ -204,10 +205,25 @@ impl<R: Recoveries> Walk<'_, '_, R> {
                     return None;
                 }
             };
-            if self.path.untouched(word) {
+            let quiet = match region {
+                Region::Checksum => None,
+                Region::Judged | Region::Ignored => self.path.quiet(word, mask),
+            };
+            if let Some(value) = quiet {
                 self.path.set_reads(self.path.reads() + 1);
-                let value = self.path.base_value(word, mask);
                 let Some(child) = self.recoveries.child(node, value) else {
+                    self.walked.unknown += 1;
+                    return None;
+                };
+                node = child;
+                continue;
+            }
+            let read = Read { word, mask, region };
+            if let Some(candidate) = self.path.decided(word, mask) {
+                if !self.takes(&read, &candidate) {
+                    return None;
+                }
+                let Some(child) = self.recoveries.child(node, candidate.value) else {
                     self.walked.unknown += 1;
                     return None;
                 };
@@ -216,7 +232,7 @@ impl<R: Recoveries> Walk<'_, '_, R> {
             }
             return Some(Frame {
                 node,
-                read: Read { word, mask, region },
+                read,
                 candidates: self.path.candidates(word, mask),
                 steps: self.path.steps(),
                 reads: self.path.reads(),

@@ -9,6 +9,7 @@ mod exit;
 mod explain;
 mod fix;
 mod litmus;
+mod prove;
 mod recorded;
 mod run;
 mod screen;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         // Only reached by a spelling that `cc::intercept` does not know.
         args::Command::Cc(_) | args::Command::Cxx(_) => Exit::Usage,
         args::Command::Litmus(options) => litmus::run(&options),
+        args::Command::Prove(options) => prove::run(&options),
         args::Command::Fix(options) => fix::run(&options),
         args::Command::Explain(options) => explain::run(&options),
         args::Command::Doctor => doctor::run(),

@@ -39,6 +39,9 @@ pub(crate) struct Run {
     /// Print the call stack of every event.
     #[arg(long)]
     stacks: bool,
+    /// Run threads under control, these taking the first steps: numbers separated by commas, or nothing.
+    #[arg(long, value_name = "STEPS", num_args = 0..=1, default_missing_value = "")]
+    threads: Option<String>,
     /// Run it this often; only the last run is printed, and every run must equal the first.
     #[arg(long, default_value_t = 1)]
     repeat: u32,
@@ -73,6 +76,11 @@ fn run_once(options: &Run) -> anyhow::Result<()> {
         stacks: options.stacks,
         ..Job::default()
     };
+    if let Some(steps) = &options.threads {
+        let steps = steps.split(',').filter(|step| !step.is_empty());
+        let steps: Result<Vec<u8>, _> = steps.map(|step| step.trim().parse::<u8>()).collect();
+        job.schedule = Some(steps.context("--threads: numbers of threads, separated by commas")?);
+    }
     if let Some(events) = options.events {
         job.limits.events = events;
     }
@@ -190,6 +198,16 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
                 {
                     writeln!(out, "           {}", symbols.describe(*frame))?;
                 }
+            }
+            Op::Step | Op::Blocked | Op::Misuse => {
+                let name = format!("{:?}", event.op).to_lowercase();
+                writeln!(
+                    out,
+                    "{name:10} thread {} {} {:#x} {place}",
+                    event.mask,
+                    event.step_name(),
+                    event.value
+                )?;
             }
             other => {
                 let name = format!("{other:?}").to_lowercase();

@@ -7,7 +7,7 @@ use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::program::{Model, Order, Program};
 use landfall_explore::schedule::{Counts, End, Options, search};
 use proptest::prelude::*;
-use schedule_support::{Outcome, brute_force, build, shape};
+use schedule_support::{Draft, Keep, Outcome, brute_force, build, shape};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -30,7 +30,7 @@ fn explore(program: &Program, model: Model) -> (BTreeSet<Outcome>, Counts) {
 
 fn agree(program: &Program, model: Model) -> Result<(), TestCaseError> {
     program.validate().expect("valid");
-    let Some((outcomes, graphs)) = brute_force(program, model, 300_000) else {
+    let Some((outcomes, graphs)) = brute_force(program, model, Keep::Histories, 60_000) else {
         return Ok(());
     };
     let (found, counts) = explore(program, model);
@@ -38,6 +38,48 @@ fn agree(program: &Program, model: Model) -> Result<(), TestCaseError> {
     prop_assert_eq!(counts.blocked, 0, "{:?} {:?}", model, counts);
     prop_assert_eq!(counts.executions, graphs as u64, "{:?} {:?}", model, counts);
     Ok(())
+}
+
+/// Spinning threads: what complete executions show, and whether everybody may wait for ever.
+fn agree_spinning(program: &Program, model: Model) -> Result<(), TestCaseError> {
+    program.validate().expect("valid");
+    let Some((outcomes, _)) = brute_force(program, model, Keep::States, 10_000) else {
+        return Ok(());
+    };
+    let (found, counts) = explore(program, model);
+    let complete = |outcomes: &BTreeSet<Outcome>| -> BTreeSet<Outcome> {
+        outcomes
+            .iter()
+            .filter(|outcome| !outcome.stuck)
+            .cloned()
+            .collect()
+    };
+    prop_assert_eq!(complete(&found), complete(&outcomes), "{:?}", model);
+    let stuck = |outcomes: &BTreeSet<Outcome>| outcomes.iter().any(|outcome| outcome.stuck);
+    prop_assert_eq!(stuck(&found), stuck(&outcomes), "{:?}", model);
+    prop_assert!(counts.complete, "{:?}", counts);
+    Ok(())
+}
+
+/// A program in which some instructions spin.
+fn spinning() -> impl Strategy<Value = Vec<Vec<Draft>>> {
+    let spins = prop::collection::vec(
+        (0usize..3, 0usize..4, 0u8..2, 0u64..4, any::<bool>()),
+        1..=3,
+    );
+    (shape(3, 3), spins).prop_map(|(mut shape, spins)| {
+        for (thread, at, var, value, lock) in spins {
+            let thread = thread % shape.len();
+            let at = at.min(shape[thread].len());
+            let draft = if lock {
+                Draft::SpinLock(var)
+            } else {
+                Draft::Await(var, value)
+            };
+            shape[thread].insert(at, draft);
+        }
+        shape
+    })
 }
 
 /// Cases that went wrong once.
@@ -69,6 +111,12 @@ proptest! {
     #[test]
     fn one_execution_per_graph_tso(shape in shape(3, 4)) {
         agree(&build(&shape, Order::Atomic), Model::Tso)?;
+    }
+
+    #[test]
+    fn spinning_threads(shape in spinning()) {
+        agree_spinning(&build(&shape, Order::Atomic), Model::Sc)?;
+        agree_spinning(&build(&shape, Order::Atomic), Model::Tso)?;
     }
 
     #[test]

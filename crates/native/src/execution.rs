@@ -38,6 +38,11 @@ impl Event {
             self.mask.count_ones(),
         )
     }
+    /// What a step of a thread is about, in a word.
+    pub fn step_name(&self) -> &'static str {
+        let names = &landfall_vocab::record::step::NAMES;
+        names.get(usize::from(self.flags)).unwrap_or(&"?")
+    }
     /// The flags in words.
     pub fn flag_names(&self) -> Vec<&'static str> {
         const ORDERINGS: [&str; 8] = [

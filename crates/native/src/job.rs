@@ -85,6 +85,9 @@ pub struct Job {
     pub failures: u32,
     pub limits: Limits,
     pub stdin: Vec<u8>,
+    /// Run threads under control, these taking the first steps (`u8::MAX`: whoever the default is). Without it a program that
+    /// creates a thread is refused.
+    pub schedule: Option<Vec<u8>>,
     /// Record call stacks with the events.
     pub stacks: bool,
     /// Run in a process of its own whatever the server's isolation.

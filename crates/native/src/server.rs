@@ -246,7 +246,8 @@ impl Server {
             flags: flags
                 | set(job.stacks, job::STACKS)
                 | set(job.fork, job::FORK)
-                | set(job.audit, job::AUDIT),
+                | set(job.audit, job::AUDIT)
+                | set(job.schedule.is_some(), job::THREADS),
             failures: job.failures,
             budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
             trace_limit: job.limits.trace_bytes,
@@ -254,6 +255,7 @@ impl Server {
             stdin_len: job.stdin.len() as u64,
             ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
             output_limit: job.limits.output_bytes,
+            choices: job.schedule.as_ref().map_or(0, |steps| steps.len() as u64),
         };
         if self.in_flight == 0 {
             // One job at a time always uses the first slot, whose memory is there already.
@@ -261,7 +263,8 @@ impl Server {
             self.shared.control().cursor.store(0, Release);
         }
         let slot = self.shared.slot(self.next);
-        if !slot.fill(header, lines, &job.stdin) {
+        let schedule = job.schedule.as_deref().unwrap_or_default();
+        if !slot.fill(header, lines, &job.stdin, schedule) {
             return Err(SubjectError::ImageTooLarge { lines: lines.len() });
         }
         slot.state().store(slot_state::POSTED, Release);

@@ -1,9 +1,9 @@
 //! The memory shared with one server: a memfd of `landfall_vocab::shared` layout, mapped here.
 
 use landfall_vocab::shared::{
-    CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, JobHeader, MAGIC, OUTPUT, Outcome,
-    SITES_AT, SITES_LEN, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT, STDOUT_AT, SlotHeader,
-    TOTAL_LEN, TRACE_AT, TRACE_LEN,
+    CHOICES_AT, CHOICES_LEN, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, JobHeader,
+    MAGIC, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT,
+    STDOUT_AT, SlotHeader, TOTAL_LEN, TRACE_AT, TRACE_LEN,
 };
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -165,8 +165,17 @@ impl Slot<'_> {
     }
 
     /// Writes a job into a free slot. False if the image or the input does not fit.
-    pub(crate) fn fill(&self, job: JobHeader, lines: &[crate::job::Line], stdin: &[u8]) -> bool {
-        if lines.len() as u64 * IMAGE_LINE > IMAGE_LEN || stdin.len() as u64 > OUTPUT {
+    pub(crate) fn fill(
+        &self,
+        job: JobHeader,
+        lines: &[crate::job::Line],
+        stdin: &[u8],
+        choices: &[u8],
+    ) -> bool {
+        if lines.len() as u64 * IMAGE_LINE > IMAGE_LEN
+            || stdin.len() as u64 > OUTPUT
+            || choices.len() as u64 > CHOICES_LEN
+        {
             return false;
         }
         // SAFETY: the slot is free, so the server does not look at it; sizes are checked above.
@@ -181,6 +190,8 @@ impl Slot<'_> {
             }
             let to = self.shared.base.add((self.at + STDIN_AT) as usize);
             to.copy_from_nonoverlapping(stdin.as_ptr(), stdin.len());
+            let to = self.shared.base.add((self.at + CHOICES_AT) as usize);
+            to.copy_from_nonoverlapping(choices.as_ptr(), choices.len());
         }
         true
     }

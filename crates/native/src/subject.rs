@@ -164,7 +164,10 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
             | Op::Free
             | Op::Stack
             | Op::Asm
-            | Op::Mark => {}
+            | Op::Mark
+            | Op::Step
+            | Op::Blocked
+            | Op::Misuse => {}
         }
         origins.resize(out.len(), at);
     }

@@ -68,6 +68,7 @@ mod stdio;
 mod sys;
 mod syscalls;
 mod text;
+mod threads;
 mod tracked;
 mod vdso;
 mod waiting;

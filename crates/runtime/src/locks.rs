@@ -1,5 +1,6 @@
-//! Locks that lie in persistent memory (libpmemobj keeps them there). libc reads and writes them; here that becomes reads and
-//! stores of the program, instead of writes nobody understands.
+//! pthread locks. Where threads are under control, what a lock does is decided there (`threads`). Otherwise libc does it; if the
+//! lock lies in persistent memory (libpmemobj keeps them there), what libc reads and writes becomes reads and stores of the
+//! program, instead of writes nobody understands.
 
 use crate::bytes;
 use crate::caller;
@@ -7,6 +8,7 @@ use crate::hooks;
 use crate::log::Origin;
 use crate::real::real;
 use crate::shadow::{is_persistent, recording, touch_span, view};
+use crate::threads::{self, controlled};
 use landfall_vocab::builtin::Builtin;
 
 /// What a function expects to find.
@@ -17,17 +19,25 @@ enum Use {
 }
 
 macro_rules! locks {
-    ($($name:literal => $target:ident, $weak:ident, $size:literal, $use:ident;)*) => {
+    ($($name:literal => $target:ident, $weak:ident, $size:literal, $use:ident, $controlled:path;)*) => {
         crate::weak!($($name => $target),*);
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $weak(lock: usize, argument: usize) -> i32 {
                 let Some(function) = (*real()).$target else { return libc::ENOSYS };
-                if !is_persistent(lock) || !recording() {
-                    return function(lock, argument);
+                if threads::on() && Use::$use == Use::Existing {
+                    return $controlled(lock, caller!());
                 }
-                let origin = Origin::library(Builtin::pthread_lock, caller!());
-                on_content(lock, $size, Use::$use, origin, |lock| function(lock, argument))
+                let result = if is_persistent(lock) && recording() {
+                    let origin = Origin::library(Builtin::pthread_lock, caller!());
+                    on_content(lock, $size, Use::$use, origin, |lock| function(lock, argument))
+                } else {
+                    function(lock, argument)
+                };
+                if threads::on() {
+                    return $controlled(lock, caller!());
+                }
+                result
             }
         )*
     };
@@ -75,20 +85,20 @@ fn changed(before: u64, after: u64) -> Option<(usize, usize)> {
 }
 
 locks! {
-    "pthread_mutex_init" => pthread_mutex_init, __lf_weak_pthread_mutex_init, 40, New;
-    "pthread_mutex_lock" => pthread_mutex_lock, __lf_weak_pthread_mutex_lock, 40, Existing;
-    "pthread_mutex_trylock" => pthread_mutex_trylock, __lf_weak_pthread_mutex_trylock, 40, Existing;
-    "pthread_mutex_unlock" => pthread_mutex_unlock, __lf_weak_pthread_mutex_unlock, 40, Existing;
-    "pthread_mutex_destroy" => pthread_mutex_destroy, __lf_weak_pthread_mutex_destroy, 40, Existing;
-    "pthread_rwlock_init" => pthread_rwlock_init, __lf_weak_pthread_rwlock_init, 56, New;
-    "pthread_rwlock_rdlock" => pthread_rwlock_rdlock, __lf_weak_pthread_rwlock_rdlock, 56, Existing;
-    "pthread_rwlock_tryrdlock" => pthread_rwlock_tryrdlock, __lf_weak_pthread_rwlock_tryrdlock, 56, Existing;
-    "pthread_rwlock_wrlock" => pthread_rwlock_wrlock, __lf_weak_pthread_rwlock_wrlock, 56, Existing;
-    "pthread_rwlock_trywrlock" => pthread_rwlock_trywrlock, __lf_weak_pthread_rwlock_trywrlock, 56, Existing;
-    "pthread_rwlock_unlock" => pthread_rwlock_unlock, __lf_weak_pthread_rwlock_unlock, 56, Existing;
-    "pthread_rwlock_destroy" => pthread_rwlock_destroy, __lf_weak_pthread_rwlock_destroy, 56, Existing;
-    "pthread_cond_init" => pthread_cond_init, __lf_weak_pthread_cond_init, 48, New;
-    "pthread_cond_signal" => pthread_cond_signal, __lf_weak_pthread_cond_signal, 48, Existing;
-    "pthread_cond_broadcast" => pthread_cond_broadcast, __lf_weak_pthread_cond_broadcast, 48, Existing;
-    "pthread_cond_destroy" => pthread_cond_destroy, __lf_weak_pthread_cond_destroy, 48, Existing;
+    "pthread_mutex_init" => pthread_mutex_init, __lf_weak_pthread_mutex_init, 40, New, controlled::renewed;
+    "pthread_mutex_lock" => pthread_mutex_lock, __lf_weak_pthread_mutex_lock, 40, Existing, controlled::lock;
+    "pthread_mutex_trylock" => pthread_mutex_trylock, __lf_weak_pthread_mutex_trylock, 40, Existing, controlled::try_lock;
+    "pthread_mutex_unlock" => pthread_mutex_unlock, __lf_weak_pthread_mutex_unlock, 40, Existing, controlled::unlock;
+    "pthread_mutex_destroy" => pthread_mutex_destroy, __lf_weak_pthread_mutex_destroy, 40, Existing, controlled::destroyed;
+    "pthread_rwlock_init" => pthread_rwlock_init, __lf_weak_pthread_rwlock_init, 56, New, controlled::renewed;
+    "pthread_rwlock_rdlock" => pthread_rwlock_rdlock, __lf_weak_pthread_rwlock_rdlock, 56, Existing, controlled::read_lock;
+    "pthread_rwlock_tryrdlock" => pthread_rwlock_tryrdlock, __lf_weak_pthread_rwlock_tryrdlock, 56, Existing, controlled::try_read_lock;
+    "pthread_rwlock_wrlock" => pthread_rwlock_wrlock, __lf_weak_pthread_rwlock_wrlock, 56, Existing, controlled::write_lock;
+    "pthread_rwlock_trywrlock" => pthread_rwlock_trywrlock, __lf_weak_pthread_rwlock_trywrlock, 56, Existing, controlled::try_write_lock;
+    "pthread_rwlock_unlock" => pthread_rwlock_unlock, __lf_weak_pthread_rwlock_unlock, 56, Existing, controlled::rw_unlock;
+    "pthread_rwlock_destroy" => pthread_rwlock_destroy, __lf_weak_pthread_rwlock_destroy, 56, Existing, controlled::destroyed;
+    "pthread_cond_init" => pthread_cond_init, __lf_weak_pthread_cond_init, 48, New, controlled::renewed;
+    "pthread_cond_signal" => pthread_cond_signal, __lf_weak_pthread_cond_signal, 48, Existing, controlled::signal;
+    "pthread_cond_broadcast" => pthread_cond_broadcast, __lf_weak_pthread_cond_broadcast, 48, Existing, controlled::broadcast;
+    "pthread_cond_destroy" => pthread_cond_destroy, __lf_weak_pthread_cond_destroy, 48, Existing, controlled::destroyed;
 }

@@ -184,6 +184,17 @@ pub(crate) unsafe fn locked_elsewhere(origin: Origin) {
     }
 }
 
+/// A step of a thread; `head` says which, `caller` where it was asked for.
+pub(crate) unsafe fn step(head: u64, caller: usize, object: u64) {
+    valued(head, Origin::library(Builtin::thread, caller), object);
+}
+
+/// A lock used against its rules.
+pub(crate) unsafe fn misuse(thread: usize, kind: u8, caller: usize, lock: usize) {
+    let head = record::head(Kind::Misuse, thread as u8, kind, 0);
+    valued(head, Origin::library(Builtin::thread, caller), lock as u64);
+}
+
 /// A call stack, innermost first.
 pub(crate) unsafe fn stack(frames: &[u64]) {
     let length = 24 + frames.len() as u64 * 8;

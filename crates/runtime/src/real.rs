@@ -93,6 +93,23 @@ real! {
     pthread_cond_signal: fn(usize, usize) -> i32;
     pthread_cond_broadcast: fn(usize, usize) -> i32;
     pthread_cond_destroy: fn(usize, usize) -> i32;
+    pthread_cond_wait: fn(usize, usize) -> i32;
+    pthread_cond_timedwait: fn(usize, usize, usize) -> i32;
+    pthread_mutex_timedlock: fn(usize, usize) -> i32;
+    pthread_create: fn(*mut usize, usize, usize, usize) -> i32;
+    pthread_join: fn(usize, *mut usize) -> i32;
+    pthread_detach: fn(usize) -> i32;
+    pthread_exit: fn(usize);
+    pthread_key_create: fn(*mut u32, usize) -> i32;
+    pthread_getspecific: fn(u32) -> usize;
+    pthread_setspecific: fn(u32, usize) -> i32;
+    nanosleep: fn(*const libc::timespec, *mut libc::timespec) -> i32;
+    usleep: fn(u32) -> i32;
+    sleep: fn(u32) -> u32;
+    syscall: fn(i64, usize, usize, usize, usize, usize, usize) -> i64;
+    _dl_allocate_tls: fn(usize) -> usize;
+    __ctype_init: fn();
+    __call_tls_dtors: fn();
 }
 
 pub(crate) unsafe fn real() -> *const Real {

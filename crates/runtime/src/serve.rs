@@ -122,6 +122,11 @@ unsafe fn prepare() {
     }
     clock::trap_timestamps();
     fix_thread_id();
+    let single = libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr());
+    (*state).single_threaded = single as usize;
+    if !crate::threads::prepare() {
+        crate::start::refuse(c"no room for the stacks of threads");
+    }
     drop_rseq();
     redirect_exit();
     forkserver::init();
@@ -191,6 +196,7 @@ unsafe fn fix_thread_id() {
         let field = (thread + at) as *mut u32;
         if *field == id {
             *field = 1000;
+            (*state()).thread_id_at = at;
             return;
         }
     }
@@ -266,6 +272,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     );
     clock::reset();
     random::reset((*(*state).control).seed);
+    crate::threads::begin(job.flags);
     *budget() = job.budget;
     (*state).tick_budget = job.budget;
 
@@ -350,6 +357,7 @@ pub(crate) unsafe fn go() {
 pub(crate) unsafe fn run_over() -> ! {
     let state = state();
     dispatch::stop();
+    crate::threads::leave();
     if (*state).in_place {
         __lf_leave_run((*state).driver_stack);
     }

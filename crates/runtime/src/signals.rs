@@ -146,7 +146,9 @@ unsafe extern "C" fn on_fault(
         return;
     }
     let guard = (place::STACK - place::GUARD) as u64;
-    let overflow = signal == libc::SIGSEGV && address.wrapping_sub(guard) < place::GUARD as u64;
+    let overflow = signal == libc::SIGSEGV
+        && (address.wrapping_sub(guard) < place::GUARD as u64
+            || crate::threads::in_guard(address as usize));
     let kind = if overflow {
         End::StackOverflow
     } else {

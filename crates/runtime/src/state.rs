@@ -88,6 +88,13 @@ pub(crate) struct State {
     pub(crate) dso: [crate::sites::Section; 64],
     pub(crate) dso_count: usize,
     pub(crate) thread_pointer: usize,
+    /// Where a thread descriptor keeps the kernel's thread id; zero if that was not found.
+    pub(crate) thread_id_at: usize,
+    /// libc's variable that says that there is one thread only.
+    pub(crate) single_threaded: usize,
+    /// Destructors of thread-specific keys.
+    pub(crate) destructors: [usize; crate::threads::MOST_KEYS],
+    pub(crate) threads: crate::threads::Threads,
     pub(crate) scratch: usize,
     pub(crate) opened: bool,
     pub(crate) listings: crate::directory::Listings,
@@ -129,6 +136,7 @@ pub(crate) mod place {
     pub(crate) const STACK: usize = 0x2200_0000_0000;
     pub(crate) const STACK_LEN: usize = 8 << 20;
     pub(crate) const GUARD: usize = 1 << 20;
+    pub(crate) const THREAD_STACKS: usize = 0x2280_0000_0000;
     pub(crate) const SIGNAL_STACK: usize = 0x2300_0000_0000;
     pub(crate) const SIGNAL_STACK_LEN: usize = 1 << 20;
     pub(crate) const ARENA: usize = 0x3000_0000_0000;

@@ -98,6 +98,7 @@ builtins!(
     wmemcpy,
     wmemset,
     wmemcmp,
+    thread,
 );
 
 impl Builtin {

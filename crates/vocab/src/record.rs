@@ -51,6 +51,13 @@ kinds!(
     Asm = 15,
     /// The third word is a [`mark`].
     Mark = 16,
+    /// A thread takes a step: `mask` is its number, `flags` a [`step`], the third word what it is about. The address is no
+    /// address but the threads that could have gone instead, a bit each, in words.
+    Step = 17,
+    /// At the end of a deadlock, one per thread that waits: `mask` is its number, `flags` a [`step`], the third word for what.
+    Blocked = 18,
+    /// A lock was used against its rules: `mask` is the thread, `flags` the [`step`] that did it, the third word the lock.
+    Misuse = 19,
 );
 
 impl Kind {
@@ -64,6 +71,9 @@ impl Kind {
                 | Kind::Alloc
                 | Kind::Stack
                 | Kind::Mark
+                | Kind::Step
+                | Kind::Blocked
+                | Kind::Misuse
         )
     }
 }
@@ -78,6 +88,58 @@ pub mod mark {
     pub const YIELD: u64 = 6;
     /// `lf_pm` was called; the record's address is the region's end.
     pub const REGION: u64 = 7;
+}
+
+/// What a step is about to do.
+pub mod step {
+    pub const BEGIN: u8 = 0;
+    pub const CREATE: u8 = 1;
+    pub const EXIT: u8 = 2;
+    pub const JOIN: u8 = 3;
+    pub const YIELD: u8 = 4;
+    pub const LOCK: u8 = 5;
+    pub const TRY_LOCK: u8 = 6;
+    pub const UNLOCK: u8 = 7;
+    /// Lets go of the lock and waits.
+    pub const WAIT: u8 = 8;
+    /// Goes on after having been signalled (or, timed, after having waited long enough).
+    pub const WAKE: u8 = 9;
+    pub const SIGNAL: u8 = 10;
+    pub const BROADCAST: u8 = 11;
+    pub const LOCK_SHARED: u8 = 12;
+    pub const TRY_LOCK_SHARED: u8 = 13;
+    pub const ARRIVE: u8 = 14;
+    pub const PASS: u8 = 15;
+    pub const ONCE: u8 = 16;
+    pub const ONCE_DONE: u8 = 17;
+    pub const TAKE: u8 = 18;
+    pub const TRY_TAKE: u8 = 19;
+    pub const GIVE: u8 = 20;
+    pub const SLEEP: u8 = 21;
+    pub const NAMES: [&str; 22] = [
+        "begin",
+        "create",
+        "exit",
+        "join",
+        "yield",
+        "lock",
+        "try-lock",
+        "unlock",
+        "wait",
+        "wake",
+        "signal",
+        "broadcast",
+        "lock-shared",
+        "try-lock-shared",
+        "arrive",
+        "pass",
+        "once",
+        "once-done",
+        "take",
+        "try-take",
+        "give",
+        "sleep",
+    ];
 }
 
 /// Flags of a record. Bits 0..=2 hold the atomic ordering in LLVM's numbering.
@@ -170,7 +232,10 @@ impl<'a> Records<'a> {
             return Err("reserved bits are set");
         }
         let low = (head >> 8) as u8;
-        let masked = matches!(kind, Kind::Store | Kind::Read);
+        let masked = matches!(
+            kind,
+            Kind::Store | Kind::Read | Kind::Step | Kind::Blocked | Kind::Misuse
+        );
         let mut end = self.at + 16;
         let mut value = 0;
         if kind.has_value() {

@@ -23,7 +23,10 @@ pub const HEADER_LEN: u64 = 16 << 10;
 pub const STDOUT_AT: u64 = HEADER_LEN;
 pub const STDERR_AT: u64 = STDOUT_AT + OUTPUT;
 pub const STDIN_AT: u64 = STDERR_AT + OUTPUT;
-pub const IMAGE_AT: u64 = STDIN_AT + OUTPUT;
+/// Which thread takes each step, one byte each: the schedule to follow.
+pub const CHOICES_AT: u64 = STDIN_AT + OUTPUT;
+pub const CHOICES_LEN: u64 = MIB;
+pub const IMAGE_AT: u64 = CHOICES_AT + CHOICES_LEN;
 pub const IMAGE_LEN: u64 = 1024 * MIB;
 pub const TRACE_AT: u64 = IMAGE_AT + IMAGE_LEN;
 pub const TRACE_LEN: u64 = 2048 * MIB;
@@ -129,6 +132,8 @@ pub mod job {
     pub const SET_BASE: u32 = 2;
     /// Run it in a fork even if the server restarts in place.
     pub const FORK: u32 = 8;
+    /// Threads are contexts under control instead of being refused.
+    pub const THREADS: u32 = 32;
     /// After an in-place restart, compare all tracked memory with what it was before the run.
     pub const AUDIT: u32 = 16;
 }
@@ -149,6 +154,8 @@ pub struct JobHeader {
     pub ticks: u64,
     /// Bytes kept of stdout and of stderr.
     pub output_limit: u64,
+    /// Steps in the area of choices; later ones are taken by the default: the running thread goes on while it can.
+    pub choices: u64,
 }
 
 macro_rules! outcomes {

@@ -234,7 +234,8 @@ impl Happens {
         };
         let mut line = order.persistency != Persistency::Ignored
             && step.persistent
-            && matches!(step.access, Access::Write | Access::Flush);
+            && (step.access == Access::Write
+                || (step.access == Access::Flush && order.orders_flushes()));
         // Its own store hides what is older, committed or not.
         if step.access == Access::Read && step.own > self.committed(step.process) {
             return;
@@ -257,7 +258,7 @@ impl Happens {
                         (bytes && visible, false)
                     }
                     (Access::Write, _) => (bytes || line, true),
-                    (Access::Flush, Access::Write) => (line, false),
+                    (Access::Flush, Access::Write) => (line && order.orders_flushes(), false),
                     _ => (false, false),
                 };
                 if touches {
@@ -265,7 +266,7 @@ impl Happens {
                 }
                 if covers {
                     if step.access == Access::Write && order.is_companion(other.process) {
-                        self.readers_of(steps, at, next);
+                        self.readers_of(steps, at, next, other.mask & rest);
                     }
                     rest &= !other.mask;
                     line = false;
@@ -282,7 +283,7 @@ impl Happens {
 
     /// A thread may read its own store before that is committed: such loads come before whatever overwrites the store,
     /// though they are older than it.
-    fn readers_of(&mut self, steps: &[Step], commit: u32, mut at: u32) {
+    fn readers_of(&mut self, steps: &[Step], commit: u32, mut at: u32, overwritten: u64) {
         let store = steps[commit as usize];
         let thread = self.order.thread(store.process) as u8;
         while at != NONE {
@@ -293,7 +294,7 @@ impl Happens {
                 }
                 if load.access == Access::Read
                     && load.own == store.tick
-                    && load.mask & store.mask != 0
+                    && load.mask & overwritten != 0
                 {
                     self.direct.push(at);
                 }
@@ -368,7 +369,7 @@ impl Happens {
                         && mask & other.mask != 0
                         // The thread's last look at it is older.
                         && !steps[index + 1..end].iter().any(|look| {
-                            look.process == step.process && look.object == object && look.access == Access::Read
+                            look.process == step.process && look.object == object && matches!(look.access, Access::Read | Access::Write)
                         })
                 })
         };

@@ -1,6 +1,7 @@
 //! The schedule search: every Mazurkiewicz trace of a multi-threaded program, each once.
 
 pub mod catalogue;
+pub mod crash;
 mod estimate;
 mod happens;
 pub mod interpret;
@@ -16,4 +17,4 @@ pub use happens::Race;
 pub use search::{Counts, Options, Search, search};
 pub use step::{Access, Act, MOST_PROCESSES, NOWHERE, Order, Persistency, Process, Step, Until};
 pub use threads::{Job, Sleepers, Threads, ThreadsError};
-pub use trace::{End, Failure, Trace, Trailing, Wait};
+pub use trace::{End, Failure, Trace, Trailing, Wait, WriteBack};

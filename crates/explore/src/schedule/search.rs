@@ -143,6 +143,10 @@ impl Search {
         })
     }
 
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
     /// The last execution.
     pub fn trace(&self) -> &Trace {
         &self.trace

@@ -26,8 +26,6 @@ pub enum Act {
     Unlock,
     /// `clflush`.
     Flush,
-    /// `clflushopt` or `clwb`: guarantees nothing before its thread's next fence.
-    FlushOpt,
     Fence,
 }
 
@@ -125,11 +123,13 @@ pub enum Persistency {
     /// No persistent memory is looked at.
     #[default]
     Ignored,
-    /// Stores to one line, and a store and a flush of its line, are ordered: enough to know, for a set of transitions
-    /// closed under happens-before, what a power failure there can leave ([`super::crash`]).
+    /// Stores to one line are ordered, as a line's versions are. Enough: [`super::crash`] finds what a power failure
+    /// can leave of a trace.
     Lines,
+    /// A store and a `clflush` of its line are ordered as well.
+    Flushes,
     /// What guarantees durability is ordered with every persistent store, so that the cuts of *one* linearisation are
-    /// those of its whole trace. Many more traces; kept as the yardstick of [`Persistency::Lines`].
+    /// those of its whole trace. Many more traces; a yardstick for [`Persistency::Lines`].
     Cuts,
 }
 
@@ -164,6 +164,10 @@ impl Order {
         self.thread(a) == self.thread(b)
     }
 
+    pub(super) fn orders_flushes(&self) -> bool {
+        matches!(self.persistency, Persistency::Flushes | Persistency::Cuts)
+    }
+
     /// Is the conflict with other objects than its own?
     pub fn is_wide(&self, step: &Step) -> bool {
         step.more != 0
@@ -180,7 +184,9 @@ impl Order {
                     return true;
                 }
                 (Access::Write, Access::Write) if overlap || line => return true,
-                (Access::Write, Access::Flush) | (Access::Flush, Access::Write) if line => {
+                (Access::Write, Access::Flush) | (Access::Flush, Access::Write)
+                    if self.orders_flushes() && line =>
+                {
                     return true;
                 }
                 _ => {}

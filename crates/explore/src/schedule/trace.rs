@@ -28,6 +28,21 @@ pub struct Trailing {
     pub site: u32,
 }
 
+/// A `clflushopt` or `clwb`. It is no transition: where nothing forces it to come after a store, it can come before it,
+/// and that guarantees less.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WriteBack {
+    pub thread: u8,
+    pub object: u32,
+    /// Its thread's tick when it was issued: it comes after those transitions.
+    pub issued: u32,
+    /// And after its companion's transitions up to here: the last store to the line, the last fence.
+    pub after: u32,
+    /// What its thread had put into the store buffer before it: a fence there with a later tick completes it.
+    pub buffered: u32,
+    pub site: u32,
+}
+
 /// A thread waits, and what for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
@@ -50,6 +65,7 @@ pub struct Failure {
 pub struct Trace {
     pub steps: Vec<Step>,
     pub trailing: Vec<Trailing>,
+    pub write_backs: Vec<WriteBack>,
     pub blocked: Vec<Wait>,
     pub failures: Vec<Failure>,
     pub end: End,
@@ -62,6 +78,7 @@ impl Default for Trace {
         Trace {
             steps: Vec::new(),
             trailing: Vec::new(),
+            write_backs: Vec::new(),
             blocked: Vec::new(),
             failures: Vec::new(),
             end: End::Complete,
@@ -75,6 +92,7 @@ impl Trace {
     pub fn restart(&mut self, keep: usize) {
         self.steps.truncate(keep);
         self.trailing.clear();
+        self.write_backs.clear();
         self.blocked.clear();
         self.failures.clear();
         self.end = End::Complete;

@@ -22,6 +22,10 @@ pub(crate) enum Draft {
     Locked(u8),
     /// The rest of the thread runs under a lock.
     LockRest(u8),
+    /// Spins until the variable holds this.
+    Await(u8, u64),
+    /// Spins until the variable held 0 and is exchanged for 1.
+    SpinLock(u8),
 }
 
 pub(crate) fn draft(vars: u8, locks: u8) -> impl Strategy<Value = Draft> {
@@ -122,6 +126,37 @@ pub(crate) fn build(shape: &[Vec<Draft>], order: Order) -> Program {
                         value: 1.into(),
                     });
                 }
+                Draft::Await(v, wanted) => {
+                    let head = code.len() as u32;
+                    let to = fresh();
+                    code.push(Instr::Load {
+                        to,
+                        at: at(vars, v),
+                        order,
+                    });
+                    code.push(Instr::JumpIf {
+                        a: to.into(),
+                        cmp: Cmp::Ne,
+                        b: wanted.into(),
+                        to: head,
+                    });
+                }
+                Draft::SpinLock(v) => {
+                    let head = code.len() as u32;
+                    let to = fresh();
+                    code.push(Instr::Rmw {
+                        to,
+                        at: at(vars, v),
+                        op: Op::Second,
+                        value: 1.into(),
+                    });
+                    code.push(Instr::JumpIf {
+                        a: to.into(),
+                        cmp: Cmp::Ne,
+                        b: 0.into(),
+                        to: head,
+                    });
+                }
                 Draft::Locked(l) | Draft::LockRest(l) if held.contains(&l) => {}
                 Draft::Locked(l) => {
                     code.push(Instr::Lock(at(locks, l)));
@@ -166,6 +201,49 @@ struct State {
     reads: Vec<Vec<u32>>,
     stores: Vec<Vec<u32>>,
     issued: Vec<u32>,
+    history: bool,
+}
+
+/// Are reads and stores told apart, or states only? With loops there are too many histories.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Keep {
+    Histories,
+    States,
+}
+
+impl State {
+    fn wrote(&mut self, cell: usize, value: u64, number: u32) {
+        self.memory[cell] = value;
+        self.writer[cell] = number;
+        if self.history {
+            self.stores[cell].push(number);
+        }
+    }
+
+    fn read(&mut self, thread: usize, source: u32) {
+        if self.history {
+            self.reads[thread].push(source);
+        }
+    }
+
+    /// Has the thread ended, or does it wait for what nobody else will bring about?
+    fn hopeless(&self, program: &Program, thread: usize) -> bool {
+        let code = &program.threads[thread];
+        let pc = self.threads[thread].0 as usize;
+        // In the middle of a turn it is not: the jump may still leave the loop.
+        let (
+            Some(Instr::Load { at, .. } | Instr::Rmw { at, .. }),
+            Some(Instr::JumpIf { b, to, .. }),
+        ) = (code.get(pc), code.get(pc + 1))
+        else {
+            return match code.get(pc) {
+                None => true,
+                Some(Instr::Lock(at)) => self.memory[at.cell as usize] != 0,
+                _ => false,
+            };
+        };
+        *to as usize == pc && *b != Operand::Const(self.memory[at.cell as usize])
+    }
 }
 
 /// The definition: one instruction or one commit at a time, in every order. Returns the outcomes, and the number of
@@ -173,6 +251,7 @@ struct State {
 pub(crate) fn brute_force(
     program: &Program,
     model: Model,
+    keep: Keep,
     most: usize,
 ) -> Option<(BTreeSet<Outcome>, usize)> {
     let threads = program.threads.len();
@@ -185,6 +264,7 @@ pub(crate) fn brute_force(
         reads: vec![Vec::new(); threads],
         stores: vec![Vec::new(); cells],
         issued: vec![0; threads],
+        history: keep == Keep::Histories,
     };
     let mut seen: FxHashSet<State> = FxHashSet::from_iter([start.clone()]);
     let mut work = vec![start];
@@ -204,9 +284,7 @@ pub(crate) fn brute_force(
                 moved = true;
                 let mut next = state.clone();
                 let (cell, value, number) = next.buffers[thread].remove(0);
-                next.memory[cell as usize] = value;
-                next.writer[cell as usize] = number;
-                next.stores[cell as usize].push(number);
+                next.wrote(cell as usize, value, number);
                 if seen.insert(next.clone()) {
                     work.push(next);
                 }
@@ -215,7 +293,8 @@ pub(crate) fn brute_force(
         if seen.len() > most {
             return None;
         }
-        if !moved {
+        let drained = state.buffers.iter().all(Vec::is_empty);
+        if !moved || (drained && (0..threads).all(|thread| state.hopeless(program, thread))) {
             let stuck =
                 (0..threads).any(|t| (state.threads[t].0 as usize) < program.threads[t].len());
             outcomes.insert(Outcome {
@@ -239,6 +318,9 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
         Operand::Reg(reg) => state.threads[thread].1[reg.0 as usize],
     };
     let number = |state: &mut State| {
+        if !state.history {
+            return 0;
+        }
         state.issued[thread] += 1;
         state.issued[thread] * 16 + thread as u32 + 1
     };
@@ -257,7 +339,7 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
                 None => (state.memory[cell], state.writer[cell]),
             };
             state.threads[thread].1[to.0 as usize] = value;
-            state.reads[thread].push(source);
+            state.read(thread, source);
         }
         Instr::Store {
             at, value: operand, ..
@@ -267,9 +349,7 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
             state.buffers[thread].push((at.cell, stored, number));
             if model == Model::Sc {
                 let (cell, value, number) = state.buffers[thread].remove(0);
-                state.memory[cell as usize] = value;
-                state.writer[cell as usize] = number;
-                state.stores[cell as usize].push(number);
+                state.wrote(cell as usize, value, number);
             }
         }
         Instr::Rmw { .. }
@@ -289,8 +369,7 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
                 return false;
             }
             let number = number(state);
-            state.memory[cell] = if locking { thread as u64 + 1 } else { 0 };
-            state.stores[cell].push(number);
+            state.wrote(cell, if locking { thread as u64 + 1 } else { 0 }, number);
         }
         Instr::Rmw {
             to,
@@ -302,10 +381,8 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
             let (old, source) = (state.memory[cell], state.writer[cell]);
             let new = op.apply(old, value(state, operand));
             let number = number(state);
-            state.reads[thread].push(source);
-            state.memory[cell] = new;
-            state.writer[cell] = number;
-            state.stores[cell].push(number);
+            state.read(thread, source);
+            state.wrote(cell, new, number);
             state.threads[thread].1[to.0 as usize] = old;
         }
         Instr::Cas {
@@ -316,13 +393,11 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
         } => {
             let cell = at.cell as usize;
             let (old, source) = (state.memory[cell], state.writer[cell]);
-            state.reads[thread].push(source);
+            state.read(thread, source);
             if old == value(state, expect) {
                 let new = value(state, new);
                 let number = number(state);
-                state.memory[cell] = new;
-                state.writer[cell] = number;
-                state.stores[cell].push(number);
+                state.wrote(cell, new, number);
             }
             state.threads[thread].1[to.0 as usize] = old;
         }

@@ -61,6 +61,7 @@ pub fn build(source: &Path, directory: &Path) -> PathBuf {
     let mut command = if instrumented {
         let arguments = [
             "-w".into(),
+            if cxx { "-std=c++20" } else { "-std=gnu17" }.into(),
             source.into(),
             "-o".into(),
             program.clone().into(),
@@ -125,6 +126,11 @@ pub fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
             "--processor" => {
                 let seconds = words.next().and_then(|n| n.parse().ok()).expect("a number");
                 job.limits.processor = std::time::Duration::from_secs(seconds);
+            }
+            "--threads" => {
+                let steps = words.next().expect("steps, or -");
+                let steps = steps.split(',').filter_map(|step| step.parse().ok());
+                job.schedule = Some(steps.collect());
             }
             "--stacks" => job.stacks = true,
             "--stdin" => job.stdin = words.next().expect("text").into(),
@@ -191,6 +197,10 @@ fn line(event: &Event, execution: &Execution, server: &Server) -> String {
                 event.offset, event.mask, event.value
             );
             text.split_whitespace().collect::<Vec<_>>().join(" ")
+        }
+        Op::Step | Op::Blocked | Op::Misuse => {
+            let name = format!("{:?}", event.op).to_lowercase();
+            format!("{name} {} {} {place}", event.mask, event.step_name())
         }
         Op::Stack => format!("stack of {}", execution.stacks[event.value as usize].len()),
         other => {

@@ -63,8 +63,11 @@ impl Interpreter<'_> {
                         self.threads[thread].status = Status::Joining(of);
                         return;
                     }
-                    let companion = of as usize + self.threads.len();
-                    self.threads[thread].joined |= 1 << of | 1 << companion;
+                    let mut processes = 1 << of;
+                    if self.model == Model::Tso {
+                        processes |= 1 << (of as usize + self.threads.len());
+                    }
+                    self.threads[thread].joined |= processes;
                 }
                 Instr::Fence if !self.program.persistent => {
                     if !self.wait_to_drain(thread) {
@@ -132,11 +135,9 @@ impl Interpreter<'_> {
                 Instr::Flush {
                     at: place,
                     kind: WriteBack::Opt,
-                } if self.model == Model::Tso && self.waits_behind(thread, place).is_some() => {
+                } => {
                     let cell = self.cell(thread, place);
-                    if let Some(index) = self.waits_behind(thread, place) {
-                        self.push_behind(thread, cell, index);
-                    }
+                    self.write_back(thread, cell, trace);
                 }
                 Instr::Sfence if self.model == Model::Tso => self.push(thread, Entry::Sfence),
                 _ => {

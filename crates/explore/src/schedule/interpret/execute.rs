@@ -1,6 +1,6 @@
 //! Visible operations: whether they are possible, what they touch, what they do.
 
-use super::super::program::{Instr, Model, WriteBack};
+use super::super::program::{Instr, Model};
 use super::super::step::{Access, Act, Process, Step, Until};
 use super::super::trace::{End, Trace, Wait};
 use super::{Interpreter, Status};
@@ -83,11 +83,7 @@ impl Interpreter<'_> {
                     step.persistent = false;
                     (Act::Unlock, Access::Write)
                 }
-                Instr::Flush {
-                    kind: WriteBack::Clflush,
-                    ..
-                } => (Act::Flush, Access::Flush),
-                _ => (Act::FlushOpt, Access::Flush),
+                _ => (Act::Flush, Access::Flush),
             };
         }
         if self.threads[thread].turn.spinning {

@@ -2,8 +2,8 @@
 
 use super::super::program::{Model, Operand, Place};
 use super::super::step::{Access, Act, Process, Step};
-use super::super::trace::Trace;
-use super::{Buffered, Entry, Interpreter, ROOM, Status};
+use super::super::trace::{Trace, WriteBack};
+use super::{Buffered, Entry, Interpreter, Status};
 
 impl Interpreter<'_> {
     pub(super) fn value(&self, thread: usize, operand: Operand) -> u64 {
@@ -70,13 +70,7 @@ impl Interpreter<'_> {
     pub(super) fn push(&mut self, thread: usize, entry: Entry) {
         let state = &mut self.threads[thread];
         let site = self.first_site[thread] + state.pc;
-        let behind = state
-            .buffer
-            .iter()
-            .map(|buffered| buffered.tick)
-            .max()
-            .unwrap_or(0);
-        let tick = behind / ROOM * ROOM + ROOM;
+        let tick = state.buffer.last().map_or(0, |buffered| buffered.tick) + 1;
         let issued = state.tick;
         state.buffer.push(Buffered {
             entry,
@@ -92,40 +86,27 @@ impl Interpreter<'_> {
         self.open |= 1 << (thread + self.threads.len());
     }
 
-    /// A `clflushopt` takes effect right behind the entry that it cannot overtake.
-    pub(super) fn push_behind(&mut self, thread: usize, cell: u32, index: usize) {
-        let state = &mut self.threads[thread];
-        let site = self.first_site[thread] + state.pc;
-        let is_flush = |buffered: &Buffered| matches!(buffered.entry, Entry::FlushOpt { .. });
-        let at = (index + 1..state.buffer.len())
-            .find(|&at| !is_flush(&state.buffer[at]))
-            .unwrap_or(state.buffer.len());
-        let tick = state.buffer[at - 1].tick + 1;
-        let issued = state.tick;
-        let entry = Entry::FlushOpt { cell };
-        state.buffer.insert(
-            at,
-            Buffered {
-                entry,
-                site,
-                issued,
-                tick,
-            },
-        );
-    }
-
-    /// The newest buffered entry that a `clflushopt` cannot overtake.
-    pub(super) fn waits_behind(&self, thread: usize, place: Place) -> Option<usize> {
-        let line = self.program.cells[self.cell(thread, place) as usize].line;
+    /// A `clflushopt` is issued.
+    pub(super) fn write_back(&mut self, thread: usize, cell: u32, trace: &mut Trace) {
+        let line = self.program.cells[cell as usize].line;
         let state = &self.threads[thread];
         let on_line = |cell: u32| self.program.cells[cell as usize].line == line;
-        (state.head..state.buffer.len())
+        let behind = state
+            .buffer
+            .iter()
             .rev()
-            .find(|&index| match state.buffer[index].entry {
+            .find(|buffered| match buffered.entry {
                 Entry::Store { cell, .. } | Entry::Clflush { cell } => on_line(cell),
                 Entry::Sfence => true,
-                Entry::FlushOpt { .. } => false,
-            })
+            });
+        trace.write_backs.push(WriteBack {
+            thread: thread as u8,
+            object: line,
+            issued: state.tick,
+            after: behind.map_or(0, |buffered| buffered.tick),
+            buffered: state.buffer.last().map_or(0, |buffered| buffered.tick),
+            site: self.first_site[thread] + state.pc,
+        });
     }
 
     /// The oldest entry of a store buffer takes effect.
@@ -159,12 +140,6 @@ impl Interpreter<'_> {
             Entry::Clflush { cell } => {
                 (step.object, step.mask) = self.bytes(cell);
                 step.act = Act::Flush;
-                step.access = Access::Flush;
-                step.persistent = true;
-            }
-            Entry::FlushOpt { cell } => {
-                (step.object, step.mask) = self.bytes(cell);
-                step.act = Act::FlushOpt;
                 step.access = Access::Flush;
                 step.persistent = true;
             }

@@ -30,9 +30,6 @@ impl Points {
     }
 }
 
-/// Ticks of commits leave room for write-backs that take effect between two of them.
-const ROOM: u32 = 64;
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Entry {
     Store {
@@ -41,9 +38,6 @@ enum Entry {
         visible: bool,
     },
     Clflush {
-        cell: u32,
-    },
-    FlushOpt {
         cell: u32,
     },
     Sfence,

@@ -1,0 +1,218 @@
+//! A native trace as the checkers see it.
+
+use crate::execution::{Event, Op, Origin};
+use landfall_check::event::{Action, Atomicity, Fence, How, Mark};
+use landfall_model::line::{Addr, pieces};
+use landfall_vocab::record::{flag, mark};
+use std::collections::HashMap;
+
+/// Which stores the source is taken to have made atomic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Atomics {
+    #[default]
+    Atomic,
+    /// Volatile ones of at most a word, too.
+    AtomicOrVolatile,
+}
+
+/// Places in the source by number, the same for all executions of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    numbers: HashMap<Origin, u32>,
+    origins: Vec<Origin>,
+}
+
+impl Places {
+    fn number(&mut self, origin: Origin) -> u32 {
+        *self.numbers.entry(origin).or_insert_with(|| {
+            self.origins.push(origin);
+            self.origins.len() as u32 - 1
+        })
+    }
+
+    pub fn origin(&self, number: u32) -> Option<Origin> {
+        self.origins.get(number as usize).copied()
+    }
+}
+
+/// A trace in the words of the checkers, and for each of its events the native one it comes from.
+pub fn judged(
+    events: &[Event],
+    atomics: Atomics,
+    places: &mut Places,
+) -> (Vec<landfall_check::Event>, Vec<u32>) {
+    let mut out = Vec::with_capacity(events.len());
+    let mut origins = Vec::with_capacity(events.len());
+    for (at, event) in events.iter().enumerate() {
+        let mut push = |action| {
+            out.push(landfall_check::Event {
+                thread: 0,
+                site: places.number(event.origin),
+                action,
+            });
+            origins.push(at as u32);
+        };
+        let line = Addr(event.offset).line();
+        let locked = event.flags & flag::LOCKED != 0;
+        match event.op {
+            Op::Read => push(Action::FirstRead {
+                word: Addr(event.offset),
+                mask: event.mask,
+            }),
+            Op::Store => {
+                let (start, length) = event.bytes();
+                let bytes = event.value.to_le_bytes();
+                let from = (start - event.offset) as usize;
+                let bytes = bytes.get(from..from + length as usize).unwrap_or(&[]);
+                // A locked instruction fences on both sides (MODEL.md §2).
+                if locked && !bytes.is_empty() {
+                    push(Action::Fence(Fence::Full));
+                }
+                for piece in pieces(Addr(start), bytes) {
+                    push(Action::Store {
+                        piece,
+                        how: how(event),
+                        atomic: atomicity(event, atomics),
+                    });
+                }
+                if locked && !bytes.is_empty() {
+                    push(Action::Fence(Fence::Full));
+                }
+            }
+            Op::Clflush => push(Action::Clflush(line)),
+            Op::Clflushopt | Op::Clwb => push(Action::Clwb(line)),
+            Op::Sfence => push(Action::Fence(Fence::Store)),
+            Op::Mfence | Op::CasFailed => push(Action::Fence(Fence::Full)),
+            Op::Lfence
+            | Op::Run
+            | Op::Fill
+            | Op::Alloc
+            | Op::Free
+            | Op::Stack
+            | Op::Asm
+            | Op::Mark => {}
+        }
+    }
+    (out, origins)
+}
+
+/// What a program says about its reads.
+pub fn mark_of(event: &Event) -> Option<Mark> {
+    if event.op != Op::Mark {
+        return None;
+    }
+    Some(match event.value {
+        mark::CHECKSUM_BEGIN => Mark::ChecksumBegin,
+        mark::CHECKSUM_ACCEPTED => Mark::ChecksumAccepted,
+        mark::CHECKSUM_REJECTED => Mark::ChecksumRejected,
+        mark::IGNORE_BEGIN => Mark::IgnoreBegin,
+        mark::IGNORE_END => Mark::IgnoreEnd,
+        _ => return None,
+    })
+}
+
+fn how(event: &Event) -> How {
+    if event.flags & flag::DURABLE != 0 {
+        How::AtOnce
+    } else if event.flags & flag::NON_TEMPORAL != 0 {
+        How::NonTemporal
+    } else {
+        How::Cached
+    }
+}
+
+/// LLVM numbers orderings: 1 unordered, 2 relaxed, 4 acquire, 5 release, 6 acq_rel, 7 seq_cst.
+fn atomicity(event: &Event, atomics: Atomics) -> Atomicity {
+    let word = event.mask.count_ones().is_power_of_two();
+    match event.flags & flag::ORDERING {
+        5..=7 => Atomicity::Release,
+        1..=4 => Atomicity::Relaxed,
+        _ if event.flags & flag::LOCKED != 0 => Atomicity::Release,
+        _ if atomics == Atomics::AtomicOrVolatile && event.flags & flag::VOLATILE != 0 && word => {
+            Atomicity::Relaxed
+        }
+        _ => Atomicity::Plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subject::translate;
+    use landfall_explore::subject;
+    use landfall_model::order::Platform;
+
+    fn event(op: Op, flags: u8, offset: u64, mask: u8) -> Event {
+        Event {
+            op,
+            mask,
+            flags,
+            origin: Origin { site: 1, caller: 0 },
+            offset,
+            value: 0x0102_0304_0506_0708,
+        }
+    }
+
+    /// Both translations must give the same log: evidence is told in its cuts and versions.
+    #[test]
+    fn checkers_and_search_see_one_log() {
+        let trace = [
+            event(Op::Store, 0, 0, 0xff),
+            event(Op::Store, flag::NON_TEMPORAL, 64, 0x0f),
+            event(Op::Clwb, 0, 3, 0),
+            event(Op::Store, flag::LOCKED | 7, 8, 0xff),
+            event(Op::Read, 0, 256, 0xff),
+            event(Op::Store, flag::DURABLE, 128, 0x01),
+            event(Op::Store, 5, 72, 0xf0),
+            event(Op::Clflush, 0, 64, 0),
+            event(Op::Clflushopt, 0, 0, 0),
+            event(Op::CasFailed, 7, 0, 0),
+            event(Op::Mfence, 0, 0, 0),
+            event(Op::Store, 0, 0, 0x18),
+            event(Op::Sfence, 0, 0, 0),
+        ];
+        let (events, origins) = judged(&trace, Atomics::Atomic, &mut Places::default());
+        let (execution, log) = landfall_check::Execution::in_order(events, Platform::Adr);
+        let searched = subject::Execution {
+            events: translate(&trace).0,
+            ended: subject::Ended::Well,
+        };
+        assert_eq!(log, searched.log(Platform::Adr));
+        assert_eq!(origins.len(), execution.events().len());
+        let stores = execution.events().iter().filter_map(|e| match e.action {
+            Action::Store { how, atomic, .. } => Some((how, atomic)),
+            _ => None,
+        });
+        use Atomicity::{Plain, Release};
+        let expected = [
+            (How::Cached, Plain),
+            (How::NonTemporal, Plain),
+            (How::Cached, Release),
+            (How::AtOnce, Plain),
+            (How::Cached, Release),
+            (How::Cached, Plain),
+        ];
+        assert_eq!(stores.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn volatile_words_are_atomic_on_request() {
+        let of = |flags, mask, atomics| {
+            let trace = [event(Op::Store, flags, 0, mask)];
+            let (events, _) = judged(&trace, atomics, &mut Places::default());
+            match events[0].action {
+                Action::Store { atomic, .. } => atomic,
+                _ => unreachable!("a store"),
+            }
+        };
+        use Atomics::{Atomic, AtomicOrVolatile};
+        assert_eq!(of(flag::VOLATILE, 0xff, Atomic), Atomicity::Plain);
+        assert_eq!(
+            of(flag::VOLATILE, 0xff, AtomicOrVolatile),
+            Atomicity::Relaxed
+        );
+        // Three bytes are no access of the machine.
+        assert_eq!(of(flag::VOLATILE, 0x07, AtomicOrVolatile), Atomicity::Plain);
+        assert_eq!(of(2, 0xff, Atomic), Atomicity::Relaxed);
+    }
+}

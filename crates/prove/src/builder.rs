@@ -1,0 +1,231 @@
+//! How front ends write programs: a [`Path`] walks through a thread and leaves events behind.
+
+use crate::program::*;
+use crate::term::Term;
+
+impl Program {
+    pub fn add_line(&mut self) -> LineId {
+        self.lines += 1;
+        LineId(self.lines - 1)
+    }
+
+    /// A cell that holds this constant at first.
+    pub fn add_location(&mut self, name: &str, width: u8, home: Home, init: u64) -> LocId {
+        let init = self.terms.constant(width, init);
+        self.locations.push(Location {
+            name: name.to_owned(),
+            width,
+            home,
+            init,
+        });
+        LocId(self.locations.len() as u32 - 1)
+    }
+
+    /// A thread that is there from the beginning.
+    pub fn add_thread(&mut self, name: &str) -> Path {
+        self.threads.push(name.to_owned());
+        Path {
+            thread: ThreadId(self.threads.len() as u32 - 1),
+            condition: self.terms.truth(true),
+        }
+    }
+
+    /// What a location holds when all threads have ended and nothing failed.
+    pub fn at_the_end(&mut self, loc: LocId) -> Term {
+        let width = self.location(loc).width;
+        self.terms.at_the_end(loc, width)
+    }
+}
+
+/// A place in a thread, and the condition under which the thread comes there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Path {
+    pub thread: ThreadId,
+    pub condition: Term,
+}
+
+impl Path {
+    /// Any event, here.
+    pub fn event(&self, program: &mut Program, kind: Kind, label: &str) -> EventId {
+        program.events.push(Event {
+            thread: self.thread,
+            guard: self.condition,
+            kind,
+            label: label.to_owned(),
+        });
+        EventId(program.events.len() as u32 - 1)
+    }
+
+    pub fn load(&self, program: &mut Program, loc: LocId, label: &str) -> Term {
+        let event = self.event(program, Kind::Load { loc }, label);
+        let width = program.location(loc).width;
+        program.terms.loaded(event, width)
+    }
+
+    pub fn store(&self, program: &mut Program, loc: LocId, value: Term, label: &str) {
+        self.event(program, Kind::Store { loc, value }, label);
+    }
+
+    /// A locked instruction; `effect` gives, from what it read, whether it writes and what. Returns what it read.
+    pub fn rmw(
+        &self,
+        program: &mut Program,
+        loc: LocId,
+        label: &str,
+        effect: impl FnOnce(&mut crate::term::Terms, Term) -> (Term, Term),
+    ) -> Term {
+        let next = EventId(program.events.len() as u32);
+        let width = program.location(loc).width;
+        let old = program.terms.loaded(next, width);
+        let (when, value) = effect(&mut program.terms, old);
+        self.event(program, Kind::Rmw { loc, when, value }, label);
+        old
+    }
+
+    /// Compare-and-swap; returns what it read and whether it wrote.
+    pub fn cas(
+        &self,
+        program: &mut Program,
+        loc: LocId,
+        (expected, desired): (Term, Term),
+        label: &str,
+    ) -> (Term, Term) {
+        let old = self.rmw(program, loc, label, |terms, old| {
+            (terms.eq(old, expected), desired)
+        });
+        (old, program.terms.eq(old, expected))
+    }
+
+    pub fn flush(&self, program: &mut Program, line: LineId, kind: FlushKind, label: &str) {
+        self.event(program, Kind::Flush { line, kind }, label);
+    }
+
+    pub fn assert(&self, program: &mut Program, holds: Term, label: &str) {
+        self.event(program, Kind::Assert { holds }, label);
+    }
+
+    /// The thread goes on only if this holds. What it did before stays done.
+    pub fn assume(&mut self, program: &mut Program, holds: Term) {
+        self.condition = program.terms.and(self.condition, holds);
+    }
+
+    /// The way on which this holds.
+    #[must_use]
+    pub fn when(&self, program: &mut Program, holds: Term) -> Path {
+        let mut path = *self;
+        path.assume(program, holds);
+        path
+    }
+
+    /// Where two ways of one thread meet.
+    #[must_use]
+    pub fn meet(&self, program: &mut Program, other: &Path) -> Path {
+        Path {
+            thread: self.thread,
+            condition: program.terms.either_path(self.condition, other.condition),
+        }
+    }
+
+    /// Reads through a pointer: one event for each target, under the condition that the pointer is that. The targets must
+    /// cover every value the pointer can have.
+    pub fn load_any(&self, program: &mut Program, targets: &[(Term, LocId)], label: &str) -> Term {
+        let mut value = None;
+        for &(is_target, loc) in targets {
+            let here = self.when(program, is_target);
+            let loaded = here.load(program, loc, label);
+            value = Some(match value {
+                None => loaded,
+                Some(others) => program.terms.choose(is_target, loaded, others),
+            });
+        }
+        value.expect("a pointer has a target")
+    }
+
+    pub fn store_any(
+        &self,
+        program: &mut Program,
+        targets: &[(Term, LocId)],
+        value: Term,
+        label: &str,
+    ) {
+        for &(is_target, loc) in targets {
+            self.when(program, is_target)
+                .store(program, loc, value, label);
+        }
+    }
+
+    /// Creates a thread: everything before is ordered before everything it does.
+    pub fn create(&self, program: &mut Program, name: &str) -> Path {
+        let created = self.event(program, Kind::Sync, &format!("create {name}"));
+        program.threads.push(name.to_owned());
+        let child = Path {
+            thread: ThreadId(program.threads.len() as u32 - 1),
+            condition: self.condition,
+        };
+        let begins = child.event(program, Kind::Sync, &format!("{name} begins"));
+        program.orders.push((created, begins));
+        child
+    }
+
+    /// Waits for a thread whose last place is `ended`.
+    pub fn join(&mut self, program: &mut Program, ended: &Path) {
+        let name = program.threads[ended.thread.index()].clone();
+        let ends = ended.event(program, Kind::Sync, &format!("{name} ends"));
+        self.assume(program, ended.condition);
+        let joins = self.event(program, Kind::Sync, &format!("join {name}"));
+        program.orders.push((ends, joins));
+    }
+}
+
+/// Walks through the recovery routine. It runs alone on what the power failure left, so its memory is a table of terms.
+#[derive(Clone, Debug)]
+pub struct Recovering {
+    pub condition: Term,
+    memory: Vec<Option<Term>>,
+}
+
+impl Recovering {
+    pub fn new(program: &mut Program) -> Recovering {
+        Recovering {
+            condition: program.terms.truth(true),
+            memory: Vec::new(),
+        }
+    }
+
+    /// Reads a location, under a further condition (a pointer's being this target, say).
+    pub fn load(&mut self, program: &mut Program, loc: LocId, when: Term) -> Term {
+        let guard = program.terms.and(self.condition, when);
+        program.recovery.reads.push(Observation { loc, guard });
+        self.held(program, loc)
+    }
+
+    fn held(&mut self, program: &mut Program, loc: LocId) -> Term {
+        let locations = program.locations.len();
+        self.memory.resize(locations.max(self.memory.len()), None);
+        let location = program.location(loc);
+        let (width, home, init) = (location.width, location.home, location.init);
+        match (self.memory[loc.index()], home) {
+            (Some(value), _) => value,
+            (None, Home::Persistent(_)) => program.terms.recovered(loc, width),
+            (None, Home::Volatile) => init,
+        }
+    }
+
+    pub fn store(&mut self, program: &mut Program, loc: LocId, value: Term, when: Term) {
+        let old = self.held(program, loc);
+        let happens = program.terms.and(self.condition, when);
+        self.memory[loc.index()] = Some(program.terms.choose(happens, value, old));
+    }
+
+    pub fn assert(&self, program: &mut Program, holds: Term, label: &str) {
+        program.recovery.checks.push(Check {
+            guard: self.condition,
+            holds,
+            label: label.to_owned(),
+        });
+    }
+
+    pub fn assume(&mut self, program: &mut Program, holds: Term) {
+        self.condition = program.terms.and(self.condition, holds);
+    }
+}

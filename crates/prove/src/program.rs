@@ -1,0 +1,221 @@
+//! The bounded program that is proved: threads of guarded events, loop-free, in single-assignment form.
+//!
+//! A front end (litmus tests, C) produces it; nothing here knows where it came from. Every event has a *guard*: the condition
+//! under which its thread comes to it. A location is a cell of one width on a cache line. An access through a pointer is one
+//! event per possible target, guarded by "the pointer is this target". What stops a thread (an assumption that fails, a
+//! retry bound) makes the guards of its later events false; it rules no execution out, so what was done before can crash.
+
+use crate::term::{Term, Terms};
+use landfall_model::order::{OpKind, Platform};
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct EventId(pub u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LocId(pub u32);
+
+/// A cache line of persistent memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LineId(pub u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ThreadId(pub u32);
+
+macro_rules! index {
+    ($($id:ident),*) => { $(impl $id { pub fn index(self) -> usize { self.0 as usize } })* };
+}
+index!(EventId, LocId, LineId, ThreadId);
+
+/// Is what a location holds still there after the power failed?
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Home {
+    Persistent(LineId),
+    Volatile,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Location {
+    pub name: String,
+    pub width: u8,
+    pub home: Home,
+    /// What it holds at first.
+    pub init: Term,
+}
+
+impl Location {
+    pub fn line(&self) -> Option<LineId> {
+        match self.home {
+            Home::Persistent(line) => Some(line),
+            Home::Volatile => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FlushKind {
+    Clflush,
+    Clflushopt,
+    Clwb,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    Load {
+        loc: LocId,
+    },
+    Store {
+        loc: LocId,
+        value: Term,
+    },
+    NtStore {
+        loc: LocId,
+        value: Term,
+    },
+    /// A locked instruction: reads, and writes `value` if `when` holds; both may use what it read. A compare-and-swap that
+    /// fails is one whose `when` is false: it reads and fences.
+    Rmw {
+        loc: LocId,
+        when: Term,
+        value: Term,
+    },
+    Flush {
+        line: LineId,
+        kind: FlushKind,
+    },
+    Sfence,
+    Mfence,
+    /// Where a thread is created, begins, ends or is joined: orders like `mfence`, makes no flush effective.
+    Sync,
+    /// Must hold whenever the thread comes here.
+    Assert {
+        holds: Term,
+    },
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    pub thread: ThreadId,
+    pub guard: Term,
+    pub kind: Kind,
+    /// As its source words it, with its place: for witnesses.
+    pub label: String,
+}
+
+impl Event {
+    pub fn loc(&self) -> Option<LocId> {
+        match self.kind {
+            Kind::Load { loc }
+            | Kind::Store { loc, .. }
+            | Kind::NtStore { loc, .. }
+            | Kind::Rmw { loc, .. } => Some(loc),
+            _ => None,
+        }
+    }
+
+    pub fn reads(&self) -> bool {
+        matches!(self.kind, Kind::Load { .. } | Kind::Rmw { .. })
+    }
+
+    /// The value it writes, if it may write.
+    pub fn written(&self) -> Option<Term> {
+        match self.kind {
+            Kind::Store { value, .. } | Kind::NtStore { value, .. } | Kind::Rmw { value, .. } => {
+                Some(value)
+            }
+            _ => None,
+        }
+    }
+
+    /// Its row in the ordering table; `None` for what orders nothing.
+    pub fn op_kind(&self) -> Option<OpKind> {
+        Some(match self.kind {
+            Kind::Load { .. } => OpKind::Read,
+            Kind::Store { .. } => OpKind::Write,
+            Kind::NtStore { .. } => OpKind::NtWrite,
+            Kind::Rmw { .. } => OpKind::Rmw,
+            Kind::Flush {
+                kind: FlushKind::Clflush,
+                ..
+            } => OpKind::Flush,
+            Kind::Flush { .. } => OpKind::FlushOpt,
+            Kind::Sfence => OpKind::Sfence,
+            Kind::Mfence | Kind::Sync => OpKind::Mfence,
+            Kind::Assert { .. } => return None,
+        })
+    }
+
+    /// Does it make earlier `clflushopt`, `clwb` and non-temporal stores of its thread effective?
+    pub fn drains(&self) -> bool {
+        !matches!(self.kind, Kind::Sync) && self.op_kind().is_some_and(OpKind::drains)
+    }
+}
+
+/// Something that must hold after the power failed, if the recovery comes to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Check {
+    pub guard: Term,
+    pub holds: Term,
+    pub label: String,
+}
+
+/// A location that the recovery reads, if it comes to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Observation {
+    pub loc: LocId,
+    pub guard: Term,
+}
+
+/// What runs after the power failed: alone, so its own writes are seen by nobody else and live in the terms of its checks.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Recovery {
+    pub reads: Vec<Observation>,
+    pub checks: Vec<Check>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    pub terms: Terms,
+    pub locations: Vec<Location>,
+    pub lines: u32,
+    pub threads: Vec<String>,
+    /// Events of one thread in program order; those of several may be mixed.
+    pub events: Vec<Event>,
+    /// Order across threads (creation, joining): whenever the second happens, the first has happened before it. Both are
+    /// [`Kind::Sync`], and the guard of the second includes that of the first.
+    pub orders: Vec<(EventId, EventId)>,
+    pub recovery: Recovery,
+    /// Holds at the end of every execution without failure, over [`crate::term::Node::Final`] and registers.
+    pub at_the_end: Vec<Check>,
+    pub platform: Platform,
+}
+
+impl Program {
+    pub fn event(&self, id: EventId) -> &Event {
+        &self.events[id.index()]
+    }
+
+    pub fn location(&self, id: LocId) -> &Location {
+        &self.locations[id.index()]
+    }
+
+    pub fn event_ids(&self) -> impl Iterator<Item = EventId> + use<> {
+        (0..self.events.len() as u32).map(EventId)
+    }
+
+    pub fn thread_events(&self, thread: ThreadId) -> Vec<EventId> {
+        self.event_ids()
+            .filter(|&e| self.event(e).thread == thread)
+            .collect()
+    }
+
+    /// The line an event touches or flushes.
+    pub fn line_of(&self, event: EventId) -> Option<LineId> {
+        match self.event(event).kind {
+            Kind::Flush { line, .. } => Some(line),
+            _ => self
+                .event(event)
+                .loc()
+                .and_then(|loc| self.location(loc).line()),
+        }
+    }
+}

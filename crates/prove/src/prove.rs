@@ -1,0 +1,86 @@
+//! The questions: does an assertion ever fail, and does a power failure ever leave what no instant of an execution showed?
+
+mod invariant;
+mod robust;
+
+pub use invariant::invariant;
+pub use robust::robust;
+
+use crate::encode::{CrashEncoding, Encoding};
+use crate::solver::{Backend, Effort, SearchOptions};
+use crate::witness::Witness;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    pub crash: CrashEncoding,
+    pub search: SearchOptions,
+    /// Robustness: how many suspicious states are looked into before giving up.
+    pub max_states: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            crash: CrashEncoding::default(),
+            search: SearchOptions::default(),
+            max_states: 10_000,
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// No execution within the program's bounds breaks it.
+    Proved,
+    Refuted(Box<Witness>),
+    /// Not decided, and why.
+    Unknown(String),
+    /// The program asserts nothing, or its recovery reads nothing.
+    Nothing,
+}
+
+/// How large the question was, and what the search took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sizes {
+    pub events: usize,
+    pub variables: usize,
+    pub clauses: usize,
+    /// Nodes, fixed and guarded edges of the ordering.
+    pub nodes: usize,
+    pub fixed_edges: usize,
+    pub guarded_edges: usize,
+    /// Questions put to a solver.
+    pub questions: usize,
+    pub effort: Effort,
+}
+
+impl Sizes {
+    /// Of the largest question; counts of the search add up.
+    fn include(&mut self, encoding: &Encoding, solver: &dyn Backend, questions: usize) {
+        let ordering = &encoding.ordering;
+        self.events = encoding.program.events.len();
+        self.variables = self.variables.max(encoding.formula.variables());
+        self.clauses = self.clauses.max(encoding.formula.clause_count());
+        self.nodes = self.nodes.max(ordering.nodes);
+        self.fixed_edges = self.fixed_edges.max(ordering.fixed.len());
+        self.guarded_edges = self.guarded_edges.max(ordering.guarded.len());
+        self.questions += questions;
+        let effort = solver.effort();
+        self.effort.conflicts += effort.conflicts;
+        self.effort.theory.edges += effort.theory.edges;
+        self.effort.theory.conflicts += effort.theory.conflicts;
+        self.effort.theory.propagations += effort.theory.propagations;
+        self.effort.theory.explanations += effort.theory.explanations;
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answered {
+    pub verdict: Verdict,
+    pub sizes: Sizes,
+}
+
+fn gave_up(options: &Options) -> Verdict {
+    let conflicts = options.search.max_conflicts.unwrap_or(u32::MAX);
+    Verdict::Unknown(format!("gave up after {conflicts} conflicts"))
+}

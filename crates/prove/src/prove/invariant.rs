@@ -1,0 +1,81 @@
+//! Do assertions hold, before a power failure and after it?
+
+use super::{Answered, Options, Sizes, Verdict, gave_up};
+use crate::cnf::Lit;
+use crate::encode::{Encoding, View};
+use crate::program::{Check, Kind, Program};
+use crate::solver::{Answer, open};
+use crate::witness::Witness;
+
+/// Asks for an execution in which some assertion fails: in a thread, in the recovery, or about the end.
+pub fn invariant(program: &Program, options: &Options) -> Answered {
+    let asserts = program
+        .events
+        .iter()
+        .any(|event| matches!(event.kind, Kind::Assert { .. }));
+    let mut questions: Vec<(View, &[Check])> = Vec::new();
+    if asserts || !program.recovery.checks.is_empty() {
+        let view = View::AfterFailure(options.crash);
+        questions.push((view, &program.recovery.checks));
+    }
+    if !program.at_the_end.is_empty() {
+        questions.push((View::AtTheEnd, &program.at_the_end));
+    }
+    let mut sizes = Sizes::default();
+    if questions.is_empty() {
+        return Answered {
+            verdict: Verdict::Nothing,
+            sizes,
+        };
+    }
+    for (view, checks) in questions {
+        let verdict = ask(program, view, checks, options, &mut sizes);
+        if verdict != Verdict::Proved {
+            return Answered { verdict, sizes };
+        }
+    }
+    Answered {
+        verdict: Verdict::Proved,
+        sizes,
+    }
+}
+
+fn ask(
+    program: &Program,
+    view: View,
+    checks: &[Check],
+    options: &Options,
+    sizes: &mut Sizes,
+) -> Verdict {
+    let mut encoding = Encoding::new(program, view);
+    let mut failures: Vec<(Lit, String)> = Vec::new();
+    for event in program.event_ids() {
+        if let Kind::Assert { holds } = program.event(event).kind {
+            let (executed, holds) = (encoding.executed(event), encoding.truth(holds));
+            let fails = encoding.formula.and(executed, !holds);
+            failures.push((fails, program.event(event).label.clone()));
+        }
+    }
+    for check in checks {
+        let (guard, holds) = (encoding.truth(check.guard), encoding.truth(check.holds));
+        let fails = encoding.formula.and(guard, !holds);
+        failures.push((fails, check.label.clone()));
+    }
+    let some: Vec<Lit> = failures.iter().map(|(fails, _)| *fails).collect();
+    encoding.formula.clause(&some);
+    let mut solver = open(&encoding.formula, &encoding.ordering, &options.search);
+    let answer = solver.solve(&[]);
+    sizes.include(&encoding, solver.as_ref(), 1);
+    match answer {
+        Answer::Unsatisfiable => Verdict::Proved,
+        Answer::Unknown => gave_up(options),
+        Answer::Satisfiable => {
+            let broken = failures
+                .into_iter()
+                .filter(|(fails, _)| solver.holds(*fails))
+                .map(|(_, label)| label)
+                .collect();
+            Verdict::Refuted(Box::new(Witness::new(&encoding, solver.as_ref(), broken)))
+        }
+    }
+}

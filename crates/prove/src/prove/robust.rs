@@ -1,0 +1,266 @@
+//! Robustness (seed 003): everything that a power failure can leave, some execution showed in one instant.
+//!
+//! Algorithm 1 of the seed enumerates what a failure can leave and asks for each, with the recovery as an atomic observer,
+//! whether any execution shows it. Most of that is not needed: a state is suspicious only if the *same* execution does
+//! not show it, that is, if a store that was lost comes before one that was kept. So the first question is for an execution
+//! with such a pair; if there is none the program is robust. Otherwise the observer is asked about all executions, and a
+//! state that some other execution does show is blocked.
+//!
+//! A state is which store each location that the recovery reads came from, and its value.
+
+use super::{Answered, Options, Sizes, Verdict, gave_up};
+use crate::cnf::Lit;
+use crate::encode::{Encoding, Reader, View};
+use crate::program::{EventId, LocId, Program};
+use crate::solver::{Answer, Backend, open};
+use crate::term::{Node, Term};
+use crate::witness::Witness;
+
+pub fn robust(program: &Program, options: &Options) -> Answered {
+    let mut sizes = Sizes::default();
+    if program.recovery.reads.is_empty() {
+        return Answered {
+            verdict: Verdict::Nothing,
+            sizes,
+        };
+    }
+    let mut crashed = Encoding::new(program, View::AfterFailure(options.crash));
+    let seen = observed(&mut crashed);
+    let pairs = suspicious(&mut crashed, &seen);
+    let mut crashes = open(&crashed.formula, &crashed.ordering, &options.search);
+
+    let mut shown = Encoding::new(program, View::Instant);
+    let shown_bits: Vec<Vec<Lit>> = seen.iter().map(|s| shown.bits(s.value)).collect();
+    let mut observer = open(&shown.formula, &shown.ordering, &options.search);
+
+    let mut verdict = None;
+    let mut states = 0;
+    while verdict.is_none() {
+        verdict = match crashes.solve(&[]) {
+            Answer::Unsatisfiable => Some(Verdict::Proved),
+            Answer::Unknown => Some(gave_up(options)),
+            Answer::Satisfiable if states == options.max_states => Some(Verdict::Unknown(format!(
+                "gave up after {states} states that other executions show"
+            ))),
+            Answer::Satisfiable => {
+                states += 1;
+                let state = State::of(&crashed, crashes.as_ref(), &seen);
+                match observer.solve(&state.as_shown(&shown, &shown_bits)) {
+                    Answer::Unsatisfiable => {
+                        let mut witness = Witness::new(&crashed, crashes.as_ref(), Vec::new());
+                        witness.broken = explain(crashes.as_ref(), &pairs, &witness);
+                        Some(Verdict::Refuted(Box::new(witness)))
+                    }
+                    Answer::Unknown => Some(gave_up(options)),
+                    Answer::Satisfiable => {
+                        crashes.add_clause(&state.other(&crashed, &seen));
+                        None
+                    }
+                }
+            }
+        };
+    }
+    sizes.include(&crashed, crashes.as_ref(), states + 1);
+    sizes.include(&shown, observer.as_ref(), states);
+    Answered {
+        verdict: verdict.unwrap_or(Verdict::Nothing),
+        sizes,
+    }
+}
+
+/// A location that the recovery reads, when this holds.
+struct Seen {
+    loc: LocId,
+    value: Term,
+    bits: Vec<Lit>,
+    read: Lit,
+}
+
+fn observed(encoding: &mut Encoding) -> Vec<Seen> {
+    let program = encoding.program;
+    let mut locs: Vec<LocId> = program.recovery.reads.iter().map(|read| read.loc).collect();
+    locs.sort_unstable();
+    locs.dedup();
+    let mut seen = Vec::new();
+    for loc in locs {
+        let width = program.location(loc).width;
+        // A location the recovery wrote before it read shows nothing of the crash, nor does a volatile one.
+        let Some(value) = program.terms.find(Node::Recovered(loc), width) else {
+            continue;
+        };
+        let guards: Vec<Lit> = program
+            .recovery
+            .reads
+            .iter()
+            .filter(|read| read.loc == loc)
+            .map(|read| encoding.truth(read.guard))
+            .collect();
+        let read = encoding.formula.any(&guards);
+        let bits = encoding.bits(value);
+        seen.push(Seen {
+            loc,
+            value,
+            bits,
+            read,
+        });
+    }
+    seen
+}
+
+/// Demands a lost store that is ordered before a kept one; for each store, what says that it was lost or kept.
+fn suspicious(encoding: &mut Encoding, seen: &[Seen]) -> Pairs {
+    let program = encoding.program;
+    let mut pairs = Pairs::default();
+    let mut kept_after = Vec::new();
+    // By event: it is a lost store or ordered after one. The order has no cycle, so each chain of reasons ends.
+    let after: Vec<Lit> = (0..program.events.len())
+        .map(|_| encoding.formula.fresh())
+        .collect();
+    let mut reasons: Vec<Vec<Lit>> = after.iter().map(|&a| vec![!a]).collect();
+    for place in seen {
+        for write in writes(program, place.loc) {
+            let (wrote, survived) = (encoding.wrote(write), encoding.survived(write));
+            let survived = survived.unwrap_or(Lit::FALSE);
+            let here = encoding.formula.and(place.read, wrote);
+            let lost = encoding.formula.and(here, !survived);
+            reasons[write.index()].push(lost);
+            pairs.lost.push((write, lost));
+            let source = source_literal(encoding, place.loc, Some(write));
+            let kept = encoding.formula.and(place.read, source);
+            let both = encoding.formula.and(kept, after[write.index()]);
+            kept_after.push(both);
+            pairs.kept.push((write, both));
+        }
+    }
+    let events = program.events.len() as u32;
+    for at in 0..encoding.ordering.fixed.len() {
+        let (from, to) = encoding.ordering.fixed[at];
+        reasons[to as usize].push(after[from as usize]);
+    }
+    for at in 0..encoding.ordering.guarded.len() {
+        let edge = encoding.ordering.guarded[at].clone();
+        if edge.from >= events || edge.to >= events {
+            continue; // not of the execution, but of what the failure left
+        }
+        let along = encoding.formula.fresh();
+        for literal in edge.literals {
+            encoding.formula.implies(along, literal);
+        }
+        encoding.formula.implies(along, after[edge.from as usize]);
+        reasons[edge.to as usize].push(along);
+    }
+    for reason in reasons {
+        encoding.formula.clause(&reason);
+    }
+    encoding.formula.clause(&kept_after);
+    pairs
+}
+
+#[derive(Default)]
+struct Pairs {
+    lost: Vec<(EventId, Lit)>,
+    kept: Vec<(EventId, Lit)>,
+}
+
+/// The lost stores that are ordered before a kept one, each with it.
+fn explain(solver: &dyn Backend, pairs: &Pairs, witness: &Witness) -> Vec<String> {
+    let mut broken = Vec::new();
+    for &(kept, literal) in &pairs.kept {
+        if !solver.holds(literal) {
+            continue;
+        }
+        for &(lost, literal) in &pairs.lost {
+            if solver.holds(literal) && witness.ordered(lost, kept) {
+                broken.push(format!(
+                    "`{}` survived, but not `{}`, which comes before it",
+                    witness.name(kept),
+                    witness.name(lost)
+                ));
+            }
+        }
+    }
+    broken
+}
+
+fn writes(program: &Program, loc: LocId) -> impl Iterator<Item = EventId> {
+    program.event_ids().filter(move |&id| {
+        program.event(id).loc() == Some(loc) && program.event(id).written().is_some()
+    })
+}
+
+fn source_literal(encoding: &Encoding, loc: LocId, source: Option<EventId>) -> Lit {
+    encoding
+        .reads_from
+        .iter()
+        .find(|rf| rf.reader == Reader::Recovery(loc) && rf.source == source)
+        .map_or(Lit::FALSE, |rf| rf.literal)
+}
+
+/// What a failure left of the locations that were read; `None` for one that was not.
+struct State {
+    read: Vec<Option<Content>>,
+}
+
+struct Content {
+    loc: LocId,
+    source: Option<EventId>,
+    value: Vec<bool>,
+}
+
+impl State {
+    fn of(encoding: &Encoding, solver: &dyn Backend, seen: &[Seen]) -> State {
+        let read = seen.iter().map(|place| {
+            if !solver.holds(place.read) {
+                return None;
+            }
+            let source = encoding
+                .reads_from
+                .iter()
+                .find(|rf| rf.reader == Reader::Recovery(place.loc) && solver.holds(rf.literal))?;
+            let value = place.bits.iter().map(|&bit| solver.holds(bit)).collect();
+            Some(Content {
+                loc: place.loc,
+                source: source.source,
+                value,
+            })
+        });
+        State {
+            read: read.collect(),
+        }
+    }
+
+    /// The same state, as the atomic observer sees it.
+    fn as_shown(&self, shown: &Encoding, bits: &[Vec<Lit>]) -> Vec<Lit> {
+        let mut all = Vec::new();
+        for (read, bits) in self.read.iter().zip(bits) {
+            if let Some(Content { loc, source, value }) = read {
+                all.push(source_literal(shown, *loc, *source));
+                all.extend(signed_bits(bits, value));
+            }
+        }
+        all.retain(|&literal| literal != Lit::TRUE);
+        all
+    }
+
+    /// Any other state.
+    fn other(&self, encoding: &Encoding, seen: &[Seen]) -> Vec<Lit> {
+        let mut clause = Vec::new();
+        for (read, place) in self.read.iter().zip(seen) {
+            match read {
+                None => clause.push(place.read),
+                Some(Content { loc, source, value }) => {
+                    clause.push(!source_literal(encoding, *loc, *source));
+                    clause.extend(signed_bits(&place.bits, value).map(|bit| !bit));
+                }
+            }
+        }
+        clause.retain(|&literal| literal != Lit::FALSE);
+        clause
+    }
+}
+
+fn signed_bits<'a>(bits: &'a [Lit], value: &'a [bool]) -> impl Iterator<Item = Lit> + 'a {
+    bits.iter()
+        .zip(value)
+        .map(|(&bit, &on)| if on { bit } else { !bit })
+}

@@ -1,0 +1,87 @@
+//! Who searches: a SAT solver that lets the theory of ordering take part.
+//!
+//! Two independent ones, so that neither has to be believed on its own: CaDiCaL (fast) and batsat (pure Rust).
+
+mod batsat;
+mod cadical;
+
+use crate::cnf::{Formula, Lit};
+use crate::theory::{Ordering, Propagation, Theory, TheoryStats};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    Satisfiable,
+    Unsatisfiable,
+    /// The limit on conflicts was reached.
+    Unknown,
+}
+
+/// What a search took, since the solver was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Effort {
+    pub conflicts: u64,
+    pub theory: TheoryStats,
+}
+
+/// A solver with a formula and an ordering. Clauses can be added and questions asked in any sequence.
+pub trait Backend {
+    fn add_clause(&mut self, clause: &[Lit]);
+    /// Is there an execution in which all of these hold?
+    fn solve(&mut self, assumptions: &[Lit]) -> Answer;
+    /// In the execution just found.
+    fn holds(&self, literal: Lit) -> bool;
+    fn effort(&self) -> Effort;
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Solver {
+    #[default]
+    Cadical,
+    Batsat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SearchOptions {
+    pub solver: Solver,
+    pub propagation: Propagation,
+    /// Conflicts after which one question is given up. batsat knows no such limit.
+    pub max_conflicts: Option<u32>,
+}
+
+/// A solver for a formula whose executions the ordering must allow.
+pub fn open(formula: &Formula, ordering: &Ordering, options: &SearchOptions) -> Box<dyn Backend> {
+    let variables = formula.variables();
+    let Ok(theory) = Theory::new(ordering, variables, options.propagation) else {
+        return Box::new(Impossible);
+    };
+    let observed = ordering.variables();
+    match options.solver {
+        Solver::Cadical => Box::new(cadical::Cadical::new(
+            formula,
+            theory,
+            &observed,
+            options.max_conflicts,
+        )),
+        Solver::Batsat => Box::new(batsat::Batsat::new(formula, theory, &observed)),
+    }
+}
+
+/// The fixed order has a cycle: no execution at all.
+#[derive(Debug)]
+struct Impossible;
+
+impl Backend for Impossible {
+    fn add_clause(&mut self, _: &[Lit]) {}
+
+    fn solve(&mut self, _: &[Lit]) -> Answer {
+        Answer::Unsatisfiable
+    }
+
+    fn holds(&self, _: Lit) -> bool {
+        false
+    }
+
+    fn effort(&self) -> Effort {
+        Effort::default()
+    }
+}

@@ -1,0 +1,315 @@
+//! An execution that was found, taken out of the solver: events in an order they can have happened in, with `rf`, `co`, `fb`
+//! and what the power failure left. As text here, as a graph in [`crate::dot`].
+
+use crate::encode::{Encoding, Reader, View};
+use crate::program::*;
+use crate::solver::Backend;
+use std::collections::BTreeSet;
+use std::fmt::{self, Write};
+
+/// What became of an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// Nothing persistent that anybody looks at.
+    Passed,
+    /// A store that recovery finds, or finds overwritten by one that survived too.
+    Survived,
+    /// A store that did not reach memory in time.
+    Lost,
+}
+
+/// One event of the execution.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    pub event: EventId,
+    pub thread: ThreadId,
+    pub label: String,
+    /// The value read, and the store it came from.
+    pub read: Option<(u64, Option<EventId>)>,
+    pub written: Option<u64>,
+    pub fate: Fate,
+    /// Had it certainly happened when the power failed?
+    pub before_failure: bool,
+}
+
+/// What recovery found in a location.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    pub loc: LocId,
+    pub name: String,
+    pub line: Option<LineId>,
+    pub value: u64,
+    pub source: Option<EventId>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Witness {
+    /// What is wrong with it.
+    pub broken: Vec<String>,
+    pub threads: Vec<String>,
+    /// In an order that the memory model allows.
+    pub steps: Vec<Step>,
+    /// Neighbours in the order of the writes of a location.
+    pub coherence: Vec<(EventId, EventId)>,
+    /// Flushes that had happened, and the lines they made durable.
+    pub flushed: Vec<(EventId, LineId)>,
+    pub found: Vec<Found>,
+    pub failed: bool,
+    /// `ob` without its transitive closure: edges between events.
+    order: Vec<(EventId, EventId)>,
+}
+
+impl Witness {
+    pub(crate) fn new(encoding: &Encoding, solver: &dyn Backend, broken: Vec<String>) -> Witness {
+        let program = encoding.program;
+        let holds = |literal| solver.holds(literal);
+        let value = |term| encoding.value(term, holds).unwrap_or(0);
+        let executed: Vec<EventId> = program
+            .event_ids()
+            .filter(|&id| holds(encoding.executed(id)))
+            .collect();
+        let mut order: Vec<(EventId, EventId)> = Vec::new();
+        let mut edges: Vec<(u32, u32)> = encoding.ordering.fixed.clone();
+        let guarded = encoding.ordering.guarded.iter();
+        let active = guarded.filter(|edge| edge.literals.iter().all(|&l| holds(l)));
+        edges.extend(active.map(|edge| (edge.from, edge.to)));
+        for &(from, to) in &edges {
+            if to.max(from) < program.events.len() as u32 {
+                order.push((EventId(from), EventId(to)));
+            }
+        }
+        let source = |reader: Reader| {
+            let mut all = encoding.reads_from.iter();
+            all.find(|rf| rf.reader == reader && holds(rf.literal))
+                .map(|rf| rf.source)
+        };
+        let failed = matches!(encoding.view, View::AfterFailure(_));
+        let found: Vec<Found> = (0..program.locations.len() as u32)
+            .map(LocId)
+            .filter_map(|loc| {
+                let (reader, node) = match failed {
+                    true => (Reader::Recovery(loc), crate::term::Node::Recovered(loc)),
+                    false => (Reader::End(loc), crate::term::Node::Final(loc)),
+                };
+                let location = program.location(loc);
+                let term = program.terms.find(node, location.width)?;
+                Some(Found {
+                    loc,
+                    name: location.name.clone(),
+                    line: location.line(),
+                    value: value(term),
+                    source: source(reader)?,
+                })
+            })
+            .collect();
+        let mut witness = Witness {
+            broken,
+            threads: program.threads.clone(),
+            steps: Vec::new(),
+            coherence: coherence(encoding, &executed, &holds),
+            flushed: Vec::new(),
+            found,
+            failed,
+            order,
+        };
+        let past = witness.past(program, &executed, |read| {
+            source(Reader::Event(read)).flatten()
+        });
+        for &id in &topological(&edges, encoding.ordering.nodes) {
+            let event = EventId(id);
+            if id as usize >= program.events.len() || !executed.contains(&event) {
+                continue;
+            }
+            let of = program.event(event);
+            let written = of.written().filter(|_| holds(encoding.wrote(event)));
+            let read = of.reads().then(|| {
+                let source = source(Reader::Event(event)).flatten();
+                let loc = of.loc().map(|loc| program.location(loc).width);
+                let term = loc
+                    .and_then(|width| program.terms.find(crate::term::Node::Loaded(event), width));
+                (term.map_or(0, value), source)
+            });
+            let before_failure = !failed || past.contains(&event);
+            let weak = matches!(of.kind, Kind::Flush { kind, .. } if kind != FlushKind::Clflush);
+            if let Kind::Flush { line, .. } = of.kind
+                && before_failure
+                && (!weak || drained(program, event, &past))
+            {
+                witness.flushed.push((event, line));
+            }
+            witness.steps.push(Step {
+                event,
+                thread: of.thread,
+                label: of.label.clone(),
+                read,
+                written: written.map(value),
+                fate: match (written, encoding.survived(event)) {
+                    (Some(_), Some(survived)) if holds(survived) => Fate::Survived,
+                    (Some(_), Some(_)) => Fate::Lost,
+                    _ => Fate::Passed,
+                },
+                before_failure,
+            });
+        }
+        witness
+    }
+
+    /// What must have happened by the failure: everything `po`- or `rf`-before a store that recovery finds.
+    fn past(
+        &self,
+        program: &Program,
+        executed: &[EventId],
+        source: impl Fn(EventId) -> Option<EventId>,
+    ) -> BTreeSet<EventId> {
+        let mut past = BTreeSet::new();
+        let mut todo: Vec<EventId> = self.found.iter().filter_map(|found| found.source).collect();
+        while let Some(id) = todo.pop() {
+            if !past.insert(id) {
+                continue;
+            }
+            let thread = program.event(id).thread;
+            let earlier = executed
+                .iter()
+                .filter(|&&e| e < id && program.event(e).thread == thread);
+            todo.extend(earlier.copied());
+            let created = program.orders.iter().filter(|(_, second)| *second == id);
+            todo.extend(created.map(|(first, _)| *first));
+            if program.event(id).reads() {
+                todo.extend(source(id));
+            }
+        }
+        past
+    }
+
+    /// Is one event ordered before another in this execution?
+    pub fn ordered(&self, first: EventId, second: EventId) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut todo = vec![first];
+        while let Some(event) = todo.pop() {
+            for &(_, next) in self.order.iter().filter(|(from, _)| *from == event) {
+                if next == second {
+                    return true;
+                }
+                if seen.insert(next) {
+                    todo.push(next);
+                }
+            }
+        }
+        false
+    }
+
+    /// An event, as witnesses name it: `T0: x = 1`.
+    pub fn name(&self, event: EventId) -> String {
+        match self.steps.iter().find(|step| step.event == event) {
+            Some(step) => format!("{}: {}", self.threads[step.thread.index()], step.label),
+            None => "initial".to_owned(),
+        }
+    }
+
+    pub(crate) fn source_name(&self, source: Option<EventId>) -> String {
+        source.map_or("initial".to_owned(), |event| self.name(event))
+    }
+}
+
+/// Is there an instruction in the past that makes this weak flush effective?
+fn drained(program: &Program, flush: EventId, past: &BTreeSet<EventId>) -> bool {
+    let thread = program.event(flush).thread;
+    past.range(flush..)
+        .any(|&id| program.event(id).thread == thread && program.event(id).drains())
+}
+
+fn coherence(
+    encoding: &Encoding,
+    executed: &[EventId],
+    holds: &impl Fn(crate::cnf::Lit) -> bool,
+) -> Vec<(EventId, EventId)> {
+    let program = encoding.program;
+    let mut neighbours = Vec::new();
+    for loc in (0..program.locations.len() as u32).map(LocId) {
+        let mut writes: Vec<EventId> = executed
+            .iter()
+            .copied()
+            .filter(|&id| program.event(id).loc() == Some(loc) && holds(encoding.wrote(id)))
+            .collect();
+        let before = |a: EventId, b: EventId| encoding.coherent(a, b).is_some_and(holds);
+        let place = |w: EventId| writes.iter().filter(|&&other| before(other, w)).count();
+        let mut places: Vec<(usize, EventId)> = writes.iter().map(|&w| (place(w), w)).collect();
+        places.sort_unstable();
+        writes = places.into_iter().map(|(_, w)| w).collect();
+        let pairs = writes.windows(2).map(|pair| (pair[0], pair[1]));
+        neighbours.extend(pairs.filter(|&(a, b)| encoding.coherent(a, b).is_some()));
+    }
+    neighbours
+}
+
+/// An order that no edge contradicts, smallest number first where there is a choice.
+fn topological(edges: &[(u32, u32)], nodes: usize) -> Vec<u32> {
+    let mut incoming = vec![0; nodes];
+    let mut out = vec![Vec::new(); nodes];
+    for &(from, to) in edges {
+        incoming[to as usize] += 1;
+        out[from as usize].push(to);
+    }
+    let mut ready: BTreeSet<u32> = (0..nodes as u32)
+        .filter(|&node| incoming[node as usize] == 0)
+        .collect();
+    let mut order = Vec::new();
+    while let Some(node) = ready.pop_first() {
+        order.push(node);
+        for &next in &out[node as usize] {
+            incoming[next as usize] -= 1;
+            if incoming[next as usize] == 0 {
+                ready.insert(next);
+            }
+        }
+    }
+    order
+}
+
+impl fmt::Display for Witness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for broken in &self.broken {
+            writeln!(f, "broken: {broken}")?;
+        }
+        let width = self
+            .steps
+            .iter()
+            .map(|s| self.name(s.event).chars().count());
+        let width = width.max().unwrap_or(0);
+        for step in &self.steps {
+            let mut line = format!("  {:width$}", self.name(step.event));
+            if let Some((value, source)) = step.read {
+                write!(line, "  reads {value} from {}", self.source_name(source))?;
+            }
+            if let (Some(value), true) = (step.written, step.read.is_some()) {
+                write!(line, ", writes {value}")?;
+            }
+            match step.fate {
+                Fate::Survived => line += "  survives",
+                Fate::Lost => line += "  is lost",
+                Fate::Passed => {}
+            }
+            if self.flushed.iter().any(|(flush, _)| *flush == step.event) {
+                line += "  takes effect";
+            } else if !step.before_failure && step.fate == Fate::Passed {
+                line += "  (the power may have failed before)";
+            }
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        let what = if self.failed {
+            "recovered"
+        } else {
+            "at the end"
+        };
+        for found in &self.found {
+            writeln!(
+                f,
+                "  {what}: {} = {} ({})",
+                found.name,
+                found.value as i64,
+                self.source_name(found.source)
+            )?;
+        }
+        Ok(())
+    }
+}

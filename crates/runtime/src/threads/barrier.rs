@@ -1,0 +1,80 @@
+//! Barriers.
+
+use super::context::{Status, Step};
+use super::steps::point;
+use super::{on, threads, word};
+use crate::caller;
+use crate::outcome::{self, Report};
+use crate::stack;
+use landfall_vocab::record::step;
+use landfall_vocab::shared::End;
+
+crate::weak!(
+    "pthread_barrier_init" => barrier_init, "pthread_barrier_destroy" => barrier_destroy,
+    "pthread_barrier_wait" => barrier_wait,
+);
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_barrier_init(
+    barrier: *mut u32,
+    _attributes: usize,
+    count: u32,
+) -> i32 {
+    if count == 0 {
+        return libc::EINVAL;
+    }
+    // The program's memory remembers the count as well: it may be initialised before the run that uses it.
+    *word(barrier) = count;
+    if on() {
+        (*(*(*threads()).objects).renew(barrier as usize)).kind = count;
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_barrier_destroy(barrier: *mut u32) -> i32 {
+    if on() {
+        (*(*threads()).objects).renew(barrier as usize);
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_barrier_wait(barrier: *mut u32) -> i32 {
+    if !on() {
+        if *barrier <= 1 {
+            return libc::PTHREAD_BARRIER_SERIAL_THREAD;
+        }
+        let text: &[&[u8]] = &[b"pthread_barrier_wait waits for something that cannot happen"];
+        let frame = stack::frame_pointer();
+        outcome::end(
+            End::Deadlock,
+            Report {
+                frame,
+                text,
+                ..Report::default()
+            },
+        )
+    }
+    let caller = caller!();
+    let threads = threads();
+    let me = (*threads).current;
+    let object = (*(*threads).objects).get(barrier as usize);
+    point(Step::new(step::ARRIVE, barrier as usize, caller));
+    (*object).count += 1;
+    if (*object).count >= (*word(barrier)).max(1) {
+        for thread in 0..(*threads).count {
+            if (*object).waiting & 1 << thread != 0
+                && (*threads).contexts[thread].status == Status::Ready
+            {
+                (*threads).contexts[thread].released = true;
+            }
+        }
+        ((*object).count, (*object).waiting) = (0, 0);
+        return libc::PTHREAD_BARRIER_SERIAL_THREAD;
+    }
+    (*object).waiting |= 1 << me;
+    (*threads).contexts[me].released = false;
+    point(Step::new(step::PASS, barrier as usize, caller));
+    0
+}

@@ -1,0 +1,111 @@
+//! Condition variables. POSIX does not say which waiter a signal wakes, so each waiter that a signal reached may be the one:
+//! whoever is chosen first.
+
+use super::context::Step;
+use super::objects::Object;
+use super::steps::point;
+use super::{mutex, on, threads};
+use crate::caller;
+use crate::real::real;
+use landfall_vocab::record::step;
+
+unsafe fn get(condition: usize) -> *mut Object {
+    (*(*threads()).objects).get(condition)
+}
+
+/// May this waiter go on?
+pub(super) unsafe fn reached(condition: *const Object, thread: usize) -> bool {
+    (*condition).count > 0 && (*condition).shared & 1 << thread != 0
+}
+
+/// Takes a place among the waiters.
+pub(super) unsafe fn enlist(condition: *mut Object) {
+    (*condition).waiting |= 1 << (*threads()).current;
+}
+
+/// Lets up to `most` waiters go on; returns how many that are.
+pub(super) unsafe fn reach(condition: *mut Object, most: u32) -> u32 {
+    let waiting = (*condition).waiting.count_ones();
+    let more = most.min(waiting.saturating_sub((*condition).count));
+    if more > 0 {
+        (*condition).count += more;
+        (*condition).shared |= (*condition).waiting;
+    }
+    more
+}
+
+/// Waits to be reached; false if that took too long.
+pub(super) unsafe fn await_reach(condition: usize, timed: bool, caller: usize) -> bool {
+    let me = (*threads()).current;
+    point(Step {
+        timed,
+        ..Step::new(step::WAKE, condition, caller)
+    });
+    let object = get(condition);
+    let reached = reached(object, me);
+    (*object).waiting &= !(1 << me);
+    (*object).shared &= !(1 << me);
+    if reached {
+        (*object).count -= 1;
+    }
+    if (*object).count == 0 {
+        (*object).shared = 0;
+    }
+    reached
+}
+
+pub(super) unsafe fn wait(condition: usize, lock: usize, timed: bool, caller: usize) -> i32 {
+    point(Step::new(step::WAIT, condition, caller));
+    let held = mutex::release(lock, caller);
+    enlist(get(condition));
+    let reached = await_reach(condition, timed, caller);
+    mutex::regain(lock, held, caller);
+    if reached { 0 } else { libc::ETIMEDOUT }
+}
+
+pub(super) unsafe fn signal(condition: usize, caller: usize) -> i32 {
+    point(Step::new(step::SIGNAL, condition, caller));
+    reach(get(condition), 1);
+    0
+}
+
+pub(super) unsafe fn broadcast(condition: usize, caller: usize) -> i32 {
+    point(Step::new(step::BROADCAST, condition, caller));
+    reach(get(condition), u32::MAX);
+    0
+}
+
+crate::weak!(
+    "pthread_cond_wait" => cond_wait, "pthread_cond_timedwait" => cond_timedwait,
+    "pthread_cond_clockwait" => cond_clockwait,
+);
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_cond_wait(condition: usize, lock: usize) -> i32 {
+    if on() {
+        return wait(condition, lock, false, caller!());
+    }
+    (*real())
+        .pthread_cond_wait
+        .map_or(libc::ENOSYS, |wait| wait(condition, lock))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_cond_timedwait(condition: usize, lock: usize, time: usize) -> i32 {
+    if on() {
+        return wait(condition, lock, true, caller!());
+    }
+    (*real())
+        .pthread_cond_timedwait
+        .map_or(libc::ENOSYS, |wait| wait(condition, lock, time))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_cond_clockwait(
+    condition: usize,
+    lock: usize,
+    _clock: i32,
+    time: usize,
+) -> i32 {
+    __lf_weak_cond_timedwait(condition, lock, time)
+}

@@ -1,0 +1,226 @@
+//! A thread's context: stack, thread descriptor, what it is about to do. Switching takes a few loads and stores.
+
+use super::{MOST, threads};
+use crate::real::real;
+use crate::state::{place, state};
+use crate::sys;
+use core::arch::{asm, global_asm};
+use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Status {
+    Unused = 0,
+    /// It has announced a step.
+    Ready,
+    Done,
+}
+
+/// A step that a thread is about to take.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Step {
+    pub(crate) kind: u8,
+    /// May happen whatever others do: a wait with a timeout.
+    pub(crate) timed: bool,
+    pub(crate) object: usize,
+    /// Code address of the call.
+    pub(crate) caller: usize,
+}
+
+impl Step {
+    pub(crate) const NONE: Step = Step {
+        kind: 0,
+        timed: false,
+        object: 0,
+        caller: 0,
+    };
+
+    pub(crate) fn new(kind: u8, object: usize, caller: usize) -> Step {
+        Step {
+            kind,
+            timed: false,
+            object,
+            caller,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Context {
+    // The assembly below knows these two.
+    pub(crate) stack_pointer: usize,
+    pub(crate) thread_pointer: usize,
+    pub(crate) status: Status,
+    pub(crate) detached: bool,
+    /// The barrier it waits at has opened.
+    pub(crate) released: bool,
+    pub(crate) step: Step,
+    pub(crate) start: usize,
+    pub(crate) argument: usize,
+    pub(crate) result: usize,
+    pub(crate) stack: (usize, usize),
+}
+
+/// Stacks of threads other than main; main keeps the stack of the run.
+pub(crate) const STACK_LEN: usize = 1 << 20;
+const GUARD: usize = 64 << 10;
+
+pub(crate) fn stack_of(number: usize) -> (usize, usize) {
+    let low = place::THREAD_STACKS + number * (STACK_LEN + GUARD) + GUARD;
+    (low, low + STACK_LEN)
+}
+
+/// All of the stacks, with their guards.
+pub(crate) fn all_stacks() -> (usize, usize) {
+    let start = place::THREAD_STACKS;
+    (start, start + MOST * (STACK_LEN + GUARD))
+}
+
+/// Is this address in the guard below some thread's stack?
+pub(crate) fn in_guard(address: usize) -> bool {
+    let (start, end) = all_stacks();
+    (start..end).contains(&address) && (address - start) % (STACK_LEN + GUARD) < GUARD
+}
+
+/// Once per server, before anything is tracked.
+pub(crate) unsafe fn map_stacks() -> bool {
+    let (start, end) = all_stacks();
+    if sys::map(start, end - start).is_none() {
+        return false;
+    }
+    for number in 0..MOST {
+        let guard = stack_of(number).0 - GUARD;
+        sys::call(libc::SYS_mprotect, [guard, GUARD, libc::PROT_NONE as usize]);
+    }
+    true
+}
+
+impl Context {
+    pub(crate) unsafe fn main() -> Context {
+        Context {
+            stack_pointer: 0,
+            thread_pointer: (*state()).thread_pointer,
+            status: Status::Ready,
+            detached: true,
+            released: false,
+            step: Step::NONE,
+            start: 0,
+            argument: 0,
+            result: 0,
+            stack: (place::STACK, place::STACK + place::STACK_LEN),
+        }
+    }
+
+    /// A thread that will call `start(argument)`. `None` when libc has no room for its variables.
+    pub(crate) unsafe fn new(number: usize, start: usize, argument: usize) -> Option<Context> {
+        let thread_pointer = descriptor(number)?;
+        let stack = stack_of(number);
+        // As `switch` will find it: control words, six registers, where to go; entered with rsp ≡ 8 mod 16, as after a call.
+        let top = stack.1 - 64;
+        let frame = (top - 72) as *mut usize;
+        (frame as *mut u32).write(0x1f80);
+        (frame as *mut u32).add(1).write(0x037f);
+        for register in 1..7 {
+            frame.add(register).write(0);
+        }
+        frame
+            .add(7)
+            .write(super::life::entered as *const () as usize);
+        frame.add(8).write(0); // the outermost return address
+        Some(Context {
+            stack_pointer: frame as usize,
+            thread_pointer,
+            status: Status::Ready,
+            detached: false,
+            released: false,
+            step: Step::NONE,
+            start,
+            argument,
+            result: 0,
+            stack,
+        })
+    }
+}
+
+/// A thread descriptor with thread-local variables, made by the dynamic linker and completed as libc does for its own.
+unsafe fn descriptor(number: usize) -> Option<usize> {
+    let main = (*state()).thread_pointer;
+    let made = (*real())._dl_allocate_tls?(0);
+    if made == 0 {
+        return None;
+    }
+    let word = |at: usize| (made + at) as *mut usize;
+    *word(0) = made; // tcb
+    *word(16) = made; // self
+    *word(40) = *((main + 40) as *const usize); // stack guard
+    *word(48) = *((main + 48) as *const usize); // pointer guard
+    let id = (*state()).thread_id_at;
+    if id != 0 {
+        *((made + id) as *mut u32) = 1000 + number as u32;
+    }
+    Some(made)
+}
+
+// rdi: where to keep the stack pointer of who leaves; rsi: who comes (stack pointer, thread pointer).
+global_asm!(
+    ".globl __lf_switch",
+    "__lf_switch:",
+    "push rbp",
+    "push rbx",
+    "push r12",
+    "push r13",
+    "push r14",
+    "push r15",
+    "sub rsp, 8",
+    "stmxcsr [rsp]",
+    "fnstcw [rsp+4]",
+    "mov [rdi], rsp",
+    "mov rsp, [rsi]",
+    "ldmxcsr [rsp]",
+    "fldcw [rsp+4]",
+    "add rsp, 8",
+    "pop r15",
+    "pop r14",
+    "pop r13",
+    "pop r12",
+    "pop rbx",
+    "pop rbp",
+    "ret",
+);
+
+unsafe extern "C" {
+    fn __lf_switch(from: *mut usize, to: *const usize);
+}
+
+/// Goes on in another context; returns when this one is chosen again.
+pub(crate) unsafe fn switch_to(next: usize) {
+    let threads = threads();
+    let from = &raw mut (*threads).contexts[(*threads).current].stack_pointer;
+    let to = &raw const (*threads).contexts[next];
+    (*threads).current = next;
+    ((*state()).stack_low, (*state()).stack_high) = (*to).stack;
+    (*state()).last_stack = 0;
+    set_thread_pointer((*to).thread_pointer);
+    __lf_switch(from, &raw const (*to).stack_pointer);
+}
+
+/// Whether the processor and the kernel let a program change FS itself: asked once.
+static DIRECT: AtomicU8 = AtomicU8::new(0);
+
+pub(crate) unsafe fn set_thread_pointer(to: usize) {
+    const YES: u8 = 1;
+    const NO: u8 = 2;
+    const FSGSBASE: u64 = 2;
+    const ARCH_SET_FS: usize = 0x1002;
+    if DIRECT.load(Relaxed) == 0 {
+        let able = libc::getauxval(libc::AT_HWCAP2) & FSGSBASE != 0;
+        DIRECT.store(if able { YES } else { NO }, Relaxed);
+    }
+    if DIRECT.load(Relaxed) == YES {
+        asm!("wrfsbase {}", in(reg) to, options(nostack, preserves_flags));
+    } else {
+        sys::call(libc::SYS_arch_prctl, [ARCH_SET_FS, to]);
+    }
+}

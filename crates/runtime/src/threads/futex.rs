@@ -1,0 +1,77 @@
+//! Futexes, which C++'s atomics, latches, semaphores and futures wait on, and Rust's locks. They come through `syscall`.
+
+use super::context::Step;
+use super::steps::point;
+use super::{condition, on, threads};
+use crate::caller;
+use crate::real::real;
+use landfall_vocab::record::step;
+
+const WAIT: i32 = 0;
+const WAKE: i32 = 1;
+const WAIT_BITSET: i32 = 9;
+const WAKE_BITSET: i32 = 10;
+const COMMAND: i32 = 0x7f;
+
+/// A futex call of a thread under control; `None` if it is none of ours.
+unsafe fn futex(
+    word: usize,
+    operation: i32,
+    value: u32,
+    timeout: usize,
+    caller: usize,
+) -> Option<isize> {
+    if !on() {
+        return None;
+    }
+    // Beside the word's own entry: a lock and a futex may share an address.
+    let queue = word ^ (1 << 62);
+    let object = (*(*threads()).objects).get(queue);
+    match operation & COMMAND {
+        WAIT | WAIT_BITSET => {
+            point(Step::new(step::WAIT, word, caller));
+            if *(word as *const u32) != value {
+                return Some(-(libc::EAGAIN as isize));
+            }
+            condition::enlist(object);
+            let reached = condition::await_reach(queue, timeout != 0, caller);
+            Some(if reached {
+                0
+            } else {
+                -(libc::ETIMEDOUT as isize)
+            })
+        }
+        WAKE | WAKE_BITSET => {
+            point(Step::new(step::SIGNAL, word, caller));
+            Some(condition::reach(object, value.min(i32::MAX as u32)) as isize)
+        }
+        _ => None,
+    }
+}
+
+crate::weak!("syscall" => syscall);
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_syscall(
+    number: i64,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> i64 {
+    if number == libc::SYS_futex
+        && let Some(result) = futex(a, b as i32, c as u32, d, caller!())
+    {
+        if result < 0 {
+            *libc::__errno_location() = -result as i32;
+            return -1;
+        }
+        return result as i64;
+    }
+    match (*real()).syscall {
+        Some(call) => call(number, a, b, c, d, e, f),
+        None => -1,
+    }
+}

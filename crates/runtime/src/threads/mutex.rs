@@ -1,0 +1,232 @@
+//! Mutexes and spin locks.
+
+use super::context::Step;
+use super::objects::Object;
+use super::steps::point;
+use super::{on, threads, word};
+use crate::caller;
+use crate::hooks;
+use crate::log::{self, Origin};
+use crate::real::real;
+use crate::shadow::{is_persistent, offset, recording};
+use landfall_vocab::builtin::Builtin;
+use landfall_vocab::record::step;
+
+/// Kinds, as libc's static initialisers write them into the object.
+const KIND_AT: usize = 16;
+const RECURSIVE: u32 = 1;
+const ERROR_CHECKING: u32 = 2;
+
+unsafe fn get(lock: usize) -> *mut Object {
+    let object = (*(*threads()).objects).get(lock);
+    (*object).kind = *word((lock + KIND_AT) as *mut u32) & 3;
+    object
+}
+
+/// Could this thread lock it now? A plain mutex cannot be locked twice, not even by its owner.
+pub(super) unsafe fn is_free(lock: *const Object, thread: usize) -> bool {
+    (*lock).owner == 0 && (*lock).shared == 0
+        || (*lock).is_owner(thread) && matches!((*lock).kind, RECURSIVE | ERROR_CHECKING)
+}
+
+/// What libc leaves in the object, for locks in persistent memory: a power failure keeps it.
+unsafe fn persist(lock: usize, held: bool, caller: usize) {
+    if is_persistent(lock) && recording() {
+        let origin = Origin::library(Builtin::pthread_lock, caller);
+        let owner = if held { super::thread_id() as u64 } else { 0 };
+        hooks::read_span(lock, 40, 0, origin);
+        hooks::store_word(offset(lock), held.into(), 4, 0, origin);
+        hooks::store_word(
+            offset(lock + 8),
+            owner | u64::from(held) << 32,
+            8,
+            0,
+            origin,
+        );
+    }
+}
+
+/// How a lock is asked for.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Ask {
+    Wait,
+    Try,
+    /// Waits, but not for ever: in a search any wait may be too long.
+    Timed,
+}
+
+pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
+    let me = (*threads()).current;
+    let object = get(lock);
+    let kind = if ask == Ask::Wait {
+        step::LOCK
+    } else {
+        step::TRY_LOCK
+    };
+    point(Step::new(kind, lock, caller));
+    if !is_free(object, me) {
+        return if ask == Ask::Timed {
+            libc::ETIMEDOUT
+        } else {
+            libc::EBUSY
+        };
+    }
+    if (*object).is_owner(me) {
+        if (*object).kind == ERROR_CHECKING {
+            return if ask == Ask::Try {
+                libc::EBUSY
+            } else {
+                libc::EDEADLK
+            };
+        }
+        (*object).count += 1;
+        return 0;
+    }
+    ((*object).owner, (*object).count) = (me as u32 + 1, 1);
+    persist(lock, true, caller);
+    0
+}
+
+pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
+    let me = (*threads()).current;
+    let object = get(lock);
+    point(Step::new(step::UNLOCK, lock, caller));
+    if !(*object).is_owner(me) {
+        log::misuse(me, step::UNLOCK, caller, lock);
+        if (*object).kind == ERROR_CHECKING || (*object).kind == RECURSIVE {
+            return libc::EPERM;
+        }
+    }
+    (*object).count = (*object).count.saturating_sub(1);
+    if (*object).count == 0 {
+        (*object).owner = 0;
+        persist(lock, false, caller);
+    }
+    0
+}
+
+/// Gives a lock up for a wait, however often it is held; returns how often that was.
+pub(super) unsafe fn release(lock: usize, caller: usize) -> u32 {
+    let me = (*threads()).current;
+    let object = get(lock);
+    if !(*object).is_owner(me) {
+        log::misuse(me, step::WAIT, caller, lock);
+    }
+    let held = (*object).count;
+    ((*object).owner, (*object).count) = (0, 0);
+    persist(lock, false, caller);
+    held
+}
+
+pub(super) unsafe fn regain(lock_address: usize, held: u32, caller: usize) {
+    lock(lock_address, Ask::Wait, caller);
+    (*get(lock_address)).count = held.max(1);
+}
+
+/// Initialised or destroyed.
+pub(super) unsafe fn renew(lock: usize, caller: usize, destroyed: bool) {
+    let objects = (*threads()).objects;
+    if destroyed
+        && (*objects)
+            .find(lock)
+            .is_some_and(|object| (*object).owner != 0)
+    {
+        log::misuse((*threads()).current, step::EXIT, caller, lock);
+    }
+    (*objects).renew(lock);
+}
+
+crate::weak!(
+    "pthread_mutex_timedlock" => mutex_timedlock, "pthread_mutex_clocklock" => mutex_clocklock,
+    "pthread_spin_init" => spin_init, "pthread_spin_destroy" => spin_destroy, "pthread_spin_lock" => spin_lock,
+    "pthread_spin_trylock" => spin_trylock, "pthread_spin_unlock" => spin_unlock,
+);
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_mutex_timedlock(mutex: usize, time: usize) -> i32 {
+    if on() {
+        return lock(mutex, Ask::Timed, caller!());
+    }
+    (*real())
+        .pthread_mutex_timedlock
+        .map_or(libc::ENOSYS, |lock| lock(mutex, time))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_mutex_clocklock(mutex: usize, _clock: i32, time: usize) -> i32 {
+    if on() {
+        return lock(mutex, Ask::Timed, caller!());
+    }
+    (*real())
+        .pthread_mutex_timedlock
+        .map_or(libc::ENOSYS, |lock| lock(mutex, time))
+}
+
+// A spin lock is one word; waiting for it is waiting. Its kind is plain, and there is no field that says so.
+
+unsafe fn spin(lock: usize) -> *mut Object {
+    (*(*threads()).objects).get(lock)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_spin_init(lock: *mut i32, _shared: i32) -> i32 {
+    if on() {
+        renew(lock as usize, caller!(), false);
+    }
+    *word(lock) = 1;
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_spin_destroy(lock: *mut i32) -> i32 {
+    if on() {
+        renew(lock as usize, caller!(), true);
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_spin_lock(lock: *mut i32) -> i32 {
+    if !on() {
+        *lock = 0;
+        return 0;
+    }
+    let object = spin(lock as usize);
+    point(Step::new(step::LOCK, lock as usize, caller!()));
+    (*object).owner = (*threads()).current as u32 + 1;
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_spin_trylock(lock: *mut i32) -> i32 {
+    if !on() {
+        return if core::mem::replace(&mut *lock, 0) == 1 {
+            0
+        } else {
+            libc::EBUSY
+        };
+    }
+    let object = spin(lock as usize);
+    point(Step::new(step::TRY_LOCK, lock as usize, caller!()));
+    if (*object).owner != 0 {
+        return libc::EBUSY;
+    }
+    (*object).owner = (*threads()).current as u32 + 1;
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_spin_unlock(lock: *mut i32) -> i32 {
+    if !on() {
+        *lock = 1;
+        return 0;
+    }
+    let object = spin(lock as usize);
+    let caller = caller!();
+    point(Step::new(step::UNLOCK, lock as usize, caller));
+    if !(*object).is_owner((*threads()).current) {
+        log::misuse((*threads()).current, step::UNLOCK, caller, lock as usize);
+    }
+    (*object).owner = 0;
+    0
+}

@@ -1,0 +1,81 @@
+//! Things done once: `pthread_once`, `call_once`, and C++'s local statics.
+
+use super::context::Step;
+use super::steps::point;
+use super::{on, threads, word};
+use crate::caller;
+use landfall_vocab::record::step;
+
+/// libc's word for "done", in its control variable.
+const DONE: i32 = 2;
+
+crate::weak!(
+    "pthread_once" => pthread_once, "call_once" => call_once, "__cxa_guard_acquire" => guard_acquire,
+    "__cxa_guard_release" => guard_release, "__cxa_guard_abort" => guard_abort,
+);
+
+unsafe fn once(control: *mut i32, routine: unsafe extern "C" fn(), caller: usize) {
+    if !on() {
+        if *control != DONE {
+            routine();
+            *control = DONE;
+        }
+        return;
+    }
+    let object = (*(*threads()).objects).get(control as usize);
+    point(Step::new(step::ONCE, control as usize, caller));
+    if *word(control) == DONE {
+        return;
+    }
+    (*object).owner = (*threads()).current as u32 + 1;
+    routine();
+    point(Step::new(step::ONCE_DONE, control as usize, caller));
+    *word(control) = DONE;
+    (*object).owner = 0;
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_pthread_once(
+    control: *mut i32,
+    routine: unsafe extern "C" fn(),
+) -> i32 {
+    once(control, routine, caller!());
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_call_once(control: *mut i32, routine: unsafe extern "C" fn()) {
+    once(control, routine, caller!());
+}
+
+// A guard is 64 bits; its first byte says that the variable is there (Itanium C++ ABI §3.3.3).
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_guard_acquire(guard: *mut u8) -> i32 {
+    if on() {
+        let object = (*(*threads()).objects).get(guard as usize);
+        point(Step::new(step::ONCE, guard as usize, caller!()));
+        if *word(guard) == 0 {
+            (*object).owner = (*threads()).current as u32 + 1;
+        }
+    }
+    i32::from(*word(guard) == 0)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_guard_release(guard: *mut u8) {
+    guard_left(guard, caller!());
+    *word(guard) = 1;
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_guard_abort(guard: *mut u8) {
+    guard_left(guard, caller!());
+}
+
+unsafe fn guard_left(guard: *mut u8, caller: usize) {
+    if on() {
+        point(Step::new(step::ONCE_DONE, guard as usize, caller));
+        (*(*(*threads()).objects).get(guard as usize)).owner = 0;
+    }
+}

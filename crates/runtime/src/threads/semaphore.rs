@@ -1,0 +1,132 @@
+//! POSIX semaphores. Their value is in libc's object, where `sem_getvalue` of anybody finds it.
+
+use super::context::Step;
+use super::steps::point;
+use super::{on, threads, word};
+use crate::caller;
+use crate::outcome::{self, Report};
+use crate::stack;
+use landfall_vocab::record::step;
+use landfall_vocab::shared::End;
+
+crate::weak!(
+    "sem_init" => sem_init, "sem_destroy" => sem_destroy, "sem_wait" => sem_wait, "sem_trywait" => sem_trywait,
+    "sem_timedwait" => sem_timedwait, "sem_clockwait" => sem_clockwait, "sem_post" => sem_post,
+    "sem_getvalue" => sem_getvalue, "sem_open" => sem_open,
+);
+
+unsafe fn fail(error: i32) -> i32 {
+    *libc::__errno_location() = error;
+    -1
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_sem_init(semaphore: *mut u32, _shared: i32, value: u32) -> i32 {
+    if value > i32::MAX as u32 {
+        return fail(libc::EINVAL);
+    }
+    *word(semaphore) = value;
+    if on() {
+        (*(*(*threads()).objects).renew(semaphore as usize)).count = value;
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_sem_destroy(semaphore: *mut u32) -> i32 {
+    if on() {
+        (*(*threads()).objects).renew(semaphore as usize);
+    }
+    0
+}
+
+/// One less, when there is one.
+unsafe fn take(semaphore: *mut u32, kind: u8, error: i32, caller: usize) -> i32 {
+    if on() {
+        let object = (*(*threads()).objects).get(semaphore as usize);
+        point(Step::new(kind, semaphore as usize, caller));
+        if (*object).count == 0 {
+            return fail(error);
+        }
+        (*object).count -= 1;
+        *word(semaphore) = (*object).count;
+        return 0;
+    }
+    if *semaphore > 0 {
+        *semaphore -= 1;
+        return 0;
+    }
+    if kind == step::TRY_TAKE {
+        return fail(error);
+    }
+    let text: &[&[u8]] = &[b"sem_wait waits for something that cannot happen"];
+    let frame = stack::frame_pointer();
+    outcome::end(
+        End::Deadlock,
+        Report {
+            frame,
+            text,
+            ..Report::default()
+        },
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_sem_wait(semaphore: *mut u32) -> i32 {
+    take(semaphore, step::TAKE, 0, caller!())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_sem_trywait(semaphore: *mut u32) -> i32 {
+    take(semaphore, step::TRY_TAKE, libc::EAGAIN, caller!())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_sem_timedwait(semaphore: *mut u32, _time: usize) -> i32 {
+    take(semaphore, step::TRY_TAKE, libc::ETIMEDOUT, caller!())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_sem_clockwait(
+    semaphore: *mut u32,
+    _clock: i32,
+    _time: usize,
+) -> i32 {
+    take(semaphore, step::TRY_TAKE, libc::ETIMEDOUT, caller!())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_sem_post(semaphore: *mut u32) -> i32 {
+    if on() {
+        let object = (*(*threads()).objects).get(semaphore as usize);
+        point(Step::new(step::GIVE, semaphore as usize, caller!()));
+        (*object).count += 1;
+        *word(semaphore) = (*object).count;
+    } else {
+        *semaphore += 1;
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_sem_getvalue(semaphore: *mut u32, to: *mut i32) -> i32 {
+    if on() {
+        point(Step::new(step::TRY_TAKE, semaphore as usize, caller!()));
+    }
+    *to = *word(semaphore) as i32;
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_sem_open(_name: *const u8) -> usize {
+    let text: &[&[u8]] = &[b"sem_open: named semaphores reach beyond the program; use sem_init"];
+    let frame = stack::frame_pointer();
+    outcome::end(
+        End::Forbidden,
+        Report {
+            frame,
+            text,
+            ..Report::default()
+        },
+    )
+}
