@@ -24,16 +24,26 @@ fn landfall(arguments: &[&str]) -> Output {
 fn kinds() -> Vec<String> {
     let listed = String::from_utf8(landfall(&["explain"]).stdout).unwrap();
     let lines = listed.lines().filter(|l| l.starts_with("  "));
-    lines.filter_map(|l| Some(l.split_whitespace().next()?.to_owned())).collect()
+    lines
+        .filter_map(|l| Some(l.split_whitespace().next()?.to_owned()))
+        .collect()
 }
 
 /// The program of a page, written to a file.
 fn example(kind: &str) -> String {
     let page = String::from_utf8(landfall(&["explain", kind]).stdout).unwrap();
-    let (_, rest) = page.split_once("```c\n").unwrap_or_else(|| panic!("{kind}: no program"));
+    let (_, rest) = page
+        .split_once("```c\n")
+        .unwrap_or_else(|| panic!("{kind}: no program"));
     let (program, _) = rest.split_once("```").unwrap();
     let name = format!("{kind}.c");
-    fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("explain").join(&name), program).unwrap();
+    fs::write(
+        Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("explain")
+            .join(&name),
+        program,
+    )
+    .unwrap();
     name
 }
 
@@ -49,7 +59,16 @@ fn every_example_does_what_its_page_says() {
         .collect();
     let kinds = kinds();
     assert_eq!(kinds, expectations.iter().map(|e| e[0]).collect::<Vec<_>>());
-    let count = fs::read_dir(pages()).unwrap().filter(|e| e.as_ref().unwrap().path().extension().is_some_and(|e| e == "md")).count();
+    let count = fs::read_dir(pages())
+        .unwrap()
+        .filter(|e| {
+            e.as_ref()
+                .unwrap()
+                .path()
+                .extension()
+                .is_some_and(|e| e == "md")
+        })
+        .count();
     assert_eq!(count, kinds.len(), "a page that nobody can ask for");
     for expectation in &expectations {
         let kind = expectation[0];
@@ -60,7 +79,11 @@ fn every_example_does_what_its_page_says() {
             .arg(scratch.join(&file))
             .output()
             .unwrap();
-        assert!(compiled.status.success(), "{kind}: {}", String::from_utf8_lossy(&compiled.stderr));
+        assert!(
+            compiled.status.success(),
+            "{kind}: {}",
+            String::from_utf8_lossy(&compiled.stderr)
+        );
         match expectation[1..] {
             ["later", _] => {}
             ["refuses"] => {
@@ -75,11 +98,15 @@ fn every_example_does_what_its_page_says() {
                 arguments.extend(flags);
                 arguments.push(&file);
                 let output = landfall(&arguments);
-                let run: Value = serde_json::from_slice(&output.stdout)
-                    .unwrap_or_else(|e| panic!("{kind}: {e}: {}", String::from_utf8_lossy(&output.stderr)));
+                let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| {
+                    panic!("{kind}: {e}: {}", String::from_utf8_lossy(&output.stderr))
+                });
                 let findings = run["findings"].as_array().unwrap();
                 assert!(!findings.is_empty(), "{kind}: nothing was found");
-                assert!(findings.iter().all(|f| f["kind"] == found), "{kind}: {findings:#?}");
+                assert!(
+                    findings.iter().all(|f| f["kind"] == found),
+                    "{kind}: {findings:#?}"
+                );
             }
             _ => panic!("{expectation:?}"),
         }

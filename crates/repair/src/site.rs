@@ -207,15 +207,15 @@ fn first(source: &Source<'_>, body: Node<'_>, code: &Code) -> Edit {
     let inside = body.start_byte() + 1;
     let one_line = body.start_position().row == body.end_position().row;
     if one_line {
-        let empty = source.text[inside..body.end_byte() - 1].trim().is_empty();
-        if empty {
+        let content = source.text.get(inside..body.end_byte().saturating_sub(1));
+        if content.is_some_and(|content| content.trim().is_empty()) {
             return Edit::replace(body.byte_range(), format!("{{ {} }}", code.on_one_line()));
         }
         return Edit::insert(inside, format!(" {}", code.on_one_line()));
     }
     let indent = match body.named_child(0) {
         Some(statement) => source.indent_at(statement.start_byte()).to_owned(),
-        None => format!("{}{}", source.indent_at(body.end_byte() - 1), source.step),
+        None => format!("{}{}", source.indent_at(body.start_byte()), source.step),
     };
     Edit::insert(inside, code.lines(source, &indent))
 }

@@ -12,7 +12,6 @@ pub(super) struct At {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Finding {
-    id: String,
     kind: String,
     pub(super) severity: String,
     message: String,
@@ -84,7 +83,6 @@ impl Finding {
             .find(|f| f["primary"] == true)
             .or(fixes.first());
         Finding {
-            id: text("id"),
             kind: text("kind"),
             severity: text("severity"),
             message: text("message"),
@@ -97,11 +95,15 @@ impl Finding {
         }
     }
 
-    pub(super) fn title(&self) -> String {
+    /// Where it is in the original files, and what it is.
+    pub(super) fn title(&self, now: &Project, original: &Project) -> String {
         let at = self.lost.first().map(|l| &l.at).or(self.at.as_ref());
         match at {
-            Some(at) => format!("{} [{}] {}:{}", self.id, self.kind, at.file, at.place.line),
-            None => format!("{} [{}] {}", self.id, self.kind, self.message),
+            Some(At { file, place }) => {
+                let line = now.original_line(original, file, place.line);
+                format!("{file}:{line}: [{}]", self.kind)
+            }
+            None => format!("[{}] {}", self.kind, self.message),
         }
     }
 

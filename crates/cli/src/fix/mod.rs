@@ -94,8 +94,8 @@ fn fix(options: &Fix) -> anyhow::Result<Exit> {
     for (file, old, new) in repaired.project.changes(&project) {
         print!("{}", landfall_repair::unified_diff(file, old, new));
     }
-    for Stuck { finding, why } in &repaired.stuck {
-        eprintln!("{}: stuck: {why}", finding.title());
+    for Stuck { title, why } in &repaired.stuck {
+        eprintln!("{title} stuck: {why}");
     }
     let changed = repaired.project.changes(&project).next().is_some();
     if options.apply && changed {

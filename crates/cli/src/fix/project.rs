@@ -149,7 +149,7 @@ impl Project {
         let patched = found.into_iter().filter_map(|candidate| {
             let mut project = self.clone();
             let text = landfall_repair::apply(&text, &candidate.edits)?;
-            project.texts.insert(task.file.clone(), text);
+            project.replace(&task.file, text);
             Some((candidate.what, project))
         });
         Ok(patched.collect())
@@ -178,6 +178,11 @@ impl Project {
         if let Ok(text) = self.text(file) {
             self.texts.insert(file.to_owned(), text);
         }
+    }
+
+    /// A new text for a file.
+    pub(super) fn replace(&mut self, file: &str, text: impl Into<String>) {
+        self.texts.insert(file.to_owned(), text.into());
     }
 
     /// The line of the original that a line of this one comes from.

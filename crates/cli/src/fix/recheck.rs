@@ -146,6 +146,8 @@ impl Recheck {
         }
         let output = command
             .current_dir(directory)
+            // clang believes it where it can, and the overlay names files by their real directory.
+            .env("PWD", directory)
             .output()
             .context("landfall check")?;
         match output.status.code() {

@@ -27,7 +27,7 @@ pub(super) struct Repaired {
 
 #[derive(Debug)]
 pub(super) struct Stuck {
-    pub(super) finding: Finding,
+    pub(super) title: String,
     pub(super) why: String,
 }
 
@@ -83,7 +83,8 @@ impl<'a> Search<'a> {
                 Ok(better) => state = better,
                 Err(why) => {
                     let key = finding.key(&state.project, project);
-                    stuck.push((key, Stuck { finding, why }));
+                    let title = finding.title(&state.project, project);
+                    stuck.push((key, Stuck { title, why }));
                 }
             }
         }
@@ -136,8 +137,8 @@ impl<'a> Search<'a> {
                     findings,
                     steps: state.steps.clone(),
                 };
-                next.steps
-                    .push(format!("{}: {what}: it is gone", finding.title()));
+                let title = finding.title(&state.project, original);
+                next.steps.push(format!("{title} gone: {what}"));
                 let keys = next.keys(original);
                 if keys.contains(&target) {
                     continue;

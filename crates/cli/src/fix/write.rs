@@ -117,3 +117,102 @@ fn free_name(folder: &Path, base: &str) -> PathBuf {
         .find(|path| !path.exists())
         .unwrap_or_else(|| folder.join(format!("{base}.orig")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::Recorded;
+    use std::collections::BTreeMap;
+
+    /// A directory with two files, and a project that changes both.
+    fn two_files(name: &str) -> (PathBuf, Project, Project) {
+        let directory =
+            std::env::temp_dir().join(format!("landfall-write-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        let directory = directory.canonicalize().unwrap();
+        for file in ["a.c", "b.c"] {
+            fs::write(directory.join(file), "old\n").unwrap();
+        }
+        let recorded = Recorded {
+            directory: directory.clone(),
+            arguments: Vec::new(),
+            files: BTreeMap::new(),
+        };
+        let mut original = Project::open(&recorded).unwrap();
+        let mut patched = original.clone();
+        for file in ["a.c", "b.c"] {
+            original.remember(file);
+            patched.replace(file, "new\n");
+        }
+        (directory, patched, original)
+    }
+
+    fn content(directory: &Path) -> Vec<(String, String)> {
+        let entries = fs::read_dir(directory).unwrap().map(|e| e.unwrap());
+        let files = entries.filter(|e| e.file_type().unwrap().is_file());
+        let mut files: Vec<(String, String)> = files
+            .map(|e| {
+                let name = e.file_name().into_string().unwrap();
+                (name, fs::read_to_string(e.path()).unwrap())
+            })
+            .collect();
+        files.sort();
+        files
+    }
+
+    fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
+        list.iter()
+            .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn all_files_are_replaced_and_the_old_ones_kept() {
+        let (directory, patched, original) = two_files("all");
+        fs::write(directory.join("b.c.orig"), "older").unwrap();
+        write(&directory, &patched, &original).unwrap();
+        let expected = [
+            ("a.c", "new\n"),
+            ("a.c.orig", "old\n"),
+            ("b.c", "new\n"),
+            ("b.c.orig", "older"),
+            ("b.c.orig1", "old\n"),
+        ];
+        assert_eq!(content(&directory), pairs(&expected));
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn one_that_cannot_be_written_leaves_all_as_they_were() {
+        let (directory, patched, original) = two_files("none");
+        // Where the new content of the second file would go is taken: as on a full disk, the write fails.
+        fs::create_dir(directory.join(format!(".b.c.landfall-{}", std::process::id()))).unwrap();
+        let error = write(&directory, &patched, &original).unwrap_err();
+        assert!(
+            format!("{error:#}").contains("nothing was written"),
+            "{error:#}"
+        );
+        assert_eq!(
+            content(&directory),
+            pairs(&[("a.c", "old\n"), ("b.c", "old\n")])
+        );
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_changed_meanwhile_is_not_overwritten() {
+        let (directory, patched, original) = two_files("meanwhile");
+        fs::write(directory.join("b.c"), "mine\n").unwrap();
+        let error = write(&directory, &patched, &original).unwrap_err();
+        assert!(
+            format!("{error:#}").contains("b.c: it was changed"),
+            "{error:#}"
+        );
+        assert_eq!(
+            content(&directory),
+            pairs(&[("a.c", "old\n"), ("b.c", "mine\n")])
+        );
+        fs::remove_dir_all(directory).unwrap();
+    }
+}
