@@ -52,7 +52,8 @@ pub(crate) struct Run {
 
 pub(crate) fn run(options: &Run) -> Exit {
     match run_once(options) {
-        Ok(()) => Exit::Clean,
+        Ok(outcome) if outcome.is_ok() => Exit::Clean,
+        Ok(_) => Exit::Findings,
         Err(error) => {
             eprintln!("landfall: {error:#}");
             Exit::Usage
@@ -61,7 +62,7 @@ pub(crate) fn run(options: &Run) -> Exit {
 }
 
 /// Runs and prints; an error is one the user can act on.
-fn run_once(options: &Run) -> anyhow::Result<()> {
+fn run_once(options: &Run) -> anyhow::Result<Outcome> {
     let mut program = Program::new(find(&options.program)).arguments(options.arguments.clone());
     program.pm_dir.clone_from(&options.pm_dir);
     program.pm_heap = options.pm_heap.then_some(MallocMetadata::Modelled);
@@ -93,9 +94,17 @@ fn run_once(options: &Run) -> anyhow::Result<()> {
     for repetition in 1..options.repeat {
         last = server.run(&job)?;
         if let Some(difference) = landfall_native::first_difference(&first.events, &last.events) {
+            let symbols = server.symbols();
+            let what = |event: Option<Event>| match event {
+                Some(event) => in_words(&event, &server, &symbols),
+                None => "the run ends there".to_owned(),
+            };
             bail!(
-                "run {repetition} differs from the first at event {}: {difference:?}",
-                difference.at
+                "run {} differs from the first at event {}\n  first:  {}\n  now:    {}\n  the program does something that Landfall does not control",
+                repetition + 1,
+                difference.at + 1,
+                what(difference.expected),
+                what(difference.found)
             );
         }
     }
@@ -108,7 +117,21 @@ fn run_once(options: &Run) -> anyhow::Result<()> {
         "human" => print(&last, &server, &mut out)?,
         other => bail!("--format {other}: human or json"),
     }
-    Ok(())
+    Ok(last.outcome)
+}
+
+/// One event in one line, with its place in the source.
+pub(crate) fn in_words(event: &Event, server: &Server, symbols: &Symbols) -> String {
+    let place = place(event, server, symbols);
+    let name = format!("{:?}", event.op).to_lowercase();
+    match event.op {
+        Op::Store | Op::Read => {
+            let (start, length) = event.bytes();
+            let value = event.value >> (8 * (start - event.offset));
+            format!("{name} of {length} bytes at {start:#x}, value {value:#x}, {place}")
+        }
+        _ => format!("{name} at {:#x}, {place}", event.offset),
+    }
 }
 
 /// A bare name means the working directory, not PATH: this is a program someone just built.

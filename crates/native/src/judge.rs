@@ -90,7 +90,10 @@ pub fn judged(
             | Op::Free
             | Op::Stack
             | Op::Asm
-            | Op::Mark => {}
+            | Op::Mark
+            | Op::Step
+            | Op::Blocked
+            | Op::Misuse => {}
         }
     }
     (out, origins)

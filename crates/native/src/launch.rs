@@ -39,9 +39,9 @@ pub(crate) fn launch(program: &Program) -> Result<(Shared, Child, std::fs::File)
     });
     let errors = errors_file().map_err(SubjectError::Shared)?;
     let for_child = errors.try_clone().map_err(SubjectError::Shared)?;
-    let child = spawn(program, shared.fd(), for_child).map_err(|source| SubjectError::Start {
+    let child = spawn(program, shared.fd(), for_child).map_err(|cause| SubjectError::Start {
         program: program.path.display().to_string(),
-        source,
+        cause,
     })?;
     Ok((shared, child, errors))
 }

@@ -64,9 +64,9 @@ impl Server {
         let (table, strings) = server.shared.sites();
         server.sites = Sites::parse(&table, &strings);
         if let Some(directory) = &program.pm_dir {
-            let failed = |source| SubjectError::PoolFiles {
+            let failed = |cause| SubjectError::PoolFiles {
                 directory: directory.display().to_string(),
-                source,
+                cause,
             };
             let base = files::base(&directory.canonicalize().map_err(failed)?).map_err(failed)?;
             server.set_base(base)?;
@@ -255,6 +255,7 @@ impl Server {
             stdin_len: job.stdin.len() as u64,
             ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
             output_limit: job.limits.output_bytes,
+            memory: job.limits.memory_bytes,
             choices: job.schedule.as_ref().map_or(0, |steps| steps.len() as u64),
         };
         if self.in_flight == 0 {
@@ -376,8 +377,8 @@ impl Server {
                 .into_iter()
                 .chain(raw.frame[..frames].iter().copied())
                 .collect(),
-            stdout: slot.stdout(raw.stdout_len),
-            stderr: slot.stderr(raw.stderr_len),
+            stdout: slot.stdout(raw.stdout_len, job.limits.output_bytes),
+            stderr: slot.stderr(raw.stderr_len, job.limits.output_bytes),
             foreign: (raw.foreign.reads + raw.foreign.writes > 0).then_some(Foreign {
                 reads: raw.foreign.reads,
                 writes: raw.foreign.writes,

@@ -135,10 +135,17 @@ unsafe fn first_touch(offset: u64) {
         outcome::wild_access(window::BASE + offset);
     }
     let start = offset & !(window::PAGE - 1);
-    crate::forkserver::given_page(start, content(start));
+    if crate::guards::any() {
+        crate::guards::lift();
+        crate::forkserver::given_page(start, content(start));
+        crate::guards::lower();
+    } else {
+        crate::forkserver::given_page(start, content(start));
+    }
     *((TOUCHED + (start >> 12) as usize) as *mut u8) = 1;
     *(ORDER as *mut u32).add((*state).touched) = (start >> 12) as u32;
     (*state).touched += 1;
+    crate::limits::persistent_pages((*state).touched);
 }
 
 pub(crate) unsafe fn live(state: *const State, offset: u64) -> bool {

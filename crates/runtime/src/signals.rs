@@ -90,6 +90,7 @@ unsafe extern "C" fn on_tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc
     if (*state).mode != Mode::Running {
         return;
     }
+    crate::limits::look();
     if *budget() != (*state).tick_budget {
         (*state).tick_budget = *budget();
         (*state).ticks = 0;
@@ -141,6 +142,10 @@ unsafe extern "C" fn on_fault(
     let (pc, frame) = position(context);
     if (*state).mode != Mode::Running {
         outside(signal, address, pc);
+    }
+    let address = crate::guards::faulted(address as usize) as u64;
+    if matches!(signal, libc::SIGSEGV | libc::SIGBUS) && crate::dispatch::fail_with_fault(context) {
+        return;
     }
     if deliver(signal, info, context) {
         return;
@@ -206,7 +211,11 @@ unsafe fn deliver(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::u
         (*state).actions[signal as usize].handler = DEFAULT;
     }
     let handler: Handler = core::mem::transmute(action.handler);
+    // The handler is the program's code: its faults are its own.
+    let call = (*state).call;
+    (*state).call = crate::dispatch::Current::NONE;
     handler(signal, info, context);
+    (*state).call = call;
     // What the handler itself did is no progress of the program.
     (*faults).returned = true;
     (*faults).events = (*(*state).slot).trace_len.load(Relaxed);

@@ -32,6 +32,8 @@ pub(super) struct Happens {
     row: Vec<u32>,
     bare: Vec<u32>,
     direct: Vec<u32>,
+    /// What ends a wait counts as a race with it.
+    waits: bool,
 }
 
 impl Happens {
@@ -48,6 +50,15 @@ impl Happens {
             row: vec![0; processes],
             bare: vec![0; processes],
             direct: Vec::new(),
+            waits: false,
+        }
+    }
+
+    /// The same, where what ends a wait counts as a race with it.
+    pub(super) fn with_waits(order: Order, processes: usize) -> Happens {
+        Happens {
+            waits: true,
+            ..Happens::new(order, processes)
         }
     }
 
@@ -206,8 +217,8 @@ impl Happens {
                 Until::Changed => false,
                 until => until.admits(other.found),
             };
-            if possible {
-                free = true;
+            free |= possible;
+            if possible || self.waits {
                 races.push(Race {
                     first,
                     second: at as u32,

@@ -1,11 +1,14 @@
 //! The schedule search: every Mazurkiewicz trace of a multi-threaded program, each once.
 
+pub mod bounded;
 pub mod catalogue;
 pub mod crash;
 mod estimate;
 mod happens;
 pub mod interpret;
 pub mod program;
+pub mod saturate;
+pub mod seal;
 mod search;
 mod step;
 mod threads;
@@ -16,5 +19,5 @@ pub use estimate::Estimate;
 pub use happens::Race;
 pub use search::{Counts, Options, Search, search};
 pub use step::{Access, Act, MOST_PROCESSES, NOWHERE, Order, Persistency, Process, Step, Until};
-pub use threads::{Job, Sleepers, Threads, ThreadsError};
+pub use threads::{Job, Points, Sleepers, Threads, ThreadsError};
 pub use trace::{End, Failure, Trace, Trailing, Wait, WriteBack};

@@ -19,8 +19,8 @@ use super::happens::{Happens, Race};
 use super::step::{Access, Act, MOST_PROCESSES, Order, Persistency, Process, Step};
 use super::threads::{Job, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
-use super::wakeup::{Inserted, NIL, Place, Wakeup, place};
-use std::ops::ControlFlow;
+use super::wakeup::{Inserted, MOVED, NIL, Place, Sequence, Wakeup, place};
+use std::ops::{ControlFlow, Range};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -89,7 +89,7 @@ pub struct Search {
     sleepers: Vec<Step>,
     follow: Vec<Process>,
     races: Vec<Race>,
-    sequence: Vec<Step>,
+    sequence: Vec<u32>,
     ticks: Vec<u32>,
     pub counts: Counts,
     pub estimate: Estimate,
@@ -328,27 +328,27 @@ impl Search {
         self.sequence.clear();
         let length = self.trace.steps.len();
         let second = length.min(race.second as usize);
-        for at in depth + 1..second {
-            if !self.happens.before(&first, at) {
-                self.sequence.push(self.trace.steps[at]);
-            }
-        }
-        self.sequence.push(moved);
+        let happens = &self.happens;
+        let free = |at: &usize| !happens.before(&first, *at);
+        let numbers = |range: Range<usize>| range.filter(free).map(|at| at as u32);
+        self.sequence.extend(numbers(depth + 1..second));
+        self.sequence.push(MOVED);
         let shared = self.sequence.len();
-        for at in second + 1..length {
-            if !self.happens.before(&first, at) {
-                self.sequence.push(self.trace.steps[at]);
-            }
-        }
+        self.sequence
+            .extend(numbers(second.min(length - 1) + 1..length));
+        let of = Sequence {
+            steps: &self.trace.steps,
+            moved: &moved,
+        };
         self.ticks.clear();
-        self.ticks
-            .extend_from_slice(self.happens.ticks_before(depth));
+        self.ticks.extend_from_slice(happens.ticks_before(depth));
         let watched = &self.trace.watched;
         let asleep = self.frames[depth].sleep as usize..self.frames[depth + 1].sleep as usize;
         for sleeper in &self.sleepers[asleep] {
             match place(
                 sleeper,
                 &self.sequence,
+                of,
                 &self.order,
                 watched,
                 &mut self.ticks,
@@ -362,6 +362,7 @@ impl Search {
         let inserted = self.wakeup.insert(
             &mut frame.branch,
             &mut self.sequence,
+            of,
             &self.order,
             watched,
             &self.ticks,

@@ -66,6 +66,8 @@ pub struct Step {
     pub until: Until,
     /// Is the object persistent memory?
     pub persistent: bool,
+    /// A data access, which synchronises with nothing.
+    pub plain: bool,
     /// Ascending within a process. Not dense: creating a thread and ending take a tick too.
     pub tick: u32,
     /// This process' transitions up to `need.1` come before it: who issued a committed store, whose stores a fence
@@ -98,6 +100,7 @@ impl Step {
         access: Access::None,
         until: Until::Now,
         persistent: false,
+        plain: false,
         tick: 0,
         need: (0, 0),
         joined: 0,

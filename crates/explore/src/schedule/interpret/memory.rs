@@ -71,6 +71,8 @@ impl Interpreter<'_> {
         let state = &mut self.threads[thread];
         let site = self.first_site[thread] + state.pc;
         let tick = state.buffer.last().map_or(0, |buffered| buffered.tick) + 1;
+        // What was done before the store is known wherever the store is.
+        state.tick += 1;
         let issued = state.tick;
         state.buffer.push(Buffered {
             entry,
@@ -115,11 +117,11 @@ impl Interpreter<'_> {
         let buffered = state.buffer[state.head];
         state.head += 1;
         state.committed = buffered.tick;
-        let born = state.born;
+        let (born, stepped) = (state.born, state.stepped);
         let mut step = Step {
             process: (thread + self.threads.len()) as Process,
             tick: buffered.tick,
-            need: if buffered.issued == 0 {
+            need: if !stepped && born.1 != 0 {
                 born
             } else {
                 (thread as Process, buffered.issued)
@@ -129,7 +131,10 @@ impl Interpreter<'_> {
             ..Step::NOTHING
         };
         match buffered.entry {
-            Entry::Store { cell, value, .. } => {
+            Entry::Store {
+                cell, value, plain, ..
+            } => {
+                step.plain = plain;
                 (step.object, step.mask) = self.bytes(cell);
                 step.act = Act::Commit;
                 step.access = Access::Write;
@@ -152,6 +157,7 @@ impl Interpreter<'_> {
                     cell,
                     value,
                     visible: false,
+                    ..
                 },
             ..
         }) = self.threads[thread]
