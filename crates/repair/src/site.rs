@@ -143,7 +143,7 @@ fn braces_with_pointer(
     Some(edits)
 }
 
-/// The indentation of a statement: its line's, or one step more where a label or a brace comes before it on the line.
+/// The indentation of a statement: its line's, or one step more where a label or a brace comes right before it.
 fn indent(source: &Source<'_>, statement: Node<'_>) -> String {
     if statement.kind() == "labeled_statement"
         && let Some(inner) =
@@ -153,11 +153,9 @@ fn indent(source: &Source<'_>, statement: Node<'_>) -> String {
     }
     let own = source.indent_at(statement.start_byte());
     let before = source.before_on_line(statement.start_byte()).trim();
-    let comment =
-        before.starts_with("/*") && before.find("*/") == Some(before.len().saturating_sub(2));
-    match before.is_empty() || comment {
-        true => own.to_owned(),
-        false => format!("{own}{}", source.step),
+    match before.ends_with(':') || before.ends_with('{') {
+        true => format!("{own}{}", source.step),
+        false => own.to_owned(),
     }
 }
 
