@@ -243,7 +243,11 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
         }
     }
     writeln!(out, "{}", describe(&execution.outcome, &symbols))?;
-    for frame in &execution.stack {
+    for frame in execution
+        .stack
+        .iter()
+        .filter(|at| !symbols.is_runtime(**at))
+    {
         writeln!(out, "    at {}", symbols.describe(*frame))?;
     }
     if let Some(foreign) = &execution.foreign {
@@ -278,10 +282,15 @@ pub(crate) fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
             signal,
             address,
             pc,
-        } => format!(
-            "signal {signal} at address {address:#x}, {}",
-            symbols.describe(*pc + 1)
-        ),
+        } => {
+            let what = format!("signal {signal} at address {address:#x}");
+            // A hook that faults does so for its caller, which the stack names.
+            if *pc == 0 || symbols.is_runtime(*pc + 1) {
+                what
+            } else {
+                format!("{what}, {}", symbols.describe(*pc + 1))
+            }
+        }
         Outcome::Terminate { exception } => format!("uncaught exception {exception}"),
         Outcome::StackOverflow { .. } => "stack overflow".into(),
         Outcome::Hang { why, .. } => format!("hang: {why}"),
@@ -304,6 +313,7 @@ fn as_json(execution: &Execution, server: &Server) -> Value {
     let frames = |stack: &[u64]| {
         stack
             .iter()
+            .filter(|frame| !symbols.is_runtime(**frame))
             .map(|frame| symbols.describe(*frame))
             .collect::<Vec<_>>()
     };

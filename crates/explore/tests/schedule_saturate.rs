@@ -7,7 +7,7 @@ use landfall_explore::schedule::program::{Model, Order, Program};
 use landfall_explore::schedule::saturate::{Preempt, Saturated, saturate};
 use landfall_explore::schedule::{End, Options, catalogue};
 use proptest::prelude::*;
-use schedule_support::{Outcome, build, shape};
+use schedule_support::{Outcome, build, create_and_join, shape};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -65,6 +65,14 @@ proptest! {
     #[test]
     fn auto_finds_what_everywhere_finds_sc(shape in shape(3, 4)) {
         agree(&build(&shape, Order::Plain), Model::Sc)?;
+    }
+
+    #[test]
+    fn also_with_created_threads(shape in shape(3, 3), places in prop::collection::vec(any::<u8>(), 4)) {
+        let mut program = build(&shape, Order::Plain);
+        create_and_join(&mut program, &places);
+        agree(&program, Model::Sc)?;
+        agree(&program, Model::Tso)?;
     }
 
     #[test]

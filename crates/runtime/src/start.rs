@@ -86,7 +86,7 @@ pub(crate) unsafe fn init() {
         sys::say(&[b"landfall: the address range of persistent memory is taken\n"]);
         sys::exit(127);
     }
-    crate::real::find_real();
+    crate::real::real();
     if take_variable() {
         connect();
     }

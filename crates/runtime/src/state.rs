@@ -89,6 +89,8 @@ pub(crate) struct State {
     pub(crate) arguments: (i32, usize, usize),
     pub(crate) dso: [crate::sites::Section; 64],
     pub(crate) dso_count: usize,
+    /// Sites, bytes of their strings and libraries that were there before the first run.
+    pub(crate) first_sites: (u64, u64, usize),
     pub(crate) thread_pointer: usize,
     /// Where a thread descriptor keeps the kernel's thread id; zero if that was not found.
     pub(crate) thread_id_at: usize,

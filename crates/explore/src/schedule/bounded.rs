@@ -260,14 +260,16 @@ impl Search<'_> {
     }
 
     /// A branch costs a preemption too many. A thread that has nothing to do with the race can make it free, by ending or waiting
-    /// just there, if it was not used up before: so wherever the choice was free, all of them are tried.
+    /// just there, if it was not used up before: so wherever the choice was free, all of them are tried. With store buffers,
+    /// commits decide when a thread waits, and no rule is known that finds the cheapest schedule: all choices are tried.
     fn save_preemptions(&mut self, depth: usize) {
         for earlier in 0..depth {
             let enabled = self.trace.enabled[earlier];
             let frame = &mut self.frames[earlier];
-            if frame
-                .running
-                .is_none_or(|running| enabled >> running & 1 == 0)
+            if self.buffered
+                || frame
+                    .running
+                    .is_none_or(|running| enabled >> running & 1 == 0)
             {
                 frame.branches |= enabled;
             }

@@ -155,15 +155,18 @@ impl Happens {
                 .row
                 .copy_from_slice(&self.clocks[previous as usize * width..][..width]),
         }
-        if step.need.1 != 0 {
-            let mut at = self.newest_of[step.need.0 as usize];
-            while at != NONE && steps[at as usize].tick > step.need.1 {
+        for (process, tick) in [step.need, step.also] {
+            if tick == 0 {
+                continue;
+            }
+            let mut at = self.newest_of[process as usize];
+            while at != NONE && steps[at as usize].tick > tick {
                 at = self.links[at as usize].1;
             }
             self.learn(at);
             // Creating a thread has a tick of its own.
-            let known = &mut self.row[step.need.0 as usize];
-            *known = (*known).max(step.need.1);
+            let known = &mut self.row[process as usize];
+            *known = (*known).max(tick);
         }
         let mut joined = step.joined;
         while joined != 0 {

@@ -3,9 +3,11 @@
 pub mod bounded;
 pub mod catalogue;
 pub mod crash;
+pub mod data_races;
 mod estimate;
 mod happens;
 pub mod interpret;
+pub mod locks;
 pub mod program;
 pub mod saturate;
 pub mod seal;

@@ -180,8 +180,10 @@ fn knowledge(search: &Search, steps: &[Step], access: &Trailing, clock: &mut Vec
         clock[usize::from(process)] = tick.max(clock[usize::from(process)]);
     };
     learn(access.thread, access.tick);
-    if access.need.1 != 0 {
-        learn(access.need.0, access.need.1);
+    for (process, tick) in access.need {
+        if tick != 0 {
+            learn(process, tick);
+        }
     }
     for process in 0..64u8 {
         if access.joined >> process & 1 != 0 {

@@ -73,6 +73,8 @@ pub struct Step {
     /// This process' transitions up to `need.1` come before it: who issued a committed store, whose stores a fence
     /// waits for, who created the thread. Tick 0 asks for nothing.
     pub need: (Process, u32),
+    /// The same once more: a created thread comes after its creator and after what its creator had committed.
+    pub also: (Process, u32),
     /// Processes that ended before it (joins): all of their transitions come before it.
     pub joined: u64,
     pub object: u32,
@@ -103,6 +105,7 @@ impl Step {
         plain: false,
         tick: 0,
         need: (0, 0),
+        also: (0, 0),
         joined: 0,
         object: NOWHERE,
         mask: 0,
@@ -226,6 +229,7 @@ impl Order {
     ) -> bool {
         if first.process == second.process
             || (second.need.0 == first.process && first.tick <= second.need.1)
+            || (second.also.0 == first.process && first.tick <= second.also.1)
             || second.joined >> first.process & 1 != 0
         {
             return true;

@@ -23,7 +23,7 @@ pub struct Trailing {
     /// Its thread's tick when it happened.
     pub tick: u32,
     /// What its thread knows besides its own transitions up to then, as in [`Step`].
-    pub need: (u8, u32),
+    pub need: [(u8, u32); 2],
     pub joined: u64,
     pub object: u32,
     pub mask: u64,

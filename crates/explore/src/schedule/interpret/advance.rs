@@ -178,7 +178,7 @@ impl Interpreter<'_> {
             thread: thread as u8,
             tick: self.threads[thread].tick,
             need: if self.threads[thread].stepped {
-                (0, 0)
+                [(0, 0); 2]
             } else {
                 self.threads[thread].born
             },
@@ -228,7 +228,9 @@ impl Interpreter<'_> {
         }
         self.threads[parent].tick += 1;
         let tick = self.threads[parent].tick;
-        self.threads[of].born = (parent as Process, tick);
+        let companion = parent + self.threads.len();
+        let committed = self.threads[parent].committed;
+        self.threads[of].born = [(parent as Process, tick), (companion as Process, committed)];
         self.advance(of, trace, at);
     }
 

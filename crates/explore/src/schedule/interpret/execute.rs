@@ -48,10 +48,10 @@ impl Interpreter<'_> {
         } else {
             state.drained
         };
-        step.need = match (drained, state.stepped) {
+        [step.need, step.also] = match (drained, state.stepped) {
             (0, false) => state.born,
-            (0, true) => (0, 0),
-            (tick, _) => ((thread + self.threads.len()) as Process, tick),
+            (0, true) => [(0, 0); 2],
+            (tick, _) => [((thread + self.threads.len()) as Process, tick), (0, 0)],
         };
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);

@@ -73,11 +73,15 @@ impl Interpreter<'_> {
         let tick = state.buffer.last().map_or(0, |buffered| buffered.tick) + 1;
         // What was done before the store is known wherever the store is.
         state.tick += 1;
-        let issued = state.tick;
+        let need = match state.born {
+            [(_, tick), _] if !state.stepped && tick != 0 => state.born,
+            _ => [(thread as Process, state.tick), (0, 0)],
+        };
         state.buffer.push(Buffered {
             entry,
             site,
-            issued,
+            need,
+            joined: state.joined,
             tick,
         });
         if let Entry::Store { cell, .. } = entry {
@@ -117,15 +121,13 @@ impl Interpreter<'_> {
         let buffered = state.buffer[state.head];
         state.head += 1;
         state.committed = buffered.tick;
-        let (born, stepped) = (state.born, state.stepped);
+        let [need, also] = buffered.need;
         let mut step = Step {
             process: (thread + self.threads.len()) as Process,
             tick: buffered.tick,
-            need: if !stepped && born.1 != 0 {
-                born
-            } else {
-                (thread as Process, buffered.issued)
-            },
+            need,
+            also,
+            joined: buffered.joined,
             site: buffered.site,
             act: Act::Fence,
             ..Step::NOTHING

@@ -30,8 +30,10 @@ enum Entry {
 struct Buffered {
     entry: Entry,
     site: u32,
-    /// The thread's tick when it was issued.
-    issued: u32,
+    /// What comes before it, as its thread stood when it was issued.
+    need: [(Process, u32); 2],
+    /// Processes its thread had joined and no transition of its own says so yet.
+    joined: u64,
     /// Its companion's tick when it will be committed.
     tick: u32,
 }
@@ -55,7 +57,7 @@ struct Thread {
     tick: u32,
     /// It has made a transition.
     stepped: bool,
-    born: (Process, u32),
+    born: [(Process, u32); 2],
     /// Processes joined since the last visible operation.
     joined: u64,
     /// Its own commits up to here come before its next operation.
@@ -124,7 +126,7 @@ impl<'p> Interpreter<'p> {
                     regs: [0; REGISTERS],
                     tick: 0,
                     stepped: false,
-                    born: (0, 0),
+                    born: [(0, 0); 2],
                     joined: 0,
                     drained: 0,
                     buffer: Vec::new(),
@@ -173,7 +175,7 @@ impl<'p> Interpreter<'p> {
             thread.regs = [0; REGISTERS];
             thread.tick = 0;
             thread.stepped = false;
-            thread.born = (0, 0);
+            thread.born = [(0, 0); 2];
             thread.joined = 0;
             thread.drained = 0;
             thread.buffer.clear();
