@@ -235,6 +235,7 @@ impl Server {
             };
             let waited = self.await_slot(index, job.limits.wall);
             let mut execution = self.read(index, job, waited, Keep::Nothing);
+            self.notice_sites();
             let due = execution.in_place && self.sample_is_due() && flying.is_empty();
             if due || !execution.outcome.is_ok() {
                 execution = self.read(index, job, waited, Keep::Events);
@@ -349,15 +350,19 @@ impl Server {
     fn collect(&mut self, index: usize, job: &Job) -> Result<Execution, SubjectError> {
         let waited = self.await_slot(index, job.limits.wall);
         let execution = self.read(index, job, waited, Keep::Events);
-        // A run that loads a library brings sites that were not there before.
-        if self.shared.control().sites.load(Relaxed) > self.sites.len() as u64 {
-            self.read_sites();
-        }
+        self.notice_sites();
         self.shared.trim(index, execution.trace_bytes);
         if waited == Waited::ServerGone {
             self.replace()?;
         }
         Ok(execution)
+    }
+
+    /// A run that loads a library brings sites that were not there before.
+    fn notice_sites(&mut self) {
+        if self.shared.control().sites.load(Relaxed) > self.sites.len() as u64 {
+            self.read_sites();
+        }
     }
 
     /// Waits for a slot to be done; a run that takes longer than `wall` is killed.
