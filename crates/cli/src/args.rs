@@ -26,6 +26,8 @@ pub(crate) enum Command {
     Replay(crate::replay::Replay),
     Litmus(LitmusArgs),
     Prove(crate::prove::ProveArgs),
+    Fix(crate::fix::Fix),
+    Explain(crate::explain::Explain),
     /// clang with Landfall's instrumentation: a drop-in C compiler (CC="landfall cc" make)
     #[command(disable_help_flag = true)]
     Cc(ForClang),

@@ -6,11 +6,14 @@ mod cc;
 mod check;
 mod doctor;
 mod exit;
+mod explain;
+mod fix;
 mod litmus;
 mod names;
 mod progress;
 mod prove;
 mod provenance;
+mod recorded;
 mod replay;
 mod run;
 mod scene;
@@ -55,6 +58,8 @@ fn main() -> ExitCode {
         args::Command::Replay(options) => replay::run(&options),
         args::Command::Litmus(options) => litmus::run(&options),
         args::Command::Prove(options) => prove::run(&options),
+        args::Command::Fix(options) => fix::run(&options),
+        args::Command::Explain(options) => explain::run(&options),
         args::Command::Doctor => doctor::run(),
         args::Command::Run(options) => run::run(&options),
     });

@@ -161,15 +161,20 @@ fn gdb_stops_where_it_fails() {
         (
             "gdb-assertion",
             "commit-flag/missing-flush.c",
-            "p *(long *)0x100000000040",
+            "p r->valid",
             "$1 = 1",
         ),
-        ("gdb-hang", "lock-word/still-held.cc", "p 1", "$1 = "),
+        (
+            "gdb-hang",
+            "lock-word/still-held.cc",
+            "p this->value",
+            "$1 = ",
+        ),
         (
             "gdb-segfault",
             "../crates/cli/tests/inputs/check/pointer.c",
-            "p *(long *)0x100000000040",
-            "$1 = 1",
+            "p root",
+            "$1 = (struct root *) 0x100000000000",
         ),
     ] {
         let out = scratch().join("replay").join(name);

@@ -116,11 +116,12 @@ impl Report {
             restarts,
             fallback,
         } = &self.isolation;
+        let findings: Vec<Value> = self.findings.iter().map(Finding::json).collect();
+        let check = crate::recorded::Recorded::now(&findings);
         json!({
             "tool": "landfall", "version": env!("CARGO_PKG_VERSION"), "verdict": verdict,
             "complete": self.limits.is_empty(), "limits": self.limits,
-            "findings": self.findings.iter().map(Finding::json).collect::<Vec<_>>(),
-            "allowed": self.allowed.len(),
+            "findings": findings, "check": check, "allowed": self.allowed.len(),
             "warnings": self.warnings,
             "stats": {
                 "schedules": 1, "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
