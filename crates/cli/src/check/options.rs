@@ -93,13 +93,25 @@ pub(crate) fn take_compiler_flags(arguments: Vec<OsString>) -> (Vec<OsString>, V
             break;
         }
         let prefixes = [
-            "-D", "-I", "-O", "-W", "-f", "-m", "-std=", "-l", "-L", "-U", "-g", "-pthread",
+            "-D",
+            "-I",
+            "-O",
+            "-W",
+            "-f",
+            "-m",
+            "-std=",
+            "-l",
+            "-L",
+            "-U",
+            "-g",
+            "-pthread",
+            "-ivfsoverlay",
         ];
         if !prefixes.iter().any(|prefix| text.starts_with(prefix)) {
             ours.push(argument);
             continue;
         }
-        let takes_value = ["-D", "-I", "-l", "-L", "-U"].contains(&&*text);
+        let takes_value = ["-D", "-I", "-l", "-L", "-U", "-ivfsoverlay"].contains(&&*text);
         theirs.push(argument);
         if takes_value {
             theirs.extend(arguments.next());
