@@ -4,6 +4,7 @@ use crate::decode::decode_most;
 use crate::execution::Event;
 use crate::subject::{said, translate};
 use landfall_explore::subject::{self, FirstRead, Mark, Read, Wanted};
+use landfall_explore::tree::room_for;
 use landfall_model::line::Addr;
 use landfall_vocab::record::{Kind, Records};
 
@@ -34,7 +35,7 @@ pub(crate) const MOST_EVENTS: usize = 4_000_000;
 /// Reads of a trace that may be damaged: what comes before the damage.
 pub(crate) fn skim(trace: &[u8], wanted: Wanted, flushes: Flushes) -> Skimmed {
     let mut skimmed = Skimmed {
-        reads: Vec::with_capacity((trace.len() / 24).min(1 << 20)),
+        reads: Vec::with_capacity(room_for(trace.len() / 24).min(1 << 20)),
         ..Skimmed::default()
     };
     let mut flushing = false;
