@@ -7,9 +7,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn check(program: &Path, checks: &[&str]) -> (Value, Option<i32>) {
+/// Tests run beside each other: each has a folder of its own.
+fn check(test: &str, program: &Path, checks: &[&str]) -> (Value, Option<i32>) {
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let out = scratch.join("judge").join(program.file_stem().unwrap());
+    let out = scratch
+        .join("judge")
+        .join(test)
+        .join(program.file_stem().unwrap());
     let output = Command::new(env!("CARGO_BIN_EXE_landfall"))
         .args(["check", "--format", "json", "--fail-on", "perf", "--out"])
         .arg(out)
@@ -56,7 +60,11 @@ fn every_program_gets_the_expected_findings() {
     let mut wrong = Vec::new();
     for program in programs() {
         let source = std::fs::read_to_string(&program).unwrap();
-        let (json, code) = check(&program, &["--checks", "crash,robustness,races,flushes"]);
+        let (json, code) = check(
+            "findings",
+            &program,
+            &["--checks", "crash,robustness,races,flushes"],
+        );
         let mut left: Vec<&Value> = json["findings"].as_array().unwrap().iter().collect();
         let mut expected = BTreeSet::new();
         for line in source.lines().filter_map(|l| l.strip_prefix("// expect: ")) {
@@ -93,7 +101,11 @@ fn every_program_gets_the_expected_findings() {
 fn judging_runs_nothing() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge");
     let ordered = folder.join("ordered.c");
-    let (alone, _) = check(&ordered, &["--checks", "crash"]);
-    let (judged, _) = check(&ordered, &["--checks", "crash,robustness,races,flushes"]);
+    let (alone, _) = check("runs", &ordered, &["--checks", "crash"]);
+    let (judged, _) = check(
+        "runs",
+        &ordered,
+        &["--checks", "crash,robustness,races,flushes"],
+    );
     assert_eq!(alone["stats"]["runs"], judged["stats"]["runs"]);
 }
