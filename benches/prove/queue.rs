@@ -14,7 +14,7 @@ use landfall_prove::builder::{Path, Recovering};
 use landfall_prove::program::*;
 use landfall_prove::term::Term;
 
-const TRIES: usize = 2;
+const TRIES: usize = 3;
 const NOBODY: u64 = 0;
 const EMPTY: u64 = 99;
 
@@ -163,6 +163,8 @@ impl Queue {
             let changed = path.when(p, differs);
             path = failed.meet(p, &behind).meet(p, &changed);
         }
+        let no_more = p.terms.truth(false);
+        path.bound(p, no_more, "enqueue: tries");
         ended.unwrap_or(path)
     }
 
@@ -238,6 +240,8 @@ impl Queue {
             let changed = path.when(p, differs);
             path = behind.meet(p, &lost).meet(p, &changed);
         }
+        let no_more = p.terms.truth(false);
+        path.bound(p, no_more, "dequeue: tries");
         ended.unwrap_or(path)
     }
 }

@@ -6,8 +6,11 @@ mod cc;
 mod check;
 mod doctor;
 mod exit;
+mod explain;
+mod fix;
 mod litmus;
 mod prove;
+mod recorded;
 mod run;
 mod screen;
 
@@ -36,6 +39,8 @@ fn main() -> ExitCode {
         args::Command::Cc(_) | args::Command::Cxx(_) => Exit::Usage,
         args::Command::Litmus(options) => litmus::run(&options),
         args::Command::Prove(options) => prove::run(&options),
+        args::Command::Fix(options) => fix::run(&options),
+        args::Command::Explain(options) => explain::run(&options),
         args::Command::Doctor => doctor::run(),
         args::Command::Run(options) => run::run(&options),
     });

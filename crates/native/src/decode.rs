@@ -5,18 +5,29 @@ use landfall_vocab::record::{Kind, Record, Records};
 
 /// Events, stacks, and why reading stopped early, if it did.
 pub fn decode(trace: &[u8]) -> (Vec<Event>, Vec<Vec<u64>>, Option<String>) {
-    let mut events = Vec::with_capacity(trace.len() / 20);
+    let (events, stacks, damaged, _) = decode_most(trace, usize::MAX);
+    (events, stacks, damaged)
+}
+
+/// The same for traces of endless runs: past `most` events only first reads are kept, and the others counted.
+pub(crate) fn decode_most(
+    trace: &[u8],
+    most: usize,
+) -> (Vec<Event>, Vec<Vec<u64>>, Option<String>, u64) {
+    let mut events = Vec::with_capacity((trace.len() / 20).min(most));
     let mut stacks = Vec::new();
+    let mut left_out = 0;
     for record in Records::new(trace) {
         match record {
+            Ok(record) if events.len() >= most && record.kind != Kind::Read => left_out += 1,
             Ok(record) => push(&record, &mut events, &mut stacks),
             Err(malformed) => {
                 let why = format!("at byte {} of the trace: {}", malformed.at, malformed.why);
-                return (events, stacks, Some(why));
+                return (events, stacks, Some(why), left_out);
             }
         }
     }
-    (events, stacks, None)
+    (events, stacks, None, left_out)
 }
 
 fn push(record: &Record, events: &mut Vec<Event>, stacks: &mut Vec<Vec<u64>>) {

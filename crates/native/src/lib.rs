@@ -20,9 +20,11 @@ mod program;
 mod server;
 mod shared;
 mod sites;
+mod skim;
 mod spawn;
 mod subject;
 mod symbols;
+mod workers;
 
 pub use decode::decode;
 pub use error::SubjectError;

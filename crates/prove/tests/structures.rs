@@ -13,7 +13,7 @@ use families::Flushes;
 use landfall_prove::encode::{CrashEncoding, View};
 use landfall_prove::outcomes::outcomes;
 use landfall_prove::program::{Kind, LocId, Program};
-use landfall_prove::prove::{Options, Verdict, invariant};
+use landfall_prove::prove::{Options, Verdict, bounds, invariant};
 use landfall_prove::solver::{SearchOptions, Solver};
 use landfall_prove::term::Node;
 use std::collections::BTreeSet;
@@ -78,6 +78,16 @@ fn queue_clients_need_their_flush() {
             &solvers,
         );
     }
+}
+
+/// Three tries are enough for two threads with one operation each, not always for more.
+#[test]
+fn retries_are_reported_as_the_limit() {
+    let exceeded = |name| bounds(&queue::client(name, Flushes::All), &Options::default()).exceeded;
+    assert_eq!(exceeded("dw"), Vec::<String>::new());
+    assert_eq!(exceeded("e+e"), Vec::<String>::new());
+    assert_eq!(exceeded("e+d"), Vec::<String>::new());
+    assert_eq!(exceeded("e+e+e"), ["enqueue: tries"]);
 }
 
 /// What a location can hold after a crash.

@@ -7,7 +7,7 @@ mod report;
 mod story;
 mod witness;
 
-pub(crate) use options::{Check, take_compiler_flags};
+pub(crate) use options::{Check, duration, take_compiler_flags};
 
 use crate::exit::Exit;
 use finding::Finding;

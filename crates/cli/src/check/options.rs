@@ -67,7 +67,7 @@ pub(super) struct Target {
     pub(super) arguments: Vec<OsString>,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "" | "s" => 1.0,
@@ -93,13 +93,25 @@ pub(crate) fn take_compiler_flags(arguments: Vec<OsString>) -> (Vec<OsString>, V
             break;
         }
         let prefixes = [
-            "-D", "-I", "-O", "-W", "-f", "-m", "-std=", "-l", "-L", "-U", "-g", "-pthread",
+            "-D",
+            "-I",
+            "-O",
+            "-W",
+            "-f",
+            "-m",
+            "-std=",
+            "-l",
+            "-L",
+            "-U",
+            "-g",
+            "-pthread",
+            "-ivfsoverlay",
         ];
         if !prefixes.iter().any(|prefix| text.starts_with(prefix)) {
             ours.push(argument);
             continue;
         }
-        let takes_value = ["-D", "-I", "-l", "-L", "-U"].contains(&&*text);
+        let takes_value = ["-D", "-I", "-l", "-L", "-U", "-ivfsoverlay"].contains(&&*text);
         theirs.push(argument);
         if takes_value {
             theirs.extend(arguments.next());

@@ -120,11 +120,12 @@ impl Report {
             Verdict::Findings => "findings",
             Verdict::Incomplete => "incomplete",
         };
+        let findings: Vec<Value> = self.findings.iter().map(Finding::json).collect();
+        let check = crate::recorded::Recorded::now(&findings);
         json!({
             "tool": "landfall", "version": env!("CARGO_PKG_VERSION"), "verdict": verdict,
             "complete": self.limits.is_empty(), "limits": self.limits,
-            "findings": self.findings.iter().map(Finding::json).collect::<Vec<_>>(),
-            "warnings": self.warnings,
+            "findings": findings, "warnings": self.warnings, "check": check,
             "stats": {
                 "schedules": 1, "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
                 "events": self.events, "seconds": took.as_secs_f64(), "eager_states": self.eager_states,

@@ -29,10 +29,7 @@ pub(crate) struct Story {
 impl Crashed {
     pub(crate) fn new(events: &[Event], platform: Platform) -> Crashed {
         let (events, native) = translate(events);
-        let execution = subject::Execution {
-            events,
-            ended: subject::Ended::Well,
-        };
+        let execution = subject::Execution::new(events, subject::Ended::Well);
         let (log, origins) = execution.log_with_origins(platform);
         let origins = origins.into_iter().map(|event| native[event]).collect();
         Crashed { log, origins }
@@ -52,7 +49,7 @@ impl Crashed {
         let mut kept: Option<Cut> = None;
         let mut missed: Vec<Cut> = Vec::new();
         for event in &events {
-            let subject::Event::Read { read, .. } = event else {
+            let subject::Event::Read(subject::Read { read, .. }) = event else {
                 continue;
             };
             let survivor = self.survivor(behaviour, read.line());

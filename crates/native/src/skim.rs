@@ -1,0 +1,47 @@
+//! From the bytes of a trace to what the search asks for, in one pass and without a list of events in between.
+
+use crate::decode::decode_most;
+use crate::subject::translate;
+use landfall_explore::subject::{self, FirstRead, Read, Wanted};
+use landfall_model::line::Addr;
+use landfall_vocab::record::{Kind, Records};
+
+/// What a search keeps of one run.
+#[derive(Debug, Default)]
+pub(crate) struct Skimmed {
+    pub(crate) reads: Vec<Read>,
+    pub(crate) events: Vec<subject::Event>,
+    /// Events past the most that are kept were left out, but for first reads.
+    pub(crate) shortened: bool,
+    /// How many records there were.
+    pub(crate) records: u64,
+}
+
+/// More than this many events of one run are not kept for cutting it: it is a program gone wrong, or far too large for that.
+pub(crate) const MOST_EVENTS: usize = 4_000_000;
+
+/// Reads of a trace that may be damaged: what comes before the damage.
+pub(crate) fn skim(trace: &[u8], wanted: Wanted) -> Skimmed {
+    let mut skimmed = Skimmed {
+        reads: Vec::with_capacity((trace.len() / 24).min(1 << 20)),
+        ..Skimmed::default()
+    };
+    for record in Records::new(trace).map_while(Result::ok) {
+        skimmed.records += 1;
+        if record.kind == Kind::Read {
+            skimmed.reads.push(Read {
+                read: FirstRead {
+                    word: Addr(record.offset),
+                    mask: record.mask,
+                },
+                value: record.value,
+            });
+        }
+    }
+    if wanted == Wanted::Events {
+        let (events, _, _, left_out) = decode_most(trace, MOST_EVENTS);
+        skimmed.shortened = left_out > 0;
+        skimmed.events = translate(&events).0;
+    }
+    skimmed
+}
