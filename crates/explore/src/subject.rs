@@ -2,7 +2,7 @@
 
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, Piece};
-use landfall_model::log::{Log, Version};
+use landfall_model::log::{Cut, Log, Version};
 use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -117,6 +117,8 @@ pub struct Execution {
     pub reads: Vec<Read>,
     /// Everything it did, reads included, if that was asked for.
     pub events: Vec<Event>,
+    /// What it says about its reads, each with the number of first reads before it.
+    pub marks: Vec<(u32, Mark)>,
     /// It went on, but only its first reads and its end are known from there.
     pub shortened: bool,
     pub ended: Ended,
@@ -147,17 +149,27 @@ pub trait Subject {
         }
         Ok(())
     }
+
+    /// The search of the first execution has come to this cut, with so many behaviours found: for whoever watches.
+    fn at_cut(&mut self, cut: Cut, behaviours: usize) {
+        let _ = (cut, behaviours);
+    }
 }
 
 impl Execution {
     pub fn new(events: Vec<Event>, ended: Ended) -> Execution {
-        let reads = events.iter().filter_map(|event| match event {
-            Event::Read(read) => Some(*read),
-            _ => None,
-        });
+        let (mut reads, mut marks) = (Vec::new(), Vec::new());
+        for event in &events {
+            match event {
+                Event::Read(read) => reads.push(*read),
+                Event::Mark(mark) => marks.push((reads.len() as u32, *mark)),
+                _ => {}
+            }
+        }
         Execution {
-            reads: reads.collect(),
+            reads,
             events,
+            marks,
             shortened: false,
             ended,
         }

@@ -6,8 +6,9 @@
 //! Most reads have returned one value so far. So the tree is kept as *segments*, runs of such reads in one piece, and a read is
 //! named by the run that brought it and its depth: that name stays when a segment is split by a new branch.
 
-use crate::subject::{Ended, FirstRead, Read};
+use crate::subject::{Ended, FirstRead, Mark, Read};
 use landfall_model::log::Log;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -18,6 +19,11 @@ pub struct Forest {
 }
 
 impl Forest {
+    /// The same, if it was ever asked for.
+    pub fn known(&self, failures: u32) -> Option<&RecoveryTree> {
+        self.trees.get(failures.checked_sub(1)? as usize)
+    }
+
     /// The tree of what runs after so many power failures, at least one.
     pub fn level(&mut self, failures: u32) -> &mut RecoveryTree {
         let index = failures.max(1) as usize - 1;
@@ -76,6 +82,8 @@ pub struct RecoveryTree {
     free: Vec<u32>,
     runs: Vec<Run>,
     reads: usize,
+    /// What recoveries say about their reads, by the run that brought it: the depth of the read it comes before, ascending.
+    marks: FxHashMap<u32, Vec<(u32, Mark)>>,
 }
 
 /// What one run added: the reads below its branch.
@@ -148,6 +156,27 @@ impl RecoveryTree {
     /// Reads kept: what the tree costs in memory.
     pub fn reads(&self) -> usize {
         self.reads
+    }
+
+    /// Keeps what a run says about the reads that it brought.
+    pub fn annotate(&mut self, run: u32, mut marks: Vec<(u32, Mark)>) {
+        let first = self.branch_of(run).map_or(0, |branch| branch.depth + 1);
+        marks.retain(|&(depth, _)| depth >= first);
+        if !marks.is_empty() {
+            self.marks.insert(run, marks);
+        }
+    }
+
+    /// What was said right before a read, or the end.
+    pub fn marks(&self, place: Place) -> &[(u32, Mark)] {
+        if self.marks.is_empty() {
+            return &[];
+        }
+        let (run, depth) = self.name(place);
+        let marks = self.marks.get(&run).map_or(&[][..], |marks| marks);
+        let first = marks.partition_point(|&(at, _)| at < depth);
+        let after = marks.partition_point(|&(at, _)| at <= depth);
+        &marks[first..after]
     }
 
     /// Where every run begins, once there was one.

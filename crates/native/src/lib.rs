@@ -31,7 +31,7 @@ pub use error::SubjectError;
 pub use execution::{Divergence, Event, Execution, Foreign, Op, Origin, Outcome, first_difference};
 pub use interrupt::{interrupted, watch_interrupts};
 pub use job::{Image, Isolation, Job, Limits, Line};
-pub use judge::{Atomics, Places, judged, mark_of};
+pub use judge::{Atomics, Judged, Places, judge, judged};
 pub use kernel::{KernelFeature, kernel_features};
 pub use program::{MallocMetadata, Program};
 pub use server::Server;

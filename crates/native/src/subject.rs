@@ -3,10 +3,13 @@
 use crate::execution::{Event, Execution, Op, Outcome};
 use crate::interrupt::interrupted;
 use crate::job::Job;
+use crate::judge::{Atomics, Places, judged};
 use crate::program::Program;
 use crate::server::Server;
-use crate::skim::Skimmed;
+use crate::skim::{Flushes, Skimmed};
 use crate::workers::{Task, Worker, work_all};
+use landfall_check::checker::Fate;
+use landfall_check::{Checker, Wasted};
 use landfall_explore::subject::{self, Ended, FirstRead, Mark, Read, Subject, SubjectError};
 use landfall_model::line::{Addr, pieces};
 use landfall_vocab::record::{flag, mark};
@@ -35,6 +38,8 @@ pub struct NativeSubject<'a> {
     /// ones come without: their crash, run again, has them.
     pub failed: Vec<Execution>,
     kept: usize,
+    /// Judges what recoveries flush, if anyone does.
+    pub wasted: Option<(Wasted, Places)>,
     pub runs: u64,
     pub events: u64,
     /// The limit that ended the search: runs, time or interrupt.
@@ -50,6 +55,7 @@ impl<'a> NativeSubject<'a> {
             budget,
             failed: Vec::new(),
             kept: 0,
+            wasted: None,
             runs: 0,
             events: 0,
             stopped_by: None,
@@ -107,6 +113,10 @@ impl Subject for NativeSubject<'_> {
                 overrides: job.overrides,
                 failures: job.failures,
                 wanted: job.wanted,
+                flushes: match self.wasted {
+                    Some(_) => Flushes::Wanted,
+                    None => Flushes::Unwanted,
+                },
             })
             .collect();
         let mut template = self.template.clone();
@@ -157,6 +167,15 @@ impl NativeSubject<'_> {
             }
         }
         self.events += skimmed.records;
+        if let Some((wasted, places)) = &mut self.wasted {
+            for read in &skimmed.reads {
+                wasted.read(read.read.word.line());
+            }
+            if !skimmed.flushing.is_empty() {
+                let (events, _) = judged(&skimmed.flushing, Atomics::Atomic, places);
+                wasted.logged(&events, Fate::RunsToItsEnd);
+            }
+        }
         let ended = match execution.outcome.is_ok() {
             true => Ended::Well,
             false => Ended::Badly(self.failed.len() as u32),
@@ -171,6 +190,7 @@ impl NativeSubject<'_> {
         }
         Some(subject::Execution {
             reads: skimmed.reads,
+            marks: skimmed.marks,
             events: skimmed.events,
             shortened: skimmed.shortened,
             ended,
@@ -214,7 +234,7 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
     (out, origins)
 }
 
-fn said(number: u64) -> Option<Mark> {
+pub(crate) fn said(number: u64) -> Option<Mark> {
     Some(match number {
         mark::IGNORE_BEGIN => Mark::IgnoreBegin,
         mark::IGNORE_END => Mark::IgnoreEnd,

@@ -4,7 +4,7 @@ use crate::error::SubjectError;
 use crate::execution::Execution;
 use crate::job::{self, Job};
 use crate::server::Server;
-use crate::skim::{Skimmed, skim};
+use crate::skim::{Flushes, Skimmed, skim};
 use landfall_explore::subject::Wanted;
 use landfall_model::line::{Line, LineBytes};
 use std::collections::BTreeMap;
@@ -45,6 +45,7 @@ pub(crate) struct Task<'a> {
     pub(crate) overrides: Overrides<'a>,
     pub(crate) failures: u32,
     pub(crate) wanted: Wanted,
+    pub(crate) flushes: Flushes,
 }
 
 impl<'a> Worker<'a> {
@@ -97,8 +98,11 @@ impl<'a> Worker<'a> {
                 native
             })
             .collect();
-        self.server()
-            .skim_all(&jobs, |at, trace| skim(trace, tasks[at].wanted), each)
+        self.server().skim_all(
+            &jobs,
+            |at, trace| skim(trace, tasks[at].wanted, tasks[at].flushes),
+            each,
+        )
     }
 }
 

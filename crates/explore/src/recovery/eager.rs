@@ -64,6 +64,7 @@ struct Eager<'a, S> {
 impl<S: Subject> Eager<'_, S> {
     fn look(&mut self, cut: Cut) -> Result<(), SearchError> {
         self.first.cut = cut;
+        self.subject.at_cut(cut, self.found.behaviours.len());
         self.images(State::default())
     }
 

@@ -6,7 +6,7 @@
 //! that each run adds, and the reads of lines that change.
 
 use super::lines::{FEW, Known, LineWalk, Lines, Reader};
-use super::{Behaviour, Crash, SearchError, Searched};
+use super::{Behaviour, Crash, SearchError, Searched, Watch};
 use crate::subject::{Job, Read, Subject, Wanted};
 use crate::tree::{Branch, Here, Place, RecoveryTree};
 use landfall_model::image::Image;
@@ -24,6 +24,7 @@ pub(super) fn follow(
     base: &Image,
     log: &Log,
     keep_reads: usize,
+    watch: &mut dyn Watch,
     found: &mut Searched,
 ) -> Result<(), SearchError> {
     let mut follow = Follow {
@@ -40,6 +41,8 @@ pub(super) fn follow(
         found,
         looked: false,
         keep_reads,
+        watch,
+        entry: Cut(0),
     };
     let mut grown: Vec<u32> = Vec::new();
     let mut cuts = log.sufficient_cuts().into_iter().peekable();
@@ -47,6 +50,7 @@ pub(super) fn follow(
         if cuts.next_if_eq(&Cut(at as u32)).is_some() {
             follow.look(Cut(at as u32), &mut grown)?;
         }
+        follow.entry = Cut(at as u32);
         match *entry {
             Entry::Store { piece, .. } => {
                 let Some(number) = follow.lines.number(piece.addr.line()) else {
@@ -84,6 +88,9 @@ struct Follow<'a, S> {
     found: &'a mut Searched,
     looked: bool,
     keep_reads: usize,
+    watch: &'a mut dyn Watch,
+    /// Right before the present entry of the log.
+    entry: Cut,
 }
 
 impl<S: Subject> Follow<'_, S> {
@@ -105,6 +112,7 @@ impl<S: Subject> Follow<'_, S> {
     fn look(&mut self, cut: Cut, grown: &mut Vec<u32>) -> Result<(), SearchError> {
         self.cut = cut;
         self.found.cuts += 1;
+        self.subject.at_cut(cut, self.found.behaviours.len());
         if !std::mem::replace(&mut self.looked, true) {
             match self.tree.root() {
                 Some(root) => self.arrive(root),
@@ -364,7 +372,10 @@ impl<S: Subject> Follow<'_, S> {
             };
             *runs += 1;
             match tree.graft(branch, execution.reads, execution.ended, None) {
-                Ok(run) => grafted.push(run),
+                Ok(run) => {
+                    tree.annotate(run, execution.marks);
+                    grafted.push(run);
+                }
                 Err(difference) => diverged = Some((difference, branch)),
             }
         });
@@ -467,6 +478,7 @@ impl<S: Subject> Follow<'_, S> {
             self.live[run as usize] = if own { branch.depth + 1 } else { 0 };
         }
         if self.tree.reads() > self.keep_reads {
+            self.watch.forgetting(self.tree, self.entry);
             self.tree.prune(branch);
         }
     }

@@ -13,7 +13,7 @@ mod stack;
 mod state;
 
 use crate::subject::{Ended, Subject, SubjectError};
-use crate::tree::{Diverged, Forest};
+use crate::tree::{Diverged, Forest, RecoveryTree};
 use landfall_model::image::Image;
 use landfall_model::line::Line;
 use landfall_model::log::{Cut, Log, Version};
@@ -105,6 +105,17 @@ pub struct Searched {
 /// Jobs that are handed out at once. Not a matter of workers: results must not depend on how many there are.
 const WAVE: usize = 256;
 
+/// Someone who looks at the tree besides the search.
+pub trait Watch {
+    /// Parts of the tree are about to be forgotten: cuts up to this one lead there, the next ones do not.
+    fn forgetting(&mut self, tree: &RecoveryTree, cut: Cut);
+}
+
+/// Nobody.
+impl Watch for () {
+    fn forgetting(&mut self, _: &RecoveryTree, _: Cut) {}
+}
+
 /// Every behaviour of the recovery after power failures anywhere in `log`, which began on `base`. What was found before an
 /// error stands in `found`.
 pub fn search(
@@ -113,6 +124,19 @@ pub fn search(
     base: &Image,
     log: &Log,
     options: &Options,
+    found: &mut Searched,
+) -> Result<(), SearchError> {
+    search_watched(subject, forest, base, log, options, &mut (), found)
+}
+
+/// The same, with someone who is told before parts of the tree are forgotten.
+pub fn search_watched(
+    subject: &mut impl Subject,
+    forest: &mut Forest,
+    base: &Image,
+    log: &Log,
+    options: &Options,
+    watch: &mut dyn Watch,
     found: &mut Searched,
 ) -> Result<(), SearchError> {
     if options.eager {
@@ -124,6 +148,7 @@ pub fn search(
             base,
             log,
             options.keep_reads,
+            watch,
             found,
         )
     } else {

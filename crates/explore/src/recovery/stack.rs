@@ -98,6 +98,7 @@ impl<S: Subject> Stack<'_, S> {
     fn look(&mut self, cut: Cut, grown: &mut Vec<Line>) -> Result<(), SearchError> {
         self.found.cuts += 1;
         self.first.cut = cut;
+        self.subject.at_cut(cut, self.found.behaviours.len());
         grown.sort_unstable();
         grown.dedup();
         if !self.options.share {
@@ -267,9 +268,11 @@ impl<S: Subject> Stack<'_, S> {
                 let log =
                     cut_too.then(|| Arc::new(execution.log_torn(options.platform, options.tear)));
                 let tree = forest.level(walk.level());
-                if let Err(difference) = tree.graft(walk.at, execution.reads, execution.ended, log)
-                {
-                    diverged = Some((difference, walk.state.crashes(&self.first, self.log)));
+                match tree.graft(walk.at, execution.reads, execution.ended, log) {
+                    Ok(run) => tree.annotate(run, execution.marks),
+                    Err(difference) => {
+                        diverged = Some((difference, walk.state.crashes(&self.first, self.log)));
+                    }
                 }
             });
             if let Some((difference, crashes)) = diverged {
