@@ -122,6 +122,23 @@ impl Segment {
     }
 }
 
+/// Room for so many reads, in steps of an eighth: paths grow by a little from run to run, and holes of just any size would
+/// never be filled again.
+pub fn room_for(reads: usize) -> usize {
+    let step = 1 << reads.max(16).ilog2().saturating_sub(3);
+    reads.div_ceil(step) * step
+}
+
+/// Gives room back that is too large for what is in it.
+fn tighten(reads: &mut Vec<Read>) {
+    let room = room_for(reads.len());
+    if room < reads.capacity() / 4 * 3 {
+        let mut fitting = Vec::with_capacity(room);
+        fitting.extend_from_slice(reads);
+        *reads = fitting;
+    }
+}
+
 impl RecoveryTree {
     /// Runs grafted so far.
     pub fn runs(&self) -> u32 {
@@ -291,9 +308,9 @@ impl RecoveryTree {
         segment.depth = branch.depth + 1;
         segment.above = Some(fork);
         segment.entered = branch.value;
-        // The reads above are there already; what is kept is kept tightly.
+        // The reads above are there already.
         reads.drain(..=branch.depth as usize);
-        reads.shrink_to_fit();
+        tighten(&mut reads);
         self.reads += reads.len();
         segment.reads = reads;
         let id = self.fresh(segment);
@@ -381,7 +398,7 @@ impl RecoveryTree {
         // What the upper part took is freed once it is most of it.
         if lower.skip as usize > lower.reads.len() / 2 {
             lower.reads.drain(..lower.skip as usize);
-            lower.reads.shrink_to_fit();
+            tighten(&mut lower.reads);
             lower.skip = 0;
         }
         let id = self.fresh(lower);

@@ -3,6 +3,7 @@
 use crate::decode::decode_most;
 use crate::subject::translate;
 use landfall_explore::subject::{self, FirstRead, Read, Wanted};
+use landfall_explore::tree::room_for;
 use landfall_model::line::Addr;
 use landfall_vocab::record::{Kind, Records};
 
@@ -23,7 +24,7 @@ pub(crate) const MOST_EVENTS: usize = 4_000_000;
 /// Reads of a trace that may be damaged: what comes before the damage.
 pub(crate) fn skim(trace: &[u8], wanted: Wanted) -> Skimmed {
     let mut skimmed = Skimmed {
-        reads: Vec::with_capacity((trace.len() / 24).min(1 << 20)),
+        reads: Vec::with_capacity(room_for(trace.len() / 24).min(1 << 20)),
         ..Skimmed::default()
     };
     for record in Records::new(trace).map_while(Result::ok) {
