@@ -23,6 +23,7 @@ pub(crate) struct Args {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Check(crate::check::Check),
+    Replay(crate::replay::Replay),
     Litmus(LitmusArgs),
     Prove(crate::prove::ProveArgs),
     Fix(crate::fix::Fix),

@@ -9,13 +9,21 @@ mod exit;
 mod explain;
 mod fix;
 mod litmus;
+mod names;
+mod progress;
 mod prove;
+mod provenance;
 mod recorded;
+mod replay;
 mod run;
+mod scene;
 mod screen;
+mod source;
+mod witness;
 
 use clap::Parser;
 use exit::Exit;
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -28,6 +36,16 @@ fn main() -> ExitCode {
         true => check::take_compiler_flags(arguments),
         false => (arguments, Vec::new()),
     };
+    let arguments = match checking {
+        true => match check::with_settings(arguments, Path::new("")) {
+            Ok(arguments) => arguments,
+            Err(why) => {
+                eprintln!("landfall: {why}");
+                return Exit::Usage.into();
+            }
+        },
+        false => arguments,
+    };
     let args = args::Args::parse_from(arguments);
     // A panic would leave with 101, which means "the program did not build".
     let exit = std::panic::catch_unwind(move || match args.command {
@@ -37,6 +55,7 @@ fn main() -> ExitCode {
         }
         // Only reached by a spelling that `cc::intercept` does not know.
         args::Command::Cc(_) | args::Command::Cxx(_) => Exit::Usage,
+        args::Command::Replay(options) => replay::run(&options),
         args::Command::Litmus(options) => litmus::run(&options),
         args::Command::Prove(options) => prove::run(&options),
         args::Command::Fix(options) => fix::run(&options),

@@ -4,8 +4,7 @@
 use crate::exit::Exit;
 use anyhow::{Context, bail};
 use landfall_native::{
-    Event, Execution, Image, Isolation, Job, MallocMetadata, Op, Outcome, Position, Program,
-    Server, Symbols,
+    Event, Execution, Image, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server, Symbols,
 };
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -170,13 +169,6 @@ fn parse_line(line: &str) -> Option<(u64, Vec<u8>)> {
     let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     let bytes = digits.chunks(2).map(pair).collect::<Option<Vec<u8>>>()?;
     Some((offset, bytes))
-}
-
-/// Where in the source an event comes from: for library functions, the call.
-pub(crate) fn place_of(event: &Event, server: &Server, symbols: &Symbols) -> Option<Position> {
-    let sites = server.sites();
-    let at = sites.position(event.origin).cloned();
-    at.or_else(|| symbols.caller(event.origin.caller))
 }
 
 fn place(event: &Event, server: &Server, symbols: &Symbols) -> String {

@@ -30,6 +30,35 @@ pub(crate) fn decode_most(
     (events, stacks, None, left_out)
 }
 
+/// A copy or a fill: the events that [`decode`] makes of it, and all of its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copied {
+    pub first: usize,
+    pub events: usize,
+    pub offset: u64,
+    pub length: u64,
+}
+
+/// The copies and fills of a trace, in order.
+pub fn copies(trace: &[u8]) -> Vec<Copied> {
+    let (mut events, mut stacks, mut copies) = (Vec::new(), Vec::new(), Vec::new());
+    let mut first = 0;
+    for record in Records::new(trace).map_while(Result::ok) {
+        events.clear();
+        push(&record, &mut events, &mut stacks);
+        if matches!(record.kind, Kind::Run | Kind::Fill) {
+            copies.push(Copied {
+                first,
+                events: events.len(),
+                offset: record.offset,
+                length: events.iter().map(|e: &Event| u64::from(e.bytes().1)).sum(),
+            });
+        }
+        first += events.len();
+    }
+    copies
+}
+
 fn push(record: &Record, events: &mut Vec<Event>, stacks: &mut Vec<Vec<u64>>) {
     let mut event = Event {
         op: record.kind,

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 pub mod compiler;
+mod debug;
 mod decode;
 mod error;
 mod execution;
@@ -16,6 +17,7 @@ mod judge;
 mod kernel;
 mod launch;
 mod outcome;
+mod parts;
 mod program;
 mod server;
 mod shared;
@@ -26,13 +28,15 @@ mod subject;
 mod symbols;
 mod workers;
 
-pub use decode::decode;
+pub use debug::debug;
+pub use decode::{Copied, copies, decode};
 pub use error::SubjectError;
 pub use execution::{Divergence, Event, Execution, Foreign, Op, Origin, Outcome, first_difference};
 pub use interrupt::{interrupted, watch_interrupts};
 pub use job::{Image, Isolation, Job, Limits, Line};
 pub use judge::{Atomics, Judged, Places, judge, judged};
 pub use kernel::{KernelFeature, kernel_features};
+pub use parts::{part_of_memory, persistent_offset};
 pub use program::{MallocMetadata, Program};
 pub use server::Server;
 pub use sites::{Position, Sites};

@@ -167,6 +167,11 @@ impl Server {
         Ok(Some(forked))
     }
 
+    /// What was made part of the base so far; after a start, the pool files that were found.
+    pub fn base(&self) -> &[Image] {
+        &self.base
+    }
+
     /// Makes an image part of what later images are deltas of.
     pub fn set_base(&mut self, image: Image) -> Result<(), SubjectError> {
         let most = landfall_vocab::shared::IMAGE_LEN / landfall_vocab::shared::IMAGE_LINE;
@@ -320,23 +325,7 @@ impl Server {
         lines: &[crate::job::Line],
         flags: u32,
     ) -> Result<usize, SubjectError> {
-        let set = |wanted: bool, flag: u32| if wanted { flag } else { 0 };
-        let header = JobHeader {
-            flags: flags
-                | set(job.stacks, job::STACKS)
-                | set(job.fork, job::FORK)
-                | set(job.audit, job::AUDIT)
-                | set(job.schedule.is_some(), job::THREADS),
-            failures: job.failures,
-            budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
-            trace_limit: job.limits.trace_bytes,
-            lines: lines.len() as u64,
-            stdin_len: job.stdin.len() as u64,
-            ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
-            output_limit: job.limits.output_bytes,
-            memory: job.limits.memory_bytes,
-            choices: job.schedule.as_ref().map_or(0, |steps| steps.len() as u64),
-        };
+        let header = header(job, lines.len(), flags);
         if self.in_flight == 0 {
             // One job at a time always uses the first slot, whose memory is there already.
             self.next = 0;
@@ -585,6 +574,27 @@ enum Waited {
     Done,
     Killed,
     ServerGone,
+}
+
+/// What the runtime is told about a job.
+pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
+    let set = |wanted: bool, flag: u32| if wanted { flag } else { 0 };
+    JobHeader {
+        flags: flags
+            | set(job.stacks, job::STACKS)
+            | set(job.fork, job::FORK)
+            | set(job.audit, job::AUDIT)
+            | set(job.schedule.is_some(), job::THREADS),
+        failures: job.failures,
+        budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
+        trace_limit: job.limits.trace_bytes,
+        lines: lines as u64,
+        stdin_len: job.stdin.len() as u64,
+        ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
+        output_limit: job.limits.output_bytes,
+        memory: job.limits.memory_bytes,
+        choices: job.schedule.as_ref().map_or(0, |steps| steps.len() as u64),
+    }
 }
 
 fn kill(process: i32) {

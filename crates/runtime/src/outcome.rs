@@ -4,7 +4,7 @@ use crate::bytes;
 use crate::stack;
 use crate::state::{Mode, budget, state};
 use crate::sys;
-use landfall_vocab::shared::{End, Outcome, TEXT};
+use landfall_vocab::shared::{End, Outcome, TEXT, job};
 
 /// Everything about an end but its kind.
 #[derive(Clone, Copy, Default)]
@@ -25,6 +25,10 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
     let state = state();
     if (*state).mode != Mode::Running {
         outside(end, &report)
+    }
+    if (*(*state).slot).job.flags & job::SHOW != 0 {
+        crate::shadow::show();
+        __lf_ends();
     }
     let outcome = &raw mut (*(*state).slot).outcome;
     (*outcome).end = end as u32;
@@ -47,6 +51,14 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
     (*state).call = crate::dispatch::Current::NONE;
     crate::guards::reset();
     leave()
+}
+
+/// Where a debugger stops.
+#[inline(never)]
+#[unsafe(no_mangle)]
+extern "C" fn __lf_ends() {
+    // Not empty, or calls of it could be left out.
+    unsafe { core::arch::asm!("", options(nomem, nostack)) };
 }
 
 /// Leaves the run with what is in the slot.

@@ -141,6 +141,8 @@ pub mod job {
     pub const THREADS: u32 = 32;
     /// After an in-place restart, compare all tracked memory with what it was before the run.
     pub const AUDIT: u32 = 16;
+    /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
+    pub const SHOW: u32 = 64;
 }
 
 #[repr(C)]
