@@ -33,6 +33,7 @@ impl Subject for List {
         Ok(Execution {
             reads,
             events: Vec::new(),
+            marks: Vec::new(),
             shortened: false,
             ended: Ended::Well,
         })

@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn settings_become_options() {
-        let text = "failures = 2\npm-heap = true\ntear = false\nallow = [\"exit\", \"hang:a.c\"]\n";
+        let text =
+            "failures = 2\npm-heap = true\nno-share = false\nallow = [\"exit\", \"hang:a.c\"]\n";
         let found = options(text).unwrap();
         assert_eq!(
             found,

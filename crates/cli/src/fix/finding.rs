@@ -74,7 +74,8 @@ impl Finding {
             Some(Lost {
                 at: At::read(&store["at"])?,
                 bytes: store["bytes"].as_u64().unwrap_or(0),
-                callers: stack.iter().filter_map(At::read).collect(),
+                // The innermost frame is the store itself.
+                callers: stack.iter().skip(1).filter_map(At::read).collect(),
             })
         });
         let fixes = list(&value["fix"]);

@@ -113,6 +113,7 @@ impl<'a> Search<'a> {
         let target = finding.key(&state.project, original);
         let known = state.keys(original);
         let (mut refused, mut tried, mut revealing) = (None, 0, Vec::new());
+        let mut offered = false;
         for task in &tasks {
             original.remember(&task.file);
             let candidates = match state.project.candidates(task, self.template) {
@@ -127,6 +128,7 @@ impl<'a> Search<'a> {
                     return Ok(Err(format!("gave up after {MOST_CHECKS} checks")));
                 }
                 self.checks += 1;
+                offered = true;
                 let findings = match self.recheck.with(&project)? {
                     Checked::Findings(findings) => findings,
                     Checked::NotBuilt | Checked::Unusable => continue,
@@ -157,8 +159,8 @@ impl<'a> Search<'a> {
             }
         }
         Ok(Err(match (tried, refused) {
-            (0, Some(refused)) => refused,
-            (0, None) => "no repair of it builds".to_owned(),
+            (0, Some(refused)) if !offered => refused,
+            (0, _) => "no repair of it builds".to_owned(),
             (tried, _) => {
                 let repairs = match tried {
                     1 => "one repair was tried, and the check does not pass with it".to_owned(),

@@ -164,11 +164,10 @@ fn differs(
     let entries = act.log.entries().iter().enumerate();
     let last = entries
         .take(failure.cut.0 as usize)
-        .filter(|(_, entry)| match entry {
+        .rfind(|(_, entry)| match entry {
             landfall_model::log::Entry::Store { piece, .. } => piece.addr.line().start().0 == start,
             landfall_model::log::Entry::Durable { .. } => false,
-        })
-        .last();
+        });
     let place = last.and_then(|(entry, _)| {
         let event = act.event(landfall_model::log::Cut(entry as u32));
         stage.names(count).place(event)

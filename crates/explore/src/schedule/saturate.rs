@@ -8,7 +8,7 @@
 use super::search::{Counts, Options, Search};
 use super::step::{Access, Step};
 use super::threads::{Points, Threads, ThreadsError};
-use super::trace::{Trace, Trailing};
+use super::trace::{End, Trace, Trailing};
 use std::ops::ControlFlow;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -59,6 +59,9 @@ pub fn saturate<T: Threads>(
                         }
                     }
                 });
+            }
+            if search.trace().end == End::Asleep {
+                continue;
             }
             if visit(threads, search.trace()).is_break() {
                 result.counts = search.counts;

@@ -46,7 +46,8 @@ pub struct Counts {
     /// Executions that ended, well or in a deadlock.
     pub executions: u64,
     pub deadlocks: u64,
-    /// Executions that ended because all that could go on was asleep. Always 0, but for a defect.
+    /// Executions that ended because all that could go on was asleep: they repeat others. None, but where threads spin:
+    /// a thread that waits for any change can be woken by several.
     pub blocked: u64,
     /// Executions that were stopped by the limit of transitions.
     pub cut: u64,
@@ -103,6 +104,10 @@ pub fn search<T: Threads>(
 ) -> Result<Counts, ThreadsError> {
     let mut search = Search::new(threads, options)?;
     while search.next(threads)? {
+        // An execution that was cut short is no execution of the program.
+        if search.trace().end == End::Asleep {
+            continue;
+        }
         if visit(threads, search.trace()).is_break() {
             return Ok(search.counts);
         }

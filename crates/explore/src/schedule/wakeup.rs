@@ -78,7 +78,7 @@ impl Wakeup {
         }
     }
 
-    /// Inserts a sequence into the tree whose first branch is `root` (JACM 2017, Definition 6.?: follow the leftmost branch
+    /// Inserts a sequence into the tree whose first branch is `root` (JACM 2017, the insertion of §6: follow the leftmost branch
     /// that is consistent with the sequence; where there is none, branch). Consumes the sequence.
     pub(super) fn insert(
         &mut self,

@@ -1,5 +1,5 @@
 //! A small in-process subject: what it reads, stores and flushes next depends on everything it has read so far.
-#![allow(dead_code)] // each test uses its part
+
 #![allow(dead_code, reason = "each test uses its part")]
 
 use landfall_explore::subject::{
