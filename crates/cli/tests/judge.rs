@@ -27,6 +27,26 @@ fn check(test: &str, program: &Path, checks: &[&str]) -> (Value, Option<i32>) {
     (json, output.status.code())
 }
 
+/// Nothing is called clean that was not looked at.
+#[test]
+fn what_is_not_judged_is_said() {
+    let ordered = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge/ordered.c");
+    for ways in [&["--eager"][..], &["--no-share"], &["--random", "3"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_landfall"))
+            .args(["check", "--checks", "robustness"])
+            .args(ways)
+            .arg(&ordered)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{ways:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(ways[0]));
+    }
+    let twice = ["--checks", "robustness", "--failures", "2"];
+    let (judged, _) = check("twice", &ordered, &twice);
+    let warning = judged["warnings"][0].as_str().unwrap_or_default();
+    assert!(warning.contains("first power failure only"), "{judged}");
+}
+
 fn programs() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge");
     let mut programs: Vec<PathBuf> = std::fs::read_dir(folder)

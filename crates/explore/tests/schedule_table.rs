@@ -118,9 +118,8 @@ fn fibonacci() {
     assert!(small(Model::Sc) < small(Model::Tso));
 }
 
-/// Seconds in a release build, too long for every test run: `cargo test --release -- --ignored`.
 #[test]
-#[ignore]
+#[ignore = "takes long unless optimised: cargo test --release -p landfall-explore -- --ignored; the schedule bench counts them too"]
 fn the_large_ones() {
     check("cas then write", catalogue::cas_then_write, &[(5, 32880)]);
     check("last zero", catalogue::last_zero, &[(15, 147456)]);

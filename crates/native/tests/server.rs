@@ -325,7 +325,7 @@ fn ten_million_events_fit() {
     );
 }
 
-/// A library without sites that writes persistent memory is named; the same library built with `landfall cc` is not.
+/// libc is there for a library whose constructor runs before ours.
 #[test]
 fn constructors_of_libraries_find_libc() {
     let scratch = Scratch::new("early");
@@ -399,6 +399,7 @@ fn a_library_loaded_later_has_its_lines() {
     }
 }
 
+/// A library without sites that writes persistent memory is named; the same library built with `landfall cc` is not.
 #[test]
 fn an_uninstrumented_library_is_named() {
     let scratch = Scratch::new("libraries");

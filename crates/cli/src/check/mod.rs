@@ -62,6 +62,14 @@ impl Refusal {
 }
 
 fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
+    if options.judges()
+        && let Some(option) = options.leaves_no_tree()
+    {
+        let why = format!(
+            "--checks robustness, races and flushes need the whole search: leave out {option}, or ask for --checks crash"
+        );
+        return Err(Refusal::new(Exit::Usage, why));
+    }
     let target = options.target()?;
     let scene = &target.scene;
     let mut server = Server::start(&scene.program).map_err(Refusal::cannot_run)?;
@@ -104,6 +112,9 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let again = scene.recover.as_ref().unwrap_or(&scene.program);
     let after = recovery.as_mut().unwrap_or(&mut server);
     let mut judging = Judging::new(options, &act, scene);
+    if options.judges() && options.failures > 1 {
+        report.warn("robustness, races and flushes were judged after the first power failure only");
+    }
     let mut subject = NativeSubject::new(after, scene.job.clone(), options.budget(started))
         .with_workers(again, options.workers())
         .map_err(Refusal::cannot_run)?;

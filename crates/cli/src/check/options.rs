@@ -182,12 +182,21 @@ impl Check {
         self.checks.contains(&what)
     }
 
-    /// Is there anything to judge, and a tree of all recoveries to judge?
+    /// Is there anything to judge besides failures?
     pub(super) fn judges(&self) -> bool {
         self.checks.iter().any(|&what| what != Judged::Crash)
-            && self.random.is_none()
-            && !self.eager
-            && !self.no_share
+    }
+
+    /// The option that leaves no tree of all recoveries to judge, if one was given: "clean" would be a lie.
+    pub(super) fn leaves_no_tree(&self) -> Option<&'static str> {
+        match self {
+            Check {
+                random: Some(_), ..
+            } => Some("--random"),
+            Check { eager: true, .. } => Some("--eager"),
+            Check { no_share: true, .. } => Some("--no-share"),
+            _ => None,
+        }
     }
 
     pub(super) fn platform_name(&self) -> &'static str {

@@ -86,6 +86,11 @@ impl Report {
         self.allowed.push(finding);
     }
 
+    /// Something worth knowing that is no finding.
+    pub(super) fn warn(&mut self, text: &str) {
+        self.warnings.push(text.to_owned());
+    }
+
     pub(super) fn note_foreign(&mut self, execution: &Execution, symbols: &Symbols) {
         if let Some(foreign) = &execution.foreign {
             self.warnings.push(foreign.describe(symbols));

@@ -18,12 +18,13 @@ pub(crate) struct Chromium {
 }
 
 impl Chromium {
-    /// Opens the page from disk. `None` if there is no browser on this machine.
-    pub(crate) fn open(page: &str, width: u32, height: u32) -> Option<Chromium> {
+    /// Opens the page from disk.
+    pub(crate) fn open(page: &str, width: u32, height: u32) -> Chromium {
         let found = Command::new("chromium").arg("--version").output();
-        if !found.is_ok_and(|output| output.status.success()) {
-            return None;
-        }
+        assert!(
+            found.is_ok_and(|output| output.status.success()),
+            "chromium is missing: make setup"
+        );
         let folder = std::env::temp_dir().join(format!(
             "landfall-page-{}-{width}-{}",
             std::process::id(),
@@ -57,7 +58,7 @@ impl Chromium {
             complaints: Vec::new(),
         };
         browser.begin(&file, width, height);
-        Some(browser)
+        browser
     }
 
     fn begin(&mut self, file: &Path, width: u32, height: u32) {

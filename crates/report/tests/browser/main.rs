@@ -8,13 +8,7 @@ use serde_json::json;
 
 #[test]
 fn a_reader_finds_their_way() {
-    let Some(mut browser) = Chromium::open(&sample::page(), 1280, 800) else {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "chromium is missing: make setup"
-        );
-        return;
-    };
+    let mut browser = Chromium::open(&sample::page(), 1280, 800);
     // Opens without a complaint, with the first finding open and the second closed.
     assert_eq!(
         browser.value("document.querySelectorAll('.finding').length"),
@@ -89,9 +83,7 @@ fn a_reader_finds_their_way() {
 /// On a phone nothing is wider than the screen but what scrolls by itself.
 #[test]
 fn a_phone_needs_no_sideways_scrolling() {
-    let Some(mut browser) = Chromium::open(&sample::page(), 390, 800) else {
-        return;
-    };
+    let mut browser = Chromium::open(&sample::page(), 390, 800);
     let wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
     assert_eq!(browser.value(wider), json!(0));
 }
@@ -101,9 +93,7 @@ fn a_phone_needs_no_sideways_scrolling() {
 fn a_huge_report_opens() {
     let page = sample::huge();
     assert!(page.len() < 5_000_000);
-    let Some(mut browser) = Chromium::open(&page, 1280, 800) else {
-        return;
-    };
+    let mut browser = Chromium::open(&page, 1280, 800);
     assert_eq!(browser.value("document.readyState"), json!("complete"));
     assert_eq!(
         browser.value("document.querySelectorAll('.finding').length >= 100"),
