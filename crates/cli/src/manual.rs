@@ -42,7 +42,8 @@ pub(crate) fn man(options: &Man) -> Exit {
 
 fn page() -> anyhow::Result<()> {
     let mut text = Vec::new();
-    clap_mangen::Man::new(crate::args::Args::command()).render(&mut text)?;
+    clap_mangen::Man::new(crate::args::Args::command().disable_help_subcommand(true))
+        .render(&mut text)?;
     out(&text)
 }
 
