@@ -67,7 +67,7 @@ impl<'a> Bugs<'a> {
         failed: &Execution,
         report: &mut Report,
     ) -> Result<(), Refusal> {
-        let platform = self.target.scene.platform;
+        let target = self.target;
         let failures = behaviour.crashes.as_slice();
         let stage = self.stage()?;
         // Of very many failures not all come with their events.
@@ -75,7 +75,7 @@ impl<'a> Bugs<'a> {
             // Cheap: nothing is run for a cause that is known already.
             let acts = [
                 first.clone(),
-                Act::new(first.left(failure), failed.clone(), platform),
+                Act::new(first.left(failure), failed.clone(), &target.scene),
             ];
             let story = story(&acts, failures);
             let finding = Finding::new(&acts, failures, story.as_ref(), stage);
@@ -220,6 +220,7 @@ impl<'a> Bugs<'a> {
                 platform: self.options.platform_name().to_owned(),
                 dir: (scene.program.pm_dir.as_ref()).map(|dir| Word::new(dir.as_os_str())),
                 heap: scene.program.pm_heap.is_some(),
+                tear: scene.tear,
                 at_first: digest(stage.base()),
             },
             events: scene.job.limits.events,

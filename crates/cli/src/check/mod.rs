@@ -21,7 +21,7 @@ use crate::progress::Watched;
 use crate::scene::{Act, base_of};
 use bugs::Bugs;
 use judge::Judging;
-use landfall_explore::recovery::{SearchError, Searched, eager, random, search_watched};
+use landfall_explore::recovery::{Behaviour, SearchError, Searched, eager, random, search_watched};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
 use landfall_native::{Execution, NativeSubject, Outcome, Server};
@@ -94,7 +94,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             "the program touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
         ));
     }
-    let act = Act::new(base, crash_free, scene.platform);
+    let act = Act::new(base, crash_free, scene);
     report.eager_states = eager::count(&act.log).to_string();
     if options.count_eager {
         report.cuts = act.log.sufficient_cuts().len();
@@ -176,10 +176,15 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             crashes,
         }) => return Err(bugs.diverged(difference, &crashes)),
     }
-    for behaviour in &found.behaviours {
-        let Ended::Badly(number) = behaviour.ended else {
-            continue;
-        };
+    // In an order that does not depend on how the search came to them.
+    let mut failing: Vec<(&Behaviour, u32)> = (found.behaviours.iter())
+        .filter_map(|behaviour| match behaviour.ended {
+            Ended::Badly(number) => Some((behaviour, number)),
+            Ended::Well => None,
+        })
+        .collect();
+    failing.sort_by(|(a, _), (b, _)| plainness(a).cmp(&plainness(b)));
+    for (behaviour, number) in failing {
         let failed = &failed[number as usize];
         bugs.after_failures(&act, behaviour, failed, &mut report)?;
     }
@@ -188,6 +193,15 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.runs += bugs.runs();
     report.finish(options, started)?;
     Ok(report)
+}
+
+/// Fewer failures come first, then earlier ones, then those that leave fewer lines behind.
+fn plainness(behaviour: &Behaviour) -> impl Ord + use<> {
+    let crashes = behaviour.crashes.iter();
+    let crashes: Vec<_> = crashes
+        .map(|crash| (crash.cut, crash.old.len(), crash.old.clone()))
+        .collect();
+    (crashes.len(), crashes)
 }
 
 /// Executions no search can be built on.
