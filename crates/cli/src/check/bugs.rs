@@ -96,7 +96,8 @@ impl<'a> Bugs<'a> {
         let place = self.place_of_read(difference.at as usize, crashes);
         let place = place.map_or_else(String::new, |at| format!(" at {}", at.colons()));
         let why = format!(
-            "the recovery is not deterministic: two runs read the same persistent memory up to read {}{place} and then went different ways",
+            "the recovery is not deterministic: two runs read the same persistent memory up to read {}{place} and then went different ways; \
+             something else decides there: uninitialised memory, an address, an instruction such as rdrand",
             difference.at + 1
         );
         Refusal::new(Exit::Uncontrolled, why)

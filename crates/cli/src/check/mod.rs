@@ -21,7 +21,9 @@ use crate::progress::Watched;
 use crate::scene::{Act, base_of};
 use bugs::Bugs;
 use judge::Judging;
-use landfall_explore::recovery::{Behaviour, SearchError, Searched, eager, random, search_watched};
+use landfall_explore::recovery::{
+    Behaviour, Crash, SearchError, Searched, eager, random, search_watched,
+};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
 use landfall_native::{Execution, NativeSubject, Outcome, Server};
@@ -183,7 +185,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             Ended::Well => None,
         })
         .collect();
-    failing.sort_by(|(a, _), (b, _)| plainness(a).cmp(&plainness(b)));
+    failing.sort_by_cached_key(|(behaviour, _)| plainness(behaviour, &act));
     for (behaviour, number) in failing {
         let failed = &failed[number as usize];
         bugs.after_failures(&act, behaviour, failed, &mut report)?;
@@ -195,13 +197,21 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     Ok(report)
 }
 
-/// Fewer failures come first, then earlier ones, then those that leave fewer lines behind.
-fn plainness(behaviour: &Behaviour) -> impl Ord + use<> {
-    let crashes = behaviour.crashes.iter();
-    let crashes: Vec<_> = crashes
-        .map(|crash| (crash.cut, crash.old.len(), crash.old.clone()))
+/// The plainest crash of a cause is the one that is told: fewer failures, then fewer lines that are older than they could be,
+/// then fewer stores lost on them, then earlier cuts.
+fn plainness(behaviour: &Behaviour, first: &Act) -> impl Ord + use<> {
+    let crashes = &behaviour.crashes;
+    let old: usize = crashes.iter().map(|crash| crash.old.len()).sum();
+    let lost = |crash: &Crash| -> u32 {
+        let newest = |line| first.log.newest(line, crash.cut).0;
+        let old = crash.old.iter();
+        old.map(|&(line, version)| newest(line) - version.0).sum()
+    };
+    let lost = crashes.first().map(lost);
+    let exactly: Vec<_> = (crashes.iter())
+        .map(|crash| (crash.cut, crash.old.clone()))
         .collect();
-    (crashes.len(), crashes)
+    (crashes.len(), old, lost, exactly)
 }
 
 /// Executions no search can be built on.
