@@ -1,6 +1,7 @@
 //! A finding, ready to be shown.
 
 use super::story::{Gap, Story, gap};
+use super::table::Table;
 use crate::names::{Names, Place, address};
 use crate::provenance::{Reading, Source, readings};
 use crate::run::describe;
@@ -99,6 +100,8 @@ pub(crate) struct Finding {
     pub(crate) alternatives: Vec<Value>,
     /// Of the failing execution, innermost first.
     pub(crate) stack: Vec<Place>,
+    /// How its threads took turns, if there were several.
+    pub(crate) schedule: Option<Table>,
     pub(crate) notes: Vec<String>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) executions: u64,
@@ -196,6 +199,7 @@ impl Finding {
             racing: None,
             alternatives: Vec::new(),
             stack: Vec::new(),
+            schedule: None,
             notes: Vec::new(),
             choices: Vec::new(),
             executions: 1,
@@ -301,13 +305,17 @@ impl Finding {
             .chain(self.kept.iter().map(|kept| store("kept", kept)))
             .chain(self.racing.iter().map(|racing| store("racing", racing)))
             .collect();
-        json!({
+        let mut finding = json!({
             "id": self.id, "kind": self.kind, "severity": self.severity.name(), "message": self.message,
             "at": place(&self.at), "stack": places(&self.stack), "crash_at": place(&self.crash_at),
             "failures": self.failures, "stores": stores, "fix": self.fix(), "notes": self.notes,
             "reads": self.choices.iter().map(Choice::json).collect::<Vec<_>>(),
             "executions": self.executions, "other_messages": self.other_ends, "witness": self.witness,
-        })
+        });
+        if let Some(schedule) = &self.schedule {
+            finding["schedule"] = schedule.json();
+        }
+        finding
     }
 
     /// Part of a copy was lost and another part of it kept.

@@ -13,6 +13,14 @@ pub(crate) mod render;
 mod report;
 mod settings;
 pub(crate) mod story;
+#[cfg_attr(
+    not(test),
+    allow(
+        dead_code,
+        reason = "made by the search of schedules, which is being built"
+    )
+)]
+pub(crate) mod table;
 mod target;
 mod timeline;
 

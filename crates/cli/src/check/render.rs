@@ -34,6 +34,10 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -
     let _ = writeln!(out, "  --> {}", headline(finding));
     stores(&mut out, finding, sources);
     callers(&mut out, finding);
+    if let Some(schedule) = &finding.schedule {
+        let _ = writeln!(out, "   = how the threads took turns:");
+        out += &schedule.draw();
+    }
     for note in &finding.notes {
         let _ = writeln!(out, "   = note: {note}");
     }
