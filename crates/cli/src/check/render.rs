@@ -102,7 +102,7 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
     match (&finding.lost, &finding.kept) {
         (Some(lost), Some(_)) if finding.is_torn() => {
             let text = "part of this copy reached persistent memory, an earlier part did not: nobody promises an order inside it";
-            mark(out, sources, lost, text);
+            mark(out, sources, lost, Tone::Bad, text);
             let _ = writeln!(
                 out,
                 "   = fix: copy and persist everything else first, then store what commits it by itself"
