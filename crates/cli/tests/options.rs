@@ -51,7 +51,9 @@ fn json(name: &str, arguments: &[&str]) -> (i32, Value) {
 
 /// The object without what may differ from run to run.
 fn lasting(mut object: Value) -> Value {
-    object.as_object_mut().unwrap().remove("check");
+    for differing in ["check", "command", "progress"] {
+        object.as_object_mut().unwrap().remove(differing);
+    }
     let stats = object["stats"].as_object_mut().unwrap();
     stats.remove("seconds");
     stats.remove("isolation");
@@ -171,6 +173,16 @@ fn limits_are_said() {
         (100, &"hang".into())
     );
     assert_eq!(object["findings"][0]["at"]["function"], "main");
+}
+
+#[test]
+fn a_recovery_that_throws_dice_is_refused() {
+    let program = format!("{INPUTS}/undetermined.c");
+    let (code, told) = human("dice", &["--checks", "crash", &program]);
+    assert_eq!(code, 102, "{told}");
+    for part in ["is not deterministic", "undetermined.c:16:", "rdrand"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A native program as the search sees it.
 
+use crate::covered::Covered;
 use crate::execution::{Event, Execution, Op, Outcome};
 use crate::interrupt::interrupted;
 use crate::job::Job;
@@ -72,6 +73,24 @@ impl<'a> NativeSubject<'a> {
             self.workers.push(Worker::own(Server::start(program)?));
         }
         Ok(self)
+    }
+
+    /// Keeps what recoveries look at.
+    pub fn covering(mut self) -> Self {
+        let workers = self.workers.iter_mut();
+        workers.for_each(|worker| worker.covered = Some(Covered::default()));
+        self
+    }
+
+    /// What recoveries looked at so far.
+    pub fn covered(&mut self) -> Covered {
+        let mut all = Covered::default();
+        for worker in &mut self.workers {
+            if let Some(covered) = worker.covered.as_mut() {
+                all.join(std::mem::take(covered));
+            }
+        }
+        all
     }
 
     fn reason_to_stop(&self) -> Option<&'static str> {
@@ -214,7 +233,17 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
                 value: event.value,
             })),
             Op::Mark => out.extend(said(event.value).map(subject::Event::Mark)),
-            Op::Store => store(event, &mut out),
+            Op::Store => {
+                let next = events[at + 1..].iter().find(|e| e.op != Op::Stack);
+                let goes_on = next.is_some_and(Event::continues_copy);
+                if goes_on && !event.continues_copy() {
+                    out.push(subject::Event::Mark(Mark::CopyBegin));
+                }
+                store(event, &mut out);
+                if !goes_on && event.continues_copy() {
+                    out.push(subject::Event::Mark(Mark::CopyEnd));
+                }
+            }
             Op::Clflush => out.push(subject::Event::Clflush(line())),
             Op::Clflushopt | Op::Clwb => out.push(subject::Event::ClflushOpt(line())),
             Op::Sfence | Op::Mfence | Op::CasFailed => out.push(subject::Event::Fence),

@@ -7,15 +7,21 @@ use super::options::Check;
 use super::report::Report;
 use super::story::{Story, story};
 use super::target::Target;
+use super::timeline::Teller;
 use crate::exit::Exit;
 use crate::names::Place;
 use crate::provenance::first_reads;
+use crate::recorded::quoted;
 use crate::scene::{Act, Failure, Stage};
 use crate::witness::{Built, Ended, Memory, PowerFailure, Witness, Word, digest};
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::tree::Diverged;
 use landfall_native::{Event, Execution, SubjectError};
-use std::ffi::OsStr;
+
+/// Findings that are told event by event; who has more will not read them.
+const MOST_TOLD: usize = 200;
+/// Bytes of what an execution printed, of each stream.
+const MOST_PRINTED: usize = 4_000;
 
 #[derive(Debug)]
 pub(super) struct Bugs<'a> {
@@ -67,7 +73,7 @@ impl<'a> Bugs<'a> {
         failed: &Execution,
         report: &mut Report,
     ) -> Result<(), Refusal> {
-        let platform = self.target.scene.platform;
+        let target = self.target;
         let failures = behaviour.crashes.as_slice();
         let stage = self.stage()?;
         // Of very many failures not all come with their events.
@@ -75,7 +81,7 @@ impl<'a> Bugs<'a> {
             // Cheap: nothing is run for a cause that is known already.
             let acts = [
                 first.clone(),
-                Act::new(first.left(failure), failed.clone(), platform),
+                Act::new(first.left(failure), failed.clone(), &target.scene),
             ];
             let story = story(&acts, failures);
             let finding = Finding::new(&acts, failures, story.as_ref(), stage);
@@ -96,7 +102,8 @@ impl<'a> Bugs<'a> {
         let place = self.place_of_read(difference.at as usize, crashes);
         let place = place.map_or_else(String::new, |at| format!(" at {}", at.colons()));
         let why = format!(
-            "the recovery is not deterministic: two runs read the same persistent memory up to read {}{place} and then went different ways",
+            "the recovery is not deterministic: two runs read the same persistent memory up to read {}{place} and then went different ways; \
+             something else decides there: uninitialised memory, an address, an instruction such as rdrand",
             difference.at + 1
         );
         Refusal::new(Exit::Uncontrolled, why)
@@ -123,7 +130,7 @@ impl<'a> Bugs<'a> {
         if report.is_known(&finding) {
             return Ok(());
         }
-        self.list(finding, &acts, &failures, report)
+        self.list(finding, &acts, &failures, story.as_ref(), report)
     }
 
     /// Something about a recovery that did not fail. It is shown from scratch like a failure, unless one has the same cause.
@@ -146,7 +153,7 @@ impl<'a> Bugs<'a> {
         if worse.any(|known| known.same_cause(&finding)) || report.is_known(&finding) {
             return Ok(());
         }
-        self.list(finding, &acts, failures, report)
+        self.list(finding, &acts, failures, story.as_ref(), report)
     }
 
     /// A flush or fence that did nothing.
@@ -180,6 +187,7 @@ impl<'a> Bugs<'a> {
         mut finding: Finding,
         acts: &[Act],
         failures: &[Failure],
+        story: Option<&Story>,
         report: &mut Report,
     ) -> Result<(), Refusal> {
         if self.options.allow.iter().any(|a| a.covers(&finding)) {
@@ -188,6 +196,19 @@ impl<'a> Bugs<'a> {
         }
         finding.id = format!("B{}", report.findings.len() + 1);
         self.keep(&mut finding, acts, failures)?;
+        if report.findings.len() < MOST_TOLD
+            && let Some(stage) = &self.stage
+        {
+            let teller = Teller {
+                acts,
+                failures,
+                stage,
+                story,
+                finding: &finding,
+            };
+            finding.timeline = Some(teller.timeline());
+            finding.output = acts.last().map_or_else(String::new, printed);
+        }
         report.add(finding);
         Ok(())
     }
@@ -220,6 +241,7 @@ impl<'a> Bugs<'a> {
                 platform: self.options.platform_name().to_owned(),
                 dir: (scene.program.pm_dir.as_ref()).map(|dir| Word::new(dir.as_os_str())),
                 heap: scene.program.pm_heap.is_some(),
+                tear: scene.tear,
                 at_first: digest(stage.base()),
             },
             events: scene.job.limits.events,
@@ -240,6 +262,16 @@ impl<'a> Bugs<'a> {
     }
 }
 
+/// What an execution printed, the end of it.
+fn printed(act: &Act) -> String {
+    let Execution { stdout, stderr, .. } = &act.execution;
+    let tail = |text: &[u8]| {
+        let from = text.len().saturating_sub(MOST_PRINTED);
+        String::from_utf8_lossy(&text[from..]).into_owned()
+    };
+    tail(stdout) + &tail(stderr)
+}
+
 fn internal(error: SubjectError) -> Refusal {
     Refusal::new(Exit::Internal, error)
 }
@@ -248,15 +280,4 @@ fn not_again() -> Refusal {
     let why =
         "the program is not deterministic: a failure did not happen again when run from scratch";
     Refusal::new(Exit::Uncontrolled, why)
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &OsStr) -> String {
-    let word = word.to_string_lossy();
-    let plain = |c: char| c.is_alphanumeric() || "-_./=+:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.into_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }

@@ -2,26 +2,42 @@
 
 mod allowed;
 mod bugs;
+mod coverage;
 pub(crate) mod finding;
 mod judge;
+mod lanes;
 mod minimise;
 mod options;
+mod outputs;
 pub(crate) mod render;
 mod report;
 mod settings;
 pub(crate) mod story;
+#[cfg_attr(
+    not(test),
+    allow(
+        dead_code,
+        reason = "made by the search of schedules, which is being built"
+    )
+)]
+pub(crate) mod table;
 mod target;
+mod timeline;
 
 pub(crate) use options::{Check, duration};
+pub(crate) use outputs::texts;
 pub(crate) use settings::with_settings;
 pub(crate) use target::take_compiler_flags;
 
 use crate::exit::Exit;
+use crate::names::Names;
 use crate::progress::Watched;
 use crate::scene::{Act, base_of};
 use bugs::Bugs;
 use judge::Judging;
-use landfall_explore::recovery::{SearchError, Searched, eager, random, search_watched};
+use landfall_explore::recovery::{
+    Behaviour, Crash, SearchError, Searched, eager, random, search_watched,
+};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
 use landfall_native::{Execution, NativeSubject, Outcome, Server};
@@ -94,7 +110,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             "the program touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
         ));
     }
-    let act = Act::new(base, crash_free, scene.platform);
+    let act = Act::new(base, crash_free, scene);
     report.eager_states = eager::count(&act.log).to_string();
     if options.count_eager {
         report.cuts = act.log.sufficient_cuts().len();
@@ -117,12 +133,13 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     }
     let mut subject = NativeSubject::new(after, scene.job.clone(), options.budget(started))
         .with_workers(again, options.workers())
-        .map_err(Refusal::cannot_run)?;
+        .map_err(Refusal::cannot_run)?
+        .covering();
     if judging.watches_recoveries() {
         subject.wasted = judging.wasted.take();
     }
     let mut forest = Forest::default();
-    let mut watched = Watched::new(subject, &act.log, options.shows_progress());
+    let mut watched = Watched::new(subject, &act.log, options.live());
     let mut nobody = ();
     let ended = match options.random {
         Some(tries) => {
@@ -152,15 +169,21 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             &mut found,
         ),
     };
-    let mut subject = watched.done();
+    let (mut subject, history) = watched.done(found.behaviours.len(), ended.is_ok());
     judging.wasted = subject.wasted.take().or(judging.wasted);
     let failed = std::mem::take(&mut subject.failed);
     let stopped_by = subject.stopped_by;
+    let covered = subject.covered();
     report.runs += subject.runs;
     report.events += subject.events;
     report.cuts = found.cuts;
     report.behaviours = found.behaviours.len();
     drop(subject);
+    let names = Names::of(&server);
+    let after = recovery.as_ref().map(Names::of);
+    let after = after.as_ref().unwrap_or(&names);
+    report.coverage = coverage::coverage(&act, &names, &history.cuts, &covered, after);
+    report.progress = history.samples;
     report.isolation.add(&server);
     if let Some(recovery) = &recovery {
         report.isolation.add(recovery);
@@ -176,10 +199,15 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             crashes,
         }) => return Err(bugs.diverged(difference, &crashes)),
     }
-    for behaviour in &found.behaviours {
-        let Ended::Badly(number) = behaviour.ended else {
-            continue;
-        };
+    // In an order that does not depend on how the search came to them.
+    let mut failing: Vec<(&Behaviour, u32)> = (found.behaviours.iter())
+        .filter_map(|behaviour| match behaviour.ended {
+            Ended::Badly(number) => Some((behaviour, number)),
+            Ended::Well => None,
+        })
+        .collect();
+    failing.sort_by_cached_key(|(behaviour, _)| plainness(behaviour, &act));
+    for (behaviour, number) in failing {
         let failed = &failed[number as usize];
         bugs.after_failures(&act, behaviour, failed, &mut report)?;
     }
@@ -188,6 +216,23 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.runs += bugs.runs();
     report.finish(options, started)?;
     Ok(report)
+}
+
+/// The plainest crash of a cause is the one that is told: fewer failures, then fewer lines that are older than they could be,
+/// then fewer stores lost on them, then earlier cuts.
+fn plainness(behaviour: &Behaviour, first: &Act) -> impl Ord + use<> {
+    let crashes = &behaviour.crashes;
+    let old: usize = crashes.iter().map(|crash| crash.old.len()).sum();
+    let lost = |crash: &Crash| -> u32 {
+        let newest = |line| first.log.newest(line, crash.cut).0;
+        let old = crash.old.iter();
+        old.map(|&(line, version)| newest(line) - version.0).sum()
+    };
+    let lost = crashes.first().map(lost);
+    let exactly: Vec<_> = (crashes.iter())
+        .map(|crash| (crash.cut, crash.old.clone()))
+        .collect();
+    (crashes.len(), old, lost, exactly)
 }
 
 /// Executions no search can be built on.

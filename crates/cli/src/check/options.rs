@@ -3,6 +3,8 @@
 use super::allowed::Allowed;
 use super::finding::Severity;
 use crate::args::{Colour, Format, PlatformArg};
+use crate::progress::Live;
+use clap::ValueEnum;
 use landfall_explore::recovery::Options;
 use landfall_native::Budget;
 use std::ffi::OsString;
@@ -79,6 +81,10 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t = PlatformArg::Adr, help_heading = "Persistent memory")]
     pub(super) platform: PlatformArg,
 
+    /// Parts of one memcpy, memset or the like may persist in any order, also inside a cache line: libc promises none
+    #[arg(long, help_heading = "Persistent memory")]
+    pub(super) tear: bool,
+
     /// Stop after this time (10s, 5m, 1h)
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Search")]
     pub(super) time: Option<Duration>,
@@ -124,7 +130,7 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t = Format::Human, help_heading = "Output")]
     pub(crate) format: Format,
 
-    /// Where to put run.json and what is needed to see each bug again
+    /// Where to put run.json, report.html and what is needed to see each bug again
     #[arg(
         long,
         value_name = "DIR",
@@ -132,6 +138,14 @@ pub(crate) struct Check {
         help_heading = "Output"
     )]
     pub(crate) out: PathBuf,
+
+    /// Also write the findings as SARIF 2.1.0, for code-scanning views
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) sarif: Option<PathBuf>,
+
+    /// Also write the findings as JUnit XML, for CI views
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) junit: Option<PathBuf>,
 
     /// Say more about each finding: call stacks, and reads that could have returned something else
     #[arg(short, long, help_heading = "Output")]
@@ -212,13 +226,27 @@ impl Check {
             share: !self.no_share,
             eager: self.eager,
             platform: self.platform.into(),
+            tear: self.tear,
             ..Options::default()
         }
     }
 
+    /// What is looked for, and within which bounds.
+    pub(super) fn scope(&self) -> landfall_report::Scope {
+        let name = |check: &Judged| Some(check.to_possible_value()?.get_name().to_owned());
+        landfall_report::Scope {
+            checks: self.checks.iter().filter_map(name).collect(),
+            failures: self.failures,
+            platform: self.platform_name().to_owned(),
+        }
+    }
+
     /// A live line is for people who look at it.
-    pub(super) fn shows_progress(&self) -> bool {
-        !self.quiet && self.format == Format::Human && std::io::stderr().is_terminal()
+    pub(super) fn live(&self) -> Live {
+        match !self.quiet && self.format == Format::Human && std::io::stderr().is_terminal() {
+            true => Live::Shown,
+            false => Live::Silent,
+        }
     }
 
     /// Servers that run recoveries.

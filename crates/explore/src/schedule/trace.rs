@@ -43,6 +43,9 @@ pub struct WriteBack {
     pub after: u32,
     /// What its thread had put into the store buffer before it: a fence there with a later tick completes it.
     pub buffered: u32,
+    /// What its thread knows besides its own transitions up to then, as in [`Step`].
+    pub need: [(u8, u32); 2],
+    pub joined: u64,
     pub site: u32,
 }
 
@@ -53,6 +56,8 @@ pub enum Wait {
     Step(Step),
     /// For another thread to end.
     Join { thread: u8, of: u8, site: u32 },
+    /// At a barrier, for the others.
+    Barrier { thread: u8, object: u32, site: u32 },
 }
 
 /// A failed assertion, or whatever the executor calls a failure.
