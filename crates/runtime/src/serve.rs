@@ -272,7 +272,9 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
         0,
         size_of_val(&(*state).pool_holders),
     );
-    ((*state).heap_used, (*state).malloc_used) = (false, false);
+    // After a power failure the heaps are there from the start: a recovery may follow a pointer before it allocates anything.
+    let again = job.failures > 0;
+    ((*state).heap_used, (*state).malloc_used) = (again, again);
     ((*state).written, (*state).mask, (*state).mapped_bytes) = (0, 0, 0);
     ((*state).ticks, (*state).faults) = (0, signals::Faults::NONE);
     (*state).descriptors.reset();
