@@ -41,6 +41,8 @@ pub struct NativeSubject<'a> {
     kept: usize,
     /// Judges what recoveries flush, if anyone does.
     pub wasted: Option<(Wasted, Places)>,
+    /// A recovery went on for so long that what it flushed was not kept: `wasted` is gone.
+    pub flushes_unjudged: bool,
     /// The first recovery in which uninstrumented code touched persistent memory.
     pub foreign: Option<Foreign>,
     pub runs: u64,
@@ -59,6 +61,7 @@ impl<'a> NativeSubject<'a> {
             failed: Vec::new(),
             kept: 0,
             wasted: None,
+            flushes_unjudged: false,
             foreign: None,
             runs: 0,
             events: 0,
@@ -190,6 +193,10 @@ impl NativeSubject<'_> {
         }
         self.events += skimmed.records;
         self.foreign = self.foreign.take().or_else(|| execution.foreign);
+        if execution.squeezed && self.wasted.take().is_some() {
+            // Some flush may have been useful where nobody looked.
+            self.flushes_unjudged = true;
+        }
         if let Some((wasted, places)) = &mut self.wasted {
             for read in &skimmed.reads {
                 wasted.read(read.read.word.line());

@@ -251,6 +251,11 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     (*state).trace = base.add(TRACE_AT as usize);
     (*state).trace_end = job.trace_limit.min(TRACE_LEN);
     (*state).trace_limit = (*state).trace_end.min(crate::log::FIRST_PART);
+    (*slot).squeezed = 0;
+    (*state).squeeze_at = match job.flags & job::READS_ONLY {
+        0 => u64::MAX,
+        _ => crate::squeeze::FIRST,
+    };
     (*state).output = [base.add(STDOUT_AT as usize), base.add(STDERR_AT as usize)];
     (*state).output_limit = job.output_limit.min(landfall_vocab::shared::OUTPUT);
     (*state).input = base.add(STDIN_AT as usize);

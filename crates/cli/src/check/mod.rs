@@ -172,6 +172,12 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     };
     let (mut subject, history) = watched.done(found.behaviours.len(), ended.is_ok());
     judging.wasted = subject.wasted.take().or(judging.wasted);
+    if subject.flushes_unjudged {
+        report.limits.push("judging");
+        report.warn(
+            "flushes were not judged: a recovery did too much to keep track of what it flushed",
+        );
+    }
     let failed = std::mem::take(&mut subject.failed);
     let stopped_by = subject.stopped_by;
     let covered = subject.covered();
