@@ -192,7 +192,7 @@ impl NativeSubject<'_> {
             }
         }
         self.events += skimmed.records;
-        self.foreign = self.foreign.take().or_else(|| execution.foreign);
+        self.foreign = self.foreign.or(execution.foreign);
         if execution.squeezed && self.wasted.take().is_some() {
             // Some flush may have been useful where nobody looked.
             self.flushes_unjudged = true;
