@@ -32,7 +32,7 @@ fn tables(directory: &Path) -> Fallible<()> {
     for (name, published) in [("crash_hash", 2), ("crash_list", 3)] {
         let mut table = Table::new(&["N", "executions", "published", "cuts", "seconds", "growth"]);
         let mut before: Option<f64> = None;
-        for n in [250, 500, 1000, 2000] {
+        for n in sizes() {
             let (runs, cuts, seconds) = check(directory, name, n)?;
             table.row(&[
                 n.to_string(),
@@ -47,6 +47,12 @@ fn tables(directory: &Path) -> Fallible<()> {
         table.print(name);
     }
     Ok(())
+}
+
+/// `CHECK_SIZES=100,200` for others.
+fn sizes() -> Vec<usize> {
+    let asked = std::env::var("CHECK_SIZES").unwrap_or_else(|_| "625,1250,2500,5000,10000".into());
+    asked.split(',').filter_map(|n| n.parse().ok()).collect()
 }
 
 fn check(directory: &Path, name: &str, n: usize) -> Fallible<(u64, usize, f64)> {
@@ -66,10 +72,7 @@ fn check(directory: &Path, name: &str, n: usize) -> Fallible<(u64, usize, f64)> 
     let started = Instant::now();
     let mut server = Server::start(&Program::new(&binary))?;
     let first = server.run(&Job::default())?;
-    let execution = Execution {
-        events: translate(&first.events).0,
-        ended: Ended::Well,
-    };
+    let execution = Execution::new(translate(&first.events).0, Ended::Well);
     let log = execution.log(Platform::Adr);
     let mut subject = NativeSubject::new(&mut server, Job::default(), Budget::default());
     let mut found = Searched::default();

@@ -71,6 +71,15 @@ pub struct Walked {
     pub stopped: bool,
 }
 
+impl std::ops::AddAssign for Walked {
+    fn add_assign(&mut self, more: Walked) {
+        self.candidates += more.candidates;
+        self.paths += more.paths;
+        self.unknown += more.unknown;
+        self.stopped |= more.stopped;
+    }
+}
+
 impl Walked {
     /// Was everything judged?
     pub fn is_complete(&self) -> bool {

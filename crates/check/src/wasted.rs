@@ -70,6 +70,11 @@ struct Pending {
 }
 
 impl Wasted {
+    /// A recovery reads the line.
+    pub fn read(&mut self, line: Line) {
+        self.read.insert(line);
+    }
+
     /// The search came to its end: what it has not read is never read.
     pub fn search_complete(&mut self) {
         self.complete = true;

@@ -23,8 +23,11 @@ pub(crate) struct Args {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Check(crate::check::Check),
+    Replay(crate::replay::Replay),
     Litmus(LitmusArgs),
     Prove(crate::prove::ProveArgs),
+    Fix(crate::fix::Fix),
+    Explain(crate::explain::Explain),
     /// clang with Landfall's instrumentation: a drop-in C compiler (CC="landfall cc" make)
     #[command(disable_help_flag = true)]
     Cc(ForClang),

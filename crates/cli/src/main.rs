@@ -6,13 +6,24 @@ mod cc;
 mod check;
 mod doctor;
 mod exit;
+mod explain;
+mod fix;
 mod litmus;
+mod names;
+mod progress;
 mod prove;
+mod provenance;
+mod recorded;
+mod replay;
 mod run;
+mod scene;
 mod screen;
+mod source;
+mod witness;
 
 use clap::Parser;
 use exit::Exit;
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -25,6 +36,16 @@ fn main() -> ExitCode {
         true => check::take_compiler_flags(arguments),
         false => (arguments, Vec::new()),
     };
+    let arguments = match checking {
+        true => match check::with_settings(arguments, Path::new("")) {
+            Ok(arguments) => arguments,
+            Err(why) => {
+                eprintln!("landfall: {why}");
+                return Exit::Usage.into();
+            }
+        },
+        false => arguments,
+    };
     let args = args::Args::parse_from(arguments);
     // A panic would leave with 101, which means "the program did not build".
     let exit = std::panic::catch_unwind(move || match args.command {
@@ -34,8 +55,11 @@ fn main() -> ExitCode {
         }
         // Only reached by a spelling that `cc::intercept` does not know.
         args::Command::Cc(_) | args::Command::Cxx(_) => Exit::Usage,
+        args::Command::Replay(options) => replay::run(&options),
         args::Command::Litmus(options) => litmus::run(&options),
         args::Command::Prove(options) => prove::run(&options),
+        args::Command::Fix(options) => fix::run(&options),
+        args::Command::Explain(options) => explain::run(&options),
         args::Command::Doctor => doctor::run(),
         args::Command::Run(options) => run::run(&options),
     });

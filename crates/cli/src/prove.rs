@@ -42,6 +42,10 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "N")]
     conflicts: Option<u32>,
 
+    /// Give up after this time (10s, 5m, 1h; cadical only)
+    #[arg(long, value_name = "TIME", value_parser = crate::check::duration)]
+    time: Option<Duration>,
+
     /// Write the execution that refutes as a graph, for Graphviz
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
@@ -104,6 +108,8 @@ struct Answer {
     verdict: Verdict,
     sizes: Sizes,
     took: Duration,
+    /// Of a proof: where loops were cut, and some execution would have gone on.
+    limits: Vec<String>,
 }
 
 pub(crate) fn run(args: &ProveArgs) -> Exit {
@@ -153,6 +159,7 @@ fn answers(program: &Program, args: &ProveArgs) -> Vec<Answer> {
                 SolverArg::Batsat => Solver::Batsat,
             },
             max_conflicts: args.conflicts,
+            until: args.time.and_then(|time| Instant::now().checked_add(time)),
             ..SearchOptions::default()
         },
         ..Options::default()
@@ -161,11 +168,16 @@ fn answers(program: &Program, args: &ProveArgs) -> Vec<Answer> {
     let mut ask = |property, question: fn(&Program, &Options) -> prove::Answered| {
         let start = Instant::now();
         let answered = question(program, &options);
+        let limits = match answered.verdict {
+            Verdict::Proved => limits(program, &options),
+            _ => Vec::new(),
+        };
         answers.push(Answer {
             property,
             verdict: answered.verdict,
             sizes: answered.sizes,
             took: start.elapsed(),
+            limits,
         });
     };
     if args.property != PropertyArg::Robust {
@@ -175,6 +187,11 @@ fn answers(program: &Program, args: &ProveArgs) -> Vec<Answer> {
         ask("robust", prove::robust);
     }
     answers
+}
+
+fn limits(program: &Program, options: &Options) -> Vec<String> {
+    let bounds = prove::bounds(program, options);
+    [bounds.exceeded, bounds.undecided].concat()
 }
 
 fn exit(answers: &[Answer]) -> Exit {
@@ -220,6 +237,7 @@ fn human(file: &str, answers: &[Answer], verbose: bool) -> String {
         verdict,
         sizes,
         took,
+        limits,
     } in answers
     {
         let _ = match verdict {
@@ -236,6 +254,9 @@ fn human(file: &str, answers: &[Answer], verbose: bool) -> String {
             Verdict::Unknown(why) => writeln!(out, "{file}: {property}: unknown, {why}"),
             decided => writeln!(out, "{file}: {property}: {}", word(decided)),
         };
+        for limit in limits {
+            let _ = writeln!(out, "  only up to a bound: {}", plain(limit));
+        }
         if let Verdict::Refuted(witness) = verdict {
             for line in witness.to_string().lines() {
                 let _ = writeln!(out, "  {}", plain(line));
@@ -282,6 +303,7 @@ fn one(answer: &Answer) -> Value {
     let mut value = json!({
         "property": answer.property,
         "verdict": word(&answer.verdict),
+        "bounds": answer.limits,
         "stats": {
             "events": sizes.events,
             "variables": sizes.variables,
@@ -329,6 +351,7 @@ fn graph(witness: &Witness) -> Value {
     let coherence: Vec<(u32, u32)> = witness.coherence.iter().map(|(a, b)| (a.0, b.0)).collect();
     json!({
         "broken": witness.broken,
+        "inputs": witness.inputs.iter().map(|(name, value)| json!({"name": name, "value": *value as i64})).collect::<Vec<_>>(),
         "steps": steps.collect::<Vec<_>>(),
         "co": pairs(&coherence),
         "flushed": witness.flushed.iter().map(|(flush, line)| json!({"event": flush.0, "line": line.0})).collect::<Vec<_>>(),

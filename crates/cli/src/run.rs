@@ -4,8 +4,7 @@
 use crate::exit::Exit;
 use anyhow::{Context, bail};
 use landfall_native::{
-    Event, Execution, Image, Isolation, Job, MallocMetadata, Op, Outcome, Position, Program,
-    Server, Symbols,
+    Event, Execution, Image, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server, Symbols,
 };
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -52,7 +51,8 @@ pub(crate) struct Run {
 
 pub(crate) fn run(options: &Run) -> Exit {
     match run_once(options) {
-        Ok(()) => Exit::Clean,
+        Ok(outcome) if outcome.is_ok() => Exit::Clean,
+        Ok(_) => Exit::Findings,
         Err(error) => {
             eprintln!("landfall: {error:#}");
             Exit::Usage
@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Run) -> Exit {
 }
 
 /// Runs and prints; an error is one the user can act on.
-fn run_once(options: &Run) -> anyhow::Result<()> {
+fn run_once(options: &Run) -> anyhow::Result<Outcome> {
     let mut program = Program::new(find(&options.program)).arguments(options.arguments.clone());
     program.pm_dir.clone_from(&options.pm_dir);
     program.pm_heap = options.pm_heap.then_some(MallocMetadata::Modelled);
@@ -93,9 +93,17 @@ fn run_once(options: &Run) -> anyhow::Result<()> {
     for repetition in 1..options.repeat {
         last = server.run(&job)?;
         if let Some(difference) = landfall_native::first_difference(&first.events, &last.events) {
+            let symbols = server.symbols();
+            let what = |event: Option<Event>| match event {
+                Some(event) => in_words(&event, &server, &symbols),
+                None => "the run ends there".to_owned(),
+            };
             bail!(
-                "run {repetition} differs from the first at event {}: {difference:?}",
-                difference.at
+                "run {} differs from the first at event {}\n  first:  {}\n  now:    {}\n  the program does something that Landfall does not control",
+                repetition + 1,
+                difference.at + 1,
+                what(difference.expected),
+                what(difference.found)
             );
         }
     }
@@ -108,7 +116,21 @@ fn run_once(options: &Run) -> anyhow::Result<()> {
         "human" => print(&last, &server, &mut out)?,
         other => bail!("--format {other}: human or json"),
     }
-    Ok(())
+    Ok(last.outcome)
+}
+
+/// One event in one line, with its place in the source.
+pub(crate) fn in_words(event: &Event, server: &Server, symbols: &Symbols) -> String {
+    let place = place(event, server, symbols);
+    let name = format!("{:?}", event.op).to_lowercase();
+    match event.op {
+        Op::Store | Op::Read => {
+            let (start, length) = event.bytes();
+            let value = event.value >> (8 * (start - event.offset));
+            format!("{name} of {length} bytes at {start:#x}, value {value:#x}, {place}")
+        }
+        _ => format!("{name} at {:#x}, {place}", event.offset),
+    }
 }
 
 /// A bare name means the working directory, not PATH: this is a program someone just built.
@@ -147,13 +169,6 @@ fn parse_line(line: &str) -> Option<(u64, Vec<u8>)> {
     let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     let bytes = digits.chunks(2).map(pair).collect::<Option<Vec<u8>>>()?;
     Some((offset, bytes))
-}
-
-/// Where in the source an event comes from: for library functions, the call.
-pub(crate) fn place_of(event: &Event, server: &Server, symbols: &Symbols) -> Option<Position> {
-    let sites = server.sites();
-    let at = sites.position(event.origin).cloned();
-    at.or_else(|| symbols.caller(event.origin.caller))
 }
 
 fn place(event: &Event, server: &Server, symbols: &Symbols) -> String {
@@ -220,7 +235,11 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
         }
     }
     writeln!(out, "{}", describe(&execution.outcome, &symbols))?;
-    for frame in &execution.stack {
+    for frame in execution
+        .stack
+        .iter()
+        .filter(|at| !symbols.is_runtime(**at))
+    {
         writeln!(out, "    at {}", symbols.describe(*frame))?;
     }
     if let Some(foreign) = &execution.foreign {
@@ -255,10 +274,15 @@ pub(crate) fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
             signal,
             address,
             pc,
-        } => format!(
-            "signal {signal} at address {address:#x}, {}",
-            symbols.describe(*pc + 1)
-        ),
+        } => {
+            let what = format!("signal {signal} at address {address:#x}");
+            // A hook that faults does so for its caller, which the stack names.
+            if *pc == 0 || symbols.is_runtime(*pc + 1) {
+                what
+            } else {
+                format!("{what}, {}", symbols.describe(*pc + 1))
+            }
+        }
         Outcome::Terminate { exception } => format!("uncaught exception {exception}"),
         Outcome::StackOverflow { .. } => "stack overflow".into(),
         Outcome::Hang { why, .. } => format!("hang: {why}"),
@@ -281,6 +305,7 @@ fn as_json(execution: &Execution, server: &Server) -> Value {
     let frames = |stack: &[u64]| {
         stack
             .iter()
+            .filter(|frame| !symbols.is_runtime(**frame))
             .map(|frame| symbols.describe(*frame))
             .collect::<Vec<_>>()
     };

@@ -203,7 +203,8 @@ impl Expectation {
             let failure = message.strip_prefix("recovery fails: ").unwrap_or(message);
             let failure = failure.strip_suffix(" is false").unwrap_or(failure);
             let replayed = text(&output.stdout);
-            if failure.is_empty() || !replayed.contains(failure) {
+            let again = output.status.code() == Some(100);
+            if failure.is_empty() || !replayed.contains(failure) || !again {
                 let errors = text(&output.stderr);
                 return Err(format!(
                     "`landfall {command}` does not show `{failure}`:\n{replayed}{errors}"

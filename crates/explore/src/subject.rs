@@ -2,8 +2,9 @@
 
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, Piece};
-use landfall_model::log::{Log, Version};
+use landfall_model::log::{Cut, Log, Version};
 use landfall_model::order::Platform;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// What one run is told.
@@ -17,6 +18,16 @@ pub struct Job<'a> {
     pub overrides: &'a [(Line, LineBytes)],
     /// Power failures so far.
     pub failures: u32,
+    /// What of the run is asked for.
+    pub wanted: Wanted,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// Its first reads alone.
+    Reads,
+    /// Everything it did.
+    Events,
 }
 
 impl Job<'_> {
@@ -56,13 +67,31 @@ impl FirstRead {
     }
 }
 
+/// A first read and what it returned.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Read {
+    pub read: FirstRead,
+    pub value: u64,
+}
+
+/// What a program says about its own reads (landfall.h), or what belongs together. Reads inside such regions lead the crash
+/// search on like any other: it judges by outcome. Checkers that judge reads hold back there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Mark {
+    IgnoreBegin,
+    IgnoreEnd,
+    ChecksumBegin,
+    ChecksumAccepted,
+    ChecksumRejected,
+    /// The stores up to the end are of one call of `memcpy` or the like.
+    CopyBegin,
+    CopyEnd,
+}
+
 /// One thing a run did, in the order it did it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    Read {
-        read: FirstRead,
-        value: u64,
-    },
+    Read(Read),
     Store(Piece),
     NtStore(Piece),
     /// A store that the model takes as durable at once: file metadata, allocator state excluded by option.
@@ -72,6 +101,7 @@ pub enum Event {
     ClflushOpt(Line),
     /// `sfence`, `mfence` or a locked instruction: completes the write-backs before it.
     Fence,
+    Mark(Mark),
 }
 
 /// How a run ended, as far as the search needs to know. The number means something to the subject alone.
@@ -83,7 +113,14 @@ pub enum Ended {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Execution {
+    /// Its first reads, in order.
+    pub reads: Vec<Read>,
+    /// Everything it did, reads included, if that was asked for.
     pub events: Vec<Event>,
+    /// What it says about its reads, each with the number of first reads before it.
+    pub marks: Vec<(u32, Mark)>,
+    /// It went on, but only its first reads and its end are known from there.
+    pub shortened: bool,
     pub ended: Ended,
 }
 
@@ -112,23 +149,94 @@ pub trait Subject {
         }
         Ok(())
     }
+
+    /// The search of the first execution has come to this cut, with so many behaviours found: for whoever watches.
+    fn at_cut(&mut self, cut: Cut, behaviours: usize) {
+        let _ = (cut, behaviours);
+    }
 }
 
 impl Execution {
+    pub fn new(events: Vec<Event>, ended: Ended) -> Execution {
+        let (mut reads, mut marks) = (Vec::new(), Vec::new());
+        for event in &events {
+            match event {
+                Event::Read(read) => reads.push(*read),
+                Event::Mark(mark) => marks.push((reads.len() as u32, *mark)),
+                _ => {}
+            }
+        }
+        Execution {
+            reads,
+            events,
+            marks,
+            shortened: false,
+            ended,
+        }
+    }
+
     /// The log of a single-threaded run: one thread's stores commit in program order, and which of them were still buffered
     /// at the power failure is the choice of the cut (MODEL.md §4).
     pub fn log(&self, platform: Platform) -> Log {
         self.log_with_origins(platform).0
     }
 
+    /// The same with copies torn, if so.
+    pub fn log_torn(&self, platform: Platform, tear: bool) -> Log {
+        self.logged(platform, tear).0
+    }
+
     /// The log, and for each of its entries the event it comes from.
     pub fn log_with_origins(&self, platform: Platform) -> (Log, Vec<usize>) {
+        self.logged(platform, false)
+    }
+
+    /// The log, and for each of its entries the event it comes from. With `tear`, pieces of one copy on one line may persist in
+    /// any order.
+    pub fn logged(&self, platform: Platform, tear: bool) -> (Log, Vec<usize>) {
         let mut log = Log::new(platform);
         let mut origins = Vec::new();
         let mut pending: SmallVec<[(Line, Version); 8]> = SmallVec::new();
-        for (at, event) in self.events.iter().enumerate() {
-            match *event {
-                Event::Read { .. } => {}
+        let copies = if tear {
+            copies(&self.events)
+        } else {
+            Vec::new()
+        };
+        let copy_of = |at: usize| copies.get(at).copied().flatten();
+        let order = commit_order(&self.events);
+        let mut next = 0;
+        while let Some(&at) = order.get(next) {
+            next += 1;
+            if let Some(copy) = copy_of(at) {
+                // All of the copy on this line: they stand together.
+                let line = self.events[at].line();
+                let same =
+                    |&&at: &&usize| copy_of(at) == Some(copy) && self.events[at].line() == line;
+                let others = order[next..].iter().take_while(same);
+                let parts: Vec<usize> = std::iter::once(at).chain(others.copied()).collect();
+                next += parts.len() - 1;
+                let pieces: Vec<Piece> = parts
+                    .iter()
+                    .filter_map(|&at| match self.events[at] {
+                        Event::Store(piece) | Event::NtStore(piece) => Some(piece),
+                        _ => None,
+                    })
+                    .collect();
+                log.torn_stores(0, &pieces);
+                origins.extend(parts);
+                if let Some(line) = line {
+                    let whole = log.newest(line, log.end());
+                    match (platform, &self.events[at]) {
+                        (_, Event::NtStore(_)) => pending.push((line, whole)),
+                        (Platform::Eadr, _) => log.durable(line, whole),
+                        (Platform::Adr, _) => {}
+                    }
+                }
+                origins.resize(log.entries().len(), at);
+                continue;
+            }
+            match self.events[at] {
+                Event::Read(_) | Event::Mark(_) => {}
                 Event::DurableStore(piece) => {
                     let version = log.store(0, piece);
                     log.durable(piece.addr.line(), version);
@@ -152,11 +260,67 @@ impl Execution {
         }
         (log, origins)
     }
+}
 
-    pub fn first_reads(&self) -> impl Iterator<Item = (FirstRead, u64)> + '_ {
-        self.events.iter().filter_map(|event| match *event {
-            Event::Read { read, value } => Some((read, value)),
-            _ => None,
-        })
+/// For each event, the copy that it is a store of, if any.
+fn copies(events: &[Event]) -> Vec<Option<u32>> {
+    let mut number = 0;
+    let mut inside = false;
+    let store = |event: &Event| matches!(event, Event::Store(_) | Event::NtStore(_));
+    let copy = |event: &Event| {
+        match event {
+            Event::Mark(Mark::CopyBegin) => (inside, number) = (true, number + 1),
+            Event::Mark(Mark::CopyEnd) => inside = false,
+            _ => {}
+        }
+        (inside && store(event)).then_some(number)
+    };
+    events.iter().map(copy).collect()
+}
+
+impl Event {
+    /// The line whose order with non-temporal stores is kept.
+    fn line(&self) -> Option<Line> {
+        match self {
+            Event::Store(piece) | Event::NtStore(piece) | Event::DurableStore(piece) => {
+                Some(piece.addr.line())
+            }
+            Event::Clflush(line) | Event::ClflushOpt(line) => Some(*line),
+            Event::Read(_) | Event::Fence | Event::Mark(_) => None,
+        }
     }
+}
+
+/// The order in which events take effect: that of the program, but for non-temporal stores, which overtake what concerns
+/// other lines (MODEL.md §2). Each comes as early as it may: up to a fence, or the last event of its line. Coming late needs no
+/// order of its own, since nothing is guaranteed of it before its fence.
+fn commit_order(events: &[Event]) -> Vec<usize> {
+    if !events.iter().any(|e| matches!(e, Event::NtStore(_))) {
+        return (0..events.len()).collect();
+    }
+    let mut order = Vec::with_capacity(events.len());
+    let barrier = |e: &Event| matches!(e, Event::Fence | Event::DurableStore(_));
+    let mut start = 0;
+    for part in events.split_inclusive(barrier) {
+        let mut first: Vec<usize> = Vec::new();
+        let mut rest: Vec<usize> = Vec::new();
+        // Non-temporal stores that come right after an event of their line.
+        let mut after: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        let mut last: FxHashMap<Line, usize> = FxHashMap::default();
+        for (at, event) in (start..).zip(part) {
+            let before = event.line().and_then(|line| last.insert(line, at));
+            match (event, before) {
+                (Event::NtStore(_), None) => first.push(at),
+                (Event::NtStore(_), Some(before)) => after.entry(before).or_default().push(at),
+                _ => rest.push(at),
+            }
+        }
+        let mut todo: Vec<usize> = first.into_iter().chain(rest).rev().collect();
+        while let Some(at) = todo.pop() {
+            order.push(at);
+            todo.extend(after.remove(&at).into_iter().flatten().rev());
+        }
+        start += part.len();
+    }
+    order
 }

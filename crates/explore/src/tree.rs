@@ -2,41 +2,15 @@
 //!
 //! A node is a first read, an edge the value it returned, a leaf the end of a run. The program is deterministic, so the tree
 //! is a function of the program alone: it serves every cut of every execution that ever crashed.
+//!
+//! Most reads have returned one value so far. So the tree is kept as *segments*, runs of such reads in one piece, and a read is
+//! named by the run that brought it and its depth: that name stays when a segment is split by a new branch.
 
-use crate::subject::{Ended, FirstRead};
+use crate::subject::{Ended, FirstRead, Mark, Read};
+use landfall_model::log::Log;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct NodeId(u32);
-
-impl NodeId {
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-#[derive(Clone, Debug)]
-pub enum Node {
-    /// No run has come here yet.
-    Unknown,
-    Read {
-        read: FirstRead,
-        /// By value, in the order they were met.
-        children: SmallVec<[(u64, NodeId); 2]>,
-    },
-    Leaf {
-        ended: Ended,
-        /// Its place in the order of runs.
-        run: u32,
-    },
-}
-
-#[derive(Clone, Debug)]
-pub struct RecoveryTree {
-    nodes: Vec<Node>,
-    free: Vec<NodeId>,
-    leaves: u32,
-}
+use std::sync::Arc;
 
 /// One tree for each number of power failures so far: the one thing besides memory that a recovery is told.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +19,11 @@ pub struct Forest {
 }
 
 impl Forest {
+    /// The same, if it was ever asked for.
+    pub fn known(&self, failures: u32) -> Option<&RecoveryTree> {
+        self.trees.get(failures.checked_sub(1)? as usize)
+    }
+
     /// The tree of what runs after so many power failures, at least one.
     pub fn level(&mut self, failures: u32) -> &mut RecoveryTree {
         let index = failures.max(1) as usize - 1;
@@ -55,109 +34,443 @@ impl Forest {
     }
 }
 
-/// A run read something else where the tree, built from earlier runs on the same values, says otherwise.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("two runs on the same values diverge: one reads {expected:?}, the other {found:?}")]
-pub struct Diverged {
-    pub expected: Option<FirstRead>,
-    pub found: Option<FirstRead>,
+/// A way to go on from a read: the `depth`-th read of the path of `run`, which brought it, returns `value`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Branch {
+    pub run: u32,
+    pub depth: u32,
+    pub value: u64,
 }
 
-impl Default for RecoveryTree {
-    fn default() -> Self {
-        RecoveryTree {
-            nodes: vec![Node::Unknown],
-            free: Vec::new(),
-            leaves: 0,
-        }
+/// Somewhere in the tree; good until the next graft below it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    segment: u32,
+    /// An index of its reads; past the last one is its end.
+    at: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Here<'a> {
+    /// A read, and what it returned to the run that brought it.
+    Read(FirstRead, u64),
+    Leaf(&'a Leaf),
+}
+
+/// The end of a run.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    pub ended: Ended,
+    /// Its place in the order of runs.
+    pub run: u32,
+    /// What the run did to memory, where that is asked for.
+    pub log: Option<Arc<Log>>,
+}
+
+/// A run read something else where the tree, built from earlier runs on the same values, says otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Diverged {
+    /// Which of the first reads of the run.
+    pub at: u32,
+    pub expected: Option<Read>,
+    pub found: Option<Read>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct RecoveryTree {
+    segments: Vec<Segment>,
+    free: Vec<u32>,
+    runs: Vec<Run>,
+    reads: usize,
+    /// What recoveries say about their reads, by the run that brought it: the depth of the read it comes before, ascending.
+    marks: FxHashMap<u32, Vec<(u32, Mark)>>,
+}
+
+/// What one run added: the reads below its branch.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    branch: Option<Branch>,
+    /// The lowest segment of them.
+    bottom: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Segment {
+    /// The run that brought these reads.
+    run: u32,
+    /// Of the first of them.
+    depth: u32,
+    /// Reads before this index have become part of the segments above.
+    skip: u32,
+    reads: Vec<Read>,
+    above: Option<u32>,
+    /// The value that leads here from above.
+    entered: u64,
+    end: End,
+}
+
+#[derive(Clone, Debug)]
+enum End {
+    /// A read with more than one known value, or fewer after pruning: `(value, segment)`, ascending.
+    Fork {
+        read: FirstRead,
+        own: u64,
+        children: SmallVec<[(u64, u32); 2]>,
+    },
+    Leaf(Leaf),
+}
+
+impl Segment {
+    fn len(&self) -> u32 {
+        self.reads.len() as u32 - self.skip
+    }
+
+    fn depth_of(&self, at: u32) -> u32 {
+        self.depth + at - self.skip
+    }
+}
+
+/// Room for so many reads, in steps of an eighth: paths grow by a little from run to run, and holes of just any size would
+/// never be filled again.
+pub fn room_for(reads: usize) -> usize {
+    let step = 1 << reads.max(16).ilog2().saturating_sub(3);
+    reads.div_ceil(step) * step
+}
+
+/// Gives room back that is too large for what is in it.
+fn tighten(reads: &mut Vec<Read>) {
+    let room = room_for(reads.len());
+    if room < reads.capacity() / 4 * 3 {
+        let mut fitting = Vec::with_capacity(room);
+        fitting.extend_from_slice(reads);
+        *reads = fitting;
     }
 }
 
 impl RecoveryTree {
-    pub fn root(&self) -> NodeId {
-        NodeId(0)
-    }
-
-    pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.index()]
-    }
-
     /// Runs grafted so far.
-    pub fn leaves(&self) -> u32 {
-        self.leaves
+    pub fn runs(&self) -> u32 {
+        self.runs.len() as u32
     }
 
-    /// Nodes in use: what the tree costs in memory.
-    pub fn len(&self) -> usize {
-        self.nodes.len() - self.free.len()
+    /// Reads kept: what the tree costs in memory.
+    pub fn reads(&self) -> usize {
+        self.reads
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.leaves == 0
+    /// Keeps what a run says about the reads that it brought.
+    pub fn annotate(&mut self, run: u32, mut marks: Vec<(u32, Mark)>) {
+        let first = self.branch_of(run).map_or(0, |branch| branch.depth + 1);
+        marks.retain(|&(depth, _)| depth >= first);
+        if !marks.is_empty() {
+            self.marks.insert(run, marks);
+        }
     }
 
-    fn fresh(&mut self) -> NodeId {
+    /// What was said right before a read, or the end.
+    pub fn marks(&self, place: Place) -> &[(u32, Mark)] {
+        if self.marks.is_empty() {
+            return &[];
+        }
+        let (run, depth) = self.name(place);
+        let marks = self.marks.get(&run).map_or(&[][..], |marks| marks);
+        let first = marks.partition_point(|&(at, _)| at < depth);
+        let after = marks.partition_point(|&(at, _)| at <= depth);
+        &marks[first..after]
+    }
+
+    /// Where every run begins, once there was one.
+    pub fn root(&self) -> Option<Place> {
+        (!self.segments.is_empty()).then_some(Place { segment: 0, at: 0 })
+    }
+
+    pub fn here(&self, place: Place) -> Here<'_> {
+        let segment = &self.segments[place.segment as usize];
+        if let Some(read) = segment.reads.get(place.at as usize) {
+            return Here::Read(read.read, read.value);
+        }
+        match &segment.end {
+            End::Fork { read, own, .. } => Here::Read(*read, *own),
+            End::Leaf(leaf) => Here::Leaf(leaf),
+        }
+    }
+
+    /// The reads from here to the next fork or leaf, all with one known value.
+    pub fn straight(&self, place: Place) -> &[Read] {
+        &self.segments[place.segment as usize].reads[place.at as usize..]
+    }
+
+    /// Run and depth of a place.
+    pub fn name(&self, place: Place) -> (u32, u32) {
+        let segment = &self.segments[place.segment as usize];
+        (segment.run, segment.depth_of(place.at))
+    }
+
+    /// Where a value leads, if a run has been there.
+    pub fn step(&self, place: Place, value: u64) -> Option<Place> {
+        let segment = &self.segments[place.segment as usize];
+        if let Some(read) = segment.reads.get(place.at as usize) {
+            let next = Place {
+                at: place.at + 1,
+                ..place
+            };
+            return (read.value == value).then_some(next);
+        }
+        let End::Fork { children, .. } = &segment.end else {
+            return None;
+        };
+        let at = children.binary_search_by_key(&value, |&(v, _)| v).ok()?;
+        Some(self.top_of(children[at].1))
+    }
+
+    fn top_of(&self, segment: u32) -> Place {
+        Place {
+            segment,
+            at: self.segments[segment as usize].skip,
+        }
+    }
+
+    /// A read by its name. It must not have been pruned.
+    pub fn place(&self, run: u32, depth: u32) -> Place {
+        let mut id = self.runs[run as usize].bottom;
+        loop {
+            let segment = &self.segments[id as usize];
+            match segment.above {
+                Some(above) if depth < segment.depth => id = above,
+                _ => {
+                    return Place {
+                        segment: id,
+                        at: depth - segment.depth + segment.skip,
+                    };
+                }
+            }
+        }
+    }
+
+    /// How many reads the path of a run has. It must not have been pruned.
+    pub fn depth(&self, run: u32) -> u32 {
+        let segment = &self.segments[self.runs[run as usize].bottom as usize];
+        segment.depth + segment.len()
+    }
+
+    pub fn child(&self, branch: Branch) -> Option<Place> {
+        self.step(self.place(branch.run, branch.depth), branch.value)
+    }
+
+    /// Where a run left the paths of those before it; `None` for the first.
+    pub fn branch_of(&self, run: u32) -> Option<Branch> {
+        self.runs[run as usize].branch
+    }
+
+    /// The reads above a place with the values that lead there, upwards.
+    pub fn above(&self, place: Place) -> impl Iterator<Item = Read> + '_ {
+        let mut id = place.segment;
+        let mut at = place.at;
+        std::iter::from_fn(move || {
+            let segment = &self.segments[id as usize];
+            if at > segment.skip {
+                at -= 1;
+                return Some(segment.reads[at as usize]);
+            }
+            let above = segment.above?;
+            let value = segment.entered;
+            id = above;
+            let segment = &self.segments[id as usize];
+            at = segment.reads.len() as u32;
+            match segment.end {
+                End::Fork { read, .. } => Some(Read { read, value }),
+                End::Leaf(_) => None,
+            }
+        })
+    }
+
+    /// Children of a fork, by value; none for other places.
+    pub fn children(&self, place: Place) -> impl Iterator<Item = (u64, Place)> + '_ {
+        let segment = &self.segments[place.segment as usize];
+        let children = match &segment.end {
+            End::Fork { children, .. } if place.at as usize == segment.reads.len() => &children[..],
+            _ => &[],
+        };
+        children.iter().map(|&(value, id)| (value, self.top_of(id)))
+    }
+
+    /// The end of the segment that a place is in.
+    pub fn end(&self, place: Place) -> Place {
+        Place {
+            at: self.segments[place.segment as usize].reads.len() as u32,
+            ..place
+        }
+    }
+
+    /// Adds what a run read below a branch that is not known yet (`None`: the first run of all). The run must have come
+    /// there. Returns the run's number.
+    pub fn graft(
+        &mut self,
+        branch: Option<Branch>,
+        mut reads: Vec<Read>,
+        ended: Ended,
+        log: Option<Arc<Log>>,
+    ) -> Result<u32, Diverged> {
+        let run = self.runs.len() as u32;
+        let mut segment = Segment {
+            run,
+            depth: 0,
+            skip: 0,
+            reads: Vec::new(),
+            above: None,
+            entered: 0,
+            end: End::Leaf(Leaf { ended, run, log }),
+        };
+        let Some(branch) = branch else {
+            self.reads += reads.len();
+            segment.reads = reads;
+            self.segments.push(segment);
+            self.runs.push(Run {
+                branch: None,
+                bottom: 0,
+            });
+            return Ok(run);
+        };
+        let place = self.place(branch.run, branch.depth);
+        self.verify(place, branch, &reads)?;
+        let fork = self.fork(place);
+        segment.depth = branch.depth + 1;
+        segment.above = Some(fork);
+        segment.entered = branch.value;
+        // The reads above are there already.
+        reads.drain(..=branch.depth as usize);
+        tighten(&mut reads);
+        self.reads += reads.len();
+        segment.reads = reads;
+        let id = self.fresh(segment);
+        if let End::Fork { children, .. } = &mut self.segments[fork as usize].end {
+            let at = children.partition_point(|&(v, _)| v < branch.value);
+            children.insert(at, (branch.value, id));
+        }
+        self.runs.push(Run {
+            branch: Some(branch),
+            bottom: id,
+        });
+        Ok(run)
+    }
+
+    fn fresh(&mut self, segment: Segment) -> u32 {
         match self.free.pop() {
             Some(id) => {
-                self.nodes[id.index()] = Node::Unknown;
+                self.segments[id as usize] = segment;
                 id
             }
             None => {
-                self.nodes.push(Node::Unknown);
-                NodeId(self.nodes.len() as u32 - 1)
+                self.segments.push(segment);
+                self.segments.len() as u32 - 1
             }
         }
     }
 
-    /// The child for a value, made if it is not there: then it is [`Node::Unknown`].
-    pub fn child(&mut self, parent: NodeId, value: u64) -> NodeId {
-        if let Node::Read { children, .. } = &self.nodes[parent.index()]
-            && let Some(&(_, child)) = children.iter().find(|&&(v, _)| v == value)
-        {
-            return child;
-        }
-        let fresh = self.fresh();
-        if let Node::Read { children, .. } = &mut self.nodes[parent.index()] {
-            children.push((value, fresh));
-        }
-        fresh
-    }
-
-    /// Adds what a run read from `at` on. `at` must be unknown, and the run must have come there.
-    pub fn graft(
-        &mut self,
-        at: NodeId,
-        reads: impl Iterator<Item = (FirstRead, u64)>,
-        ended: Ended,
-    ) -> NodeId {
-        let mut here = at;
-        for (read, value) in reads {
-            self.nodes[here.index()] = Node::Read {
+    /// Did the run come to the branch by the way the tree says?
+    fn verify(&self, place: Place, branch: Branch, reads: &[Read]) -> Result<(), Diverged> {
+        let depth = branch.depth as usize;
+        let here = match self.here(place) {
+            Here::Read(read, _) => Some(Read {
                 read,
-                children: SmallVec::new(),
-            };
-            here = self.child(here, value);
-        }
-        self.nodes[here.index()] = Node::Leaf {
-            ended,
-            run: self.leaves,
+                value: branch.value,
+            }),
+            Here::Leaf(_) => None,
         };
-        self.leaves += 1;
-        here
+        let arrived = here.is_some() && reads.get(depth) == here.as_ref();
+        let found = reads.get(..depth).unwrap_or(reads);
+        if arrived && self.above(place).eq(found.iter().rev().copied()) {
+            return Ok(());
+        }
+        let mut expected: Vec<Read> = self.above(place).collect();
+        expected.reverse();
+        expected.extend(here);
+        let at = (0..)
+            .find(|&i| i >= expected.len() || expected.get(i) != reads.get(i))
+            .unwrap_or(0);
+        Err(Diverged {
+            at: at as u32,
+            expected: expected.get(at).copied(),
+            found: reads.get(at).copied(),
+        })
     }
 
-    /// Forgets everything below and including the child for a value.
-    pub fn prune(&mut self, parent: NodeId, value: u64) {
-        let mut doomed = Vec::new();
-        if let Node::Read { children, .. } = &mut self.nodes[parent.index()]
-            && let Some(at) = children.iter().position(|&(v, _)| v == value)
-        {
-            doomed.push(children.remove(at).1);
+    /// Makes the read a fork: the end of a segment. Everything above keeps its segment.
+    fn fork(&mut self, place: Place) -> u32 {
+        let upper = &mut self.segments[place.segment as usize];
+        if place.at as usize == upper.reads.len() {
+            return place.segment;
+        }
+        let split = upper.reads[place.at as usize];
+        let kept: Vec<Read> = upper.reads[upper.skip as usize..place.at as usize].to_vec();
+        let lower = Segment {
+            run: upper.run,
+            depth: upper.depth_of(place.at + 1),
+            skip: place.at + 1,
+            reads: std::mem::take(&mut upper.reads),
+            above: Some(place.segment),
+            entered: split.value,
+            end: std::mem::replace(
+                &mut upper.end,
+                End::Fork {
+                    read: split.read,
+                    own: split.value,
+                    children: SmallVec::new(),
+                },
+            ),
+        };
+        upper.reads = kept;
+        upper.skip = 0;
+        self.reads -= 1; // The fork holds it now.
+        let run = upper.run;
+        let mut lower = lower;
+        // What the upper part took is freed once it is most of it.
+        if lower.skip as usize > lower.reads.len() / 2 {
+            lower.reads.drain(..lower.skip as usize);
+            tighten(&mut lower.reads);
+            lower.skip = 0;
+        }
+        let id = self.fresh(lower);
+        if let End::Fork { children, .. } = &self.segments[id as usize].end {
+            let below: SmallVec<[u32; 4]> = children.iter().map(|&(_, child)| child).collect();
+            for child in below {
+                self.segments[child as usize].above = Some(id);
+            }
+        }
+        if let End::Fork { children, .. } = &mut self.segments[place.segment as usize].end {
+            children.push((split.value, id));
+        }
+        let bottom = &mut self.runs[run as usize].bottom;
+        if *bottom == place.segment {
+            *bottom = id;
+        }
+        place.segment
+    }
+
+    /// Forgets everything below a branch.
+    pub fn prune(&mut self, branch: Branch) {
+        let place = self.place(branch.run, branch.depth);
+        if self.step(place, branch.value).is_none() {
+            return;
+        }
+        let fork = self.fork(place);
+        let mut doomed: Vec<u32> = Vec::new();
+        let segment = &mut self.segments[fork as usize];
+        if let End::Fork { own, children, .. } = &mut segment.end {
+            if let Ok(at) = children.binary_search_by_key(&branch.value, |&(v, _)| v) {
+                doomed.push(children.remove(at).1);
+            }
+            if *own == branch.value {
+                self.runs[segment.run as usize].bottom = fork;
+            }
         }
         while let Some(id) = doomed.pop() {
-            let node = std::mem::replace(&mut self.nodes[id.index()], Node::Unknown);
-            if let Node::Read { children, .. } = node {
-                doomed.extend(children.into_iter().map(|(_, child)| child));
+            let segment = &mut self.segments[id as usize];
+            self.reads -= segment.len() as usize;
+            segment.reads = Vec::new();
+            segment.skip = 0;
+            if let End::Fork { children, .. } = &mut segment.end {
+                doomed.extend(std::mem::take(children).into_iter().map(|(_, child)| child));
             }
             self.free.push(id);
         }

@@ -7,7 +7,7 @@ use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::program::{Model, Order, Program};
 use landfall_explore::schedule::{Counts, End, Options, search};
 use proptest::prelude::*;
-use schedule_support::{Draft, Keep, Outcome, brute_force, build, shape};
+use schedule_support::{Draft, Keep, Outcome, brute_force, build, create_and_join, shape};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -111,6 +111,14 @@ proptest! {
     #[test]
     fn one_execution_per_graph_tso(shape in shape(3, 4)) {
         agree(&build(&shape, Order::Atomic), Model::Tso)?;
+    }
+
+    #[test]
+    fn created_and_joined_threads(shape in shape(3, 3), places in prop::collection::vec(any::<u8>(), 4)) {
+        let mut program = build(&shape, Order::Atomic);
+        create_and_join(&mut program, &places);
+        agree(&program, Model::Sc)?;
+        agree(&program, Model::Tso)?;
     }
 
     #[test]

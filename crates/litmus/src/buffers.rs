@@ -80,10 +80,10 @@ pub fn outcomes(
 
 /// Each variable is an 8-byte word; those of one line share 64 bytes.
 #[derive(Debug)]
-struct Layout(Vec<Addr>);
+pub(crate) struct Layout(Vec<Addr>);
 
 impl Layout {
-    fn new(program: &Program) -> Layout {
+    pub(crate) fn new(program: &Program) -> Layout {
         let mut used = vec![0; program.line_count()];
         Layout(
             program
@@ -100,11 +100,11 @@ impl Layout {
         )
     }
 
-    fn addr(&self, var: Var) -> Addr {
+    pub(crate) fn addr(&self, var: Var) -> Addr {
         self.0[var.0 as usize]
     }
 
-    fn piece(&self, var: Var, value: Value) -> Option<Piece> {
+    pub(crate) fn piece(&self, var: Var, value: Value) -> Option<Piece> {
         pieces(self.addr(var), &value.to_le_bytes()).next()
     }
 }

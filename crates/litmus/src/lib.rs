@@ -2,7 +2,8 @@
 //!
 //! [`program`] is what a test says, however it was written. What it *means* is defined three times, so that no
 //! definition has to be believed on its own: [`operational`] executes it, [`axiomatic`] judges candidate graphs, and
-//! [`buffers`] runs the store buffers, logs and frontiers of `landfall-model` as the native engine does.
+//! [`buffers`] runs the store buffers, logs and frontiers of `landfall-model` as the native engine does. [`subject`] hands tests of one
+//! thread to the crash search itself.
 
 pub mod axiomatic;
 pub mod buffers;
@@ -11,6 +12,7 @@ pub mod operational;
 pub mod parse;
 pub mod print;
 pub mod program;
+pub mod subject;
 
 use landfall_model::order::{OrderTable, Platform};
 

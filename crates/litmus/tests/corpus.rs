@@ -4,7 +4,7 @@
 mod support;
 
 use landfall_litmus::operational::{Options, explore, witness};
-use landfall_litmus::{Model, axiomatic, buffers};
+use landfall_litmus::{Model, axiomatic, buffers, subject};
 use support::read_corpus;
 
 #[test]
@@ -55,4 +55,21 @@ fn outcomes_and_only_outcomes_have_witnesses() {
             assert_eq!(none, None);
         }
     }
+}
+
+/// The crash search finds the same outcomes as the definitions, where it applies.
+#[test]
+fn the_crash_search_agrees_on_tests_of_one_thread() {
+    let mut compared = 0;
+    for (path, test) in read_corpus("") {
+        let (program, observe) = (&test.program, &test.observe);
+        let Some(found) = subject::outcomes(program, observe, test.platform) else {
+            continue;
+        };
+        let model = Model::px86(test.platform);
+        let machine = explore(program, observe, &model, &Options::default()).expect("small");
+        assert_eq!(found.expect("runs"), machine.outcomes, "{}", path.display());
+        compared += 1;
+    }
+    assert!(compared >= 20, "only {compared} tests of one thread");
 }

@@ -1,15 +1,18 @@
 //! The log of one execution: what reached the cache and what was written back, in commit order.
 
-use crate::line::{Addr, Line, LineBytes, Piece};
+use crate::line::{Addr, LINE_BYTES, Line, LineBytes, PIECE_BYTES, Piece};
 use crate::order::Platform;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 /// A position in a log: the number of entries before it. A power failure at a cut loses the entries from there on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Cut(pub u32);
 
-/// The content of a line after its i-th logged store; 0 is what the execution began with.
+/// The content of a line after its i-th logged store; 0 is what the execution began with. Where copies are torn, parts of a
+/// copy are versions too.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Version(pub u32);
 
@@ -29,10 +32,16 @@ pub struct Log {
     platform: Platform,
 }
 
-/// Two logs are equal if they say the same; the rest follows.
+/// Two logs are equal if they say the same; the rest follows, but for how many versions copies have.
 impl PartialEq for Log {
     fn eq(&self, other: &Log) -> bool {
-        self.platform == other.platform && self.entries == other.entries
+        let versions = |log: &Log, line: &Line| log.lines.get(line).map(|l| l.versions.len());
+        self.platform == other.platform
+            && self.entries == other.entries
+            && self
+                .lines
+                .keys()
+                .all(|line| versions(self, line) == versions(other, line))
     }
 }
 
@@ -47,11 +56,34 @@ impl Hash for Log {
 /// One line's share of the log.
 #[derive(Clone, Debug, Default)]
 struct LineLog {
-    /// The entry that made version `i + 1`.
+    /// The entries that store to it.
     stores: Vec<u32>,
+    /// Version `i + 1`.
+    versions: Vec<Made>,
     /// Where the frontier rose, and to which version: both ascending.
     frontier: Vec<(u32, Version)>,
 }
+
+/// What a version is made of: an older one, and stores on top.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    /// The entry with which it becomes possible.
+    since: u32,
+    base: Version,
+    /// Which of the line's stores: the first, and a mask of it and those that follow.
+    first: u32,
+    mask: u8,
+}
+
+impl Made {
+    fn stores(self) -> impl DoubleEndedIterator<Item = usize> {
+        let chosen = (0..8).filter(move |i| self.mask & (1 << i) != 0);
+        chosen.map(move |i| self.first as usize + i)
+    }
+}
+
+/// The most pieces of one copy on a line: one for each of its words.
+const MOST_TORN: usize = LINE_BYTES / PIECE_BYTES;
 
 impl Log {
     pub fn new(platform: Platform) -> Log {
@@ -90,10 +122,72 @@ impl Log {
     }
 
     fn append_store(&mut self, thread: u16, piece: Piece) -> Version {
+        let since = self.entries.len() as u32;
         let line = self.lines.entry(piece.addr.line()).or_default();
-        line.stores.push(self.entries.len() as u32);
+        line.versions.push(Made {
+            since,
+            base: Version(line.versions.len() as u32),
+            first: line.stores.len() as u32,
+            mask: 1,
+        });
+        line.stores.push(since);
         self.entries.push(Entry::Store { piece, thread });
-        Version(line.stores.len() as u32)
+        Version(line.versions.len() as u32)
+    }
+
+    /// Pieces of one copy on one line, which may persist in any order (MODEL.md §3.2): every part of them is a version, the
+    /// whole the newest. All become possible with the last one. Nothing is made durable.
+    pub fn torn_stores(&mut self, thread: u16, pieces: &[Piece]) {
+        for pieces in pieces.chunks(MOST_TORN) {
+            let Some(line) = pieces.first().map(|piece| piece.addr.line()) else {
+                return;
+            };
+            let log = self.lines.entry(line).or_default();
+            let first = log.stores.len() as u32;
+            for &piece in pieces {
+                log.stores.push(self.entries.len() as u32);
+                self.entries.push(Entry::Store { piece, thread });
+            }
+            let base = Version(log.versions.len() as u32);
+            log.versions
+                .extend((1..1u16 << pieces.len()).map(|mask| Made {
+                    since: self.entries.len() as u32 - 1,
+                    base,
+                    first,
+                    mask: mask as u8,
+                }));
+        }
+    }
+
+    /// The versions of its line that the store at this entry makes possible: most often one.
+    pub fn versions_since(&self, entry: u32, line: Line) -> Range<u32> {
+        let versions = self.lines.get(&line).map_or(&[][..], |l| &l.versions);
+        let from = versions.partition_point(|made| made.since < entry);
+        let to = from + versions[from..].partition_point(|made| made.since == entry);
+        from as u32 + 1..to as u32 + 1
+    }
+
+    /// An older version, and what makes this one of it. Version 0 is made of itself.
+    pub fn made_of(&self, line: Line, version: Version) -> (Version, SmallVec<[Piece; 1]>) {
+        let log = self.lines.get(&line);
+        let made = version
+            .0
+            .checked_sub(1)
+            .and_then(|i| log?.versions.get(i as usize));
+        let (Some(log), Some(made)) = (log, made) else {
+            return (version, SmallVec::new());
+        };
+        let pieces = made
+            .stores()
+            .filter_map(|store| self.piece(log.stores[store]));
+        (made.base, pieces.collect())
+    }
+
+    fn piece(&self, entry: u32) -> Option<Piece> {
+        match self.entries[entry as usize] {
+            Entry::Store { piece, .. } => Some(piece),
+            Entry::Durable { .. } => None,
+        }
     }
 
     /// The line is now guaranteed written back up to `version`. Says nothing where that was known.
@@ -110,8 +204,8 @@ impl Log {
 
     /// The newest version of the line whose store is before the cut.
     pub fn newest(&self, line: Line, cut: Cut) -> Version {
-        let stores = self.lines.get(&line).map_or(&[][..], |l| &l.stores);
-        Version(stores.partition_point(|&entry| entry < cut.0) as u32)
+        let versions = self.lines.get(&line).map_or(&[][..], |l| &l.versions);
+        Version(versions.partition_point(|made| made.since < cut.0) as u32)
     }
 
     /// `begin(line)`: the newest version guaranteed written back by entries before the cut.
@@ -142,10 +236,12 @@ impl Log {
         cuts
     }
 
-    /// The store that made a version; `None` for version 0.
+    /// The last store of a version; `None` for version 0.
     pub fn store_of(&self, line: Line, version: Version) -> Option<(Cut, &Piece)> {
         let index = version.0.checked_sub(1)? as usize;
-        let entry = *self.lines.get(&line)?.stores.get(index)?;
+        let log = self.lines.get(&line)?;
+        let store = log.versions.get(index)?.stores().next_back()?;
+        let entry = *log.stores.get(store)?;
         match &self.entries[entry as usize] {
             Entry::Store { piece, .. } => Some((Cut(entry), piece)),
             Entry::Durable { .. } => None,
@@ -157,11 +253,38 @@ impl Log {
         let Some(log) = self.lines.get(&line) else {
             return;
         };
-        for &entry in &log.stores[..version.0 as usize] {
-            if let Entry::Store { piece, .. } = &self.entries[entry as usize] {
-                piece.write_to(bytes);
+        if log.versions.len() == log.stores.len() {
+            for &entry in &log.stores[..version.0 as usize] {
+                if let Entry::Store { piece, .. } = &self.entries[entry as usize] {
+                    piece.write_to(bytes);
+                }
             }
+            return;
         }
+        // Torn: version by version, the oldest first.
+        let mut parts = Vec::new();
+        let mut at = version;
+        while at > Version(0) {
+            let (base, pieces) = self.made_of(line, at);
+            parts.push(pieces);
+            at = base;
+        }
+        parts.iter().rev().flatten().for_each(|p| p.write_to(bytes));
+    }
+
+    /// The entries whose stores are in a version, oldest first.
+    pub fn stores_in(&self, line: Line, version: Version) -> Vec<Cut> {
+        let mut entries = Vec::new();
+        let log = self.lines.get(&line);
+        let mut at = version;
+        while let Some((log, made)) =
+            log.and_then(|l| Some((l, l.versions.get(at.0.checked_sub(1)? as usize)?)))
+        {
+            entries.extend(made.stores().rev().map(|store| Cut(log.stores[store])));
+            at = made.base;
+        }
+        entries.reverse();
+        entries
     }
 
     /// Overwrites `bytes` with what the cache holds of them now.
@@ -221,6 +344,27 @@ mod tests {
         assert_eq!(log.frontier(Line(0), log.end()), Version(1));
         log.nt_store(0, pieces(Addr(8), &[1]).next().unwrap());
         assert_eq!(log.frontier(Line(0), log.end()), Version(1));
+    }
+
+    #[test]
+    fn a_torn_copy_may_persist_in_any_order() {
+        let mut log = Log::new(Platform::Adr);
+        store(&mut log, 0, 9);
+        let copied: Vec<Piece> = pieces(Addr(8), &[1; 24]).collect();
+        log.torn_stores(0, &copied);
+        store(&mut log, 16, 7);
+        assert_eq!(log.newest(Line(0), log.end()), Version(9));
+        assert_eq!(log.versions_since(3, Line(0)), 2..9);
+        let content = |version: u32| {
+            let mut bytes = [0; 64];
+            log.apply(Line(0), Version(version), &mut bytes);
+            [bytes[0], bytes[8], bytes[16], bytes[24]]
+        };
+        assert_eq!(content(1), [9, 0, 0, 0]);
+        assert_eq!(content(6), [9, 1, 0, 1]);
+        assert_eq!(content(8), [9, 1, 1, 1]);
+        assert_eq!(content(9), [9, 1, 7, 1]);
+        assert_eq!(log.stores_in(Line(0), Version(6)), [Cut(0), Cut(1), Cut(3)]);
     }
 
     #[test]

@@ -5,18 +5,58 @@ use landfall_vocab::record::{Kind, Record, Records};
 
 /// Events, stacks, and why reading stopped early, if it did.
 pub fn decode(trace: &[u8]) -> (Vec<Event>, Vec<Vec<u64>>, Option<String>) {
-    let mut events = Vec::with_capacity(trace.len() / 20);
+    let (events, stacks, damaged, _) = decode_most(trace, usize::MAX);
+    (events, stacks, damaged)
+}
+
+/// The same for traces of endless runs: past `most` events only first reads are kept, and the others counted.
+pub(crate) fn decode_most(
+    trace: &[u8],
+    most: usize,
+) -> (Vec<Event>, Vec<Vec<u64>>, Option<String>, u64) {
+    let mut events = Vec::with_capacity((trace.len() / 20).min(most));
     let mut stacks = Vec::new();
+    let mut left_out = 0;
     for record in Records::new(trace) {
         match record {
+            Ok(record) if events.len() >= most && record.kind != Kind::Read => left_out += 1,
             Ok(record) => push(&record, &mut events, &mut stacks),
             Err(malformed) => {
                 let why = format!("at byte {} of the trace: {}", malformed.at, malformed.why);
-                return (events, stacks, Some(why));
+                return (events, stacks, Some(why), left_out);
             }
         }
     }
-    (events, stacks, None)
+    (events, stacks, None, left_out)
+}
+
+/// A copy or a fill: the events that [`decode`] makes of it, and all of its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copied {
+    pub first: usize,
+    pub events: usize,
+    pub offset: u64,
+    pub length: u64,
+}
+
+/// The copies and fills of a trace, in order.
+pub fn copies(trace: &[u8]) -> Vec<Copied> {
+    let (mut events, mut stacks, mut copies) = (Vec::new(), Vec::new(), Vec::new());
+    let mut first = 0;
+    for record in Records::new(trace).map_while(Result::ok) {
+        events.clear();
+        push(&record, &mut events, &mut stacks);
+        if matches!(record.kind, Kind::Run | Kind::Fill) {
+            copies.push(Copied {
+                first,
+                events: events.len(),
+                offset: record.offset,
+                length: events.iter().map(|e: &Event| u64::from(e.bytes().1)).sum(),
+            });
+        }
+        first += events.len();
+    }
+    copies
 }
 
 fn push(record: &Record, events: &mut Vec<Event>, stacks: &mut Vec<Vec<u64>>) {

@@ -2,11 +2,13 @@
 
 use std::io;
 
+// Causes are part of the sentence and no `source`: a printer of chains would say them twice.
+
 /// Why a job could not be run at all. What a program does wrong is an [`Outcome`], not an error.
 #[derive(Debug, thiserror::Error)]
 pub enum SubjectError {
-    #[error("{program}: cannot be started: {source}")]
-    Start { program: String, source: io::Error },
+    #[error("{program}: cannot be started: {cause}")]
+    Start { program: String, cause: io::Error },
     #[error("{program}: not built with `landfall cc` (it runs, but nothing in it answers)")]
     NotInstrumented { program: String },
     #[error("{program}: {why}")]
@@ -21,9 +23,6 @@ pub enum SubjectError {
     ImageTooLarge { lines: usize },
     #[error("shared memory: {0}")]
     Shared(io::Error),
-    #[error("{directory}: {source}")]
-    PoolFiles {
-        directory: String,
-        source: io::Error,
-    },
+    #[error("{directory}: {cause}")]
+    PoolFiles { directory: String, cause: io::Error },
 }

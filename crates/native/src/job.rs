@@ -47,6 +47,8 @@ pub struct Limits {
     pub events: u64,
     pub trace_bytes: u64,
     pub output_bytes: u64,
+    /// Memory of the program: beyond it allocations fail, and a program that has taken it all the same is ended.
+    pub memory_bytes: u64,
     /// Processor time without a step of instrumented code.
     pub processor: Duration,
     /// Real time, for a program stuck where nothing deterministic can stop it.
@@ -59,6 +61,7 @@ impl Default for Limits {
             events: 50_000_000,
             trace_bytes: 2 << 30,
             output_bytes: 64 << 10,
+            memory_bytes: 4 << 30,
             processor: Duration::from_secs(10),
             wall: Duration::from_secs(60),
         }

@@ -1,9 +1,12 @@
 //! A native trace as the checkers see it.
 
 use crate::execution::{Event, Op, Origin};
-use landfall_check::event::{Action, Atomicity, Fence, How, Mark};
+use crate::subject::translate;
+use landfall_check::event::{Action, Atomicity, Fence, How};
+use landfall_explore::subject;
 use landfall_model::line::{Addr, pieces};
-use landfall_vocab::record::{flag, mark};
+use landfall_model::order::Platform;
+use landfall_vocab::record::flag;
 use std::collections::HashMap;
 
 /// Which stores the source is taken to have made atomic.
@@ -35,7 +38,7 @@ impl Places {
     }
 }
 
-/// A trace in the words of the checkers, and for each of its events the native one it comes from.
+/// A trace of one thread in the words of the checkers, and for each of its events the native one it comes from.
 pub fn judged(
     events: &[Event],
     atomics: Atomics,
@@ -90,25 +93,46 @@ pub fn judged(
             | Op::Free
             | Op::Stack
             | Op::Asm
-            | Op::Mark => {}
+            | Op::Mark
+            | Op::Step
+            | Op::Blocked
+            | Op::Misuse => {}
         }
     }
     (out, origins)
 }
 
-/// What a program says about its reads.
-pub fn mark_of(event: &Event) -> Option<Mark> {
-    if event.op != Op::Mark {
-        return None;
+/// An execution that crashes, ready to be judged.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    pub execution: landfall_check::Execution,
+    /// The native event that each of its events comes from.
+    pub native: Vec<u32>,
+}
+
+/// The same log as the search has: evidence is told in its cuts and versions.
+pub fn judge(
+    events: &[Event],
+    atomics: Atomics,
+    platform: Platform,
+    places: &mut Places,
+) -> Judged {
+    let (judged, native) = judged(events, atomics, places);
+    // A store is one event here and there; a locked one has fences around it.
+    let mut store_of = vec![0; events.len()];
+    for (at, event) in judged.iter().enumerate() {
+        if event.piece().is_some() {
+            store_of[native[at] as usize] = at;
+        }
     }
-    Some(match event.value {
-        mark::CHECKSUM_BEGIN => Mark::ChecksumBegin,
-        mark::CHECKSUM_ACCEPTED => Mark::ChecksumAccepted,
-        mark::CHECKSUM_REJECTED => Mark::ChecksumRejected,
-        mark::IGNORE_BEGIN => Mark::IgnoreBegin,
-        mark::IGNORE_END => Mark::IgnoreEnd,
-        _ => return None,
-    })
+    let (translated, sources) = translate(events);
+    let translated = subject::Execution::new(translated, subject::Ended::Well);
+    let (log, origins) = translated.log_with_origins(platform);
+    let origins: Vec<usize> = origins.iter().map(|&at| store_of[sources[at]]).collect();
+    Judged {
+        execution: landfall_check::Execution::new(judged, &log, &origins, platform),
+        native,
+    }
 }
 
 fn how(event: &Event) -> How {
@@ -138,9 +162,6 @@ fn atomicity(event: &Event, atomics: Atomics) -> Atomicity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subject::translate;
-    use landfall_explore::subject;
-    use landfall_model::order::Platform;
 
     fn event(op: Op, flags: u8, offset: u64, mask: u8) -> Event {
         Event {
@@ -153,12 +174,13 @@ mod tests {
         }
     }
 
-    /// Both translations must give the same log: evidence is told in its cuts and versions.
+    /// Nothing here is reordered, so that the checkers' own log is the same.
     #[test]
     fn checkers_and_search_see_one_log() {
         let trace = [
-            event(Op::Store, 0, 0, 0xff),
+            // First, because the search's log lets it overtake what concerns other lines.
             event(Op::Store, flag::NON_TEMPORAL, 64, 0x0f),
+            event(Op::Store, 0, 0, 0xff),
             event(Op::Clwb, 0, 3, 0),
             event(Op::Store, flag::LOCKED | 7, 8, 0xff),
             event(Op::Read, 0, 256, 0xff),
@@ -171,22 +193,26 @@ mod tests {
             event(Op::Store, 0, 0, 0x18),
             event(Op::Sfence, 0, 0, 0),
         ];
-        let (events, origins) = judged(&trace, Atomics::Atomic, &mut Places::default());
-        let (execution, log) = landfall_check::Execution::in_order(events, Platform::Adr);
-        let searched = subject::Execution {
-            events: translate(&trace).0,
-            ended: subject::Ended::Well,
-        };
+        let mut places = Places::default();
+        let judged = judge(&trace, Atomics::Atomic, Platform::Adr, &mut places);
+        let execution = &judged.execution;
+        let (in_order, log) =
+            landfall_check::Execution::in_order(execution.events().to_vec(), Platform::Adr);
+        let searched = subject::Execution::new(translate(&trace).0, subject::Ended::Well);
         assert_eq!(log, searched.log(Platform::Adr));
-        assert_eq!(origins.len(), execution.events().len());
+        for word in [0, 8, 64, 72, 128] {
+            let word = Addr(word);
+            assert_eq!(execution.stores_to(word), in_order.stores_to(word));
+        }
+        assert_eq!(judged.native.len(), execution.events().len());
         let stores = execution.events().iter().filter_map(|e| match e.action {
             Action::Store { how, atomic, .. } => Some((how, atomic)),
             _ => None,
         });
         use Atomicity::{Plain, Release};
         let expected = [
-            (How::Cached, Plain),
             (How::NonTemporal, Plain),
+            (How::Cached, Plain),
             (How::Cached, Release),
             (How::AtOnce, Plain),
             (How::Cached, Release),

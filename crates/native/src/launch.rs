@@ -11,7 +11,8 @@ use std::os::fd::FromRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Child;
 
-pub(crate) fn launch(program: &Program) -> Result<(Shared, Child, std::fs::File), SubjectError> {
+/// Shared memory with the program's settings in it.
+pub(crate) fn prepare(program: &Program) -> Result<Shared, SubjectError> {
     let mut shared = Shared::new().map_err(SubjectError::Shared)?;
     let directory = program
         .pm_dir
@@ -37,11 +38,16 @@ pub(crate) fn launch(program: &Program) -> Result<(Shared, Child, std::fs::File)
             control.pm_dir_len = length as u64;
         }
     });
+    Ok(shared)
+}
+
+pub(crate) fn launch(program: &Program) -> Result<(Shared, Child, std::fs::File), SubjectError> {
+    let shared = prepare(program)?;
     let errors = errors_file().map_err(SubjectError::Shared)?;
     let for_child = errors.try_clone().map_err(SubjectError::Shared)?;
-    let child = spawn(program, shared.fd(), for_child).map_err(|source| SubjectError::Start {
+    let child = spawn(program, shared.fd(), for_child).map_err(|cause| SubjectError::Start {
         program: program.path.display().to_string(),
-        source,
+        cause,
     })?;
     Ok((shared, child, errors))
 }

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 pub mod compiler;
+mod debug;
 mod decode;
 mod error;
 mod execution;
@@ -16,21 +17,26 @@ mod judge;
 mod kernel;
 mod launch;
 mod outcome;
+mod parts;
 mod program;
 mod server;
 mod shared;
 mod sites;
+mod skim;
 mod spawn;
 mod subject;
 mod symbols;
+mod workers;
 
-pub use decode::decode;
+pub use debug::debug;
+pub use decode::{Copied, copies, decode};
 pub use error::SubjectError;
 pub use execution::{Divergence, Event, Execution, Foreign, Op, Origin, Outcome, first_difference};
 pub use interrupt::{interrupted, watch_interrupts};
 pub use job::{Image, Isolation, Job, Limits, Line};
-pub use judge::{Atomics, Places, judged, mark_of};
+pub use judge::{Atomics, Judged, Places, judge, judged};
 pub use kernel::{KernelFeature, kernel_features};
+pub use parts::{part_of_memory, persistent_offset};
 pub use program::{MallocMetadata, Program};
 pub use server::Server;
 pub use sites::{Position, Sites};

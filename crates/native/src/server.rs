@@ -1,7 +1,7 @@
 //! One server process and the conversation with it. Jobs and executions pass through shared memory, several jobs in flight;
 //! whatever a run does to its process, the server answers or is replaced.
 
-use crate::decode::decode;
+use crate::decode::decode_most;
 use crate::error::SubjectError;
 use crate::execution::{Execution, Foreign, Outcome};
 use crate::files;
@@ -15,6 +15,7 @@ use crate::symbols::Symbols;
 use landfall_vocab::shared::{End, JobHeader, SLOTS, TICK, isolation, job, phase, slot_state};
 use std::collections::VecDeque;
 use std::io::{Read, Seek};
+use std::ops::ControlFlow;
 use std::process::Child;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::time::{Duration, Instant};
@@ -23,8 +24,10 @@ use std::time::{Duration, Instant};
 const START: Duration = Duration::from_secs(30);
 /// Time between killing a run and killing its server.
 const GRACE: Duration = Duration::from_secs(3);
-/// In-place runs between two that are compared with a fork, once the powers of two are past.
+/// In-place runs between two that are compared with a fork, at most; at first, as many as there were before.
 const SAMPLE_EVERY: u64 = 4096;
+/// Events kept of a run that does not end; past them, only its first reads.
+const MOST_OF_A_HANG: usize = 1_000_000;
 /// How long to sleep before looking whether the server still lives.
 const PULSE: Duration = Duration::from_millis(50);
 
@@ -44,6 +47,8 @@ pub struct Server {
     in_flight: usize,
     /// Size of the last trace, which bounds how many may be in flight.
     trace_bytes: u64,
+    /// In-place runs before the next one is compared with a fork.
+    next_sample: u64,
 }
 
 impl Server {
@@ -59,19 +64,24 @@ impl Server {
             next: 0,
             in_flight: 0,
             trace_bytes: 0,
+            next_sample: 1,
         };
         server.await_start()?;
-        let (table, strings) = server.shared.sites();
-        server.sites = Sites::parse(&table, &strings);
+        server.read_sites();
         if let Some(directory) = &program.pm_dir {
-            let failed = |source| SubjectError::PoolFiles {
+            let failed = |cause| SubjectError::PoolFiles {
                 directory: directory.display().to_string(),
-                source,
+                cause,
             };
             let base = files::base(&directory.canonicalize().map_err(failed)?).map_err(failed)?;
             server.set_base(base)?;
         }
         Ok(server)
+    }
+
+    fn read_sites(&mut self) {
+        let (table, strings) = self.shared.sites();
+        self.sites = Sites::parse(&table, &strings);
     }
 
     /// Names for the numbers in traces.
@@ -125,17 +135,21 @@ impl Server {
             .store(isolation::FORK, Release);
     }
 
+    fn sample_is_due(&self) -> bool {
+        self.program.isolation == Isolation::Auto && self.runs().1 >= self.next_sample
+    }
+
     /// With `auto`, some runs are done both ways; a difference ends restarting in place, before anyone relied on it.
     fn sample(
         &mut self,
         job: &Job,
         execution: &Execution,
     ) -> Result<Option<Execution>, SubjectError> {
-        let restarts = self.runs().1;
-        let due = restarts.is_power_of_two() || restarts.is_multiple_of(SAMPLE_EVERY);
-        if self.program.isolation != Isolation::Auto || !execution.in_place || !due {
+        if !execution.in_place || !self.sample_is_due() {
             return Ok(None);
         }
+        let restarts = self.runs().1;
+        self.next_sample = restarts + restarts.clamp(1, SAMPLE_EVERY);
         let check = Job {
             fork: true,
             ..job.clone()
@@ -151,6 +165,11 @@ impl Server {
         }
         self.give_up_restarting("a run in place did not do what the same run in a fork does");
         Ok(Some(forked))
+    }
+
+    /// What was made part of the base so far; after a start, the pool files that were found.
+    pub fn base(&self) -> &[Image] {
+        &self.base
     }
 
     /// Makes an image part of what later images are deltas of.
@@ -187,6 +206,71 @@ impl Server {
             self.replace()?;
         }
         Ok((end, result))
+    }
+
+    /// Runs many jobs like [`run_all`](Self::run_all), each trace seen as it lies in shared memory. The executions have events
+    /// only if they did not end well. Stops when `each` says so.
+    pub(crate) fn skim_all<R>(
+        &mut self,
+        jobs: &[Job],
+        see: impl Fn(usize, &[u8]) -> R,
+        mut each: impl FnMut(usize, Execution, R) -> ControlFlow<()>,
+    ) -> Result<(), SubjectError> {
+        let mut flying = VecDeque::new();
+        let mut posted = 0;
+        for (done, job) in jobs.iter().enumerate() {
+            // A run that is to be compared goes alone: what others did in between would not be the same.
+            let depth = if self.sample_is_due() {
+                1
+            } else {
+                self.depth()
+            };
+            while posted < jobs.len() && (flying.is_empty() || flying.len() < depth) {
+                let job = &jobs[posted];
+                flying.push_back(self.post(job, &job.image.lines, 0)?);
+                posted += 1;
+            }
+            let Some(index) = flying.pop_front() else {
+                break;
+            };
+            let waited = self.await_slot(index, job.limits.wall);
+            let mut execution = self.read(index, job, waited, Keep::Nothing);
+            self.notice_sites();
+            let due = execution.in_place && self.sample_is_due() && flying.is_empty();
+            if due || !execution.outcome.is_ok() {
+                execution = self.read(index, job, waited, Keep::Events);
+            }
+            let mut seen = self.shared.slot(index).trace(|trace| see(done, trace));
+            self.shared.trim(index, execution.trace_bytes);
+            if waited == Waited::ServerGone {
+                self.replace()?;
+                // It forgot what was in flight: post the rest again.
+                flying.clear();
+                posted = done + 1;
+            }
+            if due && self.sample(job, &execution)?.is_some() {
+                let forked = Job {
+                    fork: true,
+                    ..job.clone()
+                };
+                let index = self.post(&forked, &forked.image.lines, 0)?;
+                let waited = self.await_slot(index, forked.limits.wall);
+                execution = self.read(index, &forked, waited, Keep::Events);
+                seen = self.shared.slot(index).trace(|trace| see(done, trace));
+            }
+            if each(done, execution, seen).is_break() {
+                self.drain(flying);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for jobs whose executions nobody wants any more.
+    fn drain(&mut self, flying: VecDeque<usize>) {
+        for index in flying {
+            self.await_slot(index, Duration::from_secs(1));
+        }
     }
 
     /// Runs many jobs, keeping several in flight; executions come in the order of the jobs.
@@ -241,22 +325,7 @@ impl Server {
         lines: &[crate::job::Line],
         flags: u32,
     ) -> Result<usize, SubjectError> {
-        let set = |wanted: bool, flag: u32| if wanted { flag } else { 0 };
-        let header = JobHeader {
-            flags: flags
-                | set(job.stacks, job::STACKS)
-                | set(job.fork, job::FORK)
-                | set(job.audit, job::AUDIT)
-                | set(job.schedule.is_some(), job::THREADS),
-            failures: job.failures,
-            budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
-            trace_limit: job.limits.trace_bytes,
-            lines: lines.len() as u64,
-            stdin_len: job.stdin.len() as u64,
-            ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
-            output_limit: job.limits.output_bytes,
-            choices: job.schedule.as_ref().map_or(0, |steps| steps.len() as u64),
-        };
+        let header = header(job, lines.len(), flags);
         if self.in_flight == 0 {
             // One job at a time always uses the first slot, whose memory is there already.
             self.next = 0;
@@ -280,12 +349,20 @@ impl Server {
 
     fn collect(&mut self, index: usize, job: &Job) -> Result<Execution, SubjectError> {
         let waited = self.await_slot(index, job.limits.wall);
-        let execution = self.read(index, job, waited);
+        let execution = self.read(index, job, waited, Keep::Events);
+        self.notice_sites();
         self.shared.trim(index, execution.trace_bytes);
         if waited == Waited::ServerGone {
             self.replace()?;
         }
         Ok(execution)
+    }
+
+    /// A run that loads a library brings sites that were not there before.
+    fn notice_sites(&mut self) {
+        if self.shared.control().sites.load(Relaxed) > self.sites.len() as u64 {
+            self.read_sites();
+        }
     }
 
     /// Waits for a slot to be done; a run that takes longer than `wall` is killed.
@@ -360,11 +437,18 @@ impl Server {
             .is_ok()
     }
 
-    fn read(&self, index: usize, job: &Job, waited: Waited) -> Execution {
+    fn read(&self, index: usize, job: &Job, waited: Waited, keep: Keep) -> Execution {
         let slot = self.shared.slot(index);
         let raw = slot.outcome();
-        let (events, stacks, damaged) = slot.trace(decode);
         let outcome = self.outcome(&raw, waited);
+        let most = match (keep, &outcome) {
+            (Keep::Nothing, _) => None,
+            (Keep::Events, Outcome::Hang { .. } | Outcome::Wedged) => Some(MOST_OF_A_HANG),
+            (Keep::Events, _) => Some(usize::MAX),
+        };
+        let (events, stacks, damaged) = most
+            .map(|most| slot.trace(|trace| decode_most(trace, most)))
+            .map_or_else(Default::default, |(e, s, d, _)| (e, s, d));
         let frames = (raw.frames as usize).min(raw.frame.len());
         let left = raw.budget_left.max(0) as u64;
         Execution {
@@ -376,8 +460,8 @@ impl Server {
                 .into_iter()
                 .chain(raw.frame[..frames].iter().copied())
                 .collect(),
-            stdout: slot.stdout(raw.stdout_len),
-            stderr: slot.stderr(raw.stderr_len),
+            stdout: slot.stdout(raw.stdout_len, job.limits.output_bytes),
+            stderr: slot.stderr(raw.stderr_len, job.limits.output_bytes),
             foreign: (raw.foreign.reads + raw.foreign.writes > 0).then_some(Foreign {
                 reads: raw.foreign.reads,
                 writes: raw.foreign.writes,
@@ -478,11 +562,39 @@ impl Drop for Server {
     }
 }
 
+/// What of a trace becomes part of an execution.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Events,
+    Nothing,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waited {
     Done,
     Killed,
     ServerGone,
+}
+
+/// What the runtime is told about a job.
+pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
+    let set = |wanted: bool, flag: u32| if wanted { flag } else { 0 };
+    JobHeader {
+        flags: flags
+            | set(job.stacks, job::STACKS)
+            | set(job.fork, job::FORK)
+            | set(job.audit, job::AUDIT)
+            | set(job.schedule.is_some(), job::THREADS),
+        failures: job.failures,
+        budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
+        trace_limit: job.limits.trace_bytes,
+        lines: lines as u64,
+        stdin_len: job.stdin.len() as u64,
+        ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
+        output_limit: job.limits.output_bytes,
+        memory: job.limits.memory_bytes,
+        choices: job.schedule.as_ref().map_or(0, |steps| steps.len() as u64),
+    }
 }
 
 fn kill(process: i32) {

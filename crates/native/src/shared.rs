@@ -3,7 +3,7 @@
 use landfall_vocab::shared::{
     CHOICES_AT, CHOICES_LEN, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, JobHeader,
     MAGIC, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT,
-    STDOUT_AT, SlotHeader, TOTAL_LEN, TRACE_AT, TRACE_LEN,
+    STDOUT_AT, SlotHeader, TOTAL_LEN, TRACE_AT, TRACE_LEN, output_head,
 };
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -217,12 +217,26 @@ impl Slot<'_> {
         })
     }
 
-    pub(crate) fn stdout(&self, length: u64) -> Vec<u8> {
-        self.shared.copy(self.at + STDOUT_AT, length.min(OUTPUT))
+    pub(crate) fn stdout(&self, length: u64, limit: u64) -> Vec<u8> {
+        self.output(STDOUT_AT, length, limit)
     }
 
-    pub(crate) fn stderr(&self, length: u64) -> Vec<u8> {
-        self.shared.copy(self.at + STDERR_AT, length.min(OUTPUT))
+    pub(crate) fn stderr(&self, length: u64, limit: u64) -> Vec<u8> {
+        self.output(STDERR_AT, length, limit)
+    }
+
+    /// All of a short output; beginning and end of one longer than `limit`, with a line between them that says what is missing.
+    fn output(&self, at: u64, length: u64, limit: u64) -> Vec<u8> {
+        let limit = limit.min(OUTPUT);
+        let kept = self.shared.copy(self.at + at, length.min(limit));
+        if length <= limit {
+            return kept;
+        }
+        let (head, ring) = kept.split_at(output_head(limit) as usize);
+        let left_out = format!("\n[landfall: {} bytes left out]\n", length - limit);
+        let oldest = (length - head.len() as u64) % (ring.len() as u64).max(1);
+        let (end, begin) = ring.split_at(oldest as usize);
+        [head, left_out.as_bytes(), begin, end].concat()
     }
 }
 

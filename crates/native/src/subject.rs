@@ -2,12 +2,18 @@
 
 use crate::execution::{Event, Execution, Op, Outcome};
 use crate::interrupt::interrupted;
-use crate::job::{self, Job};
+use crate::job::Job;
+use crate::judge::{Atomics, Places, judged};
+use crate::program::Program;
 use crate::server::Server;
-use landfall_explore::subject::{self, Ended, FirstRead, Subject, SubjectError};
-use landfall_model::line::{Addr, Line, LineBytes, pieces};
-use landfall_vocab::record::flag;
-use std::collections::BTreeMap;
+use crate::skim::{Flushes, Skimmed};
+use crate::workers::{Task, Worker, work_all};
+use landfall_check::checker::Fate;
+use landfall_check::{Checker, Wasted};
+use landfall_explore::subject::{self, Ended, FirstRead, Mark, Read, Subject, SubjectError};
+use landfall_model::line::{Addr, pieces};
+use landfall_vocab::record::{flag, mark};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// When to stop searching.
@@ -19,19 +25,21 @@ pub struct Budget {
 
 /// A run gets this long even when the search's time is up.
 const SHORTEST_WALL: Duration = Duration::from_secs(1);
-/// Past this many lines a new base is cheaper than sending them with every job.
-const MOST_AHEAD: usize = 64;
+/// Events of failed executions that are kept, all told.
+const MOST_KEPT: usize = 4_000_000;
 
-/// Runs recoveries on a server, and keeps the executions that ended badly.
+/// Runs recoveries on servers, and keeps the executions that ended badly.
 #[derive(Debug)]
 pub struct NativeSubject<'a> {
-    server: &'a mut Server,
+    workers: Vec<Worker<'a>>,
     template: Job,
     budget: Budget,
-    /// Lines of the search's image that the server's base does not have yet.
-    ahead: BTreeMap<Line, LineBytes>,
-    /// Executions that did not end well, by the number in [`Ended::Badly`].
+    /// Executions that did not end well, by the number in [`Ended::Badly`]. Once there are very many events among them, further
+    /// ones come without: their crash, run again, has them.
     pub failed: Vec<Execution>,
+    kept: usize,
+    /// Judges what recoveries flush, if anyone does.
+    pub wasted: Option<(Wasted, Places)>,
     pub runs: u64,
     pub events: u64,
     /// The limit that ended the search: runs, time or interrupt.
@@ -42,99 +50,151 @@ impl<'a> NativeSubject<'a> {
     /// `template` gives limits and options; image and failures come from the search.
     pub fn new(server: &'a mut Server, template: Job, budget: Budget) -> Self {
         NativeSubject {
-            server,
+            workers: vec![Worker::lent(server)],
             template,
             budget,
-            ahead: BTreeMap::new(),
             failed: Vec::new(),
+            kept: 0,
+            wasted: None,
             runs: 0,
             events: 0,
             stopped_by: None,
         }
     }
-}
 
-impl NativeSubject<'_> {
+    /// So many servers in all. What is found does not depend on it.
+    pub fn with_workers(
+        mut self,
+        program: &Program,
+        workers: usize,
+    ) -> Result<Self, crate::SubjectError> {
+        while self.workers.len() < workers {
+            self.workers.push(Worker::own(Server::start(program)?));
+        }
+        Ok(self)
+    }
+
     fn reason_to_stop(&self) -> Option<&'static str> {
         if interrupted() {
             Some("interrupt")
-        } else if self.budget.runs.is_some_and(|most| self.runs >= most) {
-            Some("runs")
         } else if self.budget.until.is_some_and(|end| Instant::now() >= end) {
             Some("time")
         } else {
             None
         }
     }
-
-    fn stop(&mut self, reason: &'static str) -> Result<subject::Execution, SubjectError> {
-        self.stopped_by = Some(reason);
-        Err(SubjectError::Stopped)
-    }
 }
 
 impl Subject for NativeSubject<'_> {
     fn run(&mut self, job: &subject::Job<'_>) -> Result<subject::Execution, SubjectError> {
-        if let Some(reason) = self.reason_to_stop() {
-            return self.stop(reason);
+        let mut ran = None;
+        self.run_all(std::slice::from_ref(job), &mut |execution| {
+            ran = Some(execution)
+        })?;
+        ran.ok_or(SubjectError::Stopped)
+    }
+
+    fn run_all(
+        &mut self,
+        jobs: &[subject::Job<'_>],
+        each: &mut dyn FnMut(subject::Execution),
+    ) -> Result<(), SubjectError> {
+        for job in jobs {
+            for &line in job.changed {
+                let bytes = job.image.line(line);
+                self.workers.iter_mut().for_each(|w| w.advance(line, bytes));
+            }
         }
-        let cannot = |error: crate::SubjectError| SubjectError::CannotRun(error.to_string());
-        for &line in job.changed {
-            self.ahead.insert(line, job.image.line(line));
-        }
-        if self.ahead.len() > MOST_AHEAD {
-            let ahead = std::mem::take(&mut self.ahead);
-            let lines = ahead
-                .into_iter()
-                .map(|(line, bytes)| to_line(line, bytes))
-                .collect();
-            self.server.set_base(job::Image { lines }).map_err(cannot)?;
-        }
-        let mut lines = self.ahead.clone();
-        lines.extend(job.overrides.iter().copied());
-        let mut native = self.template.clone();
-        native.failures = job.failures;
-        native.image.lines = lines
-            .into_iter()
-            .map(|(line, bytes)| to_line(line, bytes))
+        let left = self.budget.runs.map(|most| most.saturating_sub(self.runs));
+        let allowed = left.map_or(jobs.len(), |left| jobs.len().min(left as usize));
+        let tasks: Vec<Task<'_>> = jobs[..allowed]
+            .iter()
+            .map(|job| Task {
+                overrides: job.overrides,
+                failures: job.failures,
+                wanted: job.wanted,
+                flushes: match self.wasted {
+                    Some(_) => Flushes::Wanted,
+                    None => Flushes::Unwanted,
+                },
+            })
             .collect();
+        let mut template = self.template.clone();
         if let Some(end) = self.budget.until {
             let left = end.saturating_duration_since(Instant::now());
-            native.limits.wall = native.limits.wall.min(left.max(SHORTEST_WALL));
+            template.limits.wall = template.limits.wall.min(left.max(SHORTEST_WALL));
         }
-        let execution = self.server.run(&native).map_err(cannot)?;
+        if let Some(reason) = self.reason_to_stop() {
+            self.stopped_by = Some(reason);
+            return Err(SubjectError::Stopped);
+        }
+        let mut workers = std::mem::take(&mut self.workers);
+        let worked = work_all(&mut workers, &tasks, &template, |execution, skimmed| {
+            match self.judge(execution, skimmed) {
+                Some(execution) => each(execution),
+                None => return ControlFlow::Break(()),
+            }
+            match self.stopped_by {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
+            }
+        });
+        self.workers = workers;
+        worked.map_err(|error| SubjectError::CannotRun(error.to_string()))?;
+        if self.stopped_by.is_none() && allowed < jobs.len() {
+            self.stopped_by = Some("runs");
+        }
+        match self.stopped_by {
+            Some(_) => Err(SubjectError::Stopped),
+            None => Ok(()),
+        }
+    }
+}
+
+impl NativeSubject<'_> {
+    /// One run in the words of the search; `None` to stop.
+    fn judge(&mut self, mut execution: Execution, skimmed: Skimmed) -> Option<subject::Execution> {
         self.runs += 1;
         // A run that was cut short by us or by the user's Ctrl-C says nothing about the program.
         let cut_short = matches!(
             execution.outcome,
             Outcome::Wedged | Outcome::Died { .. } | Outcome::Signal { .. }
         );
-        if let Some(reason @ ("time" | "interrupt")) = self.reason_to_stop()
-            && cut_short
-        {
-            return self.stop(reason);
+        if let Some(reason) = self.reason_to_stop() {
+            self.stopped_by = Some(reason);
+            if cut_short {
+                return None;
+            }
         }
-        self.events += execution.events.len() as u64;
-        let ended = if execution.outcome.is_ok() {
-            Ended::Well
-        } else {
-            Ended::Badly(self.failed.len() as u32)
-        };
-        let translated = subject::Execution {
-            events: translate(&execution.events).0,
-            ended,
+        self.events += skimmed.records;
+        if let Some((wasted, places)) = &mut self.wasted {
+            for read in &skimmed.reads {
+                wasted.read(read.read.word.line());
+            }
+            if !skimmed.flushing.is_empty() {
+                let (events, _) = judged(&skimmed.flushing, Atomics::Atomic, places);
+                wasted.logged(&events, Fate::RunsToItsEnd);
+            }
+        }
+        let ended = match execution.outcome.is_ok() {
+            true => Ended::Well,
+            false => Ended::Badly(self.failed.len() as u32),
         };
         if ended != Ended::Well {
+            if self.kept + execution.events.len() > MOST_KEPT {
+                execution.events = Vec::new();
+                execution.stacks = Vec::new();
+            }
+            self.kept += execution.events.len();
             self.failed.push(execution);
         }
-        Ok(translated)
-    }
-}
-
-fn to_line(line: Line, bytes: LineBytes) -> job::Line {
-    job::Line {
-        offset: line.start().0,
-        bytes,
+        Some(subject::Execution {
+            reads: skimmed.reads,
+            marks: skimmed.marks,
+            events: skimmed.events,
+            shortened: skimmed.shortened,
+            ended,
+        })
     }
 }
 
@@ -146,13 +206,14 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
     for (at, event) in events.iter().enumerate() {
         let line = || Addr(event.offset).line();
         match event.op {
-            Op::Read => out.push(subject::Event::Read {
+            Op::Read => out.push(subject::Event::Read(Read {
                 read: FirstRead {
                     word: Addr(event.offset),
                     mask: event.mask,
                 },
                 value: event.value,
-            }),
+            })),
+            Op::Mark => out.extend(said(event.value).map(subject::Event::Mark)),
             Op::Store => store(event, &mut out),
             Op::Clflush => out.push(subject::Event::Clflush(line())),
             Op::Clflushopt | Op::Clwb => out.push(subject::Event::ClflushOpt(line())),
@@ -164,7 +225,6 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
             | Op::Free
             | Op::Stack
             | Op::Asm
-            | Op::Mark
             | Op::Step
             | Op::Blocked
             | Op::Misuse
@@ -173,6 +233,17 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
         origins.resize(out.len(), at);
     }
     (out, origins)
+}
+
+pub(crate) fn said(number: u64) -> Option<Mark> {
+    Some(match number {
+        mark::IGNORE_BEGIN => Mark::IgnoreBegin,
+        mark::IGNORE_END => Mark::IgnoreEnd,
+        mark::CHECKSUM_BEGIN => Mark::ChecksumBegin,
+        mark::CHECKSUM_ACCEPTED => Mark::ChecksumAccepted,
+        mark::CHECKSUM_REJECTED => Mark::ChecksumRejected,
+        _ => return None,
+    })
 }
 
 fn store(event: &Event, out: &mut Vec<subject::Event>) {

@@ -67,6 +67,13 @@ impl Symbols {
         }
     }
 
+    /// Whether a return address lies in the runtime, which is nobody's business but ours.
+    pub fn is_runtime(&self, address: u64) -> bool {
+        self.return_address(address).is_some_and(|at| {
+            at.function.starts_with("landfall_runtime::") || at.function.starts_with("__lf_")
+        })
+    }
+
     /// The file that code at this address belongs to.
     pub fn file_of(&self, address: u64) -> Option<&str> {
         Some(self.locate(address)?.0)

@@ -9,8 +9,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use support::{Scratch, Wanted, build, describe, programs, sources, start, wanted};
 
-/// Runs of one job that must all be the same, to the byte.
-const REPETITIONS: usize = 200;
+/// Runs of one job that must all be the same, to the byte; `LANDFALL_REPETITIONS=200` for the full number.
+fn repetitions() -> usize {
+    let wanted = std::env::var("LANDFALL_REPETITIONS").ok();
+    wanted.and_then(|number| number.parse().ok()).unwrap_or(30)
+}
 
 fn check_directory(directory: &Path) {
     let scratch = Scratch::new(&directory.file_name().expect("a name").to_string_lossy());
@@ -23,7 +26,7 @@ fn check_directory(directory: &Path) {
         let started = Instant::now();
         let execution = server.run(&wanted.job).expect("the server answers");
         let took = started.elapsed();
-        let found = describe(&execution, &server);
+        let found = describe(&execution, &server, wanted.quiet);
         let file = source.with_extension("expect");
         if blessing {
             std::fs::write(&file, &found).expect("writable");
@@ -36,6 +39,9 @@ fn check_directory(directory: &Path) {
             ));
             continue;
         }
+        if wanted.quiet {
+            continue;
+        }
         if let Some(problem) = repeats(&wanted, &mut server, took) {
             wrong.push(format!("--- {}: {problem}", source.display()));
         }
@@ -46,7 +52,7 @@ fn check_directory(directory: &Path) {
 fn repeats(wanted: &Wanted, server: &mut Server, took: Duration) -> Option<String> {
     // A run that only ends because a limit is reached takes long: fewer of those.
     let repetitions = match took.as_millis() {
-        0..20 => REPETITIONS,
+        0..20 => repetitions(),
         20..2000 => 3,
         _ => 0,
     };

@@ -327,6 +327,79 @@ fn ten_million_events_fit() {
 
 /// A library without sites that writes persistent memory is named; the same library built with `landfall cc` is not.
 #[test]
+fn constructors_of_libraries_find_libc() {
+    let scratch = Scratch::new("early");
+    let directory = &scratch.0;
+    let path = |name: &str| directory.join(name).into_os_string();
+    let lib = "#include <pthread.h>\n#include <stdlib.h>\nstatic pthread_mutex_t lock;\nint early;\n\
+         __attribute__((constructor)) static void begin(void) {\n\
+           early = pthread_mutex_init(&lock, 0) == 0 && pthread_mutex_lock(&lock) == 0 && atoi(\"7\") == 7;\n}\n";
+    std::fs::write(directory.join("lib.c"), lib).expect("writable");
+    let main = "#include <landfall.h>\nextern int early;\nint main(void) { *(int *)lf_pm(64) = early; return early; }\n";
+    std::fs::write(directory.join("main.c"), main).expect("writable");
+    let mut clang = Command::new("clang-19");
+    clang
+        .args(["-shared", "-fPIC", "-o"])
+        .arg(path("early.so"))
+        .arg(path("lib.c"));
+    assert!(clang.status().expect("runs").success());
+    let arguments = [path("main.c"), path("early.so"), "-o".into(), path("main")];
+    let mut command = compiler::command(Language::C, &arguments)
+        .expect("clang")
+        .command;
+    assert!(command.status().expect("runs").success());
+    let mut server = Server::start(&Program::new(directory.join("main"))).expect("starts");
+    let execution = server.run(&Job::default()).expect("runs");
+    assert_eq!(execution.outcome, Outcome::Exited { code: 1 });
+}
+
+#[test]
+fn a_library_loaded_later_has_its_lines() {
+    let scratch = Scratch::new("loaded");
+    let directory = &scratch.0;
+    let library = directory.join("put.so");
+    let build = |name: &str, text: String, more: &[std::ffi::OsString]| {
+        std::fs::write(directory.join(name), text).expect("writable");
+        let mut arguments = vec![directory.join(name).into_os_string()];
+        arguments.extend_from_slice(more);
+        let mut command = compiler::command(Language::C, &arguments)
+            .expect("clang")
+            .command;
+        assert!(command.status().expect("runs").success());
+    };
+    let shared = ["-shared", "-fPIC", "-o"].map(Into::into);
+    let lib = "\n\nvoid put(long *p) { *p = 1; }\n".to_owned();
+    build(
+        "lib.c",
+        lib,
+        &[&shared[..], &[library.clone().into()]].concat(),
+    );
+    let main = format!(
+        "#include <dlfcn.h>\n#include <landfall.h>\n\
+         int main(void) {{ long *p = lf_pm(64); *p = 2; ((void (*)(long *))dlsym(dlopen({library:?}, RTLD_NOW), \"put\"))(p); }}\n"
+    );
+    let program = directory.join("main");
+    build("main.c", main, &["-o".into(), program.clone().into()]);
+    for isolation in MODES {
+        let mut subject = Program::new(&program);
+        subject.isolation = isolation;
+        let mut server = Server::start(&subject).expect("starts");
+        for _ in 0..3 {
+            let execution = server.run(&Job::default()).expect("runs");
+            let stores = execution
+                .events
+                .iter()
+                .filter(|event| event.op == Op::Store);
+            let lines = stores.map(|event| server.sites().position(event.origin).map(|at| at.line));
+            assert_eq!(lines.collect::<Vec<_>>(), [Some(3), Some(3)]);
+            let last = execution.events.last().expect("a store");
+            let position = server.sites().position(last.origin).expect("known");
+            assert!(position.file.ends_with("lib.c"), "{position:?}");
+        }
+    }
+}
+
+#[test]
 fn an_uninstrumented_library_is_named() {
     let scratch = Scratch::new("libraries");
     let directory = &scratch.0;

@@ -38,6 +38,20 @@ std::string path_of(const DIScope *scope) {
   return std::string(path);
 }
 
+// Headers that came with the compiler or the system.
+bool is_system(StringRef file) {
+  return file.starts_with("/usr/include/") || file.starts_with("/usr/lib/") ||
+         file.contains("/include/c++/") || file.contains("/lib/clang/");
+}
+
+// What was inlined from a system header is reported where the program asked for it.
+const DILocation *outside_system(const DILocation *location) {
+  const DILocation *outer = location;
+  while (outer && is_system(path_of(outer->getScope())))
+    outer = outer->getInlinedAt();
+  return outer ? outer : location;
+}
+
 } // namespace
 
 extern "C" {
@@ -89,7 +103,7 @@ lf_shim_position lf_shim_position_of(LLVMValueRef value, void *context,
                                      void (*sink)(void *, const char *, size_t)) {
   const Instruction *instruction = unwrap<Instruction>(value);
   const Function *function = instruction->getFunction();
-  const DILocation *location = instruction->getDebugLoc().get();
+  const DILocation *location = outside_system(instruction->getDebugLoc().get());
   const DISubprogram *subprogram =
       location ? location->getScope()->getSubprogram() : function->getSubprogram();
   std::string file, name;

@@ -45,7 +45,7 @@ pub(crate) fn instrument(module: LLVMModuleRef) -> bool {
         vocabulary,
     };
     if asm::has_instructions(&file_scope_assembly(module)) {
-        let message = "assembly at file scope may touch memory in ways not seen by Landfall";
+        let message = "assembly at file scope is not instrumented: its accesses of persistent memory are seen as they happen, its fences are not";
         shared.warnings.in_file(&source_name(module), message);
     }
     let functions = functions(module);

@@ -19,6 +19,9 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value, name: &str) {
         }
         "llvm.x86.movdir64b" => direct_store_line(weaver, call),
         "llvm.x86.clzero" => clear_line(weaver, call),
+        _ if name.starts_with("llvm.x86.rdrand.") || name.starts_with("llvm.x86.rdseed.") => {
+            random(weaver, call)
+        }
         _ if masked::weave(weaver, call, name) => {}
         _ => unknown(weaver, call, name),
     }
@@ -37,6 +40,20 @@ fn fence(weaver: &mut Weaver<'_>, call: Value, hook: &str) {
     weaver.emit.before(call, call);
     let void = weaver.emit.void();
     weaver.emit.hook(hook, void, &[site]);
+    call.erase();
+}
+
+/// rdrand and rdseed: the number comes from the runtime, which gives the same one in every run, and is always there.
+fn random(weaver: &mut Weaver<'_>, call: Value) {
+    weaver.emit.before(call, call);
+    let number = weaver.emit.int(64);
+    let random = weaver.emit.hook("__lf_random", number, &[]);
+    let empty = call.ty().zero();
+    let wanted = weaver.emit.extract(empty, 0).ty();
+    let random = weaver.emit.resize(random, wanted);
+    let result = weaver.emit.insert(empty, random, 0);
+    let result = weaver.emit.insert(result, weaver.emit.u32(1), 1);
+    call.replace_uses_with(result);
     call.erase();
 }
 

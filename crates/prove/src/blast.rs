@@ -21,8 +21,8 @@ impl Bits {
         self.known.get(term.index())?.as_deref()
     }
 
-    /// The bits of a term, made on first use. What nothing computes (inputs, values read) gets variables, where its possible
-    /// values differ.
+    /// The bits of a term, made on first use. Where the possible values are known, bits that are constant or always like another
+    /// one cost nothing. (An event that does not happen may then have a value that none of its sources gives; nobody looks.)
     pub(crate) fn of(
         &mut self,
         term: Term,
@@ -60,16 +60,28 @@ impl Bits {
     ) -> Vec<Lit> {
         let bits = |t: Term| self.known[t.index()].as_deref().unwrap_or_default();
         let width = usize::from(terms.width(term));
-        match terms.node(term) {
-            Node::Const(value) => constant(value, width),
-            Node::Input(_) | Node::Loaded(_) | Node::Recovered(_) | Node::Final(_) => {
-                open(domains[term.index()].as_deref(), width, formula)
+        let columns = domains[term.index()]
+            .as_deref()
+            .map_or_else(|| vec![Column::Own; width], |v| columns(v, width));
+        // Only these bits need a circuit.
+        let own = |at: &usize| columns[*at] == Column::Own;
+        let top = (0..width).rev().find(own).map_or(0, |last| last + 1);
+        let computed = match terms.node(term) {
+            Node::Const(value) => return constant(value, width),
+            Node::Input(_) | Node::Loaded(_) | Node::Recovered(_) | Node::Final(_) => (0..top)
+                .map(|at| match own(&at) {
+                    true => formula.fresh(),
+                    false => Lit::FALSE,
+                })
+                .collect(),
+            Node::Not(a) => bits(a)[..top].iter().map(|&bit| !bit).collect(),
+            Node::Binary(op, a, b) if op.works_upwards() => {
+                binary(formula, op, &bits(a)[..top], &bits(b)[..top])
             }
-            Node::Not(a) => bits(a).iter().map(|&bit| !bit).collect(),
             Node::Binary(op, a, b) => binary(formula, op, bits(a), bits(b)),
             Node::Choose(c, a, b) => {
                 let condition = bits(c)[0];
-                let pairs = bits(a).iter().zip(bits(b));
+                let pairs = bits(a)[..top].iter().zip(&bits(b)[..top]);
                 pairs
                     .map(|(&a, &b)| formula.choose(condition, a, b))
                     .collect()
@@ -77,8 +89,48 @@ impl Bits {
             Node::Zext(a) => extend(bits(a), Lit::FALSE, width),
             Node::Sext(a) => extend(bits(a), bits(a)[bits(a).len() - 1], width),
             Node::Extract(a, low) => bits(a)[usize::from(low)..][..width].to_vec(),
-        }
+        };
+        let bit = |(at, column)| match column {
+            Column::Own => computed[at],
+            Column::Constant(value) => Lit::constant(value),
+            Column::As(other) => computed[other],
+            Column::Against(other) => !computed[other],
+        };
+        columns.iter().copied().enumerate().map(bit).collect()
     }
+}
+
+/// What the possible values of a term say about one of its bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Column {
+    Own,
+    Constant(bool),
+    /// Always as a lower bit: the sign of small numbers, say.
+    As(usize),
+    Against(usize),
+}
+
+fn columns(values: &[u64], width: usize) -> Vec<Column> {
+    // Each bit as the values have it, first value in bit 0. Domains have at most 64 values.
+    let all = u64::MAX.checked_shr(64 - values.len() as u32).unwrap_or(0);
+    let seen = |at: usize| {
+        let bits = values.iter().enumerate();
+        bits.fold(0u64, |column, (n, value)| column | (value >> at & 1) << n)
+    };
+    (0..width)
+        .map(|at| {
+            let column = seen(at);
+            if column == 0 || column == all {
+                return Column::Constant(column != 0);
+            }
+            let lower = (0..at).find_map(|lower| match seen(lower) {
+                same if same == column => Some(Column::As(lower)),
+                other if other == !column & all => Some(Column::Against(lower)),
+                _ => None,
+            });
+            lower.unwrap_or(Column::Own)
+        })
+        .collect()
 }
 
 fn operands(node: Node) -> [Option<Term>; 3] {
@@ -93,21 +145,6 @@ fn operands(node: Node) -> [Option<Term>; 3] {
 fn constant(value: u64, width: usize) -> Vec<Lit> {
     (0..width)
         .map(|bit| Lit::constant(value >> bit & 1 == 1))
-        .collect()
-}
-
-/// Variables for the bits in which the possible values differ.
-fn open(values: Option<&[u64]>, width: usize, formula: &mut Formula) -> Vec<Lit> {
-    let Some(values) = values else {
-        return (0..width).map(|_| formula.fresh()).collect();
-    };
-    let first = values.first().copied().unwrap_or(0);
-    let differ = values.iter().fold(0, |differ, v| differ | (v ^ first));
-    (0..width)
-        .map(|bit| match differ >> bit & 1 {
-            1 => formula.fresh(),
-            _ => Lit::constant(first >> bit & 1 == 1),
-        })
         .collect()
 }
 

@@ -21,6 +21,13 @@ impl Program {
         LocId(self.locations.len() as u32 - 1)
     }
 
+    /// A value that nothing decides.
+    pub fn add_input(&mut self, name: &str, width: u8) -> Term {
+        let input = self.terms.input(width);
+        self.inputs.push((name.to_owned(), input));
+        input
+    }
+
     /// A thread that is there from the beginning.
     pub fn add_thread(&mut self, name: &str) -> Path {
         self.threads.push(name.to_owned());
@@ -107,6 +114,12 @@ impl Path {
     /// The thread goes on only if this holds. What it did before stays done.
     pub fn assume(&mut self, program: &mut Program, holds: Term) {
         self.condition = program.terms.and(self.condition, holds);
+    }
+
+    /// A loop was unrolled as far as this: a thread that would go round again stops, and the proof says so.
+    pub fn bound(&mut self, program: &mut Program, within: Term, label: &str) {
+        self.event(program, Kind::Bound { within }, label);
+        self.assume(program, within);
     }
 
     /// The way on which this holds.
@@ -227,5 +240,15 @@ impl Recovering {
 
     pub fn assume(&mut self, program: &mut Program, holds: Term) {
         self.condition = program.terms.and(self.condition, holds);
+    }
+
+    /// As [`Path::bound`].
+    pub fn bound(&mut self, program: &mut Program, within: Term, label: &str) {
+        program.recovery.bounds.push(Check {
+            guard: self.condition,
+            holds: within,
+            label: label.to_owned(),
+        });
+        self.assume(program, within);
     }
 }

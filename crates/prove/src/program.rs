@@ -90,6 +90,11 @@ pub enum Kind {
     Assert {
         holds: Term,
     },
+    /// A loop was unrolled as far as it is: where this is false the program would go on, and what it does then is not
+    /// looked at. (The thread must stop: assume it too.)
+    Bound {
+        within: Term,
+    },
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -140,7 +145,7 @@ impl Event {
             Kind::Flush { .. } => OpKind::FlushOpt,
             Kind::Sfence => OpKind::Sfence,
             Kind::Mfence | Kind::Sync => OpKind::Mfence,
-            Kind::Assert { .. } => return None,
+            Kind::Assert { .. } | Kind::Bound { .. } => return None,
         })
     }
 
@@ -170,6 +175,8 @@ pub struct Observation {
 pub struct Recovery {
     pub reads: Vec<Observation>,
     pub checks: Vec<Check>,
+    /// Where its loops were cut: as [`Kind::Bound`].
+    pub bounds: Vec<Check>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -184,6 +191,8 @@ pub struct Program {
     /// [`Kind::Sync`], and the guard of the second includes that of the first.
     pub orders: Vec<(EventId, EventId)>,
     pub recovery: Recovery,
+    /// Nondeterministic inputs, by name, for witnesses.
+    pub inputs: Vec<(String, Term)>,
     /// Holds at the end of every execution without failure, over [`crate::term::Node::Final`] and registers.
     pub at_the_end: Vec<Check>,
     pub platform: Platform,

@@ -1,8 +1,10 @@
 //! The questions: does an assertion ever fail, and does a power failure ever leave what no instant of an execution showed?
 
+mod bounds;
 mod invariant;
 mod robust;
 
+pub use bounds::{Bounds, bounds};
 pub use invariant::invariant;
 pub use robust::robust;
 
@@ -81,6 +83,12 @@ pub struct Answered {
 }
 
 fn gave_up(options: &Options) -> Verdict {
-    let conflicts = options.search.max_conflicts.unwrap_or(u32::MAX);
-    Verdict::Unknown(format!("gave up after {conflicts} conflicts"))
+    let late = options
+        .search
+        .until
+        .is_some_and(|until| std::time::Instant::now() >= until);
+    Verdict::Unknown(match options.search.max_conflicts {
+        Some(conflicts) if !late => format!("gave up after {conflicts} conflicts"),
+        _ => "the time was up".to_owned(),
+    })
 }

@@ -43,6 +43,14 @@ impl Op {
         matches!(self, Op::Eq | Op::Ult | Op::Ule | Op::Slt | Op::Sle)
     }
 
+    /// Do the low bits of the result depend on the low bits of the operands alone?
+    pub(crate) fn works_upwards(self) -> bool {
+        matches!(
+            self,
+            Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor
+        )
+    }
+
     fn commutes(self) -> bool {
         matches!(
             self,

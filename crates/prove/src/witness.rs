@@ -54,6 +54,8 @@ pub struct Witness {
     /// Flushes that had happened, and the lines they made durable.
     pub flushed: Vec<(EventId, LineId)>,
     pub found: Vec<Found>,
+    /// The program's nondeterministic inputs.
+    pub inputs: Vec<(String, u64)>,
     pub failed: bool,
     /// `ob` without its transitive closure: edges between events.
     order: Vec<(EventId, EventId)>,
@@ -109,6 +111,11 @@ impl Witness {
             coherence: coherence(encoding, &executed, &holds),
             flushed: Vec::new(),
             found,
+            inputs: program
+                .inputs
+                .iter()
+                .map(|(name, term)| (name.clone(), value(*term)))
+                .collect(),
             failed,
             order,
         };

@@ -46,7 +46,7 @@ fn difference(test: &Test, defined: &BTreeSet<Outcome>) -> Option<String> {
             let options = SearchOptions {
                 solver,
                 propagation,
-                max_conflicts: None,
+                ..SearchOptions::default()
             };
             let found = outcomes(&litmus.program, &litmus.observed, view, &options)
                 .expect("no limit was set");

@@ -76,6 +76,8 @@ pub enum Refusal {
     UnknownCall(String),
     #[error("`{0}` stores to several places; insert the flush by hand")]
     ManyStores(String),
+    #[error("this statement cannot be read without its macros; insert the flush by hand")]
+    Garbled,
     #[error("no statement fits in here; split the expression, or insert the flush by hand")]
     NoRoom,
     #[error("what is stored to cannot be named after the store ({0}); insert the flush by hand")]

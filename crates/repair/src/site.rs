@@ -143,7 +143,7 @@ fn braces_with_pointer(
     Some(edits)
 }
 
-/// The indentation of a statement: its line's, or one step more where a label or a brace comes before it on the line.
+/// The indentation of a statement: its line's, or one step more where a label or a brace comes right before it.
 fn indent(source: &Source<'_>, statement: Node<'_>) -> String {
     if statement.kind() == "labeled_statement"
         && let Some(inner) =
@@ -153,11 +153,9 @@ fn indent(source: &Source<'_>, statement: Node<'_>) -> String {
     }
     let own = source.indent_at(statement.start_byte());
     let before = source.before_on_line(statement.start_byte()).trim();
-    let comment =
-        before.starts_with("/*") && before.find("*/") == Some(before.len().saturating_sub(2));
-    match before.is_empty() || comment {
-        true => own.to_owned(),
-        false => format!("{own}{}", source.step),
+    match before.ends_with(':') || before.ends_with('{') {
+        true => format!("{own}{}", source.step),
+        false => own.to_owned(),
     }
 }
 
@@ -207,15 +205,15 @@ fn first(source: &Source<'_>, body: Node<'_>, code: &Code) -> Edit {
     let inside = body.start_byte() + 1;
     let one_line = body.start_position().row == body.end_position().row;
     if one_line {
-        let empty = source.text[inside..body.end_byte() - 1].trim().is_empty();
-        if empty {
+        let content = source.text.get(inside..body.end_byte().saturating_sub(1));
+        if content.is_some_and(|content| content.trim().is_empty()) {
             return Edit::replace(body.byte_range(), format!("{{ {} }}", code.on_one_line()));
         }
         return Edit::insert(inside, format!(" {}", code.on_one_line()));
     }
     let indent = match body.named_child(0) {
         Some(statement) => source.indent_at(statement.start_byte()).to_owned(),
-        None => format!("{}{}", source.indent_at(body.end_byte() - 1), source.step),
+        None => format!("{}{}", source.indent_at(body.start_byte()), source.step),
     };
     Edit::insert(inside, code.lines(source, &indent))
 }

@@ -49,6 +49,9 @@ pub(crate) fn find<'s>(
     let mut unknown = None;
     for candidate in ancestors(node) {
         match understand(source, candidate, node, bytes)? {
+            Understood::Store(store) if is_garbled(source, store.node) => {
+                return Err(Refusal::Garbled);
+            }
             Understood::Store(store) => return Ok(store),
             Understood::UnknownCall(name) => {
                 unknown.get_or_insert(name);
@@ -67,6 +70,18 @@ pub(crate) fn find<'s>(
         // Debug information may point to another part of the statement.
         None => only_on_line(source, at, bytes),
     }
+}
+
+/// A macro that stands for half a statement, perhaps: what the grammar made of it is a guess.
+fn is_garbled(source: &Source<'_>, store: Node<'_>) -> bool {
+    let statement = source.statement_of(store);
+    let simple = statement.filter(|s| {
+        matches!(
+            s.kind(),
+            "expression_statement" | "declaration" | "return_statement"
+        )
+    });
+    simple.unwrap_or(store).has_error()
 }
 
 enum Understood<'t> {
@@ -270,6 +285,7 @@ fn only_on_line<'s>(source: &'s Source<'_>, at: Place, bytes: u64) -> Result<Sto
         n => format!(" (there are {n} on this line)"),
     };
     match <[Store<'s>; 1]>::try_from(found) {
+        Ok([store]) if is_garbled(source, store.node) => Err(Refusal::Garbled),
         Ok([store]) => Ok(store),
         Err(_) => Err(Refusal::NoStore(why)),
     }

@@ -1,11 +1,11 @@
 //! Virtual time: it starts at a fixed moment, moves a little with every look at it, and jumps when the program sleeps.
 
-use crate::outcome::{self, Report};
+use crate::outcome;
 use crate::state::state;
 use landfall_vocab::shared::End;
 
 /// 2020-09-13 12:26:40 UTC.
-const EPOCH: u64 = 1_600_000_000;
+pub(crate) const START: u64 = 1_600_000_000;
 const SECOND: u64 = 1_000_000_000;
 /// What one look at the clock costs, so that loops waiting for time to pass end.
 const LOOK: u64 = 1_000;
@@ -19,11 +19,16 @@ pub(crate) unsafe fn reset() {
 unsafe fn now(clock: i32) -> u64 {
     (*state()).clock += LOOK;
     let start = match clock {
-        libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => EPOCH * SECOND,
+        libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => START * SECOND,
         libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => 0,
         _ => 1000 * SECOND,
     };
     start + (*state()).clock
+}
+
+/// Seconds of the calendar, without a look at the clock.
+pub(crate) unsafe fn seconds() -> u64 {
+    START + (*state()).clock / SECOND
 }
 
 pub(crate) unsafe extern "C" fn clock_gettime(clock: i32, to: *mut libc::timespec) -> i32 {
@@ -89,16 +94,14 @@ pub(crate) unsafe fn wait_forever(what: &[u8], context: *mut libc::ucontext_t) {
         let left = (*state).alarm.saturating_sub((*state).clock);
         return sleep(left, context);
     }
-    let frame = (*context).uc_mcontext.gregs[libc::REG_RBP as usize] as usize;
+    if crate::threads::others_alive() {
+        crate::dispatch::refuse(&[
+            what,
+            b" waits for another thread in the kernel, where landfall does not schedule",
+        ]);
+    }
     let text: &[&[u8]] = &[what, b" waits for something that cannot happen"];
-    outcome::end(
-        End::Deadlock,
-        Report {
-            frame,
-            text,
-            ..Report::default()
-        },
-    )
+    outcome::end(End::Deadlock, crate::dispatch::report(text))
 }
 
 /// Sets the alarm; returns the nanoseconds the old one had left.

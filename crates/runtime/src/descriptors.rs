@@ -1,17 +1,19 @@
 //! Which descriptors are not what the kernel thinks: captured output, given input, random sources, pool files.
 
 use crate::bytes;
+use crate::dispatch::{origin, refuse};
 use crate::hooks;
-use crate::log::Origin;
 use crate::pool_io;
 use crate::random;
 use crate::shadow::{is_persistent, view};
 use crate::state::{Scratch, state};
 use crate::sys;
 use landfall_vocab::builtin::Builtin;
-use landfall_vocab::shared::End;
 
-pub(crate) const COUNT: usize = 1024;
+pub(crate) const COUNT: usize = crate::overlay::FIRST_HOLDER;
+/// First numbers of pool files and of inodes of the overlay.
+const POOL: u16 = 16;
+const OVERLAY: u16 = 256;
 
 /// What a descriptor stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,18 +22,22 @@ pub(crate) enum Kind {
     Input,
     Output(u8),
     Random,
+    /// A file or directory on disk, open for reading.
+    Disk,
     Pool(u8),
+    /// A file or directory of the run's overlay.
+    Overlay(usize),
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Descriptors {
-    kinds: [u8; COUNT],
+    kinds: [u16; COUNT],
 }
 
 impl Descriptors {
     pub(crate) unsafe fn reset(&mut self) {
-        bytes::fill(self.kinds.as_mut_ptr(), 0, COUNT);
+        bytes::fill(self.kinds.as_mut_ptr() as *mut u8, 0, 2 * COUNT);
         self.set(0, Kind::Input);
         self.set(1, Kind::Output(0));
         self.set(2, Kind::Output(1));
@@ -43,7 +49,9 @@ impl Descriptors {
             2 => Kind::Output(0),
             3 => Kind::Output(1),
             4 => Kind::Random,
-            pool if pool >= 16 => Kind::Pool(pool - 16),
+            5 => Kind::Disk,
+            number if number >= OVERLAY => Kind::Overlay((number - OVERLAY) as usize),
+            pool if pool >= POOL => Kind::Pool((pool - POOL) as u8),
             _ => Kind::Real,
         }
     }
@@ -53,9 +61,11 @@ impl Descriptors {
             *slot = match kind {
                 Kind::Real => 0,
                 Kind::Input => 1,
-                Kind::Output(stream) => 2 + stream,
+                Kind::Output(stream) => 2 + stream as u16,
                 Kind::Random => 4,
-                Kind::Pool(file) => 16 + file,
+                Kind::Disk => 5,
+                Kind::Pool(file) => POOL + file as u16,
+                Kind::Overlay(number) => OVERLAY + number as u16,
             };
         }
     }
@@ -71,12 +81,10 @@ pub(crate) unsafe fn set(fd: usize, kind: Kind) {
     (*state()).descriptors.set(fd, kind);
 }
 
-/// Bytes a program may write to ordinary files in one run.
+/// Bytes a program may write to ordinary files in one run, and to its output.
 const FILE_BYTES: u64 = 1 << 30;
+const OUTPUT_BYTES: u64 = 1 << 32;
 const CHUNK: usize = 64 << 10;
-/// Where the memory of a process can be: the kernel maps nothing below or above.
-const LOWEST: usize = 4096;
-const HIGHEST: usize = 1 << 47;
 
 /// A read into a buffer of the program: into persistent memory it is a store. `at` is a file position, or -1.
 pub(crate) unsafe fn read(fd: usize, to: usize, length: usize, at: i64) -> isize {
@@ -96,8 +104,14 @@ pub(crate) unsafe fn read(fd: usize, to: usize, length: usize, at: i64) -> isize
         }
         Kind::Output(_) => -(libc::EBADF as isize),
         Kind::Pool(file) => pool_io::read(file, fd, to, length, at),
-        Kind::Real if is_persistent(to) => read_persistent(fd, to, length, at),
-        Kind::Real => {
+        _ if fd >= COUNT => -(libc::EBADF as isize),
+        kind => {
+            if kind == Kind::Real && !crate::waiting::ready(fd, libc::POLLIN, b"read") {
+                return -(libc::EINTR as isize);
+            }
+            if is_persistent(to) {
+                return read_persistent(fd, to, length, at);
+            }
             crate::tracked::warm(to, length);
             if at >= 0 {
                 sys::call(libc::SYS_pread64, [fd, to, length, at as usize])
@@ -122,13 +136,7 @@ pub(crate) unsafe fn give_random(to: usize, length: usize) {
 
 /// Hands bytes to the program, as stores where its buffer is persistent.
 pub(crate) unsafe fn give(to: usize, from: *const u8, length: usize) {
-    hooks::copy(
-        to as *mut u8,
-        from,
-        length,
-        0,
-        Origin::library(Builtin::read, 0),
-    );
+    hooks::copy(to as *mut u8, from, length, 0, origin(Builtin::read));
 }
 
 unsafe fn read_persistent(fd: usize, to: usize, length: usize, at: i64) -> isize {
@@ -160,42 +168,25 @@ unsafe fn read_persistent(fd: usize, to: usize, length: usize, at: i64) -> isize
 pub(crate) unsafe fn write(fd: usize, from: usize, length: usize, at: i64) -> isize {
     let state = state();
     let length = length.min(0x7fff_f000);
-    let kind = kind(fd);
     if is_persistent(from) {
-        hooks::read_span(from, length, 0, Origin::library(Builtin::write, 0));
+        hooks::read_span(from, length, 0, origin(Builtin::write));
     }
     let from = view(from as *const u8) as usize;
-    match kind {
-        Kind::Output(_) if length != 0 && !(LOWEST..HIGHEST).contains(&from) => {
-            -(libc::EFAULT as isize)
-        }
+    match kind(fd) {
         Kind::Output(stream) => {
-            let outcome = &raw mut (*(*state).slot).outcome;
-            let total = if stream == 0 {
-                &raw mut (*outcome).stdout_len
-            } else {
-                &raw mut (*outcome).stderr_len
-            };
-            let room = (*state).output_limit.saturating_sub(*total) as usize;
-            bytes::copy(
-                (*state).output[stream as usize].add(*total as usize),
-                from as *const u8,
-                length.min(room),
-            );
-            // Counts everything, keeps what fits: a reader sees that something is missing.
-            *total += length.min(room) as u64;
-            (*state).written += length as u64;
-            if (*state).written > (1 << 32) {
-                too_much()
-            }
+            capture(stream, from as *const u8, length);
             length as isize
         }
         Kind::Input | Kind::Random => -(libc::EBADF as isize),
         Kind::Pool(file) => pool_io::write(file, fd, from, length, at),
-        Kind::Real => {
+        _ if fd >= COUNT => -(libc::EBADF as isize),
+        kind => {
             (*state).written += length as u64;
             if (*state).written > FILE_BYTES {
-                too_much()
+                refuse(&[b"write: the program writes without end"]);
+            }
+            if kind == Kind::Real && !crate::waiting::ready(fd, libc::POLLOUT, b"write") {
+                return -(libc::EINTR as isize);
             }
             if at >= 0 {
                 sys::call(libc::SYS_pwrite64, [fd, from, length, at as usize])
@@ -206,14 +197,37 @@ pub(crate) unsafe fn write(fd: usize, from: usize, length: usize, at: i64) -> is
     }
 }
 
-unsafe fn too_much() -> ! {
-    let text: &[&[u8]] = &[b"write: the program writes without end"];
-    crate::outcome::end(
-        End::Forbidden,
-        crate::outcome::Report {
-            code: libc::SYS_write as i32,
-            text,
-            ..Default::default()
-        },
-    )
+/// Keeps what the program prints: the beginning, and of a long output the end, in a ring behind it.
+unsafe fn capture(stream: u8, mut from: *const u8, mut length: usize) {
+    let state = state();
+    let outcome = &raw mut (*(*state).slot).outcome;
+    let total = if stream == 0 {
+        &raw mut (*outcome).stdout_len
+    } else {
+        &raw mut (*outcome).stderr_len
+    };
+    let buffer = (*state).output[stream as usize];
+    let limit = (*state).output_limit;
+    let head = landfall_vocab::shared::output_head(limit);
+    while length > 0 {
+        let at = *total;
+        // In the head, up to its end; in the ring, up to where it starts over.
+        let (place, room) = if at < head {
+            (at, head - at)
+        } else if limit == head {
+            (0, u64::MAX)
+        } else {
+            let place = head + (at - head) % (limit - head);
+            (place, limit - place)
+        };
+        let piece = length.min(room as usize);
+        if limit > head || at < head {
+            bytes::copy(buffer.add(place as usize), from, piece);
+        }
+        *total += piece as u64;
+        (from, length) = (from.add(piece), length - piece);
+    }
+    if (*outcome).stdout_len + (*outcome).stderr_len > OUTPUT_BYTES {
+        refuse(&[b"write: the program writes without end"]);
+    }
 }

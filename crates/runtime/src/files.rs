@@ -1,47 +1,28 @@
 //! Pool files: files under `--pm-dir` never reach the disk. A file is an entry of the table at the start of the metadata area
-//! (existence and length, durable when the call returns: MODEL.md §4) and a slot of the window that every mapping of it shares
-//! (PMDK maps one file more than once: RUNTIME.md). Its descriptor is an empty memfd that only holds the position.
+//! (`pool_table`) and a slot of the window that every mapping of it shares (PMDK maps one file more than once: RUNTIME.md).
+//! Its descriptors are of an empty memfd that holds positions, flags and locks.
 
+use crate::about::of_pool;
 use crate::bytes;
 use crate::descriptors::{self, Kind};
+use crate::dispatch::{origin, refuse};
 use crate::flush;
 use crate::forkserver;
 use crate::hooks;
-use crate::log::Origin;
+use crate::pool_table::{self, Found, entry, find, set_word, word};
 use crate::shadow;
 use crate::state::{Scratch, state};
 use crate::sys;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{self, flag};
-use landfall_vocab::window::{
-    self, FILE_ENTRY, FILE_EXISTS, FILE_PATH_AT, FILE_PATH_LEN, FILE_REMOVED, FILE_SLOT, FILE_SLOTS,
-};
+use landfall_vocab::window::{self, FILE_DIRECTORY, FILE_EXISTS, FILE_SLOT};
 
 pub(crate) const fn error(number: i32) -> isize {
     -(number as isize)
 }
 
-fn entry(file: u8) -> u64 {
-    window::META.start + file as u64 * FILE_ENTRY
-}
-
 pub(crate) fn slot(file: u8) -> u64 {
     window::FILES.start + file as u64 * FILE_SLOT
-}
-
-pub(crate) fn origin(function: Builtin) -> Origin {
-    Origin::library(function, 0)
-}
-
-/// Reads a word of the table, as an event.
-unsafe fn word(at: u64, function: Builtin) -> u64 {
-    hooks::read_word(at, 8, flag::DURABLE, origin(function));
-    shadow::word(at)
-}
-
-/// Writes a word of the table: durable at once.
-unsafe fn set_word(at: u64, value: u64, function: Builtin) {
-    hooks::store_word(at, value, 8, flag::DURABLE, origin(function));
 }
 
 unsafe fn length_unlogged(file: u8) -> u64 {
@@ -55,85 +36,80 @@ pub(crate) unsafe fn is_mapped(offset: u64) -> bool {
     (*state()).mapped_files & 1 << file != 0 && (offset - window::FILES.start) % FILE_SLOT < pages
 }
 
-enum Found {
-    Exists(u8),
-    /// A free or removed entry to create it in.
-    Absent(u8),
-    Full,
-}
-
-unsafe fn find(path: &[u8], function: Builtin) -> Found {
-    let mut free = None;
-    for file in 0..FILE_SLOTS as u8 {
-        let state = word(entry(file), function);
-        if state == window::file_state(path, FILE_EXISTS) {
-            return Found::Exists(file);
-        }
-        if state == window::file_state(path, FILE_REMOVED) || (state == 0 && free.is_none()) {
-            free = Some(file);
-        }
-        if state == 0 {
-            break;
-        }
-    }
-    free.map_or(Found::Full, Found::Absent)
-}
-
 pub(crate) unsafe fn open(path: &[u8], flags: i32) -> isize {
+    let creating = flags & libc::O_CREAT != 0;
+    if path.len() as u64 >= window::FILE_PATH_LEN {
+        return error(libc::ENAMETOOLONG);
+    }
     let file = match find(path, Builtin::open) {
-        Found::Exists(_) if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 => {
-            return error(libc::EEXIST);
-        }
+        Found::Exists(_) if creating && flags & libc::O_EXCL != 0 => return error(libc::EEXIST),
+        Found::Exists(_) if flags & libc::O_DIRECTORY != 0 => return error(libc::ENOTDIR),
         Found::Exists(file) => {
             if flags & libc::O_TRUNC != 0 {
                 set_length(file, 0, Builtin::open);
             }
             file
         }
-        Found::Absent(file) if flags & libc::O_CREAT != 0 => {
-            create(file, path);
-            file
+        found => {
+            if let Found::Exists(_) = pool_table::find_directory(path, Builtin::open) {
+                return open_directory(path, flags);
+            }
+            match found {
+                Found::Full if creating => refuse(&[
+                    b"open: landfall keeps 31 pool files at a time, and the program creates more",
+                ]),
+                Found::Absent(file) if creating => {
+                    let parent = pool_table::parent_exists(path, Builtin::open);
+                    if parent != 0 {
+                        return parent;
+                    }
+                    pool_table::create(file, path, FILE_EXISTS, Builtin::open);
+                    file
+                }
+                _ => return error(libc::ENOENT),
+            }
         }
-        Found::Absent(_) => return error(libc::ENOENT),
-        Found::Full => return error(libc::ENOSPC),
     };
-    let fd = sys::call(
-        libc::SYS_memfd_create,
-        [
-            c"pool".as_ptr() as usize,
-            usize::from(flags & libc::O_CLOEXEC != 0),
-        ],
+    open_slot(file, flags)
+}
+
+/// A directory of pool files stands for its path; what is in it comes from the table.
+unsafe fn open_directory(path: &[u8], flags: i32) -> isize {
+    let control = (*state()).control;
+    let length = (*control).pm_dir_len as usize;
+    let whole = Scratch::new(length + 1 + path.len());
+    bytes::copy(
+        whole.start(),
+        &raw const (*control).pm_dir as *const u8,
+        length,
     );
+    *whole.start().add(length) = b'/';
+    bytes::copy(whole.start().add(length + 1), path.as_ptr(), path.len());
+    let whole = core::slice::from_raw_parts(whole.start(), length + 1 + path.len());
+    let number = crate::overlay::new_directory(whole, 0o777);
+    crate::ordinary::open_inode(number, flags)
+}
+
+/// A new descriptor of a file. All descriptors of one file are of one memfd, so that the kernel sees one file to lock.
+pub(crate) unsafe fn open_slot(file: u8, flags: i32) -> isize {
+    let holder = &raw mut (*state()).pool_holders[file as usize];
+    if *holder == 0 {
+        let name = c"pool".as_ptr() as usize;
+        let fd = sys::call(libc::SYS_memfd_create, [name, libc::MFD_CLOEXEC as usize]);
+        *holder = crate::overlay::hold(fd);
+    }
+    let fd = crate::overlay::reopen(*holder, flags);
     if fd >= 0 {
         descriptors::set(fd as usize, Kind::Pool(file));
+        (*state()).used_files |= 1 << file;
     }
     fd
 }
 
-/// Path first, state word last: the file exists from that store on.
-unsafe fn create(file: u8, path: &[u8]) {
-    set_path(file, path, Builtin::open);
-    set_word(entry(file) + 8, 0, Builtin::open);
-    set_word(
-        entry(file),
-        window::file_state(path, FILE_EXISTS),
-        Builtin::open,
-    );
-}
-
-unsafe fn set_path(file: u8, path: &[u8], function: Builtin) {
-    let padded = Scratch::new(FILE_PATH_LEN as usize);
-    let length = path.len().min(FILE_PATH_LEN as usize - 1);
-    bytes::fill(padded.start(), 0, FILE_PATH_LEN as usize);
-    bytes::copy(padded.start(), path.as_ptr(), length);
-    let target = (window::BASE + entry(file) + FILE_PATH_AT) as usize;
-    hooks::store_span(
-        target,
-        padded.start(),
-        record::padded(length + 1),
-        flag::DURABLE,
-        origin(function),
-    );
+/// May this descriptor be written through?
+pub(crate) unsafe fn is_writable(fd: usize) -> bool {
+    let flags = sys::call(libc::SYS_fcntl, [fd, libc::F_GETFL as usize]);
+    flags >= 0 && flags as i32 & libc::O_ACCMODE != libc::O_RDONLY
 }
 
 pub(crate) unsafe fn length(file: u8) -> u64 {
@@ -145,8 +121,13 @@ pub(crate) unsafe fn set_length(file: u8, length: u64, function: Builtin) -> isi
         return error(libc::EFBIG);
     }
     let old = self::length(file);
-    if length < old {
-        clear(file, length, old, function);
+    // What comes to lie inside the file again reads as zero. What is cut off need not: nobody sees it. Only the rest of the
+    // last page is in a mapping, and the kernel zeroes it too.
+    if length > old {
+        clear(file, old, length, function);
+    } else if length < old {
+        let page = (length + window::PAGE - 1) & !(window::PAGE - 1);
+        clear(file, length, page.min(old), function);
     }
     if length != old {
         set_word(entry(file) + 8, length, function);
@@ -159,6 +140,7 @@ unsafe fn clear(file: u8, from: u64, to: u64, function: Builtin) {
     // The slot is the file, mapped by the program or not.
     let mapped = (*state()).mapped_files;
     (*state()).mapped_files |= 1 << file;
+    crate::guards::lift();
     for page in (from & !(window::PAGE - 1)..to).step_by(window::PAGE as usize) {
         if shadow::is_touched(slot(file) + page) || forkserver::is_given(slot(file) + page) {
             for line in (page..page + window::PAGE).step_by(window::LINE as usize) {
@@ -171,6 +153,7 @@ unsafe fn clear(file: u8, from: u64, to: u64, function: Builtin) {
             }
         }
     }
+    crate::guards::lower();
     (*state()).mapped_files = mapped;
 }
 
@@ -212,22 +195,37 @@ pub(crate) unsafe fn allocate(file: u8, mode: i32, at: u64, length: u64) -> isiz
 }
 
 /// Every mapping of a file is the same memory; `None` for a private writable one, which must be a copy.
-pub(crate) unsafe fn map(
-    file: u8,
-    length: usize,
-    protection: i32,
-    flags: i32,
-    at: u64,
-) -> Option<isize> {
-    if !at.is_multiple_of(window::PAGE) || length == 0 || at + length as u64 > FILE_SLOT {
+pub(crate) unsafe fn map(file: u8, fd: usize, call: &crate::dispatch::Call) -> Option<isize> {
+    let [address, length, protection, flags, _, at] = call.arguments;
+    let (protection, flags, at) = (protection as i32, flags as i32, at as u64);
+    if !at.is_multiple_of(window::PAGE) || length == 0 {
         return Some(error(libc::EINVAL));
     }
-    if flags & libc::MAP_TYPE == libc::MAP_PRIVATE && protection & libc::PROT_WRITE != 0 {
+    if length as u64 > FILE_SLOT || at > FILE_SLOT - length as u64 {
+        return Some(error(libc::ENOMEM));
+    }
+    let writable = protection & libc::PROT_WRITE != 0;
+    let private = flags & libc::MAP_TYPE == libc::MAP_PRIVATE;
+    if private && writable {
         return None;
     }
+    let access = sys::call(libc::SYS_fcntl, [fd, libc::F_GETFL as usize]) as i32 & libc::O_ACCMODE;
+    if access == libc::O_WRONLY || (writable && access != libc::O_RDWR) {
+        return Some(error(libc::EACCES));
+    }
+    let place = (window::BASE + slot(file) + at) as usize;
+    if flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0 && address != place {
+        refuse(&[b"mmap: landfall maps a pool file where it wants, not where MAP_FIXED says"]);
+    }
     self::length(file);
+    // All mappings are one: it is writable once one of them is.
+    let mapped = (*state()).mapped_files & 1 << file != 0;
+    if writable || !mapped {
+        crate::guards::protect(place, length, protection);
+    }
     (*state()).mapped_files |= 1 << file;
-    Some((window::BASE + slot(file) + at) as isize)
+    (*state()).used_files |= 1 << file;
+    Some(place as isize)
 }
 
 /// A private copy of part of a file, in memory of the program's own.
@@ -253,7 +251,19 @@ pub(crate) unsafe fn map_copy(
     got
 }
 
-/// `msync`, `fsync`: write back every line of a range that this execution touched, then fence.
+/// `msync`.
+pub(crate) unsafe fn sync_mapping(address: usize, length: usize, flags: i32) -> isize {
+    if address & 4095 != 0 || flags & libc::MS_ASYNC != 0 && flags & libc::MS_SYNC != 0 {
+        return error(libc::EINVAL);
+    }
+    // MS_ASYNC promises nothing.
+    if flags & libc::MS_SYNC == 0 {
+        return 0;
+    }
+    sync(address as u64 - window::BASE, length as u64, Builtin::msync)
+}
+
+/// Writes back every line of a range that this execution touched, then fences.
 pub(crate) unsafe fn sync(at: u64, length: u64, function: Builtin) -> isize {
     let length = length.min(window::LEN - at);
     let mut page = at & !(window::PAGE - 1);
@@ -283,63 +293,122 @@ pub(crate) unsafe fn sync_file(file: u8) -> isize {
 pub(crate) unsafe fn unlink(path: &[u8]) -> isize {
     match find(path, Builtin::unlink) {
         Found::Exists(file) => {
-            set_length(file, 0, Builtin::unlink);
-            set_word(
-                entry(file),
-                window::file_state(path, FILE_REMOVED),
-                Builtin::unlink,
-            );
+            pool_table::remove(file, path, Builtin::unlink);
             0
         }
-        _ => error(libc::ENOENT),
+        _ => match pool_table::find_directory(path, Builtin::unlink) {
+            Found::Exists(_) => error(libc::EISDIR),
+            _ => error(libc::ENOENT),
+        },
     }
 }
 
-pub(crate) unsafe fn rename(from: &[u8], to: &[u8]) -> isize {
+pub(crate) unsafe fn rename(from: &[u8], to: &[u8], flags: usize) -> isize {
+    const NOREPLACE: usize = 1;
+    if flags & !NOREPLACE != 0 {
+        return error(libc::EINVAL);
+    }
+    if to.len() as u64 >= window::FILE_PATH_LEN {
+        return error(libc::ENAMETOOLONG);
+    }
     let Found::Exists(file) = find(from, Builtin::rename) else {
+        if let Found::Exists(_) = pool_table::find_directory(from, Builtin::rename) {
+            refuse(&[b"rename: landfall does not rename directories of pool files"]);
+        }
         return error(libc::ENOENT);
     };
-    if let Found::Exists(replaced) = find(to, Builtin::rename) {
-        if replaced == file {
-            return 0;
-        }
-        set_word(
-            entry(replaced),
-            window::file_state(to, FILE_REMOVED),
-            Builtin::rename,
-        );
+    let parent = pool_table::parent_exists(to, Builtin::rename);
+    if parent != 0 {
+        return parent;
     }
-    set_path(file, to, Builtin::rename);
-    set_word(
-        entry(file),
-        window::file_state(to, FILE_EXISTS),
-        Builtin::rename,
-    );
+    if let Found::Exists(_) = pool_table::find_directory(to, Builtin::rename) {
+        return error(libc::EISDIR);
+    }
+    let replaced = match find(to, Builtin::rename) {
+        Found::Exists(same) if same == file => return 0,
+        Found::Exists(_) if flags & NOREPLACE != 0 => return error(libc::EEXIST),
+        Found::Exists(replaced) => Some(replaced),
+        _ => None,
+    };
+    pool_table::rename(file, to, replaced);
     0
 }
 
-/// Fills a `struct stat` the same way in every run.
-pub(crate) unsafe fn stat(file: u8, to: *mut libc::stat) {
-    bytes::fill(to as *mut u8, 0, size_of::<libc::stat>());
-    (*to).st_dev = 1;
-    (*to).st_ino = file as u64 + 1;
-    (*to).st_mode = libc::S_IFREG | 0o666;
-    (*to).st_nlink = 1;
-    (*to).st_uid = sys::call(libc::SYS_getuid, []) as u32;
-    (*to).st_gid = sys::call(libc::SYS_getgid, []) as u32;
-    (*to).st_size = length(file) as i64;
-    (*to).st_blksize = 4096;
-    (*to).st_blocks = (length(file) as i64 + 511) / 512;
-}
-
-pub(crate) unsafe fn stat_path(path: &[u8], to: *mut libc::stat) -> isize {
-    match find(path, Builtin::open) {
-        Found::Exists(file) => {
-            if !to.is_null() {
-                stat(file, to);
-            }
-            0
-        }
+pub(crate) unsafe fn truncate(path: &[u8], length: u64) -> isize {
+    match find(path, Builtin::ftruncate) {
+        Found::Exists(file) => set_length(file, length, Builtin::ftruncate),
         _ => error(libc::ENOENT),
     }
+}
+
+pub(crate) unsafe fn make_directory(path: &[u8]) -> isize {
+    if path.len() as u64 >= window::FILE_PATH_LEN {
+        return error(libc::ENAMETOOLONG);
+    }
+    if let Found::Exists(_) = find(path, Builtin::mkdir) {
+        return error(libc::EEXIST);
+    }
+    let parent = pool_table::parent_exists(path, Builtin::mkdir);
+    if parent != 0 {
+        return parent;
+    }
+    match pool_table::find_directory(path, Builtin::mkdir) {
+        Found::Exists(_) => error(libc::EEXIST),
+        Found::Absent(file) => {
+            pool_table::create(file, path, FILE_DIRECTORY, Builtin::mkdir);
+            0
+        }
+        Found::Full => refuse(&[b"mkdir: landfall keeps 32 directories of pool files"]),
+    }
+}
+
+pub(crate) unsafe fn remove_directory(path: &[u8]) -> isize {
+    match pool_table::find_directory(path, Builtin::rmdir) {
+        Found::Exists(file) => {
+            let mut count = 0;
+            pool_table::listing(path, |_, _, _| count += 1);
+            if count > 0 {
+                return error(libc::ENOTEMPTY);
+            }
+            pool_table::remove(file, path, Builtin::rmdir);
+            0
+        }
+        _ => match find(path, Builtin::rmdir) {
+            Found::Exists(_) => error(libc::ENOTDIR),
+            _ => error(libc::ENOENT),
+        },
+    }
+}
+
+/// What `stat` says about a path under `--pm-dir`.
+pub(crate) unsafe fn about(path: &[u8], to: *mut libc::stat) -> isize {
+    match find(path, Builtin::open) {
+        Found::Exists(file) => about_slot(file, to),
+        _ => match pool_table::find_directory(path, Builtin::open) {
+            Found::Exists(file) => of_pool(file as u64, libc::S_IFDIR | 0o777, 0, to),
+            _ => error(libc::ENOENT),
+        },
+    }
+}
+
+pub(crate) unsafe fn about_slot(file: u8, to: *mut libc::stat) -> isize {
+    of_pool(file as u64, libc::S_IFREG | 0o666, length(file), to)
+}
+
+/// Entries of a directory that is `--pm-dir` or lies below it; false for any other.
+pub(crate) unsafe fn listing(path: &[u8], each: impl FnMut(&[u8], u64, u8)) -> bool {
+    let control = (*state()).control;
+    let directory = &raw const (*control).pm_dir as *const u8;
+    let directory = core::slice::from_raw_parts(directory, (*control).pm_dir_len as usize);
+    if directory.is_empty() {
+        return false;
+    }
+    let itself = path.len() == directory.len()
+        && bytes::equal(path.as_ptr(), directory.as_ptr(), path.len());
+    match crate::overlay::below(directory, path) {
+        Some(inside) => pool_table::listing(inside, each),
+        None if itself => pool_table::listing(b"", each),
+        None => return false,
+    }
+    true
 }

@@ -122,9 +122,10 @@ pub(crate) unsafe fn store_span(
     touch_span(address, length);
     let payload = log::run(offset(address), length as u64, flags, origin);
     bytes::copy(payload, source, length);
+    // Memory first: if it may not be written, nothing was stored and nothing is logged.
+    bytes::copy(content(offset(address)), payload, length);
     log::run_done(length as u64);
     mark_written(offset(address), length as u64);
-    bytes::copy(content(offset(address)), payload, length);
 }
 
 pub(crate) unsafe fn store_pieces(address: usize, bytes: &[u8], flags: u8, origin: Origin) {
@@ -149,6 +150,7 @@ pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u
         return store_pieces(address, &[byte; PIECEWISE][..length], flags, origin);
     }
     touch_span(address, length);
+    bytes::fill(content(offset(address)), byte, length);
     log::with_value(
         Kind::Fill,
         offset(address),
@@ -157,7 +159,6 @@ pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u
         origin,
     );
     mark_written(offset(address), length as u64);
-    bytes::fill(content(offset(address)), byte, length);
 }
 
 /// Marks a touched range as written.

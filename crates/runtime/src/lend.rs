@@ -5,7 +5,6 @@
 
 use crate::dispatch::Call;
 use crate::hooks;
-use crate::library::text_length;
 use crate::log::Origin;
 use crate::shadow::{self, PAGE, is_persistent, offset};
 use crate::state::state;
@@ -43,38 +42,21 @@ fn sees_to_it(number: i64) -> bool {
             | SYS_brk
             | SYS_exit
             | SYS_exit_group
-    )
+    ) || crate::paths::sees_to_it(number)
 }
 
 /// What the kernel does with an argument that is a pointer.
 enum Use {
-    Path,
     /// Fills a buffer of this length.
     Fills(usize),
     Reads(usize),
 }
 
 fn usage(call: &Call, index: usize) -> Use {
-    let [_, b, c, d, ..] = call.arguments;
+    let [_, _, c, ..] = call.arguments;
     match (call.number, index) {
-        (SYS_open | SYS_creat | SYS_stat | SYS_lstat | SYS_access | SYS_unlink, 0) => Use::Path,
-        (SYS_rename | SYS_link | SYS_symlink, 0 | 1) => Use::Path,
-        (SYS_mkdir | SYS_rmdir | SYS_chdir | SYS_chmod | SYS_truncate | SYS_readlink, 0) => {
-            Use::Path
-        }
-        (SYS_openat | SYS_newfstatat | SYS_faccessat | SYS_faccessat2 | SYS_unlinkat, 1) => {
-            Use::Path
-        }
-        (SYS_mkdirat | SYS_readlinkat | SYS_fchmodat | SYS_statx, 1) => Use::Path,
-        (SYS_renameat | SYS_renameat2 | SYS_linkat, 1 | 3) => Use::Path,
-        (SYS_stat | SYS_lstat | SYS_fstat | SYS_clock_gettime | SYS_clock_getres, 1) => {
-            Use::Fills(STRUCTURE)
-        }
-        (SYS_newfstatat, 2) | (SYS_statx, 4) | (SYS_rt_sigaction, 2) => Use::Fills(STRUCTURE),
+        (SYS_clock_gettime | SYS_clock_getres, 1) | (SYS_rt_sigaction, 2) => Use::Fills(STRUCTURE),
         (SYS_uname, 0) => Use::Fills(size_of::<utsname>()),
-        (SYS_getcwd, 0) => Use::Fills(b),
-        (SYS_readlink | SYS_getdents | SYS_getdents64, 1) => Use::Fills(c),
-        (SYS_readlinkat, 2) => Use::Fills(d),
         (SYS_sendto, 1) => Use::Reads(c),
         _ => Use::Reads(STRUCTURE),
     }
@@ -87,14 +69,10 @@ pub(crate) unsafe fn lending(call: &Call, perform: impl FnOnce() -> isize) -> is
     if !concerned || sees_to_it(call.number) {
         return perform();
     }
-    let origin = Origin::library(Builtin::system_call, 0);
+    let origin = crate::dispatch::origin(Builtin::system_call);
     for (index, argument) in arguments.into_iter().enumerate() {
         if is_persistent(argument) && shadow::live(state(), offset(argument)) {
             let (reads, length) = match usage(call, index) {
-                Use::Path => {
-                    let path = argument as *const u8;
-                    (true, text_length(path, PATH_MAX as usize) + 1)
-                }
                 Use::Fills(length) => (false, length),
                 Use::Reads(length) => (true, length),
             };

@@ -28,7 +28,7 @@ pub(crate) unsafe fn map(call: &Call) -> isize {
     if flags as i32 & MAP_ANONYMOUS == 0
         && let Kind::Pool(file) = descriptors::kind(fd)
     {
-        if let Some(mapped) = files::map(file, length, protection as i32, flags as i32, at as u64) {
+        if let Some(mapped) = files::map(file, fd, call) {
             return mapped;
         }
         alters_kernel(call);
@@ -36,6 +36,13 @@ pub(crate) unsafe fn map(call: &Call) -> isize {
     }
     if flags as i32 & MAP_FIXED != 0 && own_memory(address, length) {
         return -(ENOMEM as isize);
+    }
+    if flags as i32 & MAP_ANONYMOUS == 0 && flags as i32 & MAP_TYPE != MAP_PRIVATE {
+        match descriptors::kind(fd) {
+            Kind::Disk => crate::ordinary::note_shared_mapping(fd),
+            Kind::Overlay(_) if !limits::take(length) => return -(ENOMEM as isize),
+            _ => {}
+        }
     }
     // A mapping of a file or one that cannot be written takes no memory of its own; nor does a reservation, yet.
     let counted = flags as i32 & MAP_ANONYMOUS != 0

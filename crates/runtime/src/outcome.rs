@@ -4,7 +4,7 @@ use crate::bytes;
 use crate::stack;
 use crate::state::{Mode, budget, state};
 use crate::sys;
-use landfall_vocab::shared::{End, Outcome, TEXT};
+use landfall_vocab::shared::{End, Outcome, TEXT, job};
 
 /// Everything about an end but its kind.
 #[derive(Clone, Copy, Default)]
@@ -14,6 +14,8 @@ pub(crate) struct Report<'a> {
     pub(crate) pc: u64,
     /// Frame pointer to walk from; zero for no stack.
     pub(crate) frame: usize,
+    /// The program's call into a library that keeps no frames; zero for none.
+    pub(crate) caller: usize,
     pub(crate) site: u64,
     pub(crate) text: &'a [&'a [u8]],
 }
@@ -24,6 +26,10 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
     if (*state).mode != Mode::Running {
         outside(end, &report)
     }
+    if (*(*state).slot).job.flags & job::SHOW != 0 {
+        crate::shadow::show();
+        __lf_ends();
+    }
     let outcome = &raw mut (*(*state).slot).outcome;
     (*outcome).end = end as u32;
     (*outcome).code = report.code;
@@ -33,13 +39,26 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
     (*outcome).budget_left = *budget();
     (*outcome).text_len = join(report.text, &raw mut (*outcome).text);
     (*outcome).frames = 0;
+    let called = usize::from(report.caller != 0);
+    (*outcome).frame[0] = report.caller as u64;
     if report.frame != 0 {
-        (*outcome).frames = stack::walk(report.frame, &mut (*outcome).frame) as u32;
+        let frames = &mut (&mut (*outcome).frame)[called..];
+        (*outcome).frames = (called + stack::walk(report.frame, frames)) as u32;
     }
     // From here on a second end (a full trace, a fault of ours) must not start over.
     (*state).mode = Mode::Serving;
     (*state).quick = false;
+    (*state).call = crate::dispatch::Current::NONE;
+    crate::guards::reset();
     leave()
+}
+
+/// Where a debugger stops.
+#[inline(never)]
+#[unsafe(no_mangle)]
+extern "C" fn __lf_ends() {
+    // Not empty, or calls of it could be left out.
+    unsafe { core::arch::asm!("", options(nomem, nostack)) };
 }
 
 /// Leaves the run with what is in the slot.
@@ -77,10 +96,12 @@ unsafe fn join(parts: &[&[u8]], into: *mut [u8; TEXT]) -> u32 {
 
 pub(crate) unsafe fn wild_access(address: u64) -> ! {
     let frame = stack::frame_pointer();
+    // Beyond the end of a mapped file it is another signal.
+    let file = landfall_vocab::window::FILES.contains(address - landfall_vocab::window::BASE);
     end(
         End::Signal,
         Report {
-            code: libc::SIGSEGV,
+            code: if file { libc::SIGBUS } else { libc::SIGSEGV },
             address,
             frame,
             ..Report::default()

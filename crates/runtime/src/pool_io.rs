@@ -1,6 +1,7 @@
 //! Reading and writing pool files through descriptors: the slot is the file, the memfd behind the descriptor its position.
 
-use crate::files::{error, length as length_of, origin, set_length, slot};
+use crate::dispatch::origin;
+use crate::files::{error, is_writable, length as length_of, set_length, slot};
 use crate::hooks;
 use crate::state::state;
 use crate::sys;
@@ -30,9 +31,14 @@ pub(crate) unsafe fn seek(file: u8, fd: usize, offset: i64, whence: i32) -> isiz
 }
 
 pub(crate) unsafe fn read(file: u8, fd: usize, to: usize, length: usize, at: i64) -> isize {
+    let access = sys::call(libc::SYS_fcntl, [fd, libc::F_GETFL as usize]) as i32 & libc::O_ACCMODE;
+    if access == libc::O_WRONLY {
+        return error(libc::EBADF);
+    }
     let from = position(fd, at);
     let length = length.min(length_of(file).saturating_sub(from) as usize);
     if length > 0 {
+        let mapped = (*state()).mapped_files;
         (*state()).mapped_files |= 1 << file;
         hooks::copy(
             to as *mut u8,
@@ -41,6 +47,7 @@ pub(crate) unsafe fn read(file: u8, fd: usize, to: usize, length: usize, at: i64
             0,
             origin(Builtin::read),
         );
+        (*state()).mapped_files = mapped;
         if at < 0 {
             sys::call(libc::SYS_lseek, [fd, length, libc::SEEK_CUR as usize]);
         }
@@ -50,8 +57,17 @@ pub(crate) unsafe fn read(file: u8, fd: usize, to: usize, length: usize, at: i64
 
 /// Writing a pool file: stores that `fsync` writes back.
 pub(crate) unsafe fn write(file: u8, fd: usize, from: usize, length: usize, at: i64) -> isize {
-    let start = position(fd, at);
-    let end = start + length as u64;
+    if !is_writable(fd) {
+        return error(libc::EBADF);
+    }
+    let appending =
+        sys::call(libc::SYS_fcntl, [fd, libc::F_GETFL as usize]) as i32 & libc::O_APPEND;
+    let start = if appending != 0 {
+        length_of(file)
+    } else {
+        position(fd, at)
+    };
+    let end = start.saturating_add(length as u64);
     if end > FILE_SLOT {
         return error(libc::EFBIG);
     }
@@ -59,7 +75,9 @@ pub(crate) unsafe fn write(file: u8, fd: usize, from: usize, length: usize, at: 
         set_length(file, end, Builtin::write);
     }
     if length > 0 {
+        let mapped = (*state()).mapped_files;
         (*state()).mapped_files |= 1 << file;
+        crate::guards::lift();
         hooks::copy(
             (window::BASE + slot(file) + start) as *mut u8,
             from as *const u8,
@@ -67,8 +85,10 @@ pub(crate) unsafe fn write(file: u8, fd: usize, from: usize, length: usize, at: 
             0,
             origin(Builtin::write),
         );
+        crate::guards::lower();
+        (*state()).mapped_files = mapped;
         if at < 0 {
-            sys::call(libc::SYS_lseek, [fd, length, libc::SEEK_CUR as usize]);
+            sys::call(libc::SYS_lseek, [fd, end as usize, libc::SEEK_SET as usize]);
         }
     }
     length as isize

@@ -25,3 +25,24 @@ pub(crate) unsafe fn fill(to: *mut u8, length: usize) {
     }
     (*state()).random = generator;
 }
+
+/// What `rdrand` and `rdseed` are replaced with (ABI).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __lf_random() -> u64 {
+    let mut value = 0u64;
+    let to = &raw mut value as *mut u8;
+    if crate::state::running() {
+        fill(to, 8);
+    } else {
+        crate::sys::call(libc::SYS_getrandom, [to as usize, 8, 0]);
+    }
+    value
+}
+
+// `std::random_device` asks the processor, from inside a library that is not instrumented.
+crate::weak!("_ZNSt13random_device9_M_getvalEv" => random_device);
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_random_device(_: usize) -> u32 {
+    __lf_random() as u32
+}

@@ -9,7 +9,7 @@ macro_rules! real {
         #[unsafe(link_section = "lf_state")]
         static mut REAL: Real = Real { $($field: None),* };
 
-        pub(crate) unsafe fn find_real() {
+        unsafe fn find_real() {
             let recent = has_c23();
             $( if recent || !stringify!($field).as_bytes().starts_with(b"__isoc23_") {
                 REAL.$field = core::mem::transmute::<*mut libc::c_void, Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>>(libc::dlsym(
@@ -112,6 +112,21 @@ real! {
     __call_tls_dtors: fn();
 }
 
+/// Whether the search has begun: what it calls itself finds nothing yet and does without.
+#[unsafe(link_section = "lf_state")]
+static mut SEARCHED: bool = false;
+
+/// A constructor of a library may come before everything else: the first to ask searches.
+#[inline]
 pub(crate) unsafe fn real() -> *const Real {
+    if !SEARCHED {
+        search();
+    }
     &raw const REAL
+}
+
+#[cold]
+unsafe fn search() {
+    SEARCHED = true;
+    find_real();
 }

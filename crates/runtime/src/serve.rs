@@ -112,6 +112,7 @@ unsafe fn prepare() {
     let state = state();
     let control = (*state).control;
     (*state).mode = Mode::Serving;
+    crate::walk::note_directory();
     crate::watch::close_window();
     sites::publish();
     signals::install();
@@ -254,13 +255,23 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     (*state).output_limit = job.output_limit.min(landfall_vocab::shared::OUTPUT);
     (*state).input = base.add(STDIN_AT as usize);
     (*state).input_left = job.stdin_len.min(landfall_vocab::shared::OUTPUT);
-    (*state).failures = job.failures;
+    ((*state).failures, (*state).memory) = (job.failures, job.memory);
     (*state).stacks = job.flags & job::STACKS != 0;
     (*state).last_stack = 0;
     (*state).last_locked = 0;
     (*state).foreign = Default::default();
     (*state).watch.reset();
     ((*state).region_len, (*state).mapped_files) = (0, 0);
+    ((*state).used_files, (*state).umask) = (0, 0o022);
+    ((*state).shared_count, (*state).directory.length) = (0, 0);
+    (*state).overlay.reset();
+    (*state).call = dispatch::Current::NONE;
+    (*state).guards.forget();
+    crate::bytes::fill(
+        &raw mut (*state).pool_holders as *mut u8,
+        0,
+        size_of_val(&(*state).pool_holders),
+    );
     ((*state).heap_used, (*state).malloc_used) = (false, false);
     ((*state).written, (*state).mask, (*state).mapped_bytes) = (0, 0, 0);
     ((*state).ticks, (*state).faults) = (0, signals::Faults::NONE);

@@ -135,10 +135,17 @@ unsafe fn first_touch(offset: u64) {
         outcome::wild_access(window::BASE + offset);
     }
     let start = offset & !(window::PAGE - 1);
-    crate::forkserver::given_page(start, content(start));
+    if crate::guards::any() {
+        crate::guards::lift();
+        crate::forkserver::given_page(start, content(start));
+        crate::guards::lower();
+    } else {
+        crate::forkserver::given_page(start, content(start));
+    }
     *((TOUCHED + (start >> 12) as usize) as *mut u8) = 1;
     *(ORDER as *mut u32).add((*state).touched) = (start >> 12) as u32;
     (*state).touched += 1;
+    crate::limits::persistent_pages((*state).touched);
 }
 
 pub(crate) unsafe fn live(state: *const State, offset: u64) -> bool {
@@ -152,6 +159,18 @@ pub(crate) unsafe fn live(state: *const State, offset: u64) -> bool {
         crate::files::is_mapped(offset)
     } else {
         true
+    }
+}
+
+/// For a debugger at the end of a run: puts what the run sees where the program has it.
+pub(crate) unsafe fn show() {
+    let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let window = [window::BASE as usize, window::LEN as usize, all];
+    crate::sys::call(libc::SYS_mprotect, window);
+    for touched in 0..(*state()).touched {
+        let start = u64::from(*(ORDER as *const u32).add(touched)) << 12;
+        let to = (window::BASE + start) as *mut u64;
+        crate::bytes::copy_words(to, content(start) as *const u64, PAGE / 8);
     }
 }
 

@@ -48,14 +48,16 @@ pub(crate) unsafe fn install() {
         take(signal, on_fault);
     }
     take(libc::SIGSYS, crate::dispatch::on_syscall);
-    take(libc::SIGVTALRM, on_tick);
+    take(libc::SIGPROF, on_tick);
 }
 
 type Handler = unsafe extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t);
 
 unsafe fn take(signal: i32, handler: Handler) {
-    // Not deferred and nothing masked: a handler may be left by a jump, and nothing has to be unmasked then.
-    let flags = (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER) as u64 | SA_RESTORER;
+    // Not deferred and nothing masked: a handler may be left by a jump, and nothing has to be unmasked then. Restarting,
+    // because a tick may fall into a system call of ours.
+    let restart = libc::SA_NODEFER | libc::SA_RESTART;
+    let flags = (libc::SA_SIGINFO | libc::SA_ONSTACK | restart) as u64 | SA_RESTORER;
     let restorer = sys::__lf_restorer as *const () as usize;
     let action = Action {
         handler: handler as *const () as usize,
@@ -69,7 +71,7 @@ unsafe fn take(signal: i32, handler: Handler) {
     );
 }
 
-/// Starts the clock that ends runs stuck in uninstrumented code.
+/// Starts the clock that ends runs stuck in uninstrumented code. Time in the kernel counts too: that is where memory is taken.
 pub(crate) unsafe fn start_ticking() {
     let every = libc::timeval {
         tv_sec: 0,
@@ -81,7 +83,7 @@ pub(crate) unsafe fn start_ticking() {
     };
     sys::call(
         libc::SYS_setitimer,
-        [libc::ITIMER_VIRTUAL as usize, &raw const timer as usize, 0],
+        [libc::ITIMER_PROF as usize, &raw const timer as usize, 0],
     );
 }
 
@@ -90,6 +92,7 @@ unsafe extern "C" fn on_tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc
     if (*state).mode != Mode::Running {
         return;
     }
+    crate::limits::look();
     if *budget() != (*state).tick_budget {
         (*state).tick_budget = *budget();
         (*state).ticks = 0;
@@ -141,6 +144,10 @@ unsafe extern "C" fn on_fault(
     let (pc, frame) = position(context);
     if (*state).mode != Mode::Running {
         outside(signal, address, pc);
+    }
+    let address = crate::guards::faulted(address as usize) as u64;
+    if matches!(signal, libc::SIGSEGV | libc::SIGBUS) && crate::dispatch::fail_with_fault(context) {
+        return;
     }
     if deliver(signal, info, context) {
         return;
@@ -206,7 +213,11 @@ unsafe fn deliver(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::u
         (*state).actions[signal as usize].handler = DEFAULT;
     }
     let handler: Handler = core::mem::transmute(action.handler);
+    // The handler is the program's code: its faults are its own.
+    let call = (*state).call;
+    (*state).call = crate::dispatch::Current::NONE;
     handler(signal, info, context);
+    (*state).call = call;
     // What the handler itself did is no progress of the program.
     (*faults).returned = true;
     (*faults).events = (*(*state).slot).trace_len.load(Relaxed);

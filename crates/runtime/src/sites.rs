@@ -57,14 +57,39 @@ pub(crate) fn id(site: *const Site) -> u32 {
 #[cold]
 #[inline(never)]
 unsafe fn id_in_library(site: usize) -> u32 {
+    if let Some(id) = among_libraries(site) {
+        return id;
+    }
+    // A library loaded by this run: every run that loads it gives its sites the same numbers.
+    publish_new();
+    among_libraries(site).unwrap_or(Builtin::unknown.site())
+}
+
+unsafe fn among_libraries(site: usize) -> Option<u32> {
     let state = state();
     for section in &(&(*state).dso)[..(*state).dso_count] {
         let offset = site.wrapping_sub(section.start);
         if offset < section.len {
-            return section.first + (offset / SITE) as u32;
+            return Some(section.first + (offset / SITE) as u32);
         }
     }
-    Builtin::unknown.site()
+    None
+}
+
+/// Adds what libraries have that came after the start.
+unsafe fn publish_new() {
+    let control = (*state()).control;
+    let scratch = Scratch::new(size_of::<Writer>());
+    bytes::fill(scratch.start(), 0, size_of::<Writer>());
+    let writer = scratch.start() as *mut Writer;
+    (*writer).base = control as usize + SITES_AT as usize;
+    // Only this run's own libraries count: those of an earlier one may be others.
+    (*writer).count = (*state()).first_sites.0;
+    (*writer).strings = (*state()).first_sites.1;
+    (*state()).dso_count = (*state()).first_sites.2;
+    libc::dl_iterate_phdr(Some(each_library), writer as *mut _);
+    (*control).strings_len.store((*writer).strings, Relaxed);
+    (*control).sites.store((*writer).count, Relaxed);
 }
 
 pub(crate) unsafe fn find_own() {
@@ -87,6 +112,7 @@ pub(crate) unsafe fn publish() {
     (*(*state).control)
         .strings_len
         .store((*writer).strings, Relaxed);
+    (*state).first_sites = ((*writer).count, (*writer).strings, (*state).dso_count);
 }
 
 unsafe extern "C" fn each_library(
@@ -101,6 +127,10 @@ unsafe extern "C" fn each_library(
     }
     if let Some((start, len)) = section_in_file(name) {
         let start = start + (*info).dlpi_addr as usize;
+        let known = &(&(*state).dso)[..(*state).dso_count];
+        if known.iter().any(|section| section.start == start) {
+            return 0;
+        }
         let writer = writer as *mut Writer;
         (*state).dso[(*state).dso_count] = Section {
             start,

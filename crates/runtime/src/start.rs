@@ -22,6 +22,9 @@ pub unsafe extern "C" fn __libc_start_main(
     stack_end: usize,
 ) -> i32 {
     self::init();
+    if (*state()).mode == Mode::Constructing {
+        settle_guard();
+    }
     (*state()).main = main as usize;
     let real = libc::dlsym(libc::RTLD_NEXT, c"__libc_start_main".as_ptr());
     if real.is_null() {
@@ -30,6 +33,21 @@ pub unsafe extern "C" fn __libc_start_main(
     }
     let real: StartMain = core::mem::transmute(real);
     real(before_main, argc, argv, init, fini, rtld_fini, stack_end)
+}
+
+/// The stack protector's random word, which stays behind in dead stack frames. No frame that checks it is alive here. (The
+/// pointer guard beside it stays: constructors may have stored pointers under it.)
+unsafe fn settle_guard() {
+    core::arch::asm!("mov fs:[0x28], {}", in(reg) 0x6c61_6e64_6661_6c00u64, options(nostack, preserves_flags));
+}
+
+/// The kernel's sixteen random bytes for the program.
+unsafe fn settle_random() {
+    let bytes = libc::getauxval(libc::AT_RANDOM) as *mut u8;
+    if !bytes.is_null() {
+        crate::random::reset((*(*state()).control).seed.wrapping_add(1));
+        crate::random::fill(bytes, 16);
+    }
 }
 
 /// Takes `main`'s place once constructors are done.
@@ -68,7 +86,7 @@ pub(crate) unsafe fn init() {
         sys::say(&[b"landfall: the address range of persistent memory is taken\n"]);
         sys::exit(127);
     }
-    crate::real::find_real();
+    crate::real::real();
     if take_variable() {
         connect();
     }
@@ -148,6 +166,7 @@ unsafe fn connect() {
     }
     (*state).options = (*control).options;
     (*control).exe_base.store((*state).exe_base as u64, Relaxed);
+    settle_random();
     (*state).mode = Mode::Constructing;
 }
 

@@ -70,6 +70,8 @@ pub(crate) struct State {
 
     /// Writable memory this run mapped.
     pub(crate) mapped_bytes: usize,
+    /// Bytes of memory it may have.
+    pub(crate) memory: u64,
 
     pub(crate) clock: u64,
     pub(crate) alarm: u64,
@@ -88,6 +90,8 @@ pub(crate) struct State {
     pub(crate) arguments: (i32, usize, usize),
     pub(crate) dso: [crate::sites::Section; 64],
     pub(crate) dso_count: usize,
+    /// Sites, bytes of their strings and libraries that were there before the first run.
+    pub(crate) first_sites: (u64, u64, usize),
     pub(crate) thread_pointer: usize,
     /// Where a thread descriptor keeps the kernel's thread id; zero if that was not found.
     pub(crate) thread_id_at: usize,
@@ -101,6 +105,21 @@ pub(crate) struct State {
     pub(crate) listings: crate::directory::Listings,
     pub(crate) tracked: crate::tracked::Tracked,
     pub(crate) restart: crate::restart::Restarts,
+    pub(crate) call: crate::dispatch::Current,
+
+    // Ordinary files of this run.
+    pub(crate) overlay: crate::overlay::Overlay,
+    pub(crate) umask: u32,
+    /// Files on disk that are mapped shared: device and number.
+    pub(crate) shared: [(u64, u64); 16],
+    pub(crate) shared_count: usize,
+    pub(crate) start_directory: crate::walk::Directory,
+    pub(crate) directory: crate::walk::Directory,
+    /// Descriptors that keep locks and the like of pool files; zero for none.
+    pub(crate) pool_holders: [i32; landfall_vocab::window::FILE_SLOTS],
+    /// Pool files that this run opened or mapped.
+    pub(crate) used_files: u32,
+    pub(crate) guards: crate::guards::Guards,
 }
 
 #[unsafe(no_mangle)]
@@ -162,6 +181,8 @@ pub(crate) mod place {
     pub(crate) const ARENA: usize = 0x3000_0000_0000;
     pub(crate) const ARENA_LEN: usize = 64 << 30;
     pub(crate) const SCRATCH: usize = 0x3200_0000_0000;
+    pub(crate) const OVERLAY: usize = 0x3300_0000_0000;
+    pub(crate) const OVERLAY_LEN: usize = 1 << 30;
     pub(crate) const SHARED: usize = 0x4000_0000_0000;
 }
 

@@ -5,20 +5,19 @@
 
 use crate::clock;
 use crate::descriptors::{self, Kind};
-use crate::dispatch::Call;
+use crate::dispatch::{Call, refuse};
 use crate::files;
+use crate::io;
 use crate::limits;
 use crate::machine::{prctl, system_information, uname};
 use crate::mappings::{map, own_memory, set_break, unmap};
 use crate::outcome::{self, Report};
-use crate::paths::{changing_path, on_path, open, rename, stat_descriptor};
-use crate::pool_io;
-use crate::shadow::{is_persistent, view};
+use crate::paths;
+use crate::shadow::is_persistent;
 use crate::signals;
-use crate::state::{Scratch, state};
+use crate::state::state;
 use crate::sys;
-use crate::waiting::{clock_nanosleep, futex, poll, set_timer, waits_for_itself};
-use landfall_vocab::builtin::Builtin;
+use crate::waiting::{clock_nanosleep, futex, set_timer, wait};
 use landfall_vocab::shared::End;
 use landfall_vocab::window;
 use libc::*;
@@ -32,107 +31,23 @@ const fn error(number: i32) -> isize {
 }
 
 pub(crate) unsafe fn perform(call: &Call) -> isize {
-    let [a, b, c, d, e, f] = call.arguments;
+    if let Some(result) = io::perform(call) {
+        return result;
+    }
+    if let Some(result) = paths::perform(call) {
+        return result;
+    }
+    let [a, b, c, ..] = call.arguments;
     match call.number {
-        SYS_read => {
-            if waits_for_itself(a) {
-                clock::wait_forever(b"read from a pipe", call.context);
-                return error(EINTR);
-            }
-            descriptors::read(a, b, c, -1)
-        }
-        SYS_pread64 => descriptors::read(a, b, c, d as i64),
-        SYS_write => {
-            if descriptors::kind(a) == Kind::Real {
-                alters_kernel(call);
-            }
-            descriptors::write(a, b, c, -1)
-        }
-        SYS_pwrite64 => {
-            if descriptors::kind(a) == Kind::Real {
-                alters_kernel(call);
-            }
-            descriptors::write(a, b, c, d as i64)
-        }
-        SYS_readv | SYS_writev => vectored(call),
-        SYS_lseek => match descriptors::kind(a) {
-            Kind::Pool(file) => pool_io::seek(file, a, b as i64, c as i32),
-            Kind::Real => {
-                crate::directory::forget(a);
-                as_it_is(call)
-            }
-            _ => error(ESPIPE),
-        },
-        SYS_open => open(call, AT_FDCWD as usize, a, b as i32, c),
-        SYS_openat => open(call, a, b, c as i32, d),
-        SYS_creat => open(call, AT_FDCWD as usize, a, O_CREAT | O_WRONLY | O_TRUNC, b),
-        SYS_close => {
-            if a < 3 {
-                alters_kernel(call);
-            }
-            descriptors::set(a, Kind::Real);
-            crate::directory::forget(a);
-            as_it_is(call)
-        }
-        SYS_close_range => {
-            alters_kernel(call);
-            for fd in a..descriptors::COUNT.min(b.saturating_add(1)) {
-                descriptors::set(fd, Kind::Real);
-            }
-            as_it_is(call)
-        }
-        SYS_dup | SYS_dup2 | SYS_dup3 => {
-            if call.number != SYS_dup && b < 3 {
-                alters_kernel(call);
-            }
-            duplicated(a, as_it_is(call))
-        }
-        SYS_fcntl if b as i32 == F_DUPFD || b as i32 == F_DUPFD_CLOEXEC => {
-            duplicated(a, as_it_is(call))
-        }
-        SYS_fcntl => as_it_is(call),
-        SYS_flock if matches!(descriptors::kind(a), Kind::Pool(_)) => 0,
-        SYS_stat | SYS_lstat => on_path(call, a, |path| files::stat_path(path, b as *mut stat)),
-        SYS_access => on_path(call, a, |path| {
-            files::stat_path(path, core::ptr::null_mut())
-        }),
-        SYS_faccessat | SYS_faccessat2 => on_path(call, b, |path| {
-            files::stat_path(path, core::ptr::null_mut())
-        }),
-        SYS_fstat => stat_descriptor(call, a, b),
-        SYS_newfstatat if d as i32 & AT_EMPTY_PATH != 0 && *(b as *const u8) == 0 => {
-            stat_descriptor(call, a, c)
-        }
-        SYS_newfstatat => on_path(call, b, |path| files::stat_path(path, c as *mut stat)),
-        SYS_statx => on_path(call, b, |_| error(ENOSYS)),
-        SYS_unlink => changing_path(call, a, |path| files::unlink(path)),
-        SYS_unlinkat => changing_path(call, b, |path| files::unlink(path)),
-        SYS_rename => rename(call, a, b),
-        SYS_renameat | SYS_renameat2 => rename(call, b, d),
-        SYS_mkdir | SYS_rmdir | SYS_chmod | SYS_chown => changing_path(call, a, |_| 0),
-        SYS_truncate => changing_path(call, a, |_| error(ENOSYS)),
-        SYS_ftruncate => match descriptors::kind(a) {
-            Kind::Pool(file) => files::set_length(file, b as u64, Builtin::ftruncate),
-            _ => altering(call),
-        },
-        SYS_fallocate => match descriptors::kind(a) {
-            Kind::Pool(file) => files::allocate(file, b as i32, c as u64, d as u64),
-            _ => altering(call),
-        },
-        SYS_fsync | SYS_fdatasync | SYS_sync_file_range => match descriptors::kind(a) {
-            Kind::Pool(file) => files::sync_file(file),
-            Kind::Real => as_it_is(call),
-            _ => 0,
-        },
-        SYS_fchmod | SYS_fchown if descriptors::kind(a) != Kind::Real => 0,
-
         SYS_mmap => map(call),
-        SYS_msync if is_persistent(a) => {
-            files::sync(a as u64 - window::BASE, b as u64, Builtin::msync)
-        }
-        SYS_munmap | SYS_mprotect | SYS_madvise | SYS_mlock | SYS_munlock if is_persistent(a) => 0,
+        SYS_msync if is_persistent(a) => files::sync_mapping(a, b, c as i32),
+        SYS_mprotect if is_persistent(a) => crate::guards::protect(a, b, c as i32),
+        SYS_munmap | SYS_madvise | SYS_mlock | SYS_munlock if is_persistent(a) => 0,
         SYS_mremap if is_persistent(a) => {
-            if c <= b {
+            // A file has room behind it up to the end of its slot; anything else stays as it is.
+            let offset = a as u64 - window::BASE;
+            let room = window::FILE_SLOT - offset % window::FILE_SLOT;
+            if c <= b || (window::FILES.contains(offset) && c as u64 <= room) {
                 a as isize
             } else {
                 error(ENOMEM)
@@ -160,8 +75,8 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         ),
         SYS_clone => cloned(call, a as u64),
         SYS_clone3 => cloned(call, *(a as *const u64)),
-        SYS_fork | SYS_vfork => forbid(call, b"fork: the program creates a process"),
-        SYS_execve | SYS_execveat => forbid(call, b"exec: the program starts another program"),
+        SYS_fork | SYS_vfork => refuse(&[b"fork: the program creates a process"]),
+        SYS_execve | SYS_execveat => refuse(&[b"exec: the program starts another program"]),
         SYS_kill | SYS_tkill => signal(call, a as i32, b as i32),
         SYS_tgkill => signal(call, b as i32, c as i32),
         SYS_rt_sigqueueinfo => signal(call, a as i32, b as i32),
@@ -179,7 +94,20 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
             clock::wait_forever(b"pause", call.context);
             error(EINTR)
         }
-        SYS_rt_sigtimedwait => error(EAGAIN),
+        SYS_rt_sigtimedwait => {
+            if c == 0 {
+                clock::wait_forever(b"sigwait", call.context);
+                return error(EINTR);
+            }
+            clock::sleep(clock::duration(c as *const timespec), call.context);
+            error(EAGAIN)
+        }
+        SYS_wait4 | SYS_waitid => error(ECHILD),
+        SYS_umask => {
+            let old = (*state()).umask;
+            (*state()).umask = a as u32 & 0o777;
+            old as isize
+        }
 
         SYS_time => clock::time(a as *mut i64) as isize,
         SYS_gettimeofday => clock::gettimeofday(a as *mut timeval, b as *mut [i32; 2]) as isize,
@@ -192,14 +120,13 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         SYS_clock_nanosleep => clock_nanosleep(call),
         SYS_alarm => (clock::set_alarm(a as u64 * 1_000_000_000) / 1_000_000_000) as isize,
         SYS_prlimit64 if c != 0 => 0,
-        SYS_recvfrom if is_persistent(b) => receive(call),
         SYS_setitimer => set_timer(a as i32, b as *const itimerval, c as *mut itimerval),
         SYS_getitimer => store(b, [0u64; 4]),
-        SYS_timer_create => forbid(
-            call,
-            b"timer_create: timers of the kernel do not keep virtual time",
-        ),
-        SYS_poll | SYS_ppoll | SYS_select | SYS_pselect6 => poll(call),
+        SYS_timer_create | SYS_timerfd_create => {
+            refuse(&[b"timer_create: timers of the kernel do not keep virtual time"])
+        }
+        SYS_poll | SYS_ppoll | SYS_select | SYS_pselect6 | SYS_epoll_wait | SYS_epoll_pwait
+        | SYS_epoll_pwait2 => wait(call),
         SYS_futex => futex(call),
         SYS_getrandom => {
             descriptors::give_random(a, b);
@@ -225,39 +152,27 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         SYS_sysinfo => system_information(a),
         SYS_prctl => prctl(call),
         SYS_arch_prctl if a == 0x1002 || a == 0x1001 => {
-            forbid(call, b"arch_prctl: the thread pointer is not the program's")
+            refuse(&[b"arch_prctl: the thread pointer is not the program's"])
         }
 
         SYS_getdents64 => crate::directory::entries(call),
+        SYS_getdents => error(ENOSYS),
+        SYS_pipe | SYS_pipe2 => pipe(call),
         SYS_getuid
         | SYS_geteuid
         | SYS_getgid
         | SYS_getegid
         | SYS_getgroups
-        | SYS_getcwd
-        | SYS_readlink
-        | SYS_readlinkat
-        | SYS_getdents
-        | SYS_statfs
-        | SYS_fstatfs
-        | SYS_ioctl
         | SYS_prlimit64
         | SYS_getrlimit
         | SYS_capget
         | SYS_sched_getparam
         | SYS_sched_getscheduler
         | SYS_getpriority
-        | SYS_fadvise64
-        | SYS_readahead
         | SYS_mincore => as_it_is(call),
 
-        number if forbidden(number) => {
-            forbid(call, b"this system call reaches outside the program")
-        }
-        _ => {
-            let _ = (e, f);
-            altering(call)
-        }
+        number if forbidden(number) => refuse(&[b"this system call reaches outside the program"]),
+        _ => altering(call),
     }
 }
 
@@ -287,8 +202,15 @@ fn forbidden(number: i64) -> bool {
             | SYS_personality
             | SYS_seccomp
             | SYS_setsid
-            | SYS_chroot
             | SYS_pivot_root
+            | SYS_shmget
+            | SYS_semget
+            | SYS_msgget
+            | SYS_mq_open
+            | SYS_add_key
+            | SYS_keyctl
+            | SYS_fanotify_init
+            | SYS_io_setup
             | SYS_kexec_load
             | SYS_setuid
             | SYS_setgid
@@ -311,15 +233,9 @@ fn forbidden(number: i64) -> bool {
 }
 
 pub(crate) unsafe fn as_it_is(call: &Call) -> isize {
-    // Whatever the kernel may write through must be writable already; the largest of these buffers say their length.
-    let [a, b, c, d, e, _] = call.arguments;
-    match call.number {
-        SYS_getdents64 | SYS_getdents | SYS_readlink => crate::tracked::warm(b, c),
-        SYS_readlinkat => crate::tracked::warm(c, d),
-        SYS_getcwd => crate::tracked::warm(a, b),
-        _ => [a, b, c, d, e]
-            .into_iter()
-            .for_each(|argument| crate::tracked::warm(argument, 256)),
+    // Whatever the kernel may write through must be writable already.
+    for argument in call.arguments {
+        crate::tracked::warm(argument, 256);
     }
     sys::call(call.number, call.arguments)
 }
@@ -340,21 +256,9 @@ pub(crate) unsafe fn alters_kernel(call: &Call) {
     }
 }
 
-unsafe fn forbid(call: &Call, text: &[u8]) -> ! {
-    let registers = &(*call.context).uc_mcontext.gregs;
-    let report = Report {
-        code: call.number as i32,
-        pc: registers[REG_RIP as usize] as u64,
-        frame: registers[REG_RBP as usize] as usize,
-        text: &[text],
-        ..Default::default()
-    };
-    outcome::end(End::Forbidden, report)
-}
-
 unsafe fn cloned(call: &Call, flags: u64) -> isize {
     if flags & CLONE_THREAD as u64 == 0 {
-        forbid(call, b"fork: the program creates a process")
+        refuse(&[b"fork: the program creates a process"])
     }
     let frame = (*call.context).uc_mcontext.gregs[REG_RBP as usize] as usize;
     let text: &[&[u8]] =
@@ -371,7 +275,7 @@ unsafe fn cloned(call: &Call, flags: u64) -> isize {
 
 unsafe fn signal(call: &Call, process: i32, signal: i32) -> isize {
     if process as isize != PID && process != 0 {
-        forbid(call, b"kill: the program signals another process");
+        refuse(&[b"kill: the program signals another process"]);
     }
     if signal == 0 {
         return 0;
@@ -380,57 +284,27 @@ unsafe fn signal(call: &Call, process: i32, signal: i32) -> isize {
     0
 }
 
+/// Hands a value to the program.
 pub(crate) unsafe fn store<T>(to: usize, value: T) -> isize {
     (to as *mut T).write_unaligned(value);
     0
 }
 
-/// A message received into persistent memory is stored there.
-unsafe fn receive(call: &Call) -> isize {
+/// `pipe`: the numbers are handed over like anything else.
+unsafe fn pipe(call: &Call) -> isize {
     alters_kernel(call);
-    let [fd, to, length, flags, from, from_length] = call.arguments;
-    let buffer = Scratch::new(length.min(1 << 20));
-    let room = length.min(1 << 20);
-    let got = sys::call(
-        SYS_recvfrom,
-        [fd, buffer.start() as usize, room, flags, from, from_length],
-    );
-    if got > 0 {
-        descriptors::give(to, buffer.start(), got as usize);
+    let flags = if call.number == SYS_pipe2 {
+        call.arguments[1]
+    } else {
+        0
+    };
+    let ends = [0i32; 2];
+    let got = sys::call(SYS_pipe2, [&raw const ends as usize, flags]);
+    if got == 0 {
+        for end in ends {
+            descriptors::set(end as usize, Kind::Real);
+        }
+        descriptors::give(call.arguments[0], &raw const ends as *const u8, 8);
     }
     got
-}
-
-unsafe fn duplicated(from: usize, to: isize) -> isize {
-    if to >= 0 {
-        descriptors::set(to as usize, descriptors::kind(from));
-    }
-    to
-}
-
-unsafe fn vectored(call: &Call) -> isize {
-    let [fd, vector, count, ..] = call.arguments;
-    if call.number == SYS_writev && descriptors::kind(fd) == Kind::Real {
-        alters_kernel(call);
-    }
-    let mut total = 0;
-    for i in 0..count.min(1024) {
-        let entry = (vector as *const iovec).add(i);
-        crate::library::seen(entry as *const u8, size_of::<iovec>(), Builtin::readv, 0);
-        let part = *view(entry);
-        let (base, length) = (part.iov_base as usize, part.iov_len);
-        let done = if call.number == SYS_readv {
-            descriptors::read(fd, base, length, -1)
-        } else {
-            descriptors::write(fd, base, length, -1)
-        };
-        if done < 0 {
-            return if total > 0 { total } else { done };
-        }
-        total += done;
-        if (done as usize) < length {
-            break;
-        }
-    }
-    total
 }

@@ -3,7 +3,6 @@
 #![allow(non_upper_case_globals)] // libc names system calls in lower case
 
 use crate::clock;
-use crate::descriptors::{self, Kind};
 use crate::dispatch::Call;
 use crate::sys;
 use libc::*;
@@ -12,23 +11,22 @@ const fn error(number: i32) -> isize {
     -(number as isize)
 }
 
-/// An empty pipe that only this program could fill.
-pub(crate) unsafe fn waits_for_itself(fd: usize) -> bool {
-    if descriptors::kind(fd) != Kind::Real {
-        return false;
-    }
-    let mut about = core::mem::MaybeUninit::<stat>::uninit();
-    if sys::call(SYS_fstat, [fd, about.as_mut_ptr() as usize]) != 0
-        || (*about.as_ptr()).st_mode & S_IFMT != S_IFIFO
-    {
-        return false;
-    }
+/// Can this be done without waiting? A wait that nothing can end ends the run; false when an alarm ended it.
+pub(crate) unsafe fn ready(fd: usize, events: i16, what: &[u8]) -> bool {
     let mut poll = pollfd {
         fd: fd as i32,
-        events: POLLIN,
+        events,
         revents: 0,
     };
-    sys::call(SYS_poll, [&raw mut poll as usize, 1, 0]) == 0
+    if sys::call(SYS_poll, [&raw mut poll as usize, 1, 0]) != 0 {
+        return true;
+    }
+    let flags = sys::call(SYS_fcntl, [fd, F_GETFL as usize]);
+    if flags < 0 || flags as i32 & O_NONBLOCK != 0 {
+        return true;
+    }
+    clock::wait_forever(what, crate::dispatch::context());
+    false
 }
 
 pub(crate) unsafe fn clock_nanosleep(call: &Call) -> isize {
@@ -67,44 +65,33 @@ pub(crate) unsafe fn set_timer(which: i32, new: *const itimerval, old: *mut itim
     0
 }
 
-/// What is ready now is ready; waiting is sleeping, and waiting for ever is a deadlock.
-pub(crate) unsafe fn poll(call: &Call) -> isize {
-    let [a, b, c, d, e, f] = call.arguments;
+/// `poll`, `select`, `epoll_wait`: what is ready now is ready; waiting is sleeping, and waiting for ever is a deadlock.
+pub(crate) unsafe fn wait(call: &Call) -> isize {
+    let [a, b, c, d, e, _] = call.arguments;
     let zero = timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     let none = &raw const zero as usize;
+    for argument in [a, b, c, d] {
+        crate::tracked::warm(argument, 4096);
+    }
+    let milliseconds = |time: usize| (time as i32 >= 0).then_some(time as u64 * 1_000_000);
     let (ready, timeout) = match call.number {
-        SYS_poll => {
-            let ready = sys::call(SYS_poll, [a, b, 0]);
-            (ready, (c as i32 >= 0).then_some(c as u64 * 1_000_000))
+        SYS_poll => (sys::call(SYS_poll, [a, b, 0]), milliseconds(c)),
+        SYS_ppoll => (sys::call(SYS_ppoll, [a, b, none, 0, 0]), duration(c)),
+        SYS_epoll_wait | SYS_epoll_pwait => {
+            (sys::call(SYS_epoll_wait, [a, b, c, 0]), milliseconds(d))
         }
-        SYS_ppoll => {
-            let ready = sys::call(SYS_ppoll, [a, b, none, 0, 0]);
-            (
-                ready,
-                (c != 0).then(|| clock::duration(c as *const timespec)),
-            )
-        }
+        SYS_epoll_pwait2 => (sys::call(SYS_epoll_wait, [a, b, c, 0]), duration(d)),
         SYS_select => {
-            let ready = sys::call(SYS_select, [a, b, c, d, none]);
-            (
-                ready,
-                (e != 0).then(|| {
-                    let time = *(e as *const timeval);
-                    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
-                }),
-            )
+            let timeout = (e != 0).then(|| {
+                let time = *(e as *const timeval);
+                time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
+            });
+            (sys::call(SYS_select, [a, b, c, d, none]), timeout)
         }
-        _ => {
-            let _ = f;
-            let ready = sys::call(SYS_pselect6, [a, b, c, d, none, 0]);
-            (
-                ready,
-                (e != 0).then(|| clock::duration(e as *const timespec)),
-            )
-        }
+        _ => (sys::call(SYS_pselect6, [a, b, c, d, none, 0]), duration(e)),
     };
     if ready == 0 {
         match timeout {
@@ -116,6 +103,10 @@ pub(crate) unsafe fn poll(call: &Call) -> isize {
         }
     }
     ready
+}
+
+unsafe fn duration(time: usize) -> Option<u64> {
+    (time != 0).then(|| clock::duration(time as *const timespec))
 }
 
 pub(crate) unsafe fn futex(call: &Call) -> isize {

@@ -267,7 +267,7 @@ unsafe fn blame(context: *mut libc::ucontext_t, at: u64, writes: bool) {
 }
 
 /// The innermost return address into the executable, found by looking: foreign code keeps no frames. Zero if there is none.
-unsafe fn call_before(stack: usize) -> usize {
+pub(crate) unsafe fn call_before(stack: usize) -> usize {
     const FAR: usize = 1 << 16;
     let state = state();
     if stack < (*state).stack_low {

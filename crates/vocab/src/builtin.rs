@@ -99,6 +99,9 @@ builtins!(
     wmemset,
     wmemcmp,
     thread,
+    mkdir,
+    rmdir,
+    readdir,
 );
 
 impl Builtin {

@@ -14,6 +14,11 @@ pub const FRAMES: usize = 64;
 pub const TEXT: usize = 1024;
 pub const OUTPUT: u64 = 1 << 20;
 
+/// Of an output longer than `limit` bytes the first so many are kept; the rest of the room holds its end, as a ring.
+pub const fn output_head(limit: u64) -> u64 {
+    limit / 4 * 3
+}
+
 const MIB: u64 = 1 << 20;
 pub const CONTROL_LEN: u64 = 64 << 10;
 pub const SITES_AT: u64 = CONTROL_LEN;
@@ -138,6 +143,8 @@ pub mod job {
     pub const EVERYWHERE: u32 = 64;
     /// After an in-place restart, compare all tracked memory with what it was before the run.
     pub const AUDIT: u32 = 16;
+    /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
+    pub const SHOW: u32 = 64;
 }
 
 #[repr(C)]
@@ -156,6 +163,8 @@ pub struct JobHeader {
     pub ticks: u64,
     /// Bytes kept of stdout and of stderr.
     pub output_limit: u64,
+    /// Bytes of memory the program may have.
+    pub memory: u64,
     /// Steps in the area of choices; later ones are taken by the default: the running thread goes on while it can.
     pub choices: u64,
 }
@@ -222,6 +231,7 @@ pub struct Outcome {
     /// Site that was current when the budget ran out, else zero.
     pub site: u64,
     pub budget_left: i64,
+    /// Bytes written, kept or not ([`output_head`]).
     pub stdout_len: u64,
     pub stderr_len: u64,
     pub foreign: Foreign,

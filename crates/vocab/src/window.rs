@@ -54,22 +54,38 @@ pub const META: Area = Area {
     len: GIB,
 };
 
-/// One entry of the file table at the start of [`META`]: state word, length word, then the path, zero-terminated.
+/// One entry of the file table at the start of [`META`]: state word, length word, then two places for the path,
+/// zero-terminated, of which the generation says which one counts: so a rename is one word.
 pub const FILE_ENTRY: u64 = 512;
-pub const FILE_PATH_AT: u64 = 16;
-pub const FILE_PATH_LEN: u64 = FILE_ENTRY - FILE_PATH_AT;
-/// Low byte of a file entry's state word; the rest of it is a hash of the path, so that reading the word is reading both.
-/// Zero: never used.
+pub const FILE_PATH_LEN: u64 = 248;
+/// Entries of the table: those of files, whose slots have the same number, then those of directories.
+pub const DIRECTORIES: usize = 32;
+pub const FILE_ENTRIES: usize = 64;
+/// Low two bits of an entry's state word; then come six bits of generation and a hash of the path, so that reading the word
+/// is reading all three. Zero: never used.
 pub const FILE_EXISTS: u64 = 1;
 pub const FILE_REMOVED: u64 = 2;
+pub const FILE_DIRECTORY: u64 = 3;
+/// Generations count modulo this.
+pub const GENERATIONS: u64 = 64;
 
-/// The state word of a file.
+/// The state word of a file, in its first generation.
 pub fn file_state(path: &[u8], state: u64) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for byte in path {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
     }
     hash << 8 | state
+}
+
+/// The generation in a state word.
+pub const fn generation(state: u64) -> u64 {
+    state >> 2 & (GENERATIONS - 1)
+}
+
+/// Where in an entry the path of a generation is.
+pub const fn path_at(generation: u64) -> u64 {
+    16 + generation % 2 * FILE_PATH_LEN
 }
 
 /// Where the allocator of `--pm-heap` keeps its words when its metadata is excluded from the model.

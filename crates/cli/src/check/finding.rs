@@ -1,63 +1,107 @@
 //! A finding, ready to be shown.
 
-use super::story::Story;
-use crate::run::{describe, place_of};
-use landfall_native::{Event, Execution, Outcome, Position, Server, Symbols};
+use super::story::{Gap, Story, gap};
+use crate::names::{Names, Place, address};
+use crate::provenance::{Reading, Source, readings};
+use crate::run::describe;
+use crate::scene::{Act, Failure, Stage};
+use landfall_model::log::Cut;
+use landfall_native::{Execution, Op, Outcome, Position};
 use serde_json::{Value, json};
-use std::path::Path;
-
-/// A place in the source, with its path as the user would write it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
-    pub(crate) file: String,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-    pub(crate) function: String,
-}
-
-impl Place {
-    pub(crate) fn new(at: &Position) -> Place {
-        let here = std::env::current_dir().unwrap_or_default();
-        let relative = Path::new(&at.file).strip_prefix(&here);
-        Place {
-            file: relative.map_or_else(|_| at.file.clone(), |path| path.display().to_string()),
-            line: at.line,
-            column: at.column,
-            function: at.function.clone(),
-        }
-    }
-
-    pub(crate) fn json(&self) -> Value {
-        json!({"file": self.file, "line": self.line, "column": self.column, "function": self.function})
-    }
-
-    /// `file:line:column`, or without the column where none is known.
-    pub(crate) fn colons(&self) -> String {
-        match self.column {
-            0 => format!("{}:{}", self.file, self.line),
-            column => format!("{}:{}:{column}", self.file, self.line),
-        }
-    }
-}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) at: Option<Place>,
+    /// Bytes of the whole store or copy.
+    pub(crate) bytes: u64,
+    /// Where in persistent memory.
+    pub(crate) offset: u64,
+    /// Innermost first; empty unless the execution was run with stacks.
+    pub(crate) stack: Vec<Place>,
+}
+
+/// Why nothing made the lost store durable in time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Why {
+    pub(crate) gap: GapKind,
+    /// The flush that is too late, not fenced, or of another line.
+    pub(crate) flush: Option<Place>,
+    /// What kind of flush.
+    pub(crate) how: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum GapKind {
+    NeverFlushed,
+    FlushedLate,
+    NotFenced,
+    OtherLine,
+    Streamed,
+}
+
+/// A read that could have returned something else.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    pub(crate) at: Option<Place>,
+    pub(crate) offset: u64,
     pub(crate) bytes: u32,
+    pub(crate) value: u64,
+    pub(crate) from: Origin,
+    pub(crate) others: Vec<(u64, Origin)>,
+}
+
+/// Where a value comes from, in words and as a place.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) at: Option<Place>,
+    /// The execution that stored it; none for memory as it was at the beginning.
+    pub(crate) execution: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
+pub(crate) enum Severity {
+    Perf,
+    Warning,
+    Error,
+}
+
+impl Severity {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Severity::Perf => "perf",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
     pub(crate) id: String,
     pub(crate) kind: &'static str,
+    pub(crate) severity: Severity,
     pub(crate) message: String,
     pub(crate) at: Option<Place>,
     /// None if it fails without any power failure.
     pub(crate) crash_at: Option<Place>,
-    pub(crate) after_crash: bool,
+    /// Power failures before it.
+    pub(crate) failures: usize,
     pub(crate) kept: Option<Stored>,
     pub(crate) lost: Option<Stored>,
-    pub(crate) executions: u32,
+    /// Other stores that the same missing flush loses.
+    pub(crate) also_lost: Vec<Stored>,
+    pub(crate) why: Option<Why>,
+    /// A store that may be found half done.
+    pub(crate) racing: Option<Stored>,
+    /// Other ways to mend it, for scripts.
+    pub(crate) alternatives: Vec<Value>,
+    /// Of the failing execution, innermost first.
+    pub(crate) stack: Vec<Place>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) choices: Vec<Choice>,
+    pub(crate) executions: u64,
+    /// How other recoveries end for the same reason.
+    pub(crate) other_ends: Vec<String>,
     /// What to type to see it again.
     pub(crate) replay: Option<String>,
     pub(crate) witness: Option<String>,
@@ -80,7 +124,8 @@ pub(crate) fn kind(outcome: &Outcome) -> &'static str {
 }
 
 /// Where an execution went wrong.
-fn failing_place(execution: &Execution, symbols: &Symbols) -> Option<Place> {
+pub(crate) fn failing_place(execution: &Execution, names: &Names) -> Option<Place> {
+    let frames = names.frames(&execution.stack);
     if let Outcome::Assertion {
         file,
         line,
@@ -88,89 +133,329 @@ fn failing_place(execution: &Execution, symbols: &Symbols) -> Option<Place> {
         ..
     } = &execution.outcome
     {
-        return Some(Place::new(&Position {
+        let said = Place::new(&Position {
             file: file.clone(),
             line: *line,
             column: 0,
             function: function.clone(),
-        }));
+        });
+        // The call of `__assert_fail` knows the column and the plain name of the function.
+        let exact = frames.into_iter().find(|frame| frame.same_line(&said));
+        return Some(exact.unwrap_or(said));
+    }
+    if let Outcome::Hang {
+        site: Some(site), ..
+    } = execution.outcome
+        && let Some(at) = names.site(site).filter(|at| at.line > 0)
+    {
+        return Some(at);
     }
     if let Outcome::Signal { pc, .. } = execution.outcome
-        && let Some(at) = symbols.return_address(pc + 1)
+        && let Some(at) = names.symbols.return_address(pc + 1)
+        && at.line > 0
     {
         return Some(Place::new(&at));
     }
-    let known = |frame: &u64| symbols.return_address(*frame).filter(|at| at.line > 0);
-    let at = execution.stack.iter().find_map(known)?;
-    Some(Place::new(&at))
+    frames.into_iter().next()
+}
+
+/// What went wrong, in a few words.
+pub(crate) fn what(outcome: &Outcome, names: &Names) -> String {
+    match outcome {
+        Outcome::Assertion { expression, .. } => format!("`{expression}` is false"),
+        Outcome::Signal {
+            signal: 11,
+            address,
+            ..
+        } => format!("segmentation fault at address {address:#x}"),
+        outcome => describe(outcome, &names.symbols),
+    }
 }
 
 impl Finding {
-    pub(crate) fn new(
-        failed: &Execution,
-        crashed: Option<(&[Event], &Story)>,
-        server: &Server,
-        symbols: &Symbols,
-    ) -> Finding {
-        let stored = |index: Option<usize>| {
-            let event = crashed?.0.get(index?)?;
-            let at = place_of(event, server, symbols).map(|at| Place::new(&at));
-            let bytes = event.bytes().1;
-            Some(Stored { at, bytes })
-        };
-        let what = match &failed.outcome {
-            Outcome::Assertion { expression, .. } => format!("`{expression}` is false"),
-            outcome => describe(outcome, symbols),
-        };
-        let message = match crashed {
-            Some(_) => format!("recovery fails: {what}"),
-            None => format!("the program fails without any power failure: {what}"),
-        };
+    /// With nothing but a message.
+    pub(crate) fn of(kind: &'static str, severity: Severity, message: String) -> Finding {
         Finding {
             id: String::new(),
-            kind: kind(&failed.outcome),
+            kind,
+            severity,
             message,
-            at: failing_place(failed, symbols),
-            crash_at: crashed.and_then(|(_, story)| stored(story.last)?.at),
-            after_crash: crashed.is_some(),
-            kept: crashed.and_then(|(_, story)| stored(story.kept)),
-            lost: crashed.and_then(|(_, story)| stored(story.lost)),
+            at: None,
+            crash_at: None,
+            failures: 0,
+            kept: None,
+            lost: None,
+            also_lost: Vec::new(),
+            why: None,
+            racing: None,
+            alternatives: Vec::new(),
+            stack: Vec::new(),
+            notes: Vec::new(),
+            choices: Vec::new(),
             executions: 1,
+            other_ends: Vec::new(),
             replay: None,
             witness: None,
         }
     }
 
-    /// The same mistake: the same store was lost; or, where none was, the same end at the same place.
+    /// About the last of these executions, which follow each other through these failures.
+    pub(crate) fn new(
+        acts: &[Act],
+        failures: &[Failure],
+        story: Option<&Story>,
+        stage: &Stage,
+    ) -> Option<Finding> {
+        let failed = &acts.last()?.execution;
+        let names = stage.names(failures.len());
+        let stored = |entry: Option<Cut>| stored(acts, story?.act, entry?, stage);
+        let what = what(&failed.outcome, names);
+        let message = match failures.len() {
+            0 => format!("the program fails without any power failure: {what}"),
+            _ => format!("recovery fails: {what}"),
+        };
+        let mut finding = Finding {
+            at: failing_place(failed, names),
+            crash_at: story.and_then(|story| stored(story.last)?.at),
+            failures: failures.len(),
+            kept: story.and_then(|story| stored(story.kept)),
+            lost: story.and_then(|story| stored(story.lost)),
+            why: story.and_then(|story| why(acts, story, stage)),
+            stack: names.frames(&failed.stack),
+            ..Finding::of(kind(&failed.outcome), Severity::Error, message)
+        };
+        let readings = readings(acts, failures);
+        finding
+            .notes
+            .extend(pointer_note(failed, &readings, acts, stage, failures.len()));
+        finding.choices = readings
+            .iter()
+            .filter(|reading| !reading.others.is_empty())
+            .map(|reading| choice(reading, acts, stage, failures.len()))
+            .collect();
+        Some(finding)
+    }
+
+    /// The same mistake: the same store was lost, or another one for want of the same flush or fence; or, where none was lost,
+    /// the same end at the same place.
     pub(crate) fn same_cause(&self, other: &Finding) -> bool {
-        let lost = |finding: &Finding| finding.lost.as_ref().and_then(|s| s.at.clone());
-        match (lost(self), lost(other)) {
-            (Some(mine), Some(theirs)) => mine == theirs,
-            (None, None) => {
-                self.kind == other.kind && self.at == other.at && self.crash_at == other.crash_at
+        let place = |stored: &Option<Stored>| stored.as_ref().and_then(|s| s.at.clone());
+        let (Some(mine), Some(theirs)) = (place(&self.lost), place(&other.lost)) else {
+            return self.lost.is_none()
+                && other.lost.is_none()
+                && self.kind == other.kind
+                && self.at == other.at
+                && self.crash_at == other.crash_at
+                && place(&self.racing) == place(&other.racing);
+        };
+        if mine == theirs {
+            return true;
+        }
+        let (Some(why), Some(kept)) = (&self.why, place(&self.kept)) else {
+            return false;
+        };
+        // The same store overtook both; the flush that came too late (was not waited for, missed their line) is the same,
+        // or there is none, in one function.
+        Some(&kept) == place(&other.kept).as_ref()
+            && Some(why) == other.why.as_ref()
+            && (why.flush.is_some() || mine.function == theirs.function)
+    }
+
+    /// One more execution that shows it.
+    pub(crate) fn count(&mut self, again: &Finding) {
+        self.executions += again.executions;
+        if again.message != self.message && !self.other_ends.contains(&again.message) {
+            self.other_ends.push(again.message.clone());
+        }
+        let place = |stored: &Stored| stored.at.clone();
+        for lost in again.lost.iter().chain(&again.also_lost) {
+            let known = (self.lost.iter())
+                .chain(&self.also_lost)
+                .any(|mine| place(mine) == place(lost));
+            if !known {
+                self.also_lost.push(lost.clone());
             }
-            _ => false,
         }
     }
 
     pub(crate) fn json(&self) -> Value {
         let place = |at: &Option<Place>| at.as_ref().map(Place::json);
-        let store = |role: &str, stored: &Stored| json!({"role": role, "at": place(&stored.at), "bytes": stored.bytes});
-        let stores: Vec<Value> = [("lost", &self.lost), ("kept", &self.kept)]
-            .into_iter()
-            .filter_map(|(role, stored)| Some(store(role, stored.as_ref()?)))
-            .collect();
-        let fix = match (&self.lost, &self.kept) {
-            (Some(lost), Some(kept)) => vec![json!({
-                "action": "flush+fence", "after": place(&lost.at), "before": place(&kept.at),
-                "bytes": lost.bytes, "primary": true,
-            })],
-            _ => Vec::new(),
+        let places = |stack: &[Place]| stack.iter().map(Place::json).collect::<Vec<_>>();
+        let store = |role: &str, stored: &Stored| {
+            json!({
+                "role": role, "at": place(&stored.at), "bytes": stored.bytes,
+                "address": address(stored.offset), "stack": places(&stored.stack),
+            })
         };
+        let lost = self.lost.iter().chain(&self.also_lost);
+        let stores: Vec<Value> = lost
+            .map(|lost| store("lost", lost))
+            .chain(self.kept.iter().map(|kept| store("kept", kept)))
+            .chain(self.racing.iter().map(|racing| store("racing", racing)))
+            .collect();
         json!({
-            "id": self.id, "kind": self.kind, "severity": "error", "message": self.message,
-            "at": place(&self.at), "crash_at": place(&self.crash_at), "stores": stores, "fix": fix,
-            "executions": self.executions, "witness": self.witness,
+            "id": self.id, "kind": self.kind, "severity": self.severity.name(), "message": self.message,
+            "at": place(&self.at), "stack": places(&self.stack), "crash_at": place(&self.crash_at),
+            "failures": self.failures, "stores": stores, "fix": self.fix(), "notes": self.notes,
+            "reads": self.choices.iter().map(Choice::json).collect::<Vec<_>>(),
+            "executions": self.executions, "other_messages": self.other_ends, "witness": self.witness,
         })
     }
+
+    fn fix(&self) -> Vec<Value> {
+        let place = |at: &Option<Place>| at.as_ref().map(Place::json);
+        if let Some(racing) = &self.racing {
+            return vec![json!({
+                "action": "atomic", "after": place(&racing.at), "bytes": racing.bytes, "primary": true,
+            })];
+        }
+        let (Some(lost), Some(kept)) = (&self.lost, &self.kept) else {
+            return Vec::new();
+        };
+        let fence = self.why.as_ref().filter(|why| why.only_fence());
+        let (action, after) = match fence {
+            Some(Why {
+                flush: Some(flush), ..
+            }) => ("fence", Some(flush.json())),
+            Some(_) => ("fence", place(&lost.at)),
+            None => ("flush+fence", place(&lost.at)),
+        };
+        let mut fixes = vec![json!({
+            "action": action, "after": after, "before": place(&kept.at), "bytes": lost.bytes, "primary": true,
+        })];
+        fixes.extend(self.alternatives.iter().cloned());
+        fixes
+    }
+}
+
+impl Why {
+    /// The flush is there, or not needed: a fence is all that is missing.
+    pub(crate) fn only_fence(&self) -> bool {
+        matches!(self.gap, GapKind::NotFenced | GapKind::Streamed)
+    }
+}
+
+impl Choice {
+    pub(crate) fn json(&self) -> Value {
+        let origin = |origin: &Origin| {
+            json!({
+                "at": origin.at.as_ref().map(Place::json), "execution": origin.execution.map(|act| act + 1),
+            })
+        };
+        let other = |(value, from): &(u64, Origin)| json!({"value": format!("{value:#x}"), "from": origin(from)});
+        json!({
+            "at": self.at.as_ref().map(Place::json), "address": address(self.offset), "bytes": self.bytes,
+            "value": format!("{:#x}", self.value), "from": origin(&self.from),
+            "others": self.others.iter().map(other).collect::<Vec<_>>(),
+        })
+    }
+}
+
+pub(crate) fn stored(acts: &[Act], act: usize, entry: Cut, stage: &Stage) -> Option<Stored> {
+    let names = stage.names(act);
+    let crashed = acts.get(act)?;
+    let event = crashed.event(entry);
+    let (offset, bytes) = crashed.extent(crashed.event_of(entry));
+    let stack = match crashed.execution.stacks.is_empty() {
+        true => Vec::new(),
+        false => names.stack_at(&crashed.execution, crashed.event_of(entry)),
+    };
+    Some(Stored {
+        at: names.place(event),
+        bytes,
+        offset,
+        stack,
+    })
+}
+
+fn why(acts: &[Act], story: &Story, stage: &Stage) -> Option<Why> {
+    let act = acts.get(story.act)?;
+    let (gap, flush) = match gap(act, story.lost?, story.kept) {
+        Gap::NeverFlushed => (GapKind::NeverFlushed, None),
+        Gap::FlushedLate { flush } => (GapKind::FlushedLate, Some(flush)),
+        Gap::NotFenced { flush } => (GapKind::NotFenced, Some(flush)),
+        Gap::OtherLine { flush } => (GapKind::OtherLine, Some(flush)),
+        Gap::Streamed => (GapKind::Streamed, None),
+    };
+    let event = flush.and_then(|flush| act.execution.events.get(flush));
+    let how = match event.map(|event| event.op) {
+        Some(Op::Clwb) => "clwb",
+        Some(Op::Clflushopt) => "clflushopt",
+        _ => "flush",
+    };
+    let flush = event.and_then(|event| stage.names(story.act).place(event));
+    Some(Why { gap, flush, how })
+}
+
+fn choice(reading: &Reading, acts: &[Act], stage: &Stage, last: usize) -> Choice {
+    let event = &acts[last].execution.events[reading.event];
+    let shift = 8 * reading.read.mask.trailing_zeros();
+    let newest = reading.from.iter().max_by_key(|source| match source {
+        Source::Beginning => (0, 0),
+        Source::Store { act, entry } => (act + 1, entry.0),
+    });
+    Choice {
+        at: stage.names(last).place(event),
+        offset: reading.read.word.0 + u64::from(shift / 8),
+        bytes: reading.read.mask.count_ones(),
+        value: reading.value >> shift,
+        from: origin(newest.copied().unwrap_or(Source::Beginning), acts, stage),
+        others: reading
+            .others
+            .iter()
+            .map(|&(value, source)| (value >> shift, origin(source, acts, stage)))
+            .collect(),
+    }
+}
+
+pub(crate) fn origin(source: Source, acts: &[Act], stage: &Stage) -> Origin {
+    match source {
+        Source::Beginning => Origin {
+            at: None,
+            execution: None,
+        },
+        Source::Store { act, entry } => Origin {
+            at: stage.names(act).place(acts[act].event(entry)),
+            execution: Some(act),
+        },
+    }
+}
+
+/// Near enough for a field of what a pointer points to.
+const OBJECT: u64 = 4096;
+
+/// The value in persistent memory that a wild access went through.
+fn pointer_note(
+    failed: &Execution,
+    readings: &[Reading],
+    acts: &[Act],
+    stage: &Stage,
+    last: usize,
+) -> Option<String> {
+    let Outcome::Signal {
+        signal: 11,
+        address: wild,
+        ..
+    } = failed.outcome
+    else {
+        return None;
+    };
+    let leads =
+        |reading: &&Reading| reading.read.mask == 0xff && wild.wrapping_sub(reading.value) < OBJECT;
+    let reading = readings.iter().rev().find(leads)?;
+    let choice = choice(reading, acts, stage, last);
+    let at = choice.at.as_ref().map_or_else(
+        || "uninstrumented code".to_owned(),
+        |at| format!("line {}", at.line),
+    );
+    let from = match (&choice.from.execution, &choice.from.at) {
+        (None, _) => "which is what memory held at the beginning".to_owned(),
+        (Some(_), Some(at)) => format!("stored at {}", at.colons()),
+        (Some(_), None) => "stored by a library".to_owned(),
+    };
+    Some(format!(
+        "the address comes from the pointer {:#x} read at {at} from {}, {from}",
+        choice.value,
+        address(choice.offset)
+    ))
 }

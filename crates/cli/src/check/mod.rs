@@ -1,32 +1,38 @@
 //! `landfall check`: compile, run once, then try every power failure of that run and look at what recovery makes of it.
 
-mod finding;
+mod allowed;
+mod bugs;
+pub(crate) mod finding;
+mod judge;
+mod minimise;
 mod options;
-mod render;
+pub(crate) mod render;
 mod report;
-mod story;
-mod witness;
+mod settings;
+pub(crate) mod story;
+mod target;
 
-pub(crate) use options::{Check, take_compiler_flags};
+pub(crate) use options::{Check, duration};
+pub(crate) use settings::with_settings;
+pub(crate) use target::take_compiler_flags;
 
 use crate::exit::Exit;
-use finding::Finding;
-use landfall_explore::recovery::{Options, SearchError, Searched, search};
+use crate::progress::Watched;
+use crate::scene::{Act, base_of};
+use bugs::Bugs;
+use judge::Judging;
+use landfall_explore::recovery::{SearchError, Searched, eager, random, search_watched};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
-use landfall_model::image::Image;
-use landfall_native::{Execution, NativeSubject, Outcome, Program, Server};
-use options::Target;
-use report::{Report, Verdict};
+use landfall_native::{Execution, NativeSubject, Outcome, Server};
+use report::Report;
 use std::time::Instant;
-use story::Crashed;
-use witness::Witnesses;
 
 pub(crate) fn run(options: &Check) -> Exit {
     let started = Instant::now();
     landfall_native::watch_interrupts();
     match check(options, started) {
-        Ok(report) => report.print(options, started.elapsed()),
+        Ok(report) => report.print(options),
         Err(Refusal { exit, why }) => {
             eprintln!("landfall: {why}");
             exit
@@ -48,17 +54,19 @@ impl Refusal {
             why: why.to_string(),
         }
     }
+
+    /// The program could not be run at all.
+    pub(crate) fn cannot_run(error: landfall_native::SubjectError) -> Refusal {
+        Refusal::new(Exit::Usage, error)
+    }
 }
 
 fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
-    let Target { program, arguments } = options.target()?;
-    let mut program = Program::new(program).arguments(arguments);
-    program.pm_heap = options.malloc();
-    let mut server = Server::start(&program).map_err(|e| Refusal::new(Exit::Usage, e))?;
-    let template = options.job();
-    let crash_free = server
-        .run(&template)
-        .map_err(|e| Refusal::new(Exit::Usage, e))?;
+    let target = options.target()?;
+    let scene = &target.scene;
+    let mut server = Server::start(&scene.program).map_err(Refusal::cannot_run)?;
+    let crash_free = server.run(&scene.job).map_err(Refusal::cannot_run)?;
+    let base = base_of(&server);
     let mut report = Report::default();
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
@@ -66,85 +74,108 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     if let Some(refusal) = refuse(&crash_free) {
         return Err(refusal);
     }
+    let mut bugs = Bugs::new(&target, options);
     if !crash_free.outcome.is_ok() {
-        let finding = Finding::new(&crash_free, None, &server, &server.symbols());
-        report.add(finding);
-        report.verdict = Verdict::Findings;
+        bugs.without_failure(&crash_free, &mut report)?;
+        report.finish(options, started)?;
         return Ok(report);
     }
-    let crashed = Crashed::new(&crash_free.events, options.platform());
     if crash_free.events.iter().all(|e| !report::touches_memory(e)) {
         return Err(Refusal::new(
             Exit::Nothing,
             "the program touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
         ));
     }
-    report.eager_states = report::eager_states(&crashed.log);
+    let act = Act::new(base, crash_free, scene.platform);
+    report.eager_states = eager::count(&act.log).to_string();
+    if options.count_eager {
+        report.cuts = act.log.sufficient_cuts().len();
+        report.limits.push("count-eager");
+        report.isolation.add(&server);
+        report.finish(options, started)?;
+        return Ok(report);
+    }
 
+    let mut recovery = match &scene.recover {
+        Some(recover) => Some(Server::start(recover).map_err(Refusal::cannot_run)?),
+        None => None,
+    };
     let mut found = Searched::default();
-    let mut subject = NativeSubject::new(&mut server, template, options.budget(started));
-    let mut tree = Forest::default();
-    let ended = search(
-        &mut subject,
-        &mut tree,
-        &Image::default(),
-        &crashed.log,
-        &Options {
-            platform: options.platform(),
-            ..Options::default()
-        },
-        &mut found,
-    );
+    let again = scene.recover.as_ref().unwrap_or(&scene.program);
+    let after = recovery.as_mut().unwrap_or(&mut server);
+    let mut judging = Judging::new(options, &act, scene);
+    let mut subject = NativeSubject::new(after, scene.job.clone(), options.budget(started))
+        .with_workers(again, options.workers())
+        .map_err(Refusal::cannot_run)?;
+    if judging.watches_recoveries() {
+        subject.wasted = judging.wasted.take();
+    }
+    let mut forest = Forest::default();
+    let mut watched = Watched::new(subject, &act.log, options.shows_progress());
+    let mut nobody = ();
+    let ended = match options.random {
+        Some(tries) => {
+            report.limits.push("random");
+            let search = options.search();
+            let (base, log) = (&act.found, &act.log);
+            random::search(
+                &mut watched,
+                base,
+                log,
+                &search,
+                tries,
+                options.seed,
+                &mut found,
+            )
+        }
+        None => search_watched(
+            &mut watched,
+            &mut forest,
+            &act.found,
+            &act.log,
+            &options.search(),
+            match &mut judging.judge {
+                Some(judge) => judge,
+                None => &mut nobody,
+            },
+            &mut found,
+        ),
+    };
+    let mut subject = watched.done();
+    judging.wasted = subject.wasted.take().or(judging.wasted);
     let failed = std::mem::take(&mut subject.failed);
     let stopped_by = subject.stopped_by;
     report.runs += subject.runs;
     report.events += subject.events;
     report.cuts = found.cuts;
     report.behaviours = found.behaviours.len();
+    drop(subject);
+    report.isolation.add(&server);
+    if let Some(recovery) = &recovery {
+        report.isolation.add(recovery);
+    }
     match ended {
         Ok(()) => {}
         Err(SearchError::Subject(SubjectError::Stopped)) => {
             report.limits.extend(stopped_by);
         }
         Err(SearchError::Subject(error)) => return Err(Refusal::new(Exit::Internal, error)),
-        Err(error @ SearchError::Diverged { .. }) => {
-            return Err(Refusal::new(Exit::Uncontrolled, error));
-        }
+        Err(SearchError::Diverged {
+            difference,
+            crashes,
+        }) => return Err(bugs.diverged(difference, &crashes)),
     }
-    let mut witnesses = Witnesses::new(&program, options, &crashed);
     for behaviour in &found.behaviours {
         let Ended::Badly(number) = behaviour.ended else {
             continue;
         };
-        let execution = &failed[number as usize];
-        let story = crashed.story(behaviour, &execution.events);
-        let finding = Finding::new(
-            execution,
-            Some((&crash_free.events, &story)),
-            &server,
-            &server.symbols(),
-        );
-        if report.is_known(&finding) {
-            continue;
-        }
-        let confirmed = witnesses.confirm(behaviour, execution)?;
-        let story = crashed.story(&confirmed.behaviour, &confirmed.execution.events);
-        let mut finding = Finding::new(
-            &confirmed.execution,
-            Some((&crash_free.events, &story)),
-            &server,
-            &server.symbols(),
-        );
-        report.runs += confirmed.runs;
-        if report.is_known(&finding) {
-            continue;
-        }
-        finding.id = format!("B{}", report.findings.len() + 1);
-        witnesses.save(&mut finding, &confirmed)?;
-        report.add(finding);
+        let failed = &failed[number as usize];
+        bugs.after_failures(&act, behaviour, failed, &mut report)?;
     }
-    report.settle();
-    report.save(options, started.elapsed())?;
+    let complete = report.limits.is_empty();
+    judging.report(&forest, complete, &mut bugs, &mut report)?;
+    report.runs += bugs.runs();
+    report.finish(options, started)?;
     Ok(report)
 }
 

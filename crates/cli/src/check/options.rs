@@ -1,73 +1,169 @@
-//! The options of `check`, and what they come to.
+//! The options of `check`. What `--help` says is written here and nowhere else.
 
-use super::Refusal;
-use crate::args::{Format, PlatformArg};
-use crate::exit::Exit;
-use landfall_model::order::Platform;
-use landfall_native::compiler::{self, Compilation, Language};
-use landfall_native::{Budget, Job, MallocMetadata};
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use super::allowed::Allowed;
+use super::finding::Severity;
+use crate::args::{Colour, Format, PlatformArg};
+use landfall_explore::recovery::Options;
+use landfall_native::Budget;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Tries every power failure of a program's run, and runs its recovery on every state it can tell apart.
 ///
 /// SOURCES are compiled first; -D -I -O -W -f -m -std= -l -L options are handed to the compiler. Without sources, the
-/// program after `--` must have been built with `landfall cc` or `landfall c++`. Exit code: 0 searched exhaustively and
-/// clean, 100 findings, 5 a limit was reached, 4 nothing to check, 101 the program did not build, 2 usage.
+/// program after `--` must have been built with `landfall cc` or `landfall c++`. A file landfall.toml in the working directory
+/// may hold the same settings, by their long names. Exit code: 0 searched exhaustively and clean, 100 findings, 5 a limit was
+/// reached, 4 nothing to check, 101 the program did not build, 102 the program is not deterministic, 2 usage.
 #[derive(clap::Args, Debug)]
+#[command(args_override_self = true)]
 pub(crate) struct Check {
     /// C or C++ sources
     #[arg(value_name = "SOURCE")]
-    sources: Vec<PathBuf>,
+    pub(super) sources: Vec<PathBuf>,
 
     /// With sources: arguments of the program. Without: the program and its arguments
     #[arg(last = true, value_name = "PROGRAM ARGS")]
-    command: Vec<OsString>,
+    pub(super) command: Vec<OsString>,
 
-    /// Where persistence begins: at the memory (adr) or at the caches (eadr)
-    #[arg(long, value_enum, default_value_t = PlatformArg::Adr)]
-    platform: PlatformArg,
+    /// What to look for besides recoveries that fail
+    #[arg(
+        long,
+        value_name = "CHECKS",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "crash",
+        help_heading = "What to report"
+    )]
+    pub(super) checks: Vec<Judged>,
+
+    /// With races: look at flushes before the power failure itself, not before what recovery has read (the published baseline)
+    #[arg(long, help_heading = "What to report")]
+    pub(super) no_prefix: bool,
+
+    /// With races: volatile stores of up to 8 bytes are atomic
+    #[arg(long, help_heading = "What to report")]
+    pub(super) volatile_atomic: bool,
+
+    /// Findings from this severity on make the check fail
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = Severity::Warning, help_heading = "What to report")]
+    pub(super) fail_on: Severity,
+
+    /// Do not report findings of this kind, or of this kind at this place: KIND[:FILE[:LINE]]
+    #[arg(
+        long,
+        value_name = "KIND[:FILE[:LINE]]",
+        help_heading = "What to report"
+    )]
+    pub(super) allow: Vec<Allowed>,
+
+    /// Files mapped from this directory are persistent memory
+    #[arg(long, value_name = "DIR", help_heading = "Persistent memory")]
+    pub(super) pm_dir: Option<PathBuf>,
 
     /// malloc is persistent memory
-    #[arg(long)]
-    pm_heap: bool,
+    #[arg(long, help_heading = "Persistent memory")]
+    pub(super) pm_heap: bool,
 
-    /// Stop after this many executions
-    #[arg(long, value_name = "N")]
-    runs: Option<u64>,
+    /// What runs after a power failure: a program and its arguments, or a source [default: the same command again]
+    #[arg(long, value_name = "CMD", help_heading = "Persistent memory")]
+    pub(super) recover: Option<String>,
+
+    /// Power failures that may follow one another: with 2 the power may fail during recovery, too
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16), help_heading = "Persistent memory")]
+    pub(super) failures: u32,
+
+    /// Where persistence begins: at the memory (adr) or at the caches (eadr)
+    #[arg(long, value_enum, default_value_t = PlatformArg::Adr, help_heading = "Persistent memory")]
+    pub(super) platform: PlatformArg,
 
     /// Stop after this time (10s, 5m, 1h)
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    time: Option<Duration>,
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Search")]
+    pub(super) time: Option<Duration>,
+
+    /// Stop after this many executions
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(super) runs: Option<u64>,
 
     /// Steps of one execution before it counts as a hang
-    #[arg(long, value_name = "N", default_value_t = USUAL_EVENTS)]
-    events: u64,
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 50_000_000,
+        help_heading = "Search"
+    )]
+    pub(super) events: u64,
+
+    /// Processes that run recoveries at the same time [default: one per processor]
+    #[arg(short, long, value_name = "N", help_heading = "Search")]
+    pub(super) jobs: Option<NonZeroUsize>,
+
+    /// Explore each power failure by itself, as published tools do: the same findings, more executions
+    #[arg(long, help_heading = "Search")]
+    pub(super) no_share: bool,
+
+    /// Try every image of every power failure, whatever recovery reads of it, as Yat does: for tiny programs
+    #[arg(long, help_heading = "Search")]
+    pub(super) eager: bool,
+
+    /// Try so many random power failures instead of all: for programs too large to search
+    #[arg(long, value_name = "N", conflicts_with_all = ["eager", "no_share"], help_heading = "Search")]
+    pub(super) random: Option<u32>,
+
+    /// With --random: which ones
+    #[arg(long, value_name = "S", default_value_t = 1, help_heading = "Search")]
+    pub(super) seed: u64,
+
+    /// Only count the states that a tool without a look at reads would have to try
+    #[arg(long, help_heading = "Search")]
+    pub(super) count_eager: bool,
 
     /// How to print the results
-    #[arg(long, value_enum, default_value_t = Format::Human)]
+    #[arg(long, value_enum, default_value_t = Format::Human, help_heading = "Output")]
     pub(crate) format: Format,
 
     /// Where to put run.json and what is needed to see each bug again
-    #[arg(long, value_name = "DIR", default_value = "landfall-out")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "landfall-out",
+        help_heading = "Output"
+    )]
     pub(crate) out: PathBuf,
+
+    /// Say more about each finding: call stacks, and reads that could have returned something else
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
+
+    /// Print nothing: the exit code tells
+    #[arg(long, conflicts_with = "verbose", help_heading = "Output")]
+    pub(crate) quiet: bool,
+
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t = Colour::Auto, help_heading = "Output")]
+    pub(crate) color: Colour,
 
     /// Options for the compiler, taken out of the command line before clap sees it.
     #[arg(skip)]
     pub(crate) compiler_flags: Vec<OsString>,
 }
 
-const USUAL_EVENTS: u64 = 50_000_000;
-
-/// What is to be run.
-#[derive(Debug)]
-pub(super) struct Target {
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<OsString>,
+/// What a check looks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Judged {
+    /// Recoveries that fail
+    Crash,
+    /// Recoveries that see what no crash under strict persistency shows
+    Robustness,
+    /// Recoveries that may read half a store
+    Races,
+    /// Flushes and fences that do nothing
+    Flushes,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "" | "s" => 1.0,
@@ -81,137 +177,51 @@ fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * unit).map_err(|_| "not a length of time".to_owned())
 }
 
-/// Takes the compiler's options out of a `check` command line, up to `--`.
-pub(crate) fn take_compiler_flags(arguments: Vec<OsString>) -> (Vec<OsString>, Vec<OsString>) {
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    let mut arguments = arguments.into_iter();
-    while let Some(argument) = arguments.next() {
-        let text = argument.to_string_lossy();
-        if text == "--" {
-            ours.push(argument);
-            ours.extend(arguments);
-            break;
-        }
-        let prefixes = [
-            "-D", "-I", "-O", "-W", "-f", "-m", "-std=", "-l", "-L", "-U", "-g", "-pthread",
-        ];
-        if !prefixes.iter().any(|prefix| text.starts_with(prefix)) {
-            ours.push(argument);
-            continue;
-        }
-        let takes_value = ["-D", "-I", "-l", "-L", "-U"].contains(&&*text);
-        theirs.push(argument);
-        if takes_value {
-            theirs.extend(arguments.next());
-        }
-    }
-    (ours, theirs)
-}
-
 impl Check {
-    pub(super) fn platform(&self) -> Platform {
-        self.platform.into()
+    pub(super) fn checks(&self, what: Judged) -> bool {
+        self.checks.contains(&what)
     }
 
-    pub(super) fn malloc(&self) -> Option<MallocMetadata> {
-        self.pm_heap.then_some(MallocMetadata::Modelled)
+    /// Is there anything to judge, and a tree of all recoveries to judge?
+    pub(super) fn judges(&self) -> bool {
+        self.checks.iter().any(|&what| what != Judged::Crash)
+            && self.random.is_none()
+            && !self.eager
+            && !self.no_share
     }
 
-    pub(super) fn job(&self) -> Job {
-        let mut job = Job::default();
-        job.limits.events = self.events;
-        job
+    pub(super) fn platform_name(&self) -> &'static str {
+        match self.platform {
+            PlatformArg::Adr => "adr",
+            PlatformArg::Eadr => "eadr",
+        }
     }
 
-    /// The budget of a run, where it is not the default.
-    pub(super) fn unusual_events(&self) -> Option<u64> {
-        (self.events != USUAL_EVENTS).then_some(self.events)
+    pub(super) fn search(&self) -> Options {
+        Options {
+            failures: self.failures,
+            share: !self.no_share,
+            eager: self.eager,
+            platform: self.platform.into(),
+            ..Options::default()
+        }
+    }
+
+    /// A live line is for people who look at it.
+    pub(super) fn shows_progress(&self) -> bool {
+        !self.quiet && self.format == Format::Human && std::io::stderr().is_terminal()
+    }
+
+    /// Servers that run recoveries.
+    pub(super) fn workers(&self) -> usize {
+        let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.jobs.map_or_else(processors, NonZeroUsize::get)
     }
 
     pub(super) fn budget(&self, started: Instant) -> Budget {
         Budget {
             runs: self.runs,
             until: self.time.map(|time| started + time),
-        }
-    }
-
-    /// Builds the sources, or finds the program.
-    pub(super) fn target(&self) -> Result<Target, Refusal> {
-        if self.sources.is_empty() {
-            let mut command = self.command.iter().cloned();
-            let Some(program) = command.next() else {
-                return Err(Refusal::new(
-                    Exit::Usage,
-                    "nothing to check: name sources, or a program after `--` (landfall check --help)",
-                ));
-            };
-            let program = PathBuf::from(program);
-            if !program.exists() {
-                let why = format!("{}: no such program", program.display());
-                return Err(Refusal::new(Exit::Usage, why));
-            }
-            self.clear_out()?;
-            return Ok(Target {
-                program,
-                arguments: command.collect(),
-            });
-        }
-        self.clear_out()?;
-        let program = self.out.join("program");
-        self.compile(&program)?;
-        Ok(Target {
-            program,
-            arguments: self.command.clone(),
-        })
-    }
-
-    /// Makes the output directory and removes what an earlier check left there: bugs of another day would mislead.
-    fn clear_out(&self) -> Result<(), Refusal> {
-        let failed = |e| Refusal::new(Exit::Usage, format!("{}: {e}", self.out.display()));
-        std::fs::create_dir_all(&self.out).map_err(failed)?;
-        for entry in std::fs::read_dir(&self.out).map_err(failed)?.flatten() {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            let bug = name
-                .strip_prefix('B')
-                .and_then(|n| n.strip_suffix(".image"));
-            if bug.is_some_and(|n| n.parse::<u32>().is_ok()) || name == "run.json" {
-                std::fs::remove_file(entry.path()).map_err(failed)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn compile(&self, program: &Path) -> Result<(), Refusal> {
-        for source in &self.sources {
-            if !source.is_file() {
-                let why = format!("{}: no such source file", source.display());
-                return Err(Refusal::new(Exit::Usage, why));
-            }
-        }
-        let plus = |source: &PathBuf| {
-            let extension = source.extension().and_then(OsStr::to_str);
-            matches!(extension, Some("cc" | "cpp" | "cxx" | "C" | "c++"))
-        };
-        let language = match self.sources.iter().any(plus) {
-            true => Language::Cxx,
-            false => Language::C,
-        };
-        let mut arguments: Vec<OsString> = self.compiler_flags.clone();
-        arguments.extend(self.sources.iter().map(|s| s.clone().into_os_string()));
-        arguments.extend(["-o".into(), program.as_os_str().to_owned()]);
-        let Compilation {
-            mut command,
-            remarks,
-        } = compiler::command(language, &arguments).map_err(|e| Refusal::new(Exit::Usage, e))?;
-        for remark in remarks {
-            eprintln!("landfall: {remark}");
-        }
-        let status = command.status();
-        match status {
-            Ok(status) if status.success() => Ok(()),
-            Ok(_) => Err(Refusal::new(Exit::Build, "the program did not build")),
-            Err(error) => Err(Refusal::new(Exit::Build, format!("the compiler: {error}"))),
         }
     }
 }

@@ -1,77 +1,127 @@
 //! Findings on the terminal, in rustc's look.
 
-use super::finding::{Finding, Place, Stored};
-use std::collections::HashMap;
+use super::finding::{Choice, Finding, GapKind, Origin, Severity, Stored, Why};
+use crate::names::{Place, address};
+use crate::source::Sources;
+use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 
-/// Source lines, read when first shown.
-#[derive(Default)]
-pub(crate) struct Sources(HashMap<String, Vec<String>>);
+/// How much to say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Detail {
+    Short,
+    Full,
+}
 
-impl Sources {
-    fn line(&mut self, at: &Place) -> Option<&str> {
-        let lines = self.0.entry(at.file.clone()).or_insert_with(|| {
-            let text = std::fs::read_to_string(&at.file).unwrap_or_default();
-            text.lines()
-                .map(|line| line.replace('\t', "    "))
-                .collect()
-        });
-        let line = lines.get(at.line.checked_sub(1)? as usize)?;
-        Some(line.trim_end())
+/// Reads listed in full detail; the witness has all of them.
+const MOST_CHOICES: usize = 20;
+
+pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -> String {
+    let mut out = String::new();
+    let (severity, message) = (finding.severity.name(), &finding.message);
+    let message = crate::screen::plain(message);
+    let colour = match finding.severity {
+        Severity::Error => AnsiColor::Red,
+        Severity::Warning => AnsiColor::Yellow,
+        Severity::Perf => AnsiColor::Cyan,
+    };
+    let (style, bold) = (colour.on_default().bold(), Style::new().bold());
+    let kind = finding.kind;
+    let _ = writeln!(
+        out,
+        "{style}{severity}[{kind}]{style:#}{bold}: {message}{bold:#}"
+    );
+    let _ = writeln!(out, "  --> {}", headline(finding));
+    stores(&mut out, finding, sources);
+    callers(&mut out, finding);
+    for note in &finding.notes {
+        let _ = writeln!(out, "   = note: {note}");
+    }
+    if finding.executions > 1 && finding.severity == Severity::Error {
+        let count = finding.executions;
+        let _ = writeln!(out, "   = note: {count} distinct recoveries fail this way");
+    }
+    for end in finding.other_ends.iter().take(3) {
+        let end = end.strip_prefix("recovery fails: ").unwrap_or(end);
+        let end = crate::screen::plain(end);
+        let _ = writeln!(out, "   = note: others for the same reason: {end}");
+    }
+    match detail {
+        Detail::Full => {
+            stack(&mut out, "recovery fails", &finding.stack);
+            for (what, stored) in [("lost store", &finding.lost), ("kept store", &finding.kept)] {
+                if let Some(stored) = stored {
+                    stack(&mut out, what, &stored.stack);
+                }
+            }
+            choices(&mut out, &finding.choices);
+        }
+        Detail::Short if !finding.choices.is_empty() && finding.replay.is_some() => {
+            let reads = match finding.choices.len() {
+                1 => "1 read".to_owned(),
+                n => format!("{n} reads"),
+            };
+            let _ = writeln!(
+                out,
+                "   = note: {reads} of this recovery could have returned something else (-v lists them)"
+            );
+        }
+        Detail::Short => {}
+    }
+    if let Some(replay) = &finding.replay {
+        let _ = writeln!(out, "   = replay: {replay}");
+    }
+    out
+}
+
+fn headline(finding: &Finding) -> String {
+    let at = finding.at.as_ref().map(Place::colons);
+    let times = match finding.failures {
+        0 => return at.unwrap_or_else(|| "(without any power failure)".to_owned()),
+        1 => "a power failure".to_owned(),
+        n => format!("{n} power failures, the last"),
+    };
+    let context = match &finding.crash_at {
+        Some(at) => format!("(recovery, after {times} at {})", at.colons()),
+        None => format!("(recovery, after {times} at the start)"),
+    };
+    match at {
+        Some(at) => format!("{at}   {context}"),
+        None => context,
     }
 }
 
-pub(crate) fn render(finding: &Finding, sources: &mut Sources) -> String {
-    let mut out = String::new();
-    let _ = writeln!(out, "error[{}]: {}", finding.kind, finding.message);
-    let context = match &finding.crash_at {
-        Some(at) => format!("   (recovery, after a power failure at {})", at.colons()),
-        None if finding.after_crash => {
-            "   (recovery, after a power failure at the start)".to_owned()
-        }
-        None => String::new(),
-    };
-    match &finding.at {
-        Some(at) => {
-            let _ = writeln!(out, "  --> {}{context}", at.colons());
-        }
-        None if !context.is_empty() => {
-            let _ = writeln!(out, "  -->{context}");
-        }
-        None => {}
+fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
+    if let Some(racing) = &finding.racing {
+        return race(out, racing, sources);
     }
     match (&finding.lost, &finding.kept) {
         (Some(lost), Some(kept)) => {
-            mark(
-                &mut out,
-                sources,
-                kept,
-                "this store reached persistent memory …",
-            );
-            let before = match (&kept.at, kept.at.as_ref().map(|k| k.line)) {
-                (Some(_), Some(line)) => format!(
-                    "… but this earlier one did not: nothing made it durable before line {line}"
-                ),
-                _ => "… but this earlier one did not".to_owned(),
+            mark(out, sources, kept, "this store reached persistent memory …");
+            let text = format!("… but this earlier one did not: {}", because(finding));
+            mark(out, sources, lost, &text);
+            let shown = |stored: &Stored| match (&stored.at, &lost.at) {
+                (Some(a), Some(b)) => a.same_line(b),
+                _ => false,
             };
-            mark(&mut out, sources, lost, &before);
-            if let (Some(after), Some(before)) = (&lost.at, &kept.at) {
-                let _ = writeln!(
+            let also = finding.also_lost.iter().filter(|stored| !shown(stored));
+            for lost in also.take(3) {
+                mark(
                     out,
-                    "   = fix: flush the {} bytes stored at {} and fence, before {}",
-                    lost.bytes,
-                    after.colons(),
-                    before.colons()
+                    sources,
+                    lost,
+                    "… and in other recoveries this one, for the same reason",
                 );
             }
+            fix(out, finding, lost, kept, sources);
         }
         (Some(lost), None) => mark(
-            &mut out,
+            out,
             sources,
             lost,
             "this store had not reached persistent memory when the power failed",
         ),
-        (None, _) if finding.after_crash => {
+        (None, _) if finding.failures > 0 => {
             let _ = writeln!(
                 out,
                 "   = note: all that was stored before the power failure had reached persistent memory: no flush is missing,\n           but the stores come in an order that leaves this state in between"
@@ -79,17 +129,158 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources) -> String {
         }
         (None, _) => {}
     }
-    if finding.executions > 1 {
+}
+
+fn race(out: &mut String, racing: &Stored, sources: &mut Sources) {
+    let text = "this store is not atomic, and nothing the recovery has read by then shows that it was flushed";
+    mark(out, sources, racing, text);
+    if let Some(at) = &racing.at {
+        let what = match sources.assigned(at) {
+            Some(target) => format!("`{target}`"),
+            None => "it".to_owned(),
+        };
         let _ = writeln!(
             out,
-            "   = note: {} distinct recoveries fail this way",
-            finding.executions
+            "   = fix: make {what} atomic at {} (_Atomic, std::atomic; a relaxed or release store costs nothing on x86)",
+            at.colons()
         );
     }
-    if let Some(replay) = &finding.replay {
-        let _ = writeln!(out, "   = replay: {replay}");
+}
+
+/// Why nothing ordered the lost store before the kept one.
+fn because(finding: &Finding) -> String {
+    let place = |stored: &Option<Stored>| stored.as_ref().and_then(|s| s.at.clone());
+    let (lost, kept) = (place(&finding.lost), place(&finding.kept));
+    let before = match &kept {
+        Some(kept) => format!(" before {}", kept.seen_from(lost.as_ref())),
+        None => " in time".to_owned(),
+    };
+    let Some(why) = &finding.why else {
+        return format!("nothing made it durable{before}");
+    };
+    let flush = (why.flush.as_ref()).map(|flush| flush.seen_from(lost.as_ref()));
+    match (why.gap, flush) {
+        (GapKind::NeverFlushed, _) => "nothing flushes it".to_owned(),
+        (GapKind::FlushedLate, Some(flush)) => {
+            format!("nothing flushes it{before} ({flush} does, too late)")
+        }
+        (GapKind::NotFenced, Some(flush)) => {
+            format!(
+                "the {} at {flush} begins to write it back, but no fence{before} waits for it",
+                why.how
+            )
+        }
+        (GapKind::OtherLine, Some(flush)) => {
+            format!(
+                "nothing flushes it{before} (the {} at {flush} writes back the line beside it)",
+                why.how
+            )
+        }
+        (GapKind::Streamed, _) => format!("it is non-temporal, and no fence{before} completes it"),
+        (_, None) => format!("nothing made it durable{before}"),
     }
-    out
+}
+
+fn fix(out: &mut String, finding: &Finding, lost: &Stored, kept: &Stored, sources: &mut Sources) {
+    let (Some(after), Some(before)) = (&lost.at, &kept.at) else {
+        return;
+    };
+    let (after_text, before) = (after.colons(), before.colons());
+    let text = match &finding.why {
+        Some(why @ Why { flush, .. }) if why.only_fence() => {
+            let after = flush.as_ref().map_or(after_text, Place::colons);
+            format!("fence after {after}, before {before}")
+        }
+        _ => {
+            let bytes = bytes(lost.bytes);
+            let what = match sources.assigned(after) {
+                Some(target) => format!("`{target}` ({bytes})"),
+                None => format!("the {bytes} stored"),
+            };
+            format!("flush {what} and fence after {after_text}, before {before}")
+        }
+    };
+    let _ = writeln!(out, "   = fix: {text}");
+}
+
+pub(crate) fn bytes(count: u64) -> String {
+    match count {
+        1 => "1 byte".to_owned(),
+        n => format!("{n} bytes"),
+    }
+}
+
+/// Where helper functions were called from, from where the ways to the two stores part.
+fn callers(out: &mut String, finding: &Finding) {
+    let (Some(lost), Some(kept)) = (&finding.lost, &finding.kept) else {
+        return;
+    };
+    let same = |a: &Place, b: &Place| a.function == b.function && a.same_line(b);
+    let (mine, theirs) = (lost.stack.iter().rev(), kept.stack.iter().rev());
+    let common = mine.zip(theirs).take_while(|(a, b)| same(a, b)).count();
+    for (what, stored) in [("lost", lost), ("kept", kept)] {
+        // The frame after the common ones is where the order of the two stores is decided.
+        let parting = stored.stack.len().checked_sub(common + 1);
+        if let Some(parting @ 1..) = parting {
+            let (inner, outer) = (&stored.stack[0], &stored.stack[parting]);
+            let _ = writeln!(
+                out,
+                "   = note: the {what} store is in {}, called from {} in {}",
+                inner.function,
+                outer.colons(),
+                outer.function
+            );
+        }
+    }
+}
+
+fn stack(out: &mut String, what: &str, frames: &[Place]) {
+    if frames.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "   = stack, {what}:");
+    for frame in frames {
+        let _ = writeln!(out, "       {} at {}", frame.function, frame.colons());
+    }
+}
+
+fn choices(out: &mut String, choices: &[Choice]) {
+    if choices.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "   = reads of this recovery that could have returned something else:"
+    );
+    for choice in choices.iter().take(MOST_CHOICES) {
+        let at = choice.at.as_ref().map_or_else(String::new, Place::colons);
+        let _ = writeln!(
+            out,
+            "       {at}: {} at {}: {:#x}, {}",
+            bytes(choice.bytes.into()),
+            address(choice.offset),
+            choice.value,
+            from(&choice.from)
+        );
+        for (value, origin) in &choice.others {
+            let _ = writeln!(out, "           or {value:#x}, {}", from(origin));
+        }
+    }
+    if choices.len() > MOST_CHOICES {
+        let more = choices.len() - MOST_CHOICES;
+        let _ = writeln!(out, "       … and {more} more");
+    }
+}
+
+pub(crate) fn from(origin: &Origin) -> String {
+    match (&origin.at, origin.execution) {
+        (_, None) => "as it was at the beginning".to_owned(),
+        (Some(at), Some(0)) => format!("stored at {}", at.colons()),
+        (Some(at), Some(act)) => {
+            format!("stored at {} after power failure {act}", at.colons())
+        }
+        (None, Some(_)) => "stored by a library".to_owned(),
+    }
 }
 
 fn mark(out: &mut String, sources: &mut Sources, stored: &Stored, text: &str) {

@@ -1,17 +1,17 @@
 //! What a check found, for people and for scripts (INTERFACE.md).
 
 use super::Refusal;
-use super::finding::Finding;
+use super::finding::{Finding, Severity};
 use super::options::Check;
-use super::render::{Sources, render};
+use super::render::{Detail, render};
 use crate::args::Format;
 use crate::exit::Exit;
-use landfall_model::line::Line;
-use landfall_model::log::{Entry, Log};
-use landfall_native::{Event, Execution, Op, Symbols};
+use crate::screen::Screen;
+use crate::source::Sources;
+use landfall_native::{Event, Execution, Op, Server, Symbols};
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+use std::fmt::Write;
+use std::time::Instant;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Verdict {
@@ -25,13 +25,35 @@ pub(crate) enum Verdict {
 pub(crate) struct Report {
     pub(crate) verdict: Verdict,
     pub(crate) findings: Vec<Finding>,
+    /// Known and allowed.
+    allowed: Vec<Finding>,
     pub(crate) limits: Vec<&'static str>,
     pub(crate) cuts: usize,
     pub(crate) runs: u64,
     pub(crate) behaviours: usize,
     pub(crate) events: u64,
     pub(crate) eager_states: String,
+    pub(crate) seconds: f64,
+    pub(crate) isolation: Isolation,
     warnings: Vec<String>,
+}
+
+/// Where the runs of the search happened.
+#[derive(Debug, Default)]
+pub(crate) struct Isolation {
+    forks: u64,
+    restarts: u64,
+    /// Why runs that could have happened in place happened in forks.
+    fallback: Option<String>,
+}
+
+impl Isolation {
+    pub(super) fn add(&mut self, server: &Server) {
+        let (forks, restarts) = server.runs();
+        self.forks += forks;
+        self.restarts += restarts;
+        self.fallback = self.fallback.take().or(server.fallback());
+    }
 }
 
 fn count(n: u64, one: &str, many: &str) -> String {
@@ -42,62 +64,26 @@ pub(super) fn touches_memory(event: &Event) -> bool {
     matches!(event.op, Op::Store | Op::Read)
 }
 
-/// How many images a tool that enumerates them would have to try: too many for a machine integer.
-pub(super) fn eager_states(log: &Log) -> String {
-    // Digits of the product over all lines of their feasible versions, kept up to date along the log.
-    let mut feasible: HashMap<Line, (u32, u32)> = HashMap::new();
-    let mut product = 0.0;
-    let mut digits: Vec<f64> = Vec::new();
-    let cuts: HashSet<u32> = log.sufficient_cuts().iter().map(|cut| cut.0).collect();
-    for (at, entry) in log.entries().iter().enumerate() {
-        if cuts.contains(&(at as u32)) {
-            digits.push(product);
-        }
-        let line = match entry {
-            Entry::Store { piece, .. } => piece.addr.line(),
-            Entry::Durable { line, .. } => *line,
-        };
-        let (first, newest) = feasible.entry(line).or_insert((0, 0));
-        let before = f64::from(*newest - *first + 1).log10();
-        match entry {
-            Entry::Store { .. } => *newest += 1,
-            Entry::Durable { version, .. } => *first = version.0,
-        }
-        product += f64::from(*newest - *first + 1).log10() - before;
-    }
-    if cuts.contains(&log.end().0) {
-        digits.push(product);
-    }
-    let most = digits.iter().copied().fold(0.0, f64::max);
-    let total = most
-        + digits
-            .iter()
-            .map(|d| 10f64.powf(d - most))
-            .sum::<f64>()
-            .log10();
-    if total < 6.0 {
-        return format!("{:.0}", 10f64.powf(total));
-    }
-    format!("{:.1}e{}", 10f64.powf(total.fract()), total.trunc())
-}
-
 impl Report {
     /// Counts a failure that is on the list already.
     pub(super) fn is_known(&mut self, finding: &Finding) -> bool {
-        match self.findings.iter_mut().find(|f| f.same_cause(finding)) {
+        let known = self.findings.iter_mut().chain(&mut self.allowed);
+        match known.into_iter().find(|f| f.same_cause(finding)) {
             Some(known) => {
-                known.executions += 1;
+                known.count(finding);
                 true
             }
             None => false,
         }
     }
 
-    pub(super) fn add(&mut self, mut finding: Finding) {
-        if finding.id.is_empty() {
-            finding.id = format!("B{}", self.findings.len() + 1);
-        }
+    pub(super) fn add(&mut self, finding: Finding) {
         self.findings.push(finding);
+    }
+
+    /// Counts it, and does not list it.
+    pub(super) fn allow(&mut self, finding: Finding) {
+        self.allowed.push(finding);
     }
 
     pub(super) fn note_foreign(&mut self, execution: &Execution, symbols: &Symbols) {
@@ -106,45 +92,62 @@ impl Report {
         }
     }
 
-    pub(super) fn settle(&mut self) {
-        self.verdict = match (self.findings.is_empty(), self.limits.is_empty()) {
-            (false, _) => Verdict::Findings,
-            (true, true) => Verdict::Clean,
-            (true, false) => Verdict::Incomplete,
+    /// Comes to a verdict and writes run.json.
+    pub(super) fn finish(&mut self, options: &Check, started: Instant) -> Result<(), Refusal> {
+        let worst = self.findings.iter().map(|f| f.severity).max();
+        let fails = worst.is_some_and(|worst: Severity| worst >= options.fail_on);
+        self.verdict = match (fails, self.limits.is_empty()) {
+            (true, _) => Verdict::Findings,
+            (false, true) => Verdict::Clean,
+            (false, false) => Verdict::Incomplete,
         };
+        self.seconds = started.elapsed().as_secs_f64();
+        self.save(options)
     }
 
-    fn json(&self, took: Duration) -> Value {
+    fn json(&self) -> Value {
         let verdict = match self.verdict {
             Verdict::Clean => "clean",
             Verdict::Findings => "findings",
             Verdict::Incomplete => "incomplete",
         };
+        let Isolation {
+            forks,
+            restarts,
+            fallback,
+        } = &self.isolation;
+        let findings: Vec<Value> = self.findings.iter().map(Finding::json).collect();
+        let check = crate::recorded::Recorded::now(&findings);
         json!({
             "tool": "landfall", "version": env!("CARGO_PKG_VERSION"), "verdict": verdict,
             "complete": self.limits.is_empty(), "limits": self.limits,
-            "findings": self.findings.iter().map(Finding::json).collect::<Vec<_>>(),
+            "findings": findings, "check": check, "allowed": self.allowed.len(),
             "warnings": self.warnings,
             "stats": {
                 "schedules": 1, "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
-                "events": self.events, "seconds": took.as_secs_f64(), "eager_states": self.eager_states,
+                "events": self.events, "seconds": self.seconds, "eager_states": self.eager_states,
+                "isolation": {"forks": forks, "restarts": restarts, "fallback": fallback},
             },
         })
     }
 
-    /// Writes run.json.
-    pub(super) fn save(&self, options: &Check, took: Duration) -> Result<(), Refusal> {
+    fn save(&self, options: &Check) -> Result<(), Refusal> {
         let path = options.out.join("run.json");
         let failed = |e| Refusal::new(Exit::Usage, format!("{}: {e}", path.display()));
-        std::fs::create_dir_all(&options.out).map_err(failed)?;
-        let text = format!("{:#}\n", self.json(took));
+        let text = format!("{:#}\n", self.json());
         std::fs::write(&path, text).map_err(failed)
     }
 
-    pub(super) fn print(&self, options: &Check, took: Duration) -> Exit {
-        match options.format {
-            Format::Json => println!("{:#}", self.json(took)),
-            Format::Human => self.print_for_people(took),
+    pub(super) fn print(&self, options: &Check) -> Exit {
+        let screen = Screen::new(options.color);
+        let text = match options.format {
+            Format::Json => format!("{:#}\n", self.json()),
+            Format::Human if options.quiet => String::new(),
+            Format::Human => self.for_people(options),
+        };
+        if let Err(error) = screen.out(&text) {
+            screen.err(&format!("landfall: standard output: {error}\n"));
+            return Exit::Internal;
         }
         match self.verdict {
             Verdict::Clean => Exit::Clean,
@@ -153,13 +156,18 @@ impl Report {
         }
     }
 
-    fn print_for_people(&self, took: Duration) {
+    fn for_people(&self, options: &Check) -> String {
+        let mut out = String::new();
         let mut sources = Sources::default();
+        let detail = match options.verbose {
+            true => Detail::Full,
+            false => Detail::Short,
+        };
         for finding in &self.findings {
-            println!("{}", render(finding, &mut sources));
+            let _ = writeln!(out, "{}", render(finding, &mut sources, detail));
         }
         for warning in &self.warnings {
-            println!("warning: {warning}\n");
+            let _ = writeln!(out, "warning: {warning}\n");
         }
         let covered = format!(
             "{} tried, {}, {}, {:.2} s",
@@ -170,21 +178,29 @@ impl Report {
                 "distinct recoveries"
             ),
             count(self.runs, "execution", "executions"),
-            took.as_secs_f64()
+            self.seconds
         );
         let eager = match self.eager_states.as_str() {
             "" => String::new(),
             states => format!(" (one by one: {states} states)"),
         };
-        match self.verdict {
-            Verdict::Clean => {
-                println!("clean: every power failure of this run was tried: {covered}{eager}")
+        let found = match (self.findings.len(), self.allowed.len()) {
+            (found, 0) => format!("{found} found"),
+            (found, allowed) => format!("{found} found, {allowed} allowed"),
+        };
+        let verdict = match self.verdict {
+            Verdict::Clean if self.findings.is_empty() && self.allowed.is_empty() => {
+                "clean: every power failure of this run was tried".to_owned()
             }
-            Verdict::Findings => println!("{} found: {covered}{eager}", self.findings.len()),
-            Verdict::Incomplete => println!(
-                "incomplete (limit: {}): {covered}{eager}",
-                self.limits.join(", ")
-            ),
+            Verdict::Clean => format!("clean ({found}): every power failure of this run was tried"),
+            Verdict::Findings if self.limits.is_empty() => found,
+            Verdict::Findings => format!("{found} (limit: {})", self.limits.join(", ")),
+            Verdict::Incomplete => format!("incomplete (limit: {})", self.limits.join(", ")),
+        };
+        let _ = writeln!(out, "{verdict}: {covered}{eager}");
+        if let (true, Some(why)) = (options.verbose, &self.isolation.fallback) {
+            let _ = writeln!(out, "runs in forks: {why}");
         }
+        out
     }
 }

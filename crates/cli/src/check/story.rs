@@ -1,92 +1,122 @@
-//! Why a recovery failed: which store reached persistent memory, and which earlier one did not.
+//! Why a recovery failed: which store reached persistent memory, which earlier one did not, and why nothing ordered them.
 
-use landfall_explore::recovery::Behaviour;
-use landfall_explore::subject::{self, FirstRead};
-use landfall_model::line::{Addr, Line};
-use landfall_model::log::{Cut, Entry, Log, Version};
-use landfall_model::order::Platform;
-use landfall_native::{Event, translate};
+use crate::provenance::first_reads;
+use crate::scene::{Act, Failure};
+use landfall_explore::subject::FirstRead;
+use landfall_model::line::{Addr, LINE_BYTES, Line};
+use landfall_model::log::{Cut, Entry, Version};
+use landfall_native::Op;
 
-/// An execution that was cut, with the way back from its log to its events.
-#[derive(Debug)]
-pub(crate) struct Crashed {
-    pub(crate) log: Log,
-    /// The native event that each entry of the log comes from.
-    origins: Vec<usize>,
-}
-
-/// Indices of native events of the crashed execution.
+/// Entries of the log of one crashed execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Story {
+    /// Which execution of the chain.
+    pub(crate) act: usize,
     /// The last store before the power failed.
-    pub(crate) last: Option<usize>,
+    pub(crate) last: Option<Cut>,
     /// Read by the recovery although an earlier store was lost.
-    pub(crate) kept: Option<usize>,
+    pub(crate) kept: Option<Cut>,
     /// Not there when the recovery read.
-    pub(crate) lost: Option<usize>,
+    pub(crate) lost: Option<Cut>,
 }
 
-impl Crashed {
-    pub(crate) fn new(events: &[Event], platform: Platform) -> Crashed {
-        let (events, native) = translate(events);
-        let execution = subject::Execution {
-            events,
-            ended: subject::Ended::Well,
+/// Why a store was not durable in time. Numbers are native events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gap {
+    /// No flush of its line follows.
+    NeverFlushed,
+    /// The first flush of its line comes after the store that overtook it.
+    FlushedLate { flush: usize },
+    /// Flushed in time, but nothing waited for the flush.
+    NotFenced { flush: usize },
+    /// A flush in time wrote back a neighbouring line.
+    OtherLine { flush: usize },
+    /// A non-temporal store that no fence followed in time.
+    Streamed,
+}
+
+/// The stores behind a failure, from what the executions after each crash read. A crash in which a store overtook another
+/// explains more than one in which the latest stores are missing; later crashes are nearer to the failure.
+pub(crate) fn story(acts: &[Act], failures: &[Failure]) -> Option<Story> {
+    let stories: Vec<Story> = (0..failures.len())
+        .rev()
+        .map(|act| of_crash(&acts[act], &failures[act], &acts[act + 1], act))
+        .collect();
+    let tells = |wanted: fn(&Story) -> bool| stories.iter().find(|story| wanted(story)).cloned();
+    tells(|story| story.kept.is_some())
+        .or_else(|| tells(|story| story.lost.is_some()))
+        .or_else(|| stories.first().cloned())
+}
+
+fn of_crash(crashed: &Act, failure: &Failure, recovery: &Act, act: usize) -> Story {
+    let log = &crashed.log;
+    let mut kept: Option<Cut> = None;
+    let mut missed: Vec<Cut> = Vec::new();
+    for (_, read, _) in first_reads(&recovery.execution) {
+        let survivor = crashed.survivor(failure, read.line());
+        let newest = log.newest(read.line(), failure.cut);
+        let seen = (1..=survivor.0)
+            .rev()
+            .find_map(|v| covering(crashed, read, Version(v)));
+        kept = kept.max(seen);
+        missed
+            .extend((survivor.0 + 1..=newest.0).find_map(|v| covering(crashed, read, Version(v))));
+    }
+    // A lost store that came before a kept one was overtaken; else the failure lies in what had not happened yet.
+    let overtaken = missed.iter().copied().filter(|&m| Some(m) < kept).min();
+    let lost = overtaken.or(missed.iter().copied().min());
+    let last = log.entries()[..failure.cut.0 as usize]
+        .iter()
+        .rposition(|entry| matches!(entry, Entry::Store { .. }));
+    Story {
+        act,
+        last: last.map(|entry| Cut(entry as u32)),
+        kept: kept.filter(|_| overtaken.is_some()),
+        lost,
+    }
+}
+
+/// The store that made this version, if it wrote some of the bytes read.
+fn covering(crashed: &Act, read: FirstRead, version: Version) -> Option<Cut> {
+    let (at, piece) = crashed.log.store_of(read.line(), version)?;
+    let wanted = (0..8).filter(|i| read.mask & (1 << i) != 0);
+    let hit = wanted.map(|i| Addr(read.word.0 + i)).any(|byte| {
+        let from = byte.0.checked_sub(piece.addr.0);
+        from.is_some_and(|from| from < piece.bytes().len() as u64)
+    });
+    hit.then_some(at)
+}
+
+/// Why the lost store was not durable before the kept one, or at all.
+pub(crate) fn gap(act: &Act, lost: Cut, kept: Option<Cut>) -> Gap {
+    let events = &act.execution.events;
+    let from = act.event_of(lost);
+    let until = kept.map_or(events.len(), |kept| act.event_of(kept));
+    let line = line_of(events[from].offset);
+    let flushes = |from: usize, until: usize, wanted: &dyn Fn(Line) -> bool| {
+        let flush = |at: &usize| {
+            let event = &events[*at];
+            matches!(event.op, Op::Clflush | Op::Clflushopt | Op::Clwb)
+                && wanted(line_of(event.offset))
         };
-        let (log, origins) = execution.log_with_origins(platform);
-        let origins = origins.into_iter().map(|event| native[event]).collect();
-        Crashed { log, origins }
+        (from..until).find(flush)
+    };
+    if events[from].flag_names().contains(&"non-temporal") {
+        return Gap::Streamed;
     }
+    if let Some(flush) = flushes(from, until, &|l| l == line) {
+        return Gap::NotFenced { flush };
+    }
+    let beside = |l: Line| l.0.abs_diff(line.0) == 1;
+    if let Some(flush) = flushes(from, until, &beside) {
+        return Gap::OtherLine { flush };
+    }
+    match flushes(until, events.len(), &|l| l == line) {
+        Some(flush) => Gap::FlushedLate { flush },
+        None => Gap::NeverFlushed,
+    }
+}
 
-    fn survivor(&self, behaviour: &Behaviour, line: Line) -> Version {
-        let old = behaviour.crashes[0].old.iter().find(|(l, _)| *l == line);
-        old.map_or_else(
-            || self.log.newest(line, behaviour.crashes[0].cut),
-            |&(_, v)| v,
-        )
-    }
-
-    /// The stores behind a failure, from what the failing recovery read.
-    pub(crate) fn story(&self, behaviour: &Behaviour, recovery: &[Event]) -> Story {
-        let (events, _) = translate(recovery);
-        let mut kept: Option<Cut> = None;
-        let mut missed: Vec<Cut> = Vec::new();
-        for event in &events {
-            let subject::Event::Read { read, .. } = event else {
-                continue;
-            };
-            let survivor = self.survivor(behaviour, read.line());
-            let newest = self.log.newest(read.line(), behaviour.crashes[0].cut);
-            let seen = (1..=survivor.0)
-                .rev()
-                .find_map(|v| self.covering(*read, Version(v)));
-            kept = kept.max(seen);
-            missed
-                .extend((survivor.0 + 1..=newest.0).find_map(|v| self.covering(*read, Version(v))));
-        }
-        // A lost store that came before a kept one was overtaken; else the failure lies in what had not happened yet.
-        let overtaken = missed.iter().copied().filter(|&m| Some(m) < kept).min();
-        let lost = overtaken.or(missed.iter().copied().min());
-        let kept = kept.filter(|_| overtaken.is_some());
-        let last = self.log.entries()[..behaviour.crashes[0].cut.0 as usize]
-            .iter()
-            .rposition(|entry| matches!(entry, Entry::Store { .. }));
-        let event = |cut: Cut| self.origins[cut.0 as usize];
-        Story {
-            last: last.map(|entry| self.origins[entry]),
-            kept: kept.map(event),
-            lost: lost.map(event),
-        }
-    }
-
-    /// The store that made this version, if it wrote some of the bytes read.
-    fn covering(&self, read: FirstRead, version: Version) -> Option<Cut> {
-        let (at, piece) = self.log.store_of(read.line(), version)?;
-        let wanted = (0..8).filter(|i| read.mask & (1 << i) != 0);
-        let hit = wanted.map(|i| Addr(read.word.0 + i)).any(|byte| {
-            let from = byte.0.checked_sub(piece.addr.0);
-            from.is_some_and(|from| from < piece.bytes().len() as u64)
-        });
-        hit.then_some(at)
-    }
+fn line_of(offset: u64) -> Line {
+    Line(offset / LINE_BYTES as u64)
 }

@@ -32,6 +32,8 @@ pub(super) struct Happens {
     row: Vec<u32>,
     bare: Vec<u32>,
     direct: Vec<u32>,
+    /// What ends a wait counts as a race with it.
+    waits: bool,
 }
 
 impl Happens {
@@ -48,6 +50,15 @@ impl Happens {
             row: vec![0; processes],
             bare: vec![0; processes],
             direct: Vec::new(),
+            waits: false,
+        }
+    }
+
+    /// The same, where what ends a wait counts as a race with it.
+    pub(super) fn with_waits(order: Order, processes: usize) -> Happens {
+        Happens {
+            waits: true,
+            ..Happens::new(order, processes)
         }
     }
 
@@ -144,15 +155,18 @@ impl Happens {
                 .row
                 .copy_from_slice(&self.clocks[previous as usize * width..][..width]),
         }
-        if step.need.1 != 0 {
-            let mut at = self.newest_of[step.need.0 as usize];
-            while at != NONE && steps[at as usize].tick > step.need.1 {
+        for (process, tick) in [step.need, step.also] {
+            if tick == 0 {
+                continue;
+            }
+            let mut at = self.newest_of[process as usize];
+            while at != NONE && steps[at as usize].tick > tick {
                 at = self.links[at as usize].1;
             }
             self.learn(at);
             // Creating a thread has a tick of its own.
-            let known = &mut self.row[step.need.0 as usize];
-            *known = (*known).max(step.need.1);
+            let known = &mut self.row[process as usize];
+            *known = (*known).max(tick);
         }
         let mut joined = step.joined;
         while joined != 0 {
@@ -206,8 +220,8 @@ impl Happens {
                 Until::Changed => false,
                 until => until.admits(other.found),
             };
-            if possible {
-                free = true;
+            free |= possible;
+            if possible || self.waits {
                 races.push(Race {
                     first,
                     second: at as u32,

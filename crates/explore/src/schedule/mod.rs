@@ -1,11 +1,22 @@
-//! The schedule search: every Mazurkiewicz trace of a multi-threaded program, each once.
+//! The schedule search: every Mazurkiewicz trace of a multi-threaded program, each once (ALGORITHMS.md §3-5).
+//!
+//! A program is a [`Threads`]: it follows a schedule from its start and says what its transitions ([`Step`]) touched.
+//! [`search`] is optimal DPOR over it; [`saturate`] finds which plain accesses need to be scheduling points; [`bounded`] goes by
+//! number of preemptions, and [`seal`] says where there are none. [`crash`] is what a power failure leaves of a trace.
+//! [`data_races`] and [`locks`] judge single executions. [`interpret`] executes a [`program`] of a few instructions under SC
+//! or TSO; [`catalogue`] has some with known counts.
 
+pub mod bounded;
 pub mod catalogue;
 pub mod crash;
+pub mod data_races;
 mod estimate;
 mod happens;
 pub mod interpret;
+pub mod locks;
 pub mod program;
+pub mod saturate;
+pub mod seal;
 mod search;
 mod step;
 mod threads;
@@ -16,5 +27,5 @@ pub use estimate::Estimate;
 pub use happens::Race;
 pub use search::{Counts, Options, Search, search};
 pub use step::{Access, Act, MOST_PROCESSES, NOWHERE, Order, Persistency, Process, Step, Until};
-pub use threads::{Job, Sleepers, Threads, ThreadsError};
+pub use threads::{Job, Points, Sleepers, Threads, ThreadsError};
 pub use trace::{End, Failure, Trace, Trailing, Wait, WriteBack};

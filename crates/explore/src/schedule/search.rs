@@ -19,8 +19,8 @@ use super::happens::{Happens, Race};
 use super::step::{Access, Act, MOST_PROCESSES, Order, Persistency, Process, Step};
 use super::threads::{Job, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
-use super::wakeup::{Inserted, NIL, Place, Wakeup, place};
-use std::ops::ControlFlow;
+use super::wakeup::{Inserted, MOVED, NIL, Place, Sequence, Wakeup, place};
+use std::ops::{ControlFlow, Range};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -46,7 +46,8 @@ pub struct Counts {
     /// Executions that ended, well or in a deadlock.
     pub executions: u64,
     pub deadlocks: u64,
-    /// Executions that ended because all that could go on was asleep. Always 0, but for a defect.
+    /// Executions that ended because all that could go on was asleep: they repeat others. None, but where threads spin:
+    /// a thread that waits for any change can be woken by several.
     pub blocked: u64,
     /// Executions that were stopped by the limit of transitions.
     pub cut: u64,
@@ -89,7 +90,7 @@ pub struct Search {
     sleepers: Vec<Step>,
     follow: Vec<Process>,
     races: Vec<Race>,
-    sequence: Vec<Step>,
+    sequence: Vec<u32>,
     ticks: Vec<u32>,
     pub counts: Counts,
     pub estimate: Estimate,
@@ -103,6 +104,10 @@ pub fn search<T: Threads>(
 ) -> Result<Counts, ThreadsError> {
     let mut search = Search::new(threads, options)?;
     while search.next(threads)? {
+        // An execution that was cut short is no execution of the program.
+        if search.trace().end == End::Asleep {
+            continue;
+        }
         if visit(threads, search.trace()).is_break() {
             return Ok(search.counts);
         }
@@ -328,27 +333,27 @@ impl Search {
         self.sequence.clear();
         let length = self.trace.steps.len();
         let second = length.min(race.second as usize);
-        for at in depth + 1..second {
-            if !self.happens.before(&first, at) {
-                self.sequence.push(self.trace.steps[at]);
-            }
-        }
-        self.sequence.push(moved);
+        let happens = &self.happens;
+        let free = |at: &usize| !happens.before(&first, *at);
+        let numbers = |range: Range<usize>| range.filter(free).map(|at| at as u32);
+        self.sequence.extend(numbers(depth + 1..second));
+        self.sequence.push(MOVED);
         let shared = self.sequence.len();
-        for at in second + 1..length {
-            if !self.happens.before(&first, at) {
-                self.sequence.push(self.trace.steps[at]);
-            }
-        }
+        self.sequence
+            .extend(numbers(second.min(length - 1) + 1..length));
+        let of = Sequence {
+            steps: &self.trace.steps,
+            moved: &moved,
+        };
         self.ticks.clear();
-        self.ticks
-            .extend_from_slice(self.happens.ticks_before(depth));
+        self.ticks.extend_from_slice(happens.ticks_before(depth));
         let watched = &self.trace.watched;
         let asleep = self.frames[depth].sleep as usize..self.frames[depth + 1].sleep as usize;
         for sleeper in &self.sleepers[asleep] {
             match place(
                 sleeper,
                 &self.sequence,
+                of,
                 &self.order,
                 watched,
                 &mut self.ticks,
@@ -362,6 +367,7 @@ impl Search {
         let inserted = self.wakeup.insert(
             &mut frame.branch,
             &mut self.sequence,
+            of,
             &self.order,
             watched,
             &self.ticks,

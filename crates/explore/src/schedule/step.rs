@@ -66,11 +66,15 @@ pub struct Step {
     pub until: Until,
     /// Is the object persistent memory?
     pub persistent: bool,
+    /// A data access, which synchronises with nothing.
+    pub plain: bool,
     /// Ascending within a process. Not dense: creating a thread and ending take a tick too.
     pub tick: u32,
     /// This process' transitions up to `need.1` come before it: who issued a committed store, whose stores a fence
     /// waits for, who created the thread. Tick 0 asks for nothing.
     pub need: (Process, u32),
+    /// The same once more: a created thread comes after its creator and after what its creator had committed.
+    pub also: (Process, u32),
     /// Processes that ended before it (joins): all of their transitions come before it.
     pub joined: u64,
     pub object: u32,
@@ -98,8 +102,10 @@ impl Step {
         access: Access::None,
         until: Until::Now,
         persistent: false,
+        plain: false,
         tick: 0,
         need: (0, 0),
+        also: (0, 0),
         joined: 0,
         object: NOWHERE,
         mask: 0,
@@ -223,6 +229,7 @@ impl Order {
     ) -> bool {
         if first.process == second.process
             || (second.need.0 == first.process && first.tick <= second.need.1)
+            || (second.also.0 == first.process && first.tick <= second.also.1)
             || second.joined >> first.process & 1 != 0
         {
             return true;

@@ -17,6 +17,24 @@ pub struct Job<'a> {
     pub limit: usize,
 }
 
+/// Which plain accesses are scheduling points. Synchronisation always is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Points {
+    #[default]
+    Everywhere,
+    /// These instructions, ascending.
+    Sites(Vec<u32>),
+}
+
+impl Points {
+    pub fn contains(&self, site: u32) -> bool {
+        match self {
+            Points::Everywhere => true,
+            Points::Sites(sites) => sites.binary_search(&site).is_ok(),
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ThreadsError {
     /// The same choices led elsewhere than before.
@@ -35,6 +53,9 @@ pub trait Threads {
 
     /// Can stores wait in buffers? Then each thread has a companion.
     fn buffered(&self) -> bool;
+
+    /// From now on, stop before these plain accesses; the others are reported as [`super::Trailing`].
+    fn preempt_at(&mut self, points: &Points);
 
     /// Follows `job.follow`, then its own policy among those who are awake ([`Sleepers`]), until nobody can go on. Leaves
     /// `job.keep` transitions of the trace as they are and appends the others.

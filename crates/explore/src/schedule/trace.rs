@@ -22,6 +22,9 @@ pub struct Trailing {
     pub thread: u8,
     /// Its thread's tick when it happened.
     pub tick: u32,
+    /// What its thread knows besides its own transitions up to then, as in [`Step`].
+    pub need: [(u8, u32); 2],
+    pub joined: u64,
     pub object: u32,
     pub mask: u64,
     pub write: bool,
@@ -64,6 +67,8 @@ pub struct Failure {
 #[derive(Clone, Debug)]
 pub struct Trace {
     pub steps: Vec<Step>,
+    /// Before each transition, the processes that could have made one.
+    pub enabled: Vec<u64>,
     pub trailing: Vec<Trailing>,
     pub write_backs: Vec<WriteBack>,
     pub blocked: Vec<Wait>,
@@ -77,6 +82,7 @@ impl Default for Trace {
     fn default() -> Trace {
         Trace {
             steps: Vec::new(),
+            enabled: Vec::new(),
             trailing: Vec::new(),
             write_backs: Vec::new(),
             blocked: Vec::new(),
@@ -91,6 +97,7 @@ impl Trace {
     /// Forgets the last execution but for its first `keep` transitions, which the next one repeats.
     pub fn restart(&mut self, keep: usize) {
         self.steps.truncate(keep);
+        self.enabled.truncate(keep);
         self.trailing.clear();
         self.write_backs.clear();
         self.blocked.clear();

@@ -12,6 +12,26 @@ pub(super) struct Node {
     pub(super) sibling: u32,
 }
 
+/// A beginning of an execution: transitions of the last one by their index, and one that was moved.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sequence<'a> {
+    pub(super) steps: &'a [Step],
+    pub(super) moved: &'a Step,
+}
+
+/// The index that stands for the moved transition.
+pub(super) const MOVED: u32 = u32::MAX;
+
+impl Sequence<'_> {
+    #[inline]
+    fn step(&self, index: u32) -> &Step {
+        match index {
+            MOVED => self.moved,
+            index => &self.steps[index as usize],
+        }
+    }
+}
+
 /// All trees of a search share one store of nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wakeup {
@@ -58,12 +78,13 @@ impl Wakeup {
         }
     }
 
-    /// Inserts a sequence into the tree whose first branch is `root` (JACM 2017, Definition 6.?: follow the leftmost branch
+    /// Inserts a sequence into the tree whose first branch is `root` (JACM 2017, the insertion of §6: follow the leftmost branch
     /// that is consistent with the sequence; where there is none, branch). Consumes the sequence.
     pub(super) fn insert(
         &mut self,
         root: &mut u32,
-        sequence: &mut Vec<Step>,
+        sequence: &mut Vec<u32>,
+        of: Sequence<'_>,
         order: &Order,
         watched: &[Vec<(u32, u64)>],
         ticks: &[u32],
@@ -75,12 +96,14 @@ impl Wakeup {
         let mut last = NIL;
         let mut under = Place::Elsewhere;
         while branch != NIL {
-            let node = self.nodes[branch as usize];
-            let found = place(&node.step, sequence, order, watched, &mut self.ticks);
+            let node = &self.nodes[branch as usize];
+            let (sibling, child) = (node.sibling, node.child);
+            let (process, tick) = (node.step.process, node.step.tick);
+            let found = place(&node.step, sequence, of, order, watched, &mut self.ticks);
             match found {
                 Place::Elsewhere => {
                     last = branch;
-                    branch = node.sibling;
+                    branch = sibling;
                     continue;
                 }
                 Place::At(index) => {
@@ -91,15 +114,15 @@ impl Wakeup {
             if parent == NIL {
                 under = found;
             }
-            if node.child == NIL || sequence.is_empty() {
+            if child == NIL || sequence.is_empty() {
                 return Inserted::Under(under);
             }
-            self.ticks[node.step.process as usize] = node.step.tick;
-            (parent, last, branch) = (branch, NIL, node.child);
+            self.ticks[process as usize] = tick;
+            (parent, last, branch) = (branch, NIL, child);
         }
         let mut above = NIL;
-        for &step in sequence.iter() {
-            let node = self.make(step);
+        for &index in sequence.iter() {
+            let node = self.make(*of.step(index));
             match (above, last, parent) {
                 (NIL, NIL, NIL) => *root = node,
                 (NIL, NIL, _) => self.nodes[parent as usize].child = node,
@@ -129,7 +152,8 @@ pub(super) enum Place {
 /// used as scratch and restored.
 pub(super) fn place(
     step: &Step,
-    sequence: &[Step],
+    sequence: &[u32],
+    of: Sequence<'_>,
     order: &Order,
     watched: &[Vec<(u32, u64)>],
     ticks: &mut [u32],
@@ -138,7 +162,8 @@ pub(super) fn place(
     let companion = order.companion(step.process as usize);
     let before = if reads_own { ticks[companion] } else { 0 };
     let mut found = Place::Beside;
-    for (index, other) in sequence.iter().enumerate() {
+    for (index, &number) in sequence.iter().enumerate() {
+        let other = of.step(number);
         if other.process == step.process {
             found = Place::At(index);
             break;

@@ -182,6 +182,33 @@ pub(crate) fn build(shape: &[Vec<Draft>], order: Order) -> Program {
     program
 }
 
+/// Thread 0 creates the others and joins some of them, at these places of its code.
+pub(crate) fn create_and_join(program: &mut Program, places: &[u8]) {
+    let threads = program.threads.len() as u8;
+    program.started = 1;
+    let mut from = 0;
+    let instrs = (1..threads)
+        .map(Instr::Create)
+        .chain((1..threads).map(Instr::Join));
+    for (instr, place) in instrs.zip(places.iter().cycle()) {
+        let code = &mut program.threads[0];
+        // Not everybody is joined.
+        if matches!(instr, Instr::Join(_)) && place % 4 == 3 {
+            continue;
+        }
+        let at = from + usize::from(*place) % (code.len() - from + 1);
+        for jump in code.iter_mut() {
+            if let Instr::JumpIf { to, .. } = jump
+                && *to as usize > at
+            {
+                *to += 1;
+            }
+        }
+        code.insert(at, instr);
+        from = at + 1;
+    }
+}
+
 /// What an execution shows in the end: memory, registers, and who could not go on.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct Outcome {
@@ -201,6 +228,7 @@ struct State {
     reads: Vec<Vec<u32>>,
     stores: Vec<Vec<u32>>,
     issued: Vec<u32>,
+    started: u64,
     history: bool,
 }
 
@@ -264,6 +292,7 @@ pub(crate) fn brute_force(
         reads: vec![Vec::new(); threads],
         stores: vec![Vec::new(); cells],
         issued: vec![0; threads],
+        started: program.started,
         history: keep == Keep::Histories,
     };
     let mut seen: FxHashSet<State> = FxHashSet::from_iter([start.clone()]);
@@ -295,8 +324,11 @@ pub(crate) fn brute_force(
         }
         let drained = state.buffers.iter().all(Vec::is_empty);
         if !moved || (drained && (0..threads).all(|thread| state.hopeless(program, thread))) {
-            let stuck =
-                (0..threads).any(|t| (state.threads[t].0 as usize) < program.threads[t].len());
+            let unended = |t: usize| {
+                state.started >> t & 1 != 0
+                    && (state.threads[t].0 as usize) < program.threads[t].len()
+            };
+            let stuck = (0..threads).any(unended);
             outcomes.insert(Outcome {
                 memory: state.memory.clone(),
                 regs: state.threads.iter().map(|(_, regs)| regs.clone()).collect(),
@@ -313,6 +345,9 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
     let Some(&instr) = program.threads[thread].get(pc) else {
         return false;
     };
+    if state.started >> thread & 1 == 0 {
+        return false;
+    }
     let value = |state: &State, operand: Operand| match operand {
         Operand::Const(value) => value,
         Operand::Reg(reg) => state.threads[thread].1[reg.0 as usize],
@@ -362,6 +397,19 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
             return false;
         }
         Instr::Fence => {}
+        Instr::Create(of) => {
+            if !drained {
+                return false;
+            }
+            state.started |= 1 << of;
+        }
+        Instr::Join(of) => {
+            let of = usize::from(of);
+            let ended = state.threads[of].0 as usize >= program.threads[of].len();
+            if state.started >> of & 1 == 0 || !ended || !state.buffers[of].is_empty() {
+                return false;
+            }
+        }
         Instr::Lock(at) | Instr::Unlock(at) => {
             let cell = at.cell as usize;
             let locking = matches!(instr, Instr::Lock(_));

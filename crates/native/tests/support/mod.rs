@@ -98,6 +98,8 @@ pub fn build(source: &Path, directory: &Path) -> PathBuf {
 pub struct Wanted {
     pub program: Program,
     pub job: Job,
+    /// Only the outcome is the same every time.
+    pub quiet: bool,
 }
 
 pub fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
@@ -109,6 +111,7 @@ pub fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
         .trim_end_matches("*/");
     let mut program = Program::new(built);
     let mut job = Job::default();
+    let mut quiet = false;
     let mut words = options.split_whitespace();
     while let Some(word) = words.next() {
         match word {
@@ -118,11 +121,22 @@ pub fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
                 program.arguments.push(directory.clone().into());
                 program.pm_dir = Some(directory);
             }
+            "--seeded" => {
+                // Where the tree is comes last and is not printed: it differs from test to test.
+                let directory = seeded(scratch);
+                program.arguments.push(directory.into());
+            }
             "--pm-heap" => program.pm_heap = Some(MallocMetadata::Modelled),
             "--pm-heap-durable" => program.pm_heap = Some(MallocMetadata::Durable),
             "--events" => {
                 job.limits.events = words.next().and_then(|n| n.parse().ok()).expect("a number")
             }
+            "--memory" => {
+                let mebibytes: u64 = words.next().and_then(|n| n.parse().ok()).expect("a number");
+                job.limits.memory_bytes = mebibytes << 20;
+            }
+            // Ended by looking at it now and then: the events up to there are not the same every time.
+            "--quiet" => quiet = true,
             "--processor" => {
                 let seconds = words.next().and_then(|n| n.parse().ok()).expect("a number");
                 job.limits.processor = std::time::Duration::from_secs(seconds);
@@ -137,7 +151,23 @@ pub fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
             other => panic!("{}: unknown option {other}", source.display()),
         }
     }
-    Wanted { program, job }
+    Wanted {
+        program,
+        job,
+        quiet,
+    }
+}
+
+/// A directory with a few files that a program may change as it likes, and find unchanged.
+fn seeded(scratch: &Path) -> PathBuf {
+    let directory = scratch.join("tree");
+    if !directory.exists() {
+        std::fs::create_dir_all(directory.join("sub")).expect("a directory");
+        std::fs::write(directory.join("seed"), "seed\n").expect("writable");
+        std::fs::write(directory.join("sub/inner"), "inner\n").expect("writable");
+        std::os::unix::fs::symlink("seed", directory.join("to_seed")).expect("a link");
+    }
+    directory
 }
 
 pub fn start(wanted: &Wanted, isolation: Isolation) -> Server {
@@ -147,14 +177,15 @@ pub fn start(wanted: &Wanted, isolation: Isolation) -> Server {
 }
 
 /// An execution as text: what the `.expect` files hold.
-pub fn describe(execution: &Execution, server: &Server) -> String {
+pub fn describe(execution: &Execution, server: &Server, quiet: bool) -> String {
     let mut text = String::new();
     const MOST: usize = 200;
-    for event in execution.events.iter().take(MOST) {
+    let events = if quiet { &[] } else { &execution.events[..] };
+    for event in events.iter().take(MOST) {
         writeln!(text, "{}", line(event, execution, server)).expect("writing to a string");
     }
-    if execution.events.len() > MOST {
-        writeln!(text, "… {} events", execution.events.len()).expect("writing to a string");
+    if events.len() > MOST {
+        writeln!(text, "… {} events", events.len()).expect("writing to a string");
     }
     writeln!(text, "= {}", outcome(&execution.outcome)).expect("writing to a string");
     if let Some(foreign) = &execution.foreign {

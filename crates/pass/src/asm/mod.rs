@@ -60,7 +60,7 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value) {
     if may_touch_memory(weaver, call, &constraints, &instructions) {
         weaver.warnings.at(
             call,
-            "this inline assembly may touch memory in ways not seen by Landfall",
+            "this inline assembly is not taken apart: its accesses of persistent memory are seen as they happen, its fences are not",
         );
         let site = weaver.sites.of(call);
         weaver.emit.before(call, call);

@@ -117,6 +117,12 @@ impl Encoding<'_> {
             self.precede_overwriters(read, source, literal, writes);
         }
         self.formula.clause(&some);
+        // One source is enough for any execution, and saying so makes proofs shorter.
+        for (n, &one) in some.iter().enumerate().skip(1) {
+            for &other in &some[n + 1..] {
+                self.formula.clause(&[!one, !other]);
+            }
+        }
     }
 
     /// `fr = rf⁻¹;co`: the read comes before every write of another thread that follows its source.

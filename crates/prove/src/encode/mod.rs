@@ -259,7 +259,10 @@ impl<'p> Encoding<'p> {
     /// If the literal is true, the two terms are equal.
     fn equal_if(&mut self, literal: Lit, a: Term, b: Term) {
         let (a, b) = (self.bits(a), self.bits(b));
-        for (x, y) in a.into_iter().zip(b) {
+        let mut pairs: Vec<(Lit, Lit)> = a.into_iter().zip(b).filter(|(x, y)| x != y).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        for (x, y) in pairs {
             self.formula.clause(&[!literal, !x, y]);
             self.formula.clause(&[!literal, x, !y]);
         }

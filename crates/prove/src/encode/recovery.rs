@@ -1,6 +1,6 @@
 //! What is looked at in the end: memory after a power failure, in one instant, or when all threads have ended.
 
-use super::{CrashEncoding, Encoding, Reader, ReadsFrom, View};
+use super::{Encoding, Reader, ReadsFrom};
 use crate::cnf::Lit;
 use crate::program::*;
 use crate::term::{Node, Term};
@@ -49,6 +49,9 @@ impl Encoding<'_> {
         for &write in writes {
             let survived = self.formula.fresh();
             self.survived.insert(write, survived);
+            let (wrote, happened) = (self.wrote(write), self.happened(write));
+            self.formula.implies(survived, wrote);
+            self.formula.implies(survived, happened);
             let guard = self.write_guard(write);
             self.edge(write.0, node, &[survived, guard]);
             self.edge(node, write.0, &[!survived, guard]);
@@ -174,12 +177,6 @@ impl Encoding<'_> {
             if let (Some(write), Reader::Recovery(_)) = (source, reader) {
                 let survived = self.survived(write).unwrap_or(Lit::FALSE);
                 self.formula.implies(literal, survived);
-                if let View::AfterFailure(CrashEncoding::Full | CrashEncoding::FullAtFlushes) =
-                    self.view
-                {
-                    let happened = self.happened(write);
-                    self.formula.implies(literal, happened);
-                }
             }
             for &other in &writes {
                 if Some(other) == source {

@@ -7,12 +7,13 @@ mod cadical;
 
 use crate::cnf::{Formula, Lit};
 use crate::theory::{Ordering, Propagation, Theory, TheoryStats};
+use std::time::Instant;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     Satisfiable,
     Unsatisfiable,
-    /// The limit on conflicts was reached.
+    /// A limit was reached.
     Unknown,
 }
 
@@ -44,8 +45,10 @@ pub enum Solver {
 pub struct SearchOptions {
     pub solver: Solver,
     pub propagation: Propagation,
-    /// Conflicts after which one question is given up. batsat knows no such limit.
+    /// Conflicts after which one question is given up. batsat knows no limits.
     pub max_conflicts: Option<u32>,
+    /// When to give up.
+    pub until: Option<Instant>,
 }
 
 /// A solver for a formula whose executions the ordering must allow.
@@ -56,12 +59,7 @@ pub fn open(formula: &Formula, ordering: &Ordering, options: &SearchOptions) -> 
     };
     let observed = ordering.variables();
     match options.solver {
-        Solver::Cadical => Box::new(cadical::Cadical::new(
-            formula,
-            theory,
-            &observed,
-            options.max_conflicts,
-        )),
+        Solver::Cadical => Box::new(cadical::Cadical::new(formula, theory, &observed, options)),
         Solver::Batsat => Box::new(batsat::Batsat::new(formula, theory, &observed)),
     }
 }

@@ -77,6 +77,14 @@ pub(crate) unsafe fn begin(flags: u32) {
     (*(*threads).objects).reset();
 }
 
+/// Could another thread still do something?
+pub(crate) unsafe fn others_alive() -> bool {
+    let threads = threads();
+    on() && (0..(*threads).count).any(|number| {
+        number != (*threads).current && (*threads).contexts[number].status == context::Status::Ready
+    })
+}
+
 /// Before the driver takes over: its thread descriptor is the main thread's.
 pub(crate) unsafe fn leave() {
     watch(false);

@@ -106,12 +106,15 @@ impl Interpreter<'_> {
                                 cell,
                                 value,
                                 visible: false,
+                                plain: true,
                             },
                         );
                     }
                 }
                 Instr::Store {
-                    at: place, value, ..
+                    at: place,
+                    value,
+                    order,
                 } if self.model == Model::Tso => {
                     let cell = self.cell(thread, place);
                     let value = self.value(thread, value);
@@ -122,6 +125,7 @@ impl Interpreter<'_> {
                             cell,
                             value,
                             visible: true,
+                            plain: order == Ordering::Plain,
                         },
                     );
                 }
@@ -173,6 +177,12 @@ impl Interpreter<'_> {
             after: (at as u32).wrapping_sub(1),
             thread: thread as u8,
             tick: self.threads[thread].tick,
+            need: if self.threads[thread].stepped {
+                [(0, 0); 2]
+            } else {
+                self.threads[thread].born
+            },
+            joined: self.threads[thread].joined,
             object,
             mask,
             write,
@@ -182,6 +192,7 @@ impl Interpreter<'_> {
 
     pub(super) fn is_point(&self, thread: usize, order: Ordering) -> bool {
         order == Ordering::Atomic
+            || self.threads[thread].turn.spinning
             || self
                 .points
                 .contains(self.first_site[thread] + self.threads[thread].pc)
@@ -217,7 +228,9 @@ impl Interpreter<'_> {
         }
         self.threads[parent].tick += 1;
         let tick = self.threads[parent].tick;
-        self.threads[of].born = (parent as Process, tick);
+        let companion = parent + self.threads.len();
+        let committed = self.threads[parent].committed;
+        self.threads[of].born = [(parent as Process, tick), (companion as Process, committed)];
         self.advance(of, trace, at);
     }
 

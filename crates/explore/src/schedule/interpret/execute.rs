@@ -1,6 +1,6 @@
 //! Visible operations: whether they are possible, what they touch, what they do.
 
-use super::super::program::{Instr, Model};
+use super::super::program::{Instr, Model, Order};
 use super::super::step::{Access, Act, Process, Step, Until};
 use super::super::trace::{End, Trace, Wait};
 use super::{Interpreter, Status};
@@ -48,10 +48,10 @@ impl Interpreter<'_> {
         } else {
             state.drained
         };
-        step.need = match (drained, state.tick) {
-            (0, 0) => state.born,
-            (0, _) => (0, 0),
-            (tick, _) => ((thread + self.threads.len()) as Process, tick),
+        [step.need, step.also] = match (drained, state.stepped) {
+            (0, false) => state.born,
+            (0, true) => [(0, 0); 2],
+            (tick, _) => [((thread + self.threads.len()) as Process, tick), (0, 0)],
         };
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
@@ -60,14 +60,18 @@ impl Interpreter<'_> {
             step.found = self.memory[cell as usize];
             step.left = step.found;
             (step.act, step.access) = match instr {
-                Instr::Load { .. } => {
+                Instr::Load { order, .. } => {
+                    step.plain = order == Order::Plain;
                     let (value, own) = self.look(thread, cell);
                     step.own = own;
                     step.found = value;
                     step.left = value;
                     (Act::Load, Access::Read)
                 }
-                Instr::Store { .. } => (Act::Store, Access::Write),
+                Instr::Store { order, .. } => {
+                    step.plain = order == Order::Plain;
+                    (Act::Store, Access::Write)
+                }
                 Instr::Rmw { .. } => (Act::Rmw, Access::Write),
                 Instr::Cas { expect, .. } => {
                     step.expect = self.value(thread, expect);
@@ -104,15 +108,56 @@ impl Interpreter<'_> {
         step
     }
 
+    /// A thread makes a transition that is known already: only its effects are repeated.
+    pub(super) fn repeat(&mut self, thread: usize, step: &Step, trace: &mut Trace, at: usize) {
+        let instr = self.program.threads[thread][self.threads[thread].pc as usize];
+        self.threads[thread].turn.spinning = false;
+        if let Some(place) = instr.place() {
+            let cell = self.cell(thread, place);
+            if step.access == Access::Write {
+                self.wrote(thread, cell, step.found, step.left);
+            }
+            if self.loops {
+                self.note_read(thread, cell);
+            }
+            if let Instr::Load { to, .. } | Instr::Rmw { to, .. } | Instr::Cas { to, .. } = instr {
+                self.threads[thread].regs[to.0 as usize] = step.found;
+            }
+        }
+        self.done(thread, trace, at);
+    }
+
+    /// A store of the thread itself, past its store buffer.
+    fn wrote(&mut self, thread: usize, cell: u32, found: u64, value: u64) {
+        self.write(thread, cell, value);
+        // Its own loads see it through memory.
+        if self.model == Model::Tso {
+            self.own[thread * self.memory.len() + cell as usize] = 0;
+        }
+        if found != value {
+            self.threads[thread].turn.pure = false;
+        }
+    }
+
+    /// The visible part is done; the thread goes on to its next one.
+    fn done(&mut self, thread: usize, trace: &mut Trace, at: usize) {
+        let state = &mut self.threads[thread];
+        state.tick += 1;
+        state.stepped = true;
+        state.joined = 0;
+        state.drained = 0;
+        state.pc += 1;
+        self.advance(thread, trace, at + 1);
+    }
+
     /// A thread makes its transition.
     pub(super) fn execute(&mut self, thread: usize, trace: &mut Trace, at: usize) -> Step {
         let mut step = self.next_step(thread, trace);
         let instr = self.program.threads[thread][self.threads[thread].pc as usize];
         self.threads[thread].turn.spinning = false;
-        let cells = self.memory.len();
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
-            let (found, index) = (step.found, thread * cells + cell as usize);
+            let found = step.found;
             let (to, new) = match instr {
                 Instr::Load { to, .. } => (Some(to), None),
                 Instr::Store { value, .. } => (None, Some(self.value(thread, value))),
@@ -129,26 +174,14 @@ impl Interpreter<'_> {
             };
             if let Some(value) = new {
                 step.left = value;
-                self.write(thread, cell, value);
-                // A locked write is seen by its own thread's loads through memory.
-                if self.model == Model::Tso {
-                    self.own[index] = 0;
-                }
-                if found != value {
-                    self.threads[thread].turn.pure = false;
-                }
+                self.wrote(thread, cell, found, value);
             }
             self.note_read(thread, cell);
             if let Some(to) = to {
                 self.threads[thread].regs[to.0 as usize] = found;
             }
         }
-        let state = &mut self.threads[thread];
-        state.tick += 1;
-        state.joined = 0;
-        state.drained = 0;
-        state.pc += 1;
-        self.advance(thread, trace, at + 1);
+        self.done(thread, trace, at);
         step
     }
 

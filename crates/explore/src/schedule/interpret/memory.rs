@@ -71,11 +71,17 @@ impl Interpreter<'_> {
         let state = &mut self.threads[thread];
         let site = self.first_site[thread] + state.pc;
         let tick = state.buffer.last().map_or(0, |buffered| buffered.tick) + 1;
-        let issued = state.tick;
+        // What was done before the store is known wherever the store is.
+        state.tick += 1;
+        let need = match state.born {
+            [(_, tick), _] if !state.stepped && tick != 0 => state.born,
+            _ => [(thread as Process, state.tick), (0, 0)],
+        };
         state.buffer.push(Buffered {
             entry,
             site,
-            issued,
+            need,
+            joined: state.joined,
             tick,
         });
         if let Entry::Store { cell, .. } = entry {
@@ -115,21 +121,22 @@ impl Interpreter<'_> {
         let buffered = state.buffer[state.head];
         state.head += 1;
         state.committed = buffered.tick;
-        let born = state.born;
+        let [need, also] = buffered.need;
         let mut step = Step {
             process: (thread + self.threads.len()) as Process,
             tick: buffered.tick,
-            need: if buffered.issued == 0 {
-                born
-            } else {
-                (thread as Process, buffered.issued)
-            },
+            need,
+            also,
+            joined: buffered.joined,
             site: buffered.site,
             act: Act::Fence,
             ..Step::NOTHING
         };
         match buffered.entry {
-            Entry::Store { cell, value, .. } => {
+            Entry::Store {
+                cell, value, plain, ..
+            } => {
+                step.plain = plain;
                 (step.object, step.mask) = self.bytes(cell);
                 step.act = Act::Commit;
                 step.access = Access::Write;
@@ -152,6 +159,7 @@ impl Interpreter<'_> {
                     cell,
                     value,
                     visible: false,
+                    ..
                 },
             ..
         }) = self.threads[thread]

@@ -9,26 +9,8 @@ mod memory;
 
 use super::program::{Instr, Model, Program, REGISTERS};
 use super::step::Process;
-use super::threads::{Job, Sleepers, Threads, ThreadsError};
+use super::threads::{Job, Points, Sleepers, Threads, ThreadsError};
 use super::trace::{End, Trace};
-
-/// Which plain accesses are scheduling points. Synchronisation always is.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Points {
-    #[default]
-    Everywhere,
-    /// These instructions, ascending.
-    Sites(Vec<u32>),
-}
-
-impl Points {
-    fn contains(&self, site: u32) -> bool {
-        match self {
-            Points::Everywhere => true,
-            Points::Sites(sites) => sites.binary_search(&site).is_ok(),
-        }
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Entry {
@@ -36,6 +18,7 @@ enum Entry {
         cell: u32,
         value: u64,
         visible: bool,
+        plain: bool,
     },
     Clflush {
         cell: u32,
@@ -47,8 +30,10 @@ enum Entry {
 struct Buffered {
     entry: Entry,
     site: u32,
-    /// The thread's tick when it was issued.
-    issued: u32,
+    /// What comes before it, as its thread stood when it was issued.
+    need: [(Process, u32); 2],
+    /// Processes its thread had joined and no transition of its own says so yet.
+    joined: u64,
     /// Its companion's tick when it will be committed.
     tick: u32,
 }
@@ -70,7 +55,9 @@ struct Thread {
     pc: u32,
     regs: [u64; REGISTERS],
     tick: u32,
-    born: (Process, u32),
+    /// It has made a transition.
+    stepped: bool,
+    born: [(Process, u32); 2],
     /// Processes joined since the last visible operation.
     joined: u64,
     /// Its own commits up to here come before its next operation.
@@ -97,7 +84,7 @@ struct Turn {
 pub struct Interpreter<'p> {
     program: &'p Program,
     model: Model,
-    pub points: Points,
+    points: Points,
     first_site: Vec<u32>,
     memory: Vec<u64>,
     threads: Vec<Thread>,
@@ -138,7 +125,8 @@ impl<'p> Interpreter<'p> {
                     pc: 0,
                     regs: [0; REGISTERS],
                     tick: 0,
-                    born: (0, 0),
+                    stepped: false,
+                    born: [(0, 0); 2],
                     joined: 0,
                     drained: 0,
                     buffer: Vec::new(),
@@ -186,7 +174,8 @@ impl<'p> Interpreter<'p> {
             thread.pc = 0;
             thread.regs = [0; REGISTERS];
             thread.tick = 0;
-            thread.born = (0, 0);
+            thread.stepped = false;
+            thread.born = [(0, 0); 2];
             thread.joined = 0;
             thread.drained = 0;
             thread.buffer.clear();
@@ -221,27 +210,27 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Who goes on where nobody says: store buffers are emptied first, and a thread runs on while it can.
-    fn choose(&self, enabled: u64, last: Option<Process>) -> Option<Process> {
+    fn choose(&self, enabled: u64, running: usize) -> Option<Process> {
         let threads = self.threads.len();
-        let companions = enabled >> threads;
-        if let Some(last) = last.map(|last| last as usize % threads) {
-            if companions >> last & 1 != 0 {
-                return Some((last + threads) as Process);
-            }
-            if enabled >> last & 1 != 0 && companions == 0 {
-                return Some(last as Process);
-            }
+        let first_of = |processes: u64| match processes >> running & 1 {
+            0 => processes.trailing_zeros() as usize,
+            _ => running,
+        };
+        match (enabled >> threads, enabled) {
+            (0, 0) => None,
+            (0, enabled) => Some(first_of(enabled) as Process),
+            (companions, _) => Some((first_of(companions) + threads) as Process),
         }
-        if companions != 0 {
-            return Some((companions.trailing_zeros() as usize + threads) as Process);
-        }
-        (enabled != 0).then(|| enabled.trailing_zeros() as Process)
     }
 }
 
 impl Threads for Interpreter<'_> {
     fn threads(&self) -> usize {
         self.program.threads.len()
+    }
+
+    fn preempt_at(&mut self, points: &Points) {
+        self.points.clone_from(points);
     }
 
     fn buffered(&self) -> bool {
@@ -258,8 +247,20 @@ impl Threads for Interpreter<'_> {
                 self.advance(thread, trace, 0);
             }
         }
-        let mut last = None;
-        for at in 0.. {
+        let mut running = 0;
+        for at in 0..job.keep {
+            let step = trace.steps[at];
+            match step.process as usize {
+                thread if thread < threads => self.repeat(thread, &step, trace, at),
+                companion => {
+                    self.commit(companion - threads, trace, at);
+                }
+            }
+            if (step.process as usize) < threads {
+                running = step.process as usize;
+            }
+        }
+        for at in job.keep.. {
             let enabled = self.enabled();
             let process = match job.follow.get(at) {
                 Some(&process) if enabled >> process & 1 != 0 => process,
@@ -269,7 +270,7 @@ impl Threads for Interpreter<'_> {
                     trace.end = End::Limit;
                     return Ok(());
                 }
-                None => match self.choose(enabled & !self.sleepers.mask(), last) {
+                None => match self.choose(enabled & !self.sleepers.mask(), running) {
                     Some(process) => process,
                     None => {
                         trace.end = End::Asleep;
@@ -277,19 +278,16 @@ impl Threads for Interpreter<'_> {
                     }
                 },
             };
-            last = Some(process);
             let step = match process as usize {
-                thread if thread < threads => self.execute(thread, trace, at),
+                thread if thread < threads => {
+                    running = thread;
+                    self.execute(thread, trace, at)
+                }
                 companion => self.commit(companion - threads, trace, at),
             };
-            if at < job.keep {
-                if trace.steps[at] != step {
-                    return Err(ThreadsError::Diverged { at });
-                }
-            } else {
-                self.sleepers.executed(&job.order, &step, &trace.watched);
-                trace.steps.push(step);
-            }
+            self.sleepers.executed(&job.order, &step, &trace.watched);
+            trace.steps.push(step);
+            trace.enabled.push(enabled);
         }
         self.report_waiting(trace);
         Ok(())

@@ -1,0 +1,262 @@
+//! From failing executions to findings: one for each cause, each run from scratch, made plain, and kept in a file.
+
+use super::Refusal;
+use super::finding::{Finding, Severity, kind, what};
+use super::minimise::{Confirmed, confirm};
+use super::options::Check;
+use super::report::Report;
+use super::story::{Story, story};
+use super::target::Target;
+use crate::exit::Exit;
+use crate::names::Place;
+use crate::provenance::first_reads;
+use crate::scene::{Act, Failure, Stage};
+use crate::witness::{Built, Ended, Memory, PowerFailure, Witness, Word, digest};
+use landfall_explore::recovery::Behaviour;
+use landfall_explore::tree::Diverged;
+use landfall_native::{Event, Execution, SubjectError};
+use std::ffi::OsStr;
+
+#[derive(Debug)]
+pub(super) struct Bugs<'a> {
+    target: &'a Target,
+    options: &'a Check,
+    stage: Option<Stage>,
+}
+
+impl<'a> Bugs<'a> {
+    pub(super) fn new(target: &'a Target, options: &'a Check) -> Self {
+        Bugs {
+            target,
+            options,
+            stage: None,
+        }
+    }
+
+    /// Executions that were needed to tell.
+    pub(super) fn runs(&self) -> u64 {
+        self.stage.as_ref().map_or(0, |stage| stage.runs)
+    }
+
+    /// A stage of its own, opened for the first bug.
+    fn stage(&mut self) -> Result<&mut Stage, Refusal> {
+        let stage = match self.stage.take() {
+            Some(stage) => stage,
+            None => Stage::open(&self.target.scene).map_err(Refusal::cannot_run)?,
+        };
+        Ok(self.stage.insert(stage))
+    }
+
+    /// The program fails all by itself.
+    pub(super) fn without_failure(
+        &mut self,
+        failed: &Execution,
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        let confirmed = confirm(self.stage()?, &[], failed).map_err(internal)?;
+        self.add(confirmed.ok_or_else(not_again)?, report)?;
+        report.runs += self.runs();
+        Ok(())
+    }
+
+    /// A recovery fails after these power failures, the first of them in `first`.
+    pub(super) fn after_failures(
+        &mut self,
+        first: &Act,
+        behaviour: &Behaviour,
+        failed: &Execution,
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        let platform = self.target.scene.platform;
+        let failures = behaviour.crashes.as_slice();
+        let stage = self.stage()?;
+        // Of very many failures not all come with their events.
+        if let ([failure], false) = (failures, failed.events.is_empty()) {
+            // Cheap: nothing is run for a cause that is known already.
+            let acts = [
+                first.clone(),
+                Act::new(first.left(failure), failed.clone(), platform),
+            ];
+            let story = story(&acts, failures);
+            let finding = Finding::new(&acts, failures, story.as_ref(), stage);
+            if finding.is_some_and(|finding| report.is_known(&finding)) {
+                return Ok(());
+            }
+        }
+        let confirmed = confirm(stage, failures, failed).map_err(internal)?;
+        let mut confirmed = confirmed.ok_or_else(not_again)?;
+        confirmed
+            .minimise(stage, &landfall_native::interrupted)
+            .map_err(internal)?;
+        self.add(confirmed, report)
+    }
+
+    /// Two runs read the same and went on differently: names the place, as far as one more run comes there.
+    pub(super) fn diverged(&mut self, difference: Diverged, crashes: &[Failure]) -> Refusal {
+        let place = self.place_of_read(difference.at as usize, crashes);
+        let place = place.map_or_else(String::new, |at| format!(" at {}", at.colons()));
+        let why = format!(
+            "the recovery is not deterministic: two runs read the same persistent memory up to read {}{place} and then went different ways",
+            difference.at + 1
+        );
+        Refusal::new(Exit::Uncontrolled, why)
+    }
+
+    fn place_of_read(&mut self, number: usize, crashes: &[Failure]) -> Option<Place> {
+        let stage = self.stage().ok()?;
+        let acts = stage.play(crashes, false).ok()?;
+        let last = &acts.last()?.execution;
+        let reads: Vec<usize> = first_reads(last).map(|(event, ..)| event).collect();
+        let event = reads.get(number).or(reads.last())?;
+        stage.names(crashes.len()).place(&last.events[*event])
+    }
+
+    /// Shows it once more with call stacks, and keeps it.
+    fn add(&mut self, confirmed: Confirmed, report: &mut Report) -> Result<(), Refusal> {
+        let Confirmed { failures, .. } = confirmed;
+        let stage = self.stage()?;
+        let acts = stage.play(&failures, true).map_err(internal)?;
+        let story = story(&acts, &failures);
+        let Some(finding) = Finding::new(&acts, &failures, story.as_ref(), stage) else {
+            return Ok(());
+        };
+        if report.is_known(&finding) {
+            return Ok(());
+        }
+        self.list(finding, &acts, &failures, report)
+    }
+
+    /// Something about a recovery that did not fail. It is shown from scratch like a failure, unless one has the same cause.
+    pub(super) fn judged(
+        &mut self,
+        failures: &[Failure],
+        story: impl Fn(&[Act]) -> Option<Story>,
+        report: &mut Report,
+        tell: impl FnOnce(&mut Finding, &[Act], &Stage),
+    ) -> Result<(), Refusal> {
+        let stage = self.stage()?;
+        let acts = stage.play(failures, true).map_err(internal)?;
+        let story = story(&acts);
+        let Some(mut finding) = Finding::new(&acts, failures, story.as_ref(), stage) else {
+            return Ok(());
+        };
+        tell(&mut finding, &acts, stage);
+        let worse = |known: &&Finding| known.severity > finding.severity;
+        let mut worse = report.findings.iter().filter(worse);
+        if worse.any(|known| known.same_cause(&finding)) || report.is_known(&finding) {
+            return Ok(());
+        }
+        self.list(finding, &acts, failures, report)
+    }
+
+    /// A flush or fence that did nothing.
+    pub(super) fn wasted(
+        &mut self,
+        kind: &'static str,
+        message: String,
+        times: u64,
+        event: &Event,
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        let place = self.stage()?.names(0).place(event);
+        let mut finding = Finding::of(kind, Severity::Perf, message);
+        finding.at = place;
+        finding.executions = times;
+        if report.is_known(&finding) {
+            return Ok(());
+        }
+        if self.options.allow.iter().any(|a| a.covers(&finding)) {
+            report.allow(finding);
+            return Ok(());
+        }
+        finding.id = format!("B{}", report.findings.len() + 1);
+        report.add(finding);
+        Ok(())
+    }
+
+    /// On the list, unless it is allowed, and kept in a file.
+    fn list(
+        &mut self,
+        mut finding: Finding,
+        acts: &[Act],
+        failures: &[Failure],
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        if self.options.allow.iter().any(|a| a.covers(&finding)) {
+            report.allow(finding);
+            return Ok(());
+        }
+        finding.id = format!("B{}", report.findings.len() + 1);
+        self.keep(&mut finding, acts, failures)?;
+        report.add(finding);
+        Ok(())
+    }
+
+    /// Writes the witness beside run.json.
+    fn keep(
+        &self,
+        finding: &mut Finding,
+        acts: &[Act],
+        failures: &[Failure],
+    ) -> Result<(), Refusal> {
+        let (Some(stage), Some(last)) = (&self.stage, acts.last()) else {
+            return Ok(());
+        };
+        let scene = &self.target.scene;
+        let path = self.options.out.join(format!("{}.json", finding.id));
+        let replay = format!("landfall replay {}", quoted(path.as_os_str()));
+        finding.replay = Some(replay);
+        finding.witness = Some(path.display().to_string());
+        let here = std::env::current_dir().unwrap_or_default();
+        let names = stage.names(failures.len());
+        let witness = Witness {
+            tool: "landfall".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            directory: Word::new(here.as_os_str()),
+            program: Built::new(&scene.program, self.target.build.clone()),
+            recover: (scene.recover.as_ref())
+                .map(|recover| Built::new(recover, self.target.build_recovery.clone())),
+            persistent_memory: Memory {
+                platform: self.options.platform_name().to_owned(),
+                dir: (scene.program.pm_dir.as_ref()).map(|dir| Word::new(dir.as_os_str())),
+                heap: scene.program.pm_heap.is_some(),
+                at_first: digest(stage.base()),
+            },
+            events: scene.job.limits.events,
+            failures: (acts.iter().zip(failures))
+                .map(|(act, failure)| PowerFailure::new(failure, &act.left(failure), stage.base()))
+                .collect(),
+            outcome: Ended {
+                kind: kind(&last.execution.outcome).to_owned(),
+                text: what(&last.execution.outcome, names),
+            },
+            finding: finding.json(),
+        };
+        let failed = |e: &dyn std::fmt::Display| {
+            Refusal::new(Exit::Usage, format!("{}: {e}", path.display()))
+        };
+        let text = serde_json::to_string_pretty(&witness).map_err(|e| failed(&e))?;
+        std::fs::write(&path, text + "\n").map_err(|e| failed(&e))
+    }
+}
+
+fn internal(error: SubjectError) -> Refusal {
+    Refusal::new(Exit::Internal, error)
+}
+
+fn not_again() -> Refusal {
+    let why =
+        "the program is not deterministic: a failure did not happen again when run from scratch";
+    Refusal::new(Exit::Uncontrolled, why)
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let plain = |c: char| c.is_alphanumeric() || "-_./=+:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}

@@ -1,0 +1,195 @@
+//! The plainest crash that shows a bug: as few lines as possible older than the cut allows, then the latest cut at which the
+//! same stores tell the story. Every candidate is run from scratch.
+
+use super::finding::kind;
+use super::story::story;
+use crate::scene::{Act, Failure, Stage};
+use landfall_model::log::{Cut, Entry};
+use landfall_native::{Execution, SubjectError};
+
+/// Candidates tried per failure and question.
+const MOST_TRIES: usize = 48;
+
+/// Whether a plainer crash must be explained by the same stores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Story {
+    Stays,
+    MayChange,
+}
+
+/// A failure that was run from scratch and happened again.
+#[derive(Debug)]
+pub(super) struct Confirmed {
+    pub(super) failures: Vec<Failure>,
+    pub(super) acts: Vec<Act>,
+}
+
+/// Runs a failure from scratch; none if it does not happen again.
+pub(super) fn confirm(
+    stage: &mut Stage,
+    failures: &[Failure],
+    failed: &Execution,
+) -> Result<Option<Confirmed>, SubjectError> {
+    let acts = stage.play(failures, false)?;
+    let same = acts
+        .last()
+        .is_some_and(|act| act.execution.outcome == failed.outcome);
+    Ok(same.then(|| Confirmed {
+        failures: failures.to_vec(),
+        acts,
+    }))
+}
+
+impl Confirmed {
+    /// Makes it as plain as possible. Stops early when `enough` says so: what is found then stands all the same.
+    pub(super) fn minimise(
+        &mut self,
+        stage: &mut Stage,
+        enough: &dyn Fn() -> bool,
+    ) -> Result<(), SubjectError> {
+        for index in (0..self.failures.len()).rev() {
+            self.fewer_lines(stage, index, enough)?;
+            self.later_cut(stage, index, enough)?;
+        }
+        Ok(())
+    }
+
+    fn fewer_lines(
+        &mut self,
+        stage: &mut Stage,
+        index: usize,
+        enough: &dyn Fn() -> bool,
+    ) -> Result<(), SubjectError> {
+        let old = self.failures[index].old.clone();
+        if old.is_empty() {
+            return Ok(());
+        }
+        // Does it fail with everything persisted, here or a little earlier? Then no flush is missing.
+        for cut in self.after_stores(index) {
+            let nothing_old = |failure: &mut Failure| {
+                *failure = Failure {
+                    cut,
+                    old: Vec::new(),
+                };
+            };
+            if enough() || self.attempt(stage, index, Story::MayChange, nothing_old)? {
+                return Ok(());
+            }
+        }
+        let alone = old.iter().map(|&line| vec![line]);
+        for candidate in alone.filter(|_| old.len() > 1).take(MOST_TRIES / 2) {
+            if enough()
+                || self.attempt(stage, index, Story::MayChange, |failure| {
+                    failure.old = candidate
+                })?
+            {
+                return Ok(());
+            }
+        }
+        for &(line, _) in old.iter().take(MOST_TRIES).filter(|_| old.len() > 2) {
+            if enough() {
+                return Ok(());
+            }
+            self.attempt(stage, index, Story::MayChange, |failure| {
+                failure.old.retain(|&(l, _)| l != line);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The cut of a failure and those after each of the last stores before it, latest first.
+    fn after_stores(&self, index: usize) -> Vec<Cut> {
+        let now = self.failures[index].cut;
+        let entries = &self.acts[index].log.entries()[..now.0 as usize];
+        let stored = entries
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|(_, entry)| matches!(entry, Entry::Store { .. }))
+            .map(|(at, _)| Cut(at as u32));
+        std::iter::once(now)
+            .chain(stored)
+            .take(MOST_TRIES / 2)
+            .collect()
+    }
+
+    fn later_cut(
+        &mut self,
+        stage: &mut Stage,
+        index: usize,
+        enough: &dyn Fn() -> bool,
+    ) -> Result<(), SubjectError> {
+        let now = self.failures[index].cut;
+        let cuts = self.acts[index].log.sufficient_cuts();
+        let later = cuts.into_iter().rev().take_while(|&cut| cut > now);
+        let feasible: Vec<_> = later
+            .filter(|&cut| {
+                let later = Failure {
+                    cut,
+                    ..self.failures[index].clone()
+                };
+                self.acts[index].can_suffer(&later)
+            })
+            .take(MOST_TRIES)
+            .collect();
+        for cut in feasible {
+            if enough() || self.attempt(stage, index, Story::Stays, |failure| failure.cut = cut)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a changed failure if the bug is still there.
+    fn attempt(
+        &mut self,
+        stage: &mut Stage,
+        index: usize,
+        story: Story,
+        change: impl FnOnce(&mut Failure),
+    ) -> Result<bool, SubjectError> {
+        let mut failures = self.failures.clone();
+        change(&mut failures[index]);
+        if !self.acts[index].can_suffer(&failures[index]) {
+            return Ok(false);
+        }
+        let told = stores(&self.acts, &self.failures);
+        // What happened before the changed failure happens again; the rest is played anew.
+        let before = self.acts.split_off(index + 1);
+        let played = self.play_on(stage, &failures);
+        let same = matches!(played, Ok(true))
+            && match (self.acts.last(), before.last()) {
+                (Some(new), Some(old)) => same_failure(&new.execution, &old.execution),
+                _ => false,
+            }
+            && (story == Story::MayChange || told == stores(&self.acts, &failures));
+        if same {
+            self.failures = failures;
+        } else {
+            self.acts.truncate(index + 1);
+            self.acts.extend(before);
+        }
+        played.map(|_| same)
+    }
+
+    /// Plays the failures that have no execution after them yet; false if one of them is not possible.
+    fn play_on(&mut self, stage: &mut Stage, failures: &[Failure]) -> Result<bool, SubjectError> {
+        for (count, failure) in failures.iter().enumerate().skip(self.acts.len() - 1) {
+            if !self.acts[count].can_suffer(failure) {
+                return Ok(false);
+            }
+            let left = self.acts[count].left(failure);
+            self.acts.push(stage.act(left, count + 1, false)?);
+        }
+        Ok(true)
+    }
+}
+
+fn same_failure(new: &Execution, old: &Execution) -> bool {
+    !new.outcome.is_ok() && kind(&new.outcome) == kind(&old.outcome) && new.stack == old.stack
+}
+
+/// The stores that tell the story.
+fn stores(acts: &[Act], failures: &[Failure]) -> Option<(Option<Cut>, Option<Cut>)> {
+    story(acts, failures).map(|story| (story.kept, story.lost))
+}

@@ -1,0 +1,126 @@
+//! Names for what is a number in a trace: source positions, call stacks, parts of persistent memory.
+
+use landfall_native::{Event, Execution, Op, Position, Server, Sites, Symbols};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// A place in the source, with its path as the user would write it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+    pub(crate) function: String,
+}
+
+impl Place {
+    pub(crate) fn new(at: &Position) -> Place {
+        let here = std::env::current_dir().unwrap_or_default();
+        let relative = Path::new(&at.file).strip_prefix(&here);
+        Place {
+            file: relative.map_or_else(|_| at.file.clone(), |path| path.display().to_string()),
+            line: at.line,
+            column: at.column,
+            function: at.function.clone(),
+        }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        json!({"file": self.file, "line": self.line, "column": self.column, "function": self.function})
+    }
+
+    /// `file:line:column`, or without the column where none is known.
+    pub(crate) fn colons(&self) -> String {
+        match self.column {
+            0 => format!("{}:{}", self.file, self.line),
+            column => format!("{}:{}:{column}", self.file, self.line),
+        }
+    }
+
+    pub(crate) fn same_line(&self, other: &Place) -> bool {
+        self.file == other.file && self.line == other.line
+    }
+
+    /// In the same function, whose name may come with its parameters there.
+    fn names(&self, frame: &Place) -> bool {
+        let rest = frame.function.strip_prefix(self.function.as_str());
+        self.file == frame.file && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('('))
+    }
+
+    /// How to refer to this place from one in `other`: its line, with its file where that differs.
+    pub(crate) fn seen_from(&self, other: Option<&Place>) -> String {
+        match other {
+            Some(other) if other.file == self.file => format!("line {}", self.line),
+            _ => format!("{}:{}", self.file, self.line),
+        }
+    }
+}
+
+/// What one server knows about the addresses and sites of its runs.
+#[derive(Debug)]
+pub(crate) struct Names {
+    sites: Sites,
+    pub(crate) symbols: Symbols,
+}
+
+impl Names {
+    pub(crate) fn of(server: &Server) -> Names {
+        Names {
+            sites: server.sites().clone(),
+            symbols: server.symbols(),
+        }
+    }
+
+    /// Where in the source an event comes from: for library functions, the call.
+    pub(crate) fn place(&self, event: &Event) -> Option<Place> {
+        let at = self.sites.position(event.origin).cloned();
+        let at = at.or_else(|| self.symbols.caller(event.origin.caller))?;
+        Some(Place::new(&at))
+    }
+
+    pub(crate) fn site(&self, site: u32) -> Option<Place> {
+        let origin = landfall_native::Origin { site, caller: 0 };
+        self.sites.position(origin).map(Place::new)
+    }
+
+    /// The library function that caused an event, if one did.
+    pub(crate) fn library(&self, event: &Event) -> Option<&'static str> {
+        self.sites.library(event.origin)
+    }
+
+    /// Return addresses as places, innermost first; what has no line in the source is left out.
+    pub(crate) fn frames(&self, stack: &[u64]) -> Vec<Place> {
+        let known = |frame: &u64| self.symbols.return_address(*frame).filter(|at| at.line > 0);
+        stack
+            .iter()
+            .filter_map(known)
+            .map(|at| Place::new(&at))
+            .collect()
+    }
+
+    /// The call stack at an event of an execution that was run with stacks: the innermost frame is the event's own place.
+    pub(crate) fn stack_at(&self, execution: &Execution, at: usize) -> Vec<Place> {
+        let stack = execution.events[..at]
+            .iter()
+            .rev()
+            .find(|event| event.op == Op::Stack);
+        let stack = stack.and_then(|event| execution.stacks.get(event.value as usize));
+        let mut frames = self.frames(stack.map_or(&[][..], Vec::as_slice));
+        if let Some(place) = execution.events.get(at).and_then(|event| self.place(event)) {
+            // The innermost return address lies in the function itself, after the event.
+            match frames.first_mut() {
+                Some(first) if place.names(first) => {
+                    (first.line, first.column) = (place.line, place.column);
+                }
+                _ => frames.insert(0, place),
+            }
+        }
+        frames
+    }
+}
+
+/// A place in persistent memory, by the part it lies in.
+pub(crate) fn address(offset: u64) -> String {
+    let (name, within) = landfall_native::part_of_memory(offset);
+    format!("{name}+{within:#x}")
+}

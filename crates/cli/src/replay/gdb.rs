@@ -1,0 +1,97 @@
+//! gdb on the failing execution: the program starts under gdb on the same image and is stopped where it fails.
+
+use super::Replay;
+use crate::exit::Exit;
+use crate::scene::{Act, Failure, Scene};
+use anyhow::Context;
+use landfall_model::image::Image;
+use landfall_native::{Job, Outcome, SubjectError};
+use std::process::Command;
+
+pub(super) fn open(
+    options: &Replay,
+    scene: &Scene,
+    acts: &[Act],
+    failures: &[Failure],
+) -> anyhow::Result<Exit> {
+    let last = acts.last().context("the witness holds no execution")?;
+    let program = match &scene.recover {
+        Some(recover) if !failures.is_empty() => recover,
+        _ => &scene.program,
+    };
+    let nothing = Image::default();
+    let lines = last
+        .found
+        .delta(&nothing)
+        .map(|(line, bytes)| landfall_native::Line {
+            offset: line.start().0,
+            bytes,
+        })
+        .collect();
+    let mut job = Job {
+        image: landfall_native::Image { lines },
+        failures: failures.len() as u32,
+        ..scene.job.clone()
+    };
+    // Whoever looks around in a debugger takes their time.
+    job.limits.processor = std::time::Duration::from_secs(24 * 3600);
+    let mut gdb = Command::new("gdb");
+    gdb.arg("-q");
+    if !options.ex.is_empty() {
+        gdb.arg("-batch");
+    }
+    for command in commands(&last.execution.outcome) {
+        gdb.args(["-ex", &command]);
+    }
+    for command in &options.ex {
+        gdb.args(["-ex", command]);
+    }
+    gdb.arg("--args")
+        .arg(&program.path)
+        .args(&program.arguments);
+    match landfall_native::debug(program, &job, gdb) {
+        Ok(_) => Ok(Exit::Findings),
+        Err(SubjectError::Start { cause, .. }) if cause.kind() == std::io::ErrorKind::NotFound => {
+            anyhow::bail!("gdb was not found: apt-get install gdb, or `make setup`")
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What brings gdb to the failing point.
+fn commands(outcome: &Outcome) -> Vec<String> {
+    let mut commands: Vec<String> = [
+        "set pagination off",
+        "set confirm off",
+        "set breakpoint pending on",
+        // The runtime's own signals: system calls under control, accesses it must see, the clock.
+        "handle SIGSYS nostop noprint pass",
+        "handle SIGSEGV nostop noprint pass",
+        "handle SIGVTALRM nostop noprint pass",
+        "handle SIGPROF nostop noprint pass",
+        // The run is a child of the server, which must not be left behind.
+        "set follow-fork-mode child",
+        "set detach-on-fork off",
+        // Here persistent memory is where the program has it; during a run its content lies elsewhere.
+        "break __lf_ends",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    if let Outcome::Signal {
+        signal: 11,
+        address,
+        ..
+    } = outcome
+    {
+        // At the access itself, before the runtime's handler: that one is not the program's business.
+        commands.push("catch signal SIGSEGV".to_owned());
+        commands.push(format!(
+            "condition $bpnum (unsigned long)$_siginfo._sifields._sigfault.si_addr == {address:#x}"
+        ));
+        commands.push("run".to_owned());
+    } else {
+        // Out of the runtime, to the line of the program.
+        commands.extend(["run".to_owned(), "up 3".to_owned()]);
+    }
+    commands
+}

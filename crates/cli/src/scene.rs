@@ -1,0 +1,235 @@
+//! A program, its recovery, and the power failures between them: run from scratch, one execution after the other.
+
+use crate::names::Names;
+pub(crate) use landfall_explore::recovery::Crash as Failure;
+use landfall_explore::subject;
+use landfall_model::crash::{self, CrashState};
+use landfall_model::image::Image;
+use landfall_model::line::{LINE_BYTES, Line};
+use landfall_model::log::{Cut, Log, Version};
+use landfall_model::order::Platform;
+use landfall_native::{
+    Event, Execution, Isolation, Job, Op, Program, Server, SubjectError, translate,
+};
+
+/// Everything a run depends on but its image.
+#[derive(Clone, Debug)]
+pub(crate) struct Scene {
+    pub(crate) program: Program,
+    /// What runs after a power failure; the program again where there is nothing else.
+    pub(crate) recover: Option<Program>,
+    pub(crate) platform: Platform,
+    /// Limits and options of every run.
+    pub(crate) job: Job,
+}
+
+/// One execution of a chain.
+#[derive(Clone, Debug)]
+pub(crate) struct Act {
+    /// Persistent memory as the execution found it.
+    pub(crate) found: Image,
+    pub(crate) execution: Execution,
+    pub(crate) log: Log,
+    /// The native event that each entry of the log comes from.
+    origins: Vec<usize>,
+    /// Copies and fills: their first event and their length, ascending. Filled in where the execution is to be shown.
+    copies: Vec<landfall_native::Copied>,
+}
+
+impl Act {
+    pub(crate) fn new(found: Image, execution: Execution, platform: Platform) -> Act {
+        let (events, native) = translate(&execution.events);
+        let translated = subject::Execution::new(events, subject::Ended::Well);
+        let (log, origins) = translated.log_with_origins(platform);
+        let origins = origins.into_iter().map(|event| native[event]).collect();
+        Act {
+            found,
+            execution,
+            log,
+            origins,
+            copies: Vec::new(),
+        }
+    }
+
+    /// The copy or fill that an event is part of.
+    pub(crate) fn copy(&self, event: usize) -> Option<&landfall_native::Copied> {
+        let after = self.copies.partition_point(|copy| copy.first <= event);
+        let copy = after.checked_sub(1).map(|at| &self.copies[at]);
+        copy.filter(|copy| event < copy.first + copy.events)
+    }
+
+    /// First byte and length of the store, or of the whole copy, that an event is part of.
+    pub(crate) fn extent(&self, event: usize) -> (u64, u64) {
+        match self.copy(event) {
+            Some(copy) => (copy.offset, copy.length),
+            None => {
+                let (offset, length) = self.execution.events[event].bytes();
+                (offset, u64::from(length))
+            }
+        }
+    }
+
+    /// Which event made an entry of the log.
+    pub(crate) fn event_of(&self, entry: Cut) -> usize {
+        self.origins[entry.0 as usize]
+    }
+
+    /// How an event is numbered for people: from one, without the records of call stacks.
+    pub(crate) fn number(&self, event: usize) -> usize {
+        let before = &self.execution.events[..event];
+        1 + before.iter().filter(|event| event.op != Op::Stack).count()
+    }
+
+    pub(crate) fn event(&self, entry: Cut) -> &Event {
+        &self.execution.events[self.event_of(entry)]
+    }
+
+    /// The first event that is not known to have happened at the cut.
+    pub(crate) fn events_before(&self, cut: Cut) -> usize {
+        let next = self.origins.get(cut.0 as usize).copied();
+        next.unwrap_or(self.execution.events.len())
+    }
+
+    /// The version of a line that survives a failure.
+    pub(crate) fn survivor(&self, failure: &Failure, line: Line) -> Version {
+        let old = failure.old.iter().find(|(l, _)| *l == line);
+        old.map_or_else(|| self.log.newest(line, failure.cut), |&(_, v)| v)
+    }
+
+    /// Persistent memory as a failure leaves it.
+    pub(crate) fn left(&self, failure: &Failure) -> Image {
+        let mut image = self.found.clone();
+        for line in self.log.lines() {
+            let mut bytes = image.line(line);
+            (self.log).apply(line, self.survivor(failure, line), &mut bytes);
+            image.set_line(line, bytes);
+        }
+        image
+    }
+
+    /// A failure that this execution could suffer.
+    pub(crate) fn can_suffer(&self, failure: &Failure) -> bool {
+        failure.cut <= self.log.end()
+            && failure.old.iter().all(|&(line, version)| {
+                version >= self.log.frontier(line, failure.cut)
+                    && version <= self.log.newest(line, failure.cut)
+            })
+    }
+}
+
+/// What the failures could have left, all of them together.
+pub(crate) fn crash_state<'a>(acts: &'a [Act], failures: &[Failure]) -> Option<CrashState<'a>> {
+    let base = &acts.first()?.found;
+    let crashed = acts
+        .iter()
+        .zip(failures)
+        .map(|(act, failure)| crash::Crashed {
+            log: &act.log,
+            cut: failure.cut,
+        });
+    Some(CrashState::new(base, crashed))
+}
+
+/// The programs of a scene, started: each run is a process of its own.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    scene: Scene,
+    first: Server,
+    again: Option<Server>,
+    base: Image,
+    names: (Names, Option<Names>),
+    pub(crate) runs: u64,
+}
+
+impl Stage {
+    pub(crate) fn open(scene: &Scene) -> Result<Stage, SubjectError> {
+        let alone = |program: &Program| {
+            let mut program = program.clone();
+            program.isolation = Isolation::Fork;
+            Server::start(&program)
+        };
+        let first = alone(&scene.program)?;
+        let again = scene.recover.as_ref().map(alone).transpose()?;
+        let base = base_of(&first);
+        Ok(Stage {
+            scene: scene.clone(),
+            names: (Names::of(&first), again.as_ref().map(Names::of)),
+            first,
+            again,
+            base,
+            runs: 0,
+        })
+    }
+
+    /// Names for what happens in the execution after this many failures.
+    pub(crate) fn names(&self, failures: usize) -> &Names {
+        match (&self.names, failures) {
+            ((_, Some(again)), 1..) => again,
+            ((first, _), _) => first,
+        }
+    }
+
+    /// Persistent memory before anything ran.
+    pub(crate) fn base(&self) -> &Image {
+        &self.base
+    }
+
+    /// One execution, on this image.
+    pub(crate) fn act(
+        &mut self,
+        found: Image,
+        failures: usize,
+        stacks: bool,
+    ) -> Result<Act, SubjectError> {
+        let mut lines: Vec<_> = found
+            .delta(&self.base)
+            .map(|(line, bytes)| landfall_native::Line {
+                offset: line.start().0,
+                bytes,
+            })
+            .collect();
+        lines.sort_by_key(|line| line.offset);
+        let job = Job {
+            image: landfall_native::Image { lines },
+            failures: failures as u32,
+            stacks,
+            ..self.scene.job.clone()
+        };
+        let server = match &mut self.again {
+            Some(again) if failures > 0 => again,
+            _ => &mut self.first,
+        };
+        let execution = server.run(&job)?;
+        self.runs += 1;
+        let mut act = Act::new(found, execution, self.scene.platform);
+        if stacks {
+            act.copies = server.run_raw(&job, landfall_native::copies)?.1;
+        }
+        Ok(act)
+    }
+
+    /// From the very beginning through all failures to the execution after the last.
+    pub(crate) fn play(
+        &mut self,
+        failures: &[Failure],
+        stacks: bool,
+    ) -> Result<Vec<Act>, SubjectError> {
+        let mut acts = vec![self.act(self.base.clone(), 0, stacks)?];
+        for (count, failure) in failures.iter().enumerate() {
+            let left = acts[count].left(failure);
+            acts.push(self.act(left, count + 1, stacks)?);
+        }
+        Ok(acts)
+    }
+}
+
+/// What a server's runs start from.
+pub(crate) fn base_of(server: &Server) -> Image {
+    let mut base = Image::default();
+    for image in server.base() {
+        for line in &image.lines {
+            base.set_line(Line(line.offset / LINE_BYTES as u64), line.bytes);
+        }
+    }
+    base
+}

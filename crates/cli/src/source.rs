@@ -1,0 +1,78 @@
+//! The text of the programs under test.
+
+use crate::names::Place;
+use std::collections::HashMap;
+
+/// Source lines, read when first shown.
+#[derive(Debug, Default)]
+pub(crate) struct Sources(HashMap<String, Vec<String>>);
+
+impl Sources {
+    fn raw(&mut self, at: &Place) -> Option<&str> {
+        let lines = self.0.entry(at.file.clone()).or_insert_with(|| {
+            let text = std::fs::read(&at.file).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            text.lines().map(str::to_owned).collect()
+        });
+        Some(lines.get(at.line.checked_sub(1)? as usize)?.trim_end())
+    }
+
+    /// A line as it is shown.
+    pub(crate) fn line(&mut self, at: &Place) -> Option<String> {
+        Some(crate::screen::plain(&self.raw(at)?.replace('\t', "    ")))
+    }
+
+    /// What is assigned to at a place whose column is that of the `=`, where that can be told from the text.
+    pub(crate) fn assigned(&mut self, at: &Place) -> Option<String> {
+        let column = at.column.checked_sub(1)? as usize;
+        let line = self.raw(at)?;
+        let (before, rest) = (line.get(..column)?, line.get(column..)?);
+        if !rest.starts_with('=') || rest.starts_with("==") {
+            return None;
+        }
+        let before = before.rsplit([';', '{', '}']).next()?;
+        // After `if (…)` or `else` the target is what follows.
+        let before = before.trim().trim_start_matches("else ").trim();
+        let plain = |c: char| c.is_alphanumeric() || "_->.[]*&() +:".contains(c);
+        let balanced =
+            |open: char, close: char| before.matches(open).count() == before.matches(close).count();
+        let good = !before.is_empty()
+            && before.chars().all(plain)
+            && balanced('(', ')')
+            && balanced('[', ']')
+            && !before.contains("if ")
+            && !before.contains("for ")
+            // A declaration would be a name after a type.
+            && !before.contains(' ');
+        good.then(|| before.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_of_an_assignment() {
+        let cases = [
+            ("  r->data[i] = i + 1;", Some("r->data[i]")),
+            ("  *head = node;", Some("*head")),
+            ("  if (x) y = 2;", None),
+            ("  a = 1; b->c = 2;", Some("b->c")),
+            ("  if (a == b)", None),
+            ("  struct node *n = f();", None),
+        ];
+        for (text, expected) in cases {
+            let column = text.rfind(" = ").map_or(1, |at| at + 2) as u32;
+            let mut sources = Sources::default();
+            sources.0.insert("f".into(), vec![text.to_owned()]);
+            let at = Place {
+                file: "f".into(),
+                line: 1,
+                column,
+                function: String::new(),
+            };
+            assert_eq!(sources.assigned(&at).as_deref(), expected, "{text}");
+        }
+    }
+}

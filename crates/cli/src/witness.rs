@@ -1,0 +1,264 @@
+//! The file that keeps a bug: everything that is needed to see it happen again, from scratch.
+
+use crate::scene::{Failure, Scene};
+use anyhow::{Context, bail};
+use landfall_model::image::Image;
+use landfall_model::line::{LINE_BYTES, Line};
+use landfall_model::log::{Cut, Version};
+use landfall_model::order::Platform;
+use landfall_native::compiler::{self, Language};
+use landfall_native::{Job, MallocMetadata, Program};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Witness {
+    pub(crate) tool: String,
+    pub(crate) version: String,
+    /// Where the check ran: paths start there.
+    pub(crate) directory: Word,
+    pub(crate) program: Built,
+    /// What runs after a power failure, if it is something else.
+    pub(crate) recover: Option<Built>,
+    pub(crate) persistent_memory: Memory,
+    /// Steps of one execution before it counts as a hang.
+    pub(crate) events: u64,
+    pub(crate) failures: Vec<PowerFailure>,
+    pub(crate) outcome: Ended,
+    pub(crate) finding: Value,
+}
+
+/// A program, and how to build it again should it be gone.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Built {
+    pub(crate) path: Word,
+    pub(crate) arguments: Vec<Word>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) build: Option<Build>,
+}
+
+/// The sources of a program and the options they were compiled with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Build {
+    pub(crate) language: String,
+    pub(crate) arguments: Vec<Word>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Memory {
+    pub(crate) platform: String,
+    pub(crate) dir: Option<Word>,
+    pub(crate) heap: bool,
+    /// A digest of memory before the first execution: of the files under `dir`.
+    pub(crate) at_first: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PowerFailure {
+    /// Entries of the execution's log that had happened.
+    pub(crate) cut: u32,
+    /// Lines that are older than they could be.
+    pub(crate) old: Vec<OldLine>,
+    /// Persistent memory as it was left, where it differs from the beginning.
+    pub(crate) image: Vec<ImageLine>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct OldLine {
+    pub(crate) line: String,
+    pub(crate) version: u32,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct ImageLine {
+    pub(crate) line: String,
+    pub(crate) bytes: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Ended {
+    pub(crate) kind: String,
+    pub(crate) text: String,
+}
+
+/// A path or an argument: text, or bytes where it is none.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Word {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Word {
+    pub(crate) fn new(word: &OsStr) -> Word {
+        match word.to_str() {
+            Some(text) => Word::Text(text.to_owned()),
+            None => Word::Bytes(word.as_bytes().to_vec()),
+        }
+    }
+
+    pub(crate) fn os(&self) -> OsString {
+        match self {
+            Word::Text(text) => text.into(),
+            Word::Bytes(bytes) => OsString::from_vec(bytes.clone()),
+        }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.os().into()
+    }
+}
+
+impl Built {
+    pub(crate) fn new(program: &Program, build: Option<Build>) -> Built {
+        Built {
+            path: Word::new(program.path.as_os_str()),
+            arguments: program.arguments.iter().map(|a| Word::new(a)).collect(),
+            build,
+        }
+    }
+
+    /// The program, built again if it is gone.
+    fn program(&self) -> anyhow::Result<Program> {
+        let path = self.path.path();
+        if !path.exists() {
+            let Some(build) = &self.build else {
+                bail!(
+                    "{}: no such program, and no sources to build it from",
+                    path.display()
+                );
+            };
+            build.again(&path)?;
+        }
+        Ok(Program::new(path).arguments(self.arguments.iter().map(Word::os)))
+    }
+}
+
+impl Build {
+    pub(crate) fn new(language: Language, arguments: &[OsString]) -> Build {
+        Build {
+            language: match language {
+                Language::C => "c".to_owned(),
+                Language::Cxx => "c++".to_owned(),
+            },
+            arguments: arguments.iter().map(|a| Word::new(a)).collect(),
+        }
+    }
+
+    fn again(&self, path: &Path) -> anyhow::Result<()> {
+        let language = match self.language.as_str() {
+            "c" => Language::C,
+            "c++" => Language::Cxx,
+            other => bail!("the witness names a language `{other}`; c or c++"),
+        };
+        if let Some(directory) = path.parent() {
+            std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
+        }
+        let mut arguments: Vec<OsString> = self.arguments.iter().map(Word::os).collect();
+        arguments.extend(["-o".into(), path.as_os_str().to_owned()]);
+        let status = compiler::command(language, &arguments)?.command.status()?;
+        if !status.success() {
+            bail!("{}: the program did not build", path.display());
+        }
+        Ok(())
+    }
+}
+
+impl Witness {
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Witness> {
+        let text = std::fs::read(path).with_context(|| path.display().to_string())?;
+        let witness: Witness = serde_json::from_slice(&text)
+            .with_context(|| format!("{}: not a witness of landfall check", path.display()))?;
+        Ok(witness)
+    }
+
+    /// The programs as they were checked.
+    pub(crate) fn scene(&self) -> anyhow::Result<Scene> {
+        let memory = &self.persistent_memory;
+        let platform = match memory.platform.as_str() {
+            "adr" => Platform::Adr,
+            "eadr" => Platform::Eadr,
+            other => bail!("the witness names a platform `{other}`; adr or eadr"),
+        };
+        let program = |built: &Built| -> anyhow::Result<Program> {
+            let mut program = built.program()?;
+            program.pm_dir = memory.dir.as_ref().map(Word::path);
+            program.pm_heap = memory.heap.then_some(MallocMetadata::Modelled);
+            Ok(program)
+        };
+        let mut job = Job::default();
+        job.limits.events = self.events;
+        Ok(Scene {
+            program: program(&self.program)?,
+            recover: self.recover.as_ref().map(program).transpose()?,
+            platform,
+            job,
+        })
+    }
+
+    pub(crate) fn failures(&self) -> anyhow::Result<Vec<Failure>> {
+        self.failures.iter().map(PowerFailure::model).collect()
+    }
+}
+
+impl PowerFailure {
+    pub(crate) fn new(failure: &Failure, left: &Image, base: &Image) -> PowerFailure {
+        PowerFailure {
+            cut: failure.cut.0,
+            old: (failure.old.iter())
+                .map(|&(line, version)| OldLine {
+                    line: format!("{:#x}", line.start().0),
+                    version: version.0,
+                })
+                .collect(),
+            image: image_lines(left, base),
+        }
+    }
+
+    fn model(&self) -> anyhow::Result<Failure> {
+        let line = |old: &OldLine| -> anyhow::Result<(Line, Version)> {
+            let digits = old.line.trim_start_matches("0x");
+            let start = u64::from_str_radix(digits, 16)
+                .with_context(|| format!("the witness names a line `{}`", old.line))?;
+            Ok((Line(start / LINE_BYTES as u64), Version(old.version)))
+        };
+        Ok(Failure {
+            cut: Cut(self.cut),
+            old: self
+                .old
+                .iter()
+                .map(line)
+                .collect::<anyhow::Result<Vec<_>>>()?,
+        })
+    }
+}
+
+/// Where an image differs from another.
+pub(crate) fn image_lines(image: &Image, base: &Image) -> Vec<ImageLine> {
+    image
+        .delta(base)
+        .map(|(line, bytes)| ImageLine {
+            line: format!("{:#x}", line.start().0),
+            bytes: bytes.iter().fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            }),
+        })
+        .collect()
+}
+
+/// A digest of an image, to notice that it is not the same any more.
+pub(crate) fn digest(image: &Image) -> String {
+    let nothing = Image::default();
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    for (line, bytes) in image.delta(&nothing) {
+        for byte in line.0.to_le_bytes().into_iter().chain(bytes) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+    format!("{hash:016x}")
+}

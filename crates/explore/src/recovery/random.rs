@@ -1,0 +1,105 @@
+//! Random power failures: for programs too large, or too little under control, to be searched. A number and a seed name each try.
+
+use super::met::Met;
+use super::{Crash, Options, SearchError, Searched};
+use crate::subject::{Job, Subject, Wanted};
+use landfall_model::image::Image;
+use landfall_model::line::{Line, LineBytes};
+use landfall_model::log::{Cut, Log, Version};
+
+/// So many random crashes; the same for the same seed. A behaviour's `run` is the number of the try that showed it first.
+pub fn search(
+    subject: &mut impl Subject,
+    base: &Image,
+    log: &Log,
+    options: &Options,
+    tries: u32,
+    seed: u64,
+    found: &mut Searched,
+) -> Result<(), SearchError> {
+    let mut met = Met::default();
+    for number in 0..tries {
+        let mut dice = Dice::new(seed, number);
+        let mut image = base.clone();
+        let mut crashed = log.clone();
+        let mut crashes: Vec<Crash> = Vec::new();
+        for level in 1..=options.failures.max(1) {
+            let (crash, lines) = dice.crash(&crashed, &image);
+            found.cuts += 1;
+            crashes.push(crash);
+            for (line, bytes) in lines {
+                image.set_line(line, bytes);
+            }
+            let overrides: Vec<(Line, LineBytes)> = image.delta(base).collect();
+            let cut_too = level < options.failures;
+            let execution = subject.run(&Job {
+                image: base,
+                changed: &[],
+                overrides: &overrides,
+                failures: level,
+                wanted: if cut_too {
+                    Wanted::Events
+                } else {
+                    Wanted::Reads
+                },
+            })?;
+            found.runs += 1;
+            let reads = execution.reads.iter().rev().copied();
+            let (ended, all) = (execution.ended, || crashes.clone());
+            met.meet(found, reads, ended, number, all, level as usize);
+            if execution.shortened {
+                break;
+            }
+            if cut_too {
+                crashed = execution.log_torn(options.platform, options.tear);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A small reproducible source of choices (splitmix64).
+struct Dice(u64);
+
+impl Dice {
+    fn new(seed: u64, number: u32) -> Dice {
+        let mut dice = Dice(seed ^ u64::from(number).wrapping_mul(0xD134_2543_DE82_EF95));
+        dice.next();
+        dice
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u32) -> u32 {
+        ((u64::from(n) * (self.next() >> 32)) >> 32) as u32
+    }
+
+    /// A cut anywhere, and a feasible version of every line.
+    fn crash(&mut self, log: &Log, base: &Image) -> (Crash, Vec<(Line, LineBytes)>) {
+        let cut = Cut(self.below(log.end().0 + 1));
+        let mut names: Vec<Line> = log.lines().collect();
+        names.sort_unstable();
+        let mut crash = Crash {
+            cut,
+            old: Vec::new(),
+        };
+        let mut lines = Vec::new();
+        for line in names {
+            let (first, newest) = (log.frontier(line, cut), log.newest(line, cut));
+            let version = Version(first.0 + self.below(newest.0 - first.0 + 1));
+            if version != newest {
+                crash.old.push((line, version));
+            }
+            let mut bytes = base.line(line);
+            log.apply(line, version, &mut bytes);
+            lines.push((line, bytes));
+        }
+        (crash, lines)
+    }
+}

@@ -1,0 +1,297 @@
+//! Several power failures: recoveries are executions too, and are cut like the first (MODEL.md §5). There is one tree for each
+//! number of failures. Each cut is walked from the root, with what was possible at an earlier cut left out.
+
+use super::met::Met;
+use super::state::{First, State};
+use super::{Options, SearchError, Searched, WAVE};
+use crate::subject::{Job, Subject, Wanted};
+use crate::tree::{Branch, Forest, Here, Leaf};
+use landfall_model::image::Image;
+use landfall_model::line::{Line, LineBytes};
+use landfall_model::log::{Cut, Entry, Log};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+pub(super) fn search(
+    subject: &mut impl Subject,
+    forest: &mut Forest,
+    base: &Image,
+    log: &Log,
+    options: &Options,
+    found: &mut Searched,
+) -> Result<(), SearchError> {
+    let mut stack = Stack {
+        subject,
+        forest,
+        options,
+        log,
+        first: First {
+            newest: base.clone(),
+            ..First::default()
+        },
+        changed: log.lines().collect(),
+        todo: Vec::new(),
+        wave: Vec::new(),
+        met: FxHashMap::default(),
+        apart: Met::default(),
+        found,
+        looked: false,
+    };
+    let mut grown: Vec<Line> = Vec::new();
+    let mut cuts = log.sufficient_cuts().into_iter().peekable();
+    for (at, entry) in log.entries().iter().enumerate() {
+        if cuts.next_if_eq(&Cut(at as u32)).is_some() {
+            stack.look(Cut(at as u32), &mut grown)?;
+        }
+        match *entry {
+            Entry::Store { piece, .. } => {
+                let line = piece.addr.line();
+                stack.first.store(log, at as u32, line);
+                stack.changed.push(line);
+                grown.push(line);
+            }
+            Entry::Durable { line, version } => stack.first.durable(line, version),
+        }
+    }
+    if cuts.next().is_some() {
+        stack.look(log.end(), &mut grown)?;
+    }
+    Ok(())
+}
+
+/// Where a walk goes on.
+#[derive(Clone, Debug)]
+struct Walk {
+    /// `None`: at the root.
+    at: Option<Branch>,
+    state: State,
+}
+
+impl Walk {
+    /// Power failures so far.
+    fn level(&self) -> u32 {
+        self.state.crashed.len() as u32 + 1
+    }
+}
+
+struct Stack<'a, S> {
+    subject: &'a mut S,
+    forest: &'a mut Forest,
+    options: &'a Options,
+    log: &'a Log,
+    first: First,
+    /// Lines of the newest image that changed since the last run.
+    changed: Vec<Line>,
+    todo: Vec<Walk>,
+    /// Walks that need a run to go on.
+    wave: Vec<Walk>,
+    /// Where the behaviour of a run (level, number) stands.
+    met: FxHashMap<(u32, u32), usize>,
+    /// The same when each cut has trees of its own.
+    apart: Met,
+    found: &'a mut Searched,
+    looked: bool,
+}
+
+impl<S: Subject> Stack<'_, S> {
+    fn look(&mut self, cut: Cut, grown: &mut Vec<Line>) -> Result<(), SearchError> {
+        self.found.cuts += 1;
+        self.first.cut = cut;
+        self.subject.at_cut(cut, self.found.behaviours.len());
+        grown.sort_unstable();
+        grown.dedup();
+        if !self.options.share {
+            *self.forest = Forest::default();
+        }
+        let state = self.first.state(grown);
+        self.push(Walk { at: None, state });
+        loop {
+            while let Some(walk) = self.todo.pop() {
+                self.walk(walk);
+            }
+            if self.wave.is_empty() {
+                break;
+            }
+            self.run_wave()?;
+        }
+        self.first.settle(grown);
+        self.looked = true;
+        grown.clear();
+        Ok(())
+    }
+
+    fn push(&mut self, walk: Walk) {
+        // A state without anything fresh was walked at an earlier cut, and so was all that follows from it.
+        if walk.state.fresh > 0 || !self.looked || !self.options.share {
+            self.todo.push(walk);
+        }
+    }
+
+    /// Goes down the tree as far as it is known, one way; the others are left to do.
+    fn walk(&mut self, mut walk: Walk) {
+        let level = walk.level();
+        let tree = self.forest.level(level);
+        let start = match walk.at {
+            None => tree.root(),
+            Some(branch) => tree.child(branch),
+        };
+        let Some(mut place) = start else {
+            self.wave.push(walk);
+            return;
+        };
+        loop {
+            let tree = self.forest.level(level);
+            let read = match tree.here(place) {
+                Here::Read(read, _) => read,
+                Here::Leaf(leaf) => {
+                    let leaf = leaf.clone();
+                    return self.arrive(walk, &leaf);
+                }
+            };
+            let line = read.line();
+            let mut values: SmallVec<[u64; 4]> = SmallVec::new();
+            match walk.state.line(&self.first, line) {
+                None => values.push(read.value(&self.first.newest.line(line))),
+                Some(candidates) => {
+                    for candidate in candidates.iter() {
+                        let value = read.value(&candidate.bytes);
+                        if !values.contains(&value) {
+                            values.push(value);
+                        }
+                    }
+                }
+            }
+            let (run, depth) = tree.name(place);
+            let branch = |value| Branch { run, depth, value };
+            if let [value] = values[..] {
+                match tree.step(place, value) {
+                    Some(next) => place = next,
+                    None => {
+                        walk.at = Some(branch(value));
+                        self.wave.push(walk);
+                        return;
+                    }
+                }
+                continue;
+            }
+            let Some(candidates) = walk.state.line(&self.first, line).cloned() else {
+                return; // More than one value, so it has candidates.
+            };
+            for value in values {
+                let mut state = walk.state.clone();
+                let part = candidates.iter().filter(|c| read.value(&c.bytes) == value);
+                state.narrow(&self.first, line, part.cloned().collect());
+                self.push(Walk {
+                    at: Some(branch(value)),
+                    state,
+                });
+            }
+            return;
+        }
+    }
+
+    /// A recovery ends; and it may be cut itself.
+    fn arrive(&mut self, walk: Walk, leaf: &Leaf) {
+        let level = walk.level();
+        let crashes = || walk.state.crashes(&self.first, self.log);
+        if self.options.share {
+            match self.met.get(&(level, leaf.run)) {
+                Some(&at) => self.found.behaviours[at].times += 1,
+                None => {
+                    let at = self.found.behaviours.len();
+                    self.met.insert((level, leaf.run), at);
+                    self.found.behaviours.push(super::Behaviour {
+                        ended: leaf.ended,
+                        run: leaf.run,
+                        crashes: crashes(),
+                        times: 1,
+                    });
+                }
+            }
+        } else {
+            let tree = self.forest.level(level);
+            let depth = tree.depth(leaf.run);
+            let reads = tree.above(tree.place(leaf.run, depth));
+            let (ended, run) = (leaf.ended, leaf.run);
+            self.apart
+                .meet(self.found, reads, ended, run, crashes, level as usize);
+        }
+        let Some(log) = leaf.log.as_ref().filter(|_| level < self.options.failures) else {
+            return;
+        };
+        for cut in log.sufficient_cuts() {
+            self.found.cuts += 1;
+            let state = walk.state.crash(&self.first, log, cut);
+            self.push(Walk { at: None, state });
+        }
+    }
+
+    /// Runs what the waiting walks need, each once, and lets them go on.
+    fn run_wave(&mut self) -> Result<(), SearchError> {
+        let waiting = std::mem::take(&mut self.wave);
+        let mut asked: FxHashSet<(u32, Option<Branch>)> = FxHashSet::default();
+        let runs: Vec<&Walk> = waiting
+            .iter()
+            .filter(|walk| asked.insert((walk.level(), walk.at)))
+            .collect();
+        for runs in runs.chunks(WAVE) {
+            let overrides: Vec<Vec<(Line, LineBytes)>> = runs
+                .iter()
+                .map(|walk| walk.state.overrides(&self.first))
+                .collect();
+            let changed = std::mem::take(&mut self.changed);
+            let jobs: Vec<Job<'_>> = runs
+                .iter()
+                .zip(&overrides)
+                .enumerate()
+                .map(|(at, (walk, overrides))| Job {
+                    image: &self.first.newest,
+                    changed: if at == 0 { &changed } else { &[] },
+                    overrides,
+                    failures: walk.level(),
+                    wanted: match walk.level() < self.options.failures {
+                        true => Wanted::Events,
+                        false => Wanted::Reads,
+                    },
+                })
+                .collect();
+            let (forest, count, options) = (&mut *self.forest, &mut self.found.runs, self.options);
+            let mut done = runs.iter();
+            let mut diverged = None;
+            let ended = self.subject.run_all(&jobs, &mut |execution| {
+                let Some(walk) = done.next().filter(|_| diverged.is_none()) else {
+                    return;
+                };
+                *count += 1;
+                let cut_too = walk.level() < options.failures && !execution.shortened;
+                let log =
+                    cut_too.then(|| Arc::new(execution.log_torn(options.platform, options.tear)));
+                let tree = forest.level(walk.level());
+                match tree.graft(walk.at, execution.reads, execution.ended, log) {
+                    Ok(run) => tree.annotate(run, execution.marks),
+                    Err(difference) => {
+                        diverged = Some((difference, walk.state.crashes(&self.first, self.log)));
+                    }
+                }
+            });
+            if let Some((difference, crashes)) = diverged {
+                return Err(SearchError::Diverged {
+                    difference,
+                    crashes,
+                });
+            }
+            if let Err(error) = ended {
+                // What was run counts.
+                self.todo.extend(waiting);
+                while let Some(walk) = self.todo.pop() {
+                    self.walk(walk);
+                }
+                return Err(error.into());
+            }
+        }
+        // The walks that were left first are taken first.
+        self.todo.extend(waiting.into_iter().rev());
+        Ok(())
+    }
+}

@@ -1,0 +1,307 @@
+//! Fewest preemptions first: iterative context bounding, with the backtrack rule of bounded partial order reduction
+//! (Coons, Musuvathi, McKinley, OOPSLA 2013; seed 002 §3.4.5), so that bounding loses nothing that fits into the bound.
+//!
+//! A preemption is a switch from a thread that could have gone on to another one; commits of store buffers are free. The
+//! reduction is the classic one (backtrack sets): sleep sets and wakeup trees rely on branches that a bound forbids. Where a
+//! race is to be reversed, the reversal may cost a preemption that the bound does not allow, while switching where the
+//! first thread of the race last got its turn is free: that state gets the branch as well.
+//!
+//! A thread that waits is not preempted, so it matters whether a lock was free when a thread came to it, even where the order
+//! of what was done does not change: releasing and taking a lock count as a race here.
+//!
+//! *Preemption sealing* is the same restriction by place instead of number: no preemption before a sealed instruction.
+
+use super::happens::{Happens, Race};
+use super::search::{Counts, Options};
+use super::step::{Order, Process, Step};
+use super::threads::{Job, Threads, ThreadsError};
+use super::trace::{End, Trace, Wait};
+use std::ops::ControlFlow;
+
+/// Which switches are allowed.
+#[derive(Clone, Copy)]
+pub struct Bound<'a> {
+    pub preemptions: u32,
+    /// Instructions before which a thread that can go on is not preempted.
+    pub sealed: &'a dyn Fn(u32) -> bool,
+}
+
+impl std::fmt::Debug for Bound<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bound")
+            .field("preemptions", &self.preemptions)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Frame {
+    /// Processes to explore from here, and those explored.
+    branches: u64,
+    done: u64,
+    /// Preemptions before, and the thread that ran last.
+    preemptions: u32,
+    running: Option<Process>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bounded {
+    pub counts: Counts,
+    /// Something was left out because of the number of preemptions: a higher bound shows more.
+    pub exceeded: bool,
+}
+
+/// Explores the executions within the bound.
+pub fn bounded<T: Threads>(
+    threads: &mut T,
+    bound: Bound<'_>,
+    options: Options,
+    mut visit: impl FnMut(&T, &Trace) -> ControlFlow<()>,
+) -> Result<Bounded, ThreadsError> {
+    let count = threads.threads();
+    let order = Order {
+        threads: count,
+        persistency: options.persistency,
+    };
+    let processes = if threads.buffered() { 2 * count } else { count };
+    let mut search = Search {
+        order,
+        buffered: threads.buffered(),
+        bound,
+        happens: Happens::with_waits(order, processes),
+        trace: Trace::default(),
+        frames: vec![Frame::default()],
+        races: Vec::new(),
+        result: Bounded::default(),
+    };
+    let mut follow = Vec::new();
+    let mut keep = 0;
+    loop {
+        search.trace.restart(keep);
+        let job = Job {
+            follow: &follow,
+            keep,
+            sleep: &[],
+            order,
+            limit: options.limit,
+        };
+        threads.run(&job, &mut search.trace)?;
+        search.absorb(keep);
+        if visit(threads, &search.trace).is_break()
+            || search.result.counts.executions >= options.executions
+        {
+            return Ok(search.result);
+        }
+        let Some((depth, process)) = search.backtrack() else {
+            search.result.counts.complete = search.result.counts.cut == 0;
+            return Ok(search.result);
+        };
+        keep = depth;
+        follow.clear();
+        follow.extend(search.trace.steps[..depth].iter().map(|step| step.process));
+        follow.push(process);
+    }
+}
+
+/// Raises the bound from 0 until nothing is left out, or `most` is reached. Executions within a lower bound are seen again.
+pub fn iterate<T: Threads>(
+    threads: &mut T,
+    most: u32,
+    options: Options,
+    mut visit: impl FnMut(u32, &T, &Trace) -> ControlFlow<()>,
+) -> Result<Bounded, ThreadsError> {
+    let mut preemptions = 0;
+    loop {
+        let bound = Bound {
+            preemptions,
+            sealed: &|_| false,
+        };
+        let mut stopped = false;
+        let result = bounded(threads, bound, options, |threads, trace| {
+            let flow = visit(preemptions, threads, trace);
+            stopped |= flow.is_break();
+            flow
+        })?;
+        if stopped || !result.exceeded || preemptions >= most {
+            return Ok(result);
+        }
+        preemptions += 1;
+    }
+}
+
+#[derive(Debug)]
+struct Search<'a> {
+    order: Order,
+    buffered: bool,
+    bound: Bound<'a>,
+    happens: Happens,
+    trace: Trace,
+    frames: Vec<Frame>,
+    races: Vec<Race>,
+    result: Bounded,
+}
+
+impl Search<'_> {
+    /// What taking `process` at a state costs, if it is allowed at all.
+    fn cost(&self, depth: usize, process: Process) -> Option<u32> {
+        let frame = &self.frames[depth];
+        let Some(running) = frame.running else {
+            return Some(0);
+        };
+        let goes_on = self.trace.enabled[depth] >> running & 1 != 0;
+        if self.order.is_companion(process) || process == running || !goes_on {
+            return Some(0);
+        }
+        // Its next operation is the same whoever runs in between.
+        let next = self.trace.steps[depth..]
+            .iter()
+            .find(|step| step.process == running);
+        match next {
+            Some(step) if (self.bound.sealed)(step.site) => None,
+            _ => Some(1),
+        }
+    }
+
+    fn absorb(&mut self, keep: usize) {
+        let length = self.trace.steps.len();
+        self.races.clear();
+        self.frames.truncate(keep + 1);
+        for at in keep..length {
+            self.happens
+                .push(&self.trace.steps, at, &self.trace.watched, &mut self.races);
+            let process = self.trace.steps[at].process;
+            let cost = self.cost(at, process).unwrap_or(0);
+            let frame = &mut self.frames[at];
+            frame.done |= 1 << process;
+            let next = Frame {
+                preemptions: frame.preemptions + cost,
+                running: if self.order.is_companion(process) {
+                    frame.running
+                } else {
+                    Some(process)
+                },
+                ..Frame::default()
+            };
+            self.frames.push(next);
+        }
+        let counts = &mut self.result.counts;
+        counts.executions += 1;
+        counts.steps += length as u64;
+        counts.fresh += (length - keep) as u64;
+        counts.deadlocks += u64::from(self.trace.end == End::Deadlock);
+        counts.cut += u64::from(self.trace.end == End::Limit);
+        counts.failing += u64::from(!self.trace.failures.is_empty());
+        for number in 0..self.trace.blocked.len() {
+            if let Wait::Step(step) = self.trace.blocked[number] {
+                self.happens.pending(
+                    &self.trace.steps,
+                    &step,
+                    number,
+                    &self.trace.watched,
+                    &mut self.races,
+                );
+            }
+        }
+        self.result.counts.races += self.races.len() as u64;
+        for index in 0..self.races.len() {
+            let race = self.races[index];
+            let process = match self.trace.steps.get(race.second as usize) {
+                Some(step) => step.process,
+                None => match self.trace.blocked[race.second as usize - length] {
+                    Wait::Step(Step { process, .. }) => process,
+                    Wait::Join { .. } => continue,
+                },
+            };
+            self.reverse(race.first as usize, process);
+        }
+    }
+
+    /// Branches at the race, and where the thread that runs there got its turn. Where the race is sealed, or commits lie in
+    /// between, anywhere in that turn.
+    fn reverse(&mut self, race: usize, process: Process) {
+        self.branch(race, process);
+        let step = &self.trace.steps[race];
+        let running = match self.order.is_companion(step.process) {
+            true => self.frames[race].running,
+            false => Some(step.process),
+        };
+        // A commit can also wait until the thread that runs ends its turn.
+        if let Some(running) = running
+            && self.trace.enabled[race] >> running & 1 != 0
+        {
+            self.frames[race].branches |= 1 << running;
+        }
+        let everywhere = self.cost(race, process).is_none() || self.buffered;
+        let mut depth = race;
+        while depth > 0 {
+            let before = self.trace.steps[depth - 1].process;
+            if !self.order.is_companion(before) && Some(before) != running {
+                break;
+            }
+            depth -= 1;
+            if everywhere {
+                self.branch(depth, process);
+            }
+        }
+        self.branch(depth, process);
+    }
+
+    /// Where nobody is preempted anyway, whoever goes first may save a preemption later.
+    fn branch(&mut self, depth: usize, process: Process) {
+        let enabled = self.trace.enabled[depth];
+        let frame = &mut self.frames[depth];
+        let free = frame
+            .running
+            .is_none_or(|running| enabled >> running & 1 == 0);
+        frame.branches |= match enabled >> process & 1 {
+            1 if !free => 1 << process,
+            _ => enabled,
+        };
+    }
+
+    /// A branch costs a preemption too many. A thread that has nothing to do with the race can make it free, by ending or waiting
+    /// just there, if it was not used up before: so wherever the choice was free, all of them are tried. With store buffers,
+    /// commits decide when a thread waits, and no rule is known that finds the cheapest schedule: all choices are tried.
+    fn save_preemptions(&mut self, depth: usize) {
+        for earlier in 0..depth {
+            let enabled = self.trace.enabled[earlier];
+            let frame = &mut self.frames[earlier];
+            if self.buffered
+                || frame
+                    .running
+                    .is_none_or(|running| enabled >> running & 1 == 0)
+            {
+                frame.branches |= enabled;
+            }
+        }
+    }
+
+    /// The deepest state with a branch that is allowed.
+    fn backtrack(&mut self) -> Option<(usize, Process)> {
+        let mut depth = self.trace.steps.len();
+        while depth > 0 {
+            depth -= 1;
+            loop {
+                let frame = self.frames[depth];
+                let open = frame.branches & !frame.done;
+                if open == 0 {
+                    break;
+                }
+                let process = open.trailing_zeros() as Process;
+                self.frames[depth].done |= 1 << process;
+                match self.cost(depth, process) {
+                    Some(cost) if frame.preemptions + cost <= self.bound.preemptions => {
+                        self.happens.truncate(&self.trace.steps, depth);
+                        return Some((depth, process));
+                    }
+                    Some(_) => {
+                        self.result.exceeded = true;
+                        self.save_preemptions(depth);
+                    }
+                    None => self.save_preemptions(depth),
+                }
+            }
+        }
+        None
+    }
+}

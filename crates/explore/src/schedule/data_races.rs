@@ -1,0 +1,226 @@
+//! Data races of one execution: two accesses of different threads to the same bytes, one of them a write, one of them plain,
+//! that nothing orders (seed 002 §2.3.2 and §3.4.4).
+//!
+//! *Pure*: what orders is synchronisation as it happened: locks, atomics read from, creating and joining threads; a report
+//! is a race. *Limited*: only waiting for another thread orders, and a lock held at both accesses protects; it sees races
+//! whose accesses an unrelated lock happened to separate, and raises some false alarms.
+
+use super::step::{Access, Act, Order, Step};
+use super::trace::{Trace, Trailing};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Relation {
+    #[default]
+    Pure,
+    Limited,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Party {
+    pub thread: u8,
+    pub site: u32,
+    pub write: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct DataRace {
+    pub object: u32,
+    pub first: Party,
+    pub second: Party,
+}
+
+#[derive(Clone, Debug)]
+struct Seen {
+    party: Party,
+    object: u32,
+    mask: u64,
+    plain: bool,
+    /// From which tick of its thread on others know of it.
+    known_from: u32,
+    held: Vec<u32>,
+}
+
+/// Clock entries count the ticks of threads; companions have none of their own.
+type Clock = Vec<u32>;
+
+#[derive(Debug)]
+struct Detector<'a> {
+    order: Order,
+    relation: Relation,
+    /// Per thread: its clock from each tick on, ascending.
+    clocks: Vec<Vec<(u32, Clock)>>,
+    held: Vec<Vec<u32>>,
+    /// What a released lock, or an atomic's last store, passes on.
+    passed: Vec<(u32, u64, Clock)>,
+    seen: Vec<Seen>,
+    found: &'a mut Vec<DataRace>,
+}
+
+/// Appends the races of an execution, each pair of sites and its object once.
+pub fn data_races(trace: &Trace, order: Order, relation: Relation, found: &mut Vec<DataRace>) {
+    let mut detector = Detector {
+        order,
+        relation,
+        clocks: vec![vec![(0, vec![0; order.threads])]; order.threads],
+        held: vec![Vec::new(); order.threads],
+        passed: Vec::new(),
+        seen: Vec::new(),
+        found,
+    };
+    let mut rest = trace.trailing.iter().peekable();
+    for (at, step) in trace.steps.iter().enumerate() {
+        while let Some(access) =
+            rest.next_if(|access| access.after == u32::MAX || (access.after as usize) < at)
+        {
+            detector.trailing(access);
+        }
+        detector.step(step);
+    }
+    for access in rest {
+        detector.trailing(access);
+    }
+}
+
+fn join(mine: &mut Clock, theirs: &Clock) {
+    for (mine, &theirs) in mine.iter_mut().zip(theirs) {
+        *mine = theirs.max(*mine);
+    }
+}
+
+impl Detector<'_> {
+    /// What a thread knows at one of its ticks.
+    fn clock(&self, thread: usize, tick: u32) -> Clock {
+        let known = &self.clocks[thread];
+        let after = known.partition_point(|(from, _)| *from <= tick);
+        let mut clock = known[after.saturating_sub(1)].1.clone();
+        clock[thread] = tick;
+        clock
+    }
+
+    fn learn(&mut self, thread: usize, need: (u8, u32), joined: u64, clock: &mut Clock) {
+        // Of what a companion committed, its thread knows.
+        let other = need.1 != 0 && !self.order.same_thread(need.0, thread as u8);
+        if other && !self.order.is_companion(need.0) {
+            join(clock, &self.clock(self.order.thread(need.0), need.1));
+        }
+        for other in 0..self.order.threads {
+            if joined >> other & 1 != 0 {
+                join(clock, &self.clock(other, u32::MAX));
+            }
+        }
+    }
+
+    fn trailing(&mut self, access: &Trailing) {
+        let thread = usize::from(access.thread);
+        let mut clock = self.clock(thread, access.tick);
+        self.learn(thread, access.need[0], access.joined, &mut clock);
+        self.clocks[thread].push((access.tick, clock.clone()));
+        let party = Party {
+            thread: access.thread,
+            site: access.site,
+            write: access.write,
+        };
+        let seen = Seen {
+            party,
+            object: access.object,
+            mask: access.mask,
+            plain: true,
+            known_from: access.tick + 1,
+            held: self.held[thread].clone(),
+        };
+        self.look(seen, &clock);
+    }
+
+    fn step(&mut self, step: &Step) {
+        let thread = self.order.thread(step.process);
+        let commits = self.order.is_companion(step.process);
+        // A commit passes on what was known when the store was issued.
+        let tick = match (commits, self.order.same_thread(step.need.0, step.process)) {
+            (true, true) => step.need.1,
+            (true, false) => 0,
+            (false, _) => step.tick,
+        };
+        let mut clock = self.clock(thread, tick);
+        self.learn(thread, step.need, step.joined, &mut clock);
+        let key = (step.object, step.mask);
+        let at = self
+            .passed
+            .iter()
+            .position(|(object, mask, _)| (*object, *mask) == key);
+        let acquires = match step.act {
+            Act::Lock | Act::Rmw | Act::Cas => true,
+            // A load of its own buffered store learns nothing; of its own committed one, nothing new.
+            Act::Load => !step.plain,
+            _ => false,
+        };
+        if acquires
+            && self.relation == Relation::Pure
+            && let Some(at) = at
+        {
+            join(&mut clock, &self.passed[at].2);
+        }
+        let releases = match step.act {
+            Act::Unlock => true,
+            Act::Store | Act::Commit | Act::Rmw | Act::Cas => {
+                step.access == Access::Write && !step.plain
+            }
+            _ => false,
+        };
+        if releases {
+            match at {
+                Some(at) => self.passed[at].2.clone_from(&clock),
+                None => self.passed.push((step.object, step.mask, clock.clone())),
+            }
+        }
+        match step.act {
+            Act::Lock => self.held[thread].push(step.object),
+            Act::Unlock => self.held[thread].retain(|&lock| lock != step.object),
+            _ => {}
+        }
+        if !commits {
+            self.clocks[thread].push((step.tick, clock.clone()));
+        }
+        if matches!(
+            step.act,
+            Act::Load | Act::Store | Act::Commit | Act::Rmw | Act::Cas
+        ) {
+            let seen = Seen {
+                party: Party {
+                    thread: thread as u8,
+                    site: step.site,
+                    write: step.access == Access::Write,
+                },
+                object: step.object,
+                mask: step.mask,
+                plain: step.plain,
+                known_from: tick,
+                held: self.held[thread].clone(),
+            };
+            self.look(seen, &clock);
+        }
+    }
+
+    fn look(&mut self, second: Seen, clock: &Clock) {
+        for first in &self.seen {
+            let conflicts = first.object == second.object
+                && first.mask & second.mask != 0
+                && first.party.thread != second.party.thread
+                && (first.party.write || second.party.write)
+                && (first.plain || second.plain);
+            if !conflicts || clock[usize::from(first.party.thread)] >= first.known_from {
+                continue;
+            }
+            let protected = self.relation == Relation::Limited
+                && first.held.iter().any(|lock| second.held.contains(lock));
+            let race = DataRace {
+                object: second.object,
+                first: first.party,
+                second: second.party,
+            };
+            if !protected && !self.found.contains(&race) {
+                self.found.push(race);
+            }
+        }
+        self.seen.push(second);
+    }
+}

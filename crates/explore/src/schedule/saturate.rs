@@ -1,0 +1,196 @@
+//! Saturation of race sites: begin with synchronisation as the only scheduling points, add the instructions that race,
+//! repeat until there is no new one. What is found is what preempting at every shared access finds, at less cost
+//! (ALGORITHMS.md §3).
+//!
+//! Why it is enough: an access that is no point is ordered, by what the points order, with every access it conflicts
+//! with, in every execution of the last round. Moving it to its place among the points of its thread changes nothing.
+
+use super::search::{Counts, Options, Search};
+use super::step::{Access, Step};
+use super::threads::{Points, Threads, ThreadsError};
+use super::trace::{End, Trace, Trailing};
+use std::ops::ControlFlow;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Preempt {
+    /// Only at synchronisation. That is all there is to see of a program without data races; with one, what its threads do
+    /// between two points depends on each other, and the search ends there.
+    Sync,
+    #[default]
+    Auto,
+    Everywhere,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Saturated {
+    /// Of the last round, which is the whole search.
+    pub counts: Counts,
+    pub rounds: u32,
+    /// Executions of the rounds before it.
+    pub abandoned: u64,
+    /// The plain accesses that became scheduling points; or, with [`Preempt::Sync`], that would have to be.
+    pub sites: Vec<u32>,
+}
+
+/// Searches with the scheduling points that `preempt` asks for. `visit` sees executions of abandoned rounds too: they are
+/// executions of the program.
+pub fn saturate<T: Threads>(
+    threads: &mut T,
+    preempt: Preempt,
+    options: Options,
+    mut visit: impl FnMut(&T, &Trace) -> ControlFlow<()>,
+) -> Result<Saturated, ThreadsError> {
+    let mut result = Saturated::default();
+    let mut fresh = Vec::new();
+    loop {
+        result.rounds += 1;
+        threads.preempt_at(&match preempt {
+            Preempt::Everywhere => Points::Everywhere,
+            Preempt::Sync | Preempt::Auto => Points::Sites(result.sites.clone()),
+        });
+        let mut search = Search::new(threads, options)?;
+        while fresh.is_empty() && search.next(threads)? {
+            if preempt != Preempt::Everywhere {
+                unordered(&search, |first, second| {
+                    for site in [first, second] {
+                        if let Err(at) = result.sites.binary_search(&site) {
+                            result.sites.insert(at, site);
+                            fresh.push(site);
+                        }
+                    }
+                });
+            }
+            if search.trace().end == End::Asleep {
+                continue;
+            }
+            if visit(threads, search.trace()).is_break() {
+                result.counts = search.counts;
+                return Ok(result);
+            }
+        }
+        if fresh.is_empty() || preempt == Preempt::Sync {
+            result.counts = search.counts;
+            return Ok(result);
+        }
+        fresh.clear();
+        result.abandoned += search.counts.executions;
+    }
+}
+
+/// An access of the last execution, be it a transition or none.
+#[derive(Clone, Copy, Debug)]
+struct Seen<'a> {
+    thread: usize,
+    /// From which tick of its process on others know of it.
+    process: u8,
+    known_from: u32,
+    object: u32,
+    mask: u64,
+    write: bool,
+    site: u32,
+    trailing: Option<&'a Trailing>,
+    at: usize,
+}
+
+/// Pairs of conflicting accesses of which one was no scheduling point and which nothing orders, by their sites.
+fn unordered(search: &Search, mut found: impl FnMut(u32, u32)) {
+    let trace = search.trace();
+    if trace.trailing.is_empty() {
+        return;
+    }
+    let order = search.order();
+    let mut seen: Vec<Seen<'_>> = Vec::new();
+    let mut rest = trace.trailing.iter().peekable();
+    let trailing = |trailing| -> Seen<'_> {
+        let access: &Trailing = trailing;
+        Seen {
+            thread: access.thread.into(),
+            process: access.thread,
+            known_from: access.tick + 1,
+            object: access.object,
+            mask: access.mask,
+            write: access.write,
+            site: access.site,
+            trailing: Some(access),
+            at: 0,
+        }
+    };
+    for (at, step) in trace.steps.iter().enumerate() {
+        while let Some(access) =
+            rest.next_if(|access| access.after == u32::MAX || (access.after as usize) < at)
+        {
+            seen.push(trailing(access));
+        }
+        if matches!(step.access, Access::Read | Access::Write) {
+            seen.push(Seen {
+                thread: order.thread(step.process),
+                process: step.process,
+                known_from: step.tick,
+                object: step.object,
+                mask: step.mask,
+                write: step.access == Access::Write,
+                site: step.site,
+                trailing: None,
+                at,
+            });
+        }
+    }
+    seen.extend(rest.map(trailing));
+    seen.sort_by_key(|access| access.object);
+    let mut clock = Vec::new();
+    for group in seen.chunk_by(|a, b| a.object == b.object) {
+        for (index, second) in group.iter().enumerate() {
+            let concerns = |first: &&Seen<'_>| {
+                first.thread != second.thread
+                    && (first.write || second.write)
+                    && first.mask & second.mask != 0
+                    && (first.trailing.is_some() || second.trailing.is_some())
+            };
+            let mut firsts = group[..index].iter().filter(concerns).peekable();
+            if firsts.peek().is_none() {
+                continue;
+            }
+            match second.trailing {
+                None => {
+                    clock.clear();
+                    clock.extend_from_slice(search.clock(second.at));
+                }
+                Some(access) => knowledge(search, &trace.steps, access, &mut clock),
+            }
+            for first in firsts {
+                if clock.get(usize::from(first.process)).copied().unwrap_or(0) < first.known_from {
+                    found(first.site, second.site);
+                }
+            }
+        }
+    }
+}
+
+/// What happens before an access that was no transition.
+fn knowledge(search: &Search, steps: &[Step], access: &Trailing, clock: &mut Vec<u32>) {
+    let width = steps.first().map_or(0, |_| search.clock(0).len());
+    clock.clear();
+    clock.resize(width.max(2 * search.order().threads), 0);
+    let mut learn = |process: u8, tick: u32| {
+        let last = steps
+            .iter()
+            .rposition(|step| step.process == process && step.tick <= tick);
+        if let Some(last) = last {
+            for (mine, &theirs) in clock.iter_mut().zip(search.clock(last)) {
+                *mine = theirs.max(*mine);
+            }
+        }
+        clock[usize::from(process)] = tick.max(clock[usize::from(process)]);
+    };
+    learn(access.thread, access.tick);
+    for (process, tick) in access.need {
+        if tick != 0 {
+            learn(process, tick);
+        }
+    }
+    for process in 0..64u8 {
+        if access.joined >> process & 1 != 0 {
+            learn(process, u32::MAX);
+        }
+    }
+}

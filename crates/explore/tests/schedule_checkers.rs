@@ -1,0 +1,338 @@
+//! Data races, misused locks and deadlocks, from the transitions of executions.
+
+mod schedule_support;
+
+use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
+use landfall_explore::schedule::interpret::Interpreter;
+use landfall_explore::schedule::locks::{Misuse, Reason, Stuck, explain, misuses};
+use landfall_explore::schedule::program::{
+    Cmp, Instr, Model, Order as Ordering, Place, Program, Reg,
+};
+use landfall_explore::schedule::saturate::{Preempt, saturate};
+use landfall_explore::schedule::{Options, Order, Persistency, search};
+use proptest::prelude::*;
+use schedule_support::{build, shape};
+use std::ops::ControlFlow;
+
+const A: Reg = Reg(0);
+
+fn order(program: &Program) -> Order {
+    Order {
+        threads: program.threads.len(),
+        persistency: Persistency::Ignored,
+    }
+}
+
+fn load(at: Place, order: Ordering) -> Instr {
+    Instr::Load { to: A, at, order }
+}
+
+fn store(at: Place, order: Ordering) -> Instr {
+    Instr::Store {
+        at,
+        value: 1.into(),
+        order,
+    }
+}
+
+/// The races of every execution, with only synchronisation and races as scheduling points.
+fn races(program: &Program, model: Model, relation: Relation, preempt: Preempt) -> Vec<DataRace> {
+    program.validate().expect("valid");
+    let mut found = Vec::new();
+    let mut threads = Interpreter::new(program, model);
+    saturate(&mut threads, preempt, Options::default(), |_, trace| {
+        data_races(trace, order(program), relation, &mut found);
+        ControlFlow::Continue(())
+    })
+    .expect("runs");
+    found.sort_unstable();
+    found
+}
+
+/// The races of the first execution alone.
+fn first_execution(program: &Program, relation: Relation) -> Vec<DataRace> {
+    let mut found = Vec::new();
+    let mut threads = Interpreter::new(program, Model::Tso);
+    search(&mut threads, Options::default(), |_, trace| {
+        data_races(trace, order(program), relation, &mut found);
+        ControlFlow::Break(())
+    })
+    .expect("runs");
+    found
+}
+
+#[test]
+fn what_orders_accesses_and_what_does_not() {
+    use Ordering::{Atomic, Plain};
+    let mut base = Program::default();
+    let [x, flag, lock] = [base.cell(0), base.cell(0), base.cell(0)];
+    let (locks, unlocks) = (Instr::Lock(lock), Instr::Unlock(lock));
+    let skip_if_down = |to| Instr::JumpIf {
+        a: A.into(),
+        cmp: Cmp::Eq,
+        b: 0.into(),
+        to,
+    };
+    // Name, the threads, races, races under the limited relation.
+    let cases: [(&str, [Vec<Instr>; 2], usize, usize); 6] = [
+        (
+            "nothing",
+            [vec![store(x, Plain)], vec![load(x, Plain)]],
+            1,
+            1,
+        ),
+        (
+            "atomics",
+            [vec![store(x, Atomic)], vec![load(x, Atomic)]],
+            0,
+            0,
+        ),
+        (
+            "one side plain",
+            [vec![store(x, Plain)], vec![load(x, Atomic)]],
+            1,
+            1,
+        ),
+        (
+            "a lock",
+            [
+                vec![locks, store(x, Plain), unlocks],
+                vec![locks, load(x, Plain), unlocks],
+            ],
+            0,
+            0,
+        ),
+        // The limited relation knows of waiting only: a false alarm.
+        (
+            "a message",
+            [
+                vec![store(x, Plain), store(flag, Atomic)],
+                vec![load(flag, Atomic), skip_if_down(3), load(x, Plain)],
+            ],
+            0,
+            1,
+        ),
+        (
+            "a message that overtakes",
+            [
+                vec![store(flag, Atomic), store(x, Plain)],
+                vec![load(flag, Atomic), skip_if_down(3), load(x, Plain)],
+            ],
+            1,
+            1,
+        ),
+    ];
+    for (name, threads, pure, limited) in cases {
+        let mut program = base.clone();
+        for thread in threads {
+            program.thread(thread);
+        }
+        for model in [Model::Sc, Model::Tso] {
+            for preempt in [Preempt::Auto, Preempt::Everywhere] {
+                let sites = |relation| {
+                    let mut pairs: Vec<_> = races(&program, model, relation, preempt)
+                        .iter()
+                        .map(|race| {
+                            (
+                                race.first.site.min(race.second.site),
+                                race.first.site.max(race.second.site),
+                            )
+                        })
+                        .collect();
+                    pairs.sort_unstable();
+                    pairs.dedup();
+                    pairs.len()
+                };
+                assert_eq!(sites(Relation::Pure), pure, "{name} {model:?} {preempt:?}");
+                assert_eq!(
+                    sites(Relation::Limited),
+                    limited,
+                    "{name} {model:?} {preempt:?}, limited"
+                );
+            }
+        }
+    }
+}
+
+/// Seed 002, figure 2.6(a): an unrelated critical section happens to separate the accesses.
+#[test]
+fn the_limited_relation_sees_past_unrelated_locks() {
+    let mut program = Program::default();
+    let (x, lock) = (program.cell(0), program.cell(0));
+    let section = [Instr::Lock(lock), Instr::Unlock(lock)];
+    let mut first = vec![store(x, Ordering::Plain)];
+    first.extend(section);
+    program.thread(first);
+    let mut second = section.to_vec();
+    second.push(load(x, Ordering::Plain));
+    program.thread(second);
+    assert_eq!(first_execution(&program, Relation::Pure), []);
+    assert_eq!(first_execution(&program, Relation::Limited).len(), 1);
+    // The other order of the sections shows it without.
+    assert!(!races(&program, Model::Tso, Relation::Pure, Preempt::Auto).is_empty());
+}
+
+#[test]
+fn creating_and_joining_orders() {
+    let mut program = Program::default();
+    let x = program.cell(0);
+    program.thread(vec![
+        store(x, Ordering::Plain),
+        Instr::Create(1),
+        Instr::Join(1),
+        load(x, Ordering::Plain),
+    ]);
+    program.created(vec![store(x, Ordering::Plain)]);
+    for relation in [Relation::Pure, Relation::Limited] {
+        for preempt in [Preempt::Auto, Preempt::Everywhere] {
+            assert_eq!(
+                races(&program, Model::Tso, relation, preempt),
+                [],
+                "{relation:?} {preempt:?}"
+            );
+        }
+    }
+    program.threads[0].swap(0, 1);
+    for preempt in [Preempt::Auto, Preempt::Everywhere] {
+        assert!(
+            !races(&program, Model::Tso, Relation::Pure, preempt).is_empty(),
+            "{preempt:?}"
+        );
+    }
+}
+
+fn all_misuses(program: &Program) -> (Vec<Misuse>, Vec<Stuck>) {
+    let (mut found, mut stuck) = (Vec::new(), Vec::new());
+    let mut threads = Interpreter::new(program, Model::Tso);
+    search(&mut threads, Options::default(), |_, trace| {
+        found.extend(misuses(trace, order(program)));
+        stuck.extend(explain(trace, order(program)));
+        ControlFlow::Continue(())
+    })
+    .expect("runs");
+    found.sort_unstable();
+    found.dedup();
+    (found, stuck)
+}
+
+#[test]
+fn misused_locks() {
+    let mut base = Program::default();
+    let locks = [base.cell(0), base.cell(0)];
+    let lock = |i: usize| Instr::Lock(locks[i]);
+    let unlock = |i: usize| Instr::Unlock(locks[i]);
+    let with = |threads: Vec<Vec<Instr>>| {
+        let mut program = base.clone();
+        for thread in threads {
+            program.thread(thread);
+        }
+        all_misuses(&program)
+    };
+    assert_eq!(with(vec![vec![lock(0), unlock(0)]; 2]), (vec![], vec![]));
+    let (found, stuck) = with(vec![vec![lock(0), lock(0)]]);
+    let twice = Misuse::LockedTwice {
+        thread: 0,
+        lock: 0,
+        site: 1,
+        held_since: 0,
+    };
+    assert_eq!(found, [twice]);
+    assert_eq!(stuck[0].ring, [0]);
+    let unheld = Misuse::UnlockedUnheld {
+        thread: 0,
+        lock: 0,
+        site: 0,
+    };
+    assert_eq!(with(vec![vec![unlock(0)]]).0, [unheld]);
+    let stranger = Misuse::UnlockedByStranger {
+        thread: 1,
+        lock: 0,
+        site: 1,
+        holder: 0,
+    };
+    assert!(
+        with(vec![vec![lock(0)], vec![unlock(0)]])
+            .0
+            .contains(&stranger)
+    );
+    let nested = |a: usize, b: usize| vec![lock(a), lock(b), unlock(b), unlock(a)];
+    let (found, stuck) = with(vec![nested(0, 1), nested(1, 0)]);
+    assert!(
+        found
+            .iter()
+            .all(|misuse| matches!(misuse, Misuse::Inversion { .. }))
+    );
+    assert_eq!(stuck.len(), 1);
+    let expected = [
+        (
+            0,
+            1,
+            Reason::Lock {
+                lock: 1,
+                holder: Some(1),
+                since: Some(4),
+            },
+        ),
+        (
+            1,
+            5,
+            Reason::Lock {
+                lock: 0,
+                holder: Some(0),
+                since: Some(0),
+            },
+        ),
+    ];
+    assert_eq!(stuck[0].waits, expected);
+    assert_eq!(
+        (stuck[0].ring.as_slice(), stuck[0].spinning),
+        (&[0, 1][..], false)
+    );
+}
+
+/// A thread that spins on a flag nobody raises.
+#[test]
+fn a_livelock_says_what_it_watches() {
+    let mut program = Program::default();
+    let flag = program.cell(0);
+    let again = Instr::JumpIf {
+        a: A.into(),
+        cmp: Cmp::Eq,
+        b: 0.into(),
+        to: 0,
+    };
+    program.thread(vec![load(flag, Ordering::Atomic), again]);
+    let (_, stuck) = all_misuses(&program);
+    let watched = Reason::Change {
+        object: 0,
+        last: None,
+    };
+    assert_eq!(stuck.len(), 1);
+    assert!(stuck[0].spinning && stuck[0].ring.is_empty());
+    assert_eq!(stuck[0].waits, [(0, 0, watched)]);
+}
+
+fn cases() -> u32 {
+    let asked = std::env::var("LANDFALL_CASES").ok();
+    asked.and_then(|n| n.parse().ok()).unwrap_or(300)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Two definitions: some execution has a race by synchronisation alone, exactly if saturation finds a site.
+    #[test]
+    fn a_race_is_where_saturation_finds_a_site(shape in shape(3, 4)) {
+        let program = build(&shape, Ordering::Plain);
+        for model in [Model::Sc, Model::Tso] {
+            let mut threads = Interpreter::new(&program, model);
+            let saturated = saturate(&mut threads, Preempt::Auto, Options::default(), |_, _| {
+                ControlFlow::Continue(())
+            }).expect("runs");
+            let found = races(&program, model, Relation::Pure, Preempt::Everywhere);
+            prop_assert_eq!(found.is_empty(), saturated.sites.is_empty(), "{:?} {:?} {:?}", model, found, saturated);
+            let limited = races(&program, model, Relation::Limited, Preempt::Everywhere);
+            prop_assert!(!limited.is_empty() || found.is_empty());
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! From the bytes of a trace to what the search asks for, in one pass and without a list of events in between.
+
+use crate::decode::decode_most;
+use crate::execution::Event;
+use crate::subject::{said, translate};
+use landfall_explore::subject::{self, FirstRead, Mark, Read, Wanted};
+use landfall_explore::tree::room_for;
+use landfall_model::line::Addr;
+use landfall_vocab::record::{Kind, Records};
+
+/// What a search keeps of one run.
+#[derive(Debug, Default)]
+pub(crate) struct Skimmed {
+    pub(crate) reads: Vec<Read>,
+    pub(crate) marks: Vec<(u32, Mark)>,
+    /// All events, if some of them are flushes or fences and those are asked for.
+    pub(crate) flushing: Vec<Event>,
+    pub(crate) events: Vec<subject::Event>,
+    /// Events past the most that are kept were left out, but for first reads.
+    pub(crate) shortened: bool,
+    /// How many records there were.
+    pub(crate) records: u64,
+}
+
+/// Are recoveries to be judged by what they flush?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Flushes {
+    Wanted,
+    Unwanted,
+}
+
+/// More than this many events of one run are not kept for cutting it: it is a program gone wrong, or far too large for that.
+pub(crate) const MOST_EVENTS: usize = 4_000_000;
+
+/// Reads of a trace that may be damaged: what comes before the damage.
+pub(crate) fn skim(trace: &[u8], wanted: Wanted, flushes: Flushes) -> Skimmed {
+    let mut skimmed = Skimmed {
+        reads: Vec::with_capacity(room_for(trace.len() / 24).min(1 << 20)),
+        ..Skimmed::default()
+    };
+    let mut flushing = false;
+    for record in Records::new(trace).map_while(Result::ok) {
+        skimmed.records += 1;
+        match record.kind {
+            Kind::Clflush | Kind::Clflushopt | Kind::Clwb | Kind::Sfence => flushing = true,
+            Kind::Mark => {
+                let mark = said(record.value).map(|mark| (skimmed.reads.len() as u32, mark));
+                skimmed.marks.extend(mark);
+            }
+            _ => {}
+        }
+        if record.kind == Kind::Read {
+            skimmed.reads.push(Read {
+                read: FirstRead {
+                    word: Addr(record.offset),
+                    mask: record.mask,
+                },
+                value: record.value,
+            });
+        }
+    }
+    if flushing && flushes == Flushes::Wanted {
+        skimmed.flushing = decode_most(trace, MOST_EVENTS).0;
+    }
+    if wanted == Wanted::Events {
+        let (events, _, _, left_out) = decode_most(trace, MOST_EVENTS);
+        skimmed.shortened = left_out > 0;
+        skimmed.events = translate(&events).0;
+    }
+    skimmed
+}

@@ -1,0 +1,9 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <unistd.h>
+int main(void) { struct pollfd f = {0, 0, 0}; return poll(&f, 0, -1); }

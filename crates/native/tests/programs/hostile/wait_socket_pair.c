@@ -1,0 +1,9 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <unistd.h>
+int main(void) { int p[2]; char c; socketpair(AF_UNIX, SOCK_STREAM, 0, p); return recv(p[0], &c, 1, 0); }

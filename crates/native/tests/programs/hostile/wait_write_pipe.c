@@ -1,0 +1,9 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <unistd.h>
+int main(void) { int p[2]; static char b[65536]; pipe(p); for (;;) write(p[1], b, sizeof b); }

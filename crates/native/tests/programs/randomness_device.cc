@@ -1,0 +1,3 @@
+#include <cstdio>
+#include <random>
+int main() { std::random_device d; std::printf("%u %u\n", d(), d()); }

@@ -1,0 +1,2 @@
+#include <stdio.h>
+int main(void) { return !fopen("/proc/self/maps", "r"); }

@@ -1,0 +1,18 @@
+// durable
+#include <landfall.h>
+#include <stdint.h>
+
+struct node {
+  uint64_t value, count;
+  struct node *next;
+  uint64_t data[8];
+};
+
+struct Slot {
+  uint64_t key, value;
+  Slot &operator=(const Slot &other) {
+    key = other.key;
+    this->value /*@*/= other.value;
+    return *this;
+  }
+};

@@ -1,0 +1,13 @@
+// durable
+#include <landfall.h>
+#include <stdint.h>
+
+struct node {
+  uint64_t value, count;
+  struct node *next;
+  uint64_t data[8];
+};
+
+void f(struct node **pp) {
+  (**pp).value /*@*/= 2;
+}

@@ -1,0 +1,14 @@
+// durable
+#include <landfall.h>
+#include <stdint.h>
+
+struct node {
+  uint64_t value, count;
+  struct node *next;
+  uint64_t data[8];
+};
+
+void f(struct node *n) {
+  n->value = 1; n->count /*@*/= 2;
+  n->next = 0;
+}
