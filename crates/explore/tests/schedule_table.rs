@@ -113,7 +113,7 @@ fn dekker_with_fences() {
 
 #[test]
 fn fibonacci() {
-    // Three rounds: counted by brute force in `schedule_random.rs`; five are below.
+    // Five rounds, with the published counts, take seconds: below.
     let small = |model| count(&catalogue::fibonacci(2), model).executions;
     assert!(small(Model::Sc) < small(Model::Tso));
 }

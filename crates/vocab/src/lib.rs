@@ -9,5 +9,25 @@ pub mod record;
 pub mod shared;
 pub mod window;
 
-/// Raised whenever a layout of this crate changes; a program built with another version is refused by name.
-pub const VERSION: u32 = 1;
+/// Changes with every change of these files, so that it cannot be forgotten: a program built with another version is refused by name.
+pub const VERSION: u32 = digest(&[
+    include_bytes!("builtin.rs"),
+    include_bytes!("record.rs"),
+    include_bytes!("shared.rs"),
+    include_bytes!("window.rs"),
+]);
+
+/// FNV-1a, which a constant can be made of.
+const fn digest(files: &[&[u8]]) -> u32 {
+    let mut digest = 0x811c_9dc5_u32;
+    let mut file = 0;
+    while file < files.len() {
+        let mut at = 0;
+        while at < files[file].len() {
+            digest = (digest ^ files[file][at] as u32).wrapping_mul(0x0100_0193);
+            at += 1;
+        }
+        file += 1;
+    }
+    digest
+}
