@@ -96,7 +96,8 @@ pub fn judged(
             | Op::Mark
             | Op::Step
             | Op::Blocked
-            | Op::Misuse => {}
+            | Op::Misuse
+            | Op::Access => {}
         }
     }
     (out, origins)

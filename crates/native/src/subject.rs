@@ -227,7 +227,8 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
             | Op::Asm
             | Op::Step
             | Op::Blocked
-            | Op::Misuse => {}
+            | Op::Misuse
+            | Op::Access => {}
         }
         origins.resize(out.len(), at);
     }

@@ -3,6 +3,8 @@
 use crate::hooks::{flags, read_span, store_span};
 use crate::log::{self, Origin, Site};
 use crate::shadow::{self, is_persistent, offset, view};
+use crate::state::watching;
+use crate::threads::access::{self, announce};
 use landfall_vocab::record::{Kind, flag};
 
 macro_rules! modify {
@@ -103,6 +105,7 @@ macro_rules! locked {
     ($($type:ident, $signed:ty, $n:literal, $rmw:ident, $cas:ident;)*) => { $(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $rmw(p: *mut $type, operand: $type, op: u32, abi: u32, site: *const Site) -> $type {
+            let access = watching().then(|| announce(p as usize, $n, access::UPDATE, abi, site));
             if is_persistent(p as usize) && shadow::recording() {
                 let origin = Origin::source(site);
                 let flags = flags(abi) | flag::LOCKED;
@@ -110,10 +113,17 @@ macro_rules! locked {
                 let old = view(p).read_unaligned();
                 let new = modify!($type, $signed, op, old, operand);
                 store_span(p as usize, (&raw const new) as *const u8, $n, flags, origin);
+                if let Some(access) = access {
+                    access.done(old as u64, new as u64);
+                }
                 return old;
             }
             let old = p.read_unaligned();
-            p.write_unaligned(modify!($type, $signed, op, old, operand));
+            let new = modify!($type, $signed, op, old, operand);
+            p.write_unaligned(new);
+            if let Some(access) = access {
+                access.done(old as u64, new as u64);
+            }
             if crate::state::running() {
                 log::locked_elsewhere(Origin::source(site));
             }
@@ -122,11 +132,22 @@ macro_rules! locked {
 
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $cas(p: *mut $type, expected: $type, desired: $type, abi: u32, site: *const Site) -> $type {
+            let access = watching().then(|| announce(p as usize, $n, access::UPDATE, abi, site));
+            let after = |old: $type| {
+                if let Some(access) = access {
+                    if old == expected {
+                        access.done(old as u64, desired as u64);
+                    } else {
+                        access.only_read(old as u64);
+                    }
+                }
+            };
             if is_persistent(p as usize) && shadow::recording() {
                 let origin = Origin::source(site);
                 let flags = flags(abi) | flag::LOCKED;
                 read_span(p as usize, $n, flags, origin);
                 let old = view(p).read_unaligned();
+                after(old);
                 if old == expected {
                     store_span(p as usize, (&raw const desired) as *const u8, $n, flags, origin);
                 } else {
@@ -135,6 +156,7 @@ macro_rules! locked {
                 return old;
             }
             let old = p.read_unaligned();
+            after(old);
             if old == expected {
                 p.write_unaligned(desired);
             }

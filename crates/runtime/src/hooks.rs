@@ -4,6 +4,8 @@
 use crate::bytes;
 use crate::log::{self, Origin, Site};
 use crate::shadow::{self, content, is_persistent, known, offset, touch, touch_span, view};
+use crate::state::watching;
+use crate::threads::access::{self, announce, by_lines};
 use landfall_vocab::record::{Kind, flag};
 use landfall_vocab::window;
 
@@ -181,6 +183,9 @@ macro_rules! accesses {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $load(p: *const $type, abi: u32, site: *const Site) -> $type {
             let at = offset(p as usize);
+            if watching() {
+                return $slow_load(p, abi, site);
+            }
             if at >= window::LEN {
                 return p.read_unaligned();
             }
@@ -195,16 +200,21 @@ macro_rules! accesses {
         #[cold]
         #[inline(never)]
         unsafe extern "C" fn $slow_load(p: *const $type, abi: u32, site: *const Site) -> $type {
-            if shadow::recording() {
+            let access = watching().then(|| announce(p as usize, $n, access::READ, abi, site));
+            if is_persistent(p as usize) && shadow::recording() {
                 read_span(p as usize, $n, flags(abi), Origin::source(site));
             }
-            view(p).read_unaligned()
+            let value = view(p).read_unaligned();
+            if let Some(access) = access {
+                access.done(value as u64, value as u64);
+            }
+            value
         }
 
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $store(p: *mut $type, value: $type, abi: u32, site: *const Site) {
             let at = offset(p as usize);
-            if at < window::LEN && abi & 7 != SEQ_CST && fits(at, $n) {
+            if at < window::LEN && abi & 7 != SEQ_CST && fits(at, $n) && !watching() {
                 let bytes = mask(at & 7, $n);
                 if *known(at) & bytes == bytes
                     && log::store_quickly(at & !7, bytes, (value as u64) << ((at & 7) * 8), flags(abi), site)
@@ -221,6 +231,10 @@ macro_rules! accesses {
         unsafe extern "C" fn $slow_store(p: *mut $type, value: $type, abi: u32, site: *const Site) {
             // A sequentially consistent store is compiled to xchg (MODEL.md §2).
             let locked = abi & 7 == SEQ_CST;
+            if watching() {
+                let access = announce(p as usize, $n, access::WRITE, abi, site);
+                access.done(found(p) as u64, value as u64);
+            }
             if is_persistent(p as usize) && shadow::recording() {
                 let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
                 return store_pieces(p as usize, &value.to_le_bytes(), flags, Origin::source(site));
@@ -242,15 +256,24 @@ accesses! {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_load16(p: *const u128, abi: u32, site: *const Site) -> u128 {
+    let access = watching().then(|| announce(p as usize, 16, access::READ, abi, site));
     if is_persistent(p as usize) && shadow::recording() {
         read_span(p as usize, 16, flags(abi), Origin::source(site));
     }
-    view(p).read_unaligned()
+    let value = view(p).read_unaligned();
+    if let Some(access) = access {
+        access.done(value as u64, value as u64);
+    }
+    value
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_store16(p: *mut u128, value: u128, abi: u32, site: *const Site) {
     let locked = abi & 7 == SEQ_CST;
+    if watching() {
+        let access = announce(p as usize, 16, access::WRITE, abi, site);
+        access.done(found(p) as u64, value as u64);
+    }
     if is_persistent(p as usize) && shadow::recording() {
         let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
         return store_pieces(
@@ -274,6 +297,11 @@ pub unsafe extern "C" fn __lf_load_n(
     abi: u32,
     site: *const Site,
 ) {
+    if watching() {
+        by_lines(p as usize, p as usize, length as usize, |at, n| {
+            announce(p as usize + at, n, access::READ, abi, site).done(0, 0);
+        });
+    }
     if is_persistent(p as usize) && shadow::recording() {
         read_span(
             p as usize,
@@ -293,6 +321,11 @@ pub unsafe extern "C" fn __lf_store_n(
     abi: u32,
     site: *const Site,
 ) {
+    if watching() {
+        by_lines(p as usize, p as usize, length as usize, |at, n| {
+            announce(p as usize + at, n, access::WRITE, abi, site).done(0, 0);
+        });
+    }
     if is_persistent(p as usize) && shadow::recording() {
         return store_span(
             p as usize,
@@ -303,6 +336,32 @@ pub unsafe extern "C" fn __lf_store_n(
         );
     }
     bytes::shift(p, view(from), length as usize);
+}
+
+/// What a store is about to replace.
+unsafe fn found<T>(p: *const T) -> T {
+    if is_persistent(p as usize) {
+        touch_span(p as usize, size_of::<T>());
+    }
+    view(p).read_unaligned()
+}
+
+/// A copy by instrumented code: line by line, if other threads could see it.
+unsafe fn copy_at(to: *mut u8, from: *const u8, length: usize, site: *const Site) {
+    if !watching() {
+        return copy(to, from, length, 0, Origin::source(site));
+    }
+    let overlapping = (to as usize).wrapping_sub(from as usize) < length;
+    by_lines(to as usize, from as usize, length, |at, n| {
+        announce(from as usize + at, n, access::READ, 0, site).done(0, 0);
+        announce(to as usize + at, n, access::WRITE, 0, site).done(0, 0);
+        if !overlapping {
+            copy(to.add(at), from.add(at), n, 0, Origin::source(site));
+        }
+    });
+    if overlapping {
+        copy(to, from, length, 0, Origin::source(site));
+    }
 }
 
 /// A copy by any function: reads of persistent sources, stores to persistent targets.
@@ -331,7 +390,7 @@ pub(crate) unsafe fn fill(to: *mut u8, byte: u8, length: usize, flags: u8, origi
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_memcpy(to: *mut u8, from: *const u8, length: u64, site: *const Site) {
-    copy(to, from, length as usize, 0, Origin::source(site));
+    copy_at(to, from, length as usize, site);
 }
 
 #[unsafe(no_mangle)]
@@ -341,10 +400,15 @@ pub unsafe extern "C" fn __lf_memmove(
     length: u64,
     site: *const Site,
 ) {
-    copy(to, from, length as usize, 0, Origin::source(site));
+    copy_at(to, from, length as usize, site);
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_memset(to: *mut u8, byte: i32, length: u64, site: *const Site) {
+    if watching() {
+        by_lines(to as usize, to as usize, length as usize, |at, n| {
+            announce(to as usize + at, n, access::WRITE, 0, site).done(0, 0);
+        });
+    }
     fill(to, byte as u8, length as usize, 0, Origin::source(site));
 }

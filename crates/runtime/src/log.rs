@@ -21,6 +21,8 @@ pub struct Site {
 pub(crate) struct Origin(u64);
 
 impl Origin {
+    pub(crate) const NONE: Origin = Origin(0);
+
     #[inline(always)]
     pub(crate) fn source(site: *const Site) -> Origin {
         Origin(record::origin(crate::sites::id(site), 0))
@@ -184,9 +186,20 @@ pub(crate) unsafe fn locked_elsewhere(origin: Origin) {
     }
 }
 
-/// A step of a thread; `head` says which, `caller` where it was asked for.
-pub(crate) unsafe fn step(head: u64, caller: usize, object: u64) {
-    valued(head, Origin::library(Builtin::thread, caller), object);
+/// A step of a thread; `head` says which.
+pub(crate) unsafe fn step(head: u64, origin: Origin, object: u64) {
+    valued(head, origin, object);
+}
+
+/// What an access found and left.
+pub(crate) unsafe fn access(object: u64, flags: u8, origin: Origin, found: u64, left: u64) {
+    let at = reserve(40);
+    *at = record::head(Kind::Access, 0, flags, 0);
+    *at.add(1) = origin.0;
+    *at.add(2) = object;
+    *at.add(3) = found;
+    *at.add(4) = left;
+    commit(40);
 }
 
 /// A lock used against its rules.

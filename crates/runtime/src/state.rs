@@ -3,6 +3,7 @@
 use crate::descriptors::Descriptors;
 use crate::signals::Action;
 use landfall_vocab::shared::{Control, Foreign, SlotHeader};
+use landfall_vocab::window;
 
 /// What the process is doing.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -132,6 +133,25 @@ pub struct Budget(i64);
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "lf_state")]
 pub static mut __lf_budget: Budget = Budget(i64::MAX);
+
+/// How far the window reaches in which accesses of instrumented code concern us, from [`window::BASE`] on: persistent memory,
+/// or everything while several threads run (ABI).
+#[repr(C, align(64))]
+pub struct Window(u64);
+
+#[unsafe(no_mangle)]
+#[unsafe(link_section = "lf_state")]
+pub static mut __lf_window: Window = Window(window::LEN);
+
+/// Several threads run: every access that others could see is looked at.
+pub(crate) unsafe fn watch(on: bool) {
+    __lf_window.0 = if on { u64::MAX } else { window::LEN };
+}
+
+#[inline(always)]
+pub(crate) unsafe fn watching() -> bool {
+    (&raw const __lf_window.0).read() != window::LEN
+}
 
 /// The state. A raw pointer, because signal handlers reach it while other code is in the middle of using it.
 #[inline(always)]

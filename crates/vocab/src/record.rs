@@ -56,6 +56,9 @@ kinds!(
     Step = 17,
     /// At the end of a deadlock, one per thread that waits: `mask` is its number, `flags` a [`step`], the third word for what.
     Blocked = 18,
+    /// What an access of a thread found and left: the third word is `address | length << 56`, two words follow. Flags say
+    /// how atomic it was; [`flag::DURABLE`] that it wrote, [`flag::FOREIGN`] that it read.
+    Access = 20,
     /// A lock was used against its rules: `mask` is the thread, `flags` the [`step`] that did it, the third word the lock.
     Misuse = 19,
 );
@@ -74,6 +77,7 @@ impl Kind {
                 | Kind::Step
                 | Kind::Blocked
                 | Kind::Misuse
+                | Kind::Access
         )
     }
 }
@@ -116,7 +120,13 @@ pub mod step {
     pub const TRY_TAKE: u8 = 19;
     pub const GIVE: u8 = 20;
     pub const SLEEP: u8 = 21;
-    pub const NAMES: [&str; 22] = [
+    /// Accesses to memory; the object is `address | length << 56`.
+    pub const READ: u8 = 22;
+    pub const WRITE: u8 = 23;
+    pub const UPDATE: u8 = 24;
+    pub const FLUSH: u8 = 25;
+    pub const FENCE: u8 = 26;
+    pub const NAMES: [&str; 27] = [
         "begin",
         "create",
         "exit",
@@ -139,6 +149,11 @@ pub mod step {
         "try-take",
         "give",
         "sleep",
+        "read",
+        "write",
+        "update",
+        "flush",
+        "fence",
     ];
 }
 
@@ -276,6 +291,10 @@ impl<'a> Records<'a> {
                     record.payload = self.payload(end, length).ok_or(SHORT)?;
                     end += padded(length as usize);
                 }
+            }
+            Kind::Access => {
+                record.payload = self.payload(end, 16).ok_or(SHORT)?;
+                end += 16;
             }
             Kind::Stack => {
                 if value > crate::shared::FRAMES as u64 {

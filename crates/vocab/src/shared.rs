@@ -139,6 +139,8 @@ pub mod job {
     pub const FORK: u32 = 8;
     /// Threads are contexts under control instead of being refused.
     pub const THREADS: u32 = 32;
+    /// Plain accesses to shared memory are steps of their own.
+    pub const EVERYWHERE: u32 = 128;
     /// After an in-place restart, compare all tracked memory with what it was before the run.
     pub const AUDIT: u32 = 16;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.

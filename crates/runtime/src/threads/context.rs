@@ -1,11 +1,13 @@
 //! A thread's context: stack, thread descriptor, what it is about to do. Switching takes a few loads and stores.
 
 use super::{MOST, threads};
+use crate::log::Origin;
 use crate::real::real;
 use crate::state::{place, state};
 use crate::sys;
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use landfall_vocab::builtin::Builtin;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -24,8 +26,7 @@ pub(crate) struct Step {
     /// May happen whatever others do: a wait with a timeout.
     pub(crate) timed: bool,
     pub(crate) object: usize,
-    /// Code address of the call.
-    pub(crate) caller: usize,
+    pub(crate) origin: Origin,
 }
 
 impl Step {
@@ -33,7 +34,7 @@ impl Step {
         kind: 0,
         timed: false,
         object: 0,
-        caller: 0,
+        origin: Origin::NONE,
     };
 
     pub(crate) fn new(kind: u8, object: usize, caller: usize) -> Step {
@@ -41,7 +42,7 @@ impl Step {
             kind,
             timed: false,
             object,
-            caller,
+            origin: Origin::library(Builtin::thread, caller),
         }
     }
 }

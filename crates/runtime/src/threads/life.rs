@@ -7,7 +7,7 @@ use crate::caller;
 use crate::outcome::{self, Report};
 use crate::real::real;
 use crate::stack;
-use crate::state::state;
+use crate::state::{state, watch};
 use landfall_vocab::record::step;
 use landfall_vocab::shared::End;
 
@@ -78,6 +78,8 @@ pub(super) unsafe fn create(
     *to = context.thread_pointer;
     (*threads).contexts[number] = context;
     (*threads).count += 1;
+    (*threads).alive += 1;
+    watch(true);
     0
 }
 

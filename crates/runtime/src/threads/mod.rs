@@ -3,6 +3,7 @@
 //! A thread announces what it is about to do (`steps::point`), and goes on when it is chosen and its step is possible. What
 //! libc would keep inside its locks is kept here, in `objects`, by address.
 
+pub(crate) mod access;
 mod barrier;
 mod condition;
 mod context;
@@ -19,7 +20,7 @@ mod standard;
 mod steps;
 
 use crate::shadow::{is_persistent, touch_span, view};
-use crate::state::{Mode, allocate, state};
+use crate::state::{Mode, allocate, state, watch};
 use context::Context;
 use landfall_vocab::shared::job;
 use objects::Objects;
@@ -34,6 +35,10 @@ pub(crate) const MOST: usize = 32;
 #[repr(C)]
 pub(crate) struct Threads {
     on: bool,
+    /// Plain accesses are steps as well.
+    everywhere: bool,
+    /// Threads that have not ended.
+    alive: usize,
     current: usize,
     count: usize,
     /// Decisions taken so far.
@@ -65,6 +70,8 @@ pub(crate) unsafe fn begin(flags: u32) {
     if !(*threads).on {
         return;
     }
+    (*threads).everywhere = flags & job::EVERYWHERE != 0;
+    (*threads).alive = 1;
     ((*threads).current, (*threads).count, (*threads).steps) = (0, 1, 0);
     (*threads).contexts[0] = Context::main();
     (*(*threads).objects).reset();
@@ -80,6 +87,7 @@ pub(crate) unsafe fn others_alive() -> bool {
 
 /// Before the driver takes over: its thread descriptor is the main thread's.
 pub(crate) unsafe fn leave() {
+    watch(false);
     if (*threads()).on && (*threads()).current != 0 {
         context::set_thread_pointer((*threads()).contexts[0].thread_pointer);
         (*threads()).current = 0;

@@ -28,6 +28,7 @@ pub(crate) unsafe fn depart() -> ! {
     let threads = threads();
     let me = (*threads).current;
     (*threads).contexts[me].status = Status::Done;
+    (*threads).alive -= 1;
     let alive = (0..(*threads).count).any(|i| (*threads).contexts[i].status == Status::Ready);
     if !alive {
         libc::exit(0);
@@ -59,7 +60,7 @@ unsafe fn choose(current: usize) -> usize {
     let step = (*threads).contexts[next].step;
     log::step(
         head(Kind::Step, next as u8, step.kind, u64::from(enabled) << 3),
-        step.caller,
+        step.origin,
         step.object as u64,
     );
     next
@@ -137,7 +138,7 @@ unsafe fn deadlock() -> ! {
             let Step {
                 kind,
                 object,
-                caller,
+                origin,
                 ..
             } = context.step;
             let holder = match kind {
@@ -148,7 +149,7 @@ unsafe fn deadlock() -> ! {
             };
             log::step(
                 head(Kind::Blocked, number as u8, kind, holder << 3),
-                caller,
+                origin,
                 object as u64,
             );
         }
