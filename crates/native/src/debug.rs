@@ -26,8 +26,7 @@ pub fn debug(
     if !slot.fill(
         header(job, job.image.lines.len(), job::SHOW),
         &job.image.lines,
-        &job.stdin,
-        &[],
+        job,
     ) {
         return Err(SubjectError::ImageTooLarge {
             lines: job.image.lines.len(),

@@ -97,7 +97,9 @@ pub fn judged(
             | Op::Step
             | Op::Blocked
             | Op::Misuse
-            | Op::Access => {}
+            | Op::Access
+            | Op::Ended
+            | Op::Watched => {}
         }
     }
     (out, origins)

@@ -228,7 +228,9 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
             | Op::Step
             | Op::Blocked
             | Op::Misuse
-            | Op::Access => {}
+            | Op::Access
+            | Op::Ended
+            | Op::Watched => {}
         }
         origins.resize(out.len(), at);
     }

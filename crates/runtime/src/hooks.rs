@@ -5,7 +5,7 @@ use crate::bytes;
 use crate::log::{self, Origin, Site};
 use crate::shadow::{self, content, is_persistent, known, offset, touch, touch_span, view};
 use crate::state::watching;
-use crate::threads::access::{self, announce, by_lines};
+use crate::threads::access;
 use landfall_vocab::record::{Kind, flag};
 use landfall_vocab::window;
 
@@ -200,15 +200,15 @@ macro_rules! accesses {
         #[cold]
         #[inline(never)]
         unsafe extern "C" fn $slow_load(p: *const $type, abi: u32, site: *const Site) -> $type {
-            let access = watching().then(|| announce(p as usize, $n, access::READ, abi, site));
-            if is_persistent(p as usize) && shadow::recording() {
+            if watching() {
+                let mut value: $type = 0;
+                access::load(p as usize, (&raw mut value) as *mut u8, $n, abi, Origin::source(site));
+                return value;
+            }
+            if shadow::recording() {
                 read_span(p as usize, $n, flags(abi), Origin::source(site));
             }
-            let value = view(p).read_unaligned();
-            if let Some(access) = access {
-                access.done(value as u64, value as u64);
-            }
-            value
+            view(p).read_unaligned()
         }
 
         #[unsafe(no_mangle)]
@@ -232,8 +232,7 @@ macro_rules! accesses {
             // A sequentially consistent store is compiled to xchg (MODEL.md §2).
             let locked = abi & 7 == SEQ_CST;
             if watching() {
-                let access = announce(p as usize, $n, access::WRITE, abi, site);
-                access.done(found(p) as u64, value as u64);
+                return access::store(p as usize, (&raw const value) as *const u8, $n, abi, Origin::source(site));
             }
             if is_persistent(p as usize) && shadow::recording() {
                 let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
@@ -256,23 +255,24 @@ accesses! {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_load16(p: *const u128, abi: u32, site: *const Site) -> u128 {
-    let access = watching().then(|| announce(p as usize, 16, access::READ, abi, site));
+    if watching() {
+        let mut value = 0u128;
+        let to = (&raw mut value) as *mut u8;
+        access::load(p as usize, to, 16, abi, Origin::source(site));
+        return value;
+    }
     if is_persistent(p as usize) && shadow::recording() {
         read_span(p as usize, 16, flags(abi), Origin::source(site));
     }
-    let value = view(p).read_unaligned();
-    if let Some(access) = access {
-        access.done(value as u64, value as u64);
-    }
-    value
+    view(p).read_unaligned()
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_store16(p: *mut u128, value: u128, abi: u32, site: *const Site) {
     let locked = abi & 7 == SEQ_CST;
     if watching() {
-        let access = announce(p as usize, 16, access::WRITE, abi, site);
-        access.done(found(p) as u64, value as u64);
+        let from = (&raw const value) as *const u8;
+        return access::store(p as usize, from, 16, abi, Origin::source(site));
     }
     if is_persistent(p as usize) && shadow::recording() {
         let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
@@ -298,9 +298,7 @@ pub unsafe extern "C" fn __lf_load_n(
     site: *const Site,
 ) {
     if watching() {
-        by_lines(p as usize, p as usize, length as usize, |at, n| {
-            announce(p as usize + at, n, access::READ, abi, site).done(0, 0);
-        });
+        return access::load(p as usize, to, length as usize, abi, Origin::source(site));
     }
     if is_persistent(p as usize) && shadow::recording() {
         read_span(
@@ -322,9 +320,8 @@ pub unsafe extern "C" fn __lf_store_n(
     site: *const Site,
 ) {
     if watching() {
-        by_lines(p as usize, p as usize, length as usize, |at, n| {
-            announce(p as usize + at, n, access::WRITE, abi, site).done(0, 0);
-        });
+        let from = view(from);
+        return access::store(p as usize, from, length as usize, abi, Origin::source(site));
     }
     if is_persistent(p as usize) && shadow::recording() {
         return store_span(
@@ -336,32 +333,6 @@ pub unsafe extern "C" fn __lf_store_n(
         );
     }
     bytes::shift(p, view(from), length as usize);
-}
-
-/// What a store is about to replace.
-unsafe fn found<T>(p: *const T) -> T {
-    if is_persistent(p as usize) {
-        touch_span(p as usize, size_of::<T>());
-    }
-    view(p).read_unaligned()
-}
-
-/// A copy by instrumented code: line by line, if other threads could see it.
-unsafe fn copy_at(to: *mut u8, from: *const u8, length: usize, site: *const Site) {
-    if !watching() {
-        return copy(to, from, length, 0, Origin::source(site));
-    }
-    let overlapping = (to as usize).wrapping_sub(from as usize) < length;
-    by_lines(to as usize, from as usize, length, |at, n| {
-        announce(from as usize + at, n, access::READ, 0, site).done(0, 0);
-        announce(to as usize + at, n, access::WRITE, 0, site).done(0, 0);
-        if !overlapping {
-            copy(to.add(at), from.add(at), n, 0, Origin::source(site));
-        }
-    });
-    if overlapping {
-        copy(to, from, length, 0, Origin::source(site));
-    }
 }
 
 /// A copy by any function: reads of persistent sources, stores to persistent targets.
@@ -388,9 +359,38 @@ pub(crate) unsafe fn fill(to: *mut u8, byte: u8, length: usize, flags: u8, origi
     bytes::fill(to, byte, length);
 }
 
+/// A copy by the program itself, which other threads may see line by line.
+pub(crate) unsafe fn copy_watched(
+    to: *mut u8,
+    from: *const u8,
+    length: usize,
+    flags: u8,
+    origin: Origin,
+) {
+    if watching() {
+        access::copy(to as usize, from as usize, length, origin);
+    } else {
+        copy(to, from, length, flags, origin);
+    }
+}
+
+pub(crate) unsafe fn fill_watched(
+    to: *mut u8,
+    byte: u8,
+    length: usize,
+    flags: u8,
+    origin: Origin,
+) {
+    if watching() {
+        access::fill(to as usize, byte, length, origin);
+    } else {
+        fill(to, byte, length, flags, origin);
+    }
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_memcpy(to: *mut u8, from: *const u8, length: u64, site: *const Site) {
-    copy_at(to, from, length as usize, site);
+    copy_watched(to, from, length as usize, 0, Origin::source(site));
 }
 
 #[unsafe(no_mangle)]
@@ -400,15 +400,10 @@ pub unsafe extern "C" fn __lf_memmove(
     length: u64,
     site: *const Site,
 ) {
-    copy_at(to, from, length as usize, site);
+    copy_watched(to, from, length as usize, 0, Origin::source(site));
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_memset(to: *mut u8, byte: i32, length: u64, site: *const Site) {
-    if watching() {
-        by_lines(to as usize, to as usize, length as usize, |at, n| {
-            announce(to as usize + at, n, access::WRITE, 0, site).done(0, 0);
-        });
-    }
-    fill(to, byte as u8, length as usize, 0, Origin::source(site));
+    fill_watched(to, byte as u8, length as usize, 0, Origin::source(site));
 }

@@ -26,17 +26,27 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
     if (*state).mode != Mode::Running {
         outside(end, &report)
     }
-    if (*(*state).slot).job.flags & job::SHOW != 0 {
+    if (*(*state).slot).job.flags & job::SHOW != 0 && !crate::threads::is_over() {
         crate::shadow::show();
         __lf_ends();
     }
+    // The first end stands; what others still do is for the search.
+    if !crate::threads::is_over() {
+        fill(end, &report);
+    }
+    crate::threads::ends_process(end);
+    over()
+}
+
+unsafe fn fill(end: End, report: &Report) {
+    let state = state();
     let outcome = &raw mut (*(*state).slot).outcome;
     (*outcome).end = end as u32;
     (*outcome).code = report.code;
     (*outcome).address = report.address;
     (*outcome).pc = report.pc;
     (*outcome).site = report.site;
-    (*outcome).budget_left = *budget();
+    (*outcome).budget_left = crate::threads::budget_left();
     (*outcome).text_len = join(report.text, &raw mut (*outcome).text);
     (*outcome).frames = 0;
     let called = usize::from(report.caller != 0);
@@ -45,6 +55,11 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
         let frames = &mut (&mut (*outcome).frame)[called..];
         (*outcome).frames = (called + stack::walk(report.frame, frames)) as u32;
     }
+}
+
+/// The run is over and its outcome known.
+pub(crate) unsafe fn over() -> ! {
+    let state = state();
     // From here on a second end (a full trace, a fault of ours) must not start over.
     (*state).mode = Mode::Serving;
     (*state).quick = false;

@@ -23,8 +23,6 @@ pub(crate) enum Status {
 #[repr(C)]
 pub(crate) struct Step {
     pub(crate) kind: u8,
-    /// May happen whatever others do: a wait with a timeout.
-    pub(crate) timed: bool,
     pub(crate) object: usize,
     pub(crate) origin: Origin,
 }
@@ -32,7 +30,6 @@ pub(crate) struct Step {
 impl Step {
     pub(crate) const NONE: Step = Step {
         kind: 0,
-        timed: false,
         object: 0,
         origin: Origin::NONE,
     };
@@ -40,7 +37,6 @@ impl Step {
     pub(crate) fn new(kind: u8, object: usize, caller: usize) -> Step {
         Step {
             kind,
-            timed: false,
             object,
             origin: Origin::library(Builtin::thread, caller),
         }
@@ -57,6 +53,8 @@ pub(crate) struct Context {
     pub(crate) detached: bool,
     /// The barrier it waits at has opened.
     pub(crate) released: bool,
+    /// It knows of others what no step of its own says yet: it has just begun, joined, passed a barrier.
+    pub(crate) learned: bool,
     pub(crate) step: Step,
     pub(crate) start: usize,
     pub(crate) argument: usize,
@@ -106,6 +104,7 @@ impl Context {
             status: Status::Ready,
             detached: true,
             released: false,
+            learned: false,
             step: Step::NONE,
             start: 0,
             argument: 0,
@@ -136,6 +135,7 @@ impl Context {
             status: Status::Ready,
             detached: false,
             released: false,
+            learned: false,
             step: Step::NONE,
             start,
             argument,

@@ -2,7 +2,7 @@
 
 use super::context::{Context, Status, Step};
 use super::steps::{depart, point};
-use super::{MOST, on, specific, threads};
+use super::{MOST, buffer, on, specific, threads};
 use crate::caller;
 use crate::outcome::{self, Report};
 use crate::real::real;
@@ -78,7 +78,7 @@ pub(super) unsafe fn create(
     *to = context.thread_pointer;
     (*threads).contexts[number] = context;
     (*threads).count += 1;
-    (*threads).alive += 1;
+    (*threads).apart += 1;
     watch(true);
     0
 }
@@ -96,6 +96,10 @@ pub(super) unsafe fn join(thread: usize, caller: usize) -> Result<usize, i32> {
     }
     point(Step::new(step::JOIN, number, caller));
     (*threads).contexts[number].detached = true; // joined: nobody may join it again
+    (*threads).apart -= 1;
+    if (*threads).apart == 0 && buffer::is_empty((*threads).current) {
+        watch(false);
+    }
     Ok((*threads).contexts[number].result)
 }
 

@@ -5,6 +5,7 @@
 
 pub(crate) mod access;
 mod barrier;
+mod buffer;
 mod condition;
 mod context;
 pub(crate) mod controlled;
@@ -15,18 +16,22 @@ mod objects;
 mod once;
 mod rwlock;
 mod semaphore;
+mod sleepers;
 mod specific;
+mod spin;
 mod standard;
 mod steps;
 
+use crate::log::{self, Origin};
 use crate::shadow::{is_persistent, touch_span, view};
 use crate::state::{Mode, allocate, state, watch};
 use context::Context;
-use landfall_vocab::shared::job;
+use landfall_vocab::shared::{End, job};
 use objects::Objects;
 
 pub(crate) use context::{all_stacks, in_guard};
 pub(crate) use specific::MOST_KEYS;
+pub(crate) use spin::budget_left;
 
 /// Contexts of a run, main included.
 pub(crate) const MOST: usize = 32;
@@ -37,14 +42,22 @@ pub(crate) struct Threads {
     on: bool,
     /// Plain accesses are steps as well.
     everywhere: bool,
-    /// Threads that have not ended.
-    alive: usize,
+    /// Threads have store buffers.
+    buffered: bool,
+    /// A thread ended the process; what others still do is looked at, as if they had been faster.
+    over: bool,
+    /// Threads other than main that nobody has joined.
+    apart: usize,
     current: usize,
     count: usize,
     /// Decisions taken so far.
     steps: usize,
+    /// Threads and store buffers that are not chosen where nobody says, a bit each.
+    asleep: u64,
     contexts: [Context; MOST],
     objects: *mut Objects,
+    buffers: *mut buffer::Buffers,
+    turns: *mut spin::Turns,
 }
 
 /// Are the threads of this run under control?
@@ -60,6 +73,8 @@ pub(crate) fn threads() -> *mut Threads {
 /// Once per server.
 pub(crate) unsafe fn prepare() -> bool {
     (*threads()).objects = allocate(size_of::<Objects>()) as *mut Objects;
+    (*threads()).buffers = allocate(size_of::<buffer::Buffers>()) as *mut buffer::Buffers;
+    (*threads()).turns = allocate(size_of::<spin::Turns>()) as *mut spin::Turns;
     context::map_stacks()
 }
 
@@ -71,10 +86,14 @@ pub(crate) unsafe fn begin(flags: u32) {
         return;
     }
     (*threads).everywhere = flags & job::EVERYWHERE != 0;
-    (*threads).alive = 1;
+    (*threads).buffered = flags & job::TSO != 0;
+    ((*threads).over, (*threads).apart) = (false, 0);
     ((*threads).current, (*threads).count, (*threads).steps) = (0, 1, 0);
     (*threads).contexts[0] = Context::main();
     (*(*threads).objects).reset();
+    buffer::begin();
+    spin::begin();
+    sleepers::begin();
 }
 
 /// Could another thread still do something?
@@ -83,6 +102,39 @@ pub(crate) unsafe fn others_alive() -> bool {
     on() && (0..(*threads).count).any(|number| {
         number != (*threads).current && (*threads).contexts[number].status == context::Status::Ready
     })
+}
+
+/// The running thread ends the process. If others could go on they do, and this returns their turn: what they do is what they
+/// could have done before.
+pub(crate) unsafe fn ends_process(end: End) {
+    let kind = matches!(
+        end,
+        End::Exited | End::Assertion | End::Abort | End::Signal | End::Terminate | End::StackOverflow
+    );
+    if kind && (others_alive() || on() && buffer::waiting() != 0) {
+        (*threads()).over = true;
+        log::ended((*threads()).current, end as u64);
+        steps::depart()
+    }
+}
+
+/// Did a thread end the process already?
+pub(crate) unsafe fn is_over() -> bool {
+    on() && (*threads()).over
+}
+
+/// The system is called: whoever loops around that does not spin.
+pub(crate) unsafe fn acted() {
+    if on() {
+        spin::acted((*threads()).current);
+    }
+}
+
+/// A full fence of the running thread.
+pub(crate) unsafe fn fence(origin: Origin) {
+    if on() {
+        access::fence(origin);
+    }
 }
 
 /// Before the driver takes over: its thread descriptor is the main thread's.
