@@ -218,8 +218,8 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
                 let name = format!("{:?}", event.op).to_lowercase();
                 writeln!(
                     out,
-                    "{name:10} thread {} {:#x} {place}",
-                    event.mask, event.value
+                    "{name:10} thread {} {:#x} found {:#x} {place}",
+                    event.mask, event.value, event.offset
                 )?;
             }
             Op::Step | Op::Blocked | Op::Misuse => {

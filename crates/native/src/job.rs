@@ -2,6 +2,7 @@
 
 pub use landfall_vocab::shared::Sleeper;
 use landfall_vocab::window;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One 64-byte line of persistent memory, by its offset in the window.
@@ -88,6 +89,8 @@ pub struct Threading {
     pub buffered: bool,
     /// Plain accesses to shared memory are steps, all of them; otherwise those that were made points.
     pub everywhere: bool,
+    /// Plain accesses that are steps, by their origins (`site | caller << 32`).
+    pub points: Option<Arc<Vec<u64>>>,
     /// Who is not chosen beyond the schedule, from step `keep` on, until something touches what its next step does.
     pub sleepers: Vec<Sleeper>,
     pub keep: usize,

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use std::io::{Read, Seek};
 use std::ops::ControlFlow;
 use std::process::Child;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::time::{Duration, Instant};
 
@@ -51,8 +52,8 @@ pub struct Server {
     trace_bytes: u64,
     /// In-place runs before the next one is compared with a fork.
     next_sample: u64,
-    /// Plain accesses that are steps, for a server that replaces this one.
-    points: Vec<u64>,
+    /// Plain accesses that are steps.
+    points: Option<Arc<Vec<u64>>>,
 }
 
 impl Server {
@@ -69,7 +70,7 @@ impl Server {
             in_flight: 0,
             trace_bytes: 0,
             next_sample: 1,
-            points: Vec::new(),
+            points: None,
         };
         server.await_start()?;
         server.read_sites();
@@ -241,16 +242,16 @@ impl Server {
     }
 
     /// From now on plain accesses of these origins are steps where threads run.
-    pub(crate) fn set_points(&mut self, origins: impl Iterator<Item = u64>) {
+    fn set_points(&mut self, origins: &Arc<Vec<u64>>) {
         let points = &self.shared.control().points;
         for word in points {
             word.store(0, Relaxed);
         }
-        for origin in origins {
+        for &origin in &**origins {
             let bit = point(origin);
             points[bit / 64].fetch_or(1 << (bit % 64), Relaxed);
         }
-        self.points = points.iter().map(|word| word.load(Relaxed)).collect();
+        self.points = Some(origins.clone());
     }
 
     /// Runs many jobs like [`run_all`](Self::run_all), each trace seen as it lies in shared memory. The executions have events
@@ -371,6 +372,14 @@ impl Server {
         flags: u32,
     ) -> Result<usize, SubjectError> {
         let header = header(job, lines.len(), flags);
+        if let Some(points) = &job.threads.points
+            && !self
+                .points
+                .as_ref()
+                .is_some_and(|known| Arc::ptr_eq(known, points))
+        {
+            self.set_points(points);
+        }
         if self.in_flight == 0 {
             // One job at a time always uses the first slot, whose memory is there already.
             self.next = 0;
@@ -589,9 +598,7 @@ impl Server {
         for image in std::mem::take(&mut self.base) {
             self.set_base(image)?;
         }
-        for (word, &bits) in self.shared.control().points.iter().zip(&self.points) {
-            word.store(bits, Relaxed);
-        }
+        self.points = None;
         Ok(())
     }
 

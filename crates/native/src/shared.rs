@@ -2,8 +2,8 @@
 
 use landfall_vocab::shared::{
     CHOICES_AT, CHOICES_LEN, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, JobHeader,
-    MAGIC, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLEEPERS_AT, SLOT_LEN, Sleeper, SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT,
-    STDOUT_AT, SlotHeader, TOTAL_LEN, TRACE_AT, TRACE_LEN, output_head,
+    MAGIC, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLEEPERS_AT, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT,
+    STDIN_AT, STDOUT_AT, Sleeper, SlotHeader, TOTAL_LEN, TRACE_AT, TRACE_LEN, output_head,
 };
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -69,4 +69,3 @@ pub unsafe extern "C" fn __lf_fence(ordering: u32, site: *const Site) {
         fence(Kind::Mfence, Origin::source(site));
     }
 }
-

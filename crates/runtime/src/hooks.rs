@@ -374,13 +374,7 @@ pub(crate) unsafe fn copy_watched(
     }
 }
 
-pub(crate) unsafe fn fill_watched(
-    to: *mut u8,
-    byte: u8,
-    length: usize,
-    flags: u8,
-    origin: Origin,
-) {
+pub(crate) unsafe fn fill_watched(to: *mut u8, byte: u8, length: usize, flags: u8, origin: Origin) {
     if watching() {
         access::fill(to as usize, byte, length, origin);
     } else {

@@ -26,15 +26,18 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
     if (*state).mode != Mode::Running {
         outside(end, &report)
     }
-    if (*(*state).slot).job.flags & job::SHOW != 0 && !crate::threads::is_over() {
+    let failed = !matches!(end, End::Exited) || report.code != 0;
+    if (*(*state).slot).job.flags & job::SHOW != 0 && (failed || !crate::threads::goes_on(end)) {
         crate::shadow::show();
         __lf_ends();
     }
-    // The first end stands; what others still do is for the search.
-    if !crate::threads::is_over() {
+    // The first failure stands, or the first end if there is none: what others do after it they could have done before.
+    let well =
+        (*(*state).slot).outcome.end == End::Exited as u32 && (*(*state).slot).outcome.code == 0;
+    if !crate::threads::is_over() || well {
         fill(end, &report);
     }
-    crate::threads::ends_process(end);
+    crate::threads::ends_process(end, report.code);
     over()
 }
 

@@ -21,6 +21,7 @@ pub(crate) enum Mode {
     Running,
 }
 
+// Whole pages, this and everything else in the section: what shares a page with it would not be restored.
 #[repr(C, align(4096))]
 pub(crate) struct State {
     pub(crate) mode: Mode,
@@ -85,6 +86,8 @@ pub(crate) struct State {
     pub(crate) descriptors: Descriptors,
     pub(crate) actions: [Action; 65],
     pub(crate) heap: crate::heap::Heap,
+    /// Of threads other than main.
+    pub(crate) heaps: *mut [crate::heap::Heap; crate::threads::MOST],
     pub(crate) exe_base: usize,
     pub(crate) main: usize,
     pub(crate) arguments: (i32, usize, usize),
@@ -136,7 +139,7 @@ pub static mut __lf_budget: Budget = Budget(i64::MAX);
 
 /// How far the window reaches in which accesses of instrumented code concern us, from [`window::BASE`] on: persistent memory,
 /// or everything while several threads run (ABI).
-#[repr(C, align(64))]
+#[repr(C, align(4096))]
 pub struct Window(u64);
 
 #[unsafe(no_mangle)]

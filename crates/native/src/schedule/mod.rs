@@ -12,6 +12,7 @@ use landfall_explore::schedule::{
 };
 use landfall_vocab::record::{COMPANIONS, Records};
 use reader::Reader;
+use std::sync::Arc;
 
 /// How stores reach memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -47,7 +48,12 @@ pub struct NativeThreads<'s> {
 
 impl<'s> NativeThreads<'s> {
     /// `threads` is how many there may be, main included.
-    pub fn new(server: &'s mut Server, job: Job, threads: usize, model: Model) -> NativeThreads<'s> {
+    pub fn new(
+        server: &'s mut Server,
+        job: Job,
+        threads: usize,
+        model: Model,
+    ) -> NativeThreads<'s> {
         let mut job = job;
         job.schedule = Some(Vec::new());
         job.threads = Threading {
@@ -55,10 +61,8 @@ impl<'s> NativeThreads<'s> {
             everywhere: true,
             ..Threading::default()
         };
-        let reader = Reader {
-            buffered: model == Model::Tso,
-            ..Reader::default()
-        };
+        let mut reader = Reader::default();
+        reader.buffered = model == Model::Tso;
         NativeThreads {
             server,
             job,
@@ -89,7 +93,10 @@ impl<'s> NativeThreads<'s> {
 
     /// The address of the line or lock that an object of the search stands for.
     pub fn address(&self, object: u32) -> Option<u64> {
-        self.reader.objects.word(object).map(|place| place & !landfall_vocab::shared::LOCK)
+        self.reader
+            .objects
+            .word(object)
+            .map(|place| place & !landfall_vocab::shared::LOCK)
     }
 
     /// The job that repeats an execution: every choice of it.
@@ -191,8 +198,10 @@ impl Threads for NativeThreads<'_> {
             return;
         };
         self.job.threads.everywhere = false;
-        let origins = sites.iter().filter_map(|&site| self.reader.sites.word(site));
-        self.server.set_points(origins);
+        let origins = sites
+            .iter()
+            .filter_map(|&site| self.reader.sites.word(site));
+        self.job.threads.points = Some(Arc::new(origins.collect()));
     }
 
     fn run(&mut self, job: &schedule::Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
@@ -225,7 +234,11 @@ impl Threads for NativeThreads<'_> {
                 Some((at, process)) => {
                     follow.truncate(at.min(follow.len()));
                     let told = follow.len();
-                    follow.extend(trace.steps[told..at].iter().map(|step| self.choice(step.process)));
+                    follow.extend(
+                        trace.steps[told..at]
+                            .iter()
+                            .map(|step| self.choice(step.process)),
+                    );
                     follow.push(self.choice(process));
                 }
                 None => break,

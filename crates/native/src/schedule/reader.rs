@@ -7,6 +7,7 @@ use landfall_explore::schedule::{
     Access, Act, Failure, NOWHERE, Process, Step, ThreadsError, Trace, Trailing, Until, Wait,
 };
 use landfall_vocab::record::{COMPANIONS, Kind, Record, access, step};
+use landfall_vocab::shared::End;
 use std::collections::VecDeque;
 
 /// A store that waits in a thread's buffer.
@@ -86,14 +87,15 @@ struct Open {
     thread: usize,
     commits: bool,
     kind: u8,
-    object: u64,
     enabled: u64,
     more: u32,
 }
 
 fn word(record: &Record<'_>, number: usize) -> u64 {
     let bytes = record.payload.get(8 * number..8 * number + 8);
-    bytes.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()))
+    bytes.map_or(0, |bytes| {
+        u64::from_le_bytes(bytes.try_into().unwrap_or_default())
+    })
 }
 
 impl Reader {
@@ -128,7 +130,11 @@ impl Reader {
     }
 
     /// Takes in one record.
-    pub(super) fn record(&mut self, record: &Record<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
+    pub(super) fn record(
+        &mut self,
+        record: &Record<'_>,
+        trace: &mut Trace,
+    ) -> Result<(), ThreadsError> {
         let thread = usize::from(record.mask % COMPANIONS);
         let of_thread = matches!(
             record.kind,
@@ -157,11 +163,14 @@ impl Reader {
             Kind::Ended => {
                 self.close(trace)?;
                 let site = self.threads[thread].site;
-                trace.failures.push(Failure {
-                    thread: thread as u8,
-                    site,
-                    code: record.value as u32,
-                });
+                // Leaving with 0 is no failure.
+                if record.value != End::Exited as u64 {
+                    trace.failures.push(Failure {
+                        thread: thread as u8,
+                        site,
+                        code: record.value as u32,
+                    });
+                }
             }
             Kind::Blocked => {
                 self.close(trace)?;
@@ -253,7 +262,6 @@ impl Reader {
             thread,
             commits: record.mask >= COMPANIONS,
             kind: record.flags,
-            object: record.value,
             enabled: word(record, 0),
             more,
         });
@@ -323,7 +331,12 @@ impl Reader {
         Ok(())
     }
 
-    fn access(&mut self, thread: usize, record: &Record<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
+    fn access(
+        &mut self,
+        thread: usize,
+        record: &Record<'_>,
+        trace: &mut Trace,
+    ) -> Result<(), ThreadsError> {
         let site = self.site(record);
         let (place, mask) = place(record.value);
         let object = self.objects.of(place);
@@ -339,7 +352,14 @@ impl Reader {
             Some(open) if open.thread == thread => open,
             other => {
                 self.open = other;
-                self.trail(thread, record.flags & access::WRITE != 0, object, mask, site, trace);
+                self.trail(
+                    thread,
+                    record.flags & access::WRITE != 0,
+                    object,
+                    mask,
+                    site,
+                    trace,
+                );
                 if record.flags & access::WRITE != 0 {
                     self.overwrite(thread, object, mask);
                 }
@@ -391,7 +411,9 @@ impl Reader {
     /// The commit of the thread's newest store to these bytes, if one store covers them.
     fn own(&self, thread: usize, object: u32, mask: u64) -> u32 {
         let own = self.threads[thread].own.iter().rev();
-        let newest = own.copied().find(|&(line, bytes, _)| line == object && bytes & mask != 0);
+        let newest = own
+            .copied()
+            .find(|&(line, bytes, _)| line == object && bytes & mask != 0);
         match newest {
             Some((_, bytes, tick)) if mask & !bytes == 0 => tick,
             _ => 0,
@@ -409,9 +431,21 @@ impl Reader {
         });
     }
 
-    fn trail(&mut self, thread: usize, write: bool, object: u32, mask: u64, site: u32, trace: &mut Trace) {
+    fn trail(
+        &mut self,
+        thread: usize,
+        write: bool,
+        object: u32,
+        mask: u64,
+        site: u32,
+        trace: &mut Trace,
+    ) {
         let known = &self.threads[thread];
-        let mut need = if known.stepped { [(0, 0); 2] } else { known.born };
+        let mut need = if known.stepped {
+            [(0, 0); 2]
+        } else {
+            known.born
+        };
         if known.opened.1 != 0 {
             need[1] = known.opened;
         }
@@ -429,7 +463,15 @@ impl Reader {
     }
 
     /// A store goes into the buffer.
-    fn push(&mut self, thread: usize, record: &Record<'_>, object: u32, mask: u64, site: u32, trace: &mut Trace) {
+    fn push(
+        &mut self,
+        thread: usize,
+        record: &Record<'_>,
+        object: u32,
+        mask: u64,
+        site: u32,
+        trace: &mut Trace,
+    ) {
         let visible = record.flags & access::READ == 0;
         if !visible {
             self.trail(thread, true, object, mask, site, trace);
@@ -449,15 +491,26 @@ impl Reader {
             plain: record.flags & access::ORDERING == 0,
             visible,
         });
-        known.own.retain(|&(line, bytes, _)| line != object || bytes & !mask != 0);
+        known
+            .own
+            .retain(|&(line, bytes, _)| line != object || bytes & !mask != 0);
         known.own.push((object, mask, known.pushed));
     }
 
-    fn commit(&mut self, open: &Open, record: &Record<'_>, object: u32, mask: u64, trace: &mut Trace) -> Result<(), ThreadsError> {
+    fn commit(
+        &mut self,
+        open: &Open,
+        record: &Record<'_>,
+        object: u32,
+        mask: u64,
+        trace: &mut Trace,
+    ) -> Result<(), ThreadsError> {
         let companion = self.companion(open.thread);
         let known = &mut self.threads[open.thread];
         let Some(buffered) = known.buffer.pop_front() else {
-            return Err(ThreadsError::CannotRun("a store was committed that nobody made".into()));
+            return Err(ThreadsError::CannotRun(
+                "a store was committed that nobody made".into(),
+            ));
         };
         known.committed = buffered.tick;
         while let Some(hidden) = known.buffer.pop_front_if(|next| !next.visible) {

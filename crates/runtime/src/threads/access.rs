@@ -87,7 +87,8 @@ pub(crate) unsafe fn update(
     site: *const Site,
 ) -> Access {
     if address % LINE as usize + length > LINE as usize {
-        let text: &[&[u8]] = &[b"a locked access across two cache lines, while several threads run"];
+        let text: &[&[u8]] =
+            &[b"a locked access across two cache lines, while several threads run"];
         let frame = stack::frame_pointer();
         outcome::end(
             End::Forbidden,
@@ -133,7 +134,9 @@ pub(crate) unsafe fn digest(at: *const u8, length: usize) -> u64 {
         return value;
     }
     for i in 0..length {
-        value = (value ^ u64::from(*at.add(i))).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        value = (value ^ u64::from(*at.add(i)))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29);
     }
     value
 }
@@ -231,7 +234,11 @@ pub(crate) unsafe fn copy(to: usize, from: usize, length: usize, origin: Origin)
     while done < length {
         // What overlaps is copied from its end.
         let piece = line.len().min(length - done);
-        let at = if backwards { length - done - piece } else { done };
+        let at = if backwards {
+            length - done - piece
+        } else {
+            done
+        };
         load(from + at, line.as_mut_ptr(), piece, 0, origin);
         store(to + at, line.as_ptr(), piece, 0, origin);
         done += piece;

@@ -115,7 +115,11 @@ pub(super) unsafe fn show(thread: usize) {
             let entry = &raw mut (*buffer).entries[at];
             let length = (*entry).length;
             bytes::copy((&raw mut (*entry).old) as *mut u8, memory(entry), length);
-            bytes::copy(memory(entry), (&raw const (*entry).new) as *const u8, length);
+            bytes::copy(
+                memory(entry),
+                (&raw const (*entry).new) as *const u8,
+                length,
+            );
         }
     }
 }
@@ -129,7 +133,11 @@ unsafe fn hide() {
         for at in ((*buffer).head..(*buffer).tail).rev() {
             let entry = &raw const (*buffer).entries[at];
             let length = (*entry).length;
-            bytes::copy(memory(entry), (&raw const (*entry).old) as *const u8, length);
+            bytes::copy(
+                memory(entry),
+                (&raw const (*entry).old) as *const u8,
+                length,
+            );
         }
     }
     (*buffers).shown = MOST;
@@ -161,7 +169,13 @@ unsafe fn take(thread: usize) -> (u64, u64) {
     } else {
         hide();
         let found = found((*entry).address, length);
-        perform((*entry).address, new, length, (*entry).flags, (*entry).origin);
+        perform(
+            (*entry).address,
+            new,
+            length,
+            (*entry).flags,
+            (*entry).origin,
+        );
         found
     };
     (*buffer).head += 1;

@@ -4,8 +4,8 @@ use super::context::Step;
 use super::steps::{effect, point};
 use super::{access, condition, on, threads};
 use crate::caller;
-use crate::real::real;
 use crate::log::{self, Origin};
+use crate::real::real;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
@@ -56,7 +56,11 @@ unsafe fn futex(
         }
         WAKE | WAKE_BITSET => {
             let waiting = (*object).waiting.count_ones();
-            let kind = if value >= waiting { step::BROADCAST } else { step::SIGNAL };
+            let kind = if value >= waiting {
+                step::BROADCAST
+            } else {
+                step::SIGNAL
+            };
             point(Step::new(kind, queue, caller));
             let reached = condition::reach(object, value.min(i32::MAX as u32));
             effect(queue, WRITE, reached.into());

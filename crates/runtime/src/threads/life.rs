@@ -68,6 +68,7 @@ pub(super) unsafe fn create(
     let Some(mut context) = Context::new(number, start, argument) else {
         return libc::EAGAIN;
     };
+    crate::heap::begin(number);
     context.detached = detached;
     context.step = Step::new(step::BEGIN, number, caller);
     // C++ skips atomics while libc says that there is one thread only.

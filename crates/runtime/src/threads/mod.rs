@@ -22,6 +22,7 @@ mod spin;
 mod standard;
 mod steps;
 
+use crate::heap::Heap;
 use crate::log::{self, Origin};
 use crate::shadow::{is_persistent, touch_span, view};
 use crate::state::{Mode, allocate, state, watch};
@@ -75,6 +76,7 @@ pub(crate) unsafe fn prepare() -> bool {
     (*threads()).objects = allocate(size_of::<Objects>()) as *mut Objects;
     (*threads()).buffers = allocate(size_of::<buffer::Buffers>()) as *mut buffer::Buffers;
     (*threads()).turns = allocate(size_of::<spin::Turns>()) as *mut spin::Turns;
+    (*state()).heaps = allocate(size_of::<[Heap; MOST]>()) as *mut [Heap; MOST];
     context::map_stacks()
 }
 
@@ -96,6 +98,12 @@ pub(crate) unsafe fn begin(flags: u32) {
     sleepers::begin();
 }
 
+/// The number of the running thread; 0 where threads are not under control.
+#[inline(always)]
+pub(crate) unsafe fn current() -> usize {
+    if on() { (*threads()).current } else { 0 }
+}
+
 /// Could another thread still do something?
 pub(crate) unsafe fn others_alive() -> bool {
     let threads = threads();
@@ -106,16 +114,27 @@ pub(crate) unsafe fn others_alive() -> bool {
 
 /// The running thread ends the process. If others could go on they do, and this returns their turn: what they do is what they
 /// could have done before.
-pub(crate) unsafe fn ends_process(end: End) {
-    let kind = matches!(
-        end,
-        End::Exited | End::Assertion | End::Abort | End::Signal | End::Terminate | End::StackOverflow
-    );
-    if kind && (others_alive() || on() && buffer::waiting() != 0) {
+pub(crate) unsafe fn ends_process(end: End, code: i32) {
+    if goes_on(end) {
         (*threads()).over = true;
-        log::ended((*threads()).current, end as u64);
+        let code = if end == End::Exited { code as u32 } else { 0 };
+        log::ended((*threads()).current, end as u64 | u64::from(code) << 32);
         steps::depart()
     }
+}
+
+/// Do others go on after this end of the running thread?
+pub(crate) unsafe fn goes_on(end: End) -> bool {
+    let kind = matches!(
+        end,
+        End::Exited
+            | End::Assertion
+            | End::Abort
+            | End::Signal
+            | End::Terminate
+            | End::StackOverflow
+    );
+    kind && on() && (others_alive() || buffer::waiting() != 0)
 }
 
 /// Did a thread end the process already?

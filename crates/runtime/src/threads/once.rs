@@ -26,7 +26,11 @@ unsafe fn once(control: *mut i32, routine: unsafe extern "C" fn(), caller: usize
     let object = (*(*threads()).objects).get(control as usize);
     point(Step::new(step::ONCE, control as usize, caller));
     let done = *word(control) == DONE;
-    effect(control as usize, if done { READ } else { WRITE }, done.into());
+    effect(
+        control as usize,
+        if done { READ } else { WRITE },
+        done.into(),
+    );
     if done {
         return;
     }

@@ -56,7 +56,11 @@ pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
     let me = (*threads()).current;
     let object = (*(*threads()).objects).get(lock);
     let shared = !(*object).is_owner(me);
-    let kind = if shared { step::UNLOCK_SHARED } else { step::UNLOCK };
+    let kind = if shared {
+        step::UNLOCK_SHARED
+    } else {
+        step::UNLOCK
+    };
     point(Step::new(kind, lock, caller));
     effect(lock, WRITE, 0);
     if (*object).is_owner(me) {

@@ -83,7 +83,10 @@ pub(super) unsafe fn spins(thread: usize) -> bool {
 /// Has something changed that it waits for?
 pub(super) unsafe fn may_go_on(thread: usize) -> bool {
     let turn = of(thread);
-    !(*turn).spins || (&(*turn).reads)[..(*turn).count].iter().any(|read| read.changed)
+    !(*turn).spins
+        || (&(*turn).reads)[..(*turn).count]
+            .iter()
+            .any(|read| read.changed)
 }
 
 /// It goes on, and is above suspicion.
@@ -112,7 +115,11 @@ pub(super) unsafe fn switch(from: usize, to: usize) {
     if !(*of(from)).suspected {
         (*turns).budget = *budget();
     }
-    *budget() = if (*of(to)).suspected { 0 } else { (*turns).budget };
+    *budget() = if (*of(to)).suspected {
+        0
+    } else {
+        (*turns).budget
+    };
 }
 
 /// What is left of the budget in truth.
@@ -133,7 +140,10 @@ pub(super) unsafe fn read(thread: usize, place: u64, length: usize, found: u64, 
     }
     if (*turn).taken {
         let reads = &mut (&mut (*turn).reads)[..(*turn).count];
-        if let Some(read) = reads.iter_mut().find(|read| read.place == place && read.length == length) {
+        if let Some(read) = reads
+            .iter_mut()
+            .find(|read| read.place == place && read.length == length)
+        {
             read.changed = false;
         } else if (*turn).count == READS {
             trust(thread);
@@ -250,7 +260,11 @@ unsafe extern "C" fn edge(site: u64, registers: *const [usize; 6], frame: usize)
     let same = (*turn).taken
         && (*turn).stack_pointer == frame
         && (*turn).registers == *registers
-        && bytes::equal((&raw const (*turn).stack) as *const u8, frame as *const u8, length);
+        && bytes::equal(
+            (&raw const (*turn).stack) as *const u8,
+            frame as *const u8,
+            length,
+        );
     if same && (*turn).count > 0 {
         (*turn).spins = true;
         return;
@@ -262,6 +276,10 @@ unsafe extern "C" fn edge(site: u64, registers: *const [usize; 6], frame: usize)
         ((*turn).taken, (*turn).count) = (true, 0);
         (*turn).registers = *registers;
         (*turn).stack_pointer = frame;
-        bytes::copy((&raw mut (*turn).stack) as *mut u8, frame as *const u8, length);
+        bytes::copy(
+            (&raw mut (*turn).stack) as *mut u8,
+            frame as *const u8,
+            length,
+        );
     }
 }

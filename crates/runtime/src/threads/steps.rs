@@ -68,7 +68,13 @@ fn is_eager(context: &Context) -> bool {
 fn drains(kind: u8) -> bool {
     !matches!(
         kind,
-        step::BEGIN | step::JOIN | step::YIELD | step::SLEEP | step::READ | step::WRITE | step::PASS
+        step::BEGIN
+            | step::JOIN
+            | step::YIELD
+            | step::SLEEP
+            | step::READ
+            | step::WRITE
+            | step::PASS
     )
 }
 
@@ -79,10 +85,8 @@ unsafe fn choose(current: usize) -> usize {
         if let Some(next) = eager(current) {
             let context = &raw mut (*threads).contexts[next];
             log_step(next as u8, (*context).step, 0);
-            (*context).learned |= matches!(
-                (*context).step.kind,
-                step::BEGIN | step::JOIN | step::PASS
-            );
+            (*context).learned |=
+                matches!((*context).step.kind, step::BEGIN | step::JOIN | step::PASS);
             return arrive(next);
         }
         let enabled = enabled();
@@ -99,7 +103,9 @@ unsafe fn choose(current: usize) -> usize {
                 let awake = enabled & !(*threads).asleep;
                 match awake {
                     0 => stop(End::Asleep, enabled),
-                    _ if awake >> COMPANIONS != 0 => COMPANIONS + pick(awake >> COMPANIONS, current),
+                    _ if awake >> COMPANIONS != 0 => {
+                        COMPANIONS + pick(awake >> COMPANIONS, current)
+                    }
                     _ => pick(awake, current),
                 }
             }
@@ -153,9 +159,7 @@ unsafe fn eager(current: usize) -> Option<usize> {
     let threads = threads();
     let able = |number: usize| {
         let context = &raw const (*threads).contexts[number];
-        (*context).status == Status::Ready
-            && is_eager(&*context)
-            && possible(number, &*context)
+        (*context).status == Status::Ready && is_eager(&*context) && possible(number, &*context)
     };
     if able(current) {
         return Some(current);
@@ -171,10 +175,7 @@ unsafe fn enabled() -> u64 {
         .iter()
         .enumerate()
     {
-        if context.status == Status::Ready
-            && !is_eager(context)
-            && possible(number, context)
-        {
+        if context.status == Status::Ready && !is_eager(context) && possible(number, context) {
             mask |= 1 << number;
         }
     }
@@ -189,7 +190,9 @@ unsafe fn possible(number: usize, context: &Context) -> bool {
     let found = || (*(*threads()).objects).find(object);
     match kind {
         step::READ | step::WRITE | step::UPDATE => spin::may_go_on(number),
-        step::LOCK | step::LOCK_EXCLUSIVE => found().is_none_or(|lock| mutex::is_free(lock, number)),
+        step::LOCK | step::LOCK_EXCLUSIVE => {
+            found().is_none_or(|lock| mutex::is_free(lock, number))
+        }
         step::LOCK_SHARED => found().is_none_or(|lock| (*lock).owner == 0),
         step::TAKE => found().is_some_and(|semaphore| (*semaphore).count > 0),
         step::ONCE => found().is_none_or(|once| (*once).owner == 0),
