@@ -73,8 +73,13 @@ impl Names {
 
     /// Where in the source an event comes from: for library functions, the call.
     pub(crate) fn place(&self, event: &Event) -> Option<Place> {
-        let at = self.sites.position(event.origin).cloned();
-        let at = at.or_else(|| self.symbols.caller(event.origin.caller))?;
+        self.origin(event.origin)
+    }
+
+    /// Where in the source something comes from.
+    pub(crate) fn origin(&self, origin: landfall_native::Origin) -> Option<Place> {
+        let at = self.sites.position(origin).cloned();
+        let at = at.or_else(|| self.symbols.caller(origin.caller))?;
         Some(Place::new(&at))
     }
 

@@ -1,5 +1,6 @@
 //! The live line: how far a search has come, and how long it may still take (ALGORITHMS.md §4). Only on a terminal.
 
+use landfall_explore::schedule::Estimate;
 use landfall_explore::subject::{Execution, Job, Subject, SubjectError};
 use landfall_model::log::{Cut, Log};
 use std::io::Write;
@@ -79,6 +80,58 @@ impl Shown {
     }
 }
 
+/// The same for the schedules of a program: how many of how many.
+#[derive(Debug)]
+pub(crate) struct Schedules {
+    show: bool,
+    last: Option<Instant>,
+}
+
+impl Schedules {
+    pub(crate) fn new(show: bool) -> Schedules {
+        Schedules { show, last: None }
+    }
+
+    pub(crate) fn tick(&mut self, estimate: &Estimate, started: Instant) {
+        if !self.show {
+            return;
+        }
+        let now = Instant::now();
+        if self.last.is_some_and(|last| now - last < EVERY) {
+            return;
+        }
+        self.last = Some(now);
+        let line = schedules(
+            estimate.share(),
+            estimate.size(),
+            estimate.executed() / estimate.work().max(1.0),
+            now - started,
+        );
+        let _ = write!(std::io::stderr(), "\r\x1b[2K{line}");
+        let _ = std::io::stderr().flush();
+    }
+
+    /// Clears the line.
+    pub(crate) fn done(self) {
+        if self.last.is_some() {
+            let _ = write!(std::io::stderr(), "\r\x1b[2K");
+        }
+    }
+}
+
+/// `[ 34% of ~150 schedules, 12 s left ]`; `work` is the share of the work that is done.
+fn schedules(share: f64, size: f64, work: f64, elapsed: Duration) -> String {
+    let percent = (share * 100.0).min(100.0) as u32;
+    let left = match work {
+        work if work > 0.0 && elapsed >= SETTLED => {
+            let left = elapsed.as_secs_f64() * (1.0 / work - 1.0).max(0.0);
+            format!(", {} left", time(left))
+        }
+        _ => String::new(),
+    };
+    format!("[ {percent}% of ~{} schedules{left} ]", size.round())
+}
+
 fn time(seconds: f64) -> String {
     match seconds as u64 {
         s @ 0..60 => format!("{s} s"),
@@ -123,6 +176,13 @@ impl<S: Subject> Subject for Watched<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn schedules_are_told_by_share_and_time_left() {
+        let line = |seconds| schedules(0.344, 150.2, 0.5, Duration::from_secs(seconds));
+        assert_eq!(line(12), "[ 34% of ~150 schedules, 12 s left ]");
+        assert_eq!(line(0), "[ 34% of ~150 schedules ]");
+    }
 
     #[test]
     fn the_line_tells_how_far_and_how_long() {

@@ -1,5 +1,6 @@
 //! A finding, ready to be shown.
 
+use super::schedules::story::Schedule;
 use super::story::{Gap, Story, gap};
 use crate::names::{Names, Place, address};
 use crate::provenance::{Reading, Source, readings};
@@ -98,6 +99,8 @@ pub(crate) struct Finding {
     /// Of the failing execution, innermost first.
     pub(crate) stack: Vec<Place>,
     pub(crate) notes: Vec<String>,
+    /// Who did what when, where several threads ran.
+    pub(crate) schedule: Option<Schedule>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) executions: u64,
     /// How other recoveries end for the same reason.
@@ -193,6 +196,7 @@ impl Finding {
             alternatives: Vec::new(),
             stack: Vec::new(),
             notes: Vec::new(),
+            schedule: None,
             choices: Vec::new(),
             executions: 1,
             other_ends: Vec::new(),
@@ -298,6 +302,7 @@ impl Finding {
         json!({
             "id": self.id, "kind": self.kind, "severity": self.severity.name(), "message": self.message,
             "at": place(&self.at), "stack": places(&self.stack), "crash_at": place(&self.crash_at),
+            "schedule": self.schedule.as_ref().map(Schedule::json),
             "failures": self.failures, "stores": stores, "fix": self.fix(), "notes": self.notes,
             "reads": self.choices.iter().map(Choice::json).collect::<Vec<_>>(),
             "executions": self.executions, "other_messages": self.other_ends, "witness": self.witness,

@@ -1,6 +1,7 @@
 //! Findings on the terminal, in rustc's look.
 
 use super::finding::{Choice, Finding, GapKind, Origin, Severity, Stored, Why};
+use super::schedules::story::Schedule;
 use crate::names::{Place, address};
 use crate::source::Sources;
 use anstyle::{AnsiColor, Style};
@@ -34,12 +35,19 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -
     let _ = writeln!(out, "  --> {}", headline(finding));
     stores(&mut out, finding, sources);
     callers(&mut out, finding);
+    if let Some(schedule) = &finding.schedule {
+        interleaving(&mut out, schedule);
+    }
     for note in &finding.notes {
         let _ = writeln!(out, "   = note: {note}");
     }
     if finding.executions > 1 && finding.severity == Severity::Error {
         let count = finding.executions;
-        let _ = writeln!(out, "   = note: {count} distinct recoveries fail this way");
+        let what = match finding.schedule {
+            Some(_) if finding.failures == 0 => "schedules",
+            _ => "distinct recoveries",
+        };
+        let _ = writeln!(out, "   = note: {count} {what} fail this way");
     }
     for end in finding.other_ends.iter().take(3) {
         let end = end.strip_prefix("recovery fails: ").unwrap_or(end);
@@ -72,6 +80,25 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -
         let _ = writeln!(out, "   = replay: {replay}");
     }
     out
+}
+
+/// Steps in their order, with the reason for each switch.
+fn interleaving(out: &mut String, schedule: &Schedule) {
+    const MOST: usize = 60;
+    let left_out = schedule.rows.len().saturating_sub(MOST);
+    if left_out > 0 {
+        let _ = writeln!(out, "    … {left_out} steps before that");
+    }
+    for row in &schedule.rows[left_out..] {
+        let thread = &schedule.threads[row.thread];
+        let place = row.at.as_ref().map_or_else(String::new, Place::colons);
+        let what = crate::screen::plain(&row.what);
+        let why = match (&row.why, row.buffered) {
+            (Some(why), false) => format!("   ({why})"),
+            _ => String::new(),
+        };
+        let _ = writeln!(out, "    {thread:10} {place:20} {what}{why}");
+    }
 }
 
 fn headline(finding: &Finding) -> String {

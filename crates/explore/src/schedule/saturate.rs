@@ -40,6 +40,18 @@ pub fn saturate<T: Threads>(
     options: Options,
     mut visit: impl FnMut(&T, &Trace) -> ControlFlow<()>,
 ) -> Result<Saturated, ThreadsError> {
+    saturate_watched(threads, preempt, options, |threads, search| {
+        visit(threads, search.trace())
+    })
+}
+
+/// The same for those who want to see clocks and estimates as well.
+pub fn saturate_watched<T: Threads>(
+    threads: &mut T,
+    preempt: Preempt,
+    options: Options,
+    mut visit: impl FnMut(&T, &Search) -> ControlFlow<()>,
+) -> Result<Saturated, ThreadsError> {
     let mut result = Saturated::default();
     let mut fresh = Vec::new();
     loop {
@@ -63,7 +75,7 @@ pub fn saturate<T: Threads>(
             if search.trace().end == End::Asleep {
                 continue;
             }
-            if visit(threads, search.trace()).is_break() {
+            if visit(threads, &search).is_break() {
                 result.counts = search.counts;
                 return Ok(result);
             }

@@ -100,11 +100,19 @@ impl<'s> NativeThreads<'s> {
     }
 
     /// The job that repeats an execution: every choice of it.
-    pub fn replay(&self, steps: &[Step]) -> Job {
+    pub fn replay(&self, schedule: &[Process]) -> Job {
         let mut job = self.job.clone();
-        job.schedule = Some(steps.iter().map(|step| self.choice(step.process)).collect());
+        let choices = schedule.iter().map(|&process| self.choice(process));
+        job.schedule = Some(choices.collect());
         job.threads.sleepers.clear();
+        job.threads.most_steps = None;
         job
+    }
+
+    /// From now on the same accesses are steps as in that job.
+    pub fn adopt(&mut self, job: &Job) {
+        self.job.threads.everywhere = job.threads.everywhere;
+        self.job.threads.points.clone_from(&job.threads.points);
     }
 
     /// A process of the search as the runtime numbers it.

@@ -151,9 +151,15 @@ pub(super) unsafe fn commit(thread: usize) {
     let object = super::access::pack((*first).address, (*first).length);
     log::access(thread, object, WRITE, (*first).origin, [found, left, 0]);
     sleepers::executed((*first).address as u64, (*first).length, true);
-    while (*buffer).head < (*buffer).tail && !(*buffer).entries[(*buffer).head].visible {
+    while is_hidden(thread) {
         take(thread);
     }
+}
+
+/// Is the oldest entry one whose commit is no step?
+unsafe fn is_hidden(thread: usize) -> bool {
+    let buffer = of(thread);
+    !is_empty(thread) && !(*buffer).entries[(*buffer).head].visible
 }
 
 /// Takes the oldest entry out; what it stores, and what it replaces.

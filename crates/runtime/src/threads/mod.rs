@@ -115,17 +115,19 @@ pub(crate) unsafe fn others_alive() -> bool {
 /// The running thread ends the process. If others could go on they do, and this returns their turn: what they do is what they
 /// could have done before.
 pub(crate) unsafe fn ends_process(end: End, code: i32) {
-    if goes_on(end) {
-        (*threads()).over = true;
+    if on() && is_own(end) {
         let code = if end == End::Exited { code as u32 } else { 0 };
         log::ended((*threads()).current, end as u64 | u64::from(code) << 32);
+    }
+    if goes_on(end) {
+        (*threads()).over = true;
         steps::depart()
     }
 }
 
-/// Do others go on after this end of the running thread?
-pub(crate) unsafe fn goes_on(end: End) -> bool {
-    let kind = matches!(
+/// An end that a thread brings about.
+fn is_own(end: End) -> bool {
+    matches!(
         end,
         End::Exited
             | End::Assertion
@@ -133,8 +135,12 @@ pub(crate) unsafe fn goes_on(end: End) -> bool {
             | End::Signal
             | End::Terminate
             | End::StackOverflow
-    );
-    kind && on() && (others_alive() || buffer::waiting() != 0)
+    )
+}
+
+/// Do others go on after this end of the running thread?
+pub(crate) unsafe fn goes_on(end: End) -> bool {
+    on() && is_own(end) && (others_alive() || buffer::waiting() != 0)
 }
 
 /// Did a thread end the process already?

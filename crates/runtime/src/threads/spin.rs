@@ -233,6 +233,10 @@ global_asm!(
     edge = sym edge,
 );
 
+unsafe fn same_registers(a: *const u8, b: *const u8) -> bool {
+    bytes::equal(a, b, size_of::<[usize; 6]>())
+}
+
 /// A back edge, or a function's entry, with the budget used up or made to look so.
 unsafe extern "C" fn edge(site: u64, registers: *const [usize; 6], frame: usize) {
     let threads = threads();
@@ -259,7 +263,7 @@ unsafe extern "C" fn edge(site: u64, registers: *const [usize; 6], frame: usize)
     let length = stack.1 - frame;
     let same = (*turn).taken
         && (*turn).stack_pointer == frame
-        && (*turn).registers == *registers
+        && same_registers((&raw const (*turn).registers).cast(), registers.cast())
         && bytes::equal(
             (&raw const (*turn).stack) as *const u8,
             frame as *const u8,
