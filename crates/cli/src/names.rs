@@ -1,6 +1,6 @@
 //! Names for what is a number in a trace: source positions, call stacks, parts of persistent memory.
 
-use landfall_native::{Event, Execution, Op, Position, Server, Sites, Symbols};
+use landfall_native::{Event, Execution, Op, Origin, Position, Server, Sites, Symbols};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -76,11 +76,15 @@ impl Names {
         self.origin(event.origin)
     }
 
-    /// Where in the source something comes from.
-    pub(crate) fn origin(&self, origin: landfall_native::Origin) -> Option<Place> {
+    pub(crate) fn origin(&self, origin: Origin) -> Option<Place> {
         let at = self.sites.position(origin).cloned();
         let at = at.or_else(|| self.symbols.caller(origin.caller))?;
         Some(Place::new(&at))
+    }
+
+    /// Every place that could tell of an access.
+    pub(crate) fn instrumented(&self) -> impl Iterator<Item = Place> + '_ {
+        self.sites.positions().iter().map(Place::new)
     }
 
     pub(crate) fn site(&self, site: u32) -> Option<Place> {

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 pub mod compiler;
+mod covered;
 mod debug;
 mod decode;
 mod error;
@@ -29,6 +30,7 @@ mod subject;
 mod symbols;
 mod workers;
 
+pub use covered::{Covered, ReadAt};
 pub use debug::debug;
 pub use decode::{Copied, copies, decode};
 pub use error::SubjectError;

@@ -3,6 +3,8 @@
 use super::allowed::Allowed;
 use super::finding::Severity;
 use crate::args::{Colour, Format, PlatformArg};
+use crate::progress::Live;
+use clap::ValueEnum;
 use landfall_explore::recovery::Options;
 use landfall_explore::schedule::data_races::Relation;
 use landfall_explore::schedule::saturate::Preempt;
@@ -144,7 +146,7 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t = Format::Human, help_heading = "Output")]
     pub(crate) format: Format,
 
-    /// Where to put run.json and what is needed to see each bug again
+    /// Where to put run.json, report.html and what is needed to see each bug again
     #[arg(
         long,
         value_name = "DIR",
@@ -152,6 +154,14 @@ pub(crate) struct Check {
         help_heading = "Output"
     )]
     pub(crate) out: PathBuf,
+
+    /// Also write the findings as SARIF 2.1.0, for code-scanning views
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) sarif: Option<PathBuf>,
+
+    /// Also write the findings as JUnit XML, for CI views
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) junit: Option<PathBuf>,
 
     /// Say more about each finding: call stacks, and reads that could have returned something else
     #[arg(short, long, help_heading = "Output")]
@@ -299,9 +309,22 @@ impl Check {
         }
     }
 
+    /// What is looked for, and within which bounds.
+    pub(super) fn scope(&self) -> landfall_report::Scope {
+        let name = |check: &Judged| Some(check.to_possible_value()?.get_name().to_owned());
+        landfall_report::Scope {
+            checks: self.checks.iter().filter_map(name).collect(),
+            failures: self.failures,
+            platform: self.platform_name().to_owned(),
+        }
+    }
+
     /// A live line is for people who look at it.
-    pub(super) fn shows_progress(&self) -> bool {
-        !self.quiet && self.format == Format::Human && std::io::stderr().is_terminal()
+    pub(super) fn live(&self) -> Live {
+        match !self.quiet && self.format == Format::Human && std::io::stderr().is_terminal() {
+            true => Live::Shown,
+            false => Live::Silent,
+        }
     }
 
     /// Servers that run recoveries.

@@ -8,7 +8,7 @@
 use super::search::{Counts, Options, Search};
 use super::step::{Access, Step};
 use super::threads::{Points, Threads, ThreadsError};
-use super::trace::{End, Trace, Trailing};
+use super::trace::{End, Trailing};
 use std::ops::ControlFlow;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -33,20 +33,8 @@ pub struct Saturated {
 }
 
 /// Searches with the scheduling points that `preempt` asks for. `visit` sees executions of abandoned rounds too: they are
-/// executions of the program.
+/// executions of the program. The search it gets has the last execution and its happens-before.
 pub fn saturate<T: Threads>(
-    threads: &mut T,
-    preempt: Preempt,
-    options: Options,
-    mut visit: impl FnMut(&T, &Trace) -> ControlFlow<()>,
-) -> Result<Saturated, ThreadsError> {
-    saturate_watched(threads, preempt, options, |threads, search| {
-        visit(threads, search.trace())
-    })
-}
-
-/// The same for those who want to see clocks and estimates as well.
-pub fn saturate_watched<T: Threads>(
     threads: &mut T,
     preempt: Preempt,
     options: Options,
@@ -56,11 +44,13 @@ pub fn saturate_watched<T: Threads>(
     let mut fresh = Vec::new();
     loop {
         result.rounds += 1;
-        threads.preempt_at(&match preempt {
+        let points = match preempt {
             Preempt::Everywhere => Points::Everywhere,
             Preempt::Sync | Preempt::Auto => Points::Sites(result.sites.clone()),
-        });
+        };
+        threads.preempt_at(&points);
         let mut search = Search::new(threads, options)?;
+        search.points = points;
         while fresh.is_empty() && search.next(threads)? {
             if preempt != Preempt::Everywhere {
                 unordered(&search, |first, second| {

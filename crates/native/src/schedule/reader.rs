@@ -253,7 +253,8 @@ impl Reader {
     fn open(&mut self, thread: usize, record: &Record<'_>, trace: &mut Trace) {
         let mut more = 0;
         let watches = &mut self.threads[thread].watches;
-        if !watches.is_empty() {
+        // Its store buffer goes on without it.
+        if !watches.is_empty() && record.mask < COMPANIONS {
             watches.sort_unstable();
             more = trace.watch(watches);
             watches.clear();

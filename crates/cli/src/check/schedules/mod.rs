@@ -1,6 +1,7 @@
 //! Programs with threads: every schedule, each once, under TSO or SC (ALGORITHMS.md §3-5).
 
 mod plain;
+mod progress;
 mod seen;
 pub(crate) mod story;
 
@@ -11,11 +12,11 @@ use super::target::Target;
 use super::{Refusal, refuse};
 use crate::exit::Exit;
 use crate::names::Names;
-use crate::progress::Schedules;
 use landfall_explore::schedule::bounded::{Bound, bounded};
-use landfall_explore::schedule::saturate::{Preempt, saturate_watched};
+use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Counts, Options, Points, Threads, ThreadsError};
 use landfall_native::{Job, NativeThreads, Op, Outcome, Server};
+use progress::Progress;
 use seen::Seen;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -86,7 +87,7 @@ fn search(
     report: &mut Report,
 ) -> Result<(), ThreadsError> {
     let mut stopped = None;
-    let mut progress = Schedules::new(options.shows_progress());
+    let mut progress = Progress::new(options.live());
     let limits = Options::default();
     let mut stop = |runs: u64| -> ControlFlow<()> {
         stopped = if landfall_native::interrupted() {
@@ -103,7 +104,7 @@ fn search(
     let counts: Counts = match options.bound() {
         None => {
             let preempt = options.preempt();
-            let found = saturate_watched(native, preempt, limits, |native, search| {
+            let found = saturate(native, preempt, limits, |native, search| {
                 progress.tick(&search.estimate, started);
                 seen.look(native, search.trace(), Some(search));
                 stop(native.runs)

@@ -296,7 +296,7 @@ impl Cause {
                 Finding::of("abort", Severity::Error, String::new())
             }
             Cause::Stuck(_) => stuck(telling, trace, order),
-            Cause::Race(race) => data_race(telling, race),
+            Cause::Race(race) => data_race(telling, race, trace),
             Cause::Misused(misuse) => misused(telling, misuse),
         }
     }
@@ -377,8 +377,19 @@ fn stuck(telling: &Telling<'_>, trace: &Trace, order: Order) -> Finding {
     finding
 }
 
-fn data_race(telling: &Telling<'_>, race: &DataRace) -> Finding {
-    let object = telling.object(race.object, u64::MAX);
+fn data_race(telling: &Telling<'_>, race: &DataRace, trace: &Trace) -> Finding {
+    let steps = trace
+        .steps
+        .iter()
+        .map(|step| (step.object, step.site, step.mask));
+    let others = trace
+        .trailing
+        .iter()
+        .map(|access| (access.object, access.site, access.mask));
+    let mask = (steps.chain(others))
+        .find(|&(object, site, _)| object == race.object && site == race.second.site)
+        .map_or(u64::MAX, |(.., mask)| mask);
+    let object = telling.object(race.object, mask);
     let verb = |writes: bool| if writes { "writes" } else { "reads" };
     let (first, second) = (race.first, race.second);
     let message = format!(
