@@ -1,7 +1,6 @@
 //! Findings on the terminal, in rustc's look.
 
 use super::finding::{Choice, Finding, GapKind, Origin, Severity, Stored, Why};
-use super::schedules::story::Schedule;
 use crate::names::{Place, address};
 use crate::source::Sources;
 use anstyle::{AnsiColor, Style};
@@ -36,7 +35,8 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -
     stores(&mut out, finding, sources);
     callers(&mut out, finding);
     if let Some(schedule) = &finding.schedule {
-        interleaving(&mut out, schedule);
+        let _ = writeln!(out, "   = how the threads took turns:");
+        out += &schedule.draw();
     }
     for note in &finding.notes {
         let _ = writeln!(out, "   = note: {note}");
@@ -82,25 +82,6 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -
     out
 }
 
-/// Steps in their order, with the reason for each switch.
-fn interleaving(out: &mut String, schedule: &Schedule) {
-    const MOST: usize = 60;
-    let left_out = schedule.rows.len().saturating_sub(MOST);
-    if left_out > 0 {
-        let _ = writeln!(out, "    … {left_out} steps before that");
-    }
-    for row in &schedule.rows[left_out..] {
-        let thread = &schedule.threads[row.thread];
-        let place = row.at.as_ref().map_or_else(String::new, Place::colons);
-        let what = crate::screen::plain(&row.what);
-        let why = match (&row.why, row.buffered) {
-            (Some(why), false) => format!("   ({why})"),
-            _ => String::new(),
-        };
-        let _ = writeln!(out, "    {thread:10} {place:20} {what}{why}");
-    }
-}
-
 fn headline(finding: &Finding) -> String {
     let at = finding.at.as_ref().map(Place::colons);
     let times = match finding.failures {
@@ -123,6 +104,14 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
         return race(out, racing, sources);
     }
     match (&finding.lost, &finding.kept) {
+        (Some(lost), Some(_)) if finding.is_torn() => {
+            let text = "part of this copy reached persistent memory, an earlier part did not: nobody promises an order inside it";
+            mark(out, sources, lost, text);
+            let _ = writeln!(
+                out,
+                "   = fix: copy and persist everything else first, then store what commits it by itself"
+            );
+        }
         (Some(lost), Some(kept)) => {
             mark(out, sources, kept, "this store reached persistent memory …");
             let text = format!("… but this earlier one did not: {}", because(finding));
@@ -203,6 +192,7 @@ fn because(finding: &Finding) -> String {
                 why.how
             )
         }
+        (GapKind::Torn, _) => "both are parts of one copy".to_owned(),
         (GapKind::Streamed, _) => format!("it is non-temporal, and no fence{before} completes it"),
         (_, None) => format!("nothing made it durable{before}"),
     }

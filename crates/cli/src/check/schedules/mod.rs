@@ -3,7 +3,7 @@
 mod plain;
 mod progress;
 mod seen;
-pub(crate) mod story;
+mod story;
 
 use super::bugs::Bugs;
 use super::options::Check;

@@ -201,11 +201,13 @@ impl Seen {
                 names,
                 order,
             };
-            let schedule = telling.schedule(&trace, count, order.threads);
+            let fails =
+                matches!(entry.cause, Cause::Failed { .. }).then_some("the program fails here");
+            let table = telling.table(&trace, count, fails);
             let finding = entry.cause.tell(&telling, &trace, order);
             bugs.scheduled(native.replay(steps), report, |execution, names| {
                 let mut finding = finish(finding, &entry.cause, execution, names)?;
-                finding.schedule = Some(schedule);
+                finding.schedule = Some(table);
                 finding.executions = entry.times;
                 Some(finding)
             })?;

@@ -1,46 +1,10 @@
-//! A schedule as people read it: a row for each step, with the reason for each switch.
+//! A schedule as people read it: what each thread does, in the order it happens.
 
+use crate::check::table::{Deed, Table, What};
 use crate::names::{Names, Place};
 use landfall_explore::schedule::sync::Op;
-use landfall_explore::schedule::{Access, Act, Order, Step, Trace, Until};
+use landfall_explore::schedule::{Access, Act, End, Order, Step, Trace, Until, Wait};
 use landfall_native::NativeThreads;
-use serde_json::{Value, json};
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Schedule {
-    /// A column each: main, thread 1, …
-    pub(crate) threads: Vec<String>,
-    pub(crate) rows: Vec<Row>,
-    /// Switches away from a thread that could have gone on.
-    pub(crate) preemptions: usize,
-    pub(crate) model: &'static str,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Row {
-    pub(crate) thread: usize,
-    pub(crate) at: Option<Place>,
-    pub(crate) what: String,
-    /// Done by the thread's store buffer.
-    pub(crate) buffered: bool,
-    /// Why this thread goes on here, where it is another one than before.
-    pub(crate) why: Option<String>,
-}
-
-impl Schedule {
-    pub(crate) fn json(&self) -> Value {
-        let row = |row: &Row| {
-            json!({
-                "thread": row.thread, "at": row.at.as_ref().map(Place::json), "what": row.what,
-                "buffered": row.buffered, "why": row.why,
-            })
-        };
-        json!({
-            "threads": self.threads, "model": self.model, "preemptions": self.preemptions,
-            "steps": self.rows.iter().map(row).collect::<Vec<_>>(),
-        })
-    }
-}
 
 /// Names for objects and places of a search.
 #[derive(Debug)]
@@ -62,8 +26,17 @@ impl Telling<'_> {
         self.names.origin(self.threads.origin(site))
     }
 
-    /// What an object is called: a variable, or where it lies.
+    /// What an object is called, in a sentence.
     pub(super) fn object(&self, object: u32, mask: u64) -> String {
+        let name = self.name(object, mask);
+        match name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            true => format!("`{name}`"),
+            false => name,
+        }
+    }
+
+    /// A variable, or where it lies.
+    fn name(&self, object: u32, mask: u64) -> String {
         let Some(line) = self.threads.address(object) else {
             return "memory".to_owned();
         };
@@ -77,13 +50,13 @@ impl Telling<'_> {
             return crate::names::address(offset);
         }
         match self.names.symbols.variable(address) {
-            Some(name) => format!("`{name}`"),
+            Some(name) => name,
             None => format!("{address:#x}"),
         }
     }
 
     pub(super) fn what(&self, step: &Step) -> String {
-        let object = self.object(step.object, step.mask);
+        let object = self.name(step.object, step.mask);
         let value = |value: u64| match value {
             0..=0xffff => value.to_string(),
             _ => format!("{value:#x}"),
@@ -91,7 +64,7 @@ impl Telling<'_> {
         match step.act {
             Act::Load => format!("reads {object}: {}", value(step.found)),
             Act::Store => format!("{object} = {}", value(step.left)),
-            Act::Commit => format!("{object} = {} reaches memory", value(step.left)),
+            Act::Commit => format!("{object} = {}", value(step.left)),
             Act::Rmw => format!(
                 "{object}: {} becomes {}",
                 value(step.found),
@@ -116,87 +89,87 @@ impl Telling<'_> {
         }
     }
 
-    /// The first so many steps of an execution.
-    pub(super) fn schedule(&self, trace: &Trace, count: usize, threads: usize) -> Schedule {
+    /// The first so many steps of an execution, and who waits at its end.
+    pub(super) fn table(&self, trace: &Trace, count: usize, fails: Option<&str>) -> Table {
         let steps = &trace.steps[..count.min(trace.steps.len())];
-        let mut rows = Vec::new();
+        let mut deeds = Vec::new();
         let mut running: Option<usize> = None;
-        let mut preemptions = 0;
         for (at, step) in steps.iter().enumerate() {
             let thread = self.order.thread(step.process);
-            let buffered = self.order.is_companion(step.process);
-            let mut why = None;
-            if buffered {
-                why = Some(format!("commit of {}", self.object(step.object, step.mask)));
-            } else if let Some(before) = running.filter(|&before| before != thread) {
-                let could = trace.enabled[at] >> before & 1 != 0;
-                preemptions += usize::from(could);
-                why = Some(self.why(steps, at, before, could));
+            let commits = self.order.is_companion(step.process);
+            if let Some(before) = running.filter(|&before| !commits && before != thread)
+                && trace.enabled[at] >> before & 1 == 0
+            {
+                deeds.push(self.stops(trace, at, before));
             }
-            if !buffered {
+            if !commits {
                 running = Some(thread);
             }
-            rows.push(Row {
+            let object = self.name(step.object, step.mask);
+            deeds.push(Deed {
                 thread,
-                at: self.place(step.site),
-                what: self.what(step),
-                buffered,
-                why,
+                at: self.place(step.site).map(|at| line(&at)),
+                text: self.what(step),
+                what: match step.act {
+                    Act::Commit => What::Commit(object),
+                    Act::Sync(_) => What::Sync(object),
+                    Act::Load | Act::Store | Act::Rmw | Act::Cas => What::Access(object),
+                    Act::Flush | Act::Fence => What::Other,
+                },
             });
         }
-        Schedule {
-            threads: (0..threads).map(column).collect(),
-            rows,
-            preemptions,
-            model: if trace
-                .steps
-                .iter()
-                .any(|step| self.order.is_companion(step.process))
-            {
-                "tso"
-            } else {
-                "sc"
+        for wait in &trace.blocked {
+            if let (Wait::Step(step), End::Deadlock) = (wait, trace.end) {
+                deeds.push(self.waits(step));
+            }
+        }
+        if let (Some(text), Some(last)) = (fails, trace.failures.first()) {
+            deeds.push(Deed {
+                thread: last.thread.into(),
+                at: None,
+                text: text.to_owned(),
+                what: What::Fails,
+            });
+        }
+        Table::new((0..self.order.threads).map(column).collect(), deeds)
+    }
+
+    /// A thread could not go on at a step: it waits, or has ended.
+    fn stops(&self, trace: &Trace, at: usize, thread: usize) -> Deed {
+        let next = trace.steps[at..].iter();
+        let mut next = next.filter(|step| usize::from(step.process) == thread);
+        let blocked = trace.blocked.iter().find_map(|wait| match wait {
+            Wait::Step(step) if usize::from(step.process) == thread => Some(step),
+            _ => None,
+        });
+        match next.next().or(blocked) {
+            Some(step) => self.waits(step),
+            None => Deed {
+                thread,
+                at: None,
+                text: "ends".to_owned(),
+                what: What::Ends,
             },
         }
     }
 
-    /// Why a thread goes on instead of `before`.
-    fn why(&self, steps: &[Step], at: usize, before: usize, could: bool) -> String {
-        let name = column(before);
-        let next = steps[at..]
-            .iter()
-            .find(|step| usize::from(step.process) == before);
-        if !could {
-            return match next {
-                None => format!("{name} has ended or waits"),
-                Some(step) => match (step.act, step.until) {
-                    (Act::Sync(op), _) if op.locks() => {
-                        format!("{name} waits for {}", self.object(step.object, step.mask))
-                    }
-                    (_, Until::Changed) => format!("{name} waits for a change"),
-                    _ => format!("{name} waits"),
-                },
-            };
-        }
-        let turn = steps[at..]
-            .iter()
-            .take_while(|step| usize::from(step.process) != before);
-        let conflict = turn.clone().find(|step| {
-            next.is_some_and(|next| {
-                next.object == step.object
-                    && next.mask & step.mask != 0
-                    && (next.access == Access::Write || step.access == Access::Write)
-            })
-        });
-        match (conflict, next) {
-            (Some(step), _) => match step.act {
-                Act::Sync(_) => format!("{} before {name}", self.object(step.object, step.mask)),
-                _ => format!("race on {}", self.object(step.object, step.mask)),
-            },
-            (None, Some(_)) => format!("{name} is preempted"),
-            (None, None) => format!("{name} does nothing more that matters"),
+    fn waits(&self, step: &Step) -> Deed {
+        let object = match step.act {
+            Act::Sync(_) => self.name(step.object, step.mask),
+            _ if step.until == Until::Changed => "a change".to_owned(),
+            _ => "its own stores".to_owned(),
+        };
+        Deed {
+            thread: self.order.thread(step.process),
+            at: self.place(step.site).map(|at| line(&at)),
+            text: format!("waits for {object}"),
+            what: What::Waits(object),
         }
     }
+}
+
+fn line(place: &Place) -> String {
+    format!("{}:{}", place.file, place.line)
 }
 
 fn verb(op: Op) -> &'static str {
