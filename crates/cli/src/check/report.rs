@@ -42,6 +42,7 @@ pub(crate) struct Report {
     /// The search over time.
     pub(crate) progress: Vec<landfall_report::Sample>,
     pub(crate) scope: landfall_report::Scope,
+    pub(crate) outcomes: Vec<landfall_report::Outcome>,
     /// What is printed and kept, once there is a verdict.
     json: Value,
 }
@@ -149,6 +150,7 @@ impl Report {
                 "isolation": {"forks": forks, "restarts": restarts, "fallback": fallback},
             },
             "command": crate::recorded::command(), "coverage": self.coverage, "progress": self.progress,
+            "outcomes": self.outcomes,
         });
         run["sources"] = json!(super::outputs::sources_of(&run));
         run
@@ -159,7 +161,10 @@ impl Report {
         let text = match options.format {
             Format::Json => format!("{:#}\n", self.json),
             Format::Human if options.quiet => String::new(),
-            Format::Human => self.for_people(options),
+            Format::Human => match screen.width() {
+                Some(width) => super::fit::fit(&self.for_people(options), width),
+                None => self.for_people(options),
+            },
         };
         if let Err(error) = screen.out(&text) {
             screen.err(&format!("landfall: standard output: {error}\n"));

@@ -5,9 +5,11 @@ mod coverage;
 mod excerpt;
 mod finding;
 mod lanes;
+mod outcomes;
 mod progress;
 mod summary;
 mod timeline;
+mod turns;
 
 use crate::html::Html;
 use crate::{Run, Sources};
