@@ -369,7 +369,7 @@ fn a_header_of_the_project_is_repaired_too() {
         struct pair { _Alignas(64) long data; _Alignas(64) long valid; };\n\
         static inline void fill(struct pair *p) {\n  p->data = 42;\n}\n";
     let source = "#include \"pair.h\"\n#include <assert.h>\nint main(void) {\n  struct pair *p = lf_pm(sizeof *p);\n  \
-        if (p->valid)\n    assert(p->data == 42);\n  fill(p);\n  p->valid = 1;\n  lf_persist(&p->valid, sizeof p->valid);\n}\n";
+        if (p->valid)\n    assert(p->data == 42);\n  fill(p);\n  __atomic_store_n(&p->valid, 1, __ATOMIC_RELEASE);\n  lf_persist(&p->valid, sizeof p->valid);\n}\n";
     fs::write(directory.join("include/pair.h"), header).unwrap();
     fs::write(directory.join("main.c"), source).unwrap();
     let checked = landfall(

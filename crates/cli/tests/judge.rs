@@ -1,6 +1,6 @@
-//! What `landfall check --checks robustness,races,flushes` says of recoveries that do not fail. A case is a program under
-//! `tests/judge`; its first lines say what is to be found: `// expect: KIND [ROLE LABEL]…` or `// expect: clean`, where a label is
-//! a line that ends with `//~ LABEL` and a role is `at` or that of a store.
+//! What `landfall check` says of recoveries that do not fail. A case is a program under `tests/judge`; its first lines say what is
+//! to be found: `// expect: KIND [ROLE LABEL]…` or `// expect: clean`, where a label is a line that ends with `//~ LABEL` and a
+//! role is `at` or that of a store; `// flags: ` gives options.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -41,10 +41,16 @@ fn what_is_not_judged_is_said() {
         assert_eq!(output.status.code(), Some(2), "{ways:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains(ways[0]));
     }
-    let twice = ["--checks", "robustness", "--failures", "2"];
-    let (judged, _) = check("twice", &ordered, &twice);
-    let warning = judged["warnings"][0].as_str().unwrap_or_default();
-    assert!(warning.contains("first power failure only"), "{judged}");
+    // Unasked, they look for what they can.
+    for ways in [&["--eager"][..], &["--no-share"], &["--random", "3"]] {
+        let (found, _) = check("unasked", &ordered, ways);
+        assert_eq!(found["checks"], serde_json::json!(["crash"]), "{ways:?}");
+        assert_eq!(found["not_judged"], ways[0], "{ways:?}");
+    }
+    let (found, _) = check("unasked", &ordered, &[]);
+    let all = ["crash", "robustness", "races", "flushes"];
+    assert_eq!(found["checks"], serde_json::json!(all));
+    assert!(found["not_judged"].is_null());
 }
 
 fn programs() -> Vec<PathBuf> {
@@ -80,11 +86,9 @@ fn every_program_gets_the_expected_findings() {
     let mut wrong = Vec::new();
     for program in programs() {
         let source = std::fs::read_to_string(&program).unwrap();
-        let (json, code) = check(
-            "findings",
-            &program,
-            &["--checks", "crash,robustness,races,flushes"],
-        );
+        let mut flags = source.lines().filter_map(|l| l.strip_prefix("// flags: "));
+        let flags: Vec<&str> = flags.next().unwrap_or("").split_whitespace().collect();
+        let (json, code) = check("findings", &program, &flags);
         let mut left: Vec<&Value> = json["findings"].as_array().unwrap().iter().collect();
         let mut expected = BTreeSet::new();
         for line in source.lines().filter_map(|l| l.strip_prefix("// expect: ")) {
@@ -122,10 +126,6 @@ fn judging_runs_nothing() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge");
     let ordered = folder.join("ordered.c");
     let (alone, _) = check("runs", &ordered, &["--checks", "crash"]);
-    let (judged, _) = check(
-        "runs",
-        &ordered,
-        &["--checks", "crash,robustness,races,flushes"],
-    );
+    let (judged, _) = check("runs", &ordered, &[]);
     assert_eq!(alone["stats"]["runs"], judged["stats"]["runs"]);
 }

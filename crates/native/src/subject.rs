@@ -3,13 +3,11 @@
 use crate::execution::{Event, Execution, Op, Outcome};
 use crate::interrupt::interrupted;
 use crate::job::Job;
-use crate::judge::{Atomics, Places, judged};
+use crate::judge::Watching;
 use crate::program::Program;
 use crate::server::Server;
 use crate::skim::{Flushes, Skimmed};
 use crate::workers::{Task, Worker, work_all};
-use landfall_check::checker::Fate;
-use landfall_check::{Checker, Wasted};
 use landfall_explore::subject::{self, Ended, FirstRead, Mark, Read, Subject, SubjectError};
 use landfall_model::line::{Addr, pieces};
 use landfall_vocab::record::{flag, mark};
@@ -38,8 +36,8 @@ pub struct NativeSubject<'a> {
     /// ones come without: their crash, run again, has them.
     pub failed: Vec<Execution>,
     kept: usize,
-    /// Judges what recoveries flush, if anyone does.
-    pub wasted: Option<(Wasted, Places)>,
+    /// Judges recoveries, if anyone does.
+    pub watching: Option<Watching>,
     pub runs: u64,
     pub events: u64,
     /// The limit that ended the search: runs, time or interrupt.
@@ -55,7 +53,7 @@ impl<'a> NativeSubject<'a> {
             budget,
             failed: Vec::new(),
             kept: 0,
-            wasted: None,
+            watching: None,
             runs: 0,
             events: 0,
             stopped_by: None,
@@ -113,8 +111,8 @@ impl Subject for NativeSubject<'_> {
                 overrides: job.overrides,
                 failures: job.failures,
                 wanted: job.wanted,
-                flushes: match self.wasted {
-                    Some(_) => Flushes::Wanted,
+                flushes: match &self.watching {
+                    Some(watching) => watching.wants(job.wanted),
                     None => Flushes::Unwanted,
                 },
             })
@@ -167,15 +165,7 @@ impl NativeSubject<'_> {
             }
         }
         self.events += skimmed.records;
-        if let Some((wasted, places)) = &mut self.wasted {
-            for read in &skimmed.reads {
-                wasted.read(read.read.word.line());
-            }
-            if !skimmed.flushing.is_empty() {
-                let (events, _) = judged(&skimmed.flushing, Atomics::Atomic, places);
-                wasted.logged(&events, Fate::RunsToItsEnd);
-            }
-        }
+        let judged = (self.watching.as_mut()).and_then(|watching| watching.ran(&skimmed));
         let ended = match execution.outcome.is_ok() {
             true => Ended::Well,
             false => Ended::Badly(self.failed.len() as u32),
@@ -192,6 +182,7 @@ impl NativeSubject<'_> {
             reads: skimmed.reads,
             marks: skimmed.marks,
             events: skimmed.events,
+            judged,
             shortened: skimmed.shortened,
             ended,
         })

@@ -145,6 +145,7 @@ pub mod step {
 /// Flags of a record. Bits 0..=2 hold the atomic ordering in LLVM's numbering.
 pub mod flag {
     pub const ORDERING: u8 = 7;
+    pub const RELEASE: u8 = 5;
     pub const VOLATILE: u8 = 1 << 3;
     pub const NON_TEMPORAL: u8 = 1 << 4;
     /// Part of a locked read-modify-write.

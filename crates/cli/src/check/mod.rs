@@ -76,6 +76,9 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let crash_free = server.run(&scene.job).map_err(Refusal::cannot_run)?;
     let base = base_of(&server);
     let mut report = Report::default();
+    report.not_judged = (options.checks.is_empty())
+        .then(|| options.leaves_no_tree().map(str::to_owned))
+        .flatten();
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
     report.note_foreign(&crash_free, &server.symbols());
@@ -112,15 +115,10 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let again = scene.recover.as_ref().unwrap_or(&scene.program);
     let after = recovery.as_mut().unwrap_or(&mut server);
     let mut judging = Judging::new(options, &act, scene);
-    if options.judges() && options.failures > 1 {
-        report.warn("robustness, races and flushes were judged after the first power failure only");
-    }
     let mut subject = NativeSubject::new(after, scene.job.clone(), options.budget(started))
         .with_workers(again, options.workers())
         .map_err(Refusal::cannot_run)?;
-    if judging.watches_recoveries() {
-        subject.wasted = judging.wasted.take();
-    }
+    subject.watching = judging.watching.take();
     let mut forest = Forest::default();
     let mut watched = Watched::new(subject, &act.log, options.shows_progress());
     let mut nobody = ();
@@ -153,7 +151,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         ),
     };
     let mut subject = watched.done();
-    judging.wasted = subject.wasted.take().or(judging.wasted);
+    judging.watching = subject.watching.take();
     let failed = std::mem::take(&mut subject.failed);
     let stopped_by = subject.stopped_by;
     report.runs += subject.runs;

@@ -3,8 +3,10 @@
 use super::allowed::Allowed;
 use super::finding::Severity;
 use crate::args::{Colour, Format, PlatformArg};
+use clap::ValueEnum;
 use landfall_explore::recovery::Options;
 use landfall_native::Budget;
+
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
@@ -28,13 +30,12 @@ pub(crate) struct Check {
     #[arg(last = true, value_name = "PROGRAM ARGS")]
     pub(super) command: Vec<OsString>,
 
-    /// What to look for besides recoveries that fail
+    /// What to look for [default: all that apply]
     #[arg(
         long,
         value_name = "CHECKS",
         value_enum,
         value_delimiter = ',',
-        default_value = "crash",
         help_heading = "What to report"
     )]
     pub(super) checks: Vec<Judged>,
@@ -179,12 +180,24 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 
 impl Check {
     pub(super) fn checks(&self, what: Judged) -> bool {
-        self.checks.contains(&what)
+        match self.checks.is_empty() {
+            true => what == Judged::Crash || self.leaves_no_tree().is_none(),
+            false => self.checks.contains(&what),
+        }
+    }
+
+    pub(super) fn names_of_checks(&self) -> Vec<String> {
+        let asked = Judged::value_variants().iter().filter(|&&c| self.checks(c));
+        let names =
+            asked.filter_map(|check| Some(check.to_possible_value()?.get_name().to_owned()));
+        names.collect()
     }
 
     /// Is there anything to judge besides failures?
     pub(super) fn judges(&self) -> bool {
-        self.checks.iter().any(|&what| what != Judged::Crash)
+        let all = Judged::value_variants().iter();
+        all.into_iter()
+            .any(|&what| what != Judged::Crash && self.checks(what))
     }
 
     /// The option that leaves no tree of all recoveries to judge, if one was given: "clean" would be a lie.

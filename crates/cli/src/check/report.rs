@@ -36,6 +36,8 @@ pub(crate) struct Report {
     pub(crate) seconds: f64,
     pub(crate) isolation: Isolation,
     warnings: Vec<String>,
+    /// Why recoveries were not judged, though nobody asked for less.
+    pub(super) not_judged: Option<String>,
 }
 
 /// Where the runs of the search happened.
@@ -77,6 +79,11 @@ impl Report {
         }
     }
 
+    /// Also those that are allowed.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().chain(&self.allowed)
+    }
+
     pub(super) fn add(&mut self, finding: Finding) {
         self.findings.push(finding);
     }
@@ -84,11 +91,6 @@ impl Report {
     /// Counts it, and does not list it.
     pub(super) fn allow(&mut self, finding: Finding) {
         self.allowed.push(finding);
-    }
-
-    /// Something worth knowing that is no finding.
-    pub(super) fn warn(&mut self, text: &str) {
-        self.warnings.push(text.to_owned());
     }
 
     pub(super) fn note_foreign(&mut self, execution: &Execution, symbols: &Symbols) {
@@ -110,7 +112,7 @@ impl Report {
         self.save(options)
     }
 
-    fn json(&self) -> Value {
+    fn json(&self, options: &Check) -> Value {
         let verdict = match self.verdict {
             Verdict::Clean => "clean",
             Verdict::Findings => "findings",
@@ -127,7 +129,7 @@ impl Report {
             "tool": "landfall", "version": env!("CARGO_PKG_VERSION"), "verdict": verdict,
             "complete": self.limits.is_empty(), "limits": self.limits,
             "findings": findings, "check": check, "allowed": self.allowed.len(),
-            "warnings": self.warnings,
+            "warnings": self.warnings, "checks": options.names_of_checks(), "not_judged": self.not_judged,
             "stats": {
                 "schedules": 1, "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
                 "events": self.events, "seconds": self.seconds, "eager_states": self.eager_states,
@@ -139,14 +141,14 @@ impl Report {
     fn save(&self, options: &Check) -> Result<(), Refusal> {
         let path = options.out.join("run.json");
         let failed = |e| Refusal::new(Exit::Usage, format!("{}: {e}", path.display()));
-        let text = format!("{:#}\n", self.json());
+        let text = format!("{:#}\n", self.json(options));
         std::fs::write(&path, text).map_err(failed)
     }
 
     pub(super) fn print(&self, options: &Check) -> Exit {
         let screen = Screen::new(options.color);
         let text = match options.format {
-            Format::Json => format!("{:#}\n", self.json()),
+            Format::Json => format!("{:#}\n", self.json(options)),
             Format::Human if options.quiet => String::new(),
             Format::Human => self.for_people(options),
         };
@@ -203,6 +205,9 @@ impl Report {
             Verdict::Incomplete => format!("incomplete (limit: {})", self.limits.join(", ")),
         };
         let _ = writeln!(out, "{verdict}: {covered}{eager}");
+        if let Some(why) = &self.not_judged {
+            let _ = writeln!(out, "not judged: robustness, races, flushes ({why})");
+        }
         if let (true, Some(why)) = (options.verbose, &self.isolation.fallback) {
             let _ = writeln!(out, "runs in forks: {why}");
         }
