@@ -6,7 +6,7 @@ use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
 use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::locks::{Misuse, Reason, Stuck, explain, misuses};
 use landfall_explore::schedule::program::{
-    Cmp, Instr, Model, Order as Ordering, Place, Program, Reg,
+    Cmp, Instr, Model, Order as Ordering, Place, Program, Reg, Sync,
 };
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Options, Order, Persistency, search};
@@ -66,7 +66,10 @@ fn what_orders_accesses_and_what_does_not() {
     use Ordering::{Atomic, Plain};
     let mut base = Program::default();
     let [x, flag, lock] = [base.cell(0), base.cell(0), base.cell(0)];
-    let (locks, unlocks) = (Instr::Lock(lock), Instr::Unlock(lock));
+    let (locks, unlocks) = (
+        Instr::Sync(Sync::Lock, lock),
+        Instr::Sync(Sync::Unlock, lock),
+    );
     let skip_if_down = |to| Instr::JumpIf {
         a: A.into(),
         cmp: Cmp::Eq,
@@ -159,7 +162,10 @@ fn what_orders_accesses_and_what_does_not() {
 fn the_limited_relation_sees_past_unrelated_locks() {
     let mut program = Program::default();
     let (x, lock) = (program.cell(0), program.cell(0));
-    let section = [Instr::Lock(lock), Instr::Unlock(lock)];
+    let section = [
+        Instr::Sync(Sync::Lock, lock),
+        Instr::Sync(Sync::Unlock, lock),
+    ];
     let mut first = vec![store(x, Ordering::Plain)];
     first.extend(section);
     program.thread(first);
@@ -219,8 +225,8 @@ fn all_misuses(program: &Program) -> (Vec<Misuse>, Vec<Stuck>) {
 fn misused_locks() {
     let mut base = Program::default();
     let locks = [base.cell(0), base.cell(0)];
-    let lock = |i: usize| Instr::Lock(locks[i]);
-    let unlock = |i: usize| Instr::Unlock(locks[i]);
+    let lock = |i: usize| Instr::Sync(Sync::Lock, locks[i]);
+    let unlock = |i: usize| Instr::Sync(Sync::Unlock, locks[i]);
     let with = |threads: Vec<Vec<Instr>>| {
         let mut program = base.clone();
         for thread in threads {
@@ -288,6 +294,153 @@ fn misused_locks() {
         (stuck[0].ring.as_slice(), stuck[0].spinning),
         (&[0, 1][..], false)
     );
+}
+
+/// Waits for other things than locks, and what they say.
+#[test]
+fn waits_are_explained() {
+    let mut base = Program::default();
+    let [mutex, condition, semaphore, barrier, rwlock] = [(); 5].map(|()| base.cell(0));
+    let sync = Instr::Sync;
+    let waits = |threads: Vec<Vec<Instr>>| -> Vec<Vec<Reason>> {
+        let mut program = base.clone();
+        for thread in threads {
+            program.thread(thread);
+        }
+        let reasons = |stuck: &Stuck| stuck.waits.iter().map(|(.., reason)| *reason).collect();
+        all_misuses(&program).1.iter().map(reasons).collect()
+    };
+    let waiter = vec![
+        sync(Sync::Lock, mutex),
+        sync(Sync::Wait, condition),
+        sync(Sync::Unlock, mutex),
+        sync(Sync::Wake, condition),
+        sync(Sync::Lock, mutex),
+        sync(Sync::Unlock, mutex),
+    ];
+    // A lost wake-up: thread 1 signals before thread 0 waits.
+    let lost = Reason::Signal {
+        condition: condition.cell,
+        last: Some(1),
+    };
+    assert_eq!(
+        waits(vec![waiter, vec![sync(Sync::Signal, condition)]]),
+        [[lost]]
+    );
+    let nobody_gives = Reason::Semaphore {
+        semaphore: semaphore.cell,
+        last: None,
+    };
+    assert_eq!(
+        waits(vec![vec![sync(Sync::Take, semaphore)]]),
+        [[nobody_gives]]
+    );
+    let arrive = Instr::Arrive {
+        at: barrier,
+        parties: 2,
+        to: A,
+    };
+    let alone = Reason::Others {
+        barrier: barrier.cell,
+    };
+    assert_eq!(waits(vec![vec![arrive]]), [[alone]]);
+    let readers = Reason::Lock {
+        lock: rwlock.cell,
+        holder: Some(0),
+        since: Some(0),
+    };
+    let kept = vec![sync(Sync::LockShared, rwlock)];
+    let writer = [Sync::LockExclusive, Sync::Unlock].map(|op| sync(op, rwlock));
+    let stuck = waits(vec![kept, writer.to_vec()]);
+    assert_eq!(stuck, [[readers]]);
+}
+
+/// What synchronises, and with whom.
+#[test]
+fn objects_order_accesses() {
+    let mut base = Program::default();
+    let [x, rwlock, semaphore, barrier, once] = [(); 5].map(|()| base.cell(0));
+    let sync = Instr::Sync;
+    let (write, read) = (store(x, Ordering::Plain), load(x, Ordering::Plain));
+    let arrive = Instr::Arrive {
+        at: barrier,
+        parties: 2,
+        to: Reg(1),
+    };
+    let once = |then: Instr| {
+        vec![
+            Instr::Ask {
+                op: Sync::Once,
+                at: once,
+                to: A,
+            },
+            Instr::JumpIf {
+                a: A.into(),
+                cmp: Cmp::Eq,
+                b: 0.into(),
+                to: 4,
+            },
+            then,
+            sync(Sync::OnceDone, once),
+        ]
+    };
+    let mut reads_after = once(write);
+    reads_after.push(read);
+    let shared = |access| {
+        vec![
+            sync(Sync::LockShared, rwlock),
+            access,
+            sync(Sync::UnlockShared, rwlock),
+        ]
+    };
+    let exclusive = vec![
+        sync(Sync::LockExclusive, rwlock),
+        write,
+        sync(Sync::Unlock, rwlock),
+    ];
+    let cases: [(&str, [Vec<Instr>; 2], bool); 6] = [
+        ("a reader and a writer", [shared(read), exclusive], false),
+        (
+            "two readers, one of whom writes",
+            [shared(read), shared(write)],
+            true,
+        ),
+        (
+            "a semaphore",
+            [
+                vec![write, sync(Sync::Give, semaphore)],
+                vec![sync(Sync::Take, semaphore), read],
+            ],
+            false,
+        ),
+        (
+            "a barrier",
+            [vec![write, arrive], vec![arrive, read]],
+            false,
+        ),
+        (
+            "the wrong side of a barrier",
+            [vec![write, arrive], vec![read, arrive]],
+            true,
+        ),
+        ("done once", [reads_after.clone(), reads_after], false),
+    ];
+    for (name, threads, racy) in cases {
+        let mut program = base.clone();
+        for thread in threads {
+            program.thread(thread);
+        }
+        for model in [Model::Sc, Model::Tso] {
+            for preempt in [Preempt::Auto, Preempt::Everywhere] {
+                let found = races(&program, model, Relation::Pure, preempt);
+                assert_eq!(
+                    !found.is_empty(),
+                    racy,
+                    "{name} {model:?} {preempt:?} {found:?}"
+                );
+            }
+        }
+    }
 }
 
 /// A thread that spins on a flag nobody raises.

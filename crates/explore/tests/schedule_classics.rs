@@ -119,10 +119,10 @@ fn two_locks_in_two_orders() {
     for me in 0..2 {
         let (first, second) = (element(locks, me), element(locks, 1 - me));
         program.thread(vec![
-            Instr::Lock(first),
-            Instr::Lock(second),
-            Instr::Unlock(second),
-            Instr::Unlock(first),
+            Instr::Sync(Sync::Lock, first),
+            Instr::Sync(Sync::Lock, second),
+            Instr::Sync(Sync::Unlock, second),
+            Instr::Sync(Sync::Unlock, first),
         ]);
     }
     let mut threads = Interpreter::new(&program, Model::Tso);
@@ -142,7 +142,7 @@ fn two_locks_in_two_orders() {
         .iter()
         .map(|wait| match wait {
             Wait::Step(step) => step.object,
-            Wait::Join { .. } => panic!("nobody joins"),
+            Wait::Join { .. } | Wait::Barrier { .. } => panic!("nobody joins"),
         })
         .collect();
     assert_eq!(objects, [1, 0], "each waits for the other's lock");

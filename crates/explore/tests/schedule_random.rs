@@ -7,7 +7,7 @@ use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::program::{Model, Order, Program};
 use landfall_explore::schedule::{Counts, End, Options, search};
 use proptest::prelude::*;
-use schedule_support::{Draft, Keep, Outcome, brute_force, build, create_and_join, shape};
+use schedule_support::{Draft, Keep, Outcome, brute_force, build, create_and_join, plain, shape};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ fn explore(program: &Program, model: Model) -> (BTreeSet<Outcome>, Counts) {
     let mut threads = Interpreter::new(program, model);
     let counts = search(&mut threads, Options::default(), |threads, trace| {
         outcomes.insert(Outcome {
-            memory: threads.memory().to_vec(),
+            memory: plain(program, threads.memory()),
             regs: (0..program.threads.len())
                 .map(|t| threads.registers(t).to_vec())
                 .collect(),

@@ -209,7 +209,7 @@ impl Search<'_> {
                 Some(step) => step.process,
                 None => match self.trace.blocked[race.second as usize - length] {
                     Wait::Step(Step { process, .. }) => process,
-                    Wait::Join { .. } => continue,
+                    Wait::Join { .. } | Wait::Barrier { .. } => continue,
                 },
             };
             self.reverse(race.first as usize, process);

@@ -1,6 +1,6 @@
 //! Programs with known numbers of executions (PEERS.md, first table), for tests and benchmarks.
 
-use super::program::{Cmp, Instr, Op, Operand, Order, Place, Program, Reg};
+use super::program::{Cmp, Instr, Op, Operand, Order, Place, Program, Reg, Sync};
 
 const A: Reg = Reg(0);
 const B: Reg = Reg(1);
@@ -215,7 +215,7 @@ pub fn locked_increment(n: usize) -> Program {
     let lock = program.cell(0);
     for _ in 0..n {
         program.thread(vec![
-            Instr::Lock(lock),
+            Instr::Sync(Sync::Lock, lock),
             Instr::Load {
                 to: A,
                 at: x,
@@ -232,7 +232,7 @@ pub fn locked_increment(n: usize) -> Program {
                 value: A.into(),
                 order: Order::Plain,
             },
-            Instr::Unlock(lock),
+            Instr::Sync(Sync::Unlock, lock),
         ]);
     }
     program

@@ -6,6 +6,7 @@
 //! whose accesses an unrelated lock happened to separate, and raises some false alarms.
 
 use super::step::{Access, Act, Order, Step};
+use super::sync::{ALL, Op};
 use super::trace::{Trace, Trailing};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -97,11 +98,13 @@ impl Detector<'_> {
         clock
     }
 
-    fn learn(&mut self, thread: usize, need: (u8, u32), joined: u64, clock: &mut Clock) {
-        // Of what a companion committed, its thread knows.
-        let other = need.1 != 0 && !self.order.same_thread(need.0, thread as u8);
-        if other && !self.order.is_companion(need.0) {
-            join(clock, &self.clock(self.order.thread(need.0), need.1));
+    fn learn(&mut self, thread: usize, needs: [(u8, u32); 2], joined: u64, clock: &mut Clock) {
+        for need in needs {
+            // Of what a companion committed, its thread knows.
+            let other = need.1 != 0 && !self.order.same_thread(need.0, thread as u8);
+            if other && !self.order.is_companion(need.0) {
+                join(clock, &self.clock(self.order.thread(need.0), need.1));
+            }
         }
         for other in 0..self.order.threads {
             if joined >> other & 1 != 0 {
@@ -113,7 +116,7 @@ impl Detector<'_> {
     fn trailing(&mut self, access: &Trailing) {
         let thread = usize::from(access.thread);
         let mut clock = self.clock(thread, access.tick);
-        self.learn(thread, access.need[0], access.joined, &mut clock);
+        self.learn(thread, access.need, access.joined, &mut clock);
         self.clocks[thread].push((access.tick, clock.clone()));
         let party = Party {
             thread: access.thread,
@@ -141,41 +144,10 @@ impl Detector<'_> {
             (false, _) => step.tick,
         };
         let mut clock = self.clock(thread, tick);
-        self.learn(thread, step.need, step.joined, &mut clock);
-        let key = (step.object, step.mask);
-        let at = self
-            .passed
-            .iter()
-            .position(|(object, mask, _)| (*object, *mask) == key);
-        let acquires = match step.act {
-            Act::Lock | Act::Rmw | Act::Cas => true,
-            // A load of its own buffered store learns nothing; of its own committed one, nothing new.
-            Act::Load => !step.plain,
-            _ => false,
-        };
-        if acquires
-            && self.relation == Relation::Pure
-            && let Some(at) = at
-        {
-            join(&mut clock, &self.passed[at].2);
-        }
-        let releases = match step.act {
-            Act::Unlock => true,
-            Act::Store | Act::Commit | Act::Rmw | Act::Cas => {
-                step.access == Access::Write && !step.plain
-            }
-            _ => false,
-        };
-        if releases {
-            match at {
-                Some(at) => self.passed[at].2.clone_from(&clock),
-                None => self.passed.push((step.object, step.mask, clock.clone())),
-            }
-        }
+        self.learn(thread, [step.need, step.also], step.joined, &mut clock);
         match step.act {
-            Act::Lock => self.held[thread].push(step.object),
-            Act::Unlock => self.held[thread].retain(|&lock| lock != step.object),
-            _ => {}
+            Act::Sync(op) => self.synchronise(thread, op, step, &mut clock),
+            _ => self.pass(step, &mut clock),
         }
         if !commits {
             self.clocks[thread].push((step.tick, clock.clone()));
@@ -197,6 +169,81 @@ impl Detector<'_> {
                 held: self.held[thread].clone(),
             };
             self.look(seen, &clock);
+        }
+    }
+
+    /// Atomics pass on to those who read from them what their writer knew.
+    fn pass(&mut self, step: &Step, clock: &mut Clock) {
+        let key = (step.object, step.mask);
+        let acquires = match step.act {
+            Act::Rmw | Act::Cas => true,
+            // A load of its own buffered store learns nothing; of its own committed one, nothing new.
+            Act::Load => !step.plain,
+            _ => false,
+        };
+        if acquires && self.relation == Relation::Pure {
+            self.acquire(clock, |object, mask| (object, mask) == key);
+        }
+        let writes = matches!(step.act, Act::Store | Act::Commit | Act::Rmw | Act::Cas)
+            && step.access == Access::Write;
+        if writes && !step.plain {
+            self.release(key, clock);
+        }
+    }
+
+    fn acquire(&self, clock: &mut Clock, from: impl Fn(u32, u64) -> bool) {
+        for (object, mask, passed) in &self.passed {
+            if from(*object, *mask) {
+                join(clock, passed);
+            }
+        }
+    }
+
+    fn release(&mut self, key: (u32, u64), clock: &Clock) {
+        let known = self
+            .passed
+            .iter_mut()
+            .find(|(object, mask, _)| (*object, *mask) == key);
+        match known {
+            Some(passed) => passed.2.clone_from(clock),
+            None => self.passed.push((key.0, key.1, clock.clone())),
+        }
+    }
+
+    /// A condition passes nothing on: the mutex with it does.
+    fn synchronise(&mut self, thread: usize, op: Op, step: &Step, clock: &mut Clock) {
+        let object = step.object;
+        let writes = step.access == Access::Write;
+        let all = |of: u32, _: u64| of == object;
+        let pure = self.relation == Relation::Pure;
+        match op {
+            Op::Lock | Op::TryLock | Op::LockExclusive | Op::TryLockExclusive if writes => {
+                if pure {
+                    self.acquire(clock, all);
+                }
+                self.held[thread].push(object);
+            }
+            Op::LockShared | Op::TryLockShared if writes => {
+                if pure {
+                    // Not from other readers.
+                    self.acquire(clock, |of, mask| of == object && mask == ALL);
+                }
+                self.held[thread].push(object);
+            }
+            Op::Unlock | Op::UnlockShared => {
+                let mask = if op == Op::Unlock { ALL } else { step.mask };
+                self.release((object, mask), clock);
+                self.held[thread].retain(|&lock| lock != object);
+            }
+            // These make others wait, so they order under either relation.
+            Op::Take | Op::TryTake | Op::Once if writes || op == Op::Once => {
+                self.acquire(clock, all);
+            }
+            Op::Give | Op::Arrive | Op::OnceDone => {
+                self.acquire(clock, all);
+                self.release((object, ALL), clock);
+            }
+            _ => {}
         }
     }
 

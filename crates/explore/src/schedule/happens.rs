@@ -5,6 +5,7 @@
 //! predecessor that is already covered by a newer one is no race.
 
 use super::step::{Access, Order, Persistency, Step, Until};
+use super::sync::ALL;
 
 const NONE: u32 = u32::MAX;
 
@@ -32,6 +33,7 @@ pub(super) struct Happens {
     row: Vec<u32>,
     bare: Vec<u32>,
     direct: Vec<u32>,
+    raced: Vec<u32>,
     /// What ends a wait counts as a race with it.
     waits: bool,
 }
@@ -50,6 +52,7 @@ impl Happens {
             row: vec![0; processes],
             bare: vec![0; processes],
             direct: Vec::new(),
+            raced: Vec::new(),
             waits: false,
         }
     }
@@ -209,19 +212,13 @@ impl Happens {
         } else {
             self.walk(steps, step);
         }
-        let mut free = step.until == Until::Now;
         for index in 0..self.direct.len() {
             let first = self.direct[index];
             let other = &steps[first as usize];
             if self.row[other.process as usize] >= other.tick {
                 continue;
             }
-            let possible = match step.until {
-                Until::Changed => false,
-                until => until.admits(other.found),
-            };
-            free |= possible;
-            if possible || self.waits {
+            if step.until == Until::Now || self.waits {
                 races.push(Race {
                     first,
                     second: at as u32,
@@ -229,11 +226,10 @@ impl Happens {
             }
             self.learn(first);
         }
-        if !free {
-            match step.until {
-                Until::Changed => self.spinning(steps, step, at, watched, races),
-                _ => self.waiting(steps, step, self.newest(step.object), at, races),
-            }
+        match step.until {
+            Until::Now => {}
+            Until::Changed => self.spinning(steps, step, at, watched, races),
+            _ => self.waiting(steps, step, self.newest(step.object), at, races),
         }
     }
 
@@ -335,31 +331,109 @@ impl Happens {
     }
 
     /// The step waits for a value that its newest predecessor brought about. Where was the last time it could have been
-    /// taken before? Right before the newest access that found that value.
+    /// taken before? Right before the newest access without which the object holds such a value.
     fn waiting(
-        &self,
+        &mut self,
         steps: &[Step],
         step: &Step,
         newest: u32,
         second: usize,
         races: &mut Vec<Race>,
     ) {
+        let end = second.min(steps.len());
         let mut at = newest;
+        self.raced.clear();
         while at != NONE {
             let other = &steps[at as usize];
-            if self.bare[other.process as usize] >= other.tick {
-                return;
+            let next = self.links[at as usize].0;
+            // Whatever touches the object before one that changes all of it comes before that one.
+            let settles =
+                other.access == Access::Write && (other.mask == ALL || other.mask == step.mask);
+            let concerns = (other.access == Access::Write || step.access == Access::Write)
+                && other.access != Access::None
+                && other.mask & step.mask != 0;
+            if concerns {
+                let known = self.bare[other.process as usize] >= other.tick
+                    || self
+                        .raced
+                        .iter()
+                        .any(|&raced| self.before(other, raced as usize));
+                if !known && self.possible_before(steps, at, end, step) {
+                    races.push(Race {
+                        first: at,
+                        second: second as u32,
+                    });
+                    self.raced.push(at);
+                    if settles {
+                        return;
+                    }
+                }
+                if known && settles {
+                    return;
+                }
             }
-            let concerns = other.access == Access::Write || step.access == Access::Write;
-            if concerns && other.access != Access::None && step.until.admits(other.found) {
-                races.push(Race {
-                    first: at,
-                    second: second as u32,
-                });
-                return;
-            }
-            at = self.links[at as usize].0;
+            at = next;
         }
+    }
+
+    /// Could `step`, which waits for a value of its object, come right before `first`, with all that does not happen after that?
+    fn possible_before(&self, steps: &[Step], first: u32, end: usize, step: &Step) -> bool {
+        let other = &steps[first as usize];
+        if other.object != step.object {
+            return true;
+        }
+        if other.mask == ALL || other.mask == step.mask {
+            return step.until.admits(other.found);
+        }
+        self.word_without(steps, first as usize, end, step.until, &mut Vec::new())
+            .is_some()
+    }
+
+    /// What a synchronisation object holds at `end` if `first`, and all that happens after it, had not happened. If that does
+    /// not admit `until` because of others that came later than `first` (readers under a lock), they are taken away too;
+    /// `None` if it is because of earlier ones. `without` gets all that were taken away.
+    pub(super) fn word_without(
+        &self,
+        steps: &[Step],
+        first: usize,
+        end: usize,
+        until: Until,
+        without: &mut Vec<u32>,
+    ) -> Option<u64> {
+        without.clear();
+        without.push(first as u32);
+        loop {
+            let mut word = steps[first].found;
+            for (at, step) in (first + 1..).zip(&steps[first + 1..end]) {
+                if step.object == steps[first].object
+                    && step.access == Access::Write
+                    && !self.after_any(steps, without, at)
+                {
+                    word = word & !step.mask | step.left & step.mask;
+                }
+            }
+            let Until::Clear(bits) = until else {
+                return until.admits(word).then_some(word);
+            };
+            if until.admits(word) {
+                return Some(word);
+            }
+            let sets = |at: &usize| {
+                let step = &steps[*at];
+                step.object == steps[first].object
+                    && step.access == Access::Write
+                    && step.left & step.mask & word & bits != 0
+                    && !self.after_any(steps, without, *at)
+            };
+            without.push((first + 1..end).rev().find(sets)? as u32);
+        }
+    }
+
+    /// Does transition `at` happen after one of these?
+    pub(super) fn after_any(&self, steps: &[Step], firsts: &[u32], at: usize) -> bool {
+        firsts
+            .iter()
+            .any(|&first| self.before(&steps[first as usize], at))
     }
 
     /// The step waits for a change of what it watches: it can come before a write if there was another change before

@@ -1,6 +1,7 @@
 //! How locks are misused, and why nobody goes on: pure functions of one execution.
 
-use super::step::{Act, Order, Step, Until};
+use super::step::{Access, Act, Order, Step, Until};
+use super::sync::Op;
 use super::trace::{End, Trace, Wait};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -21,6 +22,13 @@ pub enum Misuse {
     },
     /// A lock is released that nobody holds.
     UnlockedUnheld { thread: u8, lock: u32, site: u32 },
+    /// A lock is destroyed that somebody holds.
+    DestroyedHeld {
+        thread: u8,
+        lock: u32,
+        site: u32,
+        holder: u8,
+    },
     /// Two locks are taken in one order here and in the other there: `outer` is held when `inner` is taken.
     Inversion {
         outer: u32,
@@ -56,11 +64,14 @@ pub fn misuses(trace: &Trace, order: Order) -> Vec<Misuse> {
     for step in &trace.steps {
         let thread = order.thread(step.process);
         match step.act {
-            Act::Lock => {
-                takes(&held, thread, step, &mut found);
+            Act::Sync(op) if op.locks() && step.access == Access::Write => {
+                // Who only tries cannot wait in a ring.
+                if step.until != Until::Now {
+                    takes(&held, thread, step, &mut found);
+                }
                 held.push((thread, step.object, step.site));
             }
-            Act::Unlock => match held.iter().position(|&(_, lock, _)| lock == step.object) {
+            Act::Sync(Op::Unlock | Op::UnlockShared) => match holder(&held, thread, step.object) {
                 None => found.push(Misuse::UnlockedUnheld {
                     thread: thread as u8,
                     lock: step.object,
@@ -78,12 +89,23 @@ pub fn misuses(trace: &Trace, order: Order) -> Vec<Misuse> {
                     }
                 }
             },
+            Act::Sync(Op::Destroy) => {
+                if let Some(at) = holder(&held, thread, step.object) {
+                    let (holder, ..) = held.remove(at);
+                    found.push(Misuse::DestroyedHeld {
+                        thread: thread as u8,
+                        lock: step.object,
+                        site: step.site,
+                        holder: holder as u8,
+                    });
+                }
+            }
             _ => {}
         }
     }
     for wait in &trace.blocked {
         if let Wait::Step(step) = wait
-            && step.act == Act::Lock
+            && matches!(step.act, Act::Sync(op) if op.locks())
         {
             let thread = order.thread(step.process);
             takes(&held, thread, step, &mut found);
@@ -103,15 +125,29 @@ pub fn misuses(trace: &Trace, order: Order) -> Vec<Misuse> {
     found
 }
 
+/// Who holds a lock: preferably the thread itself.
+fn holder(held: &[(usize, u32, u32)], thread: usize, lock: u32) -> Option<usize> {
+    let own = |&(by, of, _): &(usize, u32, u32)| of == lock && by == thread;
+    held.iter()
+        .position(own)
+        .or_else(|| held.iter().position(|&(_, of, _)| of == lock))
+}
+
 /// What one thread waits for, and who could help.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// A lock, taken by `holder` at `since`.
+    /// A lock, or something that `holder` does once: taken at `since`.
     Lock {
         lock: u32,
         holder: Option<u8>,
         since: Option<u32>,
     },
+    /// Somebody to give to a semaphore; `last` touched it last.
+    Semaphore { semaphore: u32, last: Option<u8> },
+    /// A signal; `last` is who signalled last, to somebody or nobody.
+    Signal { condition: u32, last: Option<u8> },
+    /// Others to arrive at a barrier.
+    Others { barrier: u32 },
     /// A change of what it reads in a loop; `last` wrote it last.
     Change { object: u32, last: Option<u8> },
     /// The end of another thread.
@@ -138,7 +174,7 @@ pub fn explain(trace: &Trace, order: Order) -> Option<Stuck> {
         let writes = trace.steps.iter().rev();
         writes
             .clone()
-            .find(|step| step.object == object && step.access == super::step::Access::Write)
+            .find(|step| step.object == object && step.access == Access::Write)
     };
     let mut stuck = Stuck {
         waits: Vec::new(),
@@ -149,14 +185,31 @@ pub fn explain(trace: &Trace, order: Order) -> Option<Stuck> {
         let (thread, site, reason) = match *wait {
             Wait::Join { thread, of, site } if thread == of => (thread, site, Reason::Nothing),
             Wait::Join { thread, of, site } => (thread, site, Reason::End { of }),
+            Wait::Barrier {
+                thread,
+                object,
+                site,
+            } => (thread, site, Reason::Others { barrier: object }),
             Wait::Step(step) => {
                 let last = last_write(step.object);
                 let by = last.map(|step| order.thread(step.process) as u8);
                 let reason = match (step.act, step.until) {
-                    (Act::Lock, _) => Reason::Lock {
-                        lock: step.object,
-                        holder: by,
-                        since: last.map(|step| step.site),
+                    (Act::Sync(op), Until::Clear(_)) => {
+                        let taken = taken(trace, order, step.object, op);
+                        Reason::Lock {
+                            lock: step.object,
+                            holder: taken.map(|step| order.thread(step.process) as u8),
+                            since: taken.map(|step| step.site),
+                        }
+                    }
+                    (Act::Sync(Op::Take), _) => Reason::Semaphore {
+                        semaphore: step.object,
+                        last: by,
+                    },
+                    (Act::Sync(Op::Wake), _) => Reason::Signal {
+                        condition: step.object,
+                        last: last_signal(trace, step.object)
+                            .map(|step| order.thread(step.process) as u8),
                     },
                     (_, Until::Changed) => {
                         stuck.spinning = true;
@@ -176,6 +229,35 @@ pub fn explain(trace: &Trace, order: Order) -> Option<Stuck> {
     Some(stuck)
 }
 
+/// The transition that took what somebody waits for, and was not followed by its release.
+fn taken(trace: &Trace, order: Order, object: u32, op: Op) -> Option<&Step> {
+    let on = |step: &&Step| step.object == object && step.access == Access::Write;
+    if op == Op::Once {
+        return trace.steps.iter().rfind(on);
+    }
+    let mut held: Vec<&Step> = Vec::new();
+    for step in trace.steps.iter().filter(on) {
+        match step.act {
+            Act::Sync(op) if op.locks() => held.push(step),
+            Act::Sync(Op::Unlock | Op::UnlockShared) => {
+                let thread = |step: &Step| order.thread(step.process);
+                let own = held.iter().position(|by| thread(by) == thread(step));
+                if own.is_some() || !held.is_empty() {
+                    held.remove(own.unwrap_or(0));
+                }
+            }
+            _ => held.clear(),
+        }
+    }
+    held.last().copied()
+}
+
+fn last_signal(trace: &Trace, condition: u32) -> Option<&Step> {
+    trace.steps.iter().rfind(|step| {
+        step.object == condition && matches!(step.act, Act::Sync(Op::Signal | Op::Broadcast))
+    })
+}
+
 fn ring(waits: &[(u8, u32, Reason)]) -> Vec<u8> {
     let next = |thread: u8| {
         waits
@@ -184,7 +266,7 @@ fn ring(waits: &[(u8, u32, Reason)]) -> Vec<u8> {
             .and_then(|(.., reason)| match *reason {
                 Reason::Lock { holder, .. } => holder,
                 Reason::End { of } => Some(of),
-                Reason::Change { .. } | Reason::Nothing => None,
+                _ => None,
             })
     };
     for &(start, ..) in waits {

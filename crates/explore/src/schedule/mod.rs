@@ -3,7 +3,7 @@
 //! A program is a [`Threads`]: it follows a schedule from its start and says what its transitions ([`Step`]) touched.
 //! [`search`] is optimal DPOR over it; [`saturate`] finds which plain accesses need to be scheduling points; [`bounded`] goes by
 //! number of preemptions, and [`seal`] says where there are none. [`crash`] is what a power failure leaves of a trace.
-//! [`data_races`] and [`locks`] judge single executions. [`interpret`] executes a [`program`] of a few instructions under SC
+//! [`sync`] is what locks, conditions and the like do. [`data_races`] and [`locks`] judge single executions. [`interpret`] executes a [`program`] of a few instructions under SC
 //! or TSO; [`catalogue`] has some with known counts.
 
 pub mod bounded;
@@ -19,6 +19,7 @@ pub mod saturate;
 pub mod seal;
 mod search;
 mod step;
+pub mod sync;
 mod threads;
 mod trace;
 mod wakeup;

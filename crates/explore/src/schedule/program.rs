@@ -1,6 +1,7 @@
 //! Small multi-threaded programs, as data: what the search is tested and measured on without native code.
 
 use super::step::MOST_PROCESSES;
+pub use super::sync::Op as Sync;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Model {
@@ -132,8 +133,19 @@ pub enum Instr {
         at: Place,
         kind: WriteBack,
     },
-    Lock(Place),
-    Unlock(Place),
+    Sync(Sync, Place),
+    /// The same, for those that may not succeed; `to` gets 1 if it does.
+    Ask {
+        op: Sync,
+        at: Place,
+        to: Reg,
+    },
+    /// At a barrier; `to` gets 1 if it is the last of `parties` to arrive.
+    Arrive {
+        at: Place,
+        parties: u64,
+        to: Reg,
+    },
     Calc {
         to: Reg,
         a: Operand,
@@ -240,6 +252,9 @@ impl Program {
                     Instr::Jump(to) | Instr::JumpIf { to, .. } if to as usize > code.len() => {
                         return bad(thread, at, "jumps past the end");
                     }
+                    Instr::Arrive { parties: 0, .. } => {
+                        return bad(thread, at, "nobody meets at the barrier");
+                    }
                     Instr::Create(of) | Instr::Join(of)
                         if usize::from(of) >= self.threads.len() =>
                     {
@@ -252,6 +267,14 @@ impl Program {
                     .is_some_and(|place| place.cell as usize >= self.cells.len())
                 {
                     return bad(thread, at, "no such cell");
+                }
+                if let (Some(_), Some(place)) = (instr.sync(), instr.place()) {
+                    let line = self.cells[place.cell as usize].line;
+                    if place.index.is_some()
+                        || self.cells.iter().filter(|cell| cell.line == line).count() > 1
+                    {
+                        return bad(thread, at, "a lock shares its line");
+                    }
                 }
             }
         }
@@ -273,8 +296,18 @@ impl Instr {
             | Instr::Rmw { at, .. }
             | Instr::Cas { at, .. }
             | Instr::Flush { at, .. }
-            | Instr::Lock(at)
-            | Instr::Unlock(at) => Some(at),
+            | Instr::Sync(_, at)
+            | Instr::Ask { at, .. }
+            | Instr::Arrive { at, .. } => Some(at),
+            _ => None,
+        }
+    }
+
+    /// The operation on a synchronisation object.
+    pub fn sync(&self) -> Option<Sync> {
+        match *self {
+            Instr::Sync(op, _) | Instr::Ask { op, .. } => Some(op),
+            Instr::Arrive { .. } => Some(Sync::Arrive),
             _ => None,
         }
     }
@@ -286,7 +319,9 @@ impl Instr {
         };
         let index = self.place().and_then(|place| place.index);
         match *self {
-            Instr::Load { to, .. } => [Some(to), index, None, None],
+            Instr::Load { to, .. } | Instr::Ask { to, .. } | Instr::Arrive { to, .. } => {
+                [Some(to), index, None, None]
+            }
             Instr::Store { value, .. } => [of(value), index, None, None],
             Instr::Rmw { to, value, .. } => [Some(to), of(value), index, None],
             Instr::Cas {

@@ -12,11 +12,13 @@
 //! 2. The moved transition of a race is known before it is executed: a compare-and-swap succeeds or fails by what the first
 //!    transition of the race found there.
 //! 3. Locks, spinning threads and other waits: the race is with the newest transition before which the wait could have
-//!    ended; a transition that never became possible takes part as well.
+//!    ended; a transition that never became possible takes part as well. Readers under a lock do not come in any order: a
+//!    writer races with each, and where it can only come before several of them, the reversal leaves all of those out.
 
 use super::estimate::Estimate;
 use super::happens::{Happens, Race};
-use super::step::{Access, Act, MOST_PROCESSES, Order, Persistency, Process, Step};
+use super::step::{Access, Act, MOST_PROCESSES, Order, Persistency, Process, Step, Until};
+use super::sync::ALL;
 use super::threads::{Job, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
 use super::wakeup::{Inserted, MOVED, NIL, Place, Sequence, Wakeup, place};
@@ -91,6 +93,8 @@ pub struct Search {
     follow: Vec<Process>,
     races: Vec<Race>,
     sequence: Vec<u32>,
+    /// What is taken away for the reversal of a race.
+    without: Vec<u32>,
     ticks: Vec<u32>,
     pub counts: Counts,
     pub estimate: Estimate,
@@ -142,6 +146,7 @@ impl Search {
             follow: Vec::new(),
             races: Vec::new(),
             sequence: Vec::new(),
+            without: Vec::new(),
             ticks: Vec::new(),
             counts: Counts::default(),
             estimate: Estimate::default(),
@@ -306,21 +311,50 @@ impl Search {
         self.estimate.end();
     }
 
-    /// The second transition of a race, as it will be where the first one has not happened.
-    fn moved(&self, race: Race) -> Step {
+    /// The second transition of a race, as it will be where the first one has not happened. Puts into `without` what must not
+    /// have happened either.
+    fn moved(&mut self, race: Race) -> Step {
         let steps = &self.trace.steps;
         let mut step = match steps.get(race.second as usize) {
             Some(step) => *step,
             None => match self.trace.blocked[race.second as usize - steps.len()] {
                 Wait::Step(step) => step,
-                Wait::Join { .. } => Step::NOTHING,
+                Wait::Join { .. } | Wait::Barrier { .. } => Step::NOTHING,
             },
         };
+        self.without.clear();
+        self.without.push(race.first);
         let first = &steps[race.first as usize];
-        if step.act == Act::Cas && step.object == first.object {
-            // Where the bytes are not the same it is not known; a write is the safe guess.
-            let fails = first.mask == step.mask && first.found != step.expect;
-            step.access = if fails { Access::Read } else { Access::Write };
+        if step.object != first.object {
+            return step;
+        }
+        match step.act {
+            Act::Cas => {
+                // Where the bytes are not the same it is not known; a write is the safe guess.
+                let fails = first.mask == step.mask && first.found != step.expect;
+                step.access = if fails { Access::Read } else { Access::Write };
+            }
+            Act::Sync(op) => {
+                let mut word = Some(first.found);
+                if first.mask != ALL {
+                    let end = steps.len().min(race.second as usize);
+                    let until = match step.until {
+                        Until::Changed => Until::Now,
+                        until => until,
+                    };
+                    word = self.happens.word_without(
+                        steps,
+                        race.first as usize,
+                        end,
+                        until,
+                        &mut self.without,
+                    );
+                }
+                if let Some(word) = word {
+                    (step.access, step.mask) = op.footprint(step.process.into(), word);
+                }
+            }
+            _ => {}
         }
         step
     }
@@ -328,13 +362,12 @@ impl Search {
     /// Sees to it that some execution has the race the other way round.
     fn reverse(&mut self, race: Race) -> Settled {
         let depth = race.first as usize;
-        let first = self.trace.steps[depth];
         let moved = self.moved(race);
         self.sequence.clear();
         let length = self.trace.steps.len();
         let second = length.min(race.second as usize);
         let happens = &self.happens;
-        let free = |at: &usize| !happens.before(&first, *at);
+        let free = |at: &usize| !happens.after_any(&self.trace.steps, &self.without, *at);
         let numbers = |range: Range<usize>| range.filter(free).map(|at| at as u32);
         self.sequence.extend(numbers(depth + 1..second));
         self.sequence.push(MOVED);

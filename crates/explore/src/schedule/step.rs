@@ -4,6 +4,8 @@
 //! lock). What a thread does after that, up to its next visible operation, belongs to the same transition. Under TSO a
 //! thread's stores are made visible by its *companion*, a process whose transitions are the commits of the store buffer.
 
+use super::sync::Op;
+
 /// A thread, or (from [`Order::threads`] on) the companion that commits a thread's store buffer.
 pub type Process = u8;
 
@@ -22,8 +24,8 @@ pub enum Act {
     Commit,
     Rmw,
     Cas,
-    Lock,
-    Unlock,
+    /// On a lock, a semaphore, a condition …
+    Sync(Op),
     /// `clflush`.
     Flush,
     Fence,
@@ -42,8 +44,10 @@ pub enum Access {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Until {
     Now,
-    /// The object holds this value (a free lock holds 0).
-    Holds(u64),
+    /// None of these bits of the object is set: a lock is free.
+    Clear(u64),
+    /// Some of these bits are: a semaphore is not 0, a signal has reached the thread.
+    Any(u64),
     /// Something that the thread read in its last turn of a loop has changed since: [`Step::more`].
     Changed,
 }
@@ -53,7 +57,8 @@ impl Until {
     pub fn admits(self, value: u64) -> bool {
         match self {
             Until::Now | Until::Changed => true,
-            Until::Holds(wanted) => wanted == value,
+            Until::Clear(bits) => value & bits == 0,
+            Until::Any(bits) => value & bits != 0,
         }
     }
 }
@@ -73,19 +78,21 @@ pub struct Step {
     /// This process' transitions up to `need.1` come before it: who issued a committed store, whose stores a fence
     /// waits for, who created the thread. Tick 0 asks for nothing.
     pub need: (Process, u32),
-    /// The same once more: a created thread comes after its creator and after what its creator had committed.
+    /// The same once more: a created thread comes after its creator and after what its creator had committed; who waited
+    /// at a barrier, after the last arrival.
     pub also: (Process, u32),
     /// Processes that ended before it (joins): all of their transitions come before it.
     pub joined: u64,
     pub object: u32,
-    /// Which bytes of the object.
+    /// Which bytes of the object; of a synchronisation object, which bits of its word.
     pub mask: u64,
     /// A load under TSO: the tick of the commit of its thread's newest earlier store to these bytes, 0 if there is none.
     /// The load returns that store, committed or not, unless another store got in between.
     pub own: u32,
-    /// Further bytes whose change makes the transition possible: an index into [`super::Trace::watched`]; 0 is empty.
+    /// Further bytes that it reads: whose change makes it possible ([`Until::Changed`]), or a futex's word. An index into
+    /// [`super::Trace::watched`]; 0 is empty.
     pub more: u32,
-    /// What the object held before.
+    /// What the object held before (of a synchronisation object, its whole word).
     pub found: u64,
     /// What it held after.
     pub left: u64,

@@ -53,6 +53,8 @@ pub enum Wait {
     Step(Step),
     /// For another thread to end.
     Join { thread: u8, of: u8, site: u32 },
+    /// At a barrier, for the others.
+    Barrier { thread: u8, object: u32, site: u32 },
 }
 
 /// A failed assertion, or whatever the executor calls a failure.

@@ -1,7 +1,10 @@
 //! Random multi-threaded programs, and what they can do by trying everything.
 #![allow(dead_code)] // each test binary uses its part
 
+mod objects;
+
 use landfall_explore::schedule::program::*;
+use objects::Object;
 use proptest::prelude::*;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
@@ -159,23 +162,23 @@ pub(crate) fn build(shape: &[Vec<Draft>], order: Order) -> Program {
                 }
                 Draft::Locked(l) | Draft::LockRest(l) if held.contains(&l) => {}
                 Draft::Locked(l) => {
-                    code.push(Instr::Lock(at(locks, l)));
+                    code.push(Instr::Sync(Sync::Lock, at(locks, l)));
                     held.push(l);
                     release = Some(l);
                     continue;
                 }
                 Draft::LockRest(l) => {
-                    code.push(Instr::Lock(at(locks, l)));
+                    code.push(Instr::Sync(Sync::Lock, at(locks, l)));
                     held.push(l);
                 }
             }
             if let Some(l) = release.take() {
-                code.push(Instr::Unlock(at(locks, l)));
+                code.push(Instr::Sync(Sync::Unlock, at(locks, l)));
                 held.retain(|&h| h != l);
             }
         }
         for l in held.into_iter().rev() {
-            code.push(Instr::Unlock(at(locks, l)));
+            code.push(Instr::Sync(Sync::Unlock, at(locks, l)));
         }
         program.thread(code);
     }
@@ -217,6 +220,17 @@ pub(crate) struct Outcome {
     pub stuck: bool,
 }
 
+/// Memory, but for synchronisation objects: trying everything keeps them in other words.
+pub(crate) fn plain(program: &Program, memory: &[u64]) -> Vec<u64> {
+    let mut memory = memory.to_vec();
+    for instr in program.threads.iter().flatten() {
+        if let (Some(_), Some(at)) = (instr.sync(), instr.place()) {
+            memory[at.cell as usize] = program.cells[at.cell as usize].init;
+        }
+    }
+    memory
+}
+
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct State {
     memory: Vec<u64>,
@@ -230,6 +244,12 @@ struct State {
     issued: Vec<u32>,
     started: u64,
     history: bool,
+    /// Per cell, if it is one.
+    objects: Vec<Object>,
+    /// Operations on objects so far, per thread.
+    asked: Vec<u32>,
+    /// Who waits at a barrier, and for how many arrivals.
+    meeting: Vec<Option<(u32, u64)>>,
 }
 
 /// Are reads and stores told apart, or states only? With loops there are too many histories.
@@ -266,8 +286,10 @@ impl State {
         else {
             return match code.get(pc) {
                 None => true,
-                Some(Instr::Lock(at)) => self.memory[at.cell as usize] != 0,
-                _ => false,
+                Some(instr) => match (instr.sync(), instr.place()) {
+                    (Some(op), Some(at)) => !self.objects[at.cell as usize].possible(op, thread),
+                    _ => false,
+                },
             };
         };
         *to as usize == pc && *b != Operand::Const(self.memory[at.cell as usize])
@@ -294,6 +316,11 @@ pub(crate) fn brute_force(
         issued: vec![0; threads],
         started: program.started,
         history: keep == Keep::Histories,
+        objects: (program.cells.iter())
+            .map(|cell| Object::with_count(cell.init))
+            .collect(),
+        asked: vec![0; threads],
+        meeting: vec![None; threads],
     };
     let mut seen: FxHashSet<State> = FxHashSet::from_iter([start.clone()]);
     let mut work = vec![start];
@@ -326,7 +353,10 @@ pub(crate) fn brute_force(
         if !moved || (drained && (0..threads).all(|thread| state.hopeless(program, thread))) {
             let unended = |t: usize| {
                 state.started >> t & 1 != 0
-                    && (state.threads[t].0 as usize) < program.threads[t].len()
+                    && ((state.threads[t].0 as usize) < program.threads[t].len()
+                        || state.meeting[t].is_some_and(|(cell, wanted)| {
+                            state.objects[cell as usize].arrived() < wanted
+                        }))
             };
             let stuck = (0..threads).any(unended);
             outcomes.insert(Outcome {
@@ -334,7 +364,7 @@ pub(crate) fn brute_force(
                 regs: state.threads.iter().map(|(_, regs)| regs.clone()).collect(),
                 stuck,
             });
-            graphs.insert((state.reads, state.stores));
+            graphs.insert((state.reads, state.stores, state.objects));
         }
     }
     Some((outcomes, graphs.len()))
@@ -347,6 +377,12 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
     };
     if state.started >> thread & 1 == 0 {
         return false;
+    }
+    if let Some((cell, wanted)) = state.meeting[thread] {
+        if state.objects[cell as usize].arrived() < wanted {
+            return false;
+        }
+        state.meeting[thread] = None;
     }
     let value = |state: &State, operand: Operand| match operand {
         Operand::Const(value) => value,
@@ -389,8 +425,9 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
         }
         Instr::Rmw { .. }
         | Instr::Cas { .. }
-        | Instr::Lock(_)
-        | Instr::Unlock(_)
+        | Instr::Sync(..)
+        | Instr::Ask { .. }
+        | Instr::Arrive { .. }
         | Instr::Fence
             if !drained =>
         {
@@ -405,19 +442,38 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
         }
         Instr::Join(of) => {
             let of = usize::from(of);
-            let ended = state.threads[of].0 as usize >= program.threads[of].len();
+            let ended = state.threads[of].0 as usize >= program.threads[of].len()
+                && state.meeting[of]
+                    .is_none_or(|(cell, wanted)| state.objects[cell as usize].arrived() >= wanted);
             if state.started >> of & 1 == 0 || !ended || !state.buffers[of].is_empty() {
                 return false;
             }
         }
-        Instr::Lock(at) | Instr::Unlock(at) => {
-            let cell = at.cell as usize;
-            let locking = matches!(instr, Instr::Lock(_));
-            if locking && state.memory[cell] != 0 {
+        Instr::Sync(op, at) | Instr::Ask { op, at, .. } => {
+            let object = &mut state.objects[at.cell as usize];
+            if !object.possible(op, thread) {
                 return false;
             }
-            let number = number(state);
-            state.wrote(cell, if locking { thread as u64 + 1 } else { 0 }, number);
+            state.asked[thread] += 1;
+            let success = object.apply(op, thread, state.asked[thread] * 16 + thread as u32);
+            if let Instr::Ask { to, .. } = instr {
+                state.threads[thread].1[to.0 as usize] = success.into();
+            }
+        }
+        Instr::Arrive { at, parties, to } => {
+            let object = &mut state.objects[at.cell as usize];
+            state.asked[thread] += 1;
+            object.apply(
+                Sync::Arrive,
+                thread,
+                state.asked[thread] * 16 + thread as u32,
+            );
+            let arrived = object.arrived();
+            let last = arrived.is_multiple_of(parties);
+            state.threads[thread].1[to.0 as usize] = last.into();
+            if !last {
+                state.meeting[thread] = Some((at.cell, arrived.next_multiple_of(parties)));
+            }
         }
         Instr::Rmw {
             to,

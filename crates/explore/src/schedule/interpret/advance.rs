@@ -147,8 +147,9 @@ impl Interpreter<'_> {
                 _ => {
                     self.threads[thread].status = Status::Stopped;
                     match instr {
-                        Instr::Lock(_)
-                        | Instr::Unlock(_)
+                        Instr::Sync(..)
+                        | Instr::Ask { .. }
+                        | Instr::Arrive { .. }
                         | Instr::Rmw { .. }
                         | Instr::Cas { .. }
                         | Instr::Fence => {
@@ -178,7 +179,7 @@ impl Interpreter<'_> {
             thread: thread as u8,
             tick: self.threads[thread].tick,
             need: if self.threads[thread].stepped {
-                [(0, 0); 2]
+                [self.threads[thread].met, (0, 0)]
             } else {
                 self.threads[thread].born
             },

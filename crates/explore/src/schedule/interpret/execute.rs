@@ -1,6 +1,6 @@
 //! Visible operations: whether they are possible, what they touch, what they do.
 
-use super::super::program::{Instr, Model, Order};
+use super::super::program::{Instr, Model, Order, Reg};
 use super::super::step::{Access, Act, Process, Step, Until};
 use super::super::trace::{End, Trace, Wait};
 use super::{Interpreter, Status};
@@ -17,8 +17,11 @@ impl Interpreter<'_> {
         if drains && !self.drained(thread) {
             return false;
         }
-        if let Instr::Lock(place) = instr {
-            return self.memory[self.cell(thread, place) as usize] == 0;
+        if let (Some(op), Some(place)) = (instr.sync(), instr.place()) {
+            let word = self.memory[self.cell(thread, place) as usize];
+            if !op.until(thread).admits(word) {
+                return false;
+            }
         }
         !state.turn.spinning
             || state
@@ -50,8 +53,11 @@ impl Interpreter<'_> {
         };
         [step.need, step.also] = match (drained, state.stepped) {
             (0, false) => state.born,
-            (0, true) => [(0, 0); 2],
-            (tick, _) => [((thread + self.threads.len()) as Process, tick), (0, 0)],
+            (0, true) => [state.met, (0, 0)],
+            (tick, _) => {
+                let companion = (thread + self.threads.len()) as Process;
+                [(companion, tick), state.met]
+            }
         };
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
@@ -78,17 +84,15 @@ impl Interpreter<'_> {
                     let holds = step.found == step.expect;
                     (Act::Cas, if holds { Access::Write } else { Access::Read })
                 }
-                Instr::Lock(_) => {
-                    step.until = Until::Holds(0);
-                    step.persistent = false;
-                    (Act::Lock, Access::Write)
-                }
-                Instr::Unlock(_) => {
-                    step.persistent = false;
-                    (Act::Unlock, Access::Write)
-                }
-                _ => (Act::Flush, Access::Flush),
+                Instr::Flush { .. } => (Act::Flush, Access::Flush),
+                _ => (step.act, step.access),
             };
+            if let Some(op) = instr.sync() {
+                step.act = Act::Sync(op);
+                step.until = op.until(thread);
+                step.persistent = false;
+                (step.access, step.mask) = op.footprint(thread, step.found);
+            }
         }
         if self.threads[thread].turn.spinning {
             step.until = Until::Changed;
@@ -120,8 +124,19 @@ impl Interpreter<'_> {
             if self.loops {
                 self.note_read(thread, cell);
             }
-            if let Instr::Load { to, .. } | Instr::Rmw { to, .. } | Instr::Cas { to, .. } = instr {
-                self.threads[thread].regs[to.0 as usize] = step.found;
+            match instr {
+                Instr::Load { to, .. } | Instr::Rmw { to, .. } | Instr::Cas { to, .. } => {
+                    self.threads[thread].regs[to.0 as usize] = step.found;
+                }
+                Instr::Ask { op, to, .. } => {
+                    let succeeds = op.succeeds(thread, step.found);
+                    self.threads[thread].regs[to.0 as usize] = succeeds.into();
+                }
+                Instr::Arrive { parties, to, .. } => {
+                    self.arrive(thread, cell, parties, to, trace, at);
+                    return;
+                }
+                _ => {}
             }
         }
         self.done(thread, trace, at);
@@ -141,13 +156,18 @@ impl Interpreter<'_> {
 
     /// The visible part is done; the thread goes on to its next one.
     fn done(&mut self, thread: usize, trace: &mut Trace, at: usize) {
+        self.did(thread);
+        self.advance(thread, trace, at + 1);
+    }
+
+    fn did(&mut self, thread: usize) {
         let state = &mut self.threads[thread];
         state.tick += 1;
         state.stepped = true;
         state.joined = 0;
+        state.met = (0, 0);
         state.drained = 0;
         state.pc += 1;
-        self.advance(thread, trace, at + 1);
     }
 
     /// A thread makes its transition.
@@ -158,6 +178,7 @@ impl Interpreter<'_> {
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
             let found = step.found;
+            let mut result = found;
             let (to, new) = match instr {
                 Instr::Load { to, .. } => (Some(to), None),
                 Instr::Store { value, .. } => (None, Some(self.value(thread, value))),
@@ -168,8 +189,12 @@ impl Interpreter<'_> {
                     (Some(to), Some(self.value(thread, new)))
                 }
                 Instr::Cas { to, .. } => (Some(to), None),
-                Instr::Lock(_) => (None, Some(thread as u64 + 1)),
-                Instr::Unlock(_) => (None, Some(0)),
+                Instr::Sync(op, _) => (None, Some(op.left(thread, found))),
+                Instr::Ask { op, to, .. } => {
+                    result = op.succeeds(thread, found).into();
+                    (Some(to), Some(op.left(thread, found)))
+                }
+                Instr::Arrive { .. } => (None, Some(found + 1)),
                 _ => (None, None),
             };
             if let Some(value) = new {
@@ -178,11 +203,44 @@ impl Interpreter<'_> {
             }
             self.note_read(thread, cell);
             if let Some(to) = to {
-                self.threads[thread].regs[to.0 as usize] = found;
+                self.threads[thread].regs[to.0 as usize] = result;
+            }
+            if let Instr::Arrive { parties, to, .. } = instr {
+                self.arrive(thread, cell, parties, to, trace, at);
+                return step;
             }
         }
         self.done(thread, trace, at);
         step
+    }
+
+    /// A thread has arrived at a barrier: it waits there, or all of them go on.
+    fn arrive(
+        &mut self,
+        thread: usize,
+        cell: u32,
+        parties: u64,
+        to: Reg,
+        trace: &mut Trace,
+        at: usize,
+    ) {
+        let last = self.memory[cell as usize].is_multiple_of(parties);
+        self.threads[thread].regs[to.0 as usize] = last.into();
+        if last {
+            let arrival = (thread as Process, self.threads[thread].tick + 1);
+            for other in 0..self.threads.len() {
+                if self.threads[other].status == Status::Meeting(cell) {
+                    self.threads[other].met = arrival;
+                    self.advance(other, trace, at + 1);
+                }
+            }
+            self.done(thread, trace, at);
+        } else {
+            self.did(thread);
+            self.threads[thread].status = Status::Meeting(cell);
+            self.open &= !(1 << thread);
+            self.gated &= !(1 << thread);
+        }
     }
 
     pub(super) fn report_waiting(&mut self, trace: &mut Trace) {
@@ -196,6 +254,11 @@ impl Interpreter<'_> {
                     thread: thread as u8,
                     of,
                     site: self.first_site[thread] + self.threads[thread].pc,
+                }),
+                Status::Meeting(cell) => trace.blocked.push(Wait::Barrier {
+                    thread: thread as u8,
+                    object: self.bytes(cell).0,
+                    site: self.first_site[thread] + self.threads[thread].pc - 1,
                 }),
                 Status::Absent | Status::Draining | Status::Ended => {}
             }

@@ -2,6 +2,7 @@
 
 use super::super::program::{Model, Operand, Place};
 use super::super::step::{Access, Act, Process, Step};
+use super::super::sync::ALL;
 use super::super::trace::{Trace, WriteBack};
 use super::{Buffered, Entry, Interpreter, Status};
 
@@ -63,6 +64,9 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn bytes(&self, cell: u32) -> (u32, u64) {
+        if self.objects[cell as usize] {
+            return (self.program.cells[cell as usize].line, ALL);
+        }
         let cell = &self.program.cells[cell as usize];
         (cell.line, 0xff << (8 * u64::from(cell.word & 7)))
     }
@@ -75,7 +79,7 @@ impl Interpreter<'_> {
         state.tick += 1;
         let need = match state.born {
             [(_, tick), _] if !state.stepped && tick != 0 => state.born,
-            _ => [(thread as Process, state.tick), (0, 0)],
+            _ => [(thread as Process, state.tick), state.met],
         };
         state.buffer.push(Buffered {
             entry,

@@ -46,6 +46,8 @@ enum Status {
     /// At a fence, for its own store buffer.
     Draining,
     Joining(u8),
+    /// At the barrier of this cell.
+    Meeting(u32),
     Ended,
 }
 
@@ -60,6 +62,8 @@ struct Thread {
     born: [(Process, u32); 2],
     /// Processes joined since the last visible operation.
     joined: u64,
+    /// The arrival that opened a barrier comes before its next operation.
+    met: (Process, u32),
     /// Its own commits up to here come before its next operation.
     drained: u32,
     buffer: Vec<Buffered>,
@@ -95,6 +99,8 @@ pub struct Interpreter<'p> {
     changes: Vec<u32>,
     own_changes: Vec<u32>,
     loops: bool,
+    /// Which cells are synchronisation objects.
+    objects: Vec<bool>,
     sleepers: Sleepers,
     /// Who can go on: threads in the low bits, companions above.
     open: u64,
@@ -113,6 +119,12 @@ impl<'p> Interpreter<'p> {
                 _ => false,
             })
         });
+        let mut objects = vec![false; cells];
+        for instr in program.threads.iter().flatten() {
+            if let (Some(_), Some(place)) = (instr.sync(), instr.place()) {
+                objects[place.cell as usize] = true;
+            }
+        }
         Interpreter {
             program,
             model,
@@ -128,6 +140,7 @@ impl<'p> Interpreter<'p> {
                     stepped: false,
                     born: [(0, 0); 2],
                     joined: 0,
+                    met: (0, 0),
                     drained: 0,
                     buffer: Vec::new(),
                     head: 0,
@@ -148,6 +161,7 @@ impl<'p> Interpreter<'p> {
             changes: vec![0; if loops { cells } else { 0 }],
             own_changes: vec![0; if loops { cells * threads } else { 0 }],
             loops,
+            objects,
             sleepers: Sleepers::default(),
             open: 0,
             gated: 0,
@@ -177,6 +191,7 @@ impl<'p> Interpreter<'p> {
             thread.stepped = false;
             thread.born = [(0, 0); 2];
             thread.joined = 0;
+            thread.met = (0, 0);
             thread.drained = 0;
             thread.buffer.clear();
             thread.head = 0;

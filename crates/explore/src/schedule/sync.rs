@@ -1,0 +1,318 @@
+//! Synchronisation objects: what each operation waits for, touches and leaves. The state of an object is one word, so that a
+//! transition says what it found and what it left, and the search can tell where else it would have been possible.
+//!
+//! | object | its word |
+//! |---|---|
+//! | mutex, spin lock | the holder's number plus one, or 0 |
+//! | reader-writer lock | a bit for each reader (0-31), the writer's number plus one above |
+//! | semaphore | its count |
+//! | condition | a bit for each waiter (0-27), a bit for each waiter that a signal reached (28-55), and how many of those may *not* go on |
+//! | barrier | how many have arrived so far, in all rounds |
+//! | once | 0, 1 while somebody does it, 2 when it is done |
+//!
+//! The mask of a transition is in bits of that word. Readers have a bit each, so they commute; a writer has all of them.
+//! Waiters have their own bits as well: entering the queue commutes, and so does leaving it after a broadcast, but after a
+//! signal that reached more waiters than may go on, going on concerns them all.
+//!
+//! Every operation drains the store buffer of its thread, as the locked instruction in it does.
+//!
+//! *Waiting for a condition* is four transitions: [`Op::Wait`] enters the queue with the mutex held, [`Op::Unlock`], [`Op::Wake`]
+//! (or [`Op::TimedWake`], which is always possible), [`Op::Lock`]. POSIX asks no more: who gets the mutex after the waiter gave
+//! it up finds the waiter in the queue.
+//!
+//! *Waiting at a barrier* is [`Op::Arrive`] alone. The others go on by themselves when the last one has arrived, and
+//! their next transition comes after that arrival ([`super::Step::also`]).
+//!
+//! *A futex* is a condition whose [`Op::Wait`] reads the futex's word too: [`super::Step::more`].
+
+use super::step::{Access, Act, Until};
+
+/// The whole object.
+pub const ALL: u64 = u64::MAX;
+
+/// Threads that can wait for one condition, by their numbers.
+pub const MOST_WAITERS: usize = 28;
+/// Threads that can read under one lock, by their numbers.
+pub const MOST_READERS: usize = 32;
+
+const READERS: u64 = (1 << MOST_READERS) - 1;
+const WAITING: u64 = (1 << MOST_WAITERS) - 1;
+const REACHED: u64 = WAITING << MOST_WAITERS;
+const LACKING: u32 = 2 * MOST_WAITERS as u32;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Op {
+    Lock,
+    /// Or a timed lock: any wait may be too long.
+    TryLock,
+    /// Of a mutex, or of a writer.
+    Unlock,
+    LockExclusive,
+    TryLockExclusive,
+    LockShared,
+    TryLockShared,
+    UnlockShared,
+    /// One less, when there is one.
+    Take,
+    TryTake,
+    Give,
+    /// Enters the queue of a condition.
+    Wait,
+    /// Leaves it when reached.
+    Wake,
+    /// Leaves it in any case.
+    TimedWake,
+    Signal,
+    Broadcast,
+    Arrive,
+    /// Goes on if it is done, begins it if nobody has.
+    Once,
+    OnceDone,
+    /// The initialisation failed: somebody else may try.
+    OnceAbort,
+    /// The object is made, or made anew. What it holds then is the executor's to say: [`super::Step::left`].
+    Init,
+    Destroy,
+}
+
+fn waiter(thread: usize) -> u64 {
+    1 << thread | 1 << (thread + MOST_WAITERS)
+}
+
+fn reached(thread: usize, found: u64) -> bool {
+    found >> (thread + MOST_WAITERS) & 1 != 0
+}
+
+impl Op {
+    pub fn act(self) -> Act {
+        Act::Sync(self)
+    }
+
+    /// When it is possible, by the object's word.
+    pub fn until(self, thread: usize) -> Until {
+        match self {
+            Op::Lock | Op::LockExclusive => Until::Clear(ALL),
+            Op::LockShared => Until::Clear(!READERS),
+            Op::Take => Until::Any(ALL),
+            Op::Wake => Until::Any(1 << (thread + MOST_WAITERS)),
+            Op::Once => Until::Clear(1),
+            _ => Until::Now,
+        }
+    }
+
+    /// Does it take a lock, when it succeeds?
+    pub fn locks(self) -> bool {
+        matches!(
+            self,
+            Op::Lock
+                | Op::TryLock
+                | Op::LockExclusive
+                | Op::TryLockExclusive
+                | Op::LockShared
+                | Op::TryLockShared
+        )
+    }
+
+    /// Does it do what it is for? A try may not, and a signal may find nobody.
+    pub fn succeeds(self, thread: usize, found: u64) -> bool {
+        match self {
+            Op::TryLock | Op::TryLockExclusive => Until::Clear(ALL).admits(found),
+            Op::TryLockShared => Until::Clear(!READERS).admits(found),
+            Op::TryTake => found != 0,
+            Op::Signal | Op::Broadcast => found & WAITING != 0,
+            Op::TimedWake => reached(thread, found),
+            Op::Once => found == 0,
+            _ => true,
+        }
+    }
+
+    /// How it touches the object, and which bits of it, where the object holds `found`.
+    pub fn footprint(self, thread: usize, found: u64) -> (Access, u64) {
+        match self {
+            Op::LockShared | Op::UnlockShared => (Access::Write, 1 << thread),
+            Op::TryLockShared if self.succeeds(thread, found) => (Access::Write, 1 << thread),
+            Op::TryLockShared => (Access::Read, !READERS),
+            Op::Wait => (Access::Write, waiter(thread)),
+            Op::Wake | Op::TimedWake => {
+                let contended = reached(thread, found) && found >> LACKING != 0;
+                let mask = if contended { ALL } else { waiter(thread) };
+                (Access::Write, mask)
+            }
+            Op::TryLock
+            | Op::TryLockExclusive
+            | Op::TryTake
+            | Op::Signal
+            | Op::Broadcast
+            | Op::Once
+                if !self.succeeds(thread, found) =>
+            {
+                (Access::Read, ALL)
+            }
+            _ => (Access::Write, ALL),
+        }
+    }
+
+    /// What the object holds afterwards.
+    pub fn left(self, thread: usize, found: u64) -> u64 {
+        if self != Op::TimedWake && !self.succeeds(thread, found) {
+            return found;
+        }
+        match self {
+            Op::Lock | Op::TryLock => thread as u64 + 1,
+            Op::LockExclusive | Op::TryLockExclusive => (thread as u64 + 1) << MOST_READERS,
+            Op::Unlock => 0,
+            Op::LockShared | Op::TryLockShared => found | 1 << thread,
+            Op::UnlockShared => found & !(1 << thread),
+            Op::Take | Op::TryTake => found.saturating_sub(1),
+            Op::Give | Op::Arrive => found.saturating_add(1),
+            Op::Wait => found | 1 << thread,
+            Op::Wake | Op::TimedWake => leave(thread, found),
+            Op::Signal => reach(found, 1),
+            Op::Broadcast => reach(found, u32::MAX),
+            Op::Once => 1,
+            Op::OnceDone => 2,
+            Op::OnceAbort | Op::Init | Op::Destroy => 0,
+        }
+    }
+}
+
+/// How many of those reached may go on.
+fn permitted(found: u64) -> u32 {
+    (found & REACHED).count_ones() - (found >> LACKING) as u32
+}
+
+/// A signal reaches everybody in the queue; how many may go on grows by `most`.
+fn reach(found: u64, most: u32) -> u64 {
+    let waiting = (found & WAITING).count_ones();
+    let may = permitted(found).saturating_add(most).min(waiting);
+    let everybody = found & WAITING;
+    everybody | everybody << MOST_WAITERS | u64::from(waiting - may) << LACKING
+}
+
+fn leave(thread: usize, found: u64) -> u64 {
+    let rest = found & !waiter(thread);
+    if !reached(thread, found) {
+        return rest;
+    }
+    // The last one who may go on leaves nothing to the others.
+    if permitted(found) <= 1 {
+        rest & WAITING
+    } else {
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Applies operations of threads where they are possible.
+    fn play(ops: &[(usize, Op)]) -> Option<u64> {
+        let mut word = 0;
+        for &(thread, op) in ops {
+            if !op.until(thread).admits(word) {
+                return None;
+            }
+            word = op.left(thread, word);
+        }
+        Some(word)
+    }
+
+    #[test]
+    fn a_signal_lets_one_waiter_go_and_a_broadcast_all() {
+        use Op::{Broadcast, Signal, TimedWake, Wait, Wake};
+        let both = [(0, Wait), (1, Wait)];
+        let then = |rest: &[(usize, Op)]| play(&[&both[..], rest].concat());
+        assert_eq!(then(&[(0, Wake)]), None);
+        assert_eq!(then(&[(2, Signal), (1, Wake)]), Some(1));
+        assert_eq!(then(&[(2, Signal), (1, Wake), (0, Wake)]), None);
+        assert_eq!(
+            then(&[(2, Signal), (2, Signal), (1, Wake), (0, Wake)]),
+            Some(0)
+        );
+        assert_eq!(then(&[(2, Broadcast), (0, Wake), (1, Wake)]), Some(0));
+        // Lost on those who come later.
+        assert_eq!(play(&[(2, Signal), (0, Wait), (0, Wake)]), None);
+        // A wait that takes too long leaves the signal to others, unless it was reached.
+        assert_eq!(then(&[(0, TimedWake), (2, Signal), (1, Wake)]), Some(0));
+        assert_eq!(then(&[(2, Signal), (0, TimedWake), (1, Wake)]), None);
+    }
+
+    #[test]
+    fn readers_share_and_writers_do_not() {
+        use Op::{LockExclusive, LockShared, TryLockExclusive, Unlock, UnlockShared};
+        assert_eq!(play(&[(0, LockShared), (1, LockShared)]), Some(3));
+        assert_eq!(play(&[(0, LockShared), (1, LockExclusive)]), None);
+        assert_eq!(play(&[(0, LockExclusive), (1, LockShared)]), None);
+        assert_eq!(
+            play(&[
+                (0, LockShared),
+                (0, UnlockShared),
+                (1, LockExclusive),
+                (1, Unlock)
+            ]),
+            Some(0)
+        );
+        assert_eq!(play(&[(0, LockShared), (1, TryLockExclusive)]), Some(1));
+    }
+
+    /// Transitions with disjoint masks commute: each finds in its bits, and leaves there, the same in either order.
+    #[test]
+    fn disjoint_masks_commute() {
+        const OPS: [Op; 7] = [
+            Op::LockShared,
+            Op::UnlockShared,
+            Op::Wait,
+            Op::Wake,
+            Op::TimedWake,
+            Op::Signal,
+            Op::Broadcast,
+        ];
+        let mut words: Vec<u64> = vec![0];
+        let mut at = 0;
+        while let Some(&word) = words.get(at) {
+            at += 1;
+            for (thread, &op) in
+                (0..3).flat_map(|thread| OPS[2..].iter().map(move |op| (thread, op)))
+            {
+                // A thread waits once.
+                let waits = word >> thread & 1 != 0;
+                let sensible =
+                    (op == Op::Wait) != waits || matches!(op, Op::Signal | Op::Broadcast);
+                let left = op.left(thread, word);
+                if sensible && op.until(thread).admits(word) && !words.contains(&left) {
+                    words.push(left);
+                }
+            }
+        }
+        assert!(words.len() > 20);
+        for &word in &words {
+            for a in OPS {
+                for b in OPS {
+                    let shared = |op| matches!(op, Op::LockShared | Op::UnlockShared);
+                    if shared(a) != shared(b)
+                        || !a.until(0).admits(word)
+                        || !b.until(1).admits(word)
+                    {
+                        continue;
+                    }
+                    let ((access_a, mask_a), (access_b, mask_b)) =
+                        (a.footprint(0, word), b.footprint(1, word));
+                    let reads = access_a == Access::Read && access_b == Access::Read;
+                    if mask_a & mask_b != 0 && !reads {
+                        continue;
+                    }
+                    let (after_a, after_b) = (a.left(0, word), b.left(1, word));
+                    assert!(b.until(1).admits(after_a) && a.until(0).admits(after_b));
+                    assert_eq!(
+                        b.left(1, after_a),
+                        a.left(0, after_b),
+                        "{a:?} {b:?} {word:x}"
+                    );
+                    assert_eq!(b.footprint(1, after_a), (access_b, mask_b));
+                    assert_eq!(a.footprint(0, after_b), (access_a, mask_a));
+                }
+            }
+        }
+    }
+}

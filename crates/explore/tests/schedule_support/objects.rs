@@ -1,0 +1,134 @@
+//! What synchronisation objects do, written down once more: as sets and counts, for trying everything.
+
+use landfall_explore::schedule::program::Sync;
+use std::collections::BTreeSet;
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Object {
+    holder: Option<usize>,
+    readers: BTreeSet<usize>,
+    count: u64,
+    waiting: BTreeSet<usize>,
+    reached: BTreeSet<usize>,
+    tokens: usize,
+    arrived: u64,
+    once: u8,
+    /// What was done to it, but for the order of what commutes: who, which of his operations, how.
+    done: BTreeSet<(usize, u32, How)>,
+    /// Pairs of those that do not commute, in their order.
+    pairs: BTreeSet<(u32, u32)>,
+}
+
+/// What an operation did, as far as commuting goes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+enum How {
+    /// Nothing: it looked.
+    Looked,
+    /// It looked whether there is a writer.
+    LookedForWriter,
+    Shared,
+    Queue,
+    Alone,
+}
+
+fn commute(a: How, b: How) -> bool {
+    use How::{Looked, LookedForWriter, Queue, Shared};
+    matches!(
+        (a, b),
+        (Looked | LookedForWriter, Looked | LookedForWriter)
+            | (Shared, Shared | LookedForWriter)
+            | (LookedForWriter, Shared)
+            | (Queue, Queue)
+    )
+}
+
+impl Object {
+    pub(crate) fn with_count(count: u64) -> Object {
+        Object {
+            count,
+            ..Object::default()
+        }
+    }
+
+    pub(crate) fn possible(&self, op: Sync, thread: usize) -> bool {
+        match op {
+            Sync::Lock | Sync::LockExclusive => self.holder.is_none() && self.readers.is_empty(),
+            Sync::LockShared => self.holder.is_none(),
+            Sync::Take => self.count > 0,
+            Sync::Wake => self.reached.contains(&thread),
+            Sync::Once => self.once != 1,
+            _ => true,
+        }
+    }
+
+    /// Does it; tells whether it did what it is for.
+    pub(crate) fn apply(&mut self, op: Sync, thread: usize, number: u32) -> bool {
+        let free = self.holder.is_none() && self.readers.is_empty();
+        let contended = self.reached.contains(&thread) && self.tokens < self.reached.len();
+        let (success, how) = match op {
+            Sync::Lock | Sync::LockExclusive => (true, How::Alone),
+            Sync::TryLock | Sync::TryLockExclusive => {
+                (free, if free { How::Alone } else { How::Looked })
+            }
+            Sync::LockShared | Sync::UnlockShared => (true, How::Shared),
+            Sync::TryLockShared if self.holder.is_none() => (true, How::Shared),
+            Sync::TryLockShared => (false, How::LookedForWriter),
+            Sync::TryTake if self.count == 0 => (false, How::Looked),
+            Sync::Wait => (true, How::Queue),
+            Sync::Wake | Sync::TimedWake if contended => (true, How::Alone),
+            Sync::Wake | Sync::TimedWake => (self.reached.contains(&thread), How::Queue),
+            Sync::Signal | Sync::Broadcast if self.waiting.is_empty() => (false, How::Looked),
+            Sync::Once if self.once == 2 => (false, How::Looked),
+            _ => (true, How::Alone),
+        };
+        match op {
+            Sync::Lock | Sync::TryLock | Sync::LockExclusive | Sync::TryLockExclusive
+                if success =>
+            {
+                self.holder = Some(thread);
+            }
+            Sync::Unlock => self.holder = None,
+            Sync::LockShared | Sync::TryLockShared if success => {
+                self.readers.insert(thread);
+            }
+            Sync::UnlockShared => {
+                self.readers.remove(&thread);
+            }
+            Sync::Take | Sync::TryTake if success => self.count -= 1,
+            Sync::Give => self.count += 1,
+            Sync::Wait => {
+                self.waiting.insert(thread);
+            }
+            Sync::Wake | Sync::TimedWake => {
+                self.waiting.remove(&thread);
+                if self.reached.remove(&thread) {
+                    self.tokens -= 1;
+                    if self.tokens == 0 {
+                        self.reached.clear();
+                    }
+                }
+            }
+            Sync::Signal | Sync::Broadcast if success => {
+                let more = if op == Sync::Signal { 1 } else { usize::MAX };
+                self.tokens = self.tokens.saturating_add(more).min(self.waiting.len());
+                self.reached = self.waiting.clone();
+            }
+            Sync::Arrive => self.arrived += 1,
+            Sync::Once if success => self.once = 1,
+            Sync::OnceDone => self.once = 2,
+            Sync::OnceAbort => self.once = 0,
+            _ => {}
+        }
+        for &(other, earlier, earlier_how) in &self.done {
+            if other != thread && !commute(earlier_how, how) {
+                self.pairs.insert((earlier, number));
+            }
+        }
+        self.done.insert((thread, number, how));
+        success
+    }
+
+    pub(crate) fn arrived(&self) -> u64 {
+        self.arrived
+    }
+}
