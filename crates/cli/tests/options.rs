@@ -225,7 +225,14 @@ fn settings_are_in_a_file() {
     };
     assert_eq!(check("# nothing\n", &[]).0, 0);
     assert_eq!(check("failures = 2\n", &[]).0, 100);
-    assert_eq!(check("failures = 2\nallow = [\"assertion\"]\n", &[]).0, 0);
+    assert_eq!(
+        check(
+            "failures = 2\nchecks = [\"crash\"]\nallow = [\"assertion\"]\n",
+            &[]
+        )
+        .0,
+        0
+    );
     assert_eq!(
         check("failures = 2\n", &["--failures", "1"]).0,
         0,
