@@ -32,8 +32,9 @@ bench: setup ## the benchmarks
 fmt: ## format the Rust sources
 	$(CARGO) fmt --all
 
-install: setup ## put landfall into ~/.cargo/bin
+install: setup ## put landfall into ~/.cargo/bin, with manual pages and completions
 	$(CARGO) install --path crates/cli --locked
+	@scripts/install-manual
 
 clean: ## remove everything that was built
 	$(CARGO) clean

@@ -27,6 +27,7 @@ pub(crate) enum Command {
     Litmus(LitmusArgs),
     Prove(crate::prove::ProveArgs),
     Fix(crate::fix::Fix),
+    Report(crate::report::Report),
     Explain(crate::explain::Explain),
     /// clang with Landfall's instrumentation: a drop-in C compiler (CC="landfall cc" make)
     #[command(disable_help_flag = true)]
@@ -36,6 +37,8 @@ pub(crate) enum Command {
     Cxx(ForClang),
     /// What is installed, what is missing, how to get it
     Doctor,
+    Man(crate::manual::Man),
+    Completions(crate::manual::Completions),
     #[command(hide = true)]
     Run(crate::run::Run),
 }

@@ -1,4 +1,4 @@
-//! `landfall doctor`: what is installed, what is missing, how to get it.
+//! `landfall doctor`: what is installed, what is missing, how to get it, and whether a check works from end to end.
 
 use crate::exit::Exit;
 use std::process::Command;
@@ -6,56 +6,85 @@ use std::process::Command;
 /// One thing Landfall relies on.
 struct Finding {
     what: &'static str,
+    need: Need,
     /// What was found, or why it is not there.
     state: Result<String, String>,
     remedy: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// Nothing can be checked without it.
+    Always,
+    /// Something can be done without it.
+    Sometimes,
 }
 
 pub(crate) fn run() -> Exit {
     let mut findings = vec![
         tool(
             "clang-19",
+            Need::Always,
             "apt-get install clang-19 (or llvm.org's apt.llvm.org script)",
         ),
         tool(
-            "llvm-config-19",
-            "apt-get install llvm-19-dev (only needed to build Landfall itself)",
+            "clang++-19",
+            Need::Sometimes,
+            "apt-get install clang-19 g++ (to check C++ programs)",
         ),
         tool(
-            "c++",
-            "apt-get install g++ (only needed to build Landfall itself)",
+            "gdb",
+            Need::Sometimes,
+            "apt-get install gdb (for landfall replay --gdb)",
+        ),
+        tool(
+            "llvm-config-19",
+            Need::Sometimes,
+            "apt-get install llvm-19-dev (only to build Landfall itself)",
         ),
     ];
-    findings.extend(
-        landfall_native::kernel_features()
-            .into_iter()
-            .map(|feature| Finding {
-                what: feature.name,
-                state: if feature.present {
-                    Ok(feature.purpose.to_owned())
-                } else {
-                    Err(format!("missing: {}", feature.purpose))
-                },
-                remedy: feature.remedy,
-            }),
-    );
+    let kernel = landfall_native::kernel_features();
+    findings.extend(kernel.into_iter().map(|feature| Finding {
+        what: feature.name,
+        need: Need::Always,
+        state: match feature.present {
+            true => Ok(feature.purpose.to_owned()),
+            false => Err(format!("missing: {}", feature.purpose)),
+        },
+        remedy: feature.remedy,
+    }));
+    findings.push(Finding {
+        what: "a check",
+        need: Need::Always,
+        state: trial(),
+        remedy: "what is missing above comes first; then try `landfall check` on a program of your own",
+    });
     let mut missing = false;
     for finding in &findings {
-        match &finding.state {
-            Ok(state) => println!("  ok       {:<24} {state}", finding.what),
-            Err(state) => {
+        let (what, remedy) = (finding.what, finding.remedy);
+        match (&finding.state, finding.need) {
+            (Ok(state), _) => println!("  ok       {what:<24} {state}"),
+            (Err(state), Need::Always) => {
                 missing = true;
-                println!(
-                    "  missing  {:<24} {state}\n           -> {}",
-                    finding.what, finding.remedy
-                );
+                println!("  missing  {what:<24} {state}\n           -> {remedy}");
+            }
+            (Err(state), Need::Sometimes) => {
+                println!("  absent   {what:<24} {state}\n           -> {remedy}");
             }
         }
     }
+    println!(
+        "{}",
+        match missing {
+            true => "something is missing",
+            false => "landfall works here",
+        }
+    );
     if missing { Exit::Internal } else { Exit::Clean }
 }
 
-fn tool(name: &'static str, remedy: &'static str) -> Finding {
+/// One line of output, without a shell in between.
+fn tool(name: &'static str, need: Need, remedy: &'static str) -> Finding {
     let state = match Command::new(name).arg("--version").output() {
         Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout)
             .lines()
@@ -67,7 +96,55 @@ fn tool(name: &'static str, remedy: &'static str) -> Finding {
     };
     Finding {
         what: name,
+        need,
         state,
         remedy,
+    }
+}
+
+/// A flag that reaches memory before what it stands for.
+const BROKEN: &str = "#include <landfall.h>
+int main(void) {
+  long *pm = lf_pm(4096);
+  if (pm[8]) return pm[0] == 1 ? 0 : 1;
+  pm[0] = 1;
+  pm[8] = 1;
+  lf_persist(pm, 128);
+  return 0;
+}
+";
+
+/// Checks a program with a known bug: compiler, runtime, search and replay all have to work for it to be found.
+fn trial() -> Result<String, String> {
+    let scratch = std::env::temp_dir().join(format!("landfall-doctor-{}", std::process::id()));
+    let found = check_broken(&scratch);
+    let _ = std::fs::remove_dir_all(&scratch);
+    found
+}
+
+fn check_broken(scratch: &std::path::Path) -> Result<String, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", scratch.display());
+    std::fs::create_dir_all(scratch).map_err(failed)?;
+    let source = scratch.join("broken.c");
+    std::fs::write(&source, BROKEN).map_err(failed)?;
+    let output = std::env::current_exe()
+        .and_then(|landfall| {
+            Command::new(landfall)
+                .args(["check", "--out"])
+                .arg(scratch.join("out"))
+                .arg(&source)
+                .current_dir(scratch)
+                .output()
+        })
+        .map_err(failed)?;
+    match output.status.code() {
+        Some(code) if code == Exit::Findings as i32 => {
+            Ok("a program with a known bug was compiled, checked and found out".to_owned())
+        }
+        _ => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said = said.trim().lines().last().unwrap_or("nothing was found");
+            Err(format!("a known bug was not found: {said}"))
+        }
     }
 }

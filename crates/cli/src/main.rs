@@ -9,12 +9,14 @@ mod exit;
 mod explain;
 mod fix;
 mod litmus;
+mod manual;
 mod names;
 mod progress;
 mod prove;
 mod provenance;
 mod recorded;
 mod replay;
+mod report;
 mod run;
 mod scene;
 mod screen;
@@ -59,8 +61,11 @@ fn main() -> ExitCode {
         args::Command::Litmus(options) => litmus::run(&options),
         args::Command::Prove(options) => prove::run(&options),
         args::Command::Fix(options) => fix::run(&options),
+        args::Command::Report(options) => report::run(&options),
         args::Command::Explain(options) => explain::run(&options),
         args::Command::Doctor => doctor::run(),
+        args::Command::Man(options) => manual::man(&options),
+        args::Command::Completions(options) => manual::completions(&options),
         args::Command::Run(options) => run::run(&options),
     });
     exit.unwrap_or(Exit::Internal).into()

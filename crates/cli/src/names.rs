@@ -1,6 +1,6 @@
 //! Names for what is a number in a trace: source positions, call stacks, parts of persistent memory.
 
-use landfall_native::{Event, Execution, Op, Position, Server, Sites, Symbols};
+use landfall_native::{Event, Execution, Op, Origin, Position, Server, Sites, Symbols};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -73,9 +73,18 @@ impl Names {
 
     /// Where in the source an event comes from: for library functions, the call.
     pub(crate) fn place(&self, event: &Event) -> Option<Place> {
-        let at = self.sites.position(event.origin).cloned();
-        let at = at.or_else(|| self.symbols.caller(event.origin.caller))?;
+        self.origin(event.origin)
+    }
+
+    pub(crate) fn origin(&self, origin: Origin) -> Option<Place> {
+        let at = self.sites.position(origin).cloned();
+        let at = at.or_else(|| self.symbols.caller(origin.caller))?;
         Some(Place::new(&at))
+    }
+
+    /// Every place that could tell of an access.
+    pub(crate) fn instrumented(&self) -> impl Iterator<Item = Place> + '_ {
+        self.sites.positions().iter().map(Place::new)
     }
 
     pub(crate) fn site(&self, site: u32) -> Option<Place> {

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -32,8 +33,29 @@ impl Recorded {
     }
 }
 
+/// The command that is running now, as one would type it again.
+pub(crate) fn command() -> String {
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| quoted(&word));
+    std::iter::once("landfall".to_owned())
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// A word as a shell takes it.
+pub(crate) fn quoted(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let plain = |c: char| c.is_alphanumeric() || "-_./=+:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
 /// Every `"file": …` below, with its digest.
-fn collect(value: &Value, files: &mut BTreeMap<String, String>) {
+pub(crate) fn collect(value: &Value, files: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(fields) => {
             if let Some(Value::String(file)) = fields.get("file")

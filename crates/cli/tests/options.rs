@@ -51,7 +51,9 @@ fn json(name: &str, arguments: &[&str]) -> (i32, Value) {
 
 /// The object without what may differ from run to run.
 fn lasting(mut object: Value) -> Value {
-    object.as_object_mut().unwrap().remove("check");
+    for differing in ["check", "command", "progress"] {
+        object.as_object_mut().unwrap().remove(differing);
+    }
     let stats = object["stats"].as_object_mut().unwrap();
     stats.remove("seconds");
     stats.remove("isolation");

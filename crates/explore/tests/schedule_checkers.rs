@@ -40,8 +40,8 @@ fn races(program: &Program, model: Model, relation: Relation, preempt: Preempt) 
     program.validate().expect("valid");
     let mut found = Vec::new();
     let mut threads = Interpreter::new(program, model);
-    saturate(&mut threads, preempt, Options::default(), |_, trace| {
-        data_races(trace, order(program), relation, &mut found);
+    saturate(&mut threads, preempt, Options::default(), |_, search| {
+        data_races(search.trace(), order(program), relation, &mut found);
         ControlFlow::Continue(())
     })
     .expect("runs");

@@ -18,13 +18,13 @@ fn explore(program: &Program, model: Model, preempt: Preempt) -> (BTreeSet<Outco
         &mut threads,
         preempt,
         Options::default(),
-        |threads, trace| {
+        |threads, search| {
             outcomes.insert(Outcome {
                 memory: threads.memory().to_vec(),
                 regs: (0..program.threads.len())
                     .map(|t| threads.registers(t).to_vec())
                     .collect(),
-                stuck: trace.end == End::Deadlock,
+                stuck: search.trace().end == End::Deadlock,
             });
             ControlFlow::Continue(())
         },

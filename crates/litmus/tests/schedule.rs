@@ -7,17 +7,32 @@ mod support;
 
 use landfall_explore::schedule::crash::Crashes;
 use landfall_explore::schedule::interpret::Interpreter;
+use landfall_explore::schedule::power::{Crash, Power, piece};
 use landfall_explore::schedule::program as target;
-use landfall_explore::schedule::{Access, Act, Options, Persistency, Search};
+use landfall_explore::schedule::saturate::{Preempt, saturate};
+use landfall_explore::schedule::{
+    Access, Act, Options, Order, Persistency, Search, Step, Threads, Trace,
+};
+use landfall_explore::subject::{
+    Ended, Event, Execution, FirstRead, Job, Read, Subject, SubjectError,
+};
 use landfall_litmus::Model;
 use landfall_litmus::operational::{self, explore};
 use landfall_litmus::program::*;
+use landfall_model::image::Image;
+use landfall_model::line::{Addr, Line, LineBytes};
+use landfall_model::order::Platform;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use support::{build, shape};
 
 /// The program as the schedule search's interpreter reads it; `None` where it has no such instruction.
 fn translate(test: &Test) -> Option<target::Program> {
+    translate_as(test, target::Order::Atomic)
+}
+
+fn translate_as(test: &Test, order: target::Order) -> Option<target::Program> {
     let mut program = target::Program {
         persistent: true,
         ..target::Program::default()
@@ -33,13 +48,13 @@ fn translate(test: &Test) -> Option<target::Program> {
         *word += 1;
     }
     for thread in &test.program.threads {
-        program.thread(translate_thread(thread)?);
+        program.thread(translate_thread(thread, order)?);
     }
     program.validate().ok()?;
     Some(program)
 }
 
-fn translate_thread(thread: &Thread) -> Option<Vec<target::Instr>> {
+fn translate_thread(thread: &Thread, order: target::Order) -> Option<Vec<target::Instr>> {
     let at = |var: Var| target::Place {
         cell: u32::from(var.0),
         index: None,
@@ -62,7 +77,6 @@ fn translate_thread(thread: &Thread) -> Option<Vec<target::Instr>> {
         RmwOp::Or => target::Op::Or,
         RmwOp::Xor => target::Op::Xor,
     };
-    let order = target::Order::Atomic;
     let scratch = Reg(target::REGISTERS as u8 - 1);
     let mut code = Vec::new();
     for (reg, declared) in (0u8..).zip(&thread.regs) {
@@ -295,6 +309,193 @@ fn cuts(
     }
 }
 
+/// A recovery that reads variables in their order; with `hasty`, only up to one that holds nothing.
+struct Recovery<'a> {
+    program: &'a target::Program,
+    vars: &'a [Var],
+    hasty: bool,
+    paths: Vec<Vec<Read>>,
+}
+
+impl Recovery<'_> {
+    fn reads(&self, line: impl Fn(Line) -> LineBytes) -> Vec<Read> {
+        let mut reads: Vec<Read> = Vec::new();
+        for var in self.vars {
+            let cell = &self.program.cells[var.0 as usize];
+            let line_number = Line(u64::from(cell.line));
+            let read = FirstRead {
+                word: Addr(line_number.start().0 + 8 * u64::from(cell.word)),
+                mask: 0xff,
+            };
+            if reads.iter().any(|r| r.read == read) {
+                continue;
+            }
+            let value = read.value(&line(line_number));
+            reads.push(Read { read, value });
+            if self.hasty && value == 0 {
+                break;
+            }
+        }
+        reads
+    }
+}
+
+impl Subject for Recovery<'_> {
+    fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError> {
+        let reads = self.reads(|line| job.line(line));
+        self.paths.push(reads.clone());
+        let events = reads.into_iter().map(Event::Read).collect();
+        Ok(Execution::new(events, Ended::Well))
+    }
+}
+
+fn initial(program: &target::Program) -> Image {
+    let mut image = Image::default();
+    for cell in &program.cells {
+        let at = Line(u64::from(cell.line)).start().0 + 8 * u64::from(cell.word);
+        image.write(Addr(at), &cell.init.to_le_bytes());
+    }
+    image
+}
+
+/// One tree for all schedules: the recoveries are those of every image the definition allows, each run once; and each
+/// is shown by a schedule and a power failure at its end.
+fn one_tree(
+    test: &Test,
+    vars: &[Var],
+    hasty: bool,
+    order: target::Order,
+) -> Result<(), TestCaseError> {
+    let (Some(program), Some(expected)) = (translate_as(test, order), defined(test)) else {
+        return Ok(());
+    };
+    let options = Options {
+        persistency: Persistency::Lines,
+        ..Options::default()
+    };
+    let base = initial(&program);
+    let mut recovery = Recovery {
+        program: &program,
+        vars,
+        hasty,
+        paths: Vec::new(),
+    };
+    let mut power = Power::new(base.clone(), test.platform);
+    let mut threads = Interpreter::new(&program, target::Model::Tso);
+    // Plain accesses are scheduling points where they race.
+    let saturated = saturate(&mut threads, Preempt::Auto, options, |_, search| {
+        power
+            .look(&mut recovery, search, |object| Line(object.into()))
+            .expect("recovers");
+        ControlFlow::Continue(())
+    })
+    .expect("runs");
+    let executions = saturated.counts.executions + saturated.abandoned;
+    prop_assert_eq!(power.walked + power.alike, executions);
+    let mut wanted: BTreeSet<Vec<Read>> = BTreeSet::new();
+    for outcome in &expected {
+        let mut image = Image::default();
+        for (var, &value) in vars.iter().zip(outcome) {
+            let cell = &program.cells[var.0 as usize];
+            let at = Line(u64::from(cell.line)).start().0 + 8 * u64::from(cell.word);
+            image.write(Addr(at), &(value as u64).to_le_bytes());
+        }
+        wanted.insert(recovery.reads(|line| image.line(line)));
+    }
+    let found: BTreeSet<Vec<Read>> = recovery.paths.iter().cloned().collect();
+    prop_assert_eq!(&found, &wanted);
+    prop_assert_eq!(recovery.paths.len(), wanted.len(), "each once");
+    prop_assert_eq!(power.behaviours.len(), wanted.len());
+    for behaviour in &power.behaviours {
+        let mut image = base.clone();
+        for &(line, bytes) in &behaviour.crash.image {
+            image.set_line(line, bytes);
+        }
+        let reads = recovery.reads(|line| image.line(line));
+        prop_assert_eq!(&reads, &recovery.paths[behaviour.run as usize]);
+        shown(&program, test.platform, &base, &behaviour.crash)?;
+    }
+    Ok(())
+}
+
+/// Follows the schedule of a crash, and cuts it at its end.
+fn shown(
+    program: &target::Program,
+    platform: Platform,
+    base: &Image,
+    crash: &Crash,
+) -> Result<(), TestCaseError> {
+    let mut threads = Interpreter::new(program, target::Model::Tso);
+    threads.preempt_at(&crash.points);
+    let mut trace = Trace::default();
+    let order = Order {
+        threads: program.threads.len(),
+        persistency: Persistency::Lines,
+    };
+    let job = landfall_explore::schedule::Job {
+        follow: &crash.schedule,
+        keep: 0,
+        sleep: &[],
+        order,
+        limit: crash.schedule.len(),
+    };
+    threads.run(&job, &mut trace).expect("follows it");
+    let steps = &trace.steps[..crash.schedule.len()];
+    let lines: BTreeSet<u32> = program.cells.iter().map(|cell| cell.line).collect();
+    for object in lines {
+        let line = Line(object.into());
+        let store = |step: &&Step| step.object == object && step.access == Access::Write;
+        let newest_at = |end: usize| steps[..end].iter().filter(store).count() as u32;
+        let newest = newest_at(steps.len());
+        let old = crash.old.iter().find(|(of, _)| *of == line);
+        let version = old.map_or(newest, |(_, version)| version.0);
+        let mut guaranteed = match platform {
+            Platform::Adr => 0,
+            Platform::Eadr => newest,
+        };
+        if platform == Platform::Adr {
+            for (at, step) in steps.iter().enumerate() {
+                if step.act == Act::Flush && step.object == object {
+                    guaranteed = guaranteed.max(newest_at(at));
+                }
+            }
+            for back in trace
+                .write_backs
+                .iter()
+                .filter(|back| back.object == object)
+            {
+                let of = |step: &Step, process: usize| usize::from(step.process) == process;
+                let thread = usize::from(back.thread);
+                let companion = thread + program.threads.len();
+                let completes = |step: &Step| match step.act {
+                    Act::Fence | Act::Rmw | Act::Cas if of(step, thread) => step.tick > back.issued,
+                    Act::Fence if of(step, companion) => step.tick > back.buffered,
+                    _ => false,
+                };
+                if steps.iter().any(completes) {
+                    let before = |step: &Step| {
+                        (of(step, thread) && step.tick <= back.issued)
+                            || (of(step, companion) && step.tick <= back.after)
+                    };
+                    let stamp = steps.iter().rposition(before).map_or(0, |at| at + 1);
+                    guaranteed = guaranteed.max(newest_at(stamp));
+                }
+            }
+        }
+        prop_assert!(
+            guaranteed <= version && version <= newest,
+            "{crash:?} {line:?}"
+        );
+        let mut bytes = base.line(line);
+        for step in steps.iter().filter(store).take(version as usize) {
+            piece(step, line).expect("a word").write_to(&mut bytes);
+        }
+        let left = crash.image.iter().find(|(of, _)| *of == line);
+        prop_assert_eq!(left.map_or(base.line(line), |(_, bytes)| *bytes), bytes);
+    }
+    Ok(())
+}
+
 fn defined(test: &Test) -> Option<BTreeSet<Outcome>> {
     let options = operational::Options {
         max_states: 300_000,
@@ -312,6 +513,13 @@ fn agree(test: &Test) -> Result<(), TestCaseError> {
     let (Some(program), Some(expected)) = (translate(test), defined(test)) else {
         return Ok(());
     };
+    if let Observe::Recover(vars) = &test.observe {
+        one_tree(test, vars, false, target::Order::Atomic)?;
+        one_tree(test, vars, true, target::Order::Plain)?;
+    }
+    if test.platform == Platform::Eadr {
+        return Ok(());
+    }
     let found = schedules(test, &program, Scheme::DownClosed);
     prop_assert_eq!(&found.outcomes, &expected);
     let clflush_only = program.threads.iter().flatten().all(|instr| {
@@ -367,6 +575,13 @@ proptest! {
     }
 
     #[test]
+    fn with_persistent_caches(shape in shape(3, 4)) {
+        let mut test = build(&ordinary(shape, None));
+        test.platform = Platform::Eadr;
+        agree(&test)?;
+    }
+
+    #[test]
     fn by_each_scheme(shape in shape(3, 4)) {
         agree(&build(&ordinary(shape, Some(FlushKind::Clflush))))?;
     }
@@ -375,7 +590,7 @@ proptest! {
 #[test]
 fn the_bundled_tests() {
     let mut looked_at = 0;
-    for dir in ["px86", "tso", "table"] {
+    for dir in ["px86", "tso", "table", "eadr"] {
         for (path, test) in corpus::read_corpus(dir) {
             if translate(&test).is_some() {
                 looked_at += 1;
@@ -398,4 +613,21 @@ fn cuts_of_one_linearisation_are_too_few() {
     let cuts = schedules(&test, &program, Scheme::Cuts);
     assert_eq!(cuts.outcomes.len(), 4);
     assert!(cuts.executions > 1);
+}
+
+/// Each flush would have to come before the other thread's store, and that before the other flush.
+#[test]
+fn flushes_that_would_go_round_in_a_circle() {
+    for flush in ["clflush", "clwb"] {
+        let fence = if flush == "clwb" { "; sfence" } else { "" };
+        let text = format!(
+            "lines: x | y | a | b\nT0: y = 1; {flush} x{fence}; a = 1\nT1: x = 1; {flush} y{fence}; b = 1\nrecover: a b x y\nforbidden: a=1 b=1 x=0 y=0\n"
+        );
+        let test = landfall_litmus::parse::parse("circle.lit", &text).expect("parses");
+        agree(&test).expect("agrees");
+        let outcomes = defined(&test).expect("small");
+        let forbidden = outcomes.contains(&vec![1, 1, 0, 0]);
+        // A `clwb` may be done before the store before it.
+        assert_eq!(forbidden, flush == "clwb");
+    }
 }

@@ -61,7 +61,7 @@ pub fn kernel_features() -> Vec<KernelFeature> {
         ),
         feature(
             "fsgsbase",
-            "switching threads without a system call (issue E)",
+            "switching threads without a system call",
             "Linux 5.9 or newer",
             || {
                 const HWCAP2_FSGSBASE: u64 = 2;

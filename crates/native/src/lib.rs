@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 pub mod compiler;
+mod covered;
 mod debug;
 mod decode;
 mod error;
@@ -28,6 +29,7 @@ mod subject;
 mod symbols;
 mod workers;
 
+pub use covered::{Covered, ReadAt};
 pub use debug::debug;
 pub use decode::{Copied, copies, decode};
 pub use error::SubjectError;

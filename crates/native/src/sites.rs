@@ -52,6 +52,11 @@ impl Sites {
         builtin::name(origin.site)
     }
 
+    /// Every place that was instrumented.
+    pub fn positions(&self) -> &[Position] {
+        &self.positions
+    }
+
     pub fn len(&self) -> usize {
         self.positions.len()
     }

@@ -1,5 +1,6 @@
 //! From the bytes of a trace to what the search asks for, in one pass and without a list of events in between.
 
+use crate::covered::Covered;
 use crate::decode::decode_most;
 use crate::execution::Event;
 use crate::subject::{said, translate};
@@ -35,7 +36,12 @@ pub(crate) enum Flushes {
 pub(crate) const MOST_EVENTS: usize = 4_000_000;
 
 /// Reads of a trace that may be damaged: what comes before the damage.
-pub(crate) fn skim(trace: &[u8], wanted: Wanted, flushes: Flushes) -> Skimmed {
+pub(crate) fn skim(
+    trace: &[u8],
+    wanted: Wanted,
+    flushes: Flushes,
+    mut covered: Option<&mut Covered>,
+) -> Skimmed {
     let mut skimmed = Skimmed {
         reads: Vec::with_capacity(room_for(trace.len() / 24).min(1 << 20)),
         ..Skimmed::default()
@@ -52,6 +58,9 @@ pub(crate) fn skim(trace: &[u8], wanted: Wanted, flushes: Flushes) -> Skimmed {
             _ => {}
         }
         if record.kind == Kind::Read {
+            if let Some(covered) = &mut covered {
+                covered.record(&record);
+            }
             skimmed.reads.push(Read {
                 read: FirstRead {
                     word: Addr(record.offset),

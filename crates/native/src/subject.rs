@@ -1,5 +1,6 @@
 //! A native program as the search sees it.
 
+use crate::covered::Covered;
 use crate::execution::{Event, Execution, Op, Outcome};
 use crate::interrupt::interrupted;
 use crate::job::Job;
@@ -70,6 +71,24 @@ impl<'a> NativeSubject<'a> {
             self.workers.push(Worker::own(Server::start(program)?));
         }
         Ok(self)
+    }
+
+    /// Keeps what recoveries look at.
+    pub fn covering(mut self) -> Self {
+        let workers = self.workers.iter_mut();
+        workers.for_each(|worker| worker.covered = Some(Covered::default()));
+        self
+    }
+
+    /// What recoveries looked at so far.
+    pub fn covered(&mut self) -> Covered {
+        let mut all = Covered::default();
+        for worker in &mut self.workers {
+            if let Some(covered) = worker.covered.as_mut() {
+                all.join(std::mem::take(covered));
+            }
+        }
+        all
     }
 
     fn reason_to_stop(&self) -> Option<&'static str> {

@@ -1,5 +1,6 @@
 //! Several servers of one program, so that the runs of a wave use all processors. Results come in the order of the jobs.
 
+use crate::covered::Covered;
 use crate::error::SubjectError;
 use crate::execution::Execution;
 use crate::job::{self, Job};
@@ -7,6 +8,7 @@ use crate::server::Server;
 use crate::skim::{Flushes, Skimmed, skim};
 use landfall_explore::subject::Wanted;
 use landfall_model::line::{Line, LineBytes};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -31,6 +33,8 @@ pub(crate) struct Worker<'a> {
     server: Lent<'a>,
     /// Lines of the search's image that the server's base does not have yet.
     ahead: BTreeMap<Line, LineBytes>,
+    /// What its runs looked at, if anyone asks.
+    pub(crate) covered: Option<Covered>,
 }
 
 /// One run as a worker hands it over.
@@ -53,6 +57,7 @@ impl<'a> Worker<'a> {
         Worker {
             server: Lent::Theirs(server),
             ahead: BTreeMap::new(),
+            covered: None,
         }
     }
 
@@ -60,6 +65,7 @@ impl<'a> Worker<'a> {
         Worker {
             server: Lent::Ours(Box::new(server)),
             ahead: BTreeMap::new(),
+            covered: None,
         }
     }
 
@@ -98,11 +104,17 @@ impl<'a> Worker<'a> {
                 native
             })
             .collect();
-        self.server().skim_all(
+        let covered = RefCell::new(self.covered.take());
+        let worked = self.server().skim_all(
             &jobs,
-            |at, trace| skim(trace, tasks[at].wanted, tasks[at].flushes),
+            |at, trace| {
+                let mut covered = covered.borrow_mut();
+                skim(trace, tasks[at].wanted, tasks[at].flushes, covered.as_mut())
+            },
             each,
-        )
+        );
+        self.covered = covered.into_inner();
+        worked
     }
 }
 

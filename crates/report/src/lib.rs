@@ -13,7 +13,7 @@ pub use junit::junit;
 pub use page::page;
 pub use run::{
     Coverage, Diff, Finding, Fix, Lane, LaneVersion, LineCoverage, Phase, Place, Read, Row, Run,
-    Sample, Stats, Store, Survival, Timeline,
+    Sample, Scope, Stats, Store, Survival, Timeline,
 };
 pub use sarif::sarif;
 

@@ -13,6 +13,9 @@ pub struct Run {
     pub limits: Vec<String>,
     pub findings: Vec<Finding>,
     pub stats: Stats,
+    /// What was looked for, and within which bounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
     /// Things worth knowing that are no findings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -26,6 +29,17 @@ pub struct Run {
     pub progress: Vec<Sample>,
 }
 
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Scope {
+    /// As `--checks` names them.
+    pub checks: Vec<String>,
+    /// Power failures that may follow one another.
+    pub failures: u32,
+    /// `adr` or `eadr`.
+    pub platform: String,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stats {
@@ -37,7 +51,7 @@ pub struct Stats {
     pub seconds: f64,
     pub eager_states: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub isolation: Option<String>,
+    pub isolation: Option<serde_json::Value>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -218,7 +232,9 @@ pub struct LineCoverage {
     pub fences: u64,
     /// Power failures tried right before something of this line took effect.
     pub cuts: u64,
-    /// First reads by recoveries.
+    /// Distinct values that recoveries found in what this line stored.
+    pub found: u64,
+    /// First reads of this line, by recoveries.
     pub reads: u64,
     /// Distinct values those returned.
     pub values: u64,

@@ -77,7 +77,7 @@ pub fn sarif(run: &Run) -> String {
     format!("{log:#}\n")
 }
 
-fn result(found: &Finding) -> Value {
+fn result<'a>(found: &'a Finding) -> Value {
     let level = match found.severity.as_str() {
         "error" => "error",
         "perf" => "note",
@@ -90,8 +90,10 @@ fn result(found: &Finding) -> Value {
         .or(found.at.as_ref())
         .or(found.crash_at.as_ref());
     let mut related = Vec::new();
-    let mut relate = |at: Option<&Place>, text: &str| {
-        if let Some(at) = at.filter(|at| Some(*at) != primary) {
+    let mut told: Vec<&Place> = primary.into_iter().collect();
+    let mut relate = |at: Option<&'a Place>, text: &str| {
+        if let Some(at) = at.filter(|at| !told.contains(at)) {
+            told.push(at);
             let mut place = location(at);
             place["id"] = json!(related.len() + 1);
             place["message"] = json!({"text": text});

@@ -7,15 +7,21 @@ use super::options::Check;
 use super::report::Report;
 use super::story::{Story, story};
 use super::target::Target;
+use super::timeline::Teller;
 use crate::exit::Exit;
 use crate::names::Place;
 use crate::provenance::first_reads;
+use crate::recorded::quoted;
 use crate::scene::{Act, Failure, Stage};
 use crate::witness::{Built, Ended, Memory, PowerFailure, Witness, Word, digest};
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::tree::Diverged;
 use landfall_native::{Event, Execution, Op, Placed, Ran, SubjectError};
-use std::ffi::OsStr;
+
+/// Findings that are told event by event; who has more will not read them.
+const MOST_TOLD: usize = 200;
+/// Bytes of what an execution printed, of each stream.
+const MOST_PRINTED: usize = 4_000;
 
 #[derive(Debug)]
 pub(super) struct Bugs<'a> {
@@ -123,7 +129,7 @@ impl<'a> Bugs<'a> {
         if report.is_known(&finding) {
             return Ok(());
         }
-        self.list(finding, &acts, &failures, report)
+        self.list(finding, &acts, &failures, story.as_ref(), report)
     }
 
     /// Something about a recovery that did not fail. It is shown from scratch like a failure, unless one has the same cause.
@@ -148,7 +154,7 @@ impl<'a> Bugs<'a> {
         if report.all().any(explains) || report.is_known(&finding) {
             return Ok(());
         }
-        self.list(finding, &acts, failures, report)
+        self.list(finding, &acts, failures, story.as_ref(), report)
     }
 
     fn place(&mut self, placed: Placed) -> Result<Option<Place>, Refusal> {
@@ -208,6 +214,7 @@ impl<'a> Bugs<'a> {
         mut finding: Finding,
         acts: &[Act],
         failures: &[Failure],
+        story: Option<&Story>,
         report: &mut Report,
     ) -> Result<(), Refusal> {
         if self.options.allow.iter().any(|a| a.covers(&finding)) {
@@ -216,6 +223,19 @@ impl<'a> Bugs<'a> {
         }
         finding.id = format!("B{}", report.findings.len() + 1);
         self.keep(&mut finding, acts, failures)?;
+        if report.findings.len() < MOST_TOLD
+            && let Some(stage) = &self.stage
+        {
+            let teller = Teller {
+                acts,
+                failures,
+                stage,
+                story,
+                finding: &finding,
+            };
+            finding.timeline = Some(teller.timeline());
+            finding.output = acts.last().map_or_else(String::new, printed);
+        }
         report.add(finding);
         Ok(())
     }
@@ -268,6 +288,16 @@ impl<'a> Bugs<'a> {
     }
 }
 
+/// What an execution printed, the end of it.
+fn printed(act: &Act) -> String {
+    let Execution { stdout, stderr, .. } = &act.execution;
+    let tail = |text: &[u8]| {
+        let from = text.len().saturating_sub(MOST_PRINTED);
+        String::from_utf8_lossy(&text[from..]).into_owned()
+    };
+    tail(stdout) + &tail(stderr)
+}
+
 fn internal(error: SubjectError) -> Refusal {
     Refusal::new(Exit::Internal, error)
 }
@@ -276,15 +306,4 @@ fn not_again() -> Refusal {
     let why =
         "the program is not deterministic: a failure did not happen again when run from scratch";
     Refusal::new(Exit::Uncontrolled, why)
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &OsStr) -> String {
-    let word = word.to_string_lossy();
-    let plain = |c: char| c.is_alphanumeric() || "-_./=+:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.into_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }

@@ -106,6 +106,10 @@ pub(crate) struct Finding {
     /// What to type to see it again.
     pub(crate) replay: Option<String>,
     pub(crate) witness: Option<String>,
+    /// For the report.
+    pub(crate) timeline: Option<landfall_report::Timeline>,
+    /// What the failing execution printed.
+    pub(crate) output: String,
 }
 
 /// INTERFACE.md's name for a bad end.
@@ -197,6 +201,8 @@ impl Finding {
             other_ends: Vec::new(),
             replay: None,
             witness: None,
+            timeline: None,
+            output: String::new(),
         }
     }
 
@@ -323,6 +329,19 @@ impl Finding {
             "reads": self.choices.iter().map(Choice::json).collect::<Vec<_>>(),
             "executions": self.executions, "other_messages": self.other_ends, "witness": self.witness,
         })
+    }
+
+    /// What run.json says beyond the witness, for the report.
+    pub(crate) fn tell_more(&self, object: &mut Value) {
+        if let Some(timeline) = &self.timeline {
+            object["timeline"] = json!(timeline);
+        }
+        if let Some(replay) = &self.replay {
+            object["replay"] = json!(replay);
+        }
+        if !self.output.is_empty() {
+            object["output"] = json!(self.output);
+        }
     }
 
     fn fix(&self) -> Vec<Value> {

@@ -2,21 +2,27 @@
 
 mod allowed;
 mod bugs;
+mod coverage;
 pub(crate) mod finding;
 mod judge;
+mod lanes;
 mod minimise;
 mod options;
+mod outputs;
 pub(crate) mod render;
 mod report;
 mod settings;
 pub(crate) mod story;
 mod target;
+mod timeline;
 
 pub(crate) use options::{Check, duration};
+pub(crate) use outputs::texts;
 pub(crate) use settings::with_settings;
 pub(crate) use target::take_compiler_flags;
 
 use crate::exit::Exit;
+use crate::names::Names;
 use crate::progress::Watched;
 use crate::scene::{Act, base_of};
 use bugs::Bugs;
@@ -117,10 +123,11 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let mut judging = Judging::new(options, &act, scene);
     let mut subject = NativeSubject::new(after, scene.job.clone(), options.budget(started))
         .with_workers(again, options.workers())
-        .map_err(Refusal::cannot_run)?;
+        .map_err(Refusal::cannot_run)?
+        .covering();
     subject.watching = judging.watching.take();
     let mut forest = Forest::default();
-    let mut watched = Watched::new(subject, &act.log, options.shows_progress());
+    let mut watched = Watched::new(subject, &act.log, options.live());
     let mut nobody = ();
     let ended = match options.random {
         Some(tries) => {
@@ -150,15 +157,21 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             &mut found,
         ),
     };
-    let mut subject = watched.done();
+    let (mut subject, history) = watched.done(found.behaviours.len(), ended.is_ok());
     judging.watching = subject.watching.take();
     let failed = std::mem::take(&mut subject.failed);
     let stopped_by = subject.stopped_by;
+    let covered = subject.covered();
     report.runs += subject.runs;
     report.events += subject.events;
     report.cuts = found.cuts;
     report.behaviours = found.behaviours.len();
     drop(subject);
+    let names = Names::of(&server);
+    let after = recovery.as_ref().map(Names::of);
+    let after = after.as_ref().unwrap_or(&names);
+    report.coverage = coverage::coverage(&act, &names, &history.cuts, &covered, after);
+    report.progress = history.samples;
     report.isolation.add(&server);
     if let Some(recovery) = &recovery {
         report.isolation.add(recovery);

@@ -3,10 +3,10 @@
 use super::allowed::Allowed;
 use super::finding::Severity;
 use crate::args::{Colour, Format, PlatformArg};
+use crate::progress::Live;
 use clap::ValueEnum;
 use landfall_explore::recovery::Options;
 use landfall_native::Budget;
-
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
@@ -125,7 +125,7 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t = Format::Human, help_heading = "Output")]
     pub(crate) format: Format,
 
-    /// Where to put run.json and what is needed to see each bug again
+    /// Where to put run.json, report.html and what is needed to see each bug again
     #[arg(
         long,
         value_name = "DIR",
@@ -133,6 +133,14 @@ pub(crate) struct Check {
         help_heading = "Output"
     )]
     pub(crate) out: PathBuf,
+
+    /// Also write the findings as SARIF 2.1.0, for code-scanning views
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) sarif: Option<PathBuf>,
+
+    /// Also write the findings as JUnit XML, for CI views
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) junit: Option<PathBuf>,
 
     /// Say more about each finding: call stacks, and reads that could have returned something else
     #[arg(short, long, help_heading = "Output")]
@@ -186,7 +194,7 @@ impl Check {
         }
     }
 
-    pub(super) fn names_of_checks(&self) -> Vec<String> {
+    fn names_of_checks(&self) -> Vec<String> {
         let asked = Judged::value_variants().iter().filter(|&&c| self.checks(c));
         let names =
             asked.filter_map(|check| Some(check.to_possible_value()?.get_name().to_owned()));
@@ -229,9 +237,21 @@ impl Check {
         }
     }
 
+    /// What is looked for, and within which bounds.
+    pub(super) fn scope(&self) -> landfall_report::Scope {
+        landfall_report::Scope {
+            checks: self.names_of_checks(),
+            failures: self.failures,
+            platform: self.platform_name().to_owned(),
+        }
+    }
+
     /// A live line is for people who look at it.
-    pub(super) fn shows_progress(&self) -> bool {
-        !self.quiet && self.format == Format::Human && std::io::stderr().is_terminal()
+    pub(super) fn live(&self) -> Live {
+        match !self.quiet && self.format == Format::Human && std::io::stderr().is_terminal() {
+            true => Live::Shown,
+            false => Live::Silent,
+        }
     }
 
     /// Servers that run recoveries.

@@ -38,6 +38,12 @@ pub(crate) struct Report {
     warnings: Vec<String>,
     /// Why recoveries were not judged, though nobody asked for less.
     pub(super) not_judged: Option<String>,
+    pub(crate) coverage: landfall_report::Coverage,
+    /// The search over time.
+    pub(crate) progress: Vec<landfall_report::Sample>,
+    pub(crate) scope: landfall_report::Scope,
+    /// What is printed and kept, once there is a verdict.
+    json: Value,
 }
 
 /// Where the runs of the search happened.
@@ -109,10 +115,12 @@ impl Report {
             (false, false) => Verdict::Incomplete,
         };
         self.seconds = started.elapsed().as_secs_f64();
-        self.save(options)
+        self.scope = options.scope();
+        self.json = self.object();
+        super::outputs::save(&self.json, options)
     }
 
-    fn json(&self, options: &Check) -> Value {
+    fn object(&self) -> Value {
         let verdict = match self.verdict {
             Verdict::Clean => "clean",
             Verdict::Findings => "findings",
@@ -123,32 +131,33 @@ impl Report {
             restarts,
             fallback,
         } = &self.isolation;
-        let findings: Vec<Value> = self.findings.iter().map(Finding::json).collect();
+        let mut findings: Vec<Value> = self.findings.iter().map(Finding::json).collect();
         let check = crate::recorded::Recorded::now(&findings);
-        json!({
+        super::outputs::suggest(&mut findings, check.as_ref());
+        for (object, finding) in findings.iter_mut().zip(&self.findings) {
+            finding.tell_more(object);
+        }
+        let mut run = json!({
+            "scope": self.scope,
             "tool": "landfall", "version": env!("CARGO_PKG_VERSION"), "verdict": verdict,
             "complete": self.limits.is_empty(), "limits": self.limits,
             "findings": findings, "check": check, "allowed": self.allowed.len(),
-            "warnings": self.warnings, "checks": options.names_of_checks(), "not_judged": self.not_judged,
+            "warnings": self.warnings, "not_judged": self.not_judged,
             "stats": {
                 "schedules": 1, "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
                 "events": self.events, "seconds": self.seconds, "eager_states": self.eager_states,
                 "isolation": {"forks": forks, "restarts": restarts, "fallback": fallback},
             },
-        })
-    }
-
-    fn save(&self, options: &Check) -> Result<(), Refusal> {
-        let path = options.out.join("run.json");
-        let failed = |e| Refusal::new(Exit::Usage, format!("{}: {e}", path.display()));
-        let text = format!("{:#}\n", self.json(options));
-        std::fs::write(&path, text).map_err(failed)
+            "command": crate::recorded::command(), "coverage": self.coverage, "progress": self.progress,
+        });
+        run["sources"] = json!(super::outputs::sources_of(&run));
+        run
     }
 
     pub(super) fn print(&self, options: &Check) -> Exit {
         let screen = Screen::new(options.color);
         let text = match options.format {
-            Format::Json => format!("{:#}\n", self.json(options)),
+            Format::Json => format!("{:#}\n", self.json),
             Format::Human if options.quiet => String::new(),
             Format::Human => self.for_people(options),
         };

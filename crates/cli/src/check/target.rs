@@ -143,7 +143,10 @@ impl Check {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let bug = name.strip_prefix('B').and_then(|n| n.strip_suffix(".json"));
-            if bug.is_some_and(|n| n.parse::<u32>().is_ok()) || name == "run.json" {
+            if bug.is_some_and(|n| n.parse::<u32>().is_ok())
+                || name == "run.json"
+                || name == "report.html"
+            {
                 std::fs::remove_file(entry.path()).map_err(failed)?;
             }
         }

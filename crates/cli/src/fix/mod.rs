@@ -4,6 +4,7 @@ mod finding;
 mod project;
 mod recheck;
 mod search;
+mod suggest;
 mod write;
 
 use crate::exit::Exit;
@@ -15,6 +16,7 @@ use recheck::Recheck;
 use search::{Search, Stuck};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+pub(crate) use suggest::Suggestions;
 
 /// Turns the findings of a check into a patch, and checks the patch.
 ///

@@ -385,6 +385,8 @@ impl<S: Subject> Follow<'_, S> {
                 Err(difference) => diverged = Some((difference, branch)),
             }
         });
+        let size = self.tree.reads() + self.tree.runs() as usize;
+        self.subject.tree_holds(size);
         self.live.resize(self.tree.runs() as usize, 0);
         for run in grafted {
             let depth = self.tree.branch_of(run).map_or(0, |b| b.depth + 1);

@@ -103,7 +103,7 @@ pub struct Searched {
 }
 
 /// Jobs that are handed out at once. Not a matter of workers: results must not depend on how many there are.
-const WAVE: usize = 256;
+pub(crate) const WAVE: usize = 256;
 
 /// Someone who looks at the tree besides the search.
 pub trait Watch {

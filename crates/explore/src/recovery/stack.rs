@@ -99,6 +99,9 @@ impl<S: Subject> Stack<'_, S> {
         self.found.cuts += 1;
         self.first.cut = cut;
         self.subject.at_cut(cut, self.found.behaviours.len());
+        let trees = (1..=self.options.failures).filter_map(|level| self.forest.known(level));
+        self.subject
+            .tree_holds(trees.map(|tree| tree.reads() + tree.runs() as usize).sum());
         grown.sort_unstable();
         grown.dedup();
         if !self.options.share {

@@ -11,9 +11,14 @@
 //!
 //! That is DPTSOsyn (MODEL.md §6) on the graph of the trace. It asks the schedule search only to order the stores of one
 //! line ([`super::Persistency::Lines`]); flushes and fences multiply no schedules.
+//!
+//! A circle of one, a write-back that comes after a store newer than chosen, can be broken in one way: that line must be
+//! newer. So there is a *least* choice that breaks all of those, found by raising versions one by one, and whatever is asked
+//! for besides only raises it. Longer circles, of write-backs that race with stores, are looked for after that.
 
 use super::search::Search;
 use super::step::{Access, Act, Step};
+use landfall_model::order::Platform;
 
 #[derive(Clone, Debug)]
 struct Line {
@@ -28,54 +33,116 @@ struct Completed {
     line: usize,
     /// Process and tick of what completes it.
     by: (u8, u32),
-    /// Of each line, the newest version whose store happens before it.
-    sees: Vec<u32>,
+    /// The newest version of its line whose store happens before it.
+    sees: u32,
+    /// What happens before it.
+    clock: Vec<u32>,
+    /// Transitions right after which it is done; it is done before whatever comes after those.
+    after: [Option<u32>; 2],
 }
 
 #[derive(Clone, Debug)]
 pub struct Crashes {
+    platform: Platform,
     lines: Vec<Line>,
     flushes: Vec<Completed>,
-    /// For each line and each version from 1 on: which flushes are complete where its store has happened, as bits.
-    complete: Vec<Vec<Vec<u64>>>,
+    /// Process and tick of the transitions that stores are, and what happens before them; by line and version.
+    stores: Vec<Vec<Store>>,
+    /// Per process, the write-backs it completes: tick and number, ascending.
+    completes: Vec<Vec<(u32, u32)>>,
+}
+
+#[derive(Clone, Debug)]
+struct Store {
+    process: u8,
+    tick: u32,
+    clock: Vec<u32>,
+}
+
+/// A choice of versions, and what has happened at least.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// By line.
+    pub versions: Vec<u32>,
+    /// By process, the tick up to which its transitions have happened.
+    pub clock: Vec<u32>,
 }
 
 impl Crashes {
     /// Of the search's last execution.
     pub fn of(search: &Search) -> Crashes {
-        let trace = search.trace();
-        let steps = &trace.steps[..];
+        Crashes::on(search, Platform::Adr)
+    }
+
+    /// The same where caches may be persistent.
+    pub fn on(search: &Search, platform: Platform) -> Crashes {
+        let steps = &search.trace().steps[..];
         let lines = lines(steps);
-        let threads = search.order().threads;
-        let line_of = |object: u32| lines.iter().position(|line| line.object == object);
-        let known = |clock: &[u32], at: u32| {
-            let step = &steps[at as usize];
-            clock[step.process as usize] >= step.tick
+        let width = steps.first().map_or(0, |_| search.clock(0).len());
+        let stores: Vec<Vec<Store>> = lines
+            .iter()
+            .map(|line| {
+                let store = |&at: &u32| Store {
+                    process: steps[at as usize].process,
+                    tick: steps[at as usize].tick,
+                    clock: search.clock(at as usize).to_vec(),
+                };
+                line.stores.iter().map(store).collect()
+            })
+            .collect();
+        let mut crashes = Crashes {
+            platform,
+            lines,
+            flushes: Vec::new(),
+            stores,
+            completes: vec![Vec::new(); width],
         };
-        let seen_by = |clock: &[u32]| -> Vec<u32> {
-            let newest =
-                |line: &Line| line.stores.partition_point(|&store| known(clock, store)) as u32;
-            lines.iter().map(newest).collect()
-        };
-        let mut flushes = Vec::new();
-        for (at, step) in steps.iter().enumerate() {
+        if platform == Platform::Adr {
+            crashes.clflushes(search);
+            crashes.write_backs(search);
+        }
+        for (number, flush) in crashes.flushes.iter().enumerate() {
+            crashes.completes[usize::from(flush.by.0)].push((flush.by.1, number as u32));
+        }
+        crashes
+            .completes
+            .iter_mut()
+            .for_each(|list| list.sort_unstable());
+        crashes
+    }
+
+    fn line_of(&self, object: u32) -> Option<usize> {
+        self.lines.iter().position(|line| line.object == object)
+    }
+
+    fn clflushes(&mut self, search: &Search) {
+        for (at, step) in search.trace().steps.iter().enumerate() {
             if step.act == Act::Flush
-                && let Some(line) = line_of(step.object)
+                && let Some(line) = self.line_of(step.object)
             {
-                flushes.push(Completed {
+                let clock = search.clock(at).to_vec();
+                self.flushes.push(Completed {
                     line,
                     by: (step.process, step.tick),
-                    sees: seen_by(search.clock(at)),
+                    sees: self.known(line, &clock),
+                    clock,
+                    after: [Some(at as u32), None],
                 });
             }
         }
+    }
+
+    fn write_backs(&mut self, search: &Search) {
+        let trace = search.trace();
+        let steps = &trace.steps[..];
+        let threads = search.order().threads;
         for write_back in &trace.write_backs {
-            let Some(line) = line_of(write_back.object) else {
+            let Some(line) = self.line_of(write_back.object) else {
                 continue;
             };
             let thread = usize::from(write_back.thread);
-            let of_thread = |step: &&Step| usize::from(step.process) == thread;
-            let of_companion = |step: &&Step| usize::from(step.process) == thread + threads;
+            let of_thread = |step: &Step| usize::from(step.process) == thread;
+            let of_companion = |step: &Step| usize::from(step.process) == thread + threads;
             let completes = |step: &&Step| match step.act {
                 Act::Rmw | Act::Cas | Act::Fence if of_thread(step) => {
                     step.tick > write_back.issued
@@ -87,41 +154,33 @@ impl Crashes {
                 continue;
             };
             // What comes before it: its thread up to where it was issued, and what it cannot overtake in the buffer.
-            let mut clock = vec![0; search.clock(0).len()];
-            let issued = |step: &Step| of_thread(&step) && step.tick <= write_back.issued;
-            let behind = |step: &Step| of_companion(&step) && step.tick <= write_back.after;
-            for (at, _) in steps
-                .iter()
-                .enumerate()
-                .filter(|(_, step)| issued(step) || behind(step))
-            {
-                for (mine, &theirs) in clock.iter_mut().zip(search.clock(at)) {
-                    *mine = theirs.max(*mine);
+            let issued = |step: &Step| of_thread(step) && step.tick <= write_back.issued;
+            let behind = |step: &Step| of_companion(step) && step.tick <= write_back.after;
+            let after = [
+                steps.iter().rposition(issued),
+                steps.iter().rposition(behind),
+            ]
+            .map(|at| at.map(|at| at as u32));
+            let mut clock = vec![0; self.completes.len()];
+            for at in after.into_iter().flatten() {
+                join(&mut clock, search.clock(at as usize));
+            }
+            // Who created the thread, and whom it joined.
+            let joined = (0..64).filter(|process| write_back.joined >> process & 1 != 0);
+            let needs = write_back.need.into_iter().filter(|(_, tick)| *tick != 0);
+            for (process, tick) in needs.chain(joined.map(|process| (process, u32::MAX))) {
+                let last = |step: &Step| step.process == process && step.tick <= tick;
+                if let Some(at) = steps.iter().rposition(last) {
+                    join(&mut clock, search.clock(at));
                 }
             }
-            flushes.push(Completed {
+            self.flushes.push(Completed {
                 line,
                 by: (fence.process, fence.tick),
-                sees: seen_by(&clock),
+                sees: self.known(line, &clock),
+                clock,
+                after,
             });
-        }
-        let complete = lines.iter().map(|line| {
-            let stores = line.stores.iter().map(|&store| {
-                let clock = search.clock(store as usize);
-                let mut bits = vec![0u64; flushes.len().div_ceil(64)];
-                for (index, flush) in flushes.iter().enumerate() {
-                    if clock[usize::from(flush.by.0)] >= flush.by.1 {
-                        bits[index / 64] |= 1 << (index % 64);
-                    }
-                }
-                bits
-            });
-            stores.collect()
-        });
-        Crashes {
-            complete: complete.collect(),
-            lines,
-            flushes,
         }
     }
 
@@ -139,30 +198,124 @@ impl Crashes {
         &self.lines[line].stores
     }
 
-    fn is_complete(&self, flush: usize, versions: &[u32]) -> bool {
-        versions.iter().enumerate().any(|(line, &version)| {
-            version > 0
-                && self.complete[line][version as usize - 1][flush / 64] >> (flush % 64) & 1 != 0
-        })
+    /// The newest version of a line whose store a clock knows of.
+    fn known(&self, line: usize, clock: &[u32]) -> u32 {
+        let known = |store: &Store| clock[usize::from(store.process)] >= store.tick;
+        self.stores[line].partition_point(known) as u32
+    }
+
+    /// Nothing has happened, and every line is as it was.
+    pub fn nothing(&self) -> Choice {
+        Choice {
+            versions: vec![0; self.lines.len()],
+            clock: vec![0; self.completes.len()],
+        }
+    }
+
+    /// Raises `choice` until the version of `line` is admitted, and those of all others still are and no write-back that is
+    /// complete came after a newer store than chosen. `false` if there is no such choice above it.
+    fn raise(
+        &self,
+        choice: &mut Choice,
+        line: usize,
+        at_least: u32,
+        admits: &impl Fn(usize, u32) -> bool,
+    ) -> bool {
+        let mut wanted = vec![(line, at_least)];
+        while let Some((line, least)) = wanted.pop() {
+            let (now, newest) = (choice.versions[line], self.stores[line].len() as u32);
+            let Some(version) = (now.max(least)..=newest).find(|&v| admits(line, v)) else {
+                return false;
+            };
+            if version == now {
+                continue;
+            }
+            choice.versions[line] = version;
+            let store = &self.stores[line][version as usize - 1];
+            let mut grew = false;
+            for (process, (mine, &theirs)) in choice.clock.iter_mut().zip(&store.clock).enumerate()
+            {
+                if *mine >= theirs {
+                    continue;
+                }
+                grew = true;
+                let list = &self.completes[process];
+                let from = list.partition_point(|&(tick, _)| tick <= *mine);
+                for &(_, number) in list[from..].iter().take_while(|(tick, _)| *tick <= theirs) {
+                    let flush = &self.flushes[number as usize];
+                    wanted.push((flush.line, flush.sees));
+                }
+                *mine = theirs;
+            }
+            if grew && self.platform == Platform::Eadr {
+                // What is stored is durable.
+                wanted.extend((0..self.lines.len()).map(|l| (l, self.known(l, &choice.clock))));
+            }
+        }
+        true
     }
 
     /// Can a power failure leave exactly these versions?
     pub fn possible(&self, versions: &[u32]) -> bool {
-        self.circle(versions).is_none()
+        self.find(&|line, version| versions[line] == version)
+            .is_some()
+    }
+
+    /// Versions that a power failure can leave among those admitted, if there are any.
+    pub fn find(&self, admits: &impl Fn(usize, u32) -> bool) -> Option<Vec<u32>> {
+        let mut least = self.nothing();
+        if !(0..self.lines.len()).all(|line| self.raise(&mut least, line, 0, admits)) {
+            return None;
+        }
+        Some(self.complete(least, admits)?.versions)
+    }
+
+    /// The least choice above `least` once `line` is narrowed, as far as circles of one go.
+    pub fn narrow(
+        &self,
+        least: &Choice,
+        line: usize,
+        admits: &impl Fn(usize, u32) -> bool,
+    ) -> Option<Choice> {
+        let mut raised = least.clone();
+        self.raise(&mut raised, line, 0, admits).then_some(raised)
+    }
+
+    /// A choice above `least` that a power failure can leave. Breaks one circle after the other: some line in it must be newer.
+    pub fn complete(&self, least: Choice, admits: &impl Fn(usize, u32) -> bool) -> Option<Choice> {
+        let Some(circle) = self.circle(&least) else {
+            return Some(least);
+        };
+        circle.iter().find_map(|&flush| {
+            let line = self.flushes[flush].line;
+            let mut raised = least.clone();
+            let above = least.versions[line] + 1;
+            self.raise(&mut raised, line, above, admits)
+                .then(|| self.complete(raised, admits))?
+        })
+    }
+
+    /// Write-backs that are complete, and whose line was stored to since the version chosen.
+    fn racing(&self, choice: &Choice) -> Vec<usize> {
+        let complete = |flush: &Completed| choice.clock[usize::from(flush.by.0)] >= flush.by.1;
+        (0..self.flushes.len())
+            .filter(|&number| {
+                let flush = &self.flushes[number];
+                complete(flush)
+                    && self.known(flush.line, &choice.clock) > choice.versions[flush.line]
+            })
+            .collect()
     }
 
     /// Write-backs each of which would have to come before the next, if the power failed with these versions.
-    fn circle(&self, versions: &[u32]) -> Option<Vec<usize>> {
-        let complete: Vec<usize> = (0..self.flushes.len())
-            .filter(|&flush| self.is_complete(flush, versions))
-            .collect();
+    fn circle(&self, choice: &Choice) -> Option<Vec<usize>> {
         // `a` comes before a store that is newer than chosen, and that store before `b`.
         let before = |a: usize, b: usize| {
             let line = self.flushes[a].line;
-            self.flushes[b].sees[line] > versions[line]
+            self.known(line, &self.flushes[b].clock) > choice.versions[line]
         };
         // Those that nothing comes before are not in a circle; then those that only such come before; and so on.
-        let mut left = complete;
+        let mut left = self.racing(choice);
         loop {
             let count = left.len();
             let still = left.clone();
@@ -186,27 +339,89 @@ impl Crashes {
         }
     }
 
-    /// Versions that a power failure can leave among those admitted, if there are any. Breaks one circle after the
-    /// other: some line in it must be newer.
-    pub fn find(&self, admits: &impl Fn(usize, u32) -> bool) -> Option<Vec<u32>> {
-        self.find_from(&vec![0; self.lines.len()], admits)
+    /// An execution of what has happened by then and nothing else, after which the power fails: transitions of the trace by
+    /// their index. Each write-back in it comes before the stores that it must not see. The choice must be possible.
+    pub fn linear(&self, search: &Search, choice: &Choice) -> Vec<u32> {
+        let steps = &search.trace().steps[..];
+        let happened = |at: &u32| {
+            let step = &steps[*at as usize];
+            choice.clock[usize::from(step.process)] >= step.tick
+        };
+        // Which transitions of the trace each store waits for besides what happens before it.
+        let mut waits: Vec<(u32, u32)> = Vec::new();
+        for number in self.racing(choice) {
+            let flush = &self.flushes[number];
+            let newer = &self.lines[flush.line].stores[choice.versions[flush.line] as usize..];
+            for &store in newer.iter().filter(|store| happened(store)) {
+                waits.extend(flush.after.into_iter().flatten().map(|at| (at, store)));
+            }
+        }
+        let mut left: Vec<u32> = (0..steps.len() as u32).filter(happened).collect();
+        let mut order = Vec::with_capacity(left.len());
+        if waits.is_empty() {
+            return left;
+        }
+        // The first of those left that waits for nobody left; there is one, since there is no circle.
+        while !left.is_empty() {
+            let free = |at: &u32| {
+                let before = |other: &&u32| {
+                    let step = &steps[**other as usize];
+                    *other != at
+                        && (search.clock(*at as usize)[usize::from(step.process)] >= step.tick
+                            || waits.contains(&(**other, *at)))
+                };
+                !left.iter().any(|other| before(&other))
+            };
+            let next = left.iter().position(free).unwrap_or(0);
+            order.push(left.remove(next));
+        }
+        order
     }
 
-    fn find_from(&self, least: &[u32], admits: &impl Fn(usize, u32) -> bool) -> Option<Vec<u32>> {
-        let mut versions = Vec::with_capacity(least.len());
-        for (line, &from) in least.iter().enumerate() {
-            let newest = self.lines[line].stores.len() as u32;
-            versions.push((from..=newest).find(|&version| admits(line, version))?);
-        }
-        let Some(circle) = self.circle(&versions) else {
-            return Some(versions);
+    /// What decides which recoveries are possible, and nothing else: two traces that agree on it need not both be walked.
+    /// `name` is a line, whatever its number in this trace, and `content` what a version of it holds.
+    pub fn signature(
+        &self,
+        name: &impl Fn(usize) -> u64,
+        content: &impl Fn(usize, u32) -> u128,
+    ) -> u128 {
+        let seen = |clock: &[u32]| {
+            (0..self.lines.len()).fold(0u128, |hash, line| {
+                mix(hash, self.known(line, clock).into())
+            })
         };
-        circle.iter().find_map(|&flush| {
-            let line = self.flushes[flush].line;
-            let mut raised = versions.clone();
-            raised[line] += 1;
-            self.find_from(&raised, admits)
-        })
+        let flushes: Vec<u128> = self
+            .flushes
+            .iter()
+            .map(|flush| mix(seen(&flush.clock), name(flush.line).into()))
+            .collect();
+        let mut hash = 0u128;
+        for (line, stores) in self.stores.iter().enumerate() {
+            hash = mix(hash, name(line).into());
+            for (version, store) in stores.iter().enumerate() {
+                let complete = |(flush, _): &(&Completed, &u128)| {
+                    store.clock[usize::from(flush.by.0)] >= flush.by.1
+                };
+                let completed = self.flushes.iter().zip(&flushes).filter(complete);
+                let completed = completed.fold(0u128, |sum, (_, &hash)| sum.wrapping_add(hash));
+                hash = mix(hash, content(line, version as u32 + 1));
+                hash = mix(mix(hash, seen(&store.clock)), completed);
+            }
+        }
+        hash
+    }
+}
+
+/// Two numbers as one, in this order.
+pub(super) fn mix(a: u128, b: u128) -> u128 {
+    const ODD: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
+    let mixed = (a.rotate_left(29) ^ b).wrapping_add(1).wrapping_mul(ODD);
+    mixed ^ (mixed >> 61)
+}
+
+fn join(mine: &mut [u32], theirs: &[u32]) {
+    for (mine, &theirs) in mine.iter_mut().zip(theirs) {
+        *mine = theirs.max(*mine);
     }
 }
 
@@ -223,5 +438,6 @@ fn lines(steps: &[Step]) -> Vec<Line> {
             }
         }
     }
+    lines.sort_by_key(|line| line.object);
     lines
 }

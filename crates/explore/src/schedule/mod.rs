@@ -2,7 +2,8 @@
 //!
 //! A program is a [`Threads`]: it follows a schedule from its start and says what its transitions ([`Step`]) touched.
 //! [`search`] is optimal DPOR over it; [`saturate`] finds which plain accesses need to be scheduling points; [`bounded`] goes by
-//! number of preemptions, and [`seal`] says where there are none. [`crash`] is what a power failure leaves of a trace.
+//! number of preemptions, and [`seal`] says where there are none. [`crash`] is what a power failure leaves of a trace,
+//! [`power`] which recoveries that leads to.
 //! [`sync`] is what locks, conditions and the like do. [`data_races`] and [`locks`] judge single executions. [`interpret`] executes a [`program`] of a few instructions under SC
 //! or TSO; [`catalogue`] has some with known counts.
 
@@ -14,6 +15,7 @@ mod estimate;
 mod happens;
 pub mod interpret;
 pub mod locks;
+pub mod power;
 pub mod program;
 pub mod saturate;
 pub mod seal;

@@ -8,7 +8,7 @@
 use super::search::{Counts, Options, Search};
 use super::step::{Access, Step};
 use super::threads::{Points, Threads, ThreadsError};
-use super::trace::{End, Trace, Trailing};
+use super::trace::{End, Trailing};
 use std::ops::ControlFlow;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -33,22 +33,24 @@ pub struct Saturated {
 }
 
 /// Searches with the scheduling points that `preempt` asks for. `visit` sees executions of abandoned rounds too: they are
-/// executions of the program.
+/// executions of the program. The search it gets has the last execution and its happens-before.
 pub fn saturate<T: Threads>(
     threads: &mut T,
     preempt: Preempt,
     options: Options,
-    mut visit: impl FnMut(&T, &Trace) -> ControlFlow<()>,
+    mut visit: impl FnMut(&T, &Search) -> ControlFlow<()>,
 ) -> Result<Saturated, ThreadsError> {
     let mut result = Saturated::default();
     let mut fresh = Vec::new();
     loop {
         result.rounds += 1;
-        threads.preempt_at(&match preempt {
+        let points = match preempt {
             Preempt::Everywhere => Points::Everywhere,
             Preempt::Sync | Preempt::Auto => Points::Sites(result.sites.clone()),
-        });
+        };
+        threads.preempt_at(&points);
         let mut search = Search::new(threads, options)?;
+        search.points = points;
         while fresh.is_empty() && search.next(threads)? {
             if preempt != Preempt::Everywhere {
                 unordered(&search, |first, second| {
@@ -63,7 +65,7 @@ pub fn saturate<T: Threads>(
             if search.trace().end == End::Asleep {
                 continue;
             }
-            if visit(threads, search.trace()).is_break() {
+            if visit(threads, &search).is_break() {
                 result.counts = search.counts;
                 return Ok(result);
             }

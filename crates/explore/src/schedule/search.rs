@@ -19,7 +19,7 @@ use super::estimate::Estimate;
 use super::happens::{Happens, Race};
 use super::step::{Access, Act, MOST_PROCESSES, Order, Persistency, Process, Step, Until};
 use super::sync::ALL;
-use super::threads::{Job, Threads, ThreadsError};
+use super::threads::{Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
 use super::wakeup::{Inserted, MOVED, NIL, Place, Sequence, Wakeup, place};
 use std::ops::{ControlFlow, Range};
@@ -96,6 +96,8 @@ pub struct Search {
     /// What is taken away for the reversal of a race.
     without: Vec<u32>,
     ticks: Vec<u32>,
+    /// Which plain accesses are scheduling points in it: a schedule means something only with them.
+    pub points: Points,
     pub counts: Counts,
     pub estimate: Estimate,
 }
@@ -148,6 +150,7 @@ impl Search {
             sequence: Vec::new(),
             without: Vec::new(),
             ticks: Vec::new(),
+            points: Points::default(),
             counts: Counts::default(),
             estimate: Estimate::default(),
         })

@@ -17,7 +17,8 @@ pub struct Job<'a> {
     pub limit: usize,
 }
 
-/// Which plain accesses are scheduling points. Synchronisation always is.
+/// Which plain accesses are scheduling points. Synchronisation always is, and so are stores to persistent memory where power
+/// failures are looked at.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Points {
     #[default]

@@ -43,6 +43,9 @@ pub struct WriteBack {
     pub after: u32,
     /// What its thread had put into the store buffer before it: a fence there with a later tick completes it.
     pub buffered: u32,
+    /// What its thread knows besides its own transitions up to then, as in [`Step`].
+    pub need: [(u8, u32); 2],
+    pub joined: u64,
     pub site: u32,
 }
 

@@ -16,21 +16,18 @@ pub(super) fn coverage(html: &mut Html, coverage: &Coverage, sources: &Sources) 
     html.element("section", &attributes, |html| {
         html.say("h2", &[("id", "coverage-title")], "Crash coverage");
         html.raw(
-            "<p>Per line: stores to persistent memory, write-backs, power failures tried right before them, first reads by \
-             recoveries, and how many different values those returned. A store that no recovery read \
-             <span class=\"unread\">stands out</span>: nothing checked it.</p>",
+            "<p>Per line: stores to persistent memory, flushes and fences, the power failures that were tried while a store was not yet \
+             safe (or right before a flush or fence), and how many values recoveries found in what was stored there. For lines that \
+             recovered: first reads, and how many values they returned.</p><ul class=\"key\">\
+             <li><span class=\"unread\">No recovery read what was stored here</span>: nothing checked it.</li>\
+             <li><span class=\"uncut\">No power failure was tried here</span> while the store could be lost.</li>\
+             <li><span class=\"silent\">Nothing was seen here</span>: the line could access memory, but no run accessed persistent memory in it.</li></ul>",
         );
         for (file, lines) in &coverage.0 {
             html.element("details", &[("class", "file")], |html| {
                 html.element("summary", &[], |html| {
                     html.say("code", &[], file).text(" ");
-                    let stores: u64 = lines.values().map(|line| line.stores).sum();
-                    let cuts: u64 = lines.values().map(|line| line.cuts).sum();
-                    html.text(&format!(
-                        "{} stores, {} power failures",
-                        thousands(stores),
-                        thousands(cuts)
-                    ));
+                    html.text(&overview(lines));
                 });
                 one_file(html, lines, sources.get(file).map(String::as_str));
             });
@@ -38,10 +35,26 @@ pub(super) fn coverage(html: &mut Html, coverage: &Coverage, sources: &Sources) 
     });
 }
 
+/// What is in a file, in a line.
+fn overview(lines: &BTreeMap<u32, LineCoverage>) -> String {
+    let storing = lines.values().filter(|line| line.stores > 0);
+    let unread = storing.clone().filter(|line| line.found == 0).count() as u64;
+    let reading = lines.values().filter(|line| line.reads > 0).count() as u64;
+    let mut text = format!(
+        "{} lines store, {} lines recover",
+        thousands(storing.count() as u64),
+        thousands(reading)
+    );
+    if unread > 0 {
+        text.push_str(&format!(", {} stored for nobody", thousands(unread)));
+    }
+    text
+}
+
 fn one_file(html: &mut Html, lines: &BTreeMap<u32, LineCoverage>, source: Option<&str>) {
     html.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Lines\"><table class=\"coverage\"><thead><tr>");
     for name in [
-        "line", "stores", "flushes", "fences", "failures", "reads", "values", "source",
+        "line", "stores", "flushes", "fences", "failures", "found", "reads", "values", "source",
     ] {
         html.say("th", &[("scope", "col")], name);
     }
@@ -52,7 +65,7 @@ fn one_file(html: &mut Html, lines: &BTreeMap<u32, LineCoverage>, source: Option
     for number in 1..=last {
         if shown == MOST_LINES || html.len() > super::COVERAGE_BYTES {
             html.raw(
-                "<tr><td colspan=\"8\" class=\"omitted\">more lines are in run.json</td></tr>",
+                "<tr><td colspan=\"9\" class=\"omitted\">more lines are in run.json</td></tr>",
             );
             break;
         }
@@ -62,7 +75,7 @@ fn one_file(html: &mut Html, lines: &BTreeMap<u32, LineCoverage>, source: Option
             continue;
         }
         if std::mem::take(&mut skipped) && shown > 0 {
-            html.raw("<tr><td colspan=\"8\" class=\"omitted\">⋮</td></tr>");
+            html.raw("<tr><td colspan=\"9\" class=\"omitted\">⋮</td></tr>");
         }
         shown += 1;
         let code = text.get(number as usize - 1).copied().unwrap_or("");
@@ -74,18 +87,20 @@ fn one_file(html: &mut Html, lines: &BTreeMap<u32, LineCoverage>, source: Option
 fn one_line(html: &mut Html, number: u32, line: Option<&LineCoverage>, code: &str) {
     let class = match line {
         None => "idle",
-        Some(line) if line.stores > 0 && line.values == 0 => "unread",
+        Some(line) if *line == LineCoverage::default() => "silent",
+        Some(line) if line.stores > 0 && line.found == 0 => "unread",
         Some(line) if line.stores > 0 && line.cuts == 0 => "uncut",
         Some(_) => "covered",
     };
     html.element("tr", &[("class", class)], |html| {
         html.say("td", &[("class", "number")], &number.to_string());
-        let counts = line.map_or([0; 6], |line| {
+        let counts = line.map_or([0; 7], |line| {
             [
                 line.stores,
                 line.flushes,
                 line.fences,
                 line.cuts,
+                line.found,
                 line.reads,
                 line.values,
             ]

@@ -80,7 +80,7 @@ pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &So
         }
         if let Some(story) = &found.timeline {
             html.say("h3", &[], "What happened");
-            timeline::timeline(html, id, story);
+            timeline::timeline(html, id, story, sources);
             if !story.lanes.is_empty() {
                 html.say("h3", &[], "Cache lines when the power failed");
                 lanes::lanes(html, id, &story.lanes);
@@ -118,6 +118,10 @@ fn places(html: &mut Html, found: &Finding, sources: &Sources) {
                 Some(n) => format!(" ({n} bytes)"),
                 None => String::new(),
             };
+            let then = match found.crash_at.as_ref() == Some(at) {
+                true => ", then the power failed",
+                false => "",
+            };
             match store.role.as_str() {
                 "lost" => excerpt(
                     html,
@@ -129,14 +133,25 @@ fn places(html: &mut Html, found: &Finding, sources: &Sources) {
                 "kept" => excerpt(
                     html,
                     "kept",
-                    &format!("This later store reached memory{bytes}"),
+                    &format!("This later store reached memory{bytes}{then}"),
+                    at,
+                    sources,
+                ),
+                "racing" => excerpt(
+                    html,
+                    "lost",
+                    &format!("This store may be found half done{bytes}"),
                     at,
                     sources,
                 ),
                 other => excerpt(html, "other", other, at, sources),
             }
         }
-        if let Some(at) = &found.crash_at {
+        let told = |at: &&Place| {
+            let kept = found.stores.iter().filter(|store| store.role == "kept");
+            kept.into_iter().all(|store| store.at.as_ref() != Some(*at))
+        };
+        if let Some(at) = found.crash_at.as_ref().filter(told) {
             excerpt(html, "crash", "The power failed here", at, sources);
         }
         if let Some(at) = &found.at {
@@ -164,6 +179,7 @@ fn repairs(html: &mut Html, found: &Finding) {
         html.element("pre", &[("class", "diff")], |html| {
             for line in diff.text.lines() {
                 let class = match line.as_bytes().first() {
+                    _ if line.starts_with("--- ") || line.starts_with("+++ ") => "file",
                     Some(b'+') => "added",
                     Some(b'-') => "removed",
                     Some(b'@') => "where",

@@ -5,21 +5,22 @@ use crate::{Lane, Survival};
 
 pub(super) fn lanes(html: &mut Html, finding: &str, lanes: &[Lane]) {
     html.raw(
-        "<p class=\"legend\"><span class=\"version overwritten\">written over for certain</span> \
+        "<p class=\"hint\">A cache line reaches memory as a whole, in any of the versions that its stores made, from the last one that \
+         was written back for certain on. Which one it was when the power failed is up to the hardware.</p>\
+         <p class=\"legend\"><span class=\"version overwritten\">written over for certain</span> \
          <span class=\"version possible\">could have survived</span> \
          <span class=\"version survived\">survived</span> \
          <span class=\"version lost\">lost</span></p>",
     );
     for lane in lanes {
         html.element("details", &[("class", "lane"), ("open", "")], |html| {
-            html.say("summary", &[], &lane.name);
+            html.say("summary", &[], &format!("{}: {}", lane.name, fate(lane)));
             html.element("ol", &[], |html| {
                 for (index, version) in lane.versions.iter().enumerate() {
-                    let frontier = version.state != Survival::Overwritten
-                        && index > 0
-                        && lane.versions[index - 1].state == Survival::Overwritten;
-                    if frontier {
-                        html.raw("<li class=\"frontier\">guaranteed from here ▸</li>");
+                    if index == frontier(lane) {
+                        html.raw(
+                            "<li class=\"frontier\">guaranteed to be<br>at least this new ▸</li>",
+                        );
                     }
                     let class = match version.state {
                         Survival::Overwritten => "version overwritten",
@@ -48,5 +49,21 @@ pub(super) fn lanes(html: &mut Html, finding: &str, lanes: &[Lane]) {
                 }
             });
         });
+    }
+}
+
+/// The oldest version that could survive.
+fn frontier(lane: &Lane) -> usize {
+    let possible = |version: &crate::LaneVersion| version.state != Survival::Overwritten;
+    lane.versions.iter().position(possible).unwrap_or(0)
+}
+
+/// In a sentence.
+fn fate(lane: &Lane) -> &'static str {
+    let any = |state: Survival| lane.versions.iter().any(|version| version.state == state);
+    match (any(Survival::Lost), any(Survival::Possible)) {
+        (true, _) => "what was stored last did not reach memory",
+        (false, true) => "all of it reached memory, by luck: nothing had made sure",
+        (false, false) => "written back, nothing to lose",
     }
 }

@@ -32,7 +32,7 @@ const CHARTS: [(&str, &[Line]); 3] = [
         "Estimated executions in all, and done",
         &[
             ("estimate", "c3", |s| s.estimate),
-            ("done", "c1", |s| Some(s.runs as f64)),
+            ("done so far", "c1", |s| Some(s.runs as f64)),
         ],
     ),
 ];
@@ -48,12 +48,16 @@ pub(super) fn progress(html: &mut Html, run: &Run) {
             if lines.is_empty() || title.starts_with("Estimated") && lines.len() < 2 {
                 continue;
             }
-            chart(html, title, &lines, &run.progress);
+            let truth = (title.starts_with("Estimated") && run.complete)
+                .then(|| run.progress.last().map(|last| last.runs as f64))
+                .flatten();
+            chart(html, title, &lines, &run.progress, truth);
         }
     });
 }
 
-fn chart(html: &mut Html, title: &str, lines: &[&Line], samples: &[Sample]) {
+/// `truth` is what an estimate is to be held against: a line across.
+fn chart(html: &mut Html, title: &str, lines: &[&Line], samples: &[Sample], truth: Option<f64>) {
     let every = samples.len().div_ceil(MOST_POINTS).max(1);
     let end = samples.last().map_or(0.0, |s| s.seconds).max(1e-9);
     let values = samples
@@ -93,6 +97,17 @@ fn chart(html: &mut Html, title: &str, lines: &[&Line], samples: &[Sample]) {
                 let x = (WIDTH + 6.0).to_string();
                 html.say("text", &[("class", class), ("x", &x), ("y", &at)], name);
                 legend += 18.0;
+            }
+            if let Some(truth) = truth {
+                let y = HEIGHT * (1.0 - truth / most);
+                let path = format!("M0 {y:.1}H{WIDTH}");
+                html.element("path", &[("class", "c2"), ("d", &path)], |_| {});
+                let (x, at) = ((WIDTH + 6.0).to_string(), legend.to_string());
+                html.say(
+                    "text",
+                    &[("class", "c2"), ("x", &x), ("y", &at)],
+                    "in the end",
+                );
             }
             let below = (HEIGHT + 18.0).to_string();
             html.say("text", &[("x", "0"), ("y", &below)], "0 s");

@@ -1,7 +1,7 @@
 //! What was found, what was covered, and what was not.
 
-use crate::Run;
 use crate::html::Html;
+use crate::{Run, Scope};
 
 /// The verdict as a sentence's beginning.
 pub(super) fn verdict(run: &Run) -> String {
@@ -58,10 +58,36 @@ fn covered(run: &Run) -> String {
     text
 }
 
+fn looked_for(scope: &Scope) -> String {
+    let names = scope.checks.iter().map(|check| match check.as_str() {
+        "crash" => "recoveries that fail",
+        "robustness" => "recoveries that see a store without an earlier one",
+        "races" => "recoveries that may read half a store",
+        "flushes" => "flushes and fences that do nothing",
+        "data-races" => "data races",
+        "heap" => "misuse of the heap",
+        "locks" => "misuse of locks, deadlocks",
+        other => other,
+    });
+    let failures = match scope.failures {
+        0 | 1 => "one power failure".to_owned(),
+        n => format!("up to {n} power failures in a row"),
+    };
+    let where_to = match scope.platform.as_str() {
+        "eadr" => "caches survive (eADR)",
+        _ => "caches are lost (ADR)",
+    };
+    let names: Vec<&str> = names.collect();
+    capital(&format!(
+        "{}; with {failures}; {where_to}.",
+        names.join(", ")
+    ))
+}
+
 fn not_covered(run: &Run) -> String {
     if run.complete && run.limits.is_empty() {
-        return "Nothing was left out: for this input and these arguments, every power failure that x86 allows was considered. \
-                Other inputs are other programs."
+        return "For this input and these arguments nothing was left out: every state that a power failure can leave on x86 was \
+                considered. Other inputs and arguments are other checks."
             .to_owned();
     }
     let limit = |name: &str| match name {
@@ -92,6 +118,10 @@ pub(super) fn summary(html: &mut Html, run: &Run) {
         );
         html.element("dl", &[], |html| {
             html.say("dt", &[], "Covered").say("dd", &[], &covered(run));
+            if let Some(scope) = &run.scope {
+                html.say("dt", &[], "Looked for")
+                    .say("dd", &[], &looked_for(scope));
+            }
             html.say("dt", &[], "Not covered")
                 .say("dd", &[], &not_covered(run));
             for warning in &run.warnings {

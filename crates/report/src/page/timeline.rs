@@ -1,15 +1,22 @@
 //! The timeline: a column per thread, rows in the order they happened, the power failure as a line across.
 
-use super::excerpt::cut;
+use super::excerpt::{cut, first};
 use crate::html::Html;
-use crate::{Phase, Row, Timeline};
+use crate::{Phase, Place, Row, Sources, Timeline};
 
 /// Whoever made the timeline has left out what does not matter; this only bounds the page.
 const MOST_ROWS: usize = 1_000;
 
-pub(super) fn timeline(html: &mut Html, finding: &str, story: &Timeline) {
+/// Characters of a source line beside a row.
+const MOST_SOURCE: usize = 60;
+
+pub(super) fn timeline(html: &mut Html, finding: &str, story: &Timeline, sources: &Sources) {
     let columns = story.threads.len().max(1);
     let readers = readers(story);
+    html.raw(
+        "<p class=\"hint\">From top to bottom as it happened: each row is one step, in the column of its thread. \
+         Hover over a row or focus it to see which store a read found, and who read a store.</p>",
+    );
     html.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline\">");
     html.element("table", &[("class", "timeline")], |html| {
         html.raw("<thead><tr><th scope=\"col\">#</th>");
@@ -22,7 +29,13 @@ pub(super) fn timeline(html: &mut Html, finding: &str, story: &Timeline) {
         html.raw("<th scope=\"col\">where</th></tr></thead>");
         html.element("tbody", &[], |html| {
             for (index, row) in story.rows.iter().take(MOST_ROWS).enumerate() {
-                one_row(html, finding, index, row, columns, &readers[index]);
+                match row.phase {
+                    Phase::Failure | Phase::Omitted => across(html, row, columns),
+                    Phase::Before | Phase::Recovery => {
+                        let id = format!("{finding}-row");
+                        one_row(html, (&id, index), row, columns, &readers[index], sources);
+                    }
+                }
             }
         });
     });
@@ -42,71 +55,75 @@ fn readers(story: &Timeline) -> Vec<Vec<usize>> {
     readers
 }
 
+/// A row that belongs to no thread.
+fn across(html: &mut Html, row: &Row, columns: usize) {
+    let across = (columns + 2).to_string();
+    let (class, text) = match row.phase {
+        Phase::Failure => ("failure", format!("⚡ {}", row.text)),
+        _ => ("omitted", row.text.clone()),
+    };
+    html.element("tr", &[], |html| {
+        html.say("td", &[("colspan", &across), ("class", class)], &text);
+    });
+}
+
 fn one_row(
     html: &mut Html,
-    finding: &str,
-    index: usize,
+    (prefix, index): (&str, usize),
     row: &Row,
     columns: usize,
     readers: &[usize],
+    sources: &Sources,
 ) {
-    let across = (columns + 2).to_string();
-    match row.phase {
-        Phase::Failure => {
-            let attributes = [("colspan", across.as_str()), ("class", "failure")];
-            html.element("tr", &[], |html| {
-                html.say("td", &attributes, &format!("⚡ {}", row.text));
-            });
+    let id = format!("{prefix}{index}");
+    let from = row.read.iter().flat_map(|read| &read.from);
+    let from = from.map(|from| format!("{prefix}{from}"));
+    let others = readers.iter().map(|reader| format!("{prefix}{reader}"));
+    let related = from.chain(others).collect::<Vec<_>>().join(" ");
+    let class = match (row.phase, row.role.as_deref()) {
+        (_, Some("lost")) => "lost",
+        (_, Some("kept")) => "kept",
+        (_, Some("failed")) => "failed",
+        (Phase::Recovery, _) => "recovery",
+        _ => "before",
+    };
+    let attributes = [
+        ("id", id.as_str()),
+        ("class", class),
+        ("tabindex", "0"),
+        ("data-related", &related),
+    ];
+    html.element("tr", &attributes, |html| {
+        html.say("td", &[("class", "number")], &(index + 1).to_string());
+        for column in 0..columns {
+            if column == (row.thread as usize).min(columns - 1) {
+                html.element("td", &[("class", "did")], |html| did(html, row, readers));
+            } else {
+                html.raw("<td></td>");
+            }
         }
-        Phase::Omitted => {
-            let attributes = [("colspan", across.as_str()), ("class", "omitted")];
-            html.element("tr", &[], |html| {
-                html.say("td", &attributes, &row.text);
-            });
+        match &row.at {
+            Some(at) => place(html, at, sources),
+            None => _ = html.raw("<td></td>"),
         }
-        Phase::Before | Phase::Recovery => {
-            let id = format!("{finding}-row{index}");
-            let from: Vec<String> = row
-                .read
-                .iter()
-                .flat_map(|read| &read.from)
-                .map(|from| format!("{finding}-row{from}"))
-                .collect();
-            let readers: Vec<String> = readers
-                .iter()
-                .map(|reader| format!("{finding}-row{reader}"))
-                .collect();
-            let related = [from, readers].concat().join(" ");
-            let class = match (row.phase, row.role.as_deref()) {
-                (_, Some("lost")) => "lost",
-                (_, Some("kept")) => "kept",
-                (_, Some("failed")) => "failed",
-                (Phase::Recovery, _) => "recovery",
-                _ => "before",
-            };
-            let attributes = [
-                ("id", id.as_str()),
-                ("class", class),
-                ("tabindex", "0"),
-                ("data-related", &related),
-            ];
-            html.element("tr", &attributes, |html| {
-                html.say("td", &[("class", "number")], &(index + 1).to_string());
-                for column in 0..columns {
-                    if column == (row.thread as usize).min(columns - 1) {
-                        html.element("td", &[("class", "did")], |html| did(html, row));
-                    } else {
-                        html.raw("<td></td>");
-                    }
-                }
-                let at = row.at.as_ref().map_or_else(String::new, |at| at.colons());
-                html.say("td", &[("class", "place")], &at);
-            });
-        }
-    }
+    });
 }
 
-fn did(html: &mut Html, row: &Row) {
+/// A place by its file's own name, with its text.
+fn place(html: &mut Html, at: &Place, sources: &Sources) {
+    let attributes = [("class", "place"), ("title", &at.colons())];
+    html.element("td", &attributes, |html| {
+        let name = at.file.rsplit('/').next().unwrap_or_default();
+        html.text(&format!("{name}:{} ", at.line));
+        let text = sources.get(&at.file).and_then(|text| {
+            let line = text.lines().nth(at.line.checked_sub(1)? as usize)?;
+            Some(first(line.trim(), MOST_SOURCE))
+        });
+        html.say("code", &[], text.unwrap_or_default());
+    });
+}
+
+fn did(html: &mut Html, row: &Row, readers: &[usize]) {
     if let Some(why) = &row.why {
         html.say("span", &[("class", "why")], why);
     }
@@ -131,5 +148,15 @@ fn did(html: &mut Html, row: &Row) {
                 }
             });
         }
+    }
+    if !readers.is_empty() {
+        let rows: Vec<String> = readers.iter().map(|row| format!("{}", row + 1)).collect();
+        let text = match rows.as_slice() {
+            [row] => format!(" read in row {row}"),
+            rows => format!(" read in rows {}", rows.join(", ")),
+        };
+        html.say("span", &[("class", "readers")], &text);
+    } else if matches!(row.kind.as_str(), "store" | "copy") {
+        html.say("span", &[("class", "readers")], " nobody read it");
     }
 }

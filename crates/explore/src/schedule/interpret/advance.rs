@@ -92,7 +92,7 @@ impl Interpreter<'_> {
                     at: place,
                     value,
                     order,
-                } if !self.is_point(thread, order) => {
+                } if !self.is_point(thread, order) && !self.program.persistent => {
                     let cell = self.cell(thread, place);
                     let value = self.value(thread, value);
                     self.trail(thread, cell, true, trace, at);
@@ -178,17 +178,22 @@ impl Interpreter<'_> {
             after: (at as u32).wrapping_sub(1),
             thread: thread as u8,
             tick: self.threads[thread].tick,
-            need: if self.threads[thread].stepped {
-                [self.threads[thread].met, (0, 0)]
-            } else {
-                self.threads[thread].born
-            },
+            need: self.besides(thread),
             joined: self.threads[thread].joined,
             object,
             mask,
             write,
             site: self.first_site[thread] + self.threads[thread].pc,
         });
+    }
+
+    /// What a thread knows besides its own transitions.
+    pub(super) fn besides(&self, thread: usize) -> [(Process, u32); 2] {
+        let state = &self.threads[thread];
+        match state.stepped {
+            true => [state.met, (0, 0)],
+            false => state.born,
+        }
     }
 
     pub(super) fn is_point(&self, thread: usize, order: Ordering) -> bool {

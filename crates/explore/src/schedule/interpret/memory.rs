@@ -115,6 +115,8 @@ impl Interpreter<'_> {
             issued: state.tick,
             after: behind.map_or(0, |buffered| buffered.tick),
             buffered: state.buffer.last().map_or(0, |buffered| buffered.tick),
+            need: self.besides(thread),
+            joined: state.joined,
             site: self.first_site[thread] + state.pc,
         });
     }

@@ -1,0 +1,87 @@
+//! What a check leaves on disk: run.json, report.html, and SARIF and JUnit where they are asked for.
+
+use super::Refusal;
+use super::options::Check;
+use crate::exit::Exit;
+use crate::recorded::Recorded;
+use landfall_report::{Run, Sources};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Findings that get a patch suggested: reading sources takes time.
+const MOST_SUGGESTED: usize = 100;
+
+/// Patches that nobody has tried yet, one for each finding that a patch could help.
+pub(super) fn suggest(findings: &mut [Value], recorded: Option<&Recorded>) {
+    let Some(recorded) = recorded else { return };
+    let Ok(suggestions) = crate::fix::Suggestions::open(recorded) else {
+        return;
+    };
+    for finding in findings.iter_mut().take(MOST_SUGGESTED) {
+        if let Some((what, text)) = suggestions.first(finding) {
+            let title = format!("{what} (not tried: `landfall fix` builds and checks it)");
+            finding["diffs"] = json!([{"title": title, "text": text}]);
+        }
+    }
+}
+
+/// A digest of every source file that the report shows, by its name there.
+pub(super) fn sources_of(run: &Value) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    crate::recorded::collect(&run["findings"], &mut files);
+    for file in run["coverage"]
+        .as_object()
+        .into_iter()
+        .flat_map(|c| c.keys())
+    {
+        if let Ok(bytes) = std::fs::read(file) {
+            files.insert(file.clone(), crate::recorded::digest(&bytes));
+        }
+    }
+    files
+}
+
+pub(super) fn save(run: &Value, options: &Check) -> Result<(), Refusal> {
+    write(&options.out.join("run.json"), &format!("{run:#}\n"))?;
+    let read: Run = serde_json::from_value(run.clone())
+        .map_err(|why| Refusal::new(Exit::Internal, format!("run.json: {why}")))?;
+    let page = landfall_report::page(&read, &texts(run, Path::new("")).found);
+    write(&options.out.join("report.html"), &page)?;
+    if let Some(path) = &options.sarif {
+        write(path, &landfall_report::sarif(&read))?;
+    }
+    if let Some(path) = &options.junit {
+        write(path, &landfall_report::junit(&read))?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Refusal> {
+    std::fs::write(path, text)
+        .map_err(|why| Refusal::new(Exit::Usage, format!("{}: {why}", path.display())))
+}
+
+/// Source files as they were when the program was checked.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    pub(crate) found: Sources,
+    /// Those that are not what they were.
+    pub(crate) changed: Vec<String>,
+}
+
+/// Reads what `sources_of` recorded; names start in `directory`.
+pub(crate) fn texts(run: &Value, directory: &Path) -> Texts {
+    let mut texts = Texts::default();
+    let recorded = run["sources"].as_object();
+    for (file, known) in recorded.into_iter().flatten() {
+        match std::fs::read(directory.join(file)) {
+            Ok(bytes) if *known == crate::recorded::digest(&bytes).as_str() => {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                texts.found.insert(file.clone(), text);
+            }
+            _ => texts.changed.push(file.clone()),
+        }
+    }
+    texts
+}
