@@ -191,7 +191,7 @@ impl<'a> Search<'a> {
             let Some(new) = new.cloned() else {
                 return Ok(Some(state));
             };
-            if !new.has_lost_store() {
+            if new.is_order() {
                 return Ok(None);
             }
             match self.improve(original, &state, &new, depth + 1)? {
