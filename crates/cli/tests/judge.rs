@@ -31,7 +31,12 @@ fn check(test: &str, program: &Path, checks: &[&str]) -> (Value, Option<i32>) {
 #[test]
 fn what_is_not_judged_is_said() {
     let ordered = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge/ordered.c");
-    for ways in [&["--eager"][..], &["--no-share"], &["--random", "3"]] {
+    for ways in [
+        &["--eager"][..],
+        &["--no-share"],
+        &["--random", "3"],
+        &["--tear"],
+    ] {
         let output = Command::new(env!("CARGO_BIN_EXE_landfall"))
             .args(["check", "--checks", "robustness"])
             .args(ways)
@@ -42,7 +47,12 @@ fn what_is_not_judged_is_said() {
         assert!(String::from_utf8_lossy(&output.stderr).contains(ways[0]));
     }
     // Unasked, they look for what they can.
-    for ways in [&["--eager"][..], &["--no-share"], &["--random", "3"]] {
+    for ways in [
+        &["--eager"][..],
+        &["--no-share"],
+        &["--random", "3"],
+        &["--tear"],
+    ] {
         let (found, _) = check("unasked", &ordered, ways);
         assert_eq!(
             found["scope"]["checks"],

@@ -1,6 +1,7 @@
 //! A finding, ready to be shown.
 
 use super::story::{Gap, Story, gap};
+use super::table::Table;
 use crate::names::{Names, Place, address};
 use crate::provenance::{Reading, Source, readings};
 use crate::run::describe;
@@ -38,6 +39,8 @@ pub(crate) enum GapKind {
     NotFenced,
     OtherLine,
     Streamed,
+    /// Parts of one copy.
+    Torn,
 }
 
 /// A read that could have returned something else.
@@ -98,6 +101,8 @@ pub(crate) struct Finding {
     pub(crate) alternatives: Vec<Value>,
     /// Of the failing execution, innermost first.
     pub(crate) stack: Vec<Place>,
+    /// How its threads took turns, if there were several.
+    pub(crate) schedule: Option<Table>,
     pub(crate) notes: Vec<String>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) executions: u64,
@@ -195,6 +200,7 @@ impl Finding {
             racing: None,
             alternatives: Vec::new(),
             stack: Vec::new(),
+            schedule: None,
             notes: Vec::new(),
             choices: Vec::new(),
             executions: 1,
@@ -255,7 +261,7 @@ impl Finding {
                 && self.crash_at == other.crash_at
                 && place(&self.racing) == place(&other.racing);
         };
-        if mine == theirs {
+        if mine == theirs || (self.also_lost.iter()).any(|s| s.at.as_ref() == Some(&theirs)) {
             return true;
         }
         let (Some(why), Some(kept)) = (&self.why, place(&self.kept)) else {
@@ -322,13 +328,24 @@ impl Finding {
             .chain(self.kept.iter().map(|kept| store("kept", kept)))
             .chain(self.racing.iter().map(|racing| store("racing", racing)))
             .collect();
-        json!({
+        let mut finding = json!({
             "id": self.id, "kind": self.kind, "severity": self.severity.name(), "message": self.message,
             "at": place(&self.at), "stack": places(&self.stack), "crash_at": place(&self.crash_at),
             "failures": self.failures, "stores": stores, "fix": self.fix(), "notes": self.notes,
             "reads": self.choices.iter().map(Choice::json).collect::<Vec<_>>(),
             "executions": self.executions, "other_messages": self.other_ends, "witness": self.witness,
-        })
+        });
+        if let Some(schedule) = &self.schedule {
+            finding["schedule"] = schedule.json();
+        }
+        finding
+    }
+
+    /// Part of a copy was lost and another part of it kept.
+    pub(crate) fn is_torn(&self) -> bool {
+        self.why
+            .as_ref()
+            .is_some_and(|why| why.gap == GapKind::Torn)
     }
 
     /// What run.json says beyond the witness, for the report.
@@ -354,6 +371,11 @@ impl Finding {
         let (Some(lost), Some(kept)) = (&self.lost, &self.kept) else {
             return Vec::new();
         };
+        if self.is_torn() {
+            return vec![json!({
+                "action": "separate-store", "after": place(&lost.at), "bytes": lost.bytes, "primary": true,
+            })];
+        }
         let fence = self.why.as_ref().filter(|why| why.only_fence());
         let (action, after) = match fence {
             Some(Why {
@@ -418,6 +440,7 @@ fn why(acts: &[Act], story: &Story, stage: &Stage) -> Option<Why> {
         Gap::NotFenced { flush } => (GapKind::NotFenced, Some(flush)),
         Gap::OtherLine { flush } => (GapKind::OtherLine, Some(flush)),
         Gap::Streamed => (GapKind::Streamed, None),
+        Gap::Torn => (GapKind::Torn, None),
     };
     let event = flush.and_then(|flush| act.execution.events.get(flush));
     let how = match event.map(|event| event.op) {

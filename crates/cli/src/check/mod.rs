@@ -4,6 +4,7 @@ mod allowed;
 mod bugs;
 mod coverage;
 pub(crate) mod finding;
+mod fit;
 mod judge;
 mod lanes;
 mod minimise;
@@ -13,6 +14,14 @@ pub(crate) mod render;
 mod report;
 mod settings;
 pub(crate) mod story;
+#[cfg_attr(
+    not(test),
+    allow(
+        dead_code,
+        reason = "made by the search of schedules, which is being built"
+    )
+)]
+pub(crate) mod table;
 mod target;
 mod timeline;
 
@@ -27,7 +36,9 @@ use crate::progress::Watched;
 use crate::scene::{Act, base_of};
 use bugs::Bugs;
 use judge::Judging;
-use landfall_explore::recovery::{SearchError, Searched, eager, random, search_watched};
+use landfall_explore::recovery::{
+    Behaviour, Crash, SearchError, Searched, eager, random, search_watched,
+};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
 use landfall_native::{Execution, NativeSubject, Outcome, Server};
@@ -72,7 +83,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         && let Some(option) = options.leaves_no_tree()
     {
         let why = format!(
-            "--checks robustness, races and flushes need the whole search: leave out {option}, or ask for --checks crash"
+            "robustness, races and flushes cannot be judged with {option}: leave it out, or ask for --checks crash"
         );
         return Err(Refusal::new(Exit::Usage, why));
     }
@@ -103,7 +114,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             "the program touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
         ));
     }
-    let act = Act::new(base, crash_free, scene.platform);
+    let act = Act::new(base, crash_free, scene);
     report.eager_states = eager::count(&act.log).to_string();
     if options.count_eager {
         report.cuts = act.log.sufficient_cuts().len();
@@ -187,10 +198,15 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             crashes,
         }) => return Err(bugs.diverged(difference, &crashes)),
     }
-    for behaviour in &found.behaviours {
-        let Ended::Badly(number) = behaviour.ended else {
-            continue;
-        };
+    // In an order that does not depend on how the search came to them.
+    let mut failing: Vec<(&Behaviour, u32)> = (found.behaviours.iter())
+        .filter_map(|behaviour| match behaviour.ended {
+            Ended::Badly(number) => Some((behaviour, number)),
+            Ended::Well => None,
+        })
+        .collect();
+    failing.sort_by_cached_key(|(behaviour, _)| plainness(behaviour, &act));
+    for (behaviour, number) in failing {
         let failed = &failed[number as usize];
         bugs.after_failures(&act, behaviour, failed, &mut report)?;
     }
@@ -199,6 +215,23 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.runs += bugs.runs();
     report.finish(options, started)?;
     Ok(report)
+}
+
+/// The plainest crash of a cause is the one that is told: fewer failures, then fewer lines that are older than they could be,
+/// then fewer stores lost on them, then earlier cuts.
+fn plainness(behaviour: &Behaviour, first: &Act) -> impl Ord + use<> {
+    let crashes = &behaviour.crashes;
+    let old: usize = crashes.iter().map(|crash| crash.old.len()).sum();
+    let lost = |crash: &Crash| -> u32 {
+        let newest = |line| first.log.newest(line, crash.cut).0;
+        let old = crash.old.iter();
+        old.map(|&(line, version)| newest(line) - version.0).sum()
+    };
+    let lost = crashes.first().map(lost);
+    let exactly: Vec<_> = (crashes.iter())
+        .map(|crash| (crash.cut, crash.old.clone()))
+        .collect();
+    (crashes.len(), old, lost, exactly)
 }
 
 /// Executions no search can be built on.

@@ -80,6 +80,10 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t = PlatformArg::Adr, help_heading = "Persistent memory")]
     pub(super) platform: PlatformArg,
 
+    /// Parts of one memcpy, memset or the like may persist in any order, also inside a cache line: libc promises none
+    #[arg(long, help_heading = "Persistent memory")]
+    pub(super) tear: bool,
+
     /// Stop after this time (10s, 5m, 1h)
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Search")]
     pub(super) time: Option<Duration>,
@@ -208,12 +212,14 @@ impl Check {
             .any(|&what| what != Judged::Crash && self.checks(what))
     }
 
-    /// The option that leaves no tree of all recoveries to judge, if one was given: "clean" would be a lie.
+    /// The option that leaves no tree of all recoveries to judge, or one of other stores than the program made, if one was given:
+    /// "clean" would be a lie.
     pub(super) fn leaves_no_tree(&self) -> Option<&'static str> {
         match self {
             Check {
                 random: Some(_), ..
             } => Some("--random"),
+            Check { tear: true, .. } => Some("--tear"),
             Check { eager: true, .. } => Some("--eager"),
             Check { no_share: true, .. } => Some("--no-share"),
             _ => None,
@@ -233,6 +239,7 @@ impl Check {
             share: !self.no_share,
             eager: self.eager,
             platform: self.platform.into(),
+            tear: self.tear,
             ..Options::default()
         }
     }
