@@ -91,6 +91,8 @@ pub struct Job {
     /// Run threads under control, these taking the first steps (`u8::MAX`: whoever the default is). Without it a program that
     /// creates a thread is refused.
     pub schedule: Option<Vec<u8>>,
+    /// First reads are all that is asked for: of an endless run, other events may be missing.
+    pub reads_only: bool,
     /// Record call stacks with the events.
     pub stacks: bool,
     /// Run in a process of its own whatever the server's isolation.

@@ -1,7 +1,7 @@
 //! A native program as the search sees it.
 
 use crate::covered::Covered;
-use crate::execution::{Event, Execution, Op, Outcome};
+use crate::execution::{Event, Execution, Foreign, Op, Outcome};
 use crate::interrupt::interrupted;
 use crate::job::Job;
 use crate::judge::Watching;
@@ -39,6 +39,10 @@ pub struct NativeSubject<'a> {
     kept: usize,
     /// Judges recoveries, if anyone does.
     pub watching: Option<Watching>,
+    /// A recovery went on for so long that what it flushed was not kept: those who judge flushes are gone.
+    pub flushes_unjudged: bool,
+    /// The first recovery in which uninstrumented code touched persistent memory.
+    pub foreign: Option<Foreign>,
     pub runs: u64,
     pub events: u64,
     /// The limit that ended the search: runs, time or interrupt.
@@ -55,6 +59,8 @@ impl<'a> NativeSubject<'a> {
             failed: Vec::new(),
             kept: 0,
             watching: None,
+            flushes_unjudged: false,
+            foreign: None,
             runs: 0,
             events: 0,
             stopped_by: None,
@@ -184,7 +190,17 @@ impl NativeSubject<'_> {
             }
         }
         self.events += skimmed.records;
-        let judged = (self.watching.as_mut()).and_then(|watching| watching.ran(&skimmed));
+        self.foreign = self.foreign.or(execution.foreign);
+        if let Some(watching) = &mut self.watching
+            && execution.squeezed
+            && watching.wasted.take().is_some()
+        {
+            // Some flush may have been useful where nobody looked.
+            self.flushes_unjudged = true;
+        }
+        let judged = (self.watching.as_mut())
+            .filter(|_| !execution.squeezed)
+            .and_then(|watching| watching.ran(&skimmed));
         let ended = match execution.outcome.is_ok() {
             true => Ended::Well,
             false => Ended::Badly(self.failed.len() as u32),
