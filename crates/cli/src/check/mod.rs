@@ -13,15 +13,9 @@ mod outcomes;
 mod outputs;
 pub(crate) mod render;
 mod report;
+mod schedules;
 mod settings;
 pub(crate) mod story;
-#[cfg_attr(
-    not(test),
-    allow(
-        dead_code,
-        reason = "made by the search of schedules, which is being built"
-    )
-)]
 pub(crate) mod table;
 mod target;
 mod timeline;
@@ -100,6 +94,10 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
     report.note_foreign("", crash_free.foreign.as_ref(), &server.symbols());
+    if matches!(crash_free.outcome, Outcome::Thread { .. }) {
+        drop(server);
+        return schedules::check(options, &target, started);
+    }
     if let Some(refusal) = refuse(&crash_free) {
         return Err(refusal);
     }
