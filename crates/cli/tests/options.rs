@@ -97,7 +97,10 @@ fn allowed_findings_are_counted_and_not_listed() {
 
 #[test]
 fn a_recovery_may_come_to_the_heap_from_outside() {
-    let (code, object) = json("heap", &[&format!("{INPUTS}/heap_from_region.c")]);
+    let (code, object) = json(
+        "heap",
+        &["--checks=crash", &format!("{INPUTS}/heap_from_region.c")],
+    );
     assert_eq!(code, 0, "{object}");
 }
 
@@ -110,6 +113,7 @@ fn a_pool_may_be_made_by_the_program() {
     let (code, object) = json(
         "made",
         &[
+            "--checks=crash",
             "--pm-dir",
             directory,
             &program,
