@@ -9,14 +9,14 @@ use super::story::{Story, story};
 use super::target::Target;
 use super::timeline::Teller;
 use crate::exit::Exit;
-use crate::names::Place;
+use crate::names::{Names, Place};
 use crate::provenance::first_reads;
 use crate::recorded::quoted;
 use crate::scene::{Act, Failure, Stage};
-use crate::witness::{Built, Ended, Memory, PowerFailure, Witness, Word, digest};
+use crate::witness::{Built, Ended, Memory, PowerFailure, Threads, Witness, Word, digest};
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::tree::Diverged;
-use landfall_native::{Event, Execution, SubjectError};
+use landfall_native::{Event, Execution, Job, Op, Placed, Ran, SubjectError};
 
 /// Findings that are told event by event; who has more will not read them.
 const MOST_TOLD: usize = 200;
@@ -148,12 +148,59 @@ impl<'a> Bugs<'a> {
             return Ok(());
         };
         tell(&mut finding, &acts, stage);
-        let worse = |known: &&Finding| known.severity > finding.severity;
-        let mut worse = report.findings.iter().filter(worse);
-        if worse.any(|known| known.same_cause(&finding)) || report.is_known(&finding) {
+        let explains = |known: &Finding| {
+            known.severity > finding.severity && known.same_cause(&finding)
+                || known.loses(finding.racing.as_ref())
+        };
+        if report.all().any(explains) || report.is_known(&finding) {
             return Ok(());
         }
         self.list(finding, &acts, failures, story.as_ref(), report)
+    }
+
+    fn place(&mut self, placed: Placed) -> Result<Option<Place>, Refusal> {
+        let act = match placed.program {
+            Ran::First => 0,
+            Ran::Recovery => 1,
+        };
+        // Of an event of that origin, its place is all that is asked.
+        let event = Event {
+            op: Op::Sfence,
+            mask: 0,
+            flags: 0,
+            origin: placed.origin,
+            offset: 0,
+            value: 0,
+        };
+        Ok(self.stage()?.names(act).place(&event))
+    }
+
+    /// Is a worse finding about the loss of the store at this place?
+    pub(super) fn is_lost(&mut self, placed: Placed, report: &Report) -> Result<bool, Refusal> {
+        if report.all().next().is_none() {
+            return Ok(false);
+        }
+        let place = self.place(placed)?;
+        Ok(place.is_some_and(|at| report.all().any(|known| known.loses_at(&at))))
+    }
+
+    /// Something that an execution under this schedule shows, from scratch. `tell` says what, if it does.
+    pub(super) fn scheduled(
+        &mut self,
+        job: Job,
+        report: &mut Report,
+        tell: impl FnOnce(&Execution, &Names) -> Option<Finding>,
+    ) -> Result<(), Refusal> {
+        let stage = self.stage()?;
+        stage.set_job(job);
+        let acts = stage.play(&[], true).map_err(internal)?;
+        let execution = acts.first().map(|act| &act.execution);
+        let finding = execution.and_then(|execution| tell(execution, stage.names(0)));
+        let finding = finding.ok_or_else(not_again)?;
+        if report.is_known(&finding) {
+            return Ok(());
+        }
+        self.list(finding, &acts, &[], None, report)
     }
 
     /// A flush or fence that did nothing.
@@ -162,10 +209,10 @@ impl<'a> Bugs<'a> {
         kind: &'static str,
         message: String,
         times: u64,
-        event: &Event,
+        placed: Placed,
         report: &mut Report,
     ) -> Result<(), Refusal> {
-        let place = self.stage()?.names(0).place(event);
+        let place = self.place(placed)?;
         let mut finding = Finding::of(kind, Severity::Perf, message);
         finding.at = place;
         finding.executions = times;
@@ -245,6 +292,7 @@ impl<'a> Bugs<'a> {
                 at_first: digest(stage.base()),
             },
             events: scene.job.limits.events,
+            threads: Threads::of(stage.job()),
             failures: (acts.iter().zip(failures))
                 .map(|(act, failure)| PowerFailure::new(failure, &act.left(failure), stage.base()))
                 .collect(),
@@ -276,7 +324,7 @@ fn internal(error: SubjectError) -> Refusal {
     Refusal::new(Exit::Internal, error)
 }
 
-fn not_again() -> Refusal {
+pub(super) fn not_again() -> Refusal {
     let why =
         "the program is not deterministic: a failure did not happen again when run from scratch";
     Refusal::new(Exit::Uncontrolled, why)

@@ -16,7 +16,13 @@ pub(crate) enum Detail {
 /// Reads listed in full detail; the witness has all of them.
 const MOST_CHOICES: usize = 20;
 
-pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -> String {
+/// `width` is what a table of threads may take; the other lines are as long as they are.
+pub(crate) fn render(
+    finding: &Finding,
+    sources: &mut Sources,
+    detail: Detail,
+    width: usize,
+) -> String {
     let mut out = String::new();
     let (severity, message) = (finding.severity.name(), &finding.message);
     let message = crate::screen::plain(message);
@@ -36,14 +42,18 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -
     callers(&mut out, finding);
     if let Some(schedule) = &finding.schedule {
         let _ = writeln!(out, "   = how the threads took turns:");
-        out += &schedule.draw();
+        out += &schedule.draw(width);
     }
     for note in &finding.notes {
         let _ = writeln!(out, "   = note: {note}");
     }
     if finding.executions > 1 && finding.severity == Severity::Error {
         let count = finding.executions;
-        let _ = writeln!(out, "   = note: {count} distinct recoveries fail this way");
+        let what = match finding.schedule {
+            Some(_) if finding.failures == 0 => "schedules",
+            _ => "distinct recoveries",
+        };
+        let _ = writeln!(out, "   = note: {count} {what} fail this way");
     }
     for end in finding.other_ends.iter().take(3) {
         let end = end.strip_prefix("recovery fails: ").unwrap_or(end);

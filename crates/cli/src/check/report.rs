@@ -28,6 +28,8 @@ pub(crate) struct Report {
     /// Known and allowed.
     allowed: Vec<Finding>,
     pub(crate) limits: Vec<&'static str>,
+    /// Schedules tried; none for a program with one thread.
+    pub(crate) schedules: u64,
     pub(crate) cuts: usize,
     pub(crate) runs: u64,
     pub(crate) behaviours: usize,
@@ -36,6 +38,8 @@ pub(crate) struct Report {
     pub(crate) seconds: f64,
     pub(crate) isolation: Isolation,
     warnings: Vec<String>,
+    /// Why recoveries were not judged, though nobody asked for less.
+    pub(super) not_judged: Option<String>,
     pub(crate) coverage: landfall_report::Coverage,
     /// The search over time.
     pub(crate) progress: Vec<landfall_report::Sample>,
@@ -82,6 +86,11 @@ impl Report {
             }
             None => false,
         }
+    }
+
+    /// Also those that are allowed.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().chain(&self.allowed)
     }
 
     pub(super) fn add(&mut self, finding: Finding) {
@@ -147,9 +156,9 @@ impl Report {
             "tool": "landfall", "version": env!("CARGO_PKG_VERSION"), "verdict": verdict,
             "complete": self.limits.is_empty(), "limits": self.limits,
             "findings": findings, "check": check, "allowed": self.allowed.len(),
-            "warnings": self.warnings,
+            "warnings": self.warnings, "not_judged": self.not_judged,
             "stats": {
-                "schedules": 1, "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
+                "schedules": self.schedules.max(1), "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
                 "events": self.events, "seconds": self.seconds, "eager_states": self.eager_states,
                 "isolation": {"forks": forks, "restarts": restarts, "fallback": fallback},
             },
@@ -166,8 +175,8 @@ impl Report {
             Format::Json => format!("{:#}\n", self.json),
             Format::Human if options.quiet => String::new(),
             Format::Human => match screen.width() {
-                Some(width) => super::fit::fit(&self.for_people(options), width),
-                None => self.for_people(options),
+                Some(width) => super::fit::fit(&self.for_people(options, width), width),
+                None => self.for_people(options, super::table::WIDTH),
             },
         };
         if let Err(error) = screen.out(&text) {
@@ -181,7 +190,7 @@ impl Report {
         }
     }
 
-    fn for_people(&self, options: &Check) -> String {
+    fn for_people(&self, options: &Check, width: usize) -> String {
         let mut out = String::new();
         let mut sources = Sources::default();
         let detail = match options.verbose {
@@ -189,22 +198,31 @@ impl Report {
             false => Detail::Short,
         };
         for finding in &self.findings {
-            let _ = writeln!(out, "{}", render(finding, &mut sources, detail));
+            let _ = writeln!(out, "{}", render(finding, &mut sources, detail, width));
         }
         for warning in &self.warnings {
             let _ = writeln!(out, "warning: {warning}\n");
         }
-        let covered = format!(
-            "{} tried, {}, {}, {:.2} s",
+        let executions = count(self.runs, "execution", "executions");
+        let schedules = count(self.schedules, "schedule", "schedules");
+        let crashes = format!(
+            "{} tried, {}",
             count(self.cuts as u64, "power failure", "power failures"),
             count(
                 self.behaviours as u64,
                 "distinct recovery",
                 "distinct recoveries"
             ),
-            count(self.runs, "execution", "executions"),
-            self.seconds
         );
+        let (tried, all) = match (self.schedules, self.cuts) {
+            (0, _) => (crashes, "every power failure of this run"),
+            (_, 0) => (schedules, "every schedule"),
+            _ => (
+                format!("{schedules}, {crashes}"),
+                "every power failure of every schedule",
+            ),
+        };
+        let covered = format!("{tried}, {executions}, {:.2} s", self.seconds);
         let eager = match self.eager_states.as_str() {
             "" => String::new(),
             states => format!(" (one by one: {states} states)"),
@@ -215,14 +233,17 @@ impl Report {
         };
         let verdict = match self.verdict {
             Verdict::Clean if self.findings.is_empty() && self.allowed.is_empty() => {
-                "clean: every power failure of this run was tried".to_owned()
+                format!("clean: {all} was tried")
             }
-            Verdict::Clean => format!("clean ({found}): every power failure of this run was tried"),
+            Verdict::Clean => format!("clean ({found}): {all} was tried"),
             Verdict::Findings if self.limits.is_empty() => found,
             Verdict::Findings => format!("{found} (limit: {})", self.limits.join(", ")),
             Verdict::Incomplete => format!("incomplete (limit: {})", self.limits.join(", ")),
         };
         let _ = writeln!(out, "{verdict}: {covered}{eager}");
+        if let Some(why) = &self.not_judged {
+            let _ = writeln!(out, "not judged: robustness, races, flushes ({why})");
+        }
         if let (true, Some(why)) = (options.verbose, &self.isolation.fallback) {
             let _ = writeln!(out, "runs in forks: {why}");
         }
