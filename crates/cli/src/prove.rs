@@ -131,6 +131,8 @@ struct Answers {
     native: Option<Result<PathBuf, String>>,
 }
 
+type Draw = fn(&Witness) -> String;
+
 pub(crate) fn run(args: &ProveArgs) -> Exit {
     let screen = Screen::new(args.color);
     let names: Vec<_> = args.files.iter().map(|f| f.to_string_lossy()).collect();
@@ -159,8 +161,7 @@ pub(crate) fn run(args: &ProveArgs) -> Exit {
             return Exit::Internal;
         }
     };
-    let graphs: [(&Option<PathBuf>, fn(&Witness) -> String); 2] =
-        [(&args.dot, Witness::to_dot), (&args.svg, Witness::to_svg)];
+    let graphs: [(_, Draw); 2] = [(&args.dot, Witness::to_dot), (&args.svg, Witness::to_svg)];
     for (path, draw) in graphs {
         let refuted = answers.answers.iter().find_map(refutation);
         if let (Some(path), Some(witness)) = (path, refuted)

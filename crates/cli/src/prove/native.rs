@@ -100,39 +100,47 @@ fn failed(outcome: &Outcome) -> bool {
     !matches!(outcome, Outcome::Exited { code: 0 })
 }
 
-/// Failures of this execution that leave what the refutation found, with each line as new as it may be.
+/// Power failures that are tried natively.
+const TRIED: usize = 40;
+
+/// Failures of this execution that leave what the refutation found, or nearly so: bytes that no statement wrote (padding that
+/// was copied) are zero in a proof and anything in a run. The nearest first.
 fn failures(act: &Act, refutation: &Refutation) -> Vec<Failure> {
     let log = &act.log;
     let mut all = Vec::new();
-    'cuts: for cut in (0..=log.end().0).map(Cut) {
-        let mut old = Vec::new();
+    for cut in (0..=log.end().0).map(Cut) {
+        let (mut old, mut apart) = (Vec::new(), 0);
         for line in log.lines() {
-            let wanted: Vec<(usize, u8, u64)> = refutation
-                .found
-                .iter()
-                .filter_map(|found| {
-                    let at = landfall_native::persistent_offset(found.at?)?;
-                    let start = line.start().0;
-                    let inside = at >= start && at < start + 64;
-                    inside.then(|| ((at - start) as usize, found.width / 8, found.value))
-                })
-                .collect();
-            let (from, to) = (log.frontier(line, cut), log.newest(line, cut));
-            let fits = |version: Version| {
+            let start = line.start().0;
+            let inside = |found: &landfall_prove::witness::Found| {
+                let at = landfall_native::persistent_offset(found.at?)?;
+                let place = at.checked_sub(start).filter(|&place| place < 64)?;
+                Some((place as usize, usize::from(found.width / 8), found.value))
+            };
+            let wanted: Vec<_> = refutation.found.iter().filter_map(inside).collect();
+            let different = |version: Version| {
                 let mut bytes = act.found.line(line);
                 log.apply(line, version, &mut bytes);
-                wanted.iter().all(|&(at, size, value)| {
-                    let size = usize::from(size);
-                    value.to_le_bytes()[..size] == bytes[at..at + size]
-                })
+                let differs = |&&(at, size, value): &&(usize, usize, u64)| {
+                    value.to_le_bytes()[..size] != bytes[at..at + size]
+                };
+                wanted.iter().filter(differs).count()
             };
-            match (from.0..=to.0).rev().map(Version).find(|&v| fits(v)) {
-                None => continue 'cuts,
-                Some(version) if version == to => {}
-                Some(version) => old.push((line, version)),
+            let (from, to) = (log.frontier(line, cut), log.newest(line, cut));
+            let versions = (from.0..=to.0).rev().map(Version);
+            let Some(nearest) = versions.min_by_key(|&version| different(version)) else {
+                continue;
+            };
+            apart += different(nearest);
+            if nearest != to {
+                old.push((line, nearest));
             }
         }
-        all.push(Failure { cut, old });
+        all.push((apart, Failure { cut, old }));
     }
-    all
+    all.sort_by_key(|(apart, failure)| (*apart, failure.cut));
+    all.into_iter()
+        .take(TRIED)
+        .map(|(_, failure)| failure)
+        .collect()
 }
