@@ -93,6 +93,31 @@ fn allowed_findings_are_counted_and_not_listed() {
 }
 
 #[test]
+fn a_recovery_may_come_to_the_heap_from_outside() {
+    let (code, object) = json("heap", &[&format!("{INPUTS}/heap_from_region.c")]);
+    assert_eq!(code, 0, "{object}");
+}
+
+#[test]
+fn a_pool_may_be_made_by_the_program() {
+    let pools = Path::new(env!("CARGO_TARGET_TMPDIR")).join("options/pools");
+    fs::create_dir_all(&pools).unwrap();
+    let (directory, pool) = (pools.to_str().unwrap(), pools.join("made"));
+    let program = format!("{INPUTS}/pool_made_by_the_program.c");
+    let (code, object) = json(
+        "made",
+        &[
+            "--pm-dir",
+            directory,
+            &program,
+            "--",
+            pool.to_str().unwrap(),
+        ],
+    );
+    assert_eq!(code, 0, "{object}");
+}
+
+#[test]
 fn a_second_power_failure_may_hit_the_recovery() {
     let program = "examples/crash-in-recovery/disarmed-too-early.c";
     assert_eq!(json("failures", &[program]).0, 0);
@@ -336,6 +361,28 @@ fn pool_files_that_are_not_there() {
             "{told}"
         );
     }
+}
+
+#[test]
+fn a_pool_file_may_grow_again_after_the_power_failed() {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("growing");
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).unwrap();
+    let define = format!("-DPOOL=\"{}/count\"", directory.display());
+    let program = format!("{INPUTS}/grows.c");
+    let pool = directory.to_str().unwrap();
+    let (code, told) = human(
+        "growing",
+        &["--checks", "crash", "--pm-dir", pool, &define, &program],
+    );
+    assert_eq!(code, 0, "{told}");
+}
+
+#[test]
+fn the_heap_is_there_when_recovery_starts() {
+    let program = format!("{INPUTS}/pointer-first.c");
+    let (code, told) = human("pointer-first", &["--checks", "crash", &program]);
+    assert_eq!(code, 0, "{told}");
 }
 
 #[test]

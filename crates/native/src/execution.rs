@@ -126,6 +126,10 @@ pub enum Outcome {
         why: String,
         syscall: i32,
     },
+    /// Whoever could have gone on was not to: the search has seen what follows.
+    Asleep,
+    /// More steps than the search wants of one execution.
+    Limit,
     /// It did not answer in time and was killed.
     Wedged,
     /// It died without a word; a wait status.
@@ -213,6 +217,8 @@ pub struct Execution {
     pub audit_bytes: u32,
     /// Bytes of trace, for statistics.
     pub trace_bytes: u64,
+    /// It did more than is among the events; the reads are all there.
+    pub squeezed: bool,
 }
 
 /// Two runs of the same job that did not do the same.

@@ -68,6 +68,7 @@ mod shadow;
 mod signals;
 mod sites;
 mod special;
+mod squeeze;
 mod stack;
 mod start;
 mod state;

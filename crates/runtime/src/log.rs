@@ -21,6 +21,13 @@ pub struct Site {
 pub(crate) struct Origin(u64);
 
 impl Origin {
+    pub(crate) const NONE: Origin = Origin(0);
+
+    /// As one word.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+
     #[inline(always)]
     pub(crate) fn source(site: *const Site) -> Origin {
         Origin(record::origin(crate::sites::id(site), 0))
@@ -53,9 +60,10 @@ unsafe fn reserve(length: u64) -> *mut u64 {
 unsafe fn reserve_plain(length: u64) -> *mut u64 {
     let state = state();
     let cursor = &(*(*state).slot).trace_len;
-    let at = cursor.load(Relaxed);
+    let mut at = cursor.load(Relaxed);
     if at + length > (*state).trace_limit {
-        extend(at + length);
+        extend(length);
+        at = cursor.load(Relaxed);
     }
     (*state).trace.add(at as usize) as *mut u64
 }
@@ -68,15 +76,25 @@ const LARGEST_PART: u64 = 4 << 20;
 /// The mapped part of the trace is used up: map the next one, or end the run.
 #[cold]
 #[inline(never)]
-unsafe fn extend(wanted: u64) {
+unsafe fn extend(more: u64) {
     const MADV_POPULATE_WRITE: usize = 23;
     let state = state();
+    let cursor = &(*(*state).slot).trace_len;
+    let mut wanted = cursor.load(Relaxed) + more;
+    if wanted > (*state).squeeze_at {
+        crate::squeeze::squeeze();
+        wanted = cursor.load(Relaxed) + more;
+        if wanted <= (*state).trace_limit {
+            return;
+        }
+    }
     if wanted > (*state).trace_end {
         outcome::trace_full();
     }
     let from = (*state).trace_limit;
     let to = (from + from.min(LARGEST_PART))
         .max(wanted + LARGEST_PART / 4)
+        .min((*state).squeeze_at.max(wanted))
         .min((*state).trace_end);
     // Only a hint: on an older kernel the pages come one by one.
     let start = ((*state).trace as usize + from as usize) & !4095;
@@ -184,9 +202,43 @@ pub(crate) unsafe fn locked_elsewhere(origin: Origin) {
     }
 }
 
-/// A step of a thread; `head` says which, `caller` where it was asked for.
-pub(crate) unsafe fn step(head: u64, caller: usize, object: u64) {
-    valued(head, Origin::library(Builtin::thread, caller), object);
+/// A step of a thread; `head` says which.
+pub(crate) unsafe fn step(head: u64, origin: Origin, object: u64, enabled: u64) {
+    let at = reserve(32);
+    *at = head;
+    *at.add(1) = origin.0;
+    *at.add(2) = object;
+    *at.add(3) = enabled;
+    commit(32);
+}
+
+/// A step that waits still; `head` says whose and what.
+pub(crate) unsafe fn blocked(head: u64, origin: Origin, object: u64) {
+    valued(head, origin, object);
+}
+
+/// What an access of a thread did: found, left, expected.
+pub(crate) unsafe fn access(thread: usize, object: u64, flags: u8, origin: Origin, did: [u64; 3]) {
+    let at = reserve(48);
+    *at = record::head(Kind::Access, thread as u8, flags, 0);
+    *at.add(1) = origin.0;
+    *at.add(2) = object;
+    *at.add(3) = did[0];
+    *at.add(4) = did[1];
+    *at.add(5) = did[2];
+    commit(48);
+}
+
+/// A thread ended the process while others could go on.
+pub(crate) unsafe fn ended(thread: usize, end: u64) {
+    let head = record::head(Kind::Ended, thread as u8, 0, 0);
+    valued(head, Origin::NONE, end);
+}
+
+/// Bytes that a spinning thread watches.
+pub(crate) unsafe fn watched(thread: usize, object: u64) {
+    let head = record::head(Kind::Watched, thread as u8, 0, 0);
+    valued(head, Origin::NONE, object);
 }
 
 /// A lock used against its rules.

@@ -251,6 +251,11 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     (*state).trace = base.add(TRACE_AT as usize);
     (*state).trace_end = job.trace_limit.min(TRACE_LEN);
     (*state).trace_limit = (*state).trace_end.min(crate::log::FIRST_PART);
+    (*slot).squeezed = 0;
+    (*state).squeeze_at = match job.flags & job::READS_ONLY {
+        0 => u64::MAX,
+        _ => crate::squeeze::FIRST,
+    };
     (*state).output = [base.add(STDOUT_AT as usize), base.add(STDERR_AT as usize)];
     (*state).output_limit = job.output_limit.min(landfall_vocab::shared::OUTPUT);
     (*state).input = base.add(STDIN_AT as usize);
@@ -262,6 +267,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     (*state).foreign = Default::default();
     (*state).watch.reset();
     ((*state).region_len, (*state).mapped_files) = (0, 0);
+    (*state).growing_to = 0;
     ((*state).used_files, (*state).umask) = (0, 0o022);
     ((*state).shared_count, (*state).directory.length) = (0, 0);
     (*state).overlay.reset();
@@ -272,7 +278,9 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
         0,
         size_of_val(&(*state).pool_holders),
     );
-    ((*state).heap_used, (*state).malloc_used) = (false, false);
+    // After a power failure the heaps are there from the start: a recovery may follow a pointer before it allocates anything.
+    let again = job.failures > 0;
+    ((*state).heap_used, (*state).malloc_used) = (again, again);
     ((*state).written, (*state).mask, (*state).mapped_bytes) = (0, 0, 0);
     ((*state).ticks, (*state).faults) = (0, signals::Faults::NONE);
     (*state).descriptors.reset();

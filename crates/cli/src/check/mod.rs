@@ -13,15 +13,9 @@ mod outcomes;
 mod outputs;
 pub(crate) mod render;
 mod report;
+mod schedules;
 mod settings;
 pub(crate) mod story;
-#[cfg_attr(
-    not(test),
-    allow(
-        dead_code,
-        reason = "made by the search of schedules, which is being built"
-    )
-)]
 pub(crate) mod table;
 mod target;
 mod timeline;
@@ -96,7 +90,11 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let mut report = Report::default();
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
-    report.note_foreign(&crash_free, &server.symbols());
+    report.note_foreign("", crash_free.foreign.as_ref(), &server.symbols());
+    if matches!(crash_free.outcome, Outcome::Thread { .. }) {
+        drop(server);
+        return schedules::check(options, &target, started);
+    }
     if let Some(refusal) = refuse(&crash_free) {
         return Err(refusal);
     }
@@ -171,8 +169,17 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             &mut found,
         ),
     };
-    let (mut subject, history) = watched.done(found.behaviours.len(), ended.is_ok());
+    let (mut subject, mut history) = watched.done(
+        found.behaviours.len(),
+        ended.is_ok() && options.random.is_none(),
+    );
     judging.wasted = subject.wasted.take().or(judging.wasted);
+    if subject.flushes_unjudged {
+        report.limits.push("judging");
+        report.warn(
+            "flushes were not judged: a recovery did too much to keep track of what it flushed",
+        );
+    }
     let failed = std::mem::take(&mut subject.failed);
     let stopped_by = subject.stopped_by;
     let covered = subject.covered();
@@ -180,10 +187,29 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.events += subject.events;
     report.cuts = found.cuts;
     report.behaviours = found.behaviours.len();
+    if found.uncut > 0 {
+        report.limits.push("recovery-events");
+        report.warn(&format!(
+            "{} did more than 4 million things each: power failures in them were not tried",
+            report::count(u64::from(found.uncut), "recovery", "recoveries")
+        ));
+    }
+    let foreign = subject.foreign.take();
     drop(subject);
+    if act.execution.foreign.is_none() {
+        let symbols = recovery.as_ref().unwrap_or(&server).symbols();
+        report.note_foreign("in a recovery, ", foreign.as_ref(), &symbols);
+    }
     let names = Names::of(&server);
     let after = recovery.as_ref().map(Names::of);
     let after = after.as_ref().unwrap_or(&names);
+    if options.random.is_some() {
+        // Of random power failures those are known that showed something.
+        let first = found.behaviours.iter().filter_map(|b| b.crashes.first());
+        history.cuts = first.map(|crash| crash.cut).collect();
+        history.cuts.sort_unstable();
+        history.cuts.dedup();
+    }
     report.coverage = coverage::coverage(&act, &names, &history.cuts, &covered, after);
     report.progress = history.samples;
     report.outcomes = outcomes::outcomes(&act, &names, after, &found.behaviours, &failed);
