@@ -4,7 +4,7 @@
 use super::ProveArgs;
 use crate::check::finding::{kind, what};
 use crate::scene::{Act, Failure, Scene, Stage};
-use crate::witness::{Build, Built, Ended, Memory, PowerFailure, Witness, Word, digest};
+use crate::witness::{Build, Built, Ended, Memory, PowerFailure, Threads, Witness, Word, digest};
 use landfall_model::log::{Cut, Version};
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
@@ -80,6 +80,7 @@ pub(super) fn replayable(
             at_first: digest(stage.base()),
         },
         events: scene.job.limits.events,
+        threads: Threads::of(stage.job()),
         failures: vec![PowerFailure::new(
             &failure,
             &acts[0].left(&failure),
