@@ -109,11 +109,11 @@ impl Members {
                         function = Some((depth, class));
                     }
                 }
-                gimli::DW_TAG_formal_parameter | gimli::DW_TAG_variable if function.is_some() => {
-                    if self.name(unit, entry).as_deref() == Some(path.variable) {
-                        let of = type_of(entry)?;
-                        return self.along(unit, of, path.members);
-                    }
+                gimli::DW_TAG_formal_parameter | gimli::DW_TAG_variable
+                    if function.is_some()
+                        && self.name(unit, entry).as_deref() == Some(path.variable) =>
+                {
+                    return self.along(unit, type_of(entry)?, path.members);
                 }
                 _ => {}
             }
