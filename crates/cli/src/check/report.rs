@@ -175,8 +175,8 @@ impl Report {
             Format::Json => format!("{:#}\n", self.json),
             Format::Human if options.quiet => String::new(),
             Format::Human => match screen.width() {
-                Some(width) => super::fit::fit(&self.for_people(options), width),
-                None => self.for_people(options),
+                Some(width) => super::fit::fit(&self.for_people(options, width), width),
+                None => self.for_people(options, super::table::WIDTH),
             },
         };
         if let Err(error) = screen.out(&text) {
@@ -190,7 +190,7 @@ impl Report {
         }
     }
 
-    fn for_people(&self, options: &Check) -> String {
+    fn for_people(&self, options: &Check, width: usize) -> String {
         let mut out = String::new();
         let mut sources = Sources::default();
         let detail = match options.verbose {
@@ -198,7 +198,7 @@ impl Report {
             false => Detail::Short,
         };
         for finding in &self.findings {
-            let _ = writeln!(out, "{}", render(finding, &mut sources, detail));
+            let _ = writeln!(out, "{}", render(finding, &mut sources, detail, width));
         }
         for warning in &self.warnings {
             let _ = writeln!(out, "warning: {warning}\n");
