@@ -147,6 +147,28 @@ pub(crate) unsafe fn store_pieces(address: usize, bytes: &[u8], flags: u8, origi
     }
 }
 
+/// Records a store of at most a line that is in memory already.
+pub(crate) unsafe fn note_store(
+    address: usize,
+    from: *const u8,
+    length: usize,
+    flags: u8,
+    origin: Origin,
+) {
+    let (mut at, mut done) = (offset(address), 0);
+    while done < length {
+        let piece = ((8 - (at & 7)) as usize).min(length - done);
+        let mut value = 0u64;
+        bytes::copy((&raw mut value) as *mut u8, from.add(done), piece);
+        let bytes = mask(at & 7, piece as u64);
+        touch(at);
+        *known(at) |= bytes;
+        log::store(at & !7, bytes, value << ((at & 7) * 8), flags, origin);
+        at += piece as u64;
+        done += piece;
+    }
+}
+
 pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u8, origin: Origin) {
     if length == 0 {
         return;
@@ -340,10 +362,19 @@ pub unsafe extern "C" fn __lf_store_n(
     bytes::shift(p, view(from), length as usize);
 }
 
+/// Could other threads see what happens now? Not inside a system call, which is not interrupted.
+#[inline(always)]
+pub(crate) unsafe fn others_see() -> bool {
+    watching() && crate::dispatch::context().is_null()
+}
+
 /// A copy by any function: reads of persistent sources, stores to persistent targets.
 pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, length: usize, flags: u8, origin: Origin) {
     if length == 0 {
         return;
+    }
+    if others_see() {
+        return access::copy(to as usize, from as usize, length, flags.into(), origin);
     }
     let persistent = is_persistent(to as usize) || is_persistent(from as usize);
     if persistent && shadow::recording() {
@@ -359,38 +390,18 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, length: usize, flags: u8
 }
 
 pub(crate) unsafe fn fill(to: *mut u8, byte: u8, length: usize, flags: u8, origin: Origin) {
+    if others_see() {
+        return access::fill(to as usize, byte, length, flags.into(), origin);
+    }
     if length != 0 && is_persistent(to as usize) && shadow::recording() {
         return fill_span(to as usize, byte, length, flags | flag::COPIED, origin);
     }
     bytes::fill(to, byte, length);
 }
 
-/// A copy by the program itself, which other threads may see line by line.
-pub(crate) unsafe fn copy_watched(
-    to: *mut u8,
-    from: *const u8,
-    length: usize,
-    flags: u8,
-    origin: Origin,
-) {
-    if watching() {
-        access::copy(to as usize, from as usize, length, origin);
-    } else {
-        copy(to, from, length, flags, origin);
-    }
-}
-
-pub(crate) unsafe fn fill_watched(to: *mut u8, byte: u8, length: usize, flags: u8, origin: Origin) {
-    if watching() {
-        access::fill(to as usize, byte, length, origin);
-    } else {
-        fill(to, byte, length, flags, origin);
-    }
-}
-
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_memcpy(to: *mut u8, from: *const u8, length: u64, site: *const Site) {
-    copy_watched(to, from, length as usize, 0, Origin::source(site));
+    copy(to, from, length as usize, 0, Origin::source(site));
 }
 
 #[unsafe(no_mangle)]
@@ -400,10 +411,10 @@ pub unsafe extern "C" fn __lf_memmove(
     length: u64,
     site: *const Site,
 ) {
-    copy_watched(to, from, length as usize, 0, Origin::source(site));
+    copy(to, from, length as usize, 0, Origin::source(site));
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_memset(to: *mut u8, byte: i32, length: u64, site: *const Site) {
-    fill_watched(to, byte as u8, length as usize, 0, Origin::source(site));
+    fill(to, byte as u8, length as usize, 0, Origin::source(site));
 }

@@ -149,6 +149,8 @@ pub mod job {
     pub const EVERYWHERE: u32 = 128;
     /// Threads have store buffers.
     pub const TSO: u32 = 256;
+    /// Stores to persistent memory, `clflush` and fences are steps, of one thread as well.
+    pub const PERSISTENCY: u32 = 512;
     /// After an in-place restart, compare all tracked memory with what it was before the run.
     pub const AUDIT: u32 = 16;
     /// First reads are all that is asked for: an endless trace may be squeezed.
