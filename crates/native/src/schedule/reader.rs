@@ -156,6 +156,10 @@ impl Reader {
             Kind::Step => {
                 self.close(trace)?;
                 self.step(thread, record, trace);
+                // Nothing more is heard of these.
+                if matches!(record.flags, step::ORDER | step::FLUSH) {
+                    self.close(trace)?;
+                }
             }
             Kind::Access => return self.access(thread, record, trace),
             Kind::Watched => {
