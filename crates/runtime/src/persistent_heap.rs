@@ -82,7 +82,8 @@ impl Layout {
             flush::flush(Kind::Clwb, address, origin);
             flush::fence(Kind::Sfence, origin);
         } else {
-            hooks::store_word(at, value, 8, 0, origin);
+            // In one piece, whatever compilers do to the program.
+            hooks::store_word(at, value, 8, flag::RELEASE, origin);
             flush::flush(Kind::Clwb, (window::BASE + at) as usize, origin);
             flush::fence(Kind::Sfence, origin);
         }

@@ -49,6 +49,11 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     if let Some(refusal) = power::refuse(options).filter(|_| persistent) {
         return Err(refusal);
     }
+    if persistent && options.judges() {
+        report.warn(
+            "robustness, persistency races and flushes are judged in programs with one thread only",
+        );
+    }
     let base = base_of(&server);
     let again = scene.recover.as_ref().unwrap_or(&scene.program);
     let mut recovery = match persistent {
@@ -194,7 +199,7 @@ fn search(
             }
         }
     };
-    progress.done();
+    report.progress = progress.done();
     report.schedules += counts.executions;
     report.limits.extend(stopped);
     if stopped.is_none() && counts.cut > 0 {

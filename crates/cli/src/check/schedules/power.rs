@@ -33,7 +33,6 @@ pub(super) fn refuse(options: &Check) -> Option<Refusal> {
         Check { tear: true, .. } => "--tear",
         Check { bound: Some(_), .. } => "--bound",
         _ if options.failures > 1 => "--failures",
-        _ if options.judges() => "--checks robustness,races,flushes",
         _ => options.leaves_no_tree()?,
     };
     let why = format!(
