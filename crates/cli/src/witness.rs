@@ -45,6 +45,9 @@ pub(crate) struct Threads {
     /// Plain accesses are steps: all of them, or these.
     pub(crate) everywhere: bool,
     pub(crate) points: Vec<u64>,
+    /// Stores to persistent memory, flushes and fences are steps.
+    #[serde(default)]
+    pub(crate) persistency: bool,
 }
 
 impl Threads {
@@ -55,6 +58,7 @@ impl Threads {
             model: if job.threads.buffered { "tso" } else { "sc" }.to_owned(),
             schedule,
             everywhere: job.threads.everywhere,
+            persistency: job.threads.persistency,
             points: points.map_or_else(Vec::new, |points| points.to_vec()),
         })
     }
@@ -67,6 +71,7 @@ impl Threads {
             other => bail!("the witness names a model `{other}`; tso or sc"),
         };
         job.threads.everywhere = self.everywhere;
+        job.threads.persistency = self.persistency;
         job.threads.points = Some(Arc::new(self.points.clone()));
         Ok(())
     }
