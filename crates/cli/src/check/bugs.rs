@@ -200,7 +200,7 @@ impl<'a> Bugs<'a> {
         told
     }
 
-    fn place(&mut self, placed: Placed) -> Result<Option<Place>, Refusal> {
+    pub(super) fn place(&mut self, placed: Placed) -> Result<Option<Place>, Refusal> {
         let act = match placed.program {
             Ran::First => 0,
             Ran::Recovery => 1,
@@ -285,6 +285,9 @@ impl<'a> Bugs<'a> {
         }
         finding.schedule = finding.schedule.or_else(|| self.table.clone());
         finding.id = format!("B{}", report.findings.len() + 1);
+        if let Some(stage) = &self.stage {
+            super::members::name(&mut finding, stage);
+        }
         self.keep(&mut finding, acts, failures)?;
         if report.findings.len() < MOST_TOLD
             && let Some(stage) = &self.stage
