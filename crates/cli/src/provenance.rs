@@ -4,8 +4,8 @@
 use crate::scene::{Act, Failure, crash_state};
 use landfall_explore::subject::FirstRead;
 use landfall_model::crash::{Chain, CrashState};
-use landfall_model::line::{Addr, Line};
-use landfall_model::log::{Cut, Log, Version};
+use landfall_model::line::Addr;
+use landfall_model::log::Cut;
 use landfall_native::{Execution, Op};
 
 /// Where bytes come from: an execution and an entry of its log, or nowhere (memory as it was before anything ran).
@@ -102,7 +102,7 @@ fn sources(crashed: &[Act], read: FirstRead, chain: &Chain) -> Vec<Source> {
         let from = crashed.iter().zip(chain).enumerate().rev();
         let source = from
             .filter_map(|(act, (crashed, &version))| {
-                let entry = writer(&crashed.log, byte, version)?;
+                let entry = crashed.log.last_store_to(byte, version)?;
                 Some(Source::Store { act, entry })
             })
             .next()
@@ -112,14 +112,4 @@ fn sources(crashed: &[Act], read: FirstRead, chain: &Chain) -> Vec<Source> {
         }
     }
     sources
-}
-
-/// The last store to a byte among the first versions of its line.
-fn writer(log: &Log, byte: Addr, version: Version) -> Option<Cut> {
-    let line: Line = byte.line();
-    (1..=version.0).rev().find_map(|version| {
-        let (at, piece) = log.store_of(line, Version(version))?;
-        let from = byte.0.checked_sub(piece.addr.0)?;
-        (from < piece.bytes().len() as u64).then_some(at)
-    })
 }

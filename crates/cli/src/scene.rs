@@ -19,6 +19,8 @@ pub(crate) struct Scene {
     /// What runs after a power failure; the program again where there is nothing else.
     pub(crate) recover: Option<Program>,
     pub(crate) platform: Platform,
+    /// Parts of one copy may persist in any order.
+    pub(crate) tear: bool,
     /// Limits and options of every run.
     pub(crate) job: Job,
 }
@@ -37,10 +39,10 @@ pub(crate) struct Act {
 }
 
 impl Act {
-    pub(crate) fn new(found: Image, execution: Execution, platform: Platform) -> Act {
+    pub(crate) fn new(found: Image, execution: Execution, scene: &Scene) -> Act {
         let (events, native) = translate(&execution.events);
         let translated = subject::Execution::new(events, subject::Ended::Well);
-        let (log, origins) = translated.log_with_origins(platform);
+        let (log, origins) = translated.logged(scene.platform, scene.tear);
         let origins = origins.into_iter().map(|event| native[event]).collect();
         Act {
             found,
@@ -201,7 +203,7 @@ impl Stage {
         };
         let execution = server.run(&job)?;
         self.runs += 1;
-        let mut act = Act::new(found, execution, self.scene.platform);
+        let mut act = Act::new(found, execution, &self.scene);
         if stacks {
             act.copies = server.run_raw(&job, landfall_native::copies)?.1;
         }

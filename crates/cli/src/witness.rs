@@ -53,6 +53,8 @@ pub(crate) struct Memory {
     pub(crate) platform: String,
     pub(crate) dir: Option<Word>,
     pub(crate) heap: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) tear: bool,
     /// A digest of memory before the first execution: of the files under `dir`.
     pub(crate) at_first: String,
 }
@@ -196,6 +198,7 @@ impl Witness {
             program: program(&self.program)?,
             recover: self.recover.as_ref().map(program).transpose()?,
             platform,
+            tear: memory.tear,
             job,
         })
     }

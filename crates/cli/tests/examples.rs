@@ -39,6 +39,49 @@ fn every_example_gets_the_expected_verdict() {
     });
 }
 
+/// What is found does not depend on how many processes look for it, nor on whether power failures share what they learn.
+#[test]
+fn every_example_gets_the_same_verdict_every_way() {
+    for_each_program(|program| {
+        let expected = Expectation::read(program)?;
+        let found = |way: &[&str]| -> Result<Vec<String>, String> {
+            let out = scratch().join("ways").join(program.with_extension(""));
+            let report = Command::new(LANDFALL)
+                .args(["check", "--format", "json", "--checks", "crash", "--out"])
+                .arg(out)
+                .args(&expected.flags)
+                .args(way)
+                .arg(program)
+                .current_dir(examples())
+                .env("XDG_CACHE_HOME", scratch().join("cache"))
+                .output()
+                .map_err(|e| e.to_string())?;
+            let json: Value = serde_json::from_slice(&report.stdout)
+                .map_err(|e| format!("{way:?}: no JSON: {e}\n{}", text(&report.stderr)))?;
+            let mut found: Vec<String> = findings(&json)
+                .iter()
+                .map(|f| format!("{} {} {}", f["kind"], f["at"], f["stores"]))
+                .collect();
+            found.sort();
+            found.push(format!(
+                "{} {:?} {} behaviours",
+                json["verdict"],
+                report.status.code(),
+                json["stats"]["behaviours"]
+            ));
+            Ok(found)
+        };
+        let alone = found(&["-j1"])?;
+        for way in [&["-j2"][..], &["--no-share"]] {
+            let other = found(way)?;
+            if other != alone {
+                return Err(format!("-j1: {alone:#?}\n{way:?}: {other:#?}"));
+            }
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn every_example_compiles_without_landfall() {
     let include = root().join("include");

@@ -176,6 +176,16 @@ fn limits_are_said() {
 }
 
 #[test]
+fn a_recovery_that_throws_dice_is_refused() {
+    let program = format!("{INPUTS}/undetermined.c");
+    let (code, told) = human("dice", &["--checks", "crash", &program]);
+    assert_eq!(code, 102, "{told}");
+    for part in ["is not deterministic", "undetermined.c:16:", "rdrand"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+#[test]
 fn caches_that_survive_forgive() {
     assert_eq!(json("eadr", &["--platform", "eadr", BROKEN]).0, 0);
 }

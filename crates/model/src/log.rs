@@ -272,6 +272,26 @@ impl Log {
         parts.iter().rev().flatten().for_each(|p| p.write_to(bytes));
     }
 
+    /// The newest store to a byte that is in a version of its line.
+    pub fn last_store_to(&self, byte: Addr, version: Version) -> Option<Cut> {
+        let log = self.lines.get(&byte.line())?;
+        let mut at = version;
+        loop {
+            let made = log.versions.get(at.0.checked_sub(1)? as usize)?;
+            let covers = |&entry: &u32| {
+                self.piece(entry).is_some_and(|piece| {
+                    let from = byte.0.checked_sub(piece.addr.0);
+                    from.is_some_and(|from| from < piece.bytes().len() as u64)
+                })
+            };
+            let mut stores = made.stores().rev().map(|store| log.stores[store]);
+            if let Some(entry) = stores.find(covers) {
+                return Some(Cut(entry));
+            }
+            at = made.base;
+        }
+    }
+
     /// The entries whose stores are in a version, oldest first.
     pub fn stores_in(&self, line: Line, version: Version) -> Vec<Cut> {
         let mut entries = Vec::new();

@@ -1,7 +1,7 @@
 //! From the bytes of a trace to events. Everything in shared memory may have been scribbled on: nothing is trusted.
 
 use crate::execution::{Event, Origin};
-use landfall_vocab::record::{Kind, Record, Records};
+use landfall_vocab::record::{Kind, Record, Records, flag};
 
 /// Events, stacks, and why reading stopped early, if it did.
 pub fn decode(trace: &[u8]) -> (Vec<Event>, Vec<Vec<u64>>, Option<String>) {
@@ -117,7 +117,17 @@ fn split(whole: Event, length: u64, byte: impl Fn(usize) -> u8, events: &mut Vec
             piece.mask |= 1 << shift;
             piece.value |= u64::from(byte((position - whole.offset) as usize)) << (8 * shift);
         }
+        if at == whole.offset {
+            piece.flags = first_of_copy(whole.flags);
+        }
         events.push(piece);
         at = stop;
+    }
+}
+
+fn first_of_copy(flags: u8) -> u8 {
+    match flags & flag::ORDERING {
+        flag::COPIED => flags & !flag::ORDERING,
+        _ => flags,
     }
 }

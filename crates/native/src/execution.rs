@@ -49,7 +49,7 @@ impl Event {
             "",
             "unordered",
             "relaxed",
-            "",
+            "", // COPIED
             "acquire",
             "release",
             "acq_rel",
@@ -75,7 +75,12 @@ impl Event {
             .collect()
     }
     pub fn is_atomic(&self) -> bool {
-        self.flags & flag::ORDERING != 0 || self.flags & flag::LOCKED != 0
+        let ordered = !matches!(self.flags & flag::ORDERING, 0 | flag::COPIED);
+        ordered || self.flags & flag::LOCKED != 0
+    }
+    /// Does the store go on with the copy that the store before it is of?
+    pub fn continues_copy(&self) -> bool {
+        self.op == Op::Store && self.flags & flag::ORDERING == flag::COPIED
     }
 }
 

@@ -150,7 +150,7 @@ fn atomicity(event: &Event, atomics: Atomics) -> Atomicity {
     let word = event.mask.count_ones().is_power_of_two();
     match event.flags & flag::ORDERING {
         5..=7 => Atomicity::Release,
-        1..=4 => Atomicity::Relaxed,
+        1 | 2 | 4 => Atomicity::Relaxed,
         _ if event.flags & flag::LOCKED != 0 => Atomicity::Release,
         _ if atomics == Atomics::AtomicOrVolatile && event.flags & flag::VOLATILE != 0 && word => {
             Atomicity::Relaxed

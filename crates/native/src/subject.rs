@@ -233,7 +233,17 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
                 value: event.value,
             })),
             Op::Mark => out.extend(said(event.value).map(subject::Event::Mark)),
-            Op::Store => store(event, &mut out),
+            Op::Store => {
+                let next = events[at + 1..].iter().find(|e| e.op != Op::Stack);
+                let goes_on = next.is_some_and(Event::continues_copy);
+                if goes_on && !event.continues_copy() {
+                    out.push(subject::Event::Mark(Mark::CopyBegin));
+                }
+                store(event, &mut out);
+                if !goes_on && event.continues_copy() {
+                    out.push(subject::Event::Mark(Mark::CopyEnd));
+                }
+            }
             Op::Clflush => out.push(subject::Event::Clflush(line())),
             Op::Clflushopt | Op::Clwb => out.push(subject::Event::ClflushOpt(line())),
             Op::Sfence | Op::Mfence | Op::CasFailed => out.push(subject::Event::Fence),

@@ -128,12 +128,17 @@ pub(crate) unsafe fn store_span(
 
 pub(crate) unsafe fn store_pieces(address: usize, bytes: &[u8], flags: u8, origin: Origin) {
     let (mut at, mut done) = (offset(address), 0);
+    let first = match flags & flag::ORDERING {
+        flag::COPIED => flags & !flag::ORDERING,
+        _ => flags,
+    };
     while done < bytes.len() {
         let piece = ((8 - (at & 7)) as usize).min(bytes.len() - done);
         let mut value = 0u64;
         for (i, byte) in bytes[done..done + piece].iter().enumerate() {
             value |= (*byte as u64) << (8 * i);
         }
+        let flags = if done == 0 { first } else { flags };
         store_word(at, value, piece as u64, flags, origin);
         at += piece as u64;
         done += piece;
@@ -316,6 +321,7 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, length: usize, flags: u8
             read_span(from as usize, length, 0, origin);
         }
         if is_persistent(to as usize) {
+            let flags = flags | flag::COPIED;
             return store_span(to as usize, view(from), length, flags, origin);
         }
     }
@@ -324,7 +330,7 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, length: usize, flags: u8
 
 pub(crate) unsafe fn fill(to: *mut u8, byte: u8, length: usize, flags: u8, origin: Origin) {
     if length != 0 && is_persistent(to as usize) && shadow::recording() {
-        return fill_span(to as usize, byte, length, flags, origin);
+        return fill_span(to as usize, byte, length, flags | flag::COPIED, origin);
     }
     bytes::fill(to, byte, length);
 }

@@ -73,7 +73,7 @@ impl<'a> Bugs<'a> {
         failed: &Execution,
         report: &mut Report,
     ) -> Result<(), Refusal> {
-        let platform = self.target.scene.platform;
+        let target = self.target;
         let failures = behaviour.crashes.as_slice();
         let stage = self.stage()?;
         // Of very many failures not all come with their events.
@@ -81,7 +81,7 @@ impl<'a> Bugs<'a> {
             // Cheap: nothing is run for a cause that is known already.
             let acts = [
                 first.clone(),
-                Act::new(first.left(failure), failed.clone(), platform),
+                Act::new(first.left(failure), failed.clone(), &target.scene),
             ];
             let story = story(&acts, failures);
             let finding = Finding::new(&acts, failures, story.as_ref(), stage);
@@ -102,7 +102,8 @@ impl<'a> Bugs<'a> {
         let place = self.place_of_read(difference.at as usize, crashes);
         let place = place.map_or_else(String::new, |at| format!(" at {}", at.colons()));
         let why = format!(
-            "the recovery is not deterministic: two runs read the same persistent memory up to read {}{place} and then went different ways",
+            "the recovery is not deterministic: two runs read the same persistent memory up to read {}{place} and then went different ways; \
+             something else decides there: uninitialised memory, an address, an instruction such as rdrand",
             difference.at + 1
         );
         Refusal::new(Exit::Uncontrolled, why)
@@ -240,6 +241,7 @@ impl<'a> Bugs<'a> {
                 platform: self.options.platform_name().to_owned(),
                 dir: (scene.program.pm_dir.as_ref()).map(|dir| Word::new(dir.as_os_str())),
                 heap: scene.program.pm_heap.is_some(),
+                tear: scene.tear,
                 at_first: digest(stage.base()),
             },
             events: scene.job.limits.events,

@@ -38,6 +38,8 @@ pub(crate) enum GapKind {
     NotFenced,
     OtherLine,
     Streamed,
+    /// Parts of one copy.
+    Torn,
 }
 
 /// A read that could have returned something else.
@@ -258,7 +260,7 @@ impl Finding {
                 && self.crash_at == other.crash_at
                 && place(&self.racing) == place(&other.racing);
         };
-        if mine == theirs {
+        if mine == theirs || (self.also_lost.iter()).any(|s| s.at.as_ref() == Some(&theirs)) {
             return true;
         }
         let (Some(why), Some(kept)) = (&self.why, place(&self.kept)) else {
@@ -316,6 +318,13 @@ impl Finding {
         finding
     }
 
+    /// Part of a copy was lost and another part of it kept.
+    pub(crate) fn is_torn(&self) -> bool {
+        self.why
+            .as_ref()
+            .is_some_and(|why| why.gap == GapKind::Torn)
+    }
+
     /// What run.json says beyond the witness, for the report.
     pub(crate) fn tell_more(&self, object: &mut Value) {
         if let Some(timeline) = &self.timeline {
@@ -339,6 +348,11 @@ impl Finding {
         let (Some(lost), Some(kept)) = (&self.lost, &self.kept) else {
             return Vec::new();
         };
+        if self.is_torn() {
+            return vec![json!({
+                "action": "separate-store", "after": place(&lost.at), "bytes": lost.bytes, "primary": true,
+            })];
+        }
         let fence = self.why.as_ref().filter(|why| why.only_fence());
         let (action, after) = match fence {
             Some(Why {
@@ -403,6 +417,7 @@ fn why(acts: &[Act], story: &Story, stage: &Stage) -> Option<Why> {
         Gap::NotFenced { flush } => (GapKind::NotFenced, Some(flush)),
         Gap::OtherLine { flush } => (GapKind::OtherLine, Some(flush)),
         Gap::Streamed => (GapKind::Streamed, None),
+        Gap::Torn => (GapKind::Torn, None),
     };
     let event = flush.and_then(|flush| act.execution.events.get(flush));
     let how = match event.map(|event| event.op) {

@@ -35,7 +35,9 @@ use crate::progress::Watched;
 use crate::scene::{Act, base_of};
 use bugs::Bugs;
 use judge::Judging;
-use landfall_explore::recovery::{SearchError, Searched, eager, random, search_watched};
+use landfall_explore::recovery::{
+    Behaviour, Crash, SearchError, Searched, eager, random, search_watched,
+};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
 use landfall_native::{Execution, NativeSubject, Outcome, Server};
@@ -108,7 +110,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             "the program touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
         ));
     }
-    let act = Act::new(base, crash_free, scene.platform);
+    let act = Act::new(base, crash_free, scene);
     report.eager_states = eager::count(&act.log).to_string();
     if options.count_eager {
         report.cuts = act.log.sufficient_cuts().len();
@@ -197,10 +199,15 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             crashes,
         }) => return Err(bugs.diverged(difference, &crashes)),
     }
-    for behaviour in &found.behaviours {
-        let Ended::Badly(number) = behaviour.ended else {
-            continue;
-        };
+    // In an order that does not depend on how the search came to them.
+    let mut failing: Vec<(&Behaviour, u32)> = (found.behaviours.iter())
+        .filter_map(|behaviour| match behaviour.ended {
+            Ended::Badly(number) => Some((behaviour, number)),
+            Ended::Well => None,
+        })
+        .collect();
+    failing.sort_by_cached_key(|(behaviour, _)| plainness(behaviour, &act));
+    for (behaviour, number) in failing {
         let failed = &failed[number as usize];
         bugs.after_failures(&act, behaviour, failed, &mut report)?;
     }
@@ -209,6 +216,23 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.runs += bugs.runs();
     report.finish(options, started)?;
     Ok(report)
+}
+
+/// The plainest crash of a cause is the one that is told: fewer failures, then fewer lines that are older than they could be,
+/// then fewer stores lost on them, then earlier cuts.
+fn plainness(behaviour: &Behaviour, first: &Act) -> impl Ord + use<> {
+    let crashes = &behaviour.crashes;
+    let old: usize = crashes.iter().map(|crash| crash.old.len()).sum();
+    let lost = |crash: &Crash| -> u32 {
+        let newest = |line| first.log.newest(line, crash.cut).0;
+        let old = crash.old.iter();
+        old.map(|&(line, version)| newest(line) - version.0).sum()
+    };
+    let lost = crashes.first().map(lost);
+    let exactly: Vec<_> = (crashes.iter())
+        .map(|crash| (crash.cut, crash.old.clone()))
+        .collect();
+    (crashes.len(), old, lost, exactly)
 }
 
 /// Executions no search can be built on.

@@ -81,6 +81,10 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t = PlatformArg::Adr, help_heading = "Persistent memory")]
     pub(super) platform: PlatformArg,
 
+    /// Parts of one memcpy, memset or the like may persist in any order, also inside a cache line: libc promises none
+    #[arg(long, help_heading = "Persistent memory")]
+    pub(super) tear: bool,
+
     /// Stop after this time (10s, 5m, 1h)
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Search")]
     pub(super) time: Option<Duration>,
@@ -222,6 +226,7 @@ impl Check {
             share: !self.no_share,
             eager: self.eager,
             platform: self.platform.into(),
+            tear: self.tear,
             ..Options::default()
         }
     }

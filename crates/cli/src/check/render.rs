@@ -100,6 +100,14 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
         return race(out, racing, sources);
     }
     match (&finding.lost, &finding.kept) {
+        (Some(lost), Some(_)) if finding.is_torn() => {
+            let text = "part of this copy reached persistent memory, an earlier part did not: nobody promises an order inside it";
+            mark(out, sources, lost, text);
+            let _ = writeln!(
+                out,
+                "   = fix: copy and persist everything else first, then store what commits it by itself"
+            );
+        }
         (Some(lost), Some(kept)) => {
             mark(out, sources, kept, "this store reached persistent memory …");
             let text = format!("… but this earlier one did not: {}", because(finding));
@@ -180,6 +188,7 @@ fn because(finding: &Finding) -> String {
                 why.how
             )
         }
+        (GapKind::Torn, _) => "both are parts of one copy".to_owned(),
         (GapKind::Streamed, _) => format!("it is non-temporal, and no fence{before} completes it"),
         (_, None) => format!("nothing made it durable{before}"),
     }

@@ -4,8 +4,9 @@ use crate::provenance::first_reads;
 use crate::scene::{Act, Failure};
 use landfall_explore::subject::FirstRead;
 use landfall_model::line::{Addr, LINE_BYTES, Line};
-use landfall_model::log::{Cut, Entry, Version};
-use landfall_native::Op;
+use landfall_model::log::{Cut, Entry};
+use landfall_native::{Event, Op};
+use std::collections::HashMap;
 
 /// Entries of the log of one crashed execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,6 +34,8 @@ pub(crate) enum Gap {
     OtherLine { flush: usize },
     /// A non-temporal store that no fence followed in time.
     Streamed,
+    /// Both are parts of one copy on one line.
+    Torn,
 }
 
 /// The stores behind a failure, from what the executions after each crash read. A crash in which a store overtook another
@@ -52,15 +55,18 @@ fn of_crash(crashed: &Act, failure: &Failure, recovery: &Act, act: usize) -> Sto
     let log = &crashed.log;
     let mut kept: Option<Cut> = None;
     let mut missed: Vec<Cut> = Vec::new();
+    let mut lines: HashMap<Line, Stores> = HashMap::new();
     for (_, read, _) in first_reads(&recovery.execution) {
-        let survivor = crashed.survivor(failure, read.line());
-        let newest = log.newest(read.line(), failure.cut);
-        let seen = (1..=survivor.0)
-            .rev()
-            .find_map(|v| covering(crashed, read, Version(v)));
-        kept = kept.max(seen);
-        missed
-            .extend((survivor.0 + 1..=newest.0).find_map(|v| covering(crashed, read, Version(v))));
+        let line = read.line();
+        let stores = lines.entry(line).or_insert_with(|| {
+            let there = log.stores_in(line, crashed.survivor(failure, line));
+            let mut lost = log.stores_in(line, log.newest(line, failure.cut));
+            lost.retain(|store| there.binary_search(store).is_err());
+            Stores { there, lost }
+        });
+        let covers = |store: &&Cut| covers(crashed, read, **store);
+        kept = kept.max(stores.there.iter().rev().find(covers).copied());
+        missed.extend(stores.lost.iter().find(covers));
     }
     // A lost store that came before a kept one was overtaken; else the failure lies in what had not happened yet.
     let overtaken = missed.iter().copied().filter(|&m| Some(m) < kept).min();
@@ -76,15 +82,22 @@ fn of_crash(crashed: &Act, failure: &Failure, recovery: &Act, act: usize) -> Sto
     }
 }
 
-/// The store that made this version, if it wrote some of the bytes read.
-fn covering(crashed: &Act, read: FirstRead, version: Version) -> Option<Cut> {
-    let (at, piece) = crashed.log.store_of(read.line(), version)?;
+/// What was stored to a line before the power failed, oldest first.
+struct Stores {
+    there: Vec<Cut>,
+    lost: Vec<Cut>,
+}
+
+/// Did the store write some of the bytes read?
+fn covers(crashed: &Act, read: FirstRead, store: Cut) -> bool {
+    let Entry::Store { piece, .. } = &crashed.log.entries()[store.0 as usize] else {
+        return false;
+    };
     let wanted = (0..8).filter(|i| read.mask & (1 << i) != 0);
-    let hit = wanted.map(|i| Addr(read.word.0 + i)).any(|byte| {
+    wanted.map(|i| Addr(read.word.0 + i)).any(|byte| {
         let from = byte.0.checked_sub(piece.addr.0);
         from.is_some_and(|from| from < piece.bytes().len() as u64)
-    });
-    hit.then_some(at)
+    })
 }
 
 /// Why the lost store was not durable before the kept one, or at all.
@@ -101,6 +114,13 @@ pub(crate) fn gap(act: &Act, lost: Cut, kept: Option<Cut>) -> Gap {
         };
         (from..until).find(flush)
     };
+    let torn = |kept: Cut| {
+        let kept = act.event_of(kept);
+        from < kept && line_of(events[kept].offset) == line && one_copy(&events[from..=kept])
+    };
+    if kept.is_some_and(torn) {
+        return Gap::Torn;
+    }
     if events[from].flag_names().contains(&"non-temporal") {
         return Gap::Streamed;
     }
@@ -115,6 +135,12 @@ pub(crate) fn gap(act: &Act, lost: Cut, kept: Option<Cut>) -> Gap {
         Some(flush) => Gap::FlushedLate { flush },
         None => Gap::NeverFlushed,
     }
+}
+
+/// Do all stores after the first go on with its copy?
+fn one_copy(events: &[Event]) -> bool {
+    let mut others = events.iter().skip(1).filter(|event| event.op != Op::Stack);
+    others.all(Event::continues_copy)
 }
 
 fn line_of(offset: u64) -> Line {

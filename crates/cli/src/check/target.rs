@@ -107,6 +107,7 @@ impl Check {
             program: with_memory(Program::new(program).arguments(arguments)),
             recover: recover.map(with_memory),
             platform: self.platform.into(),
+            tear: self.tear,
             job,
         }
     }

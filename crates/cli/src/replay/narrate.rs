@@ -221,7 +221,7 @@ impl Narration<'_> {
             );
             let at = address(line.start().0);
             let known = act.log.frontier(line, failure.cut);
-            let stores = match newest.0 {
+            let stores = match act.log.stores_in(line, newest).len() {
                 1 => "its 1 store".to_owned(),
                 n => format!("all {n} stores"),
             };
@@ -236,7 +236,8 @@ impl Narration<'_> {
             let _ = writeln!(
                 out,
                 "  line {at}: {} of {} stores survived; lost:",
-                kept.0, newest.0
+                act.log.stores_in(line, kept).len(),
+                act.log.stores_in(line, newest).len()
             );
             self.lost(number, line, (kept, newest), out);
         }
@@ -245,9 +246,11 @@ impl Narration<'_> {
     /// The stores of a line from one version to another; a copy counts as one.
     fn lost(&self, number: usize, line: Line, between: (Version, Version), out: &mut String) {
         let act = &self.acts[number];
-        let mut events: Vec<usize> = (between.0.0 + 1..=between.1.0)
-            .filter_map(|version| act.log.store_of(line, Version(version)))
-            .map(|(entry, _)| act.event_of(entry))
+        let kept = act.log.stores_in(line, between.0);
+        let lost = act.log.stores_in(line, between.1).into_iter();
+        let mut events: Vec<usize> = lost
+            .filter(|store| kept.binary_search(store).is_err())
+            .map(|entry| act.event_of(entry))
             .map(|event| act.copy(event).map_or(event, |copy| copy.first))
             .collect();
         events.dedup();

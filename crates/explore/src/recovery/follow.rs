@@ -407,7 +407,7 @@ impl<S: Subject> Follow<'_, S> {
         };
         let walk = self.lines.at_mut(number);
         let dropped = (version.0 - walk.first) as usize;
-        walk.contents.drain(..dropped);
+        let dropped: SmallVec<[LineBytes; 2]> = walk.contents.drain(..dropped).collect();
         walk.first = version.0;
         if walk.contents.len() == 1 {
             self.open.remove(&number);
@@ -415,14 +415,14 @@ impl<S: Subject> Follow<'_, S> {
         let readers = std::mem::take(&mut walk.readers);
         for reader in &readers {
             if alive(&self.live, reader) {
-                self.close(number, reader);
+                self.close(number, reader, &dropped);
             }
         }
         self.lines.at_mut(number).readers = readers;
     }
 
-    /// Leaves the branches of a read that no feasible version takes any more.
-    fn close(&mut self, number: u32, reader: &Reader) {
+    /// Leaves the branches of a read that only the dropped versions took. Looks at those, not at all that ever branched off here.
+    fn close(&mut self, number: u32, reader: &Reader, dropped: &[LineBytes]) {
         let walk = self.lines.at(number);
         let values: SmallVec<[u64; 4]> = walk
             .agreeing(reader.known.as_deref())
@@ -431,23 +431,25 @@ impl<S: Subject> Follow<'_, S> {
         if values.is_empty() {
             return; // Below a branch that is closed further up.
         }
-        let place = self.tree.place(reader.run, reader.depth);
-        let mut closed: SmallVec<[u64; 4]> = SmallVec::new();
-        if self.tree.straight(place).is_empty() {
-            let children = self.tree.children(place);
-            let gone = children.filter(|&(v, child)| !values.contains(&v) && self.is_live(child));
-            closed.extend(gone.map(|(value, _)| value));
-        } else if !values.contains(&reader.value)
-            && self.live[reader.run as usize] > reader.depth + 1
-        {
-            closed.push(reader.value);
-        }
+        let known = reader.known.as_deref();
+        let mut closed: SmallVec<[u64; 4]> = dropped
+            .iter()
+            .filter(|bytes| known.is_none_or(|known| known.agrees(bytes)))
+            .map(|bytes| reader.read.value(bytes))
+            .filter(|value| !values.contains(value))
+            .collect();
+        closed.sort_unstable();
+        closed.dedup();
         for value in closed {
-            self.leave(Branch {
+            let branch = Branch {
                 run: reader.run,
                 depth: reader.depth,
                 value,
-            });
+            };
+            let child = self.tree.child(branch);
+            if child.is_some_and(|child| self.is_live(child)) {
+                self.leave(branch);
+            }
         }
     }
 
