@@ -214,6 +214,14 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
                     writeln!(out, "           {}", symbols.describe(*frame))?;
                 }
             }
+            Op::Access | Op::Watched | Op::Ended => {
+                let name = format!("{:?}", event.op).to_lowercase();
+                writeln!(
+                    out,
+                    "{name:10} thread {} {:#x} found {:#x} {place}",
+                    event.mask, event.value, event.offset
+                )?;
+            }
             Op::Step | Op::Blocked | Op::Misuse => {
                 let name = format!("{:?}", event.op).to_lowercase();
                 writeln!(
@@ -288,6 +296,8 @@ pub(crate) fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
         Outcome::Hang { why, .. } => format!("hang: {why}"),
         Outcome::Deadlock { why } => format!("deadlock: {why}"),
         Outcome::Thread { why } | Outcome::Forbidden { why, .. } => format!("refused: {why}"),
+        Outcome::Asleep => "stopped: what follows is known".into(),
+        Outcome::Limit => "stopped after its limit of steps".into(),
         Outcome::Wedged => "did not answer and was killed".into(),
         Outcome::Died { status } => format!("died (wait status {status})"),
         Outcome::Internal { why } => format!("internal error: {why}"),

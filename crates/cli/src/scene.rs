@@ -163,6 +163,15 @@ impl Stage {
         })
     }
 
+    /// From now on executions happen like this one.
+    pub(crate) fn set_job(&mut self, job: Job) {
+        self.scene.job = job;
+    }
+
+    pub(crate) fn job(&self) -> &Job {
+        &self.scene.job
+    }
+
     /// Names for what happens in the execution after this many failures.
     pub(crate) fn names(&self, failures: usize) -> &Names {
         match (&self.names, failures) {
@@ -191,12 +200,16 @@ impl Stage {
             })
             .collect();
         lines.sort_by_key(|line| line.offset);
-        let job = Job {
+        let mut job = Job {
             image: landfall_native::Image { lines },
             failures: failures as u32,
             stacks,
             ..self.scene.job.clone()
         };
+        // The schedule is that of the first execution.
+        if failures > 0 && job.schedule.is_some() {
+            job.schedule = Some(Vec::new());
+        }
         let server = match &mut self.again {
             Some(again) if failures > 0 => again,
             _ => &mut self.first,

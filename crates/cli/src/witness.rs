@@ -14,6 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Witness {
@@ -27,9 +28,48 @@ pub(crate) struct Witness {
     pub(crate) persistent_memory: Memory,
     /// Steps of one execution before it counts as a hang.
     pub(crate) events: u64,
+    /// How the threads of the first execution ran, if it had several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) threads: Option<Threads>,
     pub(crate) failures: Vec<PowerFailure>,
     pub(crate) outcome: Ended,
     pub(crate) finding: Value,
+}
+
+/// A schedule.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Threads {
+    pub(crate) model: String,
+    /// Who takes each step: a thread, or from 32 on its store buffer.
+    pub(crate) schedule: Vec<u8>,
+    /// Plain accesses are steps: all of them, or these.
+    pub(crate) everywhere: bool,
+    pub(crate) points: Vec<u64>,
+}
+
+impl Threads {
+    pub(crate) fn of(job: &Job) -> Option<Threads> {
+        let schedule = job.schedule.clone()?;
+        let points = job.threads.points.as_ref();
+        Some(Threads {
+            model: if job.threads.buffered { "tso" } else { "sc" }.to_owned(),
+            schedule,
+            everywhere: job.threads.everywhere,
+            points: points.map_or_else(Vec::new, |points| points.to_vec()),
+        })
+    }
+
+    fn prepare(&self, job: &mut Job) -> anyhow::Result<()> {
+        job.schedule = Some(self.schedule.clone());
+        job.threads.buffered = match self.model.as_str() {
+            "tso" => true,
+            "sc" => false,
+            other => bail!("the witness names a model `{other}`; tso or sc"),
+        };
+        job.threads.everywhere = self.everywhere;
+        job.threads.points = Some(Arc::new(self.points.clone()));
+        Ok(())
+    }
 }
 
 /// A program, and how to build it again should it be gone.
@@ -194,6 +234,9 @@ impl Witness {
         };
         let mut job = Job::default();
         job.limits.events = self.events;
+        if let Some(threads) = &self.threads {
+            threads.prepare(&mut job)?;
+        }
         Ok(Scene {
             program: program(&self.program)?,
             recover: self.recover.as_ref().map(program).transpose()?,

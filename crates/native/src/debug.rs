@@ -6,11 +6,11 @@ use crate::launch::prepare;
 use crate::program::Program;
 use crate::server::header;
 use crate::shared::futex_wake;
-use landfall_vocab::shared::{CONTROL_FD, SERVE, job, slot_state};
+use landfall_vocab::shared::{CONTROL_FD, SERVE, job, point, slot_state};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus};
-use std::sync::atomic::Ordering::Release;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// Runs `debugger`, in whose hands `program` (in a fork, without random addresses) does one job. The debugger must start the
 /// program with its environment and follow the fork.
@@ -26,12 +26,15 @@ pub fn debug(
     if !slot.fill(
         header(job, job.image.lines.len(), job::SHOW),
         &job.image.lines,
-        &job.stdin,
-        &[],
+        job,
     ) {
         return Err(SubjectError::ImageTooLarge {
             lines: job.image.lines.len(),
         });
+    }
+    for &origin in job.threads.points.iter().flat_map(|points| points.iter()) {
+        let bit = point(origin);
+        shared.control().points[bit / 64].fetch_or(1 << (bit % 64), Relaxed);
     }
     slot.state().store(slot_state::POSTED, Release);
     debugger.env(SERVE, "1");

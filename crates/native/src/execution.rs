@@ -126,6 +126,10 @@ pub enum Outcome {
         why: String,
         syscall: i32,
     },
+    /// Whoever could have gone on was not to: the search has seen what follows.
+    Asleep,
+    /// More steps than the search wants of one execution.
+    Limit,
     /// It did not answer in time and was killed.
     Wedged,
     /// It died without a word; a wait status.

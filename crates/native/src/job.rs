@@ -1,6 +1,8 @@
 //! What a run starts from.
 
+pub use landfall_vocab::shared::Sleeper;
 use landfall_vocab::window;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One 64-byte line of persistent memory, by its offset in the window.
@@ -80,6 +82,22 @@ pub enum Isolation {
     Auto,
 }
 
+/// How threads run.
+#[derive(Clone, Debug, Default)]
+pub struct Threading {
+    /// Threads have store buffers.
+    pub buffered: bool,
+    /// Plain accesses to shared memory are steps, all of them; otherwise those that were made points.
+    pub everywhere: bool,
+    /// Plain accesses that are steps, by their origins (`site | caller << 32`).
+    pub points: Option<Arc<Vec<u64>>>,
+    /// Who is not chosen beyond the schedule, from step `keep` on, until something touches what its next step does.
+    pub sleepers: Vec<Sleeper>,
+    pub keep: usize,
+    /// Steps before the run ends; none for no limit.
+    pub most_steps: Option<u64>,
+}
+
 /// One run.
 #[derive(Clone, Debug, Default)]
 pub struct Job {
@@ -91,6 +109,8 @@ pub struct Job {
     /// Run threads under control, these taking the first steps (`u8::MAX`: whoever the default is). Without it a program that
     /// creates a thread is refused.
     pub schedule: Option<Vec<u8>>,
+    /// With a schedule: which accesses are steps, and how stores reach memory.
+    pub threads: Threading,
     /// Record call stacks with the events.
     pub stacks: bool,
     /// Run in a process of its own whatever the server's isolation.

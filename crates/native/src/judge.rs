@@ -96,7 +96,10 @@ pub fn judged(
             | Op::Mark
             | Op::Step
             | Op::Blocked
-            | Op::Misuse => {}
+            | Op::Misuse
+            | Op::Access
+            | Op::Ended
+            | Op::Watched => {}
         }
     }
     (out, origins)

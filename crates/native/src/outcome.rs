@@ -45,6 +45,8 @@ pub(crate) fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
             why: format!("{text} ({})", raw.code),
         },
         Some(End::Died) => Outcome::Died { status: raw.code },
+        Some(End::Asleep) => Outcome::Asleep,
+        Some(End::Limit) => Outcome::Limit,
         Some(End::NeedsFork) => Outcome::Internal {
             why: format!("not repeated in a fork: {text}"),
         },

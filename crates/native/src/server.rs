@@ -12,11 +12,14 @@ use crate::program::Program;
 use crate::shared::{Shared, futex_wait, futex_wake};
 use crate::sites::Sites;
 use crate::symbols::Symbols;
-use landfall_vocab::shared::{End, JobHeader, SLOTS, TICK, isolation, job, phase, slot_state};
+use landfall_vocab::shared::{
+    End, JobHeader, MOST_SLEEPERS, SLOTS, TICK, isolation, job, phase, point, slot_state,
+};
 use std::collections::VecDeque;
 use std::io::{Read, Seek};
 use std::ops::ControlFlow;
 use std::process::Child;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::time::{Duration, Instant};
 
@@ -49,6 +52,8 @@ pub struct Server {
     trace_bytes: u64,
     /// In-place runs before the next one is compared with a fork.
     next_sample: u64,
+    /// Plain accesses that are steps.
+    points: Option<Arc<Vec<u64>>>,
 }
 
 impl Server {
@@ -65,6 +70,7 @@ impl Server {
             in_flight: 0,
             trace_bytes: 0,
             next_sample: 1,
+            points: None,
         };
         server.await_start()?;
         server.read_sites();
@@ -208,6 +214,46 @@ impl Server {
         Ok((end, result))
     }
 
+    /// The same for a run under a schedule: says who could have gone on where it was stopped, and is compared with a fork now and
+    /// then.
+    pub(crate) fn run_raw_with<R>(
+        &mut self,
+        job: &Job,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<(Outcome, u64, R), SubjectError> {
+        if self.sample_is_due() {
+            let execution = self.run(job)?;
+            if !execution.in_place {
+                self.next_sample = u64::MAX;
+            }
+        }
+        let index = self.post(job, &job.image.lines, 0)?;
+        let waited = self.await_slot(index, job.limits.wall);
+        let slot = self.shared.slot(index);
+        let raw = slot.outcome();
+        let enabled = raw.address;
+        let end = self.outcome(&raw, waited);
+        let result = slot.trace(read);
+        self.shared.trim(index, slot.trace_len());
+        if waited == Waited::ServerGone {
+            self.replace()?;
+        }
+        Ok((end, enabled, result))
+    }
+
+    /// From now on plain accesses of these origins are steps where threads run.
+    fn set_points(&mut self, origins: &Arc<Vec<u64>>) {
+        let points = &self.shared.control().points;
+        for word in points {
+            word.store(0, Relaxed);
+        }
+        for &origin in &**origins {
+            let bit = point(origin);
+            points[bit / 64].fetch_or(1 << (bit % 64), Relaxed);
+        }
+        self.points = Some(origins.clone());
+    }
+
     /// Runs many jobs like [`run_all`](Self::run_all), each trace seen as it lies in shared memory. The executions have events
     /// only if they did not end well. Stops when `each` says so.
     pub(crate) fn skim_all<R>(
@@ -326,14 +372,21 @@ impl Server {
         flags: u32,
     ) -> Result<usize, SubjectError> {
         let header = header(job, lines.len(), flags);
+        if let Some(points) = &job.threads.points
+            && !self
+                .points
+                .as_ref()
+                .is_some_and(|known| Arc::ptr_eq(known, points))
+        {
+            self.set_points(points);
+        }
         if self.in_flight == 0 {
             // One job at a time always uses the first slot, whose memory is there already.
             self.next = 0;
             self.shared.control().cursor.store(0, Release);
         }
         let slot = self.shared.slot(self.next);
-        let schedule = job.schedule.as_deref().unwrap_or_default();
-        if !slot.fill(header, lines, &job.stdin, schedule) {
+        if !slot.fill(header, lines, job) {
             return Err(SubjectError::ImageTooLarge { lines: lines.len() });
         }
         slot.state().store(slot_state::POSTED, Release);
@@ -545,6 +598,7 @@ impl Server {
         for image in std::mem::take(&mut self.base) {
             self.set_base(image)?;
         }
+        self.points = None;
         Ok(())
     }
 
@@ -584,7 +638,9 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
             | set(job.stacks, job::STACKS)
             | set(job.fork, job::FORK)
             | set(job.audit, job::AUDIT)
-            | set(job.schedule.is_some(), job::THREADS),
+            | set(job.schedule.is_some(), job::THREADS)
+            | set(job.threads.everywhere, job::EVERYWHERE)
+            | set(job.threads.buffered, job::TSO),
         failures: job.failures,
         budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
         trace_limit: job.limits.trace_bytes,
@@ -594,6 +650,9 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
         output_limit: job.limits.output_bytes,
         memory: job.limits.memory_bytes,
         choices: job.schedule.as_ref().map_or(0, |steps| steps.len() as u64),
+        keep: job.threads.keep as u64,
+        sleepers: job.threads.sleepers.len().min(MOST_SLEEPERS) as u64,
+        steps: job.threads.most_steps.unwrap_or(u64::MAX),
     }
 }
 

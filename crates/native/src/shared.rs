@@ -2,8 +2,8 @@
 
 use landfall_vocab::shared::{
     CHOICES_AT, CHOICES_LEN, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, JobHeader,
-    MAGIC, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT,
-    STDOUT_AT, SlotHeader, TOTAL_LEN, TRACE_AT, TRACE_LEN, output_head,
+    MAGIC, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLEEPERS_AT, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT,
+    STDIN_AT, STDOUT_AT, Sleeper, SlotHeader, TOTAL_LEN, TRACE_AT, TRACE_LEN, output_head,
 };
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -167,11 +167,13 @@ impl Slot<'_> {
     /// Writes a job into a free slot. False if the image or the input does not fit.
     pub(crate) fn fill(
         &self,
-        job: JobHeader,
+        header: JobHeader,
         lines: &[crate::job::Line],
-        stdin: &[u8],
-        choices: &[u8],
+        job: &crate::job::Job,
     ) -> bool {
+        let stdin = &job.stdin[..];
+        let choices = job.schedule.as_deref().unwrap_or_default();
+        let sleepers = &job.threads.sleepers[..header.sleepers as usize];
         if lines.len() as u64 * IMAGE_LINE > IMAGE_LEN
             || stdin.len() as u64 > OUTPUT
             || choices.len() as u64 > CHOICES_LEN
@@ -180,7 +182,7 @@ impl Slot<'_> {
         }
         // SAFETY: the slot is free, so the server does not look at it; sizes are checked above.
         unsafe {
-            (*self.header()).job = job;
+            (*self.header()).job = header;
             let mut to = self.shared.base.add((self.at + IMAGE_AT) as usize);
             for line in lines {
                 to.cast::<u64>().write_unaligned(line.offset);
@@ -192,6 +194,9 @@ impl Slot<'_> {
             to.copy_from_nonoverlapping(stdin.as_ptr(), stdin.len());
             let to = self.shared.base.add((self.at + CHOICES_AT) as usize);
             to.copy_from_nonoverlapping(choices.as_ptr(), choices.len());
+            let to = self.shared.base.add((self.at + SLEEPERS_AT) as usize);
+            let to = to.cast::<Sleeper>();
+            to.copy_from_nonoverlapping(sleepers.as_ptr(), sleepers.len());
         }
         true
     }

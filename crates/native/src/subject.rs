@@ -256,7 +256,10 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
             | Op::Asm
             | Op::Step
             | Op::Blocked
-            | Op::Misuse => {}
+            | Op::Misuse
+            | Op::Access
+            | Op::Ended
+            | Op::Watched => {}
         }
         origins.resize(out.len(), at);
     }

@@ -79,6 +79,21 @@ impl Symbols {
         Some(self.locate(address)?.0)
     }
 
+    /// The variable of the executable that lies at this address, or the one before it.
+    pub fn variable(&self, address: u64) -> Option<String> {
+        let offset = address.checked_sub(self.load_address)?;
+        if offset > u64::from(u32::MAX) {
+            return None;
+        }
+        let mut loaders = self.loaders.borrow_mut();
+        let loader = loaders
+            .entry(self.executable.clone())
+            .or_insert_with(|| Loader::new(&self.executable).ok())
+            .as_ref()?;
+        let name = demangled(loader.find_symbol(offset)?);
+        (!name.starts_with("__")).then_some(name)
+    }
+
     fn locate(&self, address: u64) -> Option<(&str, u64)> {
         let mapped = self
             .mapped

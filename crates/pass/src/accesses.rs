@@ -105,7 +105,7 @@ impl Weaver<'_> {
     pub(crate) fn load(&mut self, load: Value) {
         let pointer = load.operand(0);
         let atomic = load.ordering() != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic;
-        if !is_ordinary(pointer) || self.is_left_alone(pointer, atomic) {
+        if !is_ordinary(pointer) || self.escapes.is_private_or_constant(pointer) {
             return;
         }
         let Some(shape) = Shape::of(self.emit, load.ty()) else {
@@ -143,7 +143,7 @@ impl Weaver<'_> {
     pub(crate) fn store(&mut self, store: Value) {
         let (value, pointer) = (store.operand(0), store.operand(1));
         let atomic = store.ordering() != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic;
-        if !is_ordinary(pointer) || self.is_left_alone(pointer, atomic) {
+        if !is_ordinary(pointer) || self.escapes.is_private(pointer) {
             return;
         }
         let Some(shape) = Shape::of(self.emit, value.ty()) else {
@@ -165,15 +165,6 @@ impl Weaver<'_> {
         let (then, otherwise) = split(store, persistent);
         self.hooked_store(then, store, pointer, value, shape, flags, site);
         store.move_before(otherwise);
-    }
-
-    /// Atomic accesses to shared variables matter to schedules, so only private memory is left out for them.
-    fn is_left_alone(&mut self, pointer: Value, atomic: bool) -> bool {
-        if atomic {
-            self.escapes.is_private(pointer)
-        } else {
-            self.escapes.is_volatile_memory(pointer)
-        }
     }
 
     #[expect(

@@ -11,9 +11,8 @@ use llvm_sys::{LLVMIntPredicate, LLVMOpcode, core::*};
 use std::collections::HashMap;
 use std::ffi::CString;
 
-/// The address window that holds all persistent memory: the contract with the runtime.
+/// Where the address window begins that holds all persistent memory: the contract with the runtime.
 const WINDOW_BASE: u64 = 0x1000_0000_0000;
-const WINDOW_BYTES: u64 = 1 << 36;
 
 #[derive(Debug)]
 pub(crate) struct Emit {
@@ -176,11 +175,16 @@ impl Emit {
         )))
     }
 
-    /// Whether `pointer` lies in persistent memory: one subtraction, one unsigned comparison.
+    /// Whether an access at `pointer` concerns the runtime: it lies in persistent memory, or several threads run and any
+    /// address does (then the runtime widens its window). One subtraction, one load, one unsigned comparison.
     pub(crate) fn in_window(&self, pointer: Value) -> Value {
         let address = self.cast(LLVMOpcode::LLVMPtrToInt, pointer, self.int(64));
         let offset = self.binary(LLVMOpcode::LLVMSub, address, self.u64(WINDOW_BASE));
-        self.compare(LLVMIntPredicate::LLVMIntULT, offset, self.u64(WINDOW_BYTES))
+        let bytes = self.load(
+            self.int(64),
+            self.runtime_variable(c"__lf_window", self.int(64)),
+        );
+        self.compare(LLVMIntPredicate::LLVMIntULT, offset, bytes)
     }
 
     pub(crate) fn cast(&self, opcode: LLVMOpcode, value: Value, ty: Type) -> Value {

@@ -3,6 +3,8 @@
 use crate::hooks::{flags, read_span, store_span};
 use crate::log::{self, Origin, Site};
 use crate::shadow::{self, is_persistent, offset, view};
+use crate::state::watching;
+use crate::threads::access;
 use landfall_vocab::record::{Kind, flag};
 
 macro_rules! modify {
@@ -99,10 +101,17 @@ fn float64(op: u32, old: u64, operand: u64) -> u64 {
     result.to_bits()
 }
 
+/// A value as one word; what is longer, as a digest.
+fn word(value: u128) -> u64 {
+    let high = (value >> 64) as u64;
+    value as u64 ^ high.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+}
+
 macro_rules! locked {
     ($($type:ident, $signed:ty, $n:literal, $rmw:ident, $cas:ident;)*) => { $(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $rmw(p: *mut $type, operand: $type, op: u32, abi: u32, site: *const Site) -> $type {
+            let access = watching().then(|| access::update(p as usize, $n, 0, abi, site));
             if is_persistent(p as usize) && shadow::recording() {
                 let origin = Origin::source(site);
                 let flags = flags(abi) | flag::LOCKED;
@@ -110,10 +119,17 @@ macro_rules! locked {
                 let old = view(p).read_unaligned();
                 let new = modify!($type, $signed, op, old, operand);
                 store_span(p as usize, (&raw const new) as *const u8, $n, flags, origin);
+                if let Some(access) = access {
+                    access.done(word(old as u128), word(new as u128), 0);
+                }
                 return old;
             }
             let old = p.read_unaligned();
-            p.write_unaligned(modify!($type, $signed, op, old, operand));
+            let new = modify!($type, $signed, op, old, operand);
+            p.write_unaligned(new);
+            if let Some(access) = access {
+                access.done(word(old as u128), word(new as u128), 0);
+            }
             if crate::state::running() {
                 log::locked_elsewhere(Origin::source(site));
             }
@@ -122,11 +138,23 @@ macro_rules! locked {
 
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $cas(p: *mut $type, expected: $type, desired: $type, abi: u32, site: *const Site) -> $type {
+            let access = watching().then(|| access::update(p as usize, $n, access::SWAP, abi, site));
+            let after = |old: $type| {
+                if let Some(access) = access {
+                    let (old, expected) = (word(old as u128), word(expected as u128));
+                    if old == expected {
+                        access.done(old, word(desired as u128), expected);
+                    } else {
+                        access.only_read(old, expected);
+                    }
+                }
+            };
             if is_persistent(p as usize) && shadow::recording() {
                 let origin = Origin::source(site);
                 let flags = flags(abi) | flag::LOCKED;
                 read_span(p as usize, $n, flags, origin);
                 let old = view(p).read_unaligned();
+                after(old);
                 if old == expected {
                     store_span(p as usize, (&raw const desired) as *const u8, $n, flags, origin);
                 } else {
@@ -135,6 +163,7 @@ macro_rules! locked {
                 return old;
             }
             let old = p.read_unaligned();
+            after(old);
             if old == expected {
                 p.write_unaligned(desired);
             }

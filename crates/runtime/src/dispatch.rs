@@ -68,6 +68,7 @@ pub(crate) unsafe extern "C" fn on_syscall(
         scratch: (*state).scratch,
         number: number as i32,
     };
+    crate::threads::acted();
     *budget() -= STEPS;
     if *budget() < 0 {
         out_of_steps();

@@ -2,7 +2,6 @@
 
 use crate::hooks::SEQ_CST;
 use crate::log::{self, Origin, Site};
-use crate::outcome;
 use crate::shadow::{self, is_persistent, offset};
 use crate::state::running;
 use landfall_vocab::record::Kind;
@@ -44,6 +43,9 @@ macro_rules! fences {
     ($($name:ident => $kind:ident)*) => { $(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(site: *const Site) {
+            if matches!(Kind::$kind, Kind::Mfence) {
+                crate::threads::fence(Origin::source(site));
+            }
             fence(Kind::$kind, Origin::source(site));
         }
     )* };
@@ -63,11 +65,7 @@ pub unsafe extern "C" fn __lf_asm(site: *const Site) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_fence(ordering: u32, site: *const Site) {
     if ordering & 7 == SEQ_CST {
+        crate::threads::fence(Origin::source(site));
         fence(Kind::Mfence, Origin::source(site));
     }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __lf_budget_out(site: *const Site) {
-    outcome::budget_out(site as u64);
 }

@@ -43,17 +43,39 @@ struct Header {
     size: usize,
 }
 
+/// Where the heaps of threads other than main begin, and how much each has.
+const THREADS: usize = place::HEAP + place::HEAP_LEN / 2;
+const EACH: usize = place::HEAP_LEN / 2 / crate::threads::MOST;
+
+/// The heap of the running thread. Each has its own, so that what one is given does not depend on what others do; a block belongs to
+/// whoever frees it.
+unsafe fn current() -> (*mut Heap, usize) {
+    match crate::threads::current() {
+        0 => (&raw mut (*state()).heap, place::HEAP),
+        thread => (
+            &raw mut (*(*state()).heaps)[thread],
+            THREADS + thread * EACH,
+        ),
+    }
+}
+
+/// A new thread has nothing.
+pub(crate) unsafe fn begin(thread: usize) {
+    let heap = &raw mut (*(*state()).heaps)[thread];
+    bytes::fill(heap as *mut u8, 0, size_of::<Heap>());
+    (*heap).end = THREADS + thread * EACH;
+}
+
 unsafe fn allocate(length: usize, align: usize) -> *mut u8 {
-    let state = state();
-    let heap = &raw mut (*state).heap;
-    if length > place::HEAP_LEN / 2 {
+    let (heap, first) = current();
+    if length > EACH / 2 && first != place::HEAP || length > place::HEAP_LEN / 4 {
         return core::ptr::null_mut();
     }
     if (*heap).end == 0 {
         if sys::map(place::HEAP, place::HEAP_LEN).is_none() {
             return core::ptr::null_mut();
         }
-        (*heap).end = place::HEAP;
+        (*heap).end = first;
     }
     let (class, size) = class(length);
     let reusable = (*heap).free[class];
@@ -62,7 +84,12 @@ unsafe fn allocate(length: usize, align: usize) -> *mut u8 {
         return reusable as *mut u8;
     }
     let start = ((*heap).end + HEADER + align - 1) & !(align - 1);
-    if !limits::room(start - place::HEAP, size) {
+    let most = if first == place::HEAP {
+        THREADS
+    } else {
+        first + EACH
+    };
+    if !limits::room(start - first, size) || start + size > most {
         return core::ptr::null_mut();
     }
     (*heap).end = start + size;
@@ -97,7 +124,7 @@ unsafe fn release(block: usize, caller: usize) {
         let header = (block - HEADER) as *const Header;
         let class = (*header).class;
         if class < CLASSES {
-            let heap = &raw mut (*state()).heap;
+            let (heap, _) = current();
             *(block as *mut usize) = (*heap).free[class];
             (*heap).free[class] = block;
         }

@@ -4,6 +4,8 @@
 use crate::bytes;
 use crate::log::{self, Origin, Site};
 use crate::shadow::{self, content, is_persistent, known, offset, touch, touch_span, view};
+use crate::state::watching;
+use crate::threads::access;
 use landfall_vocab::record::{Kind, flag};
 use landfall_vocab::window;
 
@@ -186,6 +188,9 @@ macro_rules! accesses {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $load(p: *const $type, abi: u32, site: *const Site) -> $type {
             let at = offset(p as usize);
+            if watching() {
+                return $slow_load(p, abi, site);
+            }
             if at >= window::LEN {
                 return p.read_unaligned();
             }
@@ -200,6 +205,11 @@ macro_rules! accesses {
         #[cold]
         #[inline(never)]
         unsafe extern "C" fn $slow_load(p: *const $type, abi: u32, site: *const Site) -> $type {
+            if watching() {
+                let mut value: $type = 0;
+                access::load(p as usize, (&raw mut value) as *mut u8, $n, abi, Origin::source(site));
+                return value;
+            }
             if shadow::recording() {
                 read_span(p as usize, $n, flags(abi), Origin::source(site));
             }
@@ -209,7 +219,7 @@ macro_rules! accesses {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $store(p: *mut $type, value: $type, abi: u32, site: *const Site) {
             let at = offset(p as usize);
-            if at < window::LEN && abi & 7 != SEQ_CST && fits(at, $n) {
+            if at < window::LEN && abi & 7 != SEQ_CST && fits(at, $n) && !watching() {
                 let bytes = mask(at & 7, $n);
                 if *known(at) & bytes == bytes
                     && log::store_quickly(at & !7, bytes, (value as u64) << ((at & 7) * 8), flags(abi), site)
@@ -226,6 +236,9 @@ macro_rules! accesses {
         unsafe extern "C" fn $slow_store(p: *mut $type, value: $type, abi: u32, site: *const Site) {
             // A sequentially consistent store is compiled to xchg (MODEL.md §2).
             let locked = abi & 7 == SEQ_CST;
+            if watching() {
+                return access::store(p as usize, (&raw const value) as *const u8, $n, abi, Origin::source(site));
+            }
             if is_persistent(p as usize) && shadow::recording() {
                 let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
                 return store_pieces(p as usize, &value.to_le_bytes(), flags, Origin::source(site));
@@ -247,6 +260,12 @@ accesses! {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_load16(p: *const u128, abi: u32, site: *const Site) -> u128 {
+    if watching() {
+        let mut value = 0u128;
+        let to = (&raw mut value) as *mut u8;
+        access::load(p as usize, to, 16, abi, Origin::source(site));
+        return value;
+    }
     if is_persistent(p as usize) && shadow::recording() {
         read_span(p as usize, 16, flags(abi), Origin::source(site));
     }
@@ -256,6 +275,10 @@ pub unsafe extern "C" fn __lf_load16(p: *const u128, abi: u32, site: *const Site
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_store16(p: *mut u128, value: u128, abi: u32, site: *const Site) {
     let locked = abi & 7 == SEQ_CST;
+    if watching() {
+        let from = (&raw const value) as *const u8;
+        return access::store(p as usize, from, 16, abi, Origin::source(site));
+    }
     if is_persistent(p as usize) && shadow::recording() {
         let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
         return store_pieces(
@@ -279,6 +302,9 @@ pub unsafe extern "C" fn __lf_load_n(
     abi: u32,
     site: *const Site,
 ) {
+    if watching() {
+        return access::load(p as usize, to, length as usize, abi, Origin::source(site));
+    }
     if is_persistent(p as usize) && shadow::recording() {
         read_span(
             p as usize,
@@ -298,6 +324,10 @@ pub unsafe extern "C" fn __lf_store_n(
     abi: u32,
     site: *const Site,
 ) {
+    if watching() {
+        let from = view(from);
+        return access::store(p as usize, from, length as usize, abi, Origin::source(site));
+    }
     if is_persistent(p as usize) && shadow::recording() {
         return store_span(
             p as usize,
@@ -335,9 +365,32 @@ pub(crate) unsafe fn fill(to: *mut u8, byte: u8, length: usize, flags: u8, origi
     bytes::fill(to, byte, length);
 }
 
+/// A copy by the program itself, which other threads may see line by line.
+pub(crate) unsafe fn copy_watched(
+    to: *mut u8,
+    from: *const u8,
+    length: usize,
+    flags: u8,
+    origin: Origin,
+) {
+    if watching() {
+        access::copy(to as usize, from as usize, length, origin);
+    } else {
+        copy(to, from, length, flags, origin);
+    }
+}
+
+pub(crate) unsafe fn fill_watched(to: *mut u8, byte: u8, length: usize, flags: u8, origin: Origin) {
+    if watching() {
+        access::fill(to as usize, byte, length, origin);
+    } else {
+        fill(to, byte, length, flags, origin);
+    }
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_memcpy(to: *mut u8, from: *const u8, length: u64, site: *const Site) {
-    copy(to, from, length as usize, 0, Origin::source(site));
+    copy_watched(to, from, length as usize, 0, Origin::source(site));
 }
 
 #[unsafe(no_mangle)]
@@ -347,10 +400,10 @@ pub unsafe extern "C" fn __lf_memmove(
     length: u64,
     site: *const Site,
 ) {
-    copy(to, from, length as usize, 0, Origin::source(site));
+    copy_watched(to, from, length as usize, 0, Origin::source(site));
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_memset(to: *mut u8, byte: i32, length: u64, site: *const Site) {
-    fill(to, byte as u8, length as usize, 0, Origin::source(site));
+    fill_watched(to, byte as u8, length as usize, 0, Origin::source(site));
 }

@@ -21,6 +21,13 @@ pub struct Site {
 pub(crate) struct Origin(u64);
 
 impl Origin {
+    pub(crate) const NONE: Origin = Origin(0);
+
+    /// As one word.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+
     #[inline(always)]
     pub(crate) fn source(site: *const Site) -> Origin {
         Origin(record::origin(crate::sites::id(site), 0))
@@ -184,9 +191,43 @@ pub(crate) unsafe fn locked_elsewhere(origin: Origin) {
     }
 }
 
-/// A step of a thread; `head` says which, `caller` where it was asked for.
-pub(crate) unsafe fn step(head: u64, caller: usize, object: u64) {
-    valued(head, Origin::library(Builtin::thread, caller), object);
+/// A step of a thread; `head` says which.
+pub(crate) unsafe fn step(head: u64, origin: Origin, object: u64, enabled: u64) {
+    let at = reserve(32);
+    *at = head;
+    *at.add(1) = origin.0;
+    *at.add(2) = object;
+    *at.add(3) = enabled;
+    commit(32);
+}
+
+/// A step that waits still; `head` says whose and what.
+pub(crate) unsafe fn blocked(head: u64, origin: Origin, object: u64) {
+    valued(head, origin, object);
+}
+
+/// What an access of a thread did: found, left, expected.
+pub(crate) unsafe fn access(thread: usize, object: u64, flags: u8, origin: Origin, did: [u64; 3]) {
+    let at = reserve(48);
+    *at = record::head(Kind::Access, thread as u8, flags, 0);
+    *at.add(1) = origin.0;
+    *at.add(2) = object;
+    *at.add(3) = did[0];
+    *at.add(4) = did[1];
+    *at.add(5) = did[2];
+    commit(48);
+}
+
+/// A thread ended the process while others could go on.
+pub(crate) unsafe fn ended(thread: usize, end: u64) {
+    let head = record::head(Kind::Ended, thread as u8, 0, 0);
+    valued(head, Origin::NONE, end);
+}
+
+/// Bytes that a spinning thread watches.
+pub(crate) unsafe fn watched(thread: usize, object: u64) {
+    let head = record::head(Kind::Watched, thread as u8, 0, 0);
+    valued(head, Origin::NONE, object);
 }
 
 /// A lock used against its rules.

@@ -26,17 +26,30 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
     if (*state).mode != Mode::Running {
         outside(end, &report)
     }
-    if (*(*state).slot).job.flags & job::SHOW != 0 {
+    let failed = !matches!(end, End::Exited) || report.code != 0;
+    if (*(*state).slot).job.flags & job::SHOW != 0 && (failed || !crate::threads::goes_on(end)) {
         crate::shadow::show();
         __lf_ends();
     }
+    // The first failure stands, or the first end if there is none: what others do after it they could have done before.
+    let well =
+        (*(*state).slot).outcome.end == End::Exited as u32 && (*(*state).slot).outcome.code == 0;
+    if !crate::threads::is_over() || well {
+        fill(end, &report);
+    }
+    crate::threads::ends_process(end, report.code);
+    over()
+}
+
+unsafe fn fill(end: End, report: &Report) {
+    let state = state();
     let outcome = &raw mut (*(*state).slot).outcome;
     (*outcome).end = end as u32;
     (*outcome).code = report.code;
     (*outcome).address = report.address;
     (*outcome).pc = report.pc;
     (*outcome).site = report.site;
-    (*outcome).budget_left = *budget();
+    (*outcome).budget_left = crate::threads::budget_left();
     (*outcome).text_len = join(report.text, &raw mut (*outcome).text);
     (*outcome).frames = 0;
     let called = usize::from(report.caller != 0);
@@ -45,6 +58,11 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
         let frames = &mut (&mut (*outcome).frame)[called..];
         (*outcome).frames = (called + stack::walk(report.frame, frames)) as u32;
     }
+}
+
+/// The run is over and its outcome known.
+pub(crate) unsafe fn over() -> ! {
+    let state = state();
     // From here on a second end (a full trace, a fault of ours) must not start over.
     (*state).mode = Mode::Serving;
     (*state).quick = false;

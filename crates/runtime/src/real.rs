@@ -3,7 +3,7 @@
 macro_rules! real {
     ($($field:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
         /// One pointer per function.
-        #[repr(C)]
+        #[repr(C, align(4096))]
         pub(crate) struct Real { $(pub(crate) $field: Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>),* }
 
         #[unsafe(link_section = "lf_state")]
@@ -114,12 +114,16 @@ real! {
 
 /// Whether the search has begun: what it calls itself finds nothing yet and does without.
 #[unsafe(link_section = "lf_state")]
-static mut SEARCHED: bool = false;
+static mut SEARCHED: Searched = Searched(false);
+
+/// On a page of its own, like all of the section.
+#[repr(C, align(4096))]
+struct Searched(bool);
 
 /// A constructor of a library may come before everything else: the first to ask searches.
 #[inline]
 pub(crate) unsafe fn real() -> *const Real {
-    if !SEARCHED {
+    if !SEARCHED.0 {
         search();
     }
     &raw const REAL
@@ -127,6 +131,6 @@ pub(crate) unsafe fn real() -> *const Real {
 
 #[cold]
 unsafe fn search() {
-    SEARCHED = true;
+    SEARCHED.0 = true;
     find_real();
 }

@@ -3,6 +3,7 @@
 use crate::descriptors::Descriptors;
 use crate::signals::Action;
 use landfall_vocab::shared::{Control, Foreign, SlotHeader};
+use landfall_vocab::window;
 
 /// What the process is doing.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,7 @@ pub(crate) enum Mode {
     Running,
 }
 
+// Whole pages, this and everything else in the section: what shares a page with it would not be restored.
 #[repr(C, align(4096))]
 pub(crate) struct State {
     pub(crate) mode: Mode,
@@ -84,6 +86,8 @@ pub(crate) struct State {
     pub(crate) descriptors: Descriptors,
     pub(crate) actions: [Action; 65],
     pub(crate) heap: crate::heap::Heap,
+    /// Of threads other than main.
+    pub(crate) heaps: *mut [crate::heap::Heap; crate::threads::MOST],
     pub(crate) exe_base: usize,
     pub(crate) main: usize,
     pub(crate) arguments: (i32, usize, usize),
@@ -132,6 +136,25 @@ pub struct Budget(i64);
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "lf_state")]
 pub static mut __lf_budget: Budget = Budget(i64::MAX);
+
+/// How far the window reaches in which accesses of instrumented code concern us, from [`window::BASE`] on: persistent memory,
+/// or everything while several threads run (ABI).
+#[repr(C, align(4096))]
+pub struct Window(u64);
+
+#[unsafe(no_mangle)]
+#[unsafe(link_section = "lf_state")]
+pub static mut __lf_window: Window = Window(window::LEN);
+
+/// Several threads run: every access that others could see is looked at.
+pub(crate) unsafe fn watch(on: bool) {
+    __lf_window.0 = if on { u64::MAX } else { window::LEN };
+}
+
+#[inline(always)]
+pub(crate) unsafe fn watching() -> bool {
+    (&raw const __lf_window.0).read() != window::LEN
+}
 
 /// The state. A raw pointer, because signal handlers reach it while other code is in the middle of using it.
 #[inline(always)]

@@ -51,11 +51,18 @@ kinds!(
     Asm = 15,
     /// The third word is a [`mark`].
     Mark = 16,
-    /// A thread takes a step: `mask` is its number, `flags` a [`step`], the third word what it is about. The address is no
-    /// address but the threads that could have gone instead, a bit each, in words.
+    /// A thread takes a step, or (from [`COMPANIONS`] on) its store buffer does: `mask` is its number, `flags` a [`step`], the third
+    /// word what it is about. A word follows: who could have gone instead, a bit each; none where there was no choice.
     Step = 17,
     /// At the end of a deadlock, one per thread that waits: `mask` is its number, `flags` a [`step`], the third word for what.
     Blocked = 18,
+    /// What an access of a thread did: `mask` is its number, `flags` an [`access`], the third word `address | length << 56`. Three
+    /// words follow: what it found, what it left, what a compare-and-swap asked for.
+    Access = 20,
+    /// A thread ended the process while others could go on: `mask` is its number, the third word how ([`crate::shared::End`]).
+    Ended = 21,
+    /// Before a spinning thread waits, one per range of bytes it reads: `mask` is its number, the third word as in `Access`.
+    Watched = 22,
     /// A lock was used against its rules: `mask` is the thread, `flags` the [`step`] that did it, the third word the lock.
     Misuse = 19,
 );
@@ -74,6 +81,9 @@ impl Kind {
                 | Kind::Step
                 | Kind::Blocked
                 | Kind::Misuse
+                | Kind::Access
+                | Kind::Ended
+                | Kind::Watched
         )
     }
 }
@@ -116,7 +126,27 @@ pub mod step {
     pub const TRY_TAKE: u8 = 19;
     pub const GIVE: u8 = 20;
     pub const SLEEP: u8 = 21;
-    pub const NAMES: [&str; 22] = [
+    /// Accesses to memory; the object is `address | length << 56`.
+    pub const READ: u8 = 22;
+    pub const WRITE: u8 = 23;
+    pub const UPDATE: u8 = 24;
+    /// A buffered store reaches memory; the store itself was no step.
+    pub const COMMIT: u8 = 25;
+    /// Goes on when the thread's store buffer is empty.
+    pub const FENCE: u8 = 26;
+    /// Lets go of a lock for the time of a wait.
+    pub const RELEASE: u8 = 27;
+    pub const UNLOCK_SHARED: u8 = 28;
+    /// Looks at a semaphore's value.
+    pub const LOOK: u8 = 29;
+    /// Waits if a word still holds what it did.
+    pub const FUTEX_WAIT: u8 = 30;
+    /// As a writer.
+    pub const LOCK_EXCLUSIVE: u8 = 31;
+    pub const TRY_LOCK_EXCLUSIVE: u8 = 32;
+    /// Goes on whether it was signalled or not: it has waited long enough.
+    pub const TIMED_WAKE: u8 = 33;
+    pub const NAMES: [&str; 34] = [
         "begin",
         "create",
         "exit",
@@ -139,7 +169,37 @@ pub mod step {
         "try-take",
         "give",
         "sleep",
+        "read",
+        "write",
+        "update",
+        "commit",
+        "fence",
+        "release",
+        "unlock-shared",
+        "look",
+        "futex-wait",
+        "lock-exclusive",
+        "try-lock-exclusive",
+        "timed-wake",
     ];
+}
+
+/// Store buffers have numbers of their own: their thread's, plus this.
+pub const COMPANIONS: u8 = 32;
+
+/// Flags of an `Access`. Bits 0..=2 hold the atomic ordering in LLVM's numbering.
+pub mod access {
+    pub const ORDERING: u8 = 7;
+    pub const READ: u8 = 1 << 3;
+    pub const WRITE: u8 = 1 << 4;
+    /// A locked read-modify-write.
+    pub const LOCKED: u8 = 1 << 5;
+    /// A compare-and-swap; it wrote if it found what it asked for.
+    pub const SWAP: u8 = 1 << 6;
+    /// The store waits in the thread's store buffer. With [`READ`]: its commit is no step of its own.
+    pub const BUFFERED: u8 = 1 << 7;
+    /// Of a step on a lock or the like ([`crate::shared::LOCK`] is set in the third word): it did nothing that others notice.
+    pub const NOTHING: u8 = 0;
 }
 
 /// Flags of a record. Bits 0..=2 hold the atomic ordering in LLVM's numbering.
@@ -237,7 +297,14 @@ impl<'a> Records<'a> {
         let low = (head >> 8) as u8;
         let masked = matches!(
             kind,
-            Kind::Store | Kind::Read | Kind::Step | Kind::Blocked | Kind::Misuse
+            Kind::Store
+                | Kind::Read
+                | Kind::Step
+                | Kind::Blocked
+                | Kind::Misuse
+                | Kind::Access
+                | Kind::Ended
+                | Kind::Watched
         );
         let mut end = self.at + 16;
         let mut value = 0;
@@ -279,6 +346,14 @@ impl<'a> Records<'a> {
                     record.payload = self.payload(end, length).ok_or(SHORT)?;
                     end += padded(length as usize);
                 }
+            }
+            Kind::Step => {
+                record.payload = self.payload(end, 8).ok_or(SHORT)?;
+                end += 8;
+            }
+            Kind::Access => {
+                record.payload = self.payload(end, 24).ok_or(SHORT)?;
+                end += 24;
             }
             Kind::Stack => {
                 if value > crate::shared::FRAMES as u64 {

@@ -30,8 +30,12 @@ pub const STDERR_AT: u64 = STDOUT_AT + OUTPUT;
 pub const STDIN_AT: u64 = STDERR_AT + OUTPUT;
 /// Which thread takes each step, one byte each: the schedule to follow.
 pub const CHOICES_AT: u64 = STDIN_AT + OUTPUT;
-pub const CHOICES_LEN: u64 = MIB;
-pub const IMAGE_AT: u64 = CHOICES_AT + CHOICES_LEN;
+pub const CHOICES_LEN: u64 = MIB - SLEEPERS_LEN;
+/// Who is not to be chosen where nobody says: [`Sleeper`]s.
+pub const SLEEPERS_AT: u64 = CHOICES_AT + CHOICES_LEN;
+pub const SLEEPERS_LEN: u64 = 16 << 10;
+pub const MOST_SLEEPERS: usize = SLEEPERS_LEN as usize / core::mem::size_of::<Sleeper>();
+pub const IMAGE_AT: u64 = CHOICES_AT + MIB;
 pub const IMAGE_LEN: u64 = 1024 * MIB;
 pub const TRACE_AT: u64 = IMAGE_AT + IMAGE_LEN;
 pub const TRACE_LEN: u64 = 2048 * MIB;
@@ -110,6 +114,8 @@ pub struct Control {
     pub text: [u8; TEXT],
     pub pm_dir_len: u64,
     pub pm_dir: [u8; 4096],
+    /// Plain accesses that are steps of their own, by where they are in the program.
+    pub points: [AtomicU64; POINTS],
 }
 
 /// One entry of the site table; strings are offsets into the pool after the table.
@@ -139,6 +145,10 @@ pub mod job {
     pub const FORK: u32 = 8;
     /// Threads are contexts under control instead of being refused.
     pub const THREADS: u32 = 32;
+    /// Plain accesses to shared memory are steps of their own, all of them.
+    pub const EVERYWHERE: u32 = 128;
+    /// Threads have store buffers.
+    pub const TSO: u32 = 256;
     /// After an in-place restart, compare all tracked memory with what it was before the run.
     pub const AUDIT: u32 = 16;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
@@ -165,6 +175,35 @@ pub struct JobHeader {
     pub memory: u64,
     /// Steps in the area of choices; later ones are taken by the default: the running thread goes on while it can.
     pub choices: u64,
+    /// The choice from which on sleepers sleep, and how many entries the area of sleepers has.
+    pub keep: u64,
+    pub sleepers: u64,
+    /// Choices before the run is ended.
+    pub steps: u64,
+}
+
+/// A thread or store buffer whose next step need not be looked at again, until something touches the same bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sleeper {
+    /// A line of memory, or a lock with [`LOCK`] set.
+    pub place: u64,
+    /// Which bytes of it.
+    pub mask: u64,
+    pub process: u32,
+    /// Nonzero: its step writes. Others' reads concern it too.
+    pub writes: u32,
+}
+
+/// Set in a place that is a lock or the like and no memory.
+pub const LOCK: u64 = 1 << 63;
+
+/// Words of [`Control::points`]: a bit for each origin, by [`point`].
+pub const POINTS: usize = 1024;
+
+/// Which bit stands for an origin. Two may share one: then both are points.
+pub const fn point(origin: u64) -> usize {
+    (origin.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize
 }
 
 macro_rules! outcomes {
@@ -207,6 +246,10 @@ outcomes!(
     Internal = 12,
     /// Not an end: the in-place restart of this run is not sound, `text` says why.
     NeedsFork = 13,
+    /// All that could go on was asleep: the execution repeats another one.
+    Asleep = 14,
+    /// The limit of choices was reached.
+    Limit = 15,
 );
 
 /// Accesses of persistent memory by uninstrumented code: how many, and where in memory and in the code the first was.

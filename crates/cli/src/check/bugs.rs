@@ -9,14 +9,14 @@ use super::story::{Story, story};
 use super::target::Target;
 use super::timeline::Teller;
 use crate::exit::Exit;
-use crate::names::Place;
+use crate::names::{Names, Place};
 use crate::provenance::first_reads;
 use crate::recorded::quoted;
 use crate::scene::{Act, Failure, Stage};
-use crate::witness::{Built, Ended, Memory, PowerFailure, Witness, Word, digest};
+use crate::witness::{Built, Ended, Memory, PowerFailure, Threads, Witness, Word, digest};
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::tree::Diverged;
-use landfall_native::{Event, Execution, SubjectError};
+use landfall_native::{Event, Execution, Job, SubjectError};
 
 /// Findings that are told event by event; who has more will not read them.
 const MOST_TOLD: usize = 200;
@@ -156,6 +156,25 @@ impl<'a> Bugs<'a> {
         self.list(finding, &acts, failures, story.as_ref(), report)
     }
 
+    /// Something that an execution under this schedule shows, from scratch. `tell` says what, if it does.
+    pub(super) fn scheduled(
+        &mut self,
+        job: Job,
+        report: &mut Report,
+        tell: impl FnOnce(&Execution, &Names) -> Option<Finding>,
+    ) -> Result<(), Refusal> {
+        let stage = self.stage()?;
+        stage.set_job(job);
+        let acts = stage.play(&[], true).map_err(internal)?;
+        let execution = acts.first().map(|act| &act.execution);
+        let finding = execution.and_then(|execution| tell(execution, stage.names(0)));
+        let finding = finding.ok_or_else(not_again)?;
+        if report.is_known(&finding) {
+            return Ok(());
+        }
+        self.list(finding, &acts, &[], None, report)
+    }
+
     /// A flush or fence that did nothing.
     pub(super) fn wasted(
         &mut self,
@@ -245,6 +264,7 @@ impl<'a> Bugs<'a> {
                 at_first: digest(stage.base()),
             },
             events: scene.job.limits.events,
+            threads: Threads::of(stage.job()),
             failures: (acts.iter().zip(failures))
                 .map(|(act, failure)| PowerFailure::new(failure, &act.left(failure), stage.base()))
                 .collect(),
@@ -276,7 +296,7 @@ fn internal(error: SubjectError) -> Refusal {
     Refusal::new(Exit::Internal, error)
 }
 
-fn not_again() -> Refusal {
+pub(super) fn not_again() -> Refusal {
     let why =
         "the program is not deterministic: a failure did not happen again when run from scratch";
     Refusal::new(Exit::Uncontrolled, why)

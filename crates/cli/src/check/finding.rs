@@ -124,6 +124,8 @@ pub(crate) fn kind(outcome: &Outcome) -> &'static str {
         Outcome::Exited { .. } => "exit",
         Outcome::Hang { .. } | Outcome::Wedged => "hang",
         Outcome::Deadlock { .. } => "deadlock",
+        Outcome::Limit => "hang",
+        Outcome::Asleep => "uncontrolled",
         // The program asked for what cannot be controlled: its fault or ours, but no crash bug.
         Outcome::Thread { .. } | Outcome::Forbidden { .. } | Outcome::Internal { .. } => {
             "uncontrolled"

@@ -11,15 +11,9 @@ mod options;
 mod outputs;
 pub(crate) mod render;
 mod report;
+mod schedules;
 mod settings;
 pub(crate) mod story;
-#[cfg_attr(
-    not(test),
-    allow(
-        dead_code,
-        reason = "made by the search of schedules, which is being built"
-    )
-)]
 pub(crate) mod table;
 mod target;
 mod timeline;
@@ -95,6 +89,10 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
     report.note_foreign(&crash_free, &server.symbols());
+    if matches!(crash_free.outcome, Outcome::Thread { .. }) {
+        drop(server);
+        return schedules::check(options, &target, started);
+    }
     if let Some(refusal) = refuse(&crash_free) {
         return Err(refusal);
     }
@@ -107,7 +105,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     if crash_free.events.iter().all(|e| !report::touches_memory(e)) {
         return Err(Refusal::new(
             Exit::Nothing,
-            "the program touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
+            "the program has one thread and touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
         ));
     }
     let act = Act::new(base, crash_free, scene);

@@ -6,7 +6,9 @@ use crate::args::{Colour, Format, PlatformArg};
 use crate::progress::Live;
 use clap::ValueEnum;
 use landfall_explore::recovery::Options;
-use landfall_native::Budget;
+use landfall_explore::schedule::data_races::Relation;
+use landfall_explore::schedule::saturate::Preempt;
+use landfall_native::{Budget, Model};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
@@ -36,7 +38,7 @@ pub(crate) struct Check {
         value_name = "CHECKS",
         value_enum,
         value_delimiter = ',',
-        default_value = "crash",
+        default_value = "crash,data-races,locks",
         help_heading = "What to report"
     )]
     pub(super) checks: Vec<Judged>,
@@ -126,6 +128,24 @@ pub(crate) struct Check {
     #[arg(long, help_heading = "Search")]
     pub(super) count_eager: bool,
 
+    /// How stores reach memory: through a store buffer for each thread (tso), or at once (sc)
+    #[arg(long, value_enum, default_value_t = ModelArg::Tso, help_heading = "Threads")]
+    pub(super) model: ModelArg,
+
+    /// Where threads may be preempted: at synchronisation and where plain accesses race (auto), at synchronisation only (sync), at
+    /// every shared access (everywhere)
+    #[arg(long, value_enum, default_value_t = PreemptArg::Auto, help_heading = "Threads")]
+    pub(super) preempt: PreemptArg,
+
+    /// Schedules with few preemptions first, up to K: preemptions[=K] [default: all]
+    #[arg(long, value_name = "preemptions[=K]", value_parser = bound, help_heading = "Threads")]
+    pub(super) bound: Option<u32>,
+
+    /// What orders two accesses, for data races: all synchronisation (happens-before), or only locks held by both and thread
+    /// creation (limited)
+    #[arg(long, value_enum, default_value_t = RacesArg::HappensBefore, help_heading = "Threads")]
+    pub(super) races: RacesArg,
+
     /// How to print the results
     #[arg(long, value_enum, default_value_t = Format::Human, help_heading = "Output")]
     pub(crate) format: Format,
@@ -175,6 +195,40 @@ pub(crate) enum Judged {
     Races,
     /// Flushes and fences that do nothing
     Flushes,
+    /// Plain accesses of several threads that nothing orders
+    DataRaces,
+    /// Locks used against their rules
+    Locks,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum ModelArg {
+    Tso,
+    Sc,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum PreemptArg {
+    Auto,
+    Sync,
+    Everywhere,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum RacesArg {
+    HappensBefore,
+    Limited,
+}
+
+fn bound(text: &str) -> Result<u32, String> {
+    match text.strip_prefix("preemptions") {
+        Some("") => Ok(u32::MAX),
+        Some(rest) => rest
+            .strip_prefix('=')
+            .and_then(|number| number.parse().ok())
+            .ok_or_else(|| "preemptions, or preemptions=K with a number K".to_owned()),
+        None => Err("preemptions, or preemptions=K".to_owned()),
+    }
 }
 
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
@@ -198,7 +252,9 @@ impl Check {
 
     /// Is there anything to judge besides failures?
     pub(super) fn judges(&self) -> bool {
-        self.checks.iter().any(|&what| what != Judged::Crash)
+        self.checks
+            .iter()
+            .any(|&what| matches!(what, Judged::Robustness | Judged::Races | Judged::Flushes))
     }
 
     /// The option that leaves no tree of all recoveries to judge, if one was given: "clean" would be a lie.
@@ -228,6 +284,33 @@ impl Check {
             platform: self.platform.into(),
             tear: self.tear,
             ..Options::default()
+        }
+    }
+
+    pub(super) fn model(&self) -> Model {
+        match self.model {
+            ModelArg::Tso => Model::Tso,
+            ModelArg::Sc => Model::Sc,
+        }
+    }
+
+    pub(super) fn preempt(&self) -> Preempt {
+        match self.preempt {
+            PreemptArg::Auto => Preempt::Auto,
+            PreemptArg::Sync => Preempt::Sync,
+            PreemptArg::Everywhere => Preempt::Everywhere,
+        }
+    }
+
+    /// The most preemptions in one schedule, if there is a most.
+    pub(super) fn bound(&self) -> Option<u32> {
+        self.bound
+    }
+
+    pub(super) fn relation(&self) -> Relation {
+        match self.races {
+            RacesArg::HappensBefore => Relation::Pure,
+            RacesArg::Limited => Relation::Limited,
         }
     }
 

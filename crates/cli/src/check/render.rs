@@ -43,7 +43,11 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -
     }
     if finding.executions > 1 && finding.severity == Severity::Error {
         let count = finding.executions;
-        let _ = writeln!(out, "   = note: {count} distinct recoveries fail this way");
+        let what = match finding.schedule {
+            Some(_) if finding.failures == 0 => "schedules",
+            _ => "distinct recoveries",
+        };
+        let _ = writeln!(out, "   = note: {count} {what} fail this way");
     }
     for end in finding.other_ends.iter().take(3) {
         let end = end.strip_prefix("recovery fails: ").unwrap_or(end);

@@ -28,6 +28,8 @@ pub(crate) struct Report {
     /// Known and allowed.
     allowed: Vec<Finding>,
     pub(crate) limits: Vec<&'static str>,
+    /// Schedules tried; none for a program with one thread.
+    pub(crate) schedules: u64,
     pub(crate) cuts: usize,
     pub(crate) runs: u64,
     pub(crate) behaviours: usize,
@@ -142,7 +144,7 @@ impl Report {
             "findings": findings, "check": check, "allowed": self.allowed.len(),
             "warnings": self.warnings,
             "stats": {
-                "schedules": 1, "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
+                "schedules": self.schedules.max(1), "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
                 "events": self.events, "seconds": self.seconds, "eager_states": self.eager_states,
                 "isolation": {"forks": forks, "restarts": restarts, "fallback": fallback},
             },
@@ -183,17 +185,26 @@ impl Report {
         for warning in &self.warnings {
             let _ = writeln!(out, "warning: {warning}\n");
         }
-        let covered = format!(
-            "{} tried, {}, {}, {:.2} s",
+        let executions = count(self.runs, "execution", "executions");
+        let schedules = count(self.schedules, "schedule", "schedules");
+        let crashes = format!(
+            "{} tried, {}",
             count(self.cuts as u64, "power failure", "power failures"),
             count(
                 self.behaviours as u64,
                 "distinct recovery",
                 "distinct recoveries"
             ),
-            count(self.runs, "execution", "executions"),
-            self.seconds
         );
+        let (tried, all) = match (self.schedules, self.cuts) {
+            (0, _) => (crashes, "every power failure of this run"),
+            (_, 0) => (schedules, "every schedule"),
+            _ => (
+                format!("{schedules}, {crashes}"),
+                "every power failure of every schedule",
+            ),
+        };
+        let covered = format!("{tried}, {executions}, {:.2} s", self.seconds);
         let eager = match self.eager_states.as_str() {
             "" => String::new(),
             states => format!(" (one by one: {states} states)"),
@@ -204,9 +215,9 @@ impl Report {
         };
         let verdict = match self.verdict {
             Verdict::Clean if self.findings.is_empty() && self.allowed.is_empty() => {
-                "clean: every power failure of this run was tried".to_owned()
+                format!("clean: {all} was tried")
             }
-            Verdict::Clean => format!("clean ({found}): every power failure of this run was tried"),
+            Verdict::Clean => format!("clean ({found}): {all} was tried"),
             Verdict::Findings if self.limits.is_empty() => found,
             Verdict::Findings => format!("{found} (limit: {})", self.limits.join(", ")),
             Verdict::Incomplete => format!("incomplete (limit: {})", self.limits.join(", ")),

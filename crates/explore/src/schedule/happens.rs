@@ -457,7 +457,7 @@ impl Happens {
                         && mask & other.mask != 0
                         // The thread's last look at it is older.
                         && !steps[index + 1..end].iter().any(|look| {
-                            look.process == step.process && look.object == object && matches!(look.access, Access::Read | Access::Write)
+                            look.process == step.process && look.object == object && look.mask & mask & other.mask != 0 && matches!(look.access, Access::Read | Access::Write)
                         })
                 })
         };

@@ -112,7 +112,7 @@ fn compiling_after(toolbox: &Toolbox) -> Vec<OsString> {
 
 /// The runtime, whole: its versions of libc functions must be there even if only a shared library calls them.
 fn linking(toolbox: &Toolbox) -> Vec<OsString> {
-    let for_linker: [OsString; 8] = [
+    let for_linker: [OsString; 9] = [
         "--push-state".into(),
         "--whole-archive".into(),
         toolbox.runtime().into_os_string(),
@@ -123,6 +123,7 @@ fn linking(toolbox: &Toolbox) -> Vec<OsString> {
         "now".into(),
         // Someone's `-s` or `--gc-sections` must not take the source positions away.
         "--undefined=__lf_budget".into(),
+        "--undefined=__lf_window".into(),
     ];
     for_linker
         .into_iter()

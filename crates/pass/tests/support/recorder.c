@@ -20,6 +20,7 @@ struct lf_site {
 };
 
 int64_t __lf_budget = INT64_MAX;
+uint64_t __lf_window = PM_LEN;
 extern const struct lf_site __start_lf_sites[] __attribute__((weak));
 extern const struct lf_site __stop_lf_sites[] __attribute__((weak));
 

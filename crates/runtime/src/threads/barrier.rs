@@ -1,11 +1,12 @@
 //! Barriers.
 
 use super::context::{Status, Step};
-use super::steps::point;
+use super::steps::{effect, point};
 use super::{on, threads, word};
 use crate::caller;
 use crate::outcome::{self, Report};
 use crate::stack;
+use landfall_vocab::record::access::WRITE;
 use landfall_vocab::record::step;
 use landfall_vocab::shared::End;
 
@@ -61,6 +62,7 @@ unsafe extern "C" fn __lf_weak_barrier_wait(barrier: *mut u32) -> i32 {
     let me = (*threads).current;
     let object = (*(*threads).objects).get(barrier as usize);
     point(Step::new(step::ARRIVE, barrier as usize, caller));
+    effect(barrier as usize, WRITE, (*word(barrier)).max(1).into());
     (*object).count += 1;
     if (*object).count >= (*word(barrier)).max(1) {
         for thread in 0..(*threads).count {

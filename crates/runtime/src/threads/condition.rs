@@ -3,10 +3,11 @@
 
 use super::context::Step;
 use super::objects::Object;
-use super::steps::point;
+use super::steps::{effect, point};
 use super::{mutex, on, threads};
 use crate::caller;
 use crate::real::real;
+use landfall_vocab::record::access::WRITE;
 use landfall_vocab::record::step;
 
 unsafe fn get(condition: usize) -> *mut Object {
@@ -37,12 +38,11 @@ pub(super) unsafe fn reach(condition: *mut Object, most: u32) -> u32 {
 /// Waits to be reached; false if that took too long.
 pub(super) unsafe fn await_reach(condition: usize, timed: bool, caller: usize) -> bool {
     let me = (*threads()).current;
-    point(Step {
-        timed,
-        ..Step::new(step::WAKE, condition, caller)
-    });
+    let kind = if timed { step::TIMED_WAKE } else { step::WAKE };
+    point(Step::new(kind, condition, caller));
     let object = get(condition);
     let reached = reached(object, me);
+    effect(condition, WRITE, reached.into());
     (*object).waiting &= !(1 << me);
     (*object).shared &= !(1 << me);
     if reached {
@@ -55,9 +55,11 @@ pub(super) unsafe fn await_reach(condition: usize, timed: bool, caller: usize) -
 }
 
 pub(super) unsafe fn wait(condition: usize, lock: usize, timed: bool, caller: usize) -> i32 {
+    // In the order that no signal can be lost in: it waits, then others may lock.
     point(Step::new(step::WAIT, condition, caller));
-    let held = mutex::release(lock, caller);
     enlist(get(condition));
+    effect(condition, WRITE, 1);
+    let held = mutex::release(lock, caller);
     let reached = await_reach(condition, timed, caller);
     mutex::regain(lock, held, caller);
     if reached { 0 } else { libc::ETIMEDOUT }
@@ -65,13 +67,15 @@ pub(super) unsafe fn wait(condition: usize, lock: usize, timed: bool, caller: us
 
 pub(super) unsafe fn signal(condition: usize, caller: usize) -> i32 {
     point(Step::new(step::SIGNAL, condition, caller));
-    reach(get(condition), 1);
+    let reached = reach(get(condition), 1);
+    effect(condition, WRITE, reached.into());
     0
 }
 
 pub(super) unsafe fn broadcast(condition: usize, caller: usize) -> i32 {
     point(Step::new(step::BROADCAST, condition, caller));
-    reach(get(condition), u32::MAX);
+    let reached = reach(get(condition), u32::MAX);
+    effect(condition, WRITE, reached.into());
     0
 }
 

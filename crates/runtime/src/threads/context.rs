@@ -1,11 +1,13 @@
 //! A thread's context: stack, thread descriptor, what it is about to do. Switching takes a few loads and stores.
 
 use super::{MOST, threads};
+use crate::log::Origin;
 use crate::real::real;
 use crate::state::{place, state};
 use crate::sys;
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use landfall_vocab::builtin::Builtin;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -21,27 +23,22 @@ pub(crate) enum Status {
 #[repr(C)]
 pub(crate) struct Step {
     pub(crate) kind: u8,
-    /// May happen whatever others do: a wait with a timeout.
-    pub(crate) timed: bool,
     pub(crate) object: usize,
-    /// Code address of the call.
-    pub(crate) caller: usize,
+    pub(crate) origin: Origin,
 }
 
 impl Step {
     pub(crate) const NONE: Step = Step {
         kind: 0,
-        timed: false,
         object: 0,
-        caller: 0,
+        origin: Origin::NONE,
     };
 
     pub(crate) fn new(kind: u8, object: usize, caller: usize) -> Step {
         Step {
             kind,
-            timed: false,
             object,
-            caller,
+            origin: Origin::library(Builtin::thread, caller),
         }
     }
 }
@@ -56,6 +53,8 @@ pub(crate) struct Context {
     pub(crate) detached: bool,
     /// The barrier it waits at has opened.
     pub(crate) released: bool,
+    /// It knows of others what no step of its own says yet: it has just begun, joined, passed a barrier.
+    pub(crate) learned: bool,
     pub(crate) step: Step,
     pub(crate) start: usize,
     pub(crate) argument: usize,
@@ -105,6 +104,7 @@ impl Context {
             status: Status::Ready,
             detached: true,
             released: false,
+            learned: false,
             step: Step::NONE,
             start: 0,
             argument: 0,
@@ -135,6 +135,7 @@ impl Context {
             status: Status::Ready,
             detached: false,
             released: false,
+            learned: false,
             step: Step::NONE,
             start,
             argument,

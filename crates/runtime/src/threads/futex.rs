@@ -1,10 +1,13 @@
 //! Futexes, which C++'s atomics, latches, semaphores and futures wait on, and Rust's locks. They come through `syscall`.
 
 use super::context::Step;
-use super::steps::point;
-use super::{condition, on, threads};
+use super::steps::{effect, point};
+use super::{access, condition, on, threads};
 use crate::caller;
+use crate::log::{self, Origin};
 use crate::real::real;
+use landfall_vocab::builtin::Builtin;
+use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 
 const WAIT: i32 = 0;
@@ -29,11 +32,21 @@ unsafe fn futex(
     let object = (*(*threads()).objects).get(queue);
     match operation & COMMAND {
         WAIT | WAIT_BITSET => {
-            point(Step::new(step::WAIT, word, caller));
-            if *(word as *const u32) != value {
+            point(Step::new(step::FUTEX_WAIT, queue, caller));
+            let seen = *(word as *const u32);
+            log::access(
+                (*threads()).current,
+                access::pack(word, 4),
+                READ | 7,
+                Origin::library(Builtin::thread, caller),
+                [seen.into(), seen.into(), 0],
+            );
+            if seen != value {
+                effect(queue, WRITE, 0);
                 return Some(-(libc::EAGAIN as isize));
             }
             condition::enlist(object);
+            effect(queue, WRITE, 1);
             let reached = condition::await_reach(queue, timeout != 0, caller);
             Some(if reached {
                 0
@@ -42,8 +55,16 @@ unsafe fn futex(
             })
         }
         WAKE | WAKE_BITSET => {
-            point(Step::new(step::SIGNAL, word, caller));
-            Some(condition::reach(object, value.min(i32::MAX as u32)) as isize)
+            let waiting = (*object).waiting.count_ones();
+            let kind = if value >= waiting {
+                step::BROADCAST
+            } else {
+                step::SIGNAL
+            };
+            point(Step::new(kind, queue, caller));
+            let reached = condition::reach(object, value.min(i32::MAX as u32));
+            effect(queue, WRITE, reached.into());
+            Some(reached as isize)
         }
         _ => None,
     }

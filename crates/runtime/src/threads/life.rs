@@ -2,12 +2,12 @@
 
 use super::context::{Context, Status, Step};
 use super::steps::{depart, point};
-use super::{MOST, on, specific, threads};
+use super::{MOST, buffer, on, specific, threads};
 use crate::caller;
 use crate::outcome::{self, Report};
 use crate::real::real;
 use crate::stack;
-use crate::state::state;
+use crate::state::{state, watch};
 use landfall_vocab::record::step;
 use landfall_vocab::shared::End;
 
@@ -68,6 +68,7 @@ pub(super) unsafe fn create(
     let Some(mut context) = Context::new(number, start, argument) else {
         return libc::EAGAIN;
     };
+    crate::heap::begin(number);
     context.detached = detached;
     context.step = Step::new(step::BEGIN, number, caller);
     // C++ skips atomics while libc says that there is one thread only.
@@ -78,6 +79,8 @@ pub(super) unsafe fn create(
     *to = context.thread_pointer;
     (*threads).contexts[number] = context;
     (*threads).count += 1;
+    (*threads).apart += 1;
+    watch(true);
     0
 }
 
@@ -94,6 +97,10 @@ pub(super) unsafe fn join(thread: usize, caller: usize) -> Result<usize, i32> {
     }
     point(Step::new(step::JOIN, number, caller));
     (*threads).contexts[number].detached = true; // joined: nobody may join it again
+    (*threads).apart -= 1;
+    if (*threads).apart == 0 && buffer::is_empty((*threads).current) {
+        watch(false);
+    }
     Ok((*threads).contexts[number].result)
 }
 

@@ -3,7 +3,9 @@
 //! A thread announces what it is about to do (`steps::point`), and goes on when it is chosen and its step is possible. What
 //! libc would keep inside its locks is kept here, in `objects`, by address.
 
+pub(crate) mod access;
 mod barrier;
+mod buffer;
 mod condition;
 mod context;
 pub(crate) mod controlled;
@@ -14,18 +16,23 @@ mod objects;
 mod once;
 mod rwlock;
 mod semaphore;
+mod sleepers;
 mod specific;
+mod spin;
 mod standard;
 mod steps;
 
+use crate::heap::Heap;
+use crate::log::{self, Origin};
 use crate::shadow::{is_persistent, touch_span, view};
-use crate::state::{Mode, allocate, state};
+use crate::state::{Mode, allocate, state, watch};
 use context::Context;
-use landfall_vocab::shared::job;
+use landfall_vocab::shared::{End, job};
 use objects::Objects;
 
 pub(crate) use context::{all_stacks, in_guard};
 pub(crate) use specific::MOST_KEYS;
+pub(crate) use spin::budget_left;
 
 /// Contexts of a run, main included.
 pub(crate) const MOST: usize = 32;
@@ -34,12 +41,24 @@ pub(crate) const MOST: usize = 32;
 #[repr(C)]
 pub(crate) struct Threads {
     on: bool,
+    /// Plain accesses are steps as well.
+    everywhere: bool,
+    /// Threads have store buffers.
+    buffered: bool,
+    /// A thread ended the process; what others still do is looked at, as if they had been faster.
+    over: bool,
+    /// Threads other than main that nobody has joined.
+    apart: usize,
     current: usize,
     count: usize,
     /// Decisions taken so far.
     steps: usize,
+    /// Threads and store buffers that are not chosen where nobody says, a bit each.
+    asleep: u64,
     contexts: [Context; MOST],
     objects: *mut Objects,
+    buffers: *mut buffer::Buffers,
+    turns: *mut spin::Turns,
 }
 
 /// Are the threads of this run under control?
@@ -55,6 +74,9 @@ pub(crate) fn threads() -> *mut Threads {
 /// Once per server.
 pub(crate) unsafe fn prepare() -> bool {
     (*threads()).objects = allocate(size_of::<Objects>()) as *mut Objects;
+    (*threads()).buffers = allocate(size_of::<buffer::Buffers>()) as *mut buffer::Buffers;
+    (*threads()).turns = allocate(size_of::<spin::Turns>()) as *mut spin::Turns;
+    (*state()).heaps = allocate(size_of::<[Heap; MOST]>()) as *mut [Heap; MOST];
     context::map_stacks()
 }
 
@@ -65,9 +87,21 @@ pub(crate) unsafe fn begin(flags: u32) {
     if !(*threads).on {
         return;
     }
+    (*threads).everywhere = flags & job::EVERYWHERE != 0;
+    (*threads).buffered = flags & job::TSO != 0;
+    ((*threads).over, (*threads).apart) = (false, 0);
     ((*threads).current, (*threads).count, (*threads).steps) = (0, 1, 0);
     (*threads).contexts[0] = Context::main();
     (*(*threads).objects).reset();
+    buffer::begin();
+    spin::begin();
+    sleepers::begin();
+}
+
+/// The number of the running thread; 0 where threads are not under control.
+#[inline(always)]
+pub(crate) unsafe fn current() -> usize {
+    if on() { (*threads()).current } else { 0 }
 }
 
 /// Could another thread still do something?
@@ -78,8 +112,59 @@ pub(crate) unsafe fn others_alive() -> bool {
     })
 }
 
+/// The running thread ends the process. If others could go on they do, and this returns their turn: what they do is what they
+/// could have done before.
+pub(crate) unsafe fn ends_process(end: End, code: i32) {
+    if on() && is_own(end) {
+        let code = if end == End::Exited { code as u32 } else { 0 };
+        log::ended((*threads()).current, end as u64 | u64::from(code) << 32);
+    }
+    if goes_on(end) {
+        (*threads()).over = true;
+        steps::depart()
+    }
+}
+
+/// An end that a thread brings about.
+fn is_own(end: End) -> bool {
+    matches!(
+        end,
+        End::Exited
+            | End::Assertion
+            | End::Abort
+            | End::Signal
+            | End::Terminate
+            | End::StackOverflow
+    )
+}
+
+/// Do others go on after this end of the running thread?
+pub(crate) unsafe fn goes_on(end: End) -> bool {
+    on() && is_own(end) && (others_alive() || buffer::waiting() != 0)
+}
+
+/// Did a thread end the process already?
+pub(crate) unsafe fn is_over() -> bool {
+    on() && (*threads()).over
+}
+
+/// The system is called: whoever loops around that does not spin.
+pub(crate) unsafe fn acted() {
+    if on() {
+        spin::acted((*threads()).current);
+    }
+}
+
+/// A full fence of the running thread.
+pub(crate) unsafe fn fence(origin: Origin) {
+    if on() {
+        access::fence(origin);
+    }
+}
+
 /// Before the driver takes over: its thread descriptor is the main thread's.
 pub(crate) unsafe fn leave() {
+    watch(false);
     if (*threads()).on && (*threads()).current != 0 {
         context::set_thread_pointer((*threads()).contexts[0].thread_pointer);
         (*threads()).current = 0;

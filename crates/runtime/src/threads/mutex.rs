@@ -2,7 +2,7 @@
 
 use super::context::Step;
 use super::objects::Object;
-use super::steps::point;
+use super::steps::{effect, point};
 use super::{on, threads, word};
 use crate::caller;
 use crate::hooks;
@@ -10,6 +10,7 @@ use crate::log::{self, Origin};
 use crate::real::real;
 use crate::shadow::{is_persistent, offset, recording};
 use landfall_vocab::builtin::Builtin;
+use landfall_vocab::record::access::{NOTHING, READ, WRITE};
 use landfall_vocab::record::step;
 
 /// Kinds, as libc's static initialisers write them into the object.
@@ -65,6 +66,7 @@ pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
     };
     point(Step::new(kind, lock, caller));
     if !is_free(object, me) {
+        effect(lock, READ, 0);
         return if ask == Ask::Timed {
             libc::ETIMEDOUT
         } else {
@@ -72,6 +74,7 @@ pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
         };
     }
     if (*object).is_owner(me) {
+        effect(lock, NOTHING, 0);
         if (*object).kind == ERROR_CHECKING {
             return if ask == Ask::Try {
                 libc::EBUSY
@@ -83,6 +86,7 @@ pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
         return 0;
     }
     ((*object).owner, (*object).count) = (me as u32 + 1, 1);
+    effect(lock, WRITE, 0);
     persist(lock, true, caller);
     0
 }
@@ -94,10 +98,12 @@ pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
     if !(*object).is_owner(me) {
         log::misuse(me, step::UNLOCK, caller, lock);
         if (*object).kind == ERROR_CHECKING || (*object).kind == RECURSIVE {
+            effect(lock, READ, 0);
             return libc::EPERM;
         }
     }
     (*object).count = (*object).count.saturating_sub(1);
+    effect(lock, if (*object).count == 0 { WRITE } else { NOTHING }, 0);
     if (*object).count == 0 {
         (*object).owner = 0;
         persist(lock, false, caller);
@@ -109,11 +115,13 @@ pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
 pub(super) unsafe fn release(lock: usize, caller: usize) -> u32 {
     let me = (*threads()).current;
     let object = get(lock);
+    point(Step::new(step::RELEASE, lock, caller));
     if !(*object).is_owner(me) {
         log::misuse(me, step::WAIT, caller, lock);
     }
     let held = (*object).count;
     ((*object).owner, (*object).count) = (0, 0);
+    effect(lock, WRITE, 0);
     persist(lock, false, caller);
     held
 }
@@ -193,6 +201,7 @@ unsafe extern "C" fn __lf_weak_spin_lock(lock: *mut i32) -> i32 {
     }
     let object = spin(lock as usize);
     point(Step::new(step::LOCK, lock as usize, caller!()));
+    effect(lock as usize, WRITE, 0);
     (*object).owner = (*threads()).current as u32 + 1;
     0
 }
@@ -209,8 +218,10 @@ unsafe extern "C" fn __lf_weak_spin_trylock(lock: *mut i32) -> i32 {
     let object = spin(lock as usize);
     point(Step::new(step::TRY_LOCK, lock as usize, caller!()));
     if (*object).owner != 0 {
+        effect(lock as usize, READ, 0);
         return libc::EBUSY;
     }
+    effect(lock as usize, WRITE, 0);
     (*object).owner = (*threads()).current as u32 + 1;
     0
 }
@@ -224,6 +235,7 @@ unsafe extern "C" fn __lf_weak_spin_unlock(lock: *mut i32) -> i32 {
     let object = spin(lock as usize);
     let caller = caller!();
     point(Step::new(step::UNLOCK, lock as usize, caller));
+    effect(lock as usize, WRITE, 0);
     if !(*object).is_owner((*threads()).current) {
         log::misuse((*threads()).current, step::UNLOCK, caller, lock as usize);
     }

@@ -1,9 +1,10 @@
 //! Things done once: `pthread_once`, `call_once`, and C++'s local statics.
 
 use super::context::Step;
-use super::steps::point;
+use super::steps::{effect, point};
 use super::{on, threads, word};
 use crate::caller;
+use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 
 /// libc's word for "done", in its control variable.
@@ -24,12 +25,19 @@ unsafe fn once(control: *mut i32, routine: unsafe extern "C" fn(), caller: usize
     }
     let object = (*(*threads()).objects).get(control as usize);
     point(Step::new(step::ONCE, control as usize, caller));
-    if *word(control) == DONE {
+    let done = *word(control) == DONE;
+    effect(
+        control as usize,
+        if done { READ } else { WRITE },
+        done.into(),
+    );
+    if done {
         return;
     }
     (*object).owner = (*threads()).current as u32 + 1;
     routine();
     point(Step::new(step::ONCE_DONE, control as usize, caller));
+    effect(control as usize, WRITE, 1);
     *word(control) = DONE;
     (*object).owner = 0;
 }
@@ -55,6 +63,8 @@ unsafe extern "C" fn __lf_weak_guard_acquire(guard: *mut u8) -> i32 {
     if on() {
         let object = (*(*threads()).objects).get(guard as usize);
         point(Step::new(step::ONCE, guard as usize, caller!()));
+        let done = *word(guard) != 0;
+        effect(guard as usize, if done { READ } else { WRITE }, done.into());
         if *word(guard) == 0 {
             (*object).owner = (*threads()).current as u32 + 1;
         }
@@ -64,18 +74,19 @@ unsafe extern "C" fn __lf_weak_guard_acquire(guard: *mut u8) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_guard_release(guard: *mut u8) {
-    guard_left(guard, caller!());
+    guard_left(guard, true, caller!());
     *word(guard) = 1;
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_guard_abort(guard: *mut u8) {
-    guard_left(guard, caller!());
+    guard_left(guard, false, caller!());
 }
 
-unsafe fn guard_left(guard: *mut u8, caller: usize) {
+unsafe fn guard_left(guard: *mut u8, done: bool, caller: usize) {
     if on() {
         point(Step::new(step::ONCE_DONE, guard as usize, caller));
+        effect(guard as usize, WRITE, done.into());
         (*(*(*threads()).objects).get(guard as usize)).owner = 0;
     }
 }

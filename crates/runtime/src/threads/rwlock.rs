@@ -2,9 +2,10 @@
 
 use super::context::Step;
 use super::mutex::Ask;
-use super::steps::point;
+use super::steps::{effect, point};
 use super::threads;
 use crate::log;
+use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 
 pub(super) unsafe fn lock_shared(lock: usize, ask: Ask, caller: usize) -> i32 {
@@ -17,12 +18,14 @@ pub(super) unsafe fn lock_shared(lock: usize, ask: Ask, caller: usize) -> i32 {
     let object = (*(*threads()).objects).get(lock);
     point(Step::new(kind, lock, caller));
     if (*object).owner != 0 {
+        effect(lock, READ, 0);
         return match ask {
             _ if (*object).is_owner(me) => libc::EDEADLK,
             Ask::Timed => libc::ETIMEDOUT,
             _ => libc::EBUSY,
         };
     }
+    effect(lock, WRITE, 0);
     (*object).shared |= 1 << me;
     0
 }
@@ -30,19 +33,21 @@ pub(super) unsafe fn lock_shared(lock: usize, ask: Ask, caller: usize) -> i32 {
 pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
     let me = (*threads()).current;
     let kind = if ask == Ask::Wait {
-        step::LOCK
+        step::LOCK_EXCLUSIVE
     } else {
-        step::TRY_LOCK
+        step::TRY_LOCK_EXCLUSIVE
     };
     let object = (*(*threads()).objects).get(lock);
     point(Step::new(kind, lock, caller));
     if (*object).owner != 0 || (*object).shared != 0 {
+        effect(lock, READ, 0);
         return if ask == Ask::Timed {
             libc::ETIMEDOUT
         } else {
             libc::EBUSY
         };
     }
+    effect(lock, WRITE, 0);
     (*object).owner = me as u32 + 1;
     0
 }
@@ -50,7 +55,14 @@ pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
 pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
     let me = (*threads()).current;
     let object = (*(*threads()).objects).get(lock);
-    point(Step::new(step::UNLOCK, lock, caller));
+    let shared = !(*object).is_owner(me);
+    let kind = if shared {
+        step::UNLOCK_SHARED
+    } else {
+        step::UNLOCK
+    };
+    point(Step::new(kind, lock, caller));
+    effect(lock, WRITE, 0);
     if (*object).is_owner(me) {
         (*object).owner = 0;
     } else if (*object).shared & 1 << me != 0 {

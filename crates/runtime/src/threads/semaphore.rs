@@ -1,11 +1,12 @@
 //! POSIX semaphores. Their value is in libc's object, where `sem_getvalue` of anybody finds it.
 
 use super::context::Step;
-use super::steps::point;
+use super::steps::{effect, point};
 use super::{on, threads, word};
 use crate::caller;
 use crate::outcome::{self, Report};
 use crate::stack;
+use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 use landfall_vocab::shared::End;
 
@@ -46,8 +47,10 @@ unsafe fn take(semaphore: *mut u32, kind: u8, error: i32, caller: usize) -> i32 
         let object = (*(*threads()).objects).get(semaphore as usize);
         point(Step::new(kind, semaphore as usize, caller));
         if (*object).count == 0 {
+            effect(semaphore as usize, READ, 0);
             return fail(error);
         }
+        effect(semaphore as usize, WRITE, (*object).count.into());
         (*object).count -= 1;
         *word(semaphore) = (*object).count;
         return 0;
@@ -100,6 +103,7 @@ unsafe extern "C" fn __lf_weak_sem_post(semaphore: *mut u32) -> i32 {
     if on() {
         let object = (*(*threads()).objects).get(semaphore as usize);
         point(Step::new(step::GIVE, semaphore as usize, caller!()));
+        effect(semaphore as usize, WRITE, (*object).count.into());
         (*object).count += 1;
         *word(semaphore) = (*object).count;
     } else {
@@ -111,7 +115,9 @@ unsafe extern "C" fn __lf_weak_sem_post(semaphore: *mut u32) -> i32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_sem_getvalue(semaphore: *mut u32, to: *mut i32) -> i32 {
     if on() {
-        point(Step::new(step::TRY_TAKE, semaphore as usize, caller!()));
+        let object = (*(*threads()).objects).get(semaphore as usize);
+        point(Step::new(step::LOOK, semaphore as usize, caller!()));
+        effect(semaphore as usize, READ, (*object).count.into());
     }
     *to = *word(semaphore) as i32;
     0

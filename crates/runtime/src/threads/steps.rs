@@ -1,24 +1,29 @@
 //! Steps: a thread announces the next one and goes on when it is chosen. Which thread is chosen says the job, as far as it goes;
-//! beyond that the running thread goes on while it can, then the lowest.
+//! beyond that store buffers are emptied, the running thread goes on while it can, then the lowest. Coming, going and waiting for
+//! one's own stores are no choices: they happen as soon as they can.
 
 use super::context::{Context, Status, Step, switch_to};
 use super::objects::Object;
-use super::threads;
-use super::{condition, mutex};
+use super::{buffer, condition, mutex, sleepers, spin, threads};
 use crate::log;
 use crate::outcome::{self, Report};
 use crate::stack;
 use crate::state::state;
-use landfall_vocab::record::{Kind, head, step};
-use landfall_vocab::shared::{CHOICES_AT, CHOICES_LEN, End};
+use landfall_vocab::record::access::READ;
+use landfall_vocab::record::{COMPANIONS, Kind, head, step};
+use landfall_vocab::shared::{CHOICES_AT, CHOICES_LEN, End, LOCK};
 
 /// Announces a step; returns when it is this thread's turn and the step is possible.
 pub(crate) unsafe fn point(step: Step) {
     let threads = threads();
     let me = (*threads).current;
     (*threads).contexts[me].step = step;
+    if spin::spins(me) {
+        spin::log_reads(me);
+    }
     let next = choose(me);
     if next != me {
+        spin::switch(me, next);
         switch_to(next);
     }
 }
@@ -29,94 +34,169 @@ pub(crate) unsafe fn depart() -> ! {
     let me = (*threads).current;
     (*threads).contexts[me].status = Status::Done;
     let alive = (0..(*threads).count).any(|i| (*threads).contexts[i].status == Status::Ready);
-    if !alive {
+    if !alive && buffer::waiting() == 0 {
+        if (*threads).over {
+            outcome::over()
+        }
         libc::exit(0);
     }
     let next = choose(me);
+    spin::switch(me, next);
     switch_to(next);
     outcome::internal(b"a thread that ended went on", 0)
 }
 
-/// The next thread, by the job or by default. Logs the step it takes.
+/// Steps that are no choice: nobody can tell when they happen. Creating a thread is one where it passes on what only a step
+/// of the creator's own can say.
+fn is_eager(context: &Context) -> bool {
+    match context.step.kind {
+        step::CREATE => !context.learned,
+        kind => matches!(
+            kind,
+            step::BEGIN
+                | step::EXIT
+                | step::JOIN
+                | step::FENCE
+                | step::PASS
+                | step::YIELD
+                | step::SLEEP
+        ),
+    }
+}
+
+/// Steps that wait for the thread's own stores.
+fn drains(kind: u8) -> bool {
+    !matches!(
+        kind,
+        step::BEGIN
+            | step::JOIN
+            | step::YIELD
+            | step::SLEEP
+            | step::READ
+            | step::WRITE
+            | step::PASS
+    )
+}
+
+/// The next thread, by the job or by default. Logs the steps that are taken.
 unsafe fn choose(current: usize) -> usize {
     let threads = threads();
-    let enabled = enabled();
-    if enabled == 0 {
-        deadlock()
+    loop {
+        if let Some(next) = eager(current) {
+            let context = &raw mut (*threads).contexts[next];
+            log_step(next as u8, (*context).step, 0);
+            (*context).learned |=
+                matches!((*context).step.kind, step::BEGIN | step::JOIN | step::PASS);
+            return arrive(next);
+        }
+        let enabled = enabled();
+        if enabled == 0 {
+            stuck()
+        }
+        let process = match choice((*threads).steps) {
+            Some(process) if enabled >> process & 1 != 0 => process,
+            Some(_) => outcome::internal(b"the schedule asks for a thread that cannot go on", 0),
+            None => {
+                if (*threads).steps as u64 >= (*(*state()).slot).job.steps {
+                    stop(End::Limit, enabled)
+                }
+                let awake = enabled & !(*threads).asleep;
+                match awake {
+                    0 => stop(End::Asleep, enabled),
+                    _ if awake >> COMPANIONS != 0 => {
+                        COMPANIONS + pick(awake >> COMPANIONS, current)
+                    }
+                    _ => pick(awake, current),
+                }
+            }
+        };
+        (*threads).steps += 1;
+        if process < COMPANIONS {
+            let next = usize::from(process);
+            log_step(process, (*threads).contexts[next].step, enabled);
+            (*threads).contexts[next].learned = false;
+            return arrive(next);
+        }
+        log_step(process, Step::new(step::COMMIT, 0, 0), enabled);
+        buffer::commit(usize::from(process - COMPANIONS));
     }
-    let wanted = choice((*threads).steps);
-    let polite = matches!(
-        (*threads).contexts[current].step.kind,
-        step::YIELD | step::SLEEP
-    );
-    let next = match wanted {
-        Some(next) if enabled & 1 << next != 0 => next,
-        Some(_) => outcome::internal(b"the schedule asks for a thread that cannot go on", 0),
-        None if enabled & 1 << current != 0 && !polite => current,
-        None => after(current, enabled),
-    };
-    (*threads).steps += 1;
-    let step = (*threads).contexts[next].step;
-    log::step(
-        head(Kind::Step, next as u8, step.kind, u64::from(enabled) << 3),
-        step.caller,
-        step.object as u64,
-    );
+}
+
+/// The thread that goes on sees its own stores.
+unsafe fn arrive(next: usize) -> usize {
+    if (*threads()).buffered {
+        buffer::show(next);
+    }
     next
 }
 
-/// The first of `enabled` behind `current`, round and round.
-fn after(current: usize, enabled: u32) -> usize {
-    let behind = enabled & !(u32::MAX >> (31 - current));
-    if behind != 0 {
-        behind.trailing_zeros() as usize
+/// The running one if it is among them, else the lowest.
+fn pick(processes: u64, current: usize) -> u8 {
+    if processes >> current & 1 != 0 {
+        current as u8
     } else {
-        enabled.trailing_zeros() as usize
+        processes.trailing_zeros() as u8
     }
 }
 
-unsafe fn choice(number: usize) -> Option<usize> {
+unsafe fn log_step(process: u8, step: Step, enabled: u64) {
+    let head = head(Kind::Step, process, step.kind, 0);
+    log::step(head, step.origin, step.object as u64, enabled);
+}
+
+unsafe fn choice(number: usize) -> Option<u8> {
     let slot = (*state()).slot;
     let given = (*slot).job.choices.min(CHOICES_LEN) as usize;
     if number >= given {
         return None;
     }
     let choice = *(slot as *const u8).add(CHOICES_AT as usize + number);
-    (choice != u8::MAX).then_some(usize::from(choice) % super::MOST)
+    (choice != u8::MAX).then_some(choice & 63)
 }
 
-/// Threads whose step is possible, a bit each.
-unsafe fn enabled() -> u32 {
+/// A thread whose step is no choice and possible.
+unsafe fn eager(current: usize) -> Option<usize> {
+    let threads = threads();
+    let able = |number: usize| {
+        let context = &raw const (*threads).contexts[number];
+        (*context).status == Status::Ready && is_eager(&*context) && possible(number, &*context)
+    };
+    if able(current) {
+        return Some(current);
+    }
+    (0..(*threads).count).find(|&number| able(number))
+}
+
+/// Threads whose step is possible, a bit each, and above them store buffers that hold something.
+unsafe fn enabled() -> u64 {
     let threads = threads();
     let mut mask = 0;
     for (number, context) in (&(*threads).contexts)[..(*threads).count]
         .iter()
         .enumerate()
     {
-        if context.status == Status::Ready && possible(number, context) {
+        if context.status == Status::Ready && !is_eager(context) && possible(number, context) {
             mask |= 1 << number;
         }
     }
-    mask
+    mask | u64::from(buffer::waiting()) << COMPANIONS
 }
 
 unsafe fn possible(number: usize, context: &Context) -> bool {
-    let Step {
-        kind,
-        timed,
-        object,
-        ..
-    } = context.step;
-    if timed {
-        return true;
+    let Step { kind, object, .. } = context.step;
+    if (*threads()).buffered && drains(kind) && !buffer::is_empty(number) {
+        return false;
     }
-    let found = (*(*threads()).objects).find(object);
+    let found = || (*(*threads()).objects).find(object);
     match kind {
-        step::LOCK => found.is_none_or(|lock| mutex::is_free(lock, number)),
-        step::LOCK_SHARED => found.is_none_or(|lock| (*lock).owner == 0),
-        step::TAKE => found.is_some_and(|semaphore| (*semaphore).count > 0),
-        step::ONCE => found.is_none_or(|once| (*once).owner == 0),
-        step::WAKE => found.is_some_and(|condition| condition::reached(condition, number)),
+        step::READ | step::WRITE | step::UPDATE => spin::may_go_on(number),
+        step::LOCK | step::LOCK_EXCLUSIVE => {
+            found().is_none_or(|lock| mutex::is_free(lock, number))
+        }
+        step::LOCK_SHARED => found().is_none_or(|lock| (*lock).owner == 0),
+        step::TAKE => found().is_some_and(|semaphore| (*semaphore).count > 0),
+        step::ONCE => found().is_none_or(|once| (*once).owner == 0),
+        step::WAKE => found().is_some_and(|condition| condition::reached(condition, number)),
         step::PASS => context.released,
         step::JOIN => (*threads())
             .contexts
@@ -126,8 +206,25 @@ unsafe fn possible(number: usize, context: &Context) -> bool {
     }
 }
 
+/// A step on a lock or the like happened. `parameter` is what the checker cannot know: a semaphore's value before it, how many
+/// a barrier waits for.
+pub(super) unsafe fn effect(object: usize, what: u8, parameter: u64) {
+    let me = (*threads()).current;
+    let origin = (*threads()).contexts[me].step.origin;
+    let place = object as u64 | LOCK;
+    log::access(me, place, what, origin, [parameter, 0, 0]);
+    if what == READ {
+        sleepers::executed(place, 1, false);
+        spin::read(me, place, 1, parameter, origin);
+    } else {
+        sleepers::executed(place, 1, true);
+        spin::changed(me, place, 1);
+        spin::acted(me);
+    }
+}
+
 /// Nobody can go on.
-unsafe fn deadlock() -> ! {
+unsafe fn stuck() -> ! {
     let threads = threads();
     for (number, context) in (&(*threads).contexts)[..(*threads).count]
         .iter()
@@ -137,7 +234,7 @@ unsafe fn deadlock() -> ! {
             let Step {
                 kind,
                 object,
-                caller,
+                origin,
                 ..
             } = context.step;
             let holder = match kind {
@@ -146,12 +243,15 @@ unsafe fn deadlock() -> ! {
                     .find(object)
                     .map_or(0, |o| Object::holder(o)),
             };
-            log::step(
+            log::blocked(
                 head(Kind::Blocked, number as u8, kind, holder << 3),
-                caller,
+                origin,
                 object as u64,
             );
         }
+    }
+    if (*threads).over {
+        outcome::over()
     }
     let text: &[&[u8]] = &[b"every thread waits for something that cannot happen"];
     outcome::end(
@@ -159,6 +259,19 @@ unsafe fn deadlock() -> ! {
         Report {
             frame: stack::frame_pointer(),
             text,
+            ..Report::default()
+        },
+    )
+}
+
+/// The search has seen enough of this run.
+unsafe fn stop(end: End, enabled: u64) -> ! {
+    (*threads()).over = false;
+    let address = enabled;
+    outcome::end(
+        end,
+        Report {
+            address,
             ..Report::default()
         },
     )

@@ -1,4 +1,4 @@
-/* run: --threads 0,0,1,1,0 */
+/* run: --threads 0,1 */
 #include <pthread.h>
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER;

@@ -1,0 +1,154 @@
+//! Programs with threads: every schedule, each once, under TSO or SC (ALGORITHMS.md §3-5).
+
+mod plain;
+mod progress;
+mod seen;
+mod story;
+
+use super::bugs::Bugs;
+use super::options::Check;
+use super::report::Report;
+use super::target::Target;
+use super::{Refusal, refuse};
+use crate::exit::Exit;
+use crate::names::Names;
+use landfall_explore::schedule::bounded::{Bound, bounded};
+use landfall_explore::schedule::saturate::{Preempt, saturate};
+use landfall_explore::schedule::{Counts, Options, Points, Threads, ThreadsError};
+use landfall_native::{Job, NativeThreads, Op, Outcome, Server};
+use progress::Progress;
+use seen::Seen;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// Threads that a search has room for: each may have a store buffer.
+const MOST_THREADS: usize = 32;
+
+pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Result<Report, Refusal> {
+    let scene = &target.scene;
+    let mut server = Server::start(&scene.program).map_err(Refusal::cannot_run)?;
+    let mut report = Report::default();
+    let job = Job {
+        schedule: Some(Vec::new()),
+        ..scene.job.clone()
+    };
+    let first = server.run(&job).map_err(Refusal::cannot_run)?;
+    if let Some(refusal) = refuse(&first) {
+        return Err(refusal);
+    }
+    let created =
+        |event: &&landfall_native::Event| event.op == Op::Step && event.step_name() == "create";
+    let mut threads = 1 + first.events.iter().filter(created).count();
+    report.events = first.events.len() as u64;
+    let mut bugs = Bugs::new(target, options);
+    loop {
+        let names = Names::of(&server);
+        let mut native = NativeThreads::new(&mut server, job.clone(), threads, options.model());
+        let mut seen = Seen::new(options, threads);
+        let searched = search(options, started, &mut native, &mut seen, &mut report);
+        report.runs += native.runs;
+        match searched {
+            Ok(()) => {}
+            Err(ThreadsError::Diverged { at }) => {
+                let why = format!(
+                    "the program is not deterministic under control: step {at} of a schedule is not what it was before"
+                );
+                return Err(Refusal::new(Exit::Uncontrolled, why));
+            }
+            Err(ThreadsError::CannotRun(why)) => match native.more_threads {
+                Some(more) if more <= MOST_THREADS => {
+                    threads = more;
+                    continue;
+                }
+                _ => return Err(Refusal::new(cannot(&native.outcome), why)),
+            },
+        }
+        seen.report(&mut native, &names, &mut bugs, &mut report)?;
+        break;
+    }
+    report.isolation.add(&server);
+    report.runs += bugs.runs();
+    report.finish(options, started)?;
+    Ok(report)
+}
+
+fn cannot(outcome: &Outcome) -> Exit {
+    match outcome {
+        Outcome::Internal { .. } => Exit::Internal,
+        _ => Exit::Usage,
+    }
+}
+
+fn search(
+    options: &Check,
+    started: Instant,
+    native: &mut NativeThreads<'_>,
+    seen: &mut Seen,
+    report: &mut Report,
+) -> Result<(), ThreadsError> {
+    let mut stopped = None;
+    let mut progress = Progress::new(options.live());
+    let limits = Options::default();
+    let mut stop = |runs: u64| -> ControlFlow<()> {
+        stopped = if landfall_native::interrupted() {
+            Some("interrupted")
+        } else if options.time.is_some_and(|time| started.elapsed() >= time) {
+            Some("time")
+        } else if options.runs.is_some_and(|most| runs >= most) {
+            Some("runs")
+        } else {
+            return ControlFlow::Continue(());
+        };
+        ControlFlow::Break(())
+    };
+    let counts: Counts = match options.bound() {
+        None => {
+            let preempt = options.preempt();
+            let found = saturate(native, preempt, limits, |native, search| {
+                progress.tick(&search.estimate, started);
+                seen.look(native, search.trace(), Some(search));
+                stop(native.runs)
+            })?;
+            if preempt == Preempt::Sync && !found.sites.is_empty() {
+                report.limits.push("preempt");
+                report.warn("plain accesses race, and --preempt sync does not look at their order: use --preempt auto");
+            }
+            report.schedules += found.abandoned;
+            found.counts
+        }
+        Some(most) => {
+            native.preempt_at(&match options.preempt() {
+                Preempt::Sync => Points::Sites(Vec::new()),
+                Preempt::Auto | Preempt::Everywhere => Points::Everywhere,
+            });
+            let mut preemptions = 0;
+            loop {
+                let bound = Bound {
+                    preemptions,
+                    sealed: &|_| false,
+                };
+                let mut broken = false;
+                let found = bounded(native, bound, limits, |native, trace| {
+                    seen.look(native, trace, None);
+                    let flow = stop(native.runs);
+                    broken = flow.is_break();
+                    flow
+                })?;
+                if broken || !found.exceeded || preemptions >= most {
+                    if found.exceeded {
+                        report.limits.push("bound");
+                    }
+                    break found.counts;
+                }
+                preemptions += 1;
+            }
+        }
+    };
+    progress.done();
+    report.schedules += counts.executions;
+    report.limits.extend(stopped);
+    if stopped.is_none() && counts.cut > 0 {
+        report.limits.push("steps");
+    }
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! The same execution with as few switches as can be: what a thread did that nothing else needed is left out, and threads run on
+//! while what they do depends on nobody else.
+
+use landfall_explore::schedule::{Order, Process, Search, Step};
+
+/// Of the last execution, what happens before the last transition of `thread` (or everything), in a plainer order.
+pub(super) fn plainer(search: &Search, thread: Option<u8>) -> Vec<Step> {
+    let (trace, order) = (search.trace(), search.order());
+    let needed = |at: usize| match thread {
+        None => true,
+        Some(thread) => last_of(&trace.steps, order, thread).is_some_and(|last| {
+            at == last
+                || search.clock(last)[usize::from(trace.steps[at].process)] >= trace.steps[at].tick
+        }),
+    };
+    let mut rest: Vec<usize> = (0..trace.steps.len()).filter(|&at| needed(at)).collect();
+    let before = |first: usize, second: usize| {
+        search.clock(second)[usize::from(trace.steps[first].process)] >= trace.steps[first].tick
+    };
+    let mut out: Vec<Step> = Vec::new();
+    let mut running: Option<Process> = None;
+    while !rest.is_empty() {
+        let free = |&at: &usize| {
+            rest.iter()
+                .take_while(|&&other| other != at)
+                .all(|&other| !before(other, at))
+        };
+        let candidates: Vec<usize> = rest.iter().copied().filter(|at| free(at)).collect();
+        let of = |process: Option<Process>| {
+            let mine = |&&at: &&usize| Some(trace.steps[at].process) == process;
+            candidates.iter().find(mine).copied()
+        };
+        // On with the same thread; else with another thread rather than with a store buffer.
+        let next = of(running).or_else(|| {
+            let threads = candidates.iter().copied();
+            let mut threads = threads.filter(|&at| !order.is_companion(trace.steps[at].process));
+            threads.next()
+        });
+        let Some(next) = next.or(candidates.first().copied()) else {
+            break;
+        };
+        let step = trace.steps[next];
+        if !order.is_companion(step.process) {
+            running = Some(step.process);
+        }
+        out.push(step);
+        rest.retain(|&at| at != next);
+    }
+    out
+}
+
+fn last_of(steps: &[Step], order: Order, thread: u8) -> Option<usize> {
+    let of = |step: &Step| {
+        order.thread(step.process) == usize::from(thread) && !order.is_companion(step.process)
+    };
+    steps.iter().rposition(of)
+}

@@ -1,0 +1,494 @@
+//! What the search has seen go wrong: one entry for each cause, with the first schedule that shows it. At the end each is made
+//! plain, shown again from scratch, and told.
+
+use super::plain::plainer;
+use super::story::{Telling, column};
+use crate::check::Refusal;
+use crate::check::bugs::{Bugs, not_again};
+use crate::check::finding::{Finding, Severity, failing_place, kind, what};
+use crate::check::options::{Check, Judged};
+use crate::check::report::Report;
+use crate::names::{Names, Place};
+use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
+use landfall_explore::schedule::locks::{Misuse, Reason, explain, misuses};
+use landfall_explore::schedule::{
+    End, Job, NOWHERE, Order, Persistency, Process, Search, Step, Threads, Trace,
+};
+use landfall_native::{NativeThreads, Outcome};
+
+/// What went wrong, as far as it tells causes apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Cause {
+    /// A thread ended the process badly, there.
+    Failed {
+        thread: u8,
+        site: u32,
+        code: u32,
+    },
+    /// Every thread waits, there.
+    Stuck(Vec<(u8, u32)>),
+    /// One thread ran for ever.
+    Endless,
+    Race(DataRace),
+    Misused(Misuse),
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    cause: Cause,
+    /// Who takes the steps, up to where it shows: the plainest first.
+    schedules: Vec<Vec<Process>>,
+    /// With the accesses that were steps when it was found.
+    job: landfall_native::Job,
+    times: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Seen {
+    order: Order,
+    races: Option<Relation>,
+    locks: bool,
+    entries: Vec<Entry>,
+    found: Vec<DataRace>,
+}
+
+/// Different causes that are looked at closely; more are only counted.
+const MOST: usize = 50;
+
+impl Seen {
+    pub(super) fn new(options: &Check, threads: usize) -> Seen {
+        Seen {
+            order: Order {
+                threads,
+                persistency: Persistency::Ignored,
+            },
+            races: options
+                .checks(Judged::DataRaces)
+                .then(|| options.relation()),
+            locks: options.checks(Judged::Locks),
+            entries: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// Looks at the last execution.
+    pub(super) fn look(
+        &mut self,
+        native: &NativeThreads<'_>,
+        trace: &Trace,
+        search: Option<&Search>,
+    ) {
+        for failure in &trace.failures {
+            let cause = Cause::Failed {
+                thread: failure.thread,
+                site: failure.site,
+                code: failure.code,
+            };
+            self.note(native, cause, trace, search, Some(failure.thread));
+        }
+        match native.outcome {
+            Outcome::Hang { .. } | Outcome::Wedged => {
+                self.note(native, Cause::Endless, trace, None, None)
+            }
+            _ if trace.end == End::Deadlock => {
+                let waits = explain(trace, self.order).map(|stuck| stuck.waits);
+                let waits = waits.unwrap_or_default().into_iter();
+                let waits = waits.map(|(thread, site, _)| (thread, site)).collect();
+                self.note(native, Cause::Stuck(waits), trace, search, None);
+            }
+            _ => {}
+        }
+        if let Some(relation) = self.races {
+            let plain = !trace.trailing.is_empty() || trace.steps.iter().any(|step| step.plain);
+            if plain {
+                let mut found = std::mem::take(&mut self.found);
+                found.clear();
+                data_races(trace, self.order, relation, &mut found);
+                for &race in &found {
+                    self.note(native, Cause::Race(race), trace, None, None);
+                }
+                self.found = found;
+            }
+        }
+        let locks = |step: &landfall_explore::schedule::Step| {
+            matches!(step.act, landfall_explore::schedule::Act::Sync(_))
+        };
+        if self.locks && trace.steps.iter().any(locks) {
+            for misuse in misuses(trace, self.order) {
+                // That nobody goes on then says the deadlock.
+                if !matches!(misuse, Misuse::Inversion { .. }) || trace.end != End::Deadlock {
+                    self.note(native, Cause::Misused(misuse), trace, None, None);
+                }
+            }
+        }
+    }
+
+    fn note(
+        &mut self,
+        native: &NativeThreads<'_>,
+        cause: Cause,
+        trace: &Trace,
+        search: Option<&Search>,
+        thread: Option<u8>,
+    ) {
+        if let Some(known) = self
+            .entries
+            .iter_mut()
+            .find(|known| known.cause.same(&cause))
+        {
+            known.times += 1;
+            return;
+        }
+        if self.entries.len() == MOST {
+            return;
+        }
+        let mut schedules = Vec::new();
+        if let Some(search) = search {
+            // What it knows by joining others is in no step of its own: then it takes all of them.
+            schedules.extend(thread.map(|thread| plainer(search, Some(thread))));
+            schedules.push(plainer(search, None));
+        }
+        schedules.push(trace.steps.clone());
+        let processes = |steps: Vec<Step>| steps.iter().map(|step| step.process).collect();
+        self.entries.push(Entry {
+            cause,
+            job: native.replay(&[]),
+            schedules: schedules.into_iter().map(processes).collect(),
+            times: 1,
+        });
+    }
+
+    /// Shows everything again, and tells it.
+    pub(super) fn report(
+        self,
+        native: &mut NativeThreads<'_>,
+        names: &Names,
+        bugs: &mut Bugs<'_>,
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        let order = self.order;
+        let races = self.races.unwrap_or_default();
+        let mut entries = self.entries;
+        let deadlocked = entries
+            .iter()
+            .any(|entry| matches!(entry.cause, Cause::Stuck(_)));
+        // Failures first. Of locks taken in two orders a deadlock tells more.
+        entries.retain(|entry| {
+            !(deadlocked && matches!(entry.cause, Cause::Misused(Misuse::Inversion { .. })))
+        });
+        entries.sort_by_key(|entry| matches!(entry.cause, Cause::Race(_) | Cause::Misused(_)));
+        for entry in entries {
+            native.adopt(&entry.job);
+            let mut trace = Trace::default();
+            let mut shows = |schedule: &&Vec<Process>| {
+                let job = Job {
+                    follow: schedule,
+                    keep: 0,
+                    sleep: &[],
+                    order,
+                    limit: usize::MAX,
+                };
+                trace = Trace::default();
+                native.run(&job, &mut trace).is_ok()
+                    && entry.cause.shows(native, &trace, order, races)
+            };
+            let Some(steps) = entry.schedules.iter().find(&mut shows) else {
+                return Err(not_again());
+            };
+            let count = steps.len();
+            let telling = Telling {
+                threads: native,
+                names,
+                order,
+            };
+            let fails =
+                matches!(entry.cause, Cause::Failed { .. }).then_some("the program fails here");
+            let table = telling.table(&trace, count, fails);
+            let finding = entry.cause.tell(&telling, &trace, order);
+            bugs.scheduled(native.replay(steps), report, |execution, names| {
+                let mut finding = finish(finding, &entry.cause, execution, names)?;
+                finding.schedule = Some(table);
+                finding.executions = entry.times;
+                Some(finding)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds what only the execution from scratch knows; `None` if it did not happen again.
+fn finish(
+    finding: Finding,
+    cause: &Cause,
+    execution: &landfall_native::Execution,
+    names: &Names,
+) -> Option<Finding> {
+    let outcome = &execution.outcome;
+    let mut finding = finding;
+    match cause {
+        Cause::Failed { .. } if outcome.is_ok() => return None,
+        Cause::Failed { .. } | Cause::Endless => {
+            finding.kind = kind(outcome);
+            finding.message = format!("fails under this schedule: {}", what(outcome, names));
+            finding.at = failing_place(execution, names);
+            finding.stack = names.frames(&execution.stack);
+        }
+        Cause::Stuck(_) if !matches!(outcome, Outcome::Deadlock { .. }) => return None,
+        Cause::Stuck(_) | Cause::Race(_) | Cause::Misused(_) => {}
+    }
+    Some(finding)
+}
+
+impl Cause {
+    fn same(&self, other: &Cause) -> bool {
+        match (self, other) {
+            (
+                Cause::Failed { site, code, .. },
+                Cause::Failed {
+                    site: s, code: c, ..
+                },
+            ) => (site, code) == (s, c),
+            (Cause::Race(a), Cause::Race(b)) => {
+                let sites = |race: &DataRace| {
+                    let (a, b) = (race.first.site, race.second.site);
+                    (a.min(b), a.max(b))
+                };
+                sites(a) == sites(b)
+            }
+            (Cause::Misused(a), Cause::Misused(b)) => match (a, b) {
+                (
+                    Misuse::Inversion { outer, inner, .. },
+                    Misuse::Inversion {
+                        outer: o, inner: i, ..
+                    },
+                ) => (outer, inner) == (o, i) || (outer, inner) == (i, o),
+                (a, b) => a == b,
+            },
+            (a, b) => a == b,
+        }
+    }
+
+    /// Does this execution show it, before anything else?
+    fn shows(
+        &self,
+        native: &NativeThreads<'_>,
+        trace: &Trace,
+        order: Order,
+        relation: Relation,
+    ) -> bool {
+        match self {
+            Cause::Failed { site, code, .. } => trace
+                .failures
+                .first()
+                .is_some_and(|first| (first.site, first.code) == (*site, *code)),
+            Cause::Stuck(_) => trace.end == End::Deadlock,
+            Cause::Endless => matches!(native.outcome, Outcome::Hang { .. } | Outcome::Wedged),
+            Cause::Race(_) => {
+                let mut found = Vec::new();
+                data_races(trace, order, relation, &mut found);
+                found.iter().any(|race| self.same(&Cause::Race(*race)))
+            }
+            Cause::Misused(misuse) => misuses(trace, order).contains(misuse),
+        }
+    }
+
+    fn tell(&self, telling: &Telling<'_>, trace: &Trace, order: Order) -> Finding {
+        match self {
+            Cause::Failed { .. } | Cause::Endless => {
+                Finding::of("abort", Severity::Error, String::new())
+            }
+            Cause::Stuck(_) => stuck(telling, trace, order),
+            Cause::Race(race) => data_race(telling, race, trace),
+            Cause::Misused(misuse) => misused(telling, misuse),
+        }
+    }
+}
+
+fn at(place: Option<&Place>) -> String {
+    place.map_or_else(|| "a library".to_owned(), Place::colons)
+}
+
+fn stuck(telling: &Telling<'_>, trace: &Trace, order: Order) -> Finding {
+    let Some(stuck) = explain(trace, order) else {
+        return Finding::of(
+            "deadlock",
+            Severity::Error,
+            "no thread can go on".to_owned(),
+        );
+    };
+    let message = match (stuck.spinning, stuck.ring.len()) {
+        (true, _) => {
+            "livelock: every thread waits, some in a loop, for a change that nobody will make"
+                .to_owned()
+        }
+        (false, 0) => "deadlock: every thread waits for something that nobody will do".to_owned(),
+        (false, n) => format!("deadlock: {n} threads wait for each other"),
+    };
+    let mut finding = Finding::of("deadlock", Severity::Error, message);
+    let of = |thread: Option<u8>| thread.map_or_else(|| "nobody".to_owned(), |t| column(t.into()));
+    for &(thread, site, reason) in &stuck.waits {
+        let place = telling.place(site);
+        let name = |object: u32| telling.object(object, u64::MAX);
+        let why = match reason {
+            Reason::Lock {
+                lock,
+                holder,
+                since,
+            } => {
+                let since = since.map_or_else(String::new, |site| {
+                    format!(" since {}", at(telling.place(site).as_ref()))
+                });
+                format!(
+                    "waits for {}, which {} holds{since}",
+                    name(lock),
+                    of(holder)
+                )
+            }
+            Reason::Semaphore { semaphore, .. } => {
+                format!("waits for {} to be given", name(semaphore))
+            }
+            Reason::Signal {
+                condition,
+                last: None,
+            } => {
+                format!(
+                    "waits for a signal of {}, which nobody ever sends",
+                    name(condition)
+                )
+            }
+            Reason::Signal { condition, last } => format!(
+                "waits for a signal of {}; the last one was sent by {}, before it waited",
+                name(condition),
+                of(last)
+            ),
+            Reason::Others { barrier } => format!("waits for others at {}", name(barrier)),
+            Reason::Change { object, .. } if object == NOWHERE => "loops for ever".to_owned(),
+            Reason::Change { object, .. } => format!("reads {} again and again", name(object)),
+            Reason::End { of } => format!("waits for {} to end", column(of.into())),
+            Reason::Nothing => "waits".to_owned(),
+        };
+        finding.notes.push(format!(
+            "{} {why}, at {}",
+            column(thread.into()),
+            at(place.as_ref())
+        ));
+        if stuck.ring.first() == Some(&thread) || finding.at.is_none() {
+            finding.at = place;
+        }
+    }
+    finding
+}
+
+fn data_race(telling: &Telling<'_>, race: &DataRace, trace: &Trace) -> Finding {
+    let steps = trace
+        .steps
+        .iter()
+        .map(|step| (step.object, step.site, step.mask));
+    let others = trace
+        .trailing
+        .iter()
+        .map(|access| (access.object, access.site, access.mask));
+    let mask = (steps.chain(others))
+        .find(|&(object, site, _)| object == race.object && site == race.second.site)
+        .map_or(u64::MAX, |(.., mask)| mask);
+    let object = telling.object(race.object, mask);
+    let verb = |writes: bool| if writes { "writes" } else { "reads" };
+    let (first, second) = (race.first, race.second);
+    let message = format!(
+        "data race on {object}: {} {} it while {} {} it, and nothing orders them",
+        column(first.thread.into()),
+        verb(first.write),
+        column(second.thread.into()),
+        verb(second.write)
+    );
+    let mut finding = Finding::of("data-race", Severity::Warning, message);
+    finding.at = telling.place(second.site);
+    let other = telling.place(first.site);
+    finding.notes.push(format!(
+        "{} {} it at {}",
+        column(first.thread.into()),
+        verb(first.write),
+        at(other.as_ref())
+    ));
+    finding.crash_at = None;
+    finding
+}
+
+fn misused(telling: &Telling<'_>, misuse: &Misuse) -> Finding {
+    let name = |object: u32| telling.object(object, u64::MAX);
+    let place = |site: u32| at(telling.place(site).as_ref());
+    let (message, site, severity) = match *misuse {
+        Misuse::LockedTwice {
+            thread,
+            lock,
+            site,
+            held_since,
+        } => (
+            format!(
+                "{} locks {}, which it has held since {}",
+                column(thread.into()),
+                name(lock),
+                place(held_since)
+            ),
+            site,
+            Severity::Error,
+        ),
+        Misuse::UnlockedByStranger {
+            thread,
+            lock,
+            site,
+            holder,
+        } => (
+            format!(
+                "{} unlocks {}, which {} holds",
+                column(thread.into()),
+                name(lock),
+                column(holder.into())
+            ),
+            site,
+            Severity::Error,
+        ),
+        Misuse::UnlockedUnheld { thread, lock, site } => (
+            format!(
+                "{} unlocks {}, which nobody holds",
+                column(thread.into()),
+                name(lock)
+            ),
+            site,
+            Severity::Error,
+        ),
+        Misuse::DestroyedHeld {
+            thread,
+            lock,
+            site,
+            holder,
+        } => (
+            format!(
+                "{} destroys {}, which {} holds",
+                column(thread.into()),
+                name(lock),
+                column(holder.into())
+            ),
+            site,
+            Severity::Error,
+        ),
+        Misuse::Inversion {
+            outer,
+            inner,
+            site,
+            other_site,
+        } => (
+            format!(
+                "{} is locked while {} is held; at {} it is the other way round",
+                name(inner),
+                name(outer),
+                place(other_site)
+            ),
+            site,
+            Severity::Warning,
+        ),
+    };
+    let mut finding = Finding::of("lock-misuse", severity, message);
+    finding.at = telling.place(site);
+    finding
+}

@@ -1,0 +1,193 @@
+//! A schedule as people read it: what each thread does, in the order it happens.
+
+use crate::check::table::{Deed, Table, What};
+use crate::names::{Names, Place};
+use landfall_explore::schedule::sync::Op;
+use landfall_explore::schedule::{Access, Act, End, Order, Step, Trace, Until, Wait};
+use landfall_native::NativeThreads;
+
+/// Names for objects and places of a search.
+#[derive(Debug)]
+pub(super) struct Telling<'a> {
+    pub(super) threads: &'a NativeThreads<'a>,
+    pub(super) names: &'a Names,
+    pub(super) order: Order,
+}
+
+pub(super) fn column(thread: usize) -> String {
+    match thread {
+        0 => "main".to_owned(),
+        n => format!("thread {n}"),
+    }
+}
+
+impl Telling<'_> {
+    pub(super) fn place(&self, site: u32) -> Option<Place> {
+        self.names.origin(self.threads.origin(site))
+    }
+
+    /// What an object is called, in a sentence.
+    pub(super) fn object(&self, object: u32, mask: u64) -> String {
+        let name = self.name(object, mask);
+        match name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            true => format!("`{name}`"),
+            false => name,
+        }
+    }
+
+    /// A variable, or where it lies.
+    fn name(&self, object: u32, mask: u64) -> String {
+        let Some(line) = self.threads.address(object) else {
+            return "memory".to_owned();
+        };
+        let address = line
+            + u64::from(if line % 64 == 0 {
+                mask.trailing_zeros() % 64
+            } else {
+                0
+            });
+        if let Some(offset) = landfall_native::persistent_offset(address) {
+            return crate::names::address(offset);
+        }
+        match self.names.symbols.variable(address) {
+            Some(name) => name,
+            None => format!("{address:#x}"),
+        }
+    }
+
+    pub(super) fn what(&self, step: &Step) -> String {
+        let object = self.name(step.object, step.mask);
+        let value = |value: u64| match value {
+            0..=0xffff => value.to_string(),
+            _ => format!("{value:#x}"),
+        };
+        match step.act {
+            Act::Load => format!("reads {object}: {}", value(step.found)),
+            Act::Store => format!("{object} = {}", value(step.left)),
+            Act::Commit => format!("{object} = {}", value(step.left)),
+            Act::Rmw => format!(
+                "{object}: {} becomes {}",
+                value(step.found),
+                value(step.left)
+            ),
+            Act::Cas if step.access == Access::Write => {
+                format!(
+                    "{object}: {} becomes {}",
+                    value(step.found),
+                    value(step.left)
+                )
+            }
+            Act::Cas => format!(
+                "{object} is {}, not {}",
+                value(step.found),
+                value(step.expect)
+            ),
+            Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
+            Act::Sync(op) => format!("{} {object}", verb(op)),
+            Act::Flush => format!("flushes {object}"),
+            Act::Fence => "goes on".to_owned(),
+        }
+    }
+
+    /// The first so many steps of an execution, and who waits at its end.
+    pub(super) fn table(&self, trace: &Trace, count: usize, fails: Option<&str>) -> Table {
+        let steps = &trace.steps[..count.min(trace.steps.len())];
+        let mut deeds = Vec::new();
+        let mut running: Option<usize> = None;
+        for (at, step) in steps.iter().enumerate() {
+            let thread = self.order.thread(step.process);
+            let commits = self.order.is_companion(step.process);
+            if let Some(before) = running.filter(|&before| !commits && before != thread)
+                && trace.enabled[at] >> before & 1 == 0
+            {
+                deeds.push(self.stops(trace, at, before));
+            }
+            if !commits {
+                running = Some(thread);
+            }
+            let object = self.name(step.object, step.mask);
+            deeds.push(Deed {
+                thread,
+                at: self.place(step.site).map(|at| line(&at)),
+                text: self.what(step),
+                what: match step.act {
+                    Act::Commit => What::Commit(object),
+                    Act::Sync(_) => What::Sync(object),
+                    Act::Load | Act::Store | Act::Rmw | Act::Cas => What::Access(object),
+                    Act::Flush | Act::Fence => What::Other,
+                },
+            });
+        }
+        for wait in &trace.blocked {
+            if let (Wait::Step(step), End::Deadlock) = (wait, trace.end) {
+                deeds.push(self.waits(step));
+            }
+        }
+        if let (Some(text), Some(last)) = (fails, trace.failures.first()) {
+            deeds.push(Deed {
+                thread: last.thread.into(),
+                at: None,
+                text: text.to_owned(),
+                what: What::Fails,
+            });
+        }
+        Table::new((0..self.order.threads).map(column).collect(), deeds)
+    }
+
+    /// A thread could not go on at a step: it waits, or has ended.
+    fn stops(&self, trace: &Trace, at: usize, thread: usize) -> Deed {
+        let next = trace.steps[at..].iter();
+        let mut next = next.filter(|step| usize::from(step.process) == thread);
+        let blocked = trace.blocked.iter().find_map(|wait| match wait {
+            Wait::Step(step) if usize::from(step.process) == thread => Some(step),
+            _ => None,
+        });
+        match next.next().or(blocked) {
+            Some(step) => self.waits(step),
+            None => Deed {
+                thread,
+                at: None,
+                text: "ends".to_owned(),
+                what: What::Ends,
+            },
+        }
+    }
+
+    fn waits(&self, step: &Step) -> Deed {
+        let object = match step.act {
+            Act::Sync(_) => self.name(step.object, step.mask),
+            _ if step.until == Until::Changed => "a change".to_owned(),
+            _ => "its own stores".to_owned(),
+        };
+        Deed {
+            thread: self.order.thread(step.process),
+            at: self.place(step.site).map(|at| line(&at)),
+            text: format!("waits for {object}"),
+            what: What::Waits(object),
+        }
+    }
+}
+
+fn line(place: &Place) -> String {
+    format!("{}:{}", place.file, place.line)
+}
+
+fn verb(op: Op) -> &'static str {
+    match op {
+        Op::Lock | Op::LockExclusive => "locks",
+        Op::TryLock | Op::TryLockExclusive | Op::TryLockShared => "tries to lock",
+        Op::LockShared => "locks for reading",
+        Op::Unlock | Op::UnlockShared => "unlocks",
+        Op::Take | Op::TryTake => "takes from",
+        Op::Give => "gives to",
+        Op::Wait => "begins to wait for",
+        Op::Wake | Op::TimedWake => "is woken by",
+        Op::Signal => "signals",
+        Op::Broadcast => "broadcasts",
+        Op::Arrive => "arrives at",
+        Op::Once => "once:",
+        Op::OnceDone | Op::OnceAbort => "has done once:",
+        Op::Init => "makes",
+        Op::Destroy => "destroys",
+    }
+}

@@ -1,0 +1,117 @@
+//! Programs with threads, checked from source to verdict. The first lines of each say how, and what must come out: `check:` the
+//! options, `exit:` the code, `finds:` a kind and words of a message, `note:` words of a note. Every finding is replayed.
+
+#![allow(missing_docs)]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(Debug, Default)]
+struct Case {
+    options: Vec<String>,
+    exit: i32,
+    finds: Vec<(String, String)>,
+    notes: Vec<String>,
+}
+
+fn cases(text: &str) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    for line in text.lines().map_while(|line| line.strip_prefix("// ")) {
+        let Some((what, rest)) = line.split_once(':') else {
+            continue;
+        };
+        let rest = rest.trim();
+        if what == "check" {
+            let options = rest.split_whitespace().map(str::to_owned).collect();
+            cases.push(Case {
+                options,
+                ..Case::default()
+            });
+            continue;
+        }
+        let Some(case) = cases.last_mut() else {
+            continue;
+        };
+        match what {
+            "exit" => case.exit = rest.parse().expect("an exit code"),
+            "finds" => {
+                let (kind, message) = rest.split_once(' ').unwrap_or((rest, ""));
+                case.finds.push((kind.to_owned(), message.to_owned()));
+            }
+            "note" => case.notes.push(rest.to_owned()),
+            _ => {}
+        }
+    }
+    cases
+}
+
+fn landfall() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_landfall"))
+}
+
+fn check(source: &Path, number: usize, case: &Case) {
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!(
+        "threads-{}-{number}",
+        source.file_stem().expect("a name").display()
+    ));
+    let checked = landfall()
+        .args(["check", "--format", "json", "--out"])
+        .arg(&out)
+        .args(&case.options)
+        .arg(source)
+        .output()
+        .expect("landfall runs");
+    let what = format!("{} {:?}", source.display(), case.options);
+    let said = String::from_utf8_lossy(&checked.stdout);
+    let errors = String::from_utf8_lossy(&checked.stderr);
+    assert_eq!(
+        checked.status.code(),
+        Some(case.exit),
+        "{what}\n{said}{errors}"
+    );
+    let run: Value = serde_json::from_str(&said).expect("json");
+    let findings = run["findings"].as_array().expect("findings");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for (kind, words) in &case.finds {
+        let there = |f: &&Value| text(&f["kind"]) == *kind && text(&f["message"]).contains(words);
+        assert!(
+            findings.iter().any(|f| there(&f)),
+            "{what}: no {kind} {words}\n{said}"
+        );
+    }
+    for words in &case.notes {
+        assert!(said.contains(words), "{what}: no note {words}\n{said}");
+    }
+    for finding in findings {
+        let witness = text(&finding["witness"]);
+        let replayed = landfall()
+            .args(["replay", &witness])
+            .output()
+            .expect("landfall runs");
+        let told = String::from_utf8_lossy(&replayed.stdout);
+        assert_eq!(
+            replayed.status.code(),
+            Some(100),
+            "{what}: {witness}\n{told}"
+        );
+    }
+}
+
+#[test]
+fn programs_with_threads() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/threads");
+    let entries = std::fs::read_dir(&directory).expect("cases");
+    let mut sources: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("readable").path())
+        .collect();
+    sources.sort();
+    for source in sources {
+        let text = std::fs::read_to_string(&source).expect("readable");
+        let cases = cases(&text);
+        assert!(!cases.is_empty(), "{}: no `// check:`", source.display());
+        for (number, case) in cases.iter().enumerate() {
+            check(&source, number, case);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! A native program as the schedule search sees it: follow these choices, go on, say what each transition touched.
+
+mod numbers;
+mod reader;
+
+use crate::error::SubjectError;
+use crate::execution::Outcome;
+use crate::job::{Job, Sleeper, Threading};
+use crate::server::Server;
+use landfall_explore::schedule::{
+    self, Access, End, Points, Process, Sleepers, Step, Threads, ThreadsError, Trace,
+};
+use landfall_vocab::record::{COMPANIONS, Records};
+use reader::Reader;
+use std::sync::Arc;
+
+/// How stores reach memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Model {
+    /// At once.
+    Sc,
+    /// Through a store buffer for each thread.
+    #[default]
+    Tso,
+}
+
+/// A server, run under one schedule after the other.
+#[derive(Debug)]
+pub struct NativeThreads<'s> {
+    server: &'s mut Server,
+    /// What every run starts from.
+    job: Job,
+    threads: usize,
+    model: Model,
+    reader: Reader,
+    sleepers: Sleepers,
+    /// How the last execution ended.
+    pub outcome: Outcome,
+    /// Runs of the program; more than executions where the runtime's guess at who sleeps was wrong.
+    pub runs: u64,
+    /// Bytes of trace, of all runs.
+    pub bytes: u64,
+    /// What went wrong, where [`ThreadsError`] says only that something did.
+    pub error: Option<SubjectError>,
+    /// More threads than there is room for were seen: start over with at least so many.
+    pub more_threads: Option<usize>,
+}
+
+impl<'s> NativeThreads<'s> {
+    /// `threads` is how many there may be, main included.
+    pub fn new(
+        server: &'s mut Server,
+        job: Job,
+        threads: usize,
+        model: Model,
+    ) -> NativeThreads<'s> {
+        let mut job = job;
+        job.schedule = Some(Vec::new());
+        job.threads = Threading {
+            buffered: model == Model::Tso,
+            everywhere: true,
+            ..Threading::default()
+        };
+        let mut reader = Reader::default();
+        reader.buffered = model == Model::Tso;
+        NativeThreads {
+            server,
+            job,
+            threads,
+            model,
+            reader,
+            sleepers: Sleepers::default(),
+            outcome: Outcome::Exited { code: 0 },
+            runs: 0,
+            bytes: 0,
+            error: None,
+            more_threads: None,
+        }
+    }
+
+    pub fn server(&self) -> &Server {
+        self.server
+    }
+
+    /// The origin that a site of the search stands for: site and code offset of the call, as in events.
+    pub fn origin(&self, site: u32) -> crate::execution::Origin {
+        let word = self.reader.sites.word(site).unwrap_or(0);
+        crate::execution::Origin {
+            site: word as u32,
+            caller: (word >> 32) as u32,
+        }
+    }
+
+    /// The address of the line or lock that an object of the search stands for.
+    pub fn address(&self, object: u32) -> Option<u64> {
+        self.reader
+            .objects
+            .word(object)
+            .map(|place| place & !landfall_vocab::shared::LOCK)
+    }
+
+    /// The job that repeats an execution: every choice of it.
+    pub fn replay(&self, schedule: &[Process]) -> Job {
+        let mut job = self.job.clone();
+        let choices = schedule.iter().map(|&process| self.choice(process));
+        job.schedule = Some(choices.collect());
+        job.threads.sleepers.clear();
+        job.threads.most_steps = None;
+        job
+    }
+
+    /// From now on the same accesses are steps as in that job.
+    pub fn adopt(&mut self, job: &Job) {
+        self.job.threads.everywhere = job.threads.everywhere;
+        self.job.threads.points.clone_from(&job.threads.points);
+    }
+
+    /// A process of the search as the runtime numbers it.
+    fn choice(&self, process: Process) -> u8 {
+        match usize::from(process).checked_sub(self.threads) {
+            Some(thread) => COMPANIONS + thread as u8,
+            None => process,
+        }
+    }
+
+    fn put_to_sleep(&mut self, steps: &[Step], watched: &[Vec<(u32, u64)>]) {
+        let mut sleepers = std::mem::take(&mut self.job.threads.sleepers);
+        sleepers.clear();
+        for step in steps {
+            let process = self.choice(step.process).into();
+            let mut add = |object: u32, mask: u64, writes: bool| {
+                if let Some(place) = self.reader.objects.word(object) {
+                    sleepers.push(Sleeper {
+                        place,
+                        mask,
+                        process,
+                        writes: writes.into(),
+                    });
+                }
+            };
+            if step.access == Access::None {
+                // Nothing wakes it.
+                sleepers.push(Sleeper {
+                    process,
+                    ..Sleeper::default()
+                });
+                continue;
+            }
+            let writes = step.access == Access::Write;
+            add(step.object, step.mask, writes);
+            for &(object, mask) in &watched[step.more as usize] {
+                add(object, mask, false);
+            }
+        }
+        self.job.threads.sleepers = sleepers;
+    }
+
+    /// Runs once and reads what happened.
+    fn once(&mut self, keep: usize, trace: &mut Trace) -> Result<u64, ThreadsError> {
+        self.runs += 1;
+        let reader = &mut self.reader;
+        reader.begin(self.threads, keep);
+        let ran = self.server.run_raw_with(&self.job, |bytes| {
+            for record in Records::new(bytes) {
+                let record = record.map_err(|malformed| {
+                    ThreadsError::CannotRun(format!(
+                        "the program damaged its trace: at byte {}, {}",
+                        malformed.at, malformed.why
+                    ))
+                })?;
+                reader.record(&record, trace)?;
+            }
+            reader.end(trace)?;
+            Ok(bytes.len() as u64)
+        });
+        let (outcome, enabled, read) = match ran {
+            Ok(ran) => ran,
+            Err(error) => {
+                let why = error.to_string();
+                self.error = Some(error);
+                return Err(ThreadsError::CannotRun(why));
+            }
+        };
+        self.bytes += read?;
+        self.outcome = outcome;
+        if self.reader.created > self.threads {
+            self.more_threads = Some(self.reader.created);
+            return Err(ThreadsError::CannotRun("more threads than before".into()));
+        }
+        Ok(enabled)
+    }
+}
+
+impl Threads for NativeThreads<'_> {
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn buffered(&self) -> bool {
+        self.model == Model::Tso
+    }
+
+    fn preempt_at(&mut self, points: &Points) {
+        let Points::Sites(sites) = points else {
+            self.job.threads.everywhere = true;
+            return;
+        };
+        self.job.threads.everywhere = false;
+        let origins = sites
+            .iter()
+            .filter_map(|&site| self.reader.sites.word(site));
+        self.job.threads.points = Some(Arc::new(origins.collect()));
+    }
+
+    fn run(&mut self, job: &schedule::Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
+        let mut follow: Vec<u8> = self.job.schedule.take().unwrap_or_default();
+        follow.clear();
+        follow.extend(job.follow.iter().map(|&process| self.choice(process)));
+        self.put_to_sleep(job.sleep, &trace.watched);
+        self.job.threads.keep = job.keep;
+        self.job.threads.most_steps = Some(job.limit as u64);
+        loop {
+            self.job.schedule = Some(follow);
+            trace.restart(job.keep);
+            let enabled = self.once(job.keep, trace)?;
+            follow = self.job.schedule.take().unwrap_or_default();
+            match &self.outcome {
+                Outcome::Internal { why } if why.contains("asks for a thread") => {
+                    return Err(ThreadsError::Diverged {
+                        at: trace.steps.len(),
+                    });
+                }
+                Outcome::Internal { why }
+                | Outcome::Thread { why }
+                | Outcome::Forbidden { why, .. } => {
+                    return Err(ThreadsError::CannotRun(why.clone()));
+                }
+                _ => {}
+            }
+            let enabled = self.reader.processes(enabled);
+            match self.awake_instead(job, trace, follow.len(), enabled) {
+                Some((at, process)) => {
+                    follow.truncate(at.min(follow.len()));
+                    let told = follow.len();
+                    follow.extend(
+                        trace.steps[told..at]
+                            .iter()
+                            .map(|step| self.choice(step.process)),
+                    );
+                    follow.push(self.choice(process));
+                }
+                None => break,
+            }
+        }
+        self.job.schedule = Some(follow);
+        if trace.end == End::Complete {
+            trace.end = self.end(trace);
+        }
+        Ok(())
+    }
+}
+
+impl NativeThreads<'_> {
+    /// The runtime only guesses who sleeps. Where it chose one that does, or stopped though somebody was awake: who goes
+    /// on instead, and where.
+    fn awake_instead(
+        &mut self,
+        job: &schedule::Job<'_>,
+        trace: &mut Trace,
+        told: usize,
+        enabled: u64,
+    ) -> Option<(usize, Process)> {
+        let stopped = self.outcome == Outcome::Asleep;
+        if job.sleep.is_empty() {
+            return None;
+        }
+        self.sleepers
+            .restart(&job.order, &trace.steps[..job.keep], job.sleep);
+        for at in job.keep..trace.steps.len() {
+            let step = trace.steps[at];
+            let mask = self.sleepers.mask();
+            if mask == 0 {
+                return None;
+            }
+            if at >= told && mask >> step.process & 1 != 0 {
+                let awake = trace.enabled[at] & !mask;
+                if awake == 0 {
+                    trace.steps.truncate(at);
+                    trace.enabled.truncate(at);
+                    trace.blocked.clear();
+                    trace.failures.clear();
+                    trace.end = End::Asleep;
+                    return None;
+                }
+                return Some((at, awake.trailing_zeros() as Process));
+            }
+            self.sleepers.executed(&job.order, &step, &trace.watched);
+        }
+        let awake = enabled & !self.sleepers.mask();
+        (stopped && awake != 0).then(|| (trace.steps.len(), awake.trailing_zeros() as Process))
+    }
+
+    fn end(&self, trace: &Trace) -> End {
+        match self.outcome {
+            Outcome::Asleep => End::Asleep,
+            Outcome::Limit | Outcome::Hang { .. } | Outcome::Wedged => End::Limit,
+            Outcome::Deadlock { .. } if !trace.blocked.is_empty() => End::Deadlock,
+            _ => End::Complete,
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Native programs have exactly their known numbers of executions (PEERS.md, first table), and none is in vain. The first lines of
+//! a program say how many, for each `N` it is given.
+
+#[allow(dead_code, unreachable_pub, reason = "shared between test files")]
+mod support;
+
+use landfall_explore::schedule::saturate::{Preempt, saturate};
+use landfall_explore::schedule::{Counts, Options};
+use landfall_native::compiler::{self, Language};
+use landfall_native::{Isolation, Job, Model, NativeThreads, Program, Server};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use support::Scratch;
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schedules")
+}
+
+fn build(source: &Path, to: &Path) -> PathBuf {
+    let program = to.join(source.file_stem().expect("a name"));
+    let arguments = [
+        "-w".into(),
+        "-O1".into(),
+        source.into(),
+        "-o".into(),
+        program.clone().into(),
+    ];
+    let mut clang = compiler::command(Language::C, &arguments).expect("clang is installed");
+    assert!(clang.command.status().expect("clang runs").success());
+    program
+}
+
+/// `// executions sc: 2: 2, 3: 6`: model, N, how many.
+fn expected(text: &str, model: Model) -> Vec<(u64, u64)> {
+    let name = match model {
+        Model::Sc => "// executions sc: ",
+        Model::Tso => "// executions tso: ",
+    };
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name))
+        .or_else(|| {
+            text.lines()
+                .find_map(|line| line.strip_prefix("// executions: "))
+        });
+    let pairs = line.into_iter().flat_map(|line| line.split(','));
+    pairs
+        .map(|pair| {
+            let (n, count) = pair.split_once(':').expect("N: count");
+            let number = |text: &str| text.trim().parse().expect("a number");
+            (number(n), number(count))
+        })
+        .collect()
+}
+
+fn count(path: &Path, n: u64, model: Model, preempt: Preempt) -> Counts {
+    let mut program = Program::new(path).arguments([n.to_string()]);
+    program.isolation = Isolation::Auto;
+    let mut server = Server::start(&program).expect("serves");
+    let mut threads = NativeThreads::new(&mut server, Job::default(), 17, model);
+    let found = saturate(&mut threads, preempt, Options::default(), |_, _| {
+        ControlFlow::Continue(())
+    })
+    .unwrap_or_else(|error| {
+        let (runs, outcome) = (threads.runs, &threads.outcome);
+        panic!(
+            "{} {model:?}, run {runs}: {error} ({outcome:?})",
+            path.display()
+        )
+    });
+    found.counts
+}
+
+fn check(model: Model) {
+    let scratch = Scratch::new("schedules");
+    for source in support::sources(&directory()) {
+        let text = std::fs::read_to_string(&source).expect("readable");
+        let program = build(&source, &scratch.0);
+        for (n, executions) in expected(&text, model) {
+            let counts = count(&program, n, model, Preempt::Auto);
+            let what = format!("{} {n} {model:?}: {counts:?}", source.display());
+            assert_eq!(counts.executions, executions, "{what}");
+            assert_eq!(counts.blocked, 0, "{what}");
+            assert!(counts.complete && counts.deadlocks == 0, "{what}");
+        }
+    }
+}
+
+#[test]
+fn counts_under_sc() {
+    check(Model::Sc);
+}
+
+#[test]
+fn counts_under_tso() {
+    check(Model::Tso);
+}

@@ -1,0 +1,264 @@
+//! Accesses to memory that other threads could see. Atomic ones are steps of their own; plain ones where the job says so
+//! (`--preempt`), and otherwise part of the step before them.
+
+use super::buffer;
+use super::context::Step;
+use super::sleepers;
+use super::spin;
+use super::steps::point;
+use super::threads;
+use crate::bytes;
+use crate::hooks::{SEQ_CST, read_span, store_span};
+use crate::log::{self, Origin, Site};
+use crate::outcome::{self, Report};
+use crate::shadow::{is_persistent, recording, view};
+use crate::stack;
+use crate::state::state;
+use core::sync::atomic::Ordering::Relaxed;
+pub(crate) use landfall_vocab::record::access::{BUFFERED, LOCKED, READ, SWAP, WRITE};
+use landfall_vocab::record::{flag, step};
+use landfall_vocab::shared::{End, point as point_bit};
+use landfall_vocab::window::LINE;
+
+/// An access that is about to happen, of bytes of one line.
+#[derive(Clone, Copy)]
+pub(crate) struct Access {
+    pub(super) address: usize,
+    pub(super) length: usize,
+    flags: u8,
+    origin: Origin,
+}
+
+/// Is an access a step of its own?
+unsafe fn is_point(atomic: bool, origin: Origin) -> bool {
+    let threads = threads();
+    if atomic || (*threads).everywhere || spin::spins((*threads).current) {
+        return true;
+    }
+    let bit = point_bit(origin.number());
+    let word = &(*(*state()).control).points[bit / 64];
+    word.load(Relaxed) >> (bit % 64) & 1 != 0
+}
+
+/// Address and length in one word.
+pub(super) fn pack(address: usize, length: usize) -> u64 {
+    address as u64 & ((1 << 56) - 1) | (length as u64) << 56
+}
+
+/// Announces an access of bytes of one line; [`Access::done`] tells what came of it.
+unsafe fn announce(
+    address: usize,
+    length: usize,
+    what: u8,
+    ordering: u8,
+    origin: Origin,
+) -> Access {
+    if is_point(ordering != 0 || what & LOCKED != 0, origin) {
+        let kind = match what {
+            READ => step::READ,
+            WRITE => step::WRITE,
+            _ => step::UPDATE,
+        };
+        point(Step {
+            kind,
+            object: pack(address, length) as usize,
+            origin,
+        });
+    }
+    Access {
+        address,
+        length,
+        flags: what | ordering,
+        origin,
+    }
+}
+
+fn ordering(abi: u32) -> u8 {
+    abi as u8 & flag::ORDERING
+}
+
+/// Announces a locked read-modify-write.
+#[inline(never)]
+pub(crate) unsafe fn update(
+    address: usize,
+    length: usize,
+    what: u8,
+    abi: u32,
+    site: *const Site,
+) -> Access {
+    if address % LINE as usize + length > LINE as usize {
+        let text: &[&[u8]] =
+            &[b"a locked access across two cache lines, while several threads run"];
+        let frame = stack::frame_pointer();
+        outcome::end(
+            End::Forbidden,
+            Report {
+                frame,
+                text,
+                ..Report::default()
+            },
+        )
+    }
+    let what = READ | WRITE | LOCKED | what;
+    announce(address, length, what, ordering(abi), Origin::source(site))
+}
+
+impl Access {
+    /// It happened.
+    pub(crate) unsafe fn done(self, found: u64, left: u64, expected: u64) {
+        let me = (*threads()).current;
+        let object = pack(self.address, self.length);
+        log::access(me, object, self.flags, self.origin, [found, left, expected]);
+        let writes = self.flags & WRITE != 0;
+        sleepers::executed(self.address as u64, self.length, writes);
+        if writes && found != left {
+            spin::changed(me, self.address as u64, self.length);
+            spin::acted(me);
+        } else {
+            spin::read(me, self.address as u64, self.length, found, self.origin);
+        }
+    }
+
+    /// It only read after all: a compare-and-swap that found another value.
+    pub(crate) unsafe fn only_read(mut self, found: u64, expected: u64) {
+        self.flags &= !WRITE;
+        self.done(found, found, expected);
+    }
+}
+
+/// What an access found, as one word: the value, or a digest of what is longer than that.
+pub(crate) unsafe fn digest(at: *const u8, length: usize) -> u64 {
+    let mut value = 0u64;
+    if length <= 8 {
+        bytes::copy((&raw mut value) as *mut u8, at, length);
+        return value;
+    }
+    for i in 0..length {
+        value = (value ^ u64::from(*at.add(i)))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29);
+    }
+    value
+}
+
+/// Pieces of a range that lie in one line: `each(offset, length)`.
+unsafe fn by_lines(address: usize, length: usize, mut each: impl FnMut(usize, usize)) {
+    let mut done = 0;
+    while done < length {
+        let left = LINE as usize - (address + done) % LINE as usize;
+        let piece = left.min(length - done);
+        each(done, piece);
+        done += piece;
+    }
+}
+
+/// A load while several threads run.
+#[inline(never)]
+pub(crate) unsafe fn load(from: usize, to: *mut u8, length: usize, abi: u32, origin: Origin) {
+    by_lines(from, length, |at, piece| {
+        let access = announce(from + at, piece, READ, ordering(abi), origin);
+        if is_persistent(from + at) && recording() {
+            read_span(from + at, piece, crate::hooks::flags(abi), origin);
+        }
+        bytes::copy(to.add(at), view((from + at) as *const u8), piece);
+        let found = digest(to.add(at), piece);
+        access.done(found, found, 0);
+    });
+}
+
+/// A store while several threads run.
+#[inline(never)]
+pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, origin: Origin) {
+    let threads = threads();
+    // A sequentially consistent store is compiled to xchg (MODEL.md §2).
+    let locked = abi & 7 == SEQ_CST;
+    let order = ordering(abi);
+    let flags = crate::hooks::flags(abi) | if locked { flag::LOCKED } else { 0 };
+    by_lines(to, length, |at, piece| {
+        let (to, from) = (to + at, from.add(at));
+        if (*threads).buffered && !locked {
+            let visible = is_point(order != 0, origin);
+            if visible || !buffer::is_empty((*threads).current) {
+                let hidden = if visible { 0 } else { READ };
+                log::access(
+                    (*threads).current,
+                    pack(to, piece),
+                    WRITE | BUFFERED | hidden | order,
+                    origin,
+                    [0, digest(from, piece), 0],
+                );
+                spin::acted((*threads).current);
+                buffer::push(to, from, piece, visible, flags, origin);
+                return;
+            }
+        }
+        let what = if locked { WRITE | LOCKED } else { WRITE };
+        let access = if locked || !(*threads).buffered {
+            announce(to, piece, what, order, origin)
+        } else {
+            Access {
+                address: to,
+                length: piece,
+                flags: what | order,
+                origin,
+            }
+        };
+        let found = found(to, piece);
+        perform(to, from, piece, flags, origin);
+        access.done(found, digest(from, piece), 0);
+    });
+}
+
+/// What a store is about to replace.
+pub(super) unsafe fn found(at: usize, length: usize) -> u64 {
+    if is_persistent(at) {
+        crate::shadow::touch_span(at, length);
+    }
+    digest(view(at as *const u8), length)
+}
+
+/// Stores.
+pub(super) unsafe fn perform(to: usize, from: *const u8, length: usize, flags: u8, origin: Origin) {
+    if is_persistent(to) && recording() {
+        store_span(to, from, length, flags, origin);
+    } else {
+        bytes::shift(view(to as *mut u8), from, length);
+    }
+}
+
+/// A copy while several threads run: line by line.
+pub(crate) unsafe fn copy(to: usize, from: usize, length: usize, origin: Origin) {
+    let mut line = [0u8; LINE as usize];
+    let backwards = to.wrapping_sub(from) < length;
+    let mut done = 0;
+    while done < length {
+        // What overlaps is copied from its end.
+        let piece = line.len().min(length - done);
+        let at = if backwards {
+            length - done - piece
+        } else {
+            done
+        };
+        load(from + at, line.as_mut_ptr(), piece, 0, origin);
+        store(to + at, line.as_ptr(), piece, 0, origin);
+        done += piece;
+    }
+}
+
+pub(crate) unsafe fn fill(to: usize, byte: u8, length: usize, origin: Origin) {
+    let line = [byte; LINE as usize];
+    by_lines(to, length, |at, piece| {
+        store(to + at, line.as_ptr(), piece, 0, origin);
+    });
+}
+
+/// A full fence: goes on when the store buffer is empty.
+pub(crate) unsafe fn fence(origin: Origin) {
+    if (*threads()).buffered && !buffer::is_empty((*threads()).current) {
+        point(Step {
+            kind: step::FENCE,
+            object: 0,
+            origin,
+        });
+    }
+}

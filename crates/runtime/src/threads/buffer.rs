@@ -1,0 +1,192 @@
+//! Store buffers, as an overlay: a thread's stores are in memory while it runs, and what they cover is kept. When another
+//! thread goes on they are taken back, newest first; when this one does, they are put there again. So everything a
+//! thread does, in libc or anywhere, finds its own stores, and nobody else's.
+
+use super::access::{found, perform};
+use super::{MOST, sleepers, spin, threads};
+use crate::bytes;
+use crate::log::{self, Origin};
+use crate::outcome;
+use crate::shadow::{is_persistent, touch_span, view};
+use landfall_vocab::record::access::WRITE;
+use landfall_vocab::window::LINE;
+
+/// Stores one thread may have waiting: far more than any processor has.
+const ROOM: usize = 1024;
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Entry {
+    address: usize,
+    length: usize,
+    origin: Origin,
+    flags: u8,
+    /// Its commit is a step; of others, nobody can see when they happen.
+    visible: bool,
+    new: [u8; LINE as usize],
+    /// What is under it, while it is in memory.
+    old: [u8; LINE as usize],
+}
+
+#[repr(C)]
+struct Buffer {
+    /// Entries from `head` to `tail` wait; both only grow, and start over when they meet.
+    head: usize,
+    tail: usize,
+    entries: [Entry; ROOM],
+}
+
+#[repr(C)]
+pub(super) struct Buffers {
+    /// Whose stores are in memory.
+    shown: usize,
+    all: [Buffer; MOST],
+}
+
+unsafe fn of(thread: usize) -> *mut Buffer {
+    &raw mut (*(*threads()).buffers).all[thread]
+}
+
+pub(super) unsafe fn begin() {
+    let buffers = (*threads()).buffers;
+    (*buffers).shown = 0;
+    for thread in 0..MOST {
+        ((*of(thread)).head, (*of(thread)).tail) = (0, 0);
+    }
+}
+
+pub(super) unsafe fn is_empty(thread: usize) -> bool {
+    (*of(thread)).head == (*of(thread)).tail
+}
+
+/// Store buffers that hold something, a bit each.
+pub(super) unsafe fn waiting() -> u32 {
+    if !(*threads()).buffered {
+        return 0;
+    }
+    (0..(*threads()).count).fold(0, |mask, thread| {
+        mask | u32::from(!is_empty(thread)) << thread
+    })
+}
+
+unsafe fn memory(entry: *const Entry) -> *mut u8 {
+    view((*entry).address as *mut u8)
+}
+
+/// The running thread stores.
+pub(super) unsafe fn push(
+    to: usize,
+    from: *const u8,
+    length: usize,
+    visible: bool,
+    flags: u8,
+    origin: Origin,
+) {
+    let me = (*threads()).current;
+    show(me);
+    let buffer = of(me);
+    if (*buffer).head == (*buffer).tail {
+        ((*buffer).head, (*buffer).tail) = (0, 0);
+    }
+    if (*buffer).tail == ROOM {
+        outcome::internal(b"a store buffer is full", 0);
+    }
+    let entry = &raw mut (*buffer).entries[(*buffer).tail];
+    (*entry).address = to;
+    ((*entry).length, (*entry).visible) = (length, visible);
+    ((*entry).flags, (*entry).origin) = (flags, origin);
+    if is_persistent(to) {
+        touch_span(to, length);
+    }
+    bytes::copy((&raw mut (*entry).new) as *mut u8, from, length);
+    bytes::copy((&raw mut (*entry).old) as *mut u8, memory(entry), length);
+    bytes::copy(memory(entry), from, length);
+    (*buffer).tail += 1;
+}
+
+/// From now on memory is as this thread sees it.
+pub(super) unsafe fn show(thread: usize) {
+    let buffers = (*threads()).buffers;
+    if (*buffers).shown != thread {
+        hide();
+        (*buffers).shown = thread;
+        let buffer = of(thread);
+        for at in (*buffer).head..(*buffer).tail {
+            let entry = &raw mut (*buffer).entries[at];
+            let length = (*entry).length;
+            bytes::copy((&raw mut (*entry).old) as *mut u8, memory(entry), length);
+            bytes::copy(
+                memory(entry),
+                (&raw const (*entry).new) as *const u8,
+                length,
+            );
+        }
+    }
+}
+
+/// From now on memory is what everybody sees.
+unsafe fn hide() {
+    let buffers = (*threads()).buffers;
+    let thread = (*buffers).shown;
+    if thread < MOST {
+        let buffer = of(thread);
+        for at in ((*buffer).head..(*buffer).tail).rev() {
+            let entry = &raw const (*buffer).entries[at];
+            let length = (*entry).length;
+            bytes::copy(
+                memory(entry),
+                (&raw const (*entry).old) as *const u8,
+                length,
+            );
+        }
+    }
+    (*buffers).shown = MOST;
+}
+
+/// The oldest store of a thread reaches memory, and those behind it whose time nobody can tell.
+pub(super) unsafe fn commit(thread: usize) {
+    let buffer = of(thread);
+    let first = &raw const (*buffer).entries[(*buffer).head];
+    let (left, found) = take(thread);
+    let object = super::access::pack((*first).address, (*first).length);
+    log::access(thread, object, WRITE, (*first).origin, [found, left, 0]);
+    sleepers::executed((*first).address as u64, (*first).length, true);
+    while is_hidden(thread) {
+        take(thread);
+    }
+}
+
+/// Is the oldest entry one whose commit is no step?
+unsafe fn is_hidden(thread: usize) -> bool {
+    let buffer = of(thread);
+    !is_empty(thread) && !(*buffer).entries[(*buffer).head].visible
+}
+
+/// Takes the oldest entry out; what it stores, and what it replaces.
+unsafe fn take(thread: usize) -> (u64, u64) {
+    let buffer = of(thread);
+    let entry = &raw const (*buffer).entries[(*buffer).head];
+    let length = (*entry).length;
+    let new = (&raw const (*entry).new) as *const u8;
+    let left = super::access::digest(new, length);
+    let found = if (*(*threads()).buffers).shown == thread {
+        let old = (&raw const (*entry).old) as *const u8;
+        super::access::digest(old, length)
+    } else {
+        hide();
+        let found = found((*entry).address, length);
+        perform(
+            (*entry).address,
+            new,
+            length,
+            (*entry).flags,
+            (*entry).origin,
+        );
+        found
+    };
+    (*buffer).head += 1;
+    if found != left {
+        spin::changed(thread, (*entry).address as u64, length);
+    }
+    (left, found)
+}
