@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use anyhow::{Context, bail};
-use landfall_report::Run;
+use landfall_report::{Run, Sources};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 /// be - for standard output. Exit code: 0 written, 2 usage.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Report {
-    /// The --out directory of a check, or its run.json
-    #[arg(value_name = "RUN")]
-    run: PathBuf,
+    /// The --out directory of a check, or its run.json; several become one report
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
 
     #[command(flatten)]
     to: To,
@@ -47,9 +47,38 @@ pub(crate) fn run(options: &Report) -> Exit {
 }
 
 fn report(options: &Report) -> anyhow::Result<()> {
-    let path = match options.run.is_dir() {
-        true => options.run.join("run.json"),
-        false => options.run.clone(),
+    let (mut runs, mut sources) = (Vec::new(), Sources::new());
+    for path in &options.runs {
+        let (run, value) = read(path)?;
+        runs.push(run);
+        if options.to.html.is_some() {
+            let directory = value["check"]["directory"].as_str().unwrap_or_default();
+            let texts = crate::check::texts(&value, Path::new(directory));
+            for file in &texts.changed {
+                eprintln!(
+                    "landfall: {file} is not what it was when it was checked: shown without its text"
+                );
+            }
+            sources.extend(texts.found);
+        }
+    }
+    let run = landfall_report::merge(runs);
+    if let Some(path) = &options.to.html {
+        write(path, &landfall_report::page(&run, &sources))?;
+    }
+    if let Some(path) = &options.to.sarif {
+        write(path, &landfall_report::sarif(&run))?;
+    }
+    if let Some(path) = &options.to.junit {
+        write(path, &landfall_report::junit(&run))?;
+    }
+    Ok(())
+}
+
+fn read(run: &Path) -> anyhow::Result<(Run, Value)> {
+    let path = match run.is_dir() {
+        true => run.join("run.json"),
+        false => run.to_owned(),
     };
     let text = std::fs::read_to_string(&path).with_context(|| {
         format!(
@@ -62,24 +91,8 @@ fn report(options: &Report) -> anyhow::Result<()> {
     if value["tool"] != "landfall" {
         bail!(not_ours());
     }
-    let run: Run = serde_json::from_value(value.clone()).with_context(not_ours)?;
-    if let Some(path) = &options.to.html {
-        let directory = value["check"]["directory"].as_str().unwrap_or_default();
-        let texts = crate::check::texts(&value, Path::new(directory));
-        for file in &texts.changed {
-            eprintln!(
-                "landfall: {file} is not what it was when it was checked: shown without its text"
-            );
-        }
-        write(path, &landfall_report::page(&run, &texts.found))?;
-    }
-    if let Some(path) = &options.to.sarif {
-        write(path, &landfall_report::sarif(&run))?;
-    }
-    if let Some(path) = &options.to.junit {
-        write(path, &landfall_report::junit(&run))?;
-    }
-    Ok(())
+    let run = serde_json::from_value(value.clone()).with_context(not_ours)?;
+    Ok((run, value))
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -3,7 +3,7 @@
 
 use crate::args::Colour;
 use anstream::{AutoStream, ColorChoice};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Screen(ColorChoice);
@@ -17,6 +17,16 @@ impl Screen {
     pub(crate) fn out(self, text: &str) -> io::Result<()> {
         let mut out = AutoStream::new(io::stdout().lock(), self.0);
         gone_is_fine(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    }
+
+    /// Columns that there are: of the terminal, or as COLUMNS says where there is none. Less than 40 is nothing to write in.
+    pub(crate) fn width(self) -> Option<usize> {
+        let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+        let width = match io::stdout().is_terminal() {
+            true => terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into()),
+            false => said(),
+        };
+        width.map(|width: usize| width.max(40))
     }
 
     pub(crate) fn err(self, text: &str) {

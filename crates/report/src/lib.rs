@@ -5,15 +5,17 @@
 
 mod html;
 mod junit;
+mod merge;
 mod page;
 mod run;
 mod sarif;
 
 pub use junit::junit;
+pub use merge::merge;
 pub use page::page;
 pub use run::{
-    Coverage, Diff, Finding, Fix, Lane, LaneVersion, LineCoverage, Phase, Place, Read, Row, Run,
-    Sample, Scope, Stats, Store, Survival, Timeline,
+    Coverage, Deed, Diff, Finding, Fix, Lane, LaneVersion, LineCoverage, Phase, Place, Read, Row,
+    Run, Sample, Scope, Stats, Store, Survival, Timeline, Turn,
 };
 pub use sarif::sarif;
 

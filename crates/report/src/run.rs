@@ -92,6 +92,9 @@ pub struct Finding {
     pub replay: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
+    /// How the threads took turns, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub schedule: Vec<Turn>,
     /// Fixes that were tried and made the check pass.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diffs: Vec<Diff>,
@@ -123,6 +126,26 @@ pub struct Fix {
 #[serde(default)]
 pub struct Diff {
     pub title: String,
+    pub text: String,
+}
+
+/// A thread runs until another one does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Turn {
+    pub thread: String,
+    /// Why its turn began: `start`, `commit`, `wait`, `end`, `race`, `sync`, `preempted`.
+    pub reason: String,
+    /// What the reason is about.
+    pub object: Option<String>,
+    pub deeds: Vec<Deed>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Deed {
+    /// `file:line`.
+    pub at: Option<String>,
     pub text: String,
 }
 

@@ -1,8 +1,8 @@
 //! Hostile and huge runs, in every format.
 
 use landfall_report::{
-    Coverage, Diff, Finding, Fix, Lane, LaneVersion, LineCoverage, Phase, Place, Read, Row, Run,
-    Sample, Sources, Stats, Store, Survival, Timeline, junit, page, sarif,
+    Coverage, Deed, Diff, Finding, Fix, Lane, LaneVersion, LineCoverage, Phase, Place, Read, Row,
+    Run, Sample, Sources, Stats, Store, Survival, Timeline, Turn, junit, page, sarif,
 };
 use std::collections::BTreeMap;
 
@@ -89,6 +89,15 @@ fn finding(number: usize) -> Finding {
             text: format!("@@\n-{HOSTILE}\n+b"),
         }],
         output: HOSTILE.into(),
+        schedule: vec![Turn {
+            thread: HOSTILE.into(),
+            reason: "race".into(),
+            object: Some(HOSTILE.into()),
+            deeds: vec![Deed {
+                at: Some(HOSTILE.into()),
+                text: HOSTILE.into(),
+            }],
+        }],
         replay: None,
     }
 }

@@ -4,6 +4,7 @@ mod allowed;
 mod bugs;
 mod coverage;
 pub(crate) mod finding;
+mod fit;
 mod judge;
 mod lanes;
 mod minimise;

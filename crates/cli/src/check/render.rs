@@ -106,16 +106,22 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
     match (&finding.lost, &finding.kept) {
         (Some(lost), Some(_)) if finding.is_torn() => {
             let text = "part of this copy reached persistent memory, an earlier part did not: nobody promises an order inside it";
-            mark(out, sources, lost, text);
+            mark(out, sources, lost, Tone::Bad, text);
             let _ = writeln!(
                 out,
                 "   = fix: copy and persist everything else first, then store what commits it by itself"
             );
         }
         (Some(lost), Some(kept)) => {
-            mark(out, sources, kept, "this store reached persistent memory …");
+            mark(
+                out,
+                sources,
+                kept,
+                Tone::Good,
+                "this store reached persistent memory …",
+            );
             let text = format!("… but this earlier one did not: {}", because(finding));
-            mark(out, sources, lost, &text);
+            mark(out, sources, lost, Tone::Bad, &text);
             let shown = |stored: &Stored| match (&stored.at, &lost.at) {
                 (Some(a), Some(b)) => a.same_line(b),
                 _ => false,
@@ -126,6 +132,7 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
                     out,
                     sources,
                     lost,
+                    Tone::Bad,
                     "… and in other recoveries this one, for the same reason",
                 );
             }
@@ -135,12 +142,13 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
             out,
             sources,
             lost,
+            Tone::Bad,
             "this store had not reached persistent memory when the power failed",
         ),
         (None, _) if finding.failures > 0 => {
             let _ = writeln!(
                 out,
-                "   = note: all that was stored before the power failure had reached persistent memory: no flush is missing,\n           but the stores come in an order that leaves this state in between"
+                "   = note: all that was stored before the power failure had reached persistent memory: no flush is missing, but the stores come in an order that leaves this state in between"
             );
         }
         (None, _) => {}
@@ -149,7 +157,7 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
 
 fn race(out: &mut String, racing: &Stored, sources: &mut Sources) {
     let text = "this store is not atomic, and nothing the recovery has read by then shows that it was flushed";
-    mark(out, sources, racing, text);
+    mark(out, sources, racing, Tone::Bad, text);
     if let Some(at) = &racing.at {
         let what = match sources.assigned(at) {
             Some(target) => format!("`{target}`"),
@@ -300,17 +308,33 @@ pub(crate) fn from(origin: &Origin) -> String {
     }
 }
 
-fn mark(out: &mut String, sources: &mut Sources, stored: &Stored, text: &str) {
+/// The colour of an underline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Tone {
+    Good,
+    Bad,
+}
+
+fn mark(out: &mut String, sources: &mut Sources, stored: &Stored, tone: Tone, text: &str) {
     let Some(at) = &stored.at else {
         let _ = writeln!(out, "   = note: {text}");
         return;
+    };
+    let gutter = AnsiColor::Blue.on_default().bold();
+    let tone = match tone {
+        Tone::Good => gutter,
+        Tone::Bad => AnsiColor::Red.on_default().bold(),
     };
     match sources.line(at) {
         Some(line) => {
             let indent = line.len() - line.trim_start().len();
             let underline = "-".repeat(line.trim_start().chars().count().max(1));
-            let _ = writeln!(out, "{:>5} | {line}", at.line);
-            let _ = writeln!(out, "      | {}{underline} {text}", " ".repeat(indent));
+            let space = " ".repeat(indent);
+            let _ = writeln!(out, "{gutter}{:>5} |{gutter:#} {line}", at.line);
+            let _ = writeln!(
+                out,
+                "      {gutter}|{gutter:#} {space}{tone}{underline}{tone:#} {text}"
+            );
         }
         None => {
             let _ = writeln!(out, "   = {}: {text}", at.colons());

@@ -159,7 +159,10 @@ impl Report {
         let text = match options.format {
             Format::Json => format!("{:#}\n", self.json),
             Format::Human if options.quiet => String::new(),
-            Format::Human => self.for_people(options),
+            Format::Human => match screen.width() {
+                Some(width) => super::fit::fit(&self.for_people(options), width),
+                None => self.for_people(options),
+            },
         };
         if let Err(error) = screen.out(&text) {
             screen.err(&format!("landfall: standard output: {error}\n"));

@@ -1,7 +1,7 @@
 //! One finding: what, where, why, how to repair it, how to see it again.
 
 use super::excerpt::{excerpt, first};
-use super::{lanes, timeline};
+use super::{lanes, timeline, turns};
 use crate::html::Html;
 use crate::{Finding, Fix, Place, Sources};
 
@@ -77,6 +77,10 @@ pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &So
         places(html, found, sources);
         for note in &found.notes {
             html.say("p", &[("class", "note")], note);
+        }
+        if !found.schedule.is_empty() {
+            html.say("h3", &[], "How the threads took turns");
+            turns::turns(html, &found.schedule);
         }
         if let Some(story) = &found.timeline {
             html.say("h3", &[], "What happened");

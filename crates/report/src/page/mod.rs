@@ -8,6 +8,7 @@ mod lanes;
 mod progress;
 mod summary;
 mod timeline;
+mod turns;
 
 use crate::html::Html;
 use crate::{Run, Sources};

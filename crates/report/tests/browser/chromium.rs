@@ -1,5 +1,10 @@
 //! A headless Chromium, spoken to over pipes (`--remote-debugging-pipe`: JSON messages that end with a zero byte).
 
+#![allow(
+    dead_code,
+    reason = "shared by tests and an example, which need different parts"
+)]
+
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -144,10 +149,42 @@ impl Chromium {
         }
     }
 
+    /// What is in the window, as PNG.
+    pub(crate) fn screenshot(&mut self) -> Vec<u8> {
+        let answer = self.ask("Page.captureScreenshot", json!({"format": "png"}));
+        base64(answer["data"].as_str().unwrap())
+    }
+
+    /// Counters of the browser's own: `Nodes`, `LayoutCount`, `RecalcStyleCount` …
+    pub(crate) fn counter(&mut self, name: &str) -> f64 {
+        self.ask("Performance.enable", json!({}));
+        let answer = self.ask("Performance.getMetrics", json!({}));
+        let mut metrics = answer["metrics"].as_array().unwrap().iter();
+        let metric = metrics.find(|metric| metric["name"] == name);
+        metric.unwrap_or_else(|| panic!("no {name}: {answer}"))["value"]
+            .as_f64()
+            .unwrap()
+    }
+
     pub(crate) fn complaints(&mut self) -> Vec<String> {
         self.value("0");
         self.complaints.clone()
     }
+}
+
+fn base64(text: &str) -> Vec<u8> {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let value = |byte: u8| LETTERS.iter().position(|&letter| letter == byte);
+    let (mut bits, mut held, mut out) = (0u32, 0, Vec::new());
+    for value in text.bytes().filter_map(value) {
+        bits = bits << 6 | value as u32;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            out.push((bits >> held) as u8);
+        }
+    }
+    out
 }
 
 impl Drop for Chromium {

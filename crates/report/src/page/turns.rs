@@ -1,0 +1,83 @@
+//! How threads took turns: a column for each, a row for what it did, and why its turn began.
+
+use super::excerpt::cut;
+use crate::Turn;
+use crate::html::Html;
+
+/// Rows of one turn: its beginning and its end.
+const MOST_DEEDS: usize = 12;
+const MOST_TURNS: usize = 300;
+
+pub(super) fn turns(html: &mut Html, turns: &[Turn]) {
+    let mut threads: Vec<&str> = Vec::new();
+    for turn in turns {
+        if !threads.contains(&turn.thread.as_str()) {
+            threads.push(&turn.thread);
+        }
+    }
+    html.raw(
+        "<p class=\"hint\">Each thread has a column. A turn begins where another thread goes on; the last column says why it could: a \
+         lock, the end of a thread, a race, a store that reaches memory only now.</p>\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Turns\"><table class=\"turns\"><thead><tr>",
+    );
+    for thread in &threads {
+        html.say("th", &[("scope", "col")], thread);
+    }
+    html.raw("<th scope=\"col\">why</th></tr></thead><tbody>");
+    for turn in turns.iter().take(MOST_TURNS) {
+        one(html, turn, &threads);
+    }
+    if turns.len() > MOST_TURNS {
+        let (more, across) = (turns.len() - MOST_TURNS, (threads.len() + 1).to_string());
+        html.element("tr", &[], |html| {
+            let attributes = [("class", "omitted"), ("colspan", across.as_str())];
+            html.say("td", &attributes, &format!("{more} more turns"));
+        });
+    }
+    html.raw("</tbody></table></div>");
+}
+
+fn one(html: &mut Html, turn: &Turn, threads: &[&str]) {
+    let left_out = turn.deeds.len().saturating_sub(MOST_DEEDS);
+    for (row, deed) in turn.deeds.iter().enumerate() {
+        if left_out > 0 && (MOST_DEEDS / 2..MOST_DEEDS / 2 + left_out).contains(&row) {
+            continue;
+        }
+        let class = if row == 0 { "begins" } else { "goes-on" };
+        html.element("tr", &[("class", class)], |html| {
+            for thread in threads {
+                if *thread != turn.thread {
+                    html.raw("<td></td>");
+                    continue;
+                }
+                html.element("td", &[("class", "did")], |html| {
+                    if let Some(at) = &deed.at {
+                        let name = at.rsplit('/').next().unwrap_or_default();
+                        html.say("span", &[("class", "place"), ("title", at)], name);
+                        html.text(" ");
+                    }
+                    html.say("code", &[], cut(deed.text.trim()));
+                });
+            }
+            let why = match row {
+                0 => because(turn),
+                _ => String::new(),
+            };
+            html.say("td", &[("class", "why")], &why);
+        });
+    }
+}
+
+fn because(turn: &Turn) -> String {
+    let object = turn.object.as_deref().unwrap_or_default();
+    match turn.reason.as_str() {
+        "start" => String::new(),
+        "commit" => format!("the store to {object} reaches memory"),
+        "wait" => format!("the other waits for {object}"),
+        "end" => "the other has ended".to_owned(),
+        "race" => format!("a race on {object}: the other could have gone on"),
+        "sync" => format!("{object}: the other could have gone on"),
+        "preempted" => "preempts the other, which could have gone on".to_owned(),
+        other => format!("{other} {object}"),
+    }
+}
