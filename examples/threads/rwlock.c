@@ -25,8 +25,8 @@ static void write_unlock(void) { atomic_store(&state, 0); }
 
 static void *write_both(void *unused) {
   write_lock();
-  data[0] = 1;  //~ store
-  data[1] = 1;
+  data[0] = 1;  //~ first
+  data[1] = 1;  //~ second
   write_unlock();
   return unused;
 }
@@ -35,7 +35,7 @@ int main(void) {
   pthread_t writer;
   pthread_create(&writer, NULL, write_both, NULL);
   read_lock();
-  int first = data[0], second = data[1];  //~ load
+  int first = data[0], second = data[1];
   read_unlock();
   assert(first == second);  //~ fails
   pthread_join(writer, NULL);
