@@ -2,10 +2,14 @@
 //! 16 bytes, a red zone behind every block, and freed blocks that nobody gets again in the same run.
 
 use crate::bytes;
+use crate::heap::HEADER;
+use crate::log::Origin;
 use crate::outcome::{self, Report};
 use crate::stack;
 use crate::state::{place, state};
 use crate::sys;
+use crate::threads::access;
+use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::{End, heap_error, option};
 
 /// Bytes that one byte of shadow speaks for.
@@ -16,7 +20,7 @@ pub(crate) const RED_ZONE: usize = 16;
 const FREED: u8 = 0xff;
 
 /// Frames kept of whoever allocated a block, and of whoever freed it.
-const KEPT: usize = 8;
+const KEPT: usize = 12;
 /// Once the heap is this large, freed blocks are given out again.
 const KEEP_FREED_UP_TO: usize = 256 << 20;
 
@@ -42,22 +46,31 @@ pub(crate) unsafe fn on() -> bool {
     (*state()).options & option::HEAP != 0
 }
 
-/// Once per process, before the first block.
-pub(crate) unsafe fn prepare() -> bool {
-    !on() || sys::map(place::HEAP_SHADOW, SHADOW_LEN).is_some()
+/// Once per process, before the first block that is looked at: what was given out before, to libraries, may all be touched.
+pub(crate) unsafe fn prepare(used_to: usize) -> bool {
+    if sys::map(place::HEAP_SHADOW, SHADOW_LEN).is_none() {
+        return false;
+    }
+    let used = used_to.saturating_sub(place::HEAP);
+    bytes::fill(
+        place::HEAP_SHADOW as *mut u8,
+        GRAIN as u8,
+        used.div_ceil(GRAIN),
+    );
+    true
 }
 
 pub(crate) fn shadow(address: usize) -> *mut u8 {
     (place::HEAP_SHADOW + (address - place::HEAP) / GRAIN) as *mut u8
 }
 
-unsafe fn record(block: usize, header: usize) -> *mut Record {
-    (block - header - RECORD) as *mut Record
+unsafe fn record(block: usize) -> *mut Record {
+    (block - HEADER - RECORD) as *mut Record
 }
 
 /// A block was taken from `from` on, which ends with its red zone at `end`.
-pub(crate) unsafe fn taken(from: usize, block: usize, length: usize, end: usize, header: usize) {
-    let record = record(block, header);
+pub(crate) unsafe fn taken(from: usize, block: usize, length: usize, end: usize) {
+    let record = record(block);
     (*record).allocated = [0; KEPT];
     (*record).freed = [0; KEPT];
     (*record).length = length;
@@ -71,37 +84,67 @@ pub(crate) unsafe fn taken(from: usize, block: usize, length: usize, end: usize,
 }
 
 /// What was asked for when the block was taken.
-pub(crate) unsafe fn length(block: usize, header: usize) -> usize {
-    (*record(block, header)).length
+pub(crate) unsafe fn length(block: usize) -> usize {
+    (*record(block)).length
 }
 
 /// A block is given back; ends the run if it is none. Returns whether it may be given out again.
-pub(crate) unsafe fn given_back(block: usize, end: usize, header: usize) -> bool {
-    let known = block.is_multiple_of(GRAIN)
-        && block >= place::HEAP + RECORD + header
-        && block < end
-        && matches!((*record(block, header)).state, LIVE | DEAD);
-    if !known {
+pub(crate) unsafe fn given_back(block: usize, known: bool, end: usize, caller: usize) -> bool {
+    let is_block = known
+        && block.is_multiple_of(GRAIN)
+        && block >= place::HEAP + RECORD + HEADER
+        && matches!((*record(block)).state, LIVE | DEAD);
+    if !is_block {
         error(heap_error::INVALID_FREE, block, 0, None);
     }
-    let record = record(block, header);
+    let record = record(block);
+    if (*record).state == LIVE && crate::state::watching() {
+        let origin = Origin::library(Builtin::free, caller);
+        access::give_back(block, (*record).length, origin);
+    }
+    // Somebody else may have been faster.
     if (*record).state == DEAD {
         error(heap_error::DOUBLE_FREE, block, 0, Some((block, record)));
     }
     (*record).state = DEAD;
     stack::walk(stack::frame_pointer(), &mut (*record).freed);
-    let length = (*record).length;
-    bytes::fill(shadow(block), FREED, length.div_ceil(GRAIN));
+    bytes::fill(shadow(block), FREED, (*record).length.div_ceil(GRAIN));
     end - place::HEAP > KEEP_FREED_UP_TO
 }
 
-/// May the program touch these bytes of the heap? If not, the run ends here.
+/// May the program touch these bytes? If they are of the heap, and that is looked at, and it may not, the run ends here.
+#[inline(always)]
+pub(crate) unsafe fn look_if_asked(address: usize, length: usize, writes: bool) {
+    if on() && crate::state::running() {
+        look(address, length, writes);
+    }
+}
+
+/// Would it?
+pub(crate) unsafe fn refuses(address: usize, length: usize) -> bool {
+    on() && crate::state::running() && is_heap(address) && first_bad(address, length).is_some()
+}
+
+/// A store that was buffered has reached memory that was freed meanwhile: whose turn it is has nothing to do with it.
+pub(crate) unsafe fn committed(address: usize, length: usize, origin: Origin) {
+    if let Some(bad) = first_bad(address, length) {
+        let kind = match *shadow(bad) {
+            FREED => heap_error::WRITE_AFTER_FREE,
+            _ => heap_error::WRITE_OUTSIDE,
+        };
+        report(kind, address, length, find(bad), Some(origin))
+    }
+}
+
+fn is_heap(address: usize) -> bool {
+    address.wrapping_sub(place::HEAP) < place::HEAP_LEN
+}
+
 #[inline(always)]
 pub(crate) unsafe fn look(address: usize, length: usize, writes: bool) {
-    if address.wrapping_sub(place::HEAP) < place::HEAP_LEN {
-        let room = *shadow(address) as usize;
-        let last = address % GRAIN + length;
-        if last > room || (last > GRAIN && room == GRAIN) || room == FREED as usize {
+    if is_heap(address) {
+        let room = *shadow(address);
+        if room == FREED || address % GRAIN + length > usize::from(room) {
             look_closely(address, length, writes);
         }
     }
@@ -111,22 +154,30 @@ pub(crate) unsafe fn look(address: usize, length: usize, writes: bool) {
 #[cold]
 #[inline(never)]
 unsafe fn look_closely(address: usize, length: usize, writes: bool) {
-    let mut at = address;
-    let end = address + length;
-    while at < end {
-        let room = *shadow(at);
-        let wanted = (at % GRAIN + (end - at)).min(GRAIN);
-        if room == FREED || wanted > usize::from(room) {
-            let bad = if room == FREED { at } else { at.max(at / GRAIN * GRAIN + usize::from(room)) };
-            touched(bad, address, length, writes);
-        }
-        at = (at / GRAIN + 1) * GRAIN;
+    if let Some(bad) = first_bad(address, length) {
+        touched(bad, address, length, writes);
     }
 }
 
+/// The first of these bytes that may not be touched.
+unsafe fn first_bad(address: usize, length: usize) -> Option<usize> {
+    let mut at = address;
+    let end = address + length;
+    while at < end {
+        let (grain, room) = (at / GRAIN * GRAIN, *shadow(at));
+        if room == FREED {
+            return Some(at);
+        }
+        if end.min(grain + GRAIN) > grain + usize::from(room) {
+            return Some(at.max(grain + usize::from(room)));
+        }
+        at = grain + GRAIN;
+    }
+    None
+}
+
 unsafe fn touched(bad: usize, address: usize, length: usize, writes: bool) {
-    let header = crate::heap::HEADER;
-    let near = find(bad, header);
+    let near = find(bad);
     let freed = *shadow(bad) == FREED;
     let kind = match (freed, writes) {
         (true, false) => heap_error::READ_AFTER_FREE,
@@ -138,21 +189,24 @@ unsafe fn touched(bad: usize, address: usize, length: usize, writes: bool) {
 }
 
 /// The block that an address belongs to, or the one before it: records say which, and lie right before their blocks.
-unsafe fn find(address: usize, header: usize) -> Option<(usize, *mut Record)> {
+unsafe fn find(address: usize) -> Option<(usize, *mut Record)> {
     const FAR: usize = 1 << 24;
-    let lowest = address.saturating_sub(FAR).max(place::HEAP + RECORD + header);
+    let lowest = address
+        .saturating_sub(FAR)
+        .max(place::HEAP + RECORD + HEADER);
     let mut block = address / GRAIN * GRAIN;
     // An access right before a block is about that one.
-    let after = (1..=4).map(|grain| block + grain * GRAIN);
+    let before = (RECORD + HEADER) / GRAIN + 1;
+    let after = (1..=before).map(|grain| address / GRAIN * GRAIN + grain * GRAIN);
     while block >= lowest {
-        let record = record(block, header);
+        let record = record(block);
         if matches!((*record).state, LIVE | DEAD) && is_block(block, record) {
             return Some((block, record));
         }
         block -= GRAIN;
     }
     for block in after {
-        let record = record(block, header);
+        let record = record(block);
         if is_block(block, record) {
             return Some((block, record));
         }
@@ -173,6 +227,16 @@ unsafe fn is_block(block: usize, record: *const Record) -> bool {
 
 /// Ends the run. The text says where the block begins, how long it is, and who allocated and freed it, in hexadecimal.
 unsafe fn error(kind: i32, address: usize, length: usize, near: Option<(usize, *mut Record)>) -> ! {
+    report(kind, address, length, near, None)
+}
+
+unsafe fn report(
+    kind: i32,
+    address: usize,
+    length: usize,
+    near: Option<(usize, *mut Record)>,
+    origin: Option<Origin>,
+) -> ! {
     let mut text = [0u8; 600];
     let mut at = 0;
     let mut put = |number: u64, separator: u8| {
@@ -188,7 +252,11 @@ unsafe fn error(kind: i32, address: usize, length: usize, near: Option<(usize, *
             }
         }
         if at + count < text.len() {
-            bytes::copy(text.as_mut_ptr().add(at), digits.as_ptr().add(16 - count), count);
+            bytes::copy(
+                text.as_mut_ptr().add(at),
+                digits.as_ptr().add(16 - count),
+                count,
+            );
             text[at + count] = separator;
             at += count + 1;
         }
@@ -206,14 +274,20 @@ unsafe fn error(kind: i32, address: usize, length: usize, near: Option<(usize, *
         }
     }
     let text: &[&[u8]] = &[&text[..at]];
-    outcome::end(
-        End::Heap,
-        Report {
-            code: kind,
-            address: address as u64,
-            frame: stack::frame_pointer(),
-            text,
-            ..Report::default()
-        },
-    )
+    let report = Report {
+        code: kind,
+        address: address as u64,
+        text,
+        ..Report::default()
+    };
+    match origin {
+        None => {
+            let frame = stack::frame_pointer();
+            outcome::end(End::Heap, Report { frame, ..report })
+        }
+        Some(origin) => {
+            let site = origin.number() & u64::from(u32::MAX);
+            outcome::end_for_all(End::Heap, Report { site, ..report })
+        }
+    }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Check {
         value_name = "CHECKS",
         value_enum,
         value_delimiter = ',',
-        default_value = "crash,data-races,locks",
+        default_value = "crash,data-races,locks,heap",
         help_heading = "What to report"
     )]
     pub(super) checks: Vec<Judged>,
@@ -199,6 +199,8 @@ pub(crate) enum Judged {
     DataRaces,
     /// Locks used against their rules
     Locks,
+    /// Memory of the heap used after it was freed, freed twice, or past its end
+    Heap,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
