@@ -34,7 +34,18 @@ void lf_ignore_end(void);
 /* A place where other threads may run. */
 int lf_yield(void);
 
-#else /* without Landfall */
+#endif
+
+/* For `landfall prove`: any value; and only executions in which this holds are looked at. Elsewhere the value is 0, and an
+ * execution in which an assumption does not hold ends there. */
+void _exit(int code) __attribute__((__noreturn__));
+static inline unsigned long lf_nondet(void) { return 0; }
+static inline void lf_assume(int holds) {
+  if (!holds)
+    _exit(0);
+}
+
+#ifndef __LANDFALL__ /* without Landfall */
 
 #ifdef __cplusplus
 }

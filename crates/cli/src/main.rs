@@ -35,7 +35,8 @@ fn main() -> ExitCode {
     }
     let arguments: Vec<_> = std::env::args_os().collect();
     let checking = arguments.get(1).is_some_and(|command| command == "check");
-    let (arguments, compiler_flags) = match checking {
+    let proving = arguments.get(1).is_some_and(|command| command == "prove");
+    let (arguments, compiler_flags) = match checking || proving {
         true => check::take_compiler_flags(arguments),
         false => (arguments, Vec::new()),
     };
@@ -60,7 +61,10 @@ fn main() -> ExitCode {
         args::Command::Cc(_) | args::Command::Cxx(_) => Exit::Usage,
         args::Command::Replay(options) => replay::run(&options),
         args::Command::Litmus(options) => litmus::run(&options),
-        args::Command::Prove(options) => prove::run(&options),
+        args::Command::Prove(mut options) => {
+            options.compiler_flags = compiler_flags;
+            prove::run(&options)
+        }
         args::Command::Fix(options) => fix::run(&options),
         args::Command::Report(options) => report::run(&options),
         args::Command::Explain(options) => explain::run(&options),

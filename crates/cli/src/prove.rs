@@ -1,34 +1,41 @@
 //! `landfall prove`: all executions of a bounded program at once, symbolically.
 
+mod ask;
+mod show;
+mod source;
+
 use crate::args::{Colour, Format};
 use crate::exit::Exit;
 use crate::screen::{Screen, plain};
+use ask::Answer;
 use clap::ValueEnum;
+use landfall_prove::c::Refusal;
 use landfall_prove::encode::CrashEncoding;
-use landfall_prove::litmus::translate;
-use landfall_prove::program::Program;
-use landfall_prove::prove::{self, Options, Sizes, Verdict};
-use landfall_prove::solver::{SearchOptions, Solver};
-use landfall_prove::witness::{Fate, Witness};
-use serde_json::{Value, json};
-use std::fmt::Write;
+use landfall_prove::prove::Verdict;
+use landfall_prove::witness::Witness;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Proves or refutes, for all executions and all power failures at once.
 ///
-/// For a litmus test the invariant is what its file forbids; robust means that a power failure leaves only what some execution
-/// showed in one instant. Exit code: 0 proved, 100 refuted, 5 not decided within the limit, 4 nothing to prove, 2 the file
-/// cannot be read, 1 internal error.
+/// FILE is a C or C++ program as `landfall check` takes it: `main` with `lf_failures() == 0` is the program, with
+/// `lf_failures() == 1` what runs after a power failure. Or it is a litmus test, whose invariant is what its file forbids.
+/// Robust means that a power failure leaves only what some execution showed in one instant. Compiler options (-D, -I, -O, -m …)
+/// are passed on. Exit code: 0 proved, 100 refuted, 5 not decided (or not modelled), 4 nothing to prove, 101 the program does
+/// not compile, 2 the file cannot be read, 1 internal error.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ProveArgs {
-    /// A litmus test (.lit, or herd7's .litmus)
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// A program (.c, .cc), or a litmus test (.lit, or herd7's .litmus)
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
 
     /// What to prove
     #[arg(long, value_enum, default_value_t = PropertyArg::Both)]
     property: PropertyArg,
+
+    /// Rounds of a loop that are looked at where its own conditions do not say how many there are
+    #[arg(long, value_name = "K", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    unroll: u32,
 
     /// How a power failure is put into the formula; all give the same answer
     #[arg(long, value_enum, default_value_t = CrashArg::FullFlush)]
@@ -61,6 +68,9 @@ pub(crate) struct ProveArgs {
     /// When to use colours
     #[arg(long, value_enum, default_value_t = Colour::Auto)]
     color: Colour,
+
+    #[arg(skip)]
+    pub(crate) compiler_flags: Vec<std::ffi::OsString>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -102,37 +112,52 @@ enum SolverArg {
     Batsat,
 }
 
-/// One property, answered.
-struct Answer {
-    property: &'static str,
-    verdict: Verdict,
-    sizes: Sizes,
-    took: Duration,
-    /// Of a proof: where loops were cut, and some execution would have gone on.
-    limits: Vec<String>,
+/// All that was found out about a file.
+struct Answers {
+    answers: Vec<Answer>,
+    /// What could not be modelled.
+    refusal: Option<Refusal>,
+    rounds: Vec<ask::Round>,
 }
 
 pub(crate) fn run(args: &ProveArgs) -> Exit {
     let screen = Screen::new(args.color);
-    let file = plain(&args.file.to_string_lossy());
-    let program = match read(&args.file) {
-        Ok(program) => program,
-        Err(why) => {
-            screen.err(&format!("error: {file}{}\n", plain(&why)));
-            return Exit::Usage;
+    let names: Vec<_> = args.files.iter().map(|f| f.to_string_lossy()).collect();
+    let file = plain(&names.join(" "));
+    let source = match source::read(args) {
+        Ok(source) => source,
+        Err(failure) => {
+            if !failure.why.is_empty() {
+                screen.err(&format!("error: {file}{}\n", plain(&failure.why)));
+            }
+            return failure.exit;
         }
     };
-    let answers = answers(&program, args);
+    // Terms and calls nest as deep as the program does.
+    let asked = std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .stack_size(1 << 30)
+            .spawn_scoped(scope, || ask::answers(&source, args, screen))
+            .map(|thread| thread.join())
+    });
+    let answers = match asked {
+        Ok(Ok(answers)) => answers,
+        Ok(Err(_)) => return Exit::Internal, // the panic has spoken
+        Err(error) => {
+            screen.err(&format!("error: no memory to work in: {error}\n"));
+            return Exit::Internal;
+        }
+    };
     if let Some(path) = &args.dot
-        && let Err(error) = write_graph(path, &answers)
+        && let Err(error) = write_graph(path, &answers.answers)
     {
         let path = plain(&path.to_string_lossy());
         screen.err(&format!("error: cannot write {path}: {error}\n"));
         return Exit::Usage;
     }
     let text = match args.format {
-        Format::Human => human(&file, &answers, args.verbose),
-        Format::Json => machine(&file, args, &answers),
+        Format::Human => show::human(&file, &answers, args.verbose),
+        Format::Json => show::machine(&file, args, &answers),
     };
     match screen.out(&text) {
         Ok(()) => exit(&answers),
@@ -143,62 +168,11 @@ pub(crate) fn run(args: &ProveArgs) -> Exit {
     }
 }
 
-fn read(path: &Path) -> Result<Program, String> {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("lit" | "litmus") => Ok(translate(&crate::litmus::read(path)?).program),
-        _ => Err(": not a .lit or .litmus file, which is what can be proved".to_owned()),
-    }
-}
-
-fn answers(program: &Program, args: &ProveArgs) -> Vec<Answer> {
-    let options = Options {
-        crash: args.crash.into(),
-        search: SearchOptions {
-            solver: match args.solver {
-                SolverArg::Cadical => Solver::Cadical,
-                SolverArg::Batsat => Solver::Batsat,
-            },
-            max_conflicts: args.conflicts,
-            until: args.time.and_then(|time| Instant::now().checked_add(time)),
-            ..SearchOptions::default()
-        },
-        ..Options::default()
-    };
-    let mut answers = Vec::new();
-    let mut ask = |property, question: fn(&Program, &Options) -> prove::Answered| {
-        let start = Instant::now();
-        let answered = question(program, &options);
-        let limits = match answered.verdict {
-            Verdict::Proved => limits(program, &options),
-            _ => Vec::new(),
-        };
-        answers.push(Answer {
-            property,
-            verdict: answered.verdict,
-            sizes: answered.sizes,
-            took: start.elapsed(),
-            limits,
-        });
-    };
-    if args.property != PropertyArg::Robust {
-        ask("invariant", prove::invariant);
-    }
-    if args.property != PropertyArg::Invariant {
-        ask("robust", prove::robust);
-    }
-    answers
-}
-
-fn limits(program: &Program, options: &Options) -> Vec<String> {
-    let bounds = prove::bounds(program, options);
-    [bounds.exceeded, bounds.undecided].concat()
-}
-
-fn exit(answers: &[Answer]) -> Exit {
-    let some = |wanted: fn(&Verdict) -> bool| answers.iter().any(|a| wanted(&a.verdict));
+fn exit(answers: &Answers) -> Exit {
+    let some = |wanted: fn(&Verdict) -> bool| answers.answers.iter().any(|a| wanted(&a.verdict));
     if some(|v| matches!(v, Verdict::Refuted(_))) {
         Exit::Findings
-    } else if some(|v| matches!(v, Verdict::Unknown(_))) {
+    } else if answers.refusal.is_some() || some(|v| matches!(v, Verdict::Unknown(_))) {
         Exit::Limit
     } else if some(|v| matches!(v, Verdict::Proved)) {
         Exit::Clean
@@ -219,143 +193,4 @@ fn write_graph(path: &Path, answers: &[Answer]) -> std::io::Result<()> {
         Some(witness) => std::fs::write(path, witness.to_dot()),
         None => Ok(()),
     }
-}
-
-fn word(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Proved => "proved",
-        Verdict::Refuted(_) => "refuted",
-        Verdict::Unknown(_) => "unknown",
-        Verdict::Nothing => "nothing",
-    }
-}
-
-fn human(file: &str, answers: &[Answer], verbose: bool) -> String {
-    let mut out = String::new();
-    for Answer {
-        property,
-        verdict,
-        sizes,
-        took,
-        limits,
-    } in answers
-    {
-        let _ = match verdict {
-            Verdict::Nothing if *property == "robust" => {
-                writeln!(
-                    out,
-                    "{file}: {property}: nothing to prove, no recovery reads"
-                )
-            }
-            Verdict::Nothing => writeln!(
-                out,
-                "{file}: {property}: nothing to prove, nothing is forbidden"
-            ),
-            Verdict::Unknown(why) => writeln!(out, "{file}: {property}: unknown, {why}"),
-            decided => writeln!(out, "{file}: {property}: {}", word(decided)),
-        };
-        for limit in limits {
-            let _ = writeln!(out, "  only up to a bound: {}", plain(limit));
-        }
-        if let Verdict::Refuted(witness) = verdict {
-            for line in witness.to_string().lines() {
-                let _ = writeln!(out, "  {}", plain(line));
-            }
-        }
-        if verbose && sizes.questions > 0 {
-            let _ = writeln!(
-                out,
-                "  {} events, {} variables, {} clauses, {} edges; {} conflicts, {} by the theory; {:.3} s",
-                sizes.events,
-                sizes.variables,
-                sizes.clauses,
-                sizes.fixed_edges + sizes.guarded_edges,
-                sizes.effort.conflicts,
-                sizes.effort.theory.conflicts,
-                took.as_secs_f64()
-            );
-        }
-    }
-    out
-}
-
-fn machine(file: &str, args: &ProveArgs, answers: &[Answer]) -> String {
-    let overall = match exit(answers) {
-        Exit::Findings => "refuted",
-        Exit::Limit => "unknown",
-        Exit::Clean => "proved",
-        _ => "nothing",
-    };
-    let properties: Vec<Value> = answers.iter().map(one).collect();
-    let answer = json!({
-        "tool": "landfall",
-        "version": env!("CARGO_PKG_VERSION"),
-        "file": file,
-        "verdict": overall,
-        "crash": CrashEncoding::from(args.crash).name(),
-        "properties": properties,
-    });
-    format!("{answer:#}\n")
-}
-
-fn one(answer: &Answer) -> Value {
-    let (sizes, theory) = (&answer.sizes, &answer.sizes.effort.theory);
-    let mut value = json!({
-        "property": answer.property,
-        "verdict": word(&answer.verdict),
-        "bounds": answer.limits,
-        "stats": {
-            "events": sizes.events,
-            "variables": sizes.variables,
-            "clauses": sizes.clauses,
-            "edges": sizes.fixed_edges + sizes.guarded_edges,
-            "questions": sizes.questions,
-            "conflicts": sizes.effort.conflicts,
-            "theory": {
-                "edges": theory.edges,
-                "conflicts": theory.conflicts,
-                "propagations": theory.propagations,
-                "explanations": theory.explanations,
-            },
-            "seconds": answer.took.as_secs_f64(),
-        },
-    });
-    match &answer.verdict {
-        Verdict::Unknown(why) => value["why"] = json!(why),
-        Verdict::Refuted(witness) => value["witness"] = graph(witness),
-        _ => {}
-    }
-    value
-}
-
-fn graph(witness: &Witness) -> Value {
-    let steps = witness.steps.iter().map(|step| {
-        json!({
-            "event": step.event.0,
-            "thread": witness.threads[step.thread.index()],
-            "text": step.label,
-            "read": step.read.map(|(value, source)| json!({"value": value as i64, "from": source.map(|e| e.0)})),
-            "written": step.written.map(|value| value as i64),
-            "fate": match step.fate {
-                Fate::Passed => None,
-                Fate::Survived => Some("survived"),
-                Fate::Lost => Some("lost"),
-            },
-            "before_failure": step.before_failure,
-        })
-    });
-    let found = witness.found.iter().map(|found| {
-        json!({"name": found.name, "value": found.value as i64, "from": found.source.map(|e| e.0)})
-    });
-    let pairs = |pairs: &[(u32, u32)]| json!(pairs);
-    let coherence: Vec<(u32, u32)> = witness.coherence.iter().map(|(a, b)| (a.0, b.0)).collect();
-    json!({
-        "broken": witness.broken,
-        "inputs": witness.inputs.iter().map(|(name, value)| json!({"name": name, "value": *value as i64})).collect::<Vec<_>>(),
-        "steps": steps.collect::<Vec<_>>(),
-        "co": pairs(&coherence),
-        "flushed": witness.flushed.iter().map(|(flush, line)| json!({"event": flush.0, "line": line.0})).collect::<Vec<_>>(),
-        "found": found.collect::<Vec<_>>(),
-        "failed": witness.failed,
-    })
 }

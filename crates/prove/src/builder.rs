@@ -58,6 +58,7 @@ impl Path {
             thread: self.thread,
             guard: self.condition,
             kind,
+            joined: false,
             label: label.to_owned(),
         });
         EventId(program.events.len() as u32 - 1)
@@ -220,7 +221,7 @@ impl Recovering {
         match (self.memory[loc.index()], home) {
             (Some(value), _) => value,
             (None, Home::Persistent(_)) => program.terms.recovered(loc, width),
-            (None, Home::Volatile) => init,
+            (None, Home::Volatile | Home::Lock) => init,
         }
     }
 

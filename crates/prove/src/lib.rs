@@ -6,6 +6,7 @@
 
 mod blast;
 pub mod builder;
+pub mod c;
 pub mod cnf;
 mod dot;
 pub mod encode;
@@ -13,6 +14,7 @@ pub mod litmus;
 pub mod outcomes;
 pub mod program;
 pub mod prove;
+mod simplify;
 pub mod solver;
 pub mod term;
 pub mod theory;

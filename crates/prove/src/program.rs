@@ -31,6 +31,9 @@ index!(EventId, LocId, LineId, ThreadId);
 pub enum Home {
     Persistent(LineId),
     Volatile,
+    /// The state of a lock of the thread library: taking it orders like a locked instruction, but nobody may count on it to
+    /// complete flushes.
+    Lock,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,7 +49,7 @@ impl Location {
     pub fn line(&self) -> Option<LineId> {
         match self.home {
             Home::Persistent(line) => Some(line),
-            Home::Volatile => None,
+            Home::Volatile | Home::Lock => None,
         }
     }
 }
@@ -102,6 +105,9 @@ pub struct Event {
     pub thread: ThreadId,
     pub guard: Term,
     pub kind: Kind,
+    /// Is it one step with the event before it? So an access of several locations is: it is ordered, and survives or is lost,
+    /// as a whole. (Both have one thread, one guard, one kind, and, if they are stores, one line.)
+    pub joined: bool,
     /// As its source words it, with its place: for witnesses.
     pub label: String,
 }
@@ -147,11 +153,6 @@ impl Event {
             Kind::Mfence | Kind::Sync => OpKind::Mfence,
             Kind::Assert { .. } | Kind::Bound { .. } => return None,
         })
-    }
-
-    /// Does it make earlier `clflushopt`, `clwb` and non-temporal stores of its thread effective?
-    pub fn drains(&self) -> bool {
-        !matches!(self.kind, Kind::Sync) && self.op_kind().is_some_and(OpKind::drains)
     }
 }
 
@@ -215,6 +216,17 @@ impl Program {
         self.event_ids()
             .filter(|&e| self.event(e).thread == thread)
             .collect()
+    }
+
+    /// Does it make earlier `clflushopt`, `clwb` and non-temporal stores of its thread effective?
+    pub fn drains(&self, id: EventId) -> bool {
+        let event = self.event(id);
+        let of_library = match event.kind {
+            Kind::Sync => true,
+            Kind::Rmw { loc, .. } => self.location(loc).home == Home::Lock,
+            _ => false,
+        };
+        !of_library && event.op_kind().is_some_and(OpKind::drains)
     }
 
     /// The line an event touches or flushes.

@@ -246,6 +246,9 @@ impl Terms {
                 _ => {}
             }
         }
+        if let Some(simpler) = self.simpler_binary(op, a, b) {
+            return simpler;
+        }
         let (a, b) = if op.commutes() {
             (a.min(b), a.max(b))
         } else {
@@ -332,6 +335,9 @@ impl Terms {
                 _ => {}
             }
         }
+        if let Some(simpler) = self.simpler_choice(condition, a, b) {
+            return simpler;
+        }
         self.make(Node::Choose(condition, a, b), self.width(a))
     }
 
@@ -341,7 +347,10 @@ impl Terms {
             (_, Some(value)) => self.constant(width, value),
             (old, _) => {
                 assert!(old < width, "an extension does not narrow");
-                self.make(Node::Zext(a), width)
+                match self.simpler_zext(a, width) {
+                    Some(simpler) => simpler,
+                    None => self.make(Node::Zext(a), width),
+                }
             }
         }
     }
@@ -352,7 +361,10 @@ impl Terms {
             (old, Some(value)) => self.constant(width, signed(old, value) as u64),
             (old, _) => {
                 assert!(old < width, "an extension does not narrow");
-                self.make(Node::Sext(a), width)
+                match self.simpler_sext(a, width) {
+                    Some(simpler) => simpler,
+                    None => self.make(Node::Sext(a), width),
+                }
             }
         }
     }
@@ -364,7 +376,10 @@ impl Terms {
         match self.constant_of(a) {
             _ if width == old => a,
             Some(value) => self.constant(width, value >> low),
-            None => self.make(Node::Extract(a, low), width),
+            None => match self.simpler_extract(a, low, width) {
+                Some(simpler) => simpler,
+                None => self.make(Node::Extract(a, low), width),
+            },
         }
     }
 

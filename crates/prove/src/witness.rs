@@ -59,6 +59,8 @@ pub struct Witness {
     pub failed: bool,
     /// `ob` without its transitive closure: edges between events.
     order: Vec<(EventId, EventId)>,
+    /// By event: the first of its step, which has its edges.
+    steps_of: Vec<u32>,
 }
 
 impl Witness {
@@ -118,13 +120,22 @@ impl Witness {
                 .collect(),
             failed,
             order,
+            steps_of: program.event_ids().map(|id| encoding.node(id)).collect(),
         };
         let past = witness.past(program, &executed, |read| {
             source(Reader::Event(read)).flatten()
         });
-        for &id in &topological(&edges, encoding.ordering.nodes) {
-            let event = EventId(id);
-            if id as usize >= program.events.len() || !executed.contains(&event) {
+        let places = topological(&edges, encoding.ordering.nodes);
+        let whole_steps = places
+            .iter()
+            .map(|&id| EventId(id))
+            .filter(|id| id.index() < program.events.len() && !program.event(*id).joined)
+            .flat_map(|first| {
+                let rest = (first.0 + 1..program.events.len() as u32).map(EventId);
+                std::iter::once(first).chain(rest.take_while(|&id| program.event(id).joined))
+            });
+        for event in whole_steps {
+            if !executed.contains(&event) {
                 continue;
             }
             let of = program.event(event);
@@ -190,6 +201,12 @@ impl Witness {
 
     /// Is one event ordered before another in this execution?
     pub fn ordered(&self, first: EventId, second: EventId) -> bool {
+        let step = |event: EventId| {
+            self.steps_of
+                .get(event.index())
+                .map_or(event, |&e| EventId(e))
+        };
+        let (first, second) = (step(first), step(second));
         let mut seen = BTreeSet::new();
         let mut todo = vec![first];
         while let Some(event) = todo.pop() {
@@ -222,7 +239,7 @@ impl Witness {
 fn drained(program: &Program, flush: EventId, past: &BTreeSet<EventId>) -> bool {
     let thread = program.event(flush).thread;
     past.range(flush..)
-        .any(|&id| program.event(id).thread == thread && program.event(id).drains())
+        .any(|&id| program.event(id).thread == thread && program.drains(id))
 }
 
 fn coherence(

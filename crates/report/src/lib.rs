@@ -14,8 +14,8 @@ pub use junit::junit;
 pub use merge::merge;
 pub use page::page;
 pub use run::{
-    Coverage, Deed, Diff, Finding, Fix, Lane, LaneVersion, LineCoverage, Phase, Place, Read, Row,
-    Run, Sample, Scope, Stats, Store, Survival, Timeline, Turn,
+    AtPlace, Coverage, Deed, Diff, Finding, Fix, Lane, LaneVersion, LineCoverage, Outcome, Phase,
+    Place, Read, Row, Run, Sample, Scope, Stats, Store, Survival, Timeline, Turn,
 };
 pub use sarif::sarif;
 

@@ -1,6 +1,6 @@
 //! Several checks as one: for a page about all drivers of a project.
 
-use crate::{Run, Sample, Scope, Stats};
+use crate::{Outcome, Run, Sample, Scope, Stats};
 
 /// Findings are numbered anew, and say which command found them.
 pub fn merge(runs: Vec<Run>) -> Run {
@@ -58,6 +58,7 @@ fn add(all: &mut Run, run: Run, commands: &mut Vec<String>) {
         (Some(known), Some(new)) => Some(wider(known, new)),
         (known, new) => known.or(new),
     };
+    outcomes(all, run.outcomes);
     progress(all, &run.progress);
     stats(&mut all.stats, &run.stats);
     for (file, lines) in run.coverage.0 {
@@ -86,6 +87,21 @@ fn wider(mut known: Scope, new: Scope) -> Scope {
     }
     known.failures = known.failures.max(new.failures);
     known
+}
+
+/// The same end is one end, whatever the program.
+fn outcomes(all: &mut Run, outcomes: Vec<Outcome>) {
+    for outcome in outcomes {
+        let same =
+            |known: &&mut Outcome| (&known.kind, &known.text) == (&outcome.kind, &outcome.text);
+        match all.outcomes.iter_mut().find(same) {
+            Some(known) => {
+                known.behaviours += outcome.behaviours;
+                known.at.extend(outcome.at);
+            }
+            None => all.outcomes.push(outcome),
+        }
+    }
 }
 
 /// One search after the other.

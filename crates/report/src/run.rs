@@ -27,6 +27,28 @@ pub struct Run {
     /// The search over time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub progress: Vec<Sample>,
+    /// How recoveries ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outcomes: Vec<Outcome>,
+}
+
+/// Distinct recoveries that ended in the same way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Outcome {
+    /// `well`, or the kind of a finding.
+    pub kind: String,
+    pub text: String,
+    pub behaviours: u64,
+    /// By the last store before the power failed.
+    pub at: Vec<AtPlace>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AtPlace {
+    pub at: Option<Place>,
+    pub behaviours: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

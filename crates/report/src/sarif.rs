@@ -46,7 +46,10 @@ const RULES: [(&str, &str); 16] = [
 pub fn sarif(run: &Run) -> String {
     let rules: Vec<Value> = RULES
         .iter()
-        .map(|(id, text)| json!({"id": id, "shortDescription": {"text": text}}))
+        .map(|(id, text)| {
+            let help = format!("`landfall explain {id}` says more, with a program that shows it.");
+            json!({"id": id, "shortDescription": {"text": text}, "help": {"text": help}})
+        })
         .collect();
     let results: Vec<Value> = run.findings.iter().map(result).collect();
     let notes: Vec<Value> = run
@@ -110,7 +113,15 @@ fn result<'a>(found: &'a Finding) -> Value {
     }
     relate(found.crash_at.as_ref(), "the power failed here");
     relate(found.at.as_ref(), "noticed here");
-    let mut text = found.message.clone();
+    // A view shows related places that the message links to. `](` would be a link.
+    let mut text = found.message.replace("](", "]\\(");
+    for place in &related {
+        let (id, said) = (
+            &place["id"],
+            place["message"]["text"].as_str().unwrap_or_default(),
+        );
+        text.push_str(&format!("\n[{said}]({id})"));
+    }
     for fix in &found.fix {
         text.push_str(&format!("\nFix: {}.", sentence(fix)));
     }
@@ -126,6 +137,24 @@ fn result<'a>(found: &'a Finding) -> Value {
         "partialFingerprints": {"landfall/v1": fingerprint(found, primary)},
         "properties": {"executions": found.executions, "id": found.id},
     });
+    // As a path to follow: what was lost, what was kept, where the power failed, where it was noticed.
+    let steps: Vec<Value> = primary
+        .map(|at| {
+            let mut first = location(at);
+            let said = match lost.is_some() {
+                true => "this store did not reach persistent memory",
+                false => "here",
+            };
+            first["message"] = json!({"text": said});
+            first
+        })
+        .into_iter()
+        .chain(related.iter().cloned())
+        .map(|location| json!({"location": location}))
+        .collect();
+    if steps.len() > 1 {
+        result["codeFlows"] = json!([{"threadFlows": [{"locations": steps}]}]);
+    }
     if let Some(index) = RULES.iter().position(|(id, _)| *id == found.kind) {
         result["ruleIndex"] = json!(index);
     }

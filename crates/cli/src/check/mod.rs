@@ -9,6 +9,7 @@ mod judge;
 mod lanes;
 mod minimise;
 mod options;
+mod outcomes;
 mod outputs;
 pub(crate) mod render;
 mod report;
@@ -183,6 +184,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let after = after.as_ref().unwrap_or(&names);
     report.coverage = coverage::coverage(&act, &names, &history.cuts, &covered, after);
     report.progress = history.samples;
+    report.outcomes = outcomes::outcomes(&act, &names, after, &found.behaviours, &failed);
     report.isolation.add(&server);
     if let Some(recovery) = &recovery {
         report.isolation.add(recovery);

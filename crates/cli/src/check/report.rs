@@ -42,6 +42,7 @@ pub(crate) struct Report {
     /// The search over time.
     pub(crate) progress: Vec<landfall_report::Sample>,
     pub(crate) scope: landfall_report::Scope,
+    pub(crate) outcomes: Vec<landfall_report::Outcome>,
     /// What is printed and kept, once there is a verdict.
     json: Value,
 }
@@ -149,6 +150,7 @@ impl Report {
                 "isolation": {"forks": forks, "restarts": restarts, "fallback": fallback},
             },
             "command": crate::recorded::command(), "coverage": self.coverage, "progress": self.progress,
+            "outcomes": self.outcomes,
         });
         run["sources"] = json!(super::outputs::sources_of(&run));
         run

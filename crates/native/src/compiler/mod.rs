@@ -59,3 +59,35 @@ pub fn command(language: Language, arguments: &[OsString]) -> Result<Compilation
     let toolbox = Toolbox::unpack()?;
     plan::compilation(&clang, &toolbox, arguments)
 }
+
+/// The clang command that writes the program as LLVM IR, uninstrumented and unoptimised, to its output. Several sources become one.
+pub fn intermediate(
+    language: Language,
+    options: &[OsString],
+    sources: &[PathBuf],
+) -> Result<Command, CompilerError> {
+    let clang = find_clang(language)?;
+    let toolbox = Toolbox::unpack()?;
+    let mut command = Command::new(clang);
+    command
+        .args(["--start-no-unused-arguments", "-g"])
+        .args(options)
+        .args([
+            "-O0",
+            "-S",
+            "-emit-llvm",
+            "-o",
+            "-",
+            "-D__LANDFALL__=1",
+            "-isystem",
+        ])
+        .arg(toolbox.include());
+    if let Some((last, others)) = sources.split_last() {
+        for source in others {
+            command.arg("-include").arg(source);
+        }
+        command.arg(last);
+    }
+    command.arg("--end-no-unused-arguments");
+    Ok(command)
+}

@@ -47,6 +47,8 @@ impl Encoding<'_> {
             };
             let here = if encoding.is_none() {
                 Lit::TRUE // nothing fails
+            } else if let (true, Some(&whole)) = (event.joined, came.last()) {
+                whole // one step with the event before
             } else if overtakers[thread]
                 && matches!(event.op_kind(), Some(OpKind::NtWrite | OpKind::Read))
             {
@@ -142,7 +144,7 @@ impl Encoding<'_> {
                         let own = program.platform == Platform::Eadr
                             && observed
                             && matches!(kind, OpKind::Write | OpKind::Rmw);
-                        own || (event.drains() && *waits)
+                        own || (program.drains(id) && *waits)
                     }
                     None => false,
                 }

@@ -46,8 +46,12 @@ impl Encoding<'_> {
                 let literal = self.formula.fresh();
                 self.first.insert((a, b), literal);
                 let guards = [self.write_guard(a), self.write_guard(b)];
-                self.edge(a.0, b.0, &[literal, guards[0], guards[1]]);
-                self.edge(b.0, a.0, &[!literal, guards[0], guards[1]]);
+                self.edge(self.node(a), self.node(b), &[literal, guards[0], guards[1]]);
+                self.edge(
+                    self.node(b),
+                    self.node(a),
+                    &[!literal, guards[0], guards[1]],
+                );
             }
         }
     }
@@ -99,7 +103,7 @@ impl Encoding<'_> {
             if let Some(write) = source
                 && program.event(write).thread != thread
             {
-                self.edge(write.0, read.0, &[literal]);
+                self.edge(self.node(write), self.node(read), &[literal]);
                 let (read_happened, write_happened) = (self.happened(read), self.happened(write));
                 if matches!(self.view, View::AfterFailure(_)) {
                     self.formula
@@ -152,7 +156,7 @@ impl Encoding<'_> {
                 continue;
             }
             let literals = [literal, after(self, write), self.write_guard(write)];
-            self.edge(read.0, write.0, &literals);
+            self.edge(self.node(read), self.node(write), &literals);
         }
     }
 

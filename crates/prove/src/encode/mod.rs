@@ -110,6 +110,8 @@ pub struct Encoding<'p> {
     pub reads_from: Vec<ReadsFrom>,
     bits: Bits,
     domains: Vec<Domain>,
+    /// By event: its node in the ordering, that of the first event of its step.
+    nodes: Vec<u32>,
     /// By event: does it happen? (In graphs of whole executions: is its guard true?)
     executed: Vec<Lit>,
     /// By event: does it write?
@@ -141,6 +143,7 @@ impl<'p> Encoding<'p> {
             reads_from: Vec::new(),
             bits: Bits::new(&program.terms),
             domains: domains(program),
+            nodes: nodes(program),
             executed: Vec::new(),
             wrote: Vec::new(),
             happened: Vec::new(),
@@ -180,6 +183,11 @@ impl<'p> Encoding<'p> {
         )
     }
 
+    /// The node of an event.
+    pub fn node(&self, event: EventId) -> u32 {
+        self.nodes[event.index()]
+    }
+
     pub fn executed(&self, event: EventId) -> Lit {
         self.executed[event.index()]
     }
@@ -204,7 +212,7 @@ impl<'p> Encoding<'p> {
 
     /// Adds an edge that is there while these are true. Constants are dealt with here.
     fn edge(&mut self, from: u32, to: u32, literals: &[Lit]) {
-        if literals.contains(&Lit::FALSE) {
+        if literals.contains(&Lit::FALSE) || from == to {
             return;
         }
         let mut literals: Vec<Lit> = literals
@@ -267,4 +275,15 @@ impl<'p> Encoding<'p> {
             self.formula.clause(&[!literal, x, !y]);
         }
     }
+}
+
+fn nodes(program: &Program) -> Vec<u32> {
+    let mut nodes: Vec<u32> = Vec::with_capacity(program.events.len());
+    for (at, event) in program.events.iter().enumerate() {
+        nodes.push(match nodes.last() {
+            Some(&before) if event.joined => before,
+            _ => at as u32,
+        });
+    }
+    nodes
 }

@@ -53,7 +53,9 @@ impl Encoding<'_> {
             self.thread_order(&steps);
         }
         for &(first, second) in &program.orders {
-            self.ordering.fixed.push((first.0, second.0));
+            self.ordering
+                .fixed
+                .push((self.node(first), self.node(second)));
         }
     }
 
@@ -82,7 +84,7 @@ impl Encoding<'_> {
             for a in 0..at {
                 let implied = (a + 1..at).any(|z| before[a][z] && before[z][at] && needs[at][z]);
                 if before[a][at] && !implied {
-                    self.edge(steps[a].id.0, step.id.0, &[guard]);
+                    self.edge(self.node(steps[a].id), self.node(step.id), &[guard]);
                 }
             }
         }

@@ -47,14 +47,23 @@ impl Encoding<'_> {
     /// Each write comes before the node and survives, or after it and is lost.
     fn divide(&mut self, node: u32, writes: &[EventId]) {
         for &write in writes {
-            let survived = self.formula.fresh();
+            // What is one step survives as one.
+            let before = self
+                .program
+                .event(write)
+                .joined
+                .then(|| self.survived.get(&EventId(write.0 - 1)).copied());
+            let survived = match before.flatten() {
+                Some(whole) if self.wrote(EventId(write.0 - 1)) == self.wrote(write) => whole,
+                _ => self.formula.fresh(),
+            };
             self.survived.insert(write, survived);
             let (wrote, happened) = (self.wrote(write), self.happened(write));
             self.formula.implies(survived, wrote);
             self.formula.implies(survived, happened);
             let guard = self.write_guard(write);
-            self.edge(write.0, node, &[survived, guard]);
-            self.edge(node, write.0, &[!survived, guard]);
+            self.edge(self.node(write), node, &[survived, guard]);
+            self.edge(node, self.node(write), &[!survived, guard]);
         }
     }
 
@@ -67,14 +76,14 @@ impl Encoding<'_> {
             }
             let by_crash = [self.executed(id), self.happened(id)];
             match program.event(id).op_kind() {
-                Some(OpKind::Flush) => self.edge(id.0, node, &by_crash),
+                Some(OpKind::Flush) => self.edge(self.node(id), node, &by_crash),
                 Some(OpKind::FlushOpt | OpKind::NtWrite) => {
                     for fence in self.draining(id) {
                         let [a, b] = by_crash;
                         let drained = [a, b, self.executed(fence), self.happened(fence)];
                         match writes.contains(&id) {
                             true => self.survives_if(id, &drained),
-                            false => self.edge(id.0, node, &drained),
+                            false => self.edge(self.node(id), node, &drained),
                         }
                     }
                 }
@@ -107,7 +116,7 @@ impl Encoding<'_> {
             let same_line =
                 program.line_of(id).is_some() && program.line_of(id) == program.line_of(flush);
             if fence.thread != event.thread
-                || !fence.drains()
+                || !program.drains(id)
                 || !OrderTable::PX86.ordered(weak, kind, same_line)
             {
                 continue;

@@ -123,11 +123,12 @@ fn suspicious(encoding: &mut Encoding, seen: &[Seen]) -> Pairs {
             let survived = survived.unwrap_or(Lit::FALSE);
             let here = encoding.formula.and(place.read, wrote);
             let lost = encoding.formula.and(here, !survived);
-            reasons[write.index()].push(lost);
+            reasons[encoding.node(write) as usize].push(lost);
             pairs.lost.push((write, lost));
             let source = source_literal(encoding, place.loc, Some(write));
             let kept = encoding.formula.and(place.read, source);
-            let both = encoding.formula.and(kept, after[write.index()]);
+            let node = encoding.node(write) as usize;
+            let both = encoding.formula.and(kept, after[node]);
             kept_after.push(both);
             pairs.kept.push((write, both));
         }

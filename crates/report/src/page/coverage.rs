@@ -21,7 +21,8 @@ pub(super) fn coverage(html: &mut Html, coverage: &Coverage, sources: &Sources) 
              recovered: first reads, and how many values they returned.</p><ul class=\"key\">\
              <li><span class=\"unread\">No recovery read what was stored here</span>: nothing checked it.</li>\
              <li><span class=\"uncut\">No power failure was tried here</span> while the store could be lost.</li>\
-             <li><span class=\"silent\">Nothing was seen here</span>: the line could access memory, but no run accessed persistent memory in it.</li></ul>",
+             <li><span class=\"silent\">Nothing was seen here</span>: the line could access memory, but in no run did it store to persistent memory or read \
+             something that was not read before.</li></ul>",
         );
         for (file, lines) in &coverage.0 {
             html.element("details", &[("class", "file")], |html| {
@@ -114,7 +115,8 @@ fn one_line(html: &mut Html, number: u32, line: Option<&LineCoverage>, code: &st
             html.say("td", &[("class", "count")], &text);
         }
         html.element("td", &[("class", "code")], |html| {
-            html.say("code", &[], cut(code));
+            let (indent, text) = code.split_at(code.len() - code.trim_start().len());
+            html.text(indent).say("code", &[], cut(text));
         });
     });
 }

@@ -5,6 +5,7 @@ mod coverage;
 mod excerpt;
 mod finding;
 mod lanes;
+mod outcomes;
 mod progress;
 mod summary;
 mod timeline;

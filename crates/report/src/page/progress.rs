@@ -41,6 +41,9 @@ pub(super) fn progress(html: &mut Html, run: &Run) {
     let attributes = [("id", "search"), ("aria-labelledby", "search-title")];
     html.element("section", &attributes, |html| {
         html.say("h2", &[("id", "search-title")], "Search");
+        super::outcomes::outcomes(html, &run.outcomes);
+        html.say("h3", &[], "Over time");
+        html.raw("<div class=\"charts\">");
         for (title, lines) in CHARTS {
             let told = |line: &Line| run.progress.iter().any(|s| line.2(s).unwrap_or(0.0) > 0.0);
             let lines: Vec<&Line> = lines.iter().filter(|line| told(line)).collect();
@@ -53,6 +56,7 @@ pub(super) fn progress(html: &mut Html, run: &Run) {
                 .flatten();
             chart(html, title, &lines, &run.progress, truth);
         }
+        html.raw("</div>");
     });
 }
 
@@ -67,7 +71,11 @@ fn chart(html: &mut Html, title: &str, lines: &[&Line], samples: &[Sample], trut
     html.element("figure", &[("class", "chart")], |html| {
         html.say("figcaption", &[], title);
         let size = format!("0 0 {} {}", WIDTH + 90.0, HEIGHT + 30.0);
-        let label = format!("{title}, up to {} after {end:.1} s", thousands(most as u64));
+        let label = format!(
+            "{title}, up to {} after {}",
+            thousands(most as u64),
+            time(end)
+        );
         let attributes = [
             ("viewBox", size.as_str()),
             ("role", "img"),
@@ -110,11 +118,19 @@ fn chart(html: &mut Html, title: &str, lines: &[&Line], samples: &[Sample], trut
                 );
             }
             let below = (HEIGHT + 18.0).to_string();
-            html.say("text", &[("x", "0"), ("y", &below)], "0 s");
+            html.say("text", &[("x", "0"), ("y", &below)], "0");
             let right = WIDTH.to_string();
             let attributes = [("x", right.as_str()), ("y", &below), ("text-anchor", "end")];
-            html.say("text", &attributes, &format!("{end:.1} s"));
+            html.say("text", &attributes, &time(end));
             html.say("text", &[("x", "4"), ("y", "14")], &thousands(most as u64));
         });
     });
+}
+
+/// Short searches in milliseconds.
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => format!("{:.0} ms", 1000.0 * s),
+        s => format!("{s:.1} s"),
+    }
 }

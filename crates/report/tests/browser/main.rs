@@ -104,6 +104,14 @@ fn a_huge_report_opens() {
     let boxes = |browser: &mut Chromium| browser.counter("LayoutObjects");
     let (few, many) = (boxes(&mut small), boxes(&mut huge));
     assert!(many < 500.0 * 30.0 + few, "{many} boxes, against {few}");
+    // Ten thousand behaviours are one line, which opens.
+    assert_eq!(
+        huge.value("document.querySelectorAll('.outcome').length"),
+        json!(1)
+    );
+    huge.click(".outcome > summary");
+    let rows = huge.value("document.querySelectorAll('.outcome[open] tr').length");
+    assert_eq!(rows, json!(100));
     // A finding in the middle opens as fast as any.
     huge.click("#B100 > summary");
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Pages to open.
 
-use landfall_report::{Run, Sources};
+use landfall_report::{AtPlace, Outcome, Place, Run, Sources};
 
 const RUN: &str = include_str!("queue.json");
 const QUEUE: &str = "#include <assert.h>\n/* <script>hostile()</script> */\nvoid push(struct queue *q, struct node *node) {\n    node->next = 0;\n    q->tail = node;\n    persist(&q->tail);\n}\n\nint main(void) {\n    struct queue *q = open_queue();\n    if (lf_failures()) {\n        assert(q->tail == last(q));\n        return 0;\n    }\n    push(q, make(1));\n    push(q, make(2));\n}\n";
@@ -31,6 +31,21 @@ pub(crate) fn huge() -> String {
             finding
         })
         .collect();
+    run.outcomes = vec![Outcome {
+        kind: "well".into(),
+        text: "ended well".into(),
+        behaviours: 10_000,
+        at: (1..=5_000)
+            .map(|line| AtPlace {
+                at: Some(Place {
+                    file: "queue.c".into(),
+                    line,
+                    ..Place::default()
+                }),
+                behaviours: 2,
+            })
+            .collect(),
+    }];
     run.stats.behaviours = 10_000;
     run.stats.events = 10_000_000;
     page_of(&run)

@@ -1,0 +1,194 @@
+//! How answers are printed.
+
+use super::ask::{Answer, Round};
+use super::{Answers, ProveArgs, exit};
+use crate::exit::Exit;
+use crate::screen::plain;
+use landfall_prove::encode::CrashEncoding;
+use landfall_prove::prove::Verdict;
+use landfall_prove::witness::{Fate, Witness};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Proved => "proved",
+        Verdict::Refuted(_) => "refuted",
+        Verdict::Unknown(_) => "unknown",
+        Verdict::Nothing => "nothing",
+    }
+}
+
+pub(super) fn human(file: &str, all: &Answers, verbose: bool) -> String {
+    let mut out = String::new();
+    if let Some(refusal) = &all.refusal {
+        let place = match &refusal.place {
+            Some(place) => place.to_string(),
+            None => file.to_owned(),
+        };
+        let _ = writeln!(out, "{}: unknown: {}", plain(&place), plain(&refusal.what));
+    }
+    let answers = match all.refusal {
+        Some(_) => &[],
+        None => all.answers.as_slice(),
+    };
+    for Answer {
+        property,
+        verdict,
+        sizes,
+        took,
+        limits,
+    } in answers
+    {
+        let _ = match verdict {
+            Verdict::Nothing if *property == "robust" => {
+                writeln!(
+                    out,
+                    "{file}: {property}: nothing to prove, no recovery reads"
+                )
+            }
+            Verdict::Nothing => writeln!(
+                out,
+                "{file}: {property}: nothing to prove, nothing is forbidden"
+            ),
+            Verdict::Unknown(why) => writeln!(out, "{file}: {property}: unknown, {why}"),
+            decided => writeln!(out, "{file}: {property}: {}", word(decided)),
+        };
+        for limit in limits {
+            let rounds = all.rounds.last().map_or(0, |round| round.unroll);
+            let _ = writeln!(out, "  only up to {rounds} rounds of: {}", plain(limit));
+        }
+        if let Verdict::Refuted(witness) = verdict {
+            for line in witness.to_string().lines() {
+                let _ = writeln!(out, "  {}", plain(line));
+            }
+        }
+        if verbose && sizes.questions > 0 {
+            let _ = writeln!(
+                out,
+                "  {} events, {} variables, {} clauses, {} edges; {} conflicts, {} by the theory; {:.3} s",
+                sizes.events,
+                sizes.variables,
+                sizes.clauses,
+                sizes.fixed_edges + sizes.guarded_edges,
+                sizes.effort.conflicts,
+                sizes.effort.theory.conflicts,
+                took.as_secs_f64()
+            );
+        }
+    }
+    if verbose && all.rounds.len() + usize::from(all.refusal.is_some()) > 0 {
+        for round in &all.rounds {
+            let _ = writeln!(
+                out,
+                "  loops up to {}: {} events; following {:.3} s, searching {:.3} s, bounds {:.3} s",
+                round.unroll,
+                round.events,
+                round.translating.as_secs_f64(),
+                round.searching.as_secs_f64(),
+                round.bounding.as_secs_f64()
+            );
+        }
+    }
+    out
+}
+
+pub(super) fn machine(file: &str, args: &ProveArgs, answers: &Answers) -> String {
+    let overall = match exit(answers) {
+        Exit::Findings => "refuted",
+        Exit::Limit => "unknown",
+        Exit::Clean => "proved",
+        _ => "nothing",
+    };
+    let properties: Vec<Value> = answers.answers.iter().map(one).collect();
+    let mut answer = json!({
+        "tool": "landfall",
+        "version": env!("CARGO_PKG_VERSION"),
+        "file": file,
+        "verdict": overall,
+        "crash": CrashEncoding::from(args.crash).name(),
+        "properties": properties,
+        "rounds": answers.rounds.iter().map(round).collect::<Vec<_>>(),
+    });
+    if let Some(refusal) = &answers.refusal {
+        answer["refused"] = json!({
+            "what": refusal.what,
+            "place": refusal.place.as_ref().map(|place| json!({"file": place.file, "line": place.line, "column": place.column})),
+        });
+    }
+    format!("{answer:#}\n")
+}
+
+fn round(round: &Round) -> Value {
+    json!({
+        "unroll": round.unroll,
+        "events": round.events,
+        "seconds": {
+            "following": round.translating.as_secs_f64(),
+            "searching": round.searching.as_secs_f64(),
+            "bounds": round.bounding.as_secs_f64(),
+        },
+    })
+}
+
+fn one(answer: &Answer) -> Value {
+    let (sizes, theory) = (&answer.sizes, &answer.sizes.effort.theory);
+    let mut value = json!({
+        "property": answer.property,
+        "verdict": word(&answer.verdict),
+        "bounds": answer.limits,
+        "stats": {
+            "events": sizes.events,
+            "variables": sizes.variables,
+            "clauses": sizes.clauses,
+            "edges": sizes.fixed_edges + sizes.guarded_edges,
+            "questions": sizes.questions,
+            "conflicts": sizes.effort.conflicts,
+            "theory": {
+                "edges": theory.edges,
+                "conflicts": theory.conflicts,
+                "propagations": theory.propagations,
+                "explanations": theory.explanations,
+            },
+            "seconds": answer.took.as_secs_f64(),
+        },
+    });
+    match &answer.verdict {
+        Verdict::Unknown(why) => value["why"] = json!(why),
+        Verdict::Refuted(witness) => value["witness"] = graph(witness),
+        _ => {}
+    }
+    value
+}
+
+fn graph(witness: &Witness) -> Value {
+    let steps = witness.steps.iter().map(|step| {
+        json!({
+            "event": step.event.0,
+            "thread": witness.threads[step.thread.index()],
+            "text": step.label,
+            "read": step.read.map(|(value, source)| json!({"value": value as i64, "from": source.map(|e| e.0)})),
+            "written": step.written.map(|value| value as i64),
+            "fate": match step.fate {
+                Fate::Passed => None,
+                Fate::Survived => Some("survived"),
+                Fate::Lost => Some("lost"),
+            },
+            "before_failure": step.before_failure,
+        })
+    });
+    let found = witness.found.iter().map(|found| {
+        json!({"name": found.name, "value": found.value as i64, "from": found.source.map(|e| e.0)})
+    });
+    let pairs = |pairs: &[(u32, u32)]| json!(pairs);
+    let coherence: Vec<(u32, u32)> = witness.coherence.iter().map(|(a, b)| (a.0, b.0)).collect();
+    json!({
+        "broken": witness.broken,
+        "inputs": witness.inputs.iter().map(|(name, value)| json!({"name": name, "value": *value as i64})).collect::<Vec<_>>(),
+        "steps": steps.collect::<Vec<_>>(),
+        "co": pairs(&coherence),
+        "flushed": witness.flushed.iter().map(|(flush, line)| json!({"event": flush.0, "line": line.0})).collect::<Vec<_>>(),
+        "found": found.collect::<Vec<_>>(),
+        "failed": witness.failed,
+    })
+}

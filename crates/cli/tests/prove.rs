@@ -1,0 +1,271 @@
+//! `landfall prove` on C programs.
+//!
+//! - Every program of `examples/` gets the verdict that `landfall check` is expected to give (`.expect`), but for those in
+//!   `tests/prove/apart.txt`, which says why.
+//! - Every program of `examples/prove/*/` gets the verdict of the `.verdict` file beside it:
+//!
+//! ```text
+//! # a remark
+//! property invariant            what is asked, from here on: invariant, robust, both
+//! flags --unroll 3              options, from here on
+//! proved                        the answer; where both are asked, "proved refuted"
+//! with -DMISSING_FLUSH          further options, for the next answer
+//! slow                          what follows is asked by the benchmark, and here if SLOW is set
+//! refuted lost LABEL kept LABEL the cause, by lines that end with `//~ LABEL`
+//! ```
+//!
+//! - What cannot be modelled is said as in `tests/prove/bad/NAME.out`; `BLESS=1` writes it.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const LANDFALL: &str = env!("CARGO_BIN_EXE_landfall");
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn prove(directory: &Path, arguments: &[&str]) -> Output {
+    Command::new(LANDFALL)
+        .arg("prove")
+        .args(arguments)
+        .current_dir(directory)
+        .output()
+        .expect("landfall runs")
+}
+
+/// Sources below a directory of the repository, two levels down at most.
+fn sources(below: &str) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for folder in fs::read_dir(root().join(below)).unwrap() {
+        let folder = folder.unwrap().path();
+        if !folder.is_dir() {
+            continue;
+        }
+        for file in fs::read_dir(&folder).unwrap() {
+            let file = file.unwrap().path();
+            let extension = file.extension().and_then(|e| e.to_str());
+            if matches!(extension, Some("c" | "cc")) {
+                all.push(file);
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+/// Looks at all of them, two at a time, and fails with all that went wrong.
+fn for_each(files: &[PathBuf], look: impl Fn(&Path) -> Result<(), String> + Sync) {
+    assert!(!files.is_empty());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut wrong = Vec::new();
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(why) = look(file) {
+                wrong.push(format!("{}: {why}", file.display()));
+            }
+        }
+        wrong
+    };
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let workers = [scope.spawn(work), scope.spawn(work)];
+        workers
+            .into_iter()
+            .flat_map(|w| w.join().unwrap())
+            .collect()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn examples_get_the_verdict_of_check() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let apart = fs::read_to_string(here.join("tests/prove/apart.txt")).unwrap();
+    let apart: Vec<(&str, i32)> = apart
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            Some((words.next()?, words.next()?.parse().unwrap()))
+        })
+        .collect();
+    let examples: Vec<PathBuf> = sources("examples")
+        .into_iter()
+        .filter(|file| file.with_extension("expect").exists())
+        .collect();
+    for (name, _) in &apart {
+        assert!(
+            examples.iter().any(|e| e.ends_with(name)),
+            "{name} is not there any more"
+        );
+    }
+    for_each(&examples, |file| {
+        let expected = fs::read_to_string(file.with_extension("expect")).unwrap();
+        let clean = expected.lines().any(|line| line == "clean");
+        let name = file.to_string_lossy();
+        let wanted: &[i32] = match apart.iter().find(|(n, _)| name.ends_with(n)) {
+            Some((_, code)) => std::slice::from_ref(code),
+            None if clean => &[0, 4],
+            None => &[100],
+        };
+        let output = prove(file.parent().unwrap(), &["--property", "invariant", &name]);
+        match output.status.code() {
+            Some(code) if wanted.contains(&code) => Ok(()),
+            code => Err(format!(
+                "{code:?} instead of {wanted:?}\n{}",
+                String::from_utf8_lossy(&output.stdout)
+            )),
+        }
+    });
+}
+
+/// One question and its answer.
+struct Case {
+    property: String,
+    flags: Vec<String>,
+    answer: Vec<String>,
+}
+
+fn cases(verdict: &str) -> Vec<Case> {
+    let (mut property, mut flags) = ("both".to_owned(), Vec::new());
+    let mut with: Vec<String> = Vec::new();
+    let mut cases = Vec::new();
+    for line in verdict.lines().filter(|line| !line.starts_with('#')) {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        match words.first().map(String::as_str) {
+            None => {}
+            Some("property") => property = words[1].clone(),
+            Some("flags") => flags = words[1..].to_vec(),
+            Some("with") => with = words[1..].to_vec(),
+            Some("slow") if std::env::var_os("SLOW").is_none() => break,
+            Some("slow") => {}
+            Some(_) => cases.push(Case {
+                property: property.clone(),
+                flags: [flags.clone(), std::mem::take(&mut with)].concat(),
+                answer: words,
+            }),
+        }
+    }
+    cases
+}
+
+fn ask(file: &Path, case: &Case) -> Result<(), String> {
+    let name = file.file_name().unwrap().to_string_lossy();
+    let mut arguments = vec!["--format", "json", "--property", &case.property];
+    arguments.extend(case.flags.iter().map(String::as_str));
+    arguments.push(&name);
+    let output = prove(file.parent().unwrap(), &arguments);
+    let json: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|e| format!("{e}: {}", String::from_utf8_lossy(&output.stderr)))?;
+    let properties = json["properties"].as_array().ok_or("no properties")?;
+    let words: Vec<&str> = properties
+        .iter()
+        .filter_map(|p| p["verdict"].as_str())
+        .collect();
+    let cause = case.answer.iter().position(|w| w == "lost");
+    let (verdicts, cause) = case.answer.split_at(cause.unwrap_or(case.answer.len()));
+    if words != *verdicts {
+        let refused = &json["refused"];
+        return Err(format!(
+            "{:?}: {words:?} instead of {verdicts:?} {refused}",
+            case.flags
+        ));
+    }
+    let text = fs::read_to_string(file).unwrap();
+    for pair in cause.chunks(2) {
+        let mark = format!("//~ {}", pair[1]);
+        let number = 1 + text
+            .lines()
+            .position(|line| line.trim_end().ends_with(&mark))
+            .ok_or_else(|| format!("no line is marked {mark}"))?;
+        let place = format!("({name}:{number})");
+        let said = properties
+            .iter()
+            .filter(|p| p["property"] == "robust")
+            .flat_map(|p| {
+                p["witness"]["broken"]
+                    .as_array()
+                    .cloned()
+                    .unwrap_or_default()
+            })
+            .filter_map(|b| b.as_str().map(str::to_owned))
+            .any(|broken| {
+                let mut sides = broken.split("survived, but not");
+                let (kept, lost) = (sides.next().unwrap_or(""), sides.next().unwrap_or(""));
+                match pair[0].as_str() {
+                    "lost" => lost.contains(&place),
+                    _ => kept.contains(&place),
+                }
+            });
+        if !said {
+            return Err(format!(
+                "{} {place} is not named: {:#}",
+                pair[0],
+                properties[properties.len() - 1]["witness"]["broken"]
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn programs_get_their_verdicts() {
+    for_each(&sources("examples/prove"), |file| {
+        let verdict = fs::read_to_string(file.with_extension("verdict"))
+            .map_err(|e| format!("its .verdict file: {e}"))?;
+        let cases = cases(&verdict);
+        if cases.is_empty() {
+            return Err("its .verdict file asks nothing".to_owned());
+        }
+        cases.iter().try_for_each(|case| ask(file, case))
+    });
+}
+
+#[test]
+fn programs_compile_without_landfall() {
+    let include = root().join("include");
+    for_each(&sources("examples/prove"), |file| {
+        let output = Command::new("clang-19")
+            .args(["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I"])
+            .arg(&include)
+            .arg(file)
+            .output()
+            .map_err(|e| e.to_string())?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_modelled_is_named() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/prove/bad");
+    let mut files: Vec<PathBuf> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "c"))
+        .collect();
+    files.sort();
+    for_each(&files, |file| {
+        let name = file.file_name().unwrap().to_string_lossy();
+        let output = prove(&folder, &[&name]);
+        let found = format!(
+            "{}? {}\n",
+            String::from_utf8_lossy(&output.stdout),
+            output.status.code().unwrap_or(-1)
+        );
+        let beside = file.with_extension("out");
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&beside, &found).unwrap();
+        }
+        let recorded = fs::read_to_string(&beside).unwrap_or_default();
+        match found == recorded {
+            true => Ok(()),
+            false => Err(format!("found\n{found}instead of\n{recorded}")),
+        }
+    });
+}

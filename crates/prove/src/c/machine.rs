@@ -1,0 +1,381 @@
+//! The state of following a program: what was made of it so far, and where each path is.
+
+use super::flow::Flow;
+use super::knowledge::{Context, Knowledge};
+use super::{Bounds, Lines, Refusal};
+use crate::program::*;
+use crate::term::Term;
+use landfall_ir::{Constant, Function, Layout, Module, PlaceId, Type};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Before the power failure, or after it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    Before,
+    After,
+}
+
+/// Why a path is not followed further.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Stop {
+    /// It ends here.
+    Ended,
+    Refused(Refusal),
+}
+
+pub(super) type Go<T> = Result<T, Stop>;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Value {
+    Int(Term),
+    Many(Vec<Value>),
+}
+
+/// A place on the way: the condition under which the thread comes here, and what it knows of memory.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    pub(super) condition: Term,
+    /// By cell: its content, where this thread knows it.
+    pub(super) memory: Rc<BTreeMap<u64, Term>>,
+}
+
+/// A thread that was followed.
+#[derive(Clone, Debug)]
+pub(super) struct Followed {
+    pub(super) number: usize,
+    pub(super) created: Term,
+    /// Where it ended, if it can.
+    pub(super) ended: Option<State>,
+    pub(super) result: Option<Value>,
+    pub(super) joined: bool,
+}
+
+pub(super) struct Machine<'m> {
+    pub(super) module: &'m Module,
+    pub(super) bounds: &'m Bounds,
+    lines: Lines<'m>,
+    pub(super) knowledge: &'m mut Knowledge,
+    pub(super) flows: &'m mut FxHashMap<String, Rc<Flow>>,
+    pub(super) program: Program,
+    pub(super) phase: Phase,
+    /// The thread that is followed, and the one of the program it is.
+    pub(super) thread: usize,
+    pub(super) thread_ids: FxHashMap<usize, ThreadId>,
+    /// By thread: threads it started that may be running.
+    pub(super) running: FxHashMap<usize, u32>,
+    pub(super) parents: FxHashMap<usize, usize>,
+    pub(super) followed: Vec<Followed>,
+    /// Paths that left their thread in the middle.
+    pub(super) left: Vec<State>,
+    pub(super) calls: Vec<String>,
+    /// Locals of the functions that are being followed.
+    pub(super) allocas: Vec<u64>,
+    pub(super) globals: FxHashMap<String, u64>,
+    pub(super) functions: Vec<String>,
+    pub(super) locations: FxHashMap<u64, LocId>,
+    /// By location: its cell.
+    pub(super) cell_of: Vec<u64>,
+    lines_of_memory: FxHashMap<u64, LineId>,
+    labels: FxHashMap<PlaceId, String>,
+    pub(super) domains: FxHashMap<Term, Option<Rc<Vec<u64>>>>,
+    /// Where the present instruction is.
+    pub(super) here: Option<PlaceId>,
+    pub(super) steps: usize,
+    /// Reads of the recovery from here on are inside a region of a checksum, or ignored.
+    pub(super) unjudged: usize,
+    /// What the built-in function just called returned.
+    pub(super) answer: Option<Value>,
+}
+
+/// Addresses of functions.
+pub(super) const CODE: u64 = 0x40_0000;
+
+impl<'m> Machine<'m> {
+    pub(super) fn new(
+        module: &'m Module,
+        bounds: &'m Bounds,
+        lines: Lines<'m>,
+        knowledge: &'m mut Knowledge,
+        flows: &'m mut FxHashMap<String, Rc<Flow>>,
+    ) -> Machine<'m> {
+        Machine {
+            module,
+            bounds,
+            lines,
+            knowledge,
+            flows,
+            program: Program::default(),
+            phase: Phase::Before,
+            thread: 0,
+            thread_ids: FxHashMap::default(),
+            running: FxHashMap::default(),
+            parents: FxHashMap::default(),
+            followed: Vec::new(),
+            left: Vec::new(),
+            calls: Vec::new(),
+            allocas: Vec::new(),
+            globals: FxHashMap::default(),
+            functions: module.functions.iter().map(|f| f.name.clone()).collect(),
+            locations: FxHashMap::default(),
+            cell_of: Vec::new(),
+            lines_of_memory: FxHashMap::default(),
+            labels: FxHashMap::default(),
+            domains: FxHashMap::default(),
+            here: None,
+            steps: 0,
+            answer: None,
+            unjudged: 0,
+        }
+    }
+
+    pub(super) fn begin(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.thread = 0;
+        self.followed.clear();
+        self.left.clear();
+        self.running.clear();
+        self.calls.clear();
+        self.here = None;
+        if phase == Phase::Before {
+            self.program.threads.push("main".to_owned());
+            self.thread_ids.insert(0, ThreadId(0));
+        }
+    }
+
+    pub(super) fn main(&mut self, main: &'m Function, context: Context) -> Go<()> {
+        let truth = self.program.terms.truth(true);
+        let state = State {
+            condition: truth,
+            memory: Rc::default(),
+        };
+        self.make_globals(context)?;
+        // argc is 1; nobody looks at argv without being refused.
+        let one = self.program.terms.constant(32, 1);
+        let null = self.program.terms.constant(64, 0);
+        let arguments: Vec<Value> = [one, null, null]
+            .into_iter()
+            .map(Value::Int)
+            .take(main.parameters.len())
+            .collect();
+        let mut state = state;
+        for constructor in self.constructors() {
+            if let Some(function) = self.module.function(&constructor) {
+                match self.run(function, Vec::new(), state, context)? {
+                    Some((after, _)) => state = after,
+                    None => return Ok(()),
+                }
+            }
+        }
+        self.run(main, arguments, state, context)?;
+        Ok(())
+    }
+
+    /// Functions that run before `main`, as C++ has them for objects at file scope.
+    fn constructors(&self) -> Vec<String> {
+        let list = self
+            .module
+            .globals
+            .iter()
+            .find(|g| g.name == "llvm.global_ctors");
+        let Some(Constant::Aggregate(entries)) = list.and_then(|g| g.initial.clone()) else {
+            return Vec::new();
+        };
+        let name = |entry: &(Type, Constant)| match &entry.1 {
+            Constant::Aggregate(fields) => fields.iter().find_map(|(_, field)| match field {
+                Constant::Global(name) => Some(name.clone()),
+                _ => None,
+            }),
+            _ => None,
+        };
+        entries.iter().filter_map(name).collect()
+    }
+
+    pub(super) fn finish(mut self) -> Program {
+        std::mem::take(&mut self.program)
+    }
+
+    pub(super) fn layout(&self) -> Layout<'m> {
+        self.module.layout()
+    }
+
+    pub(super) fn refuse<T>(&self, what: impl Into<String>) -> Go<T> {
+        Err(Stop::Refused(Refusal {
+            place: self.here.and_then(|id| self.module.place(id)),
+            what: what.into(),
+        }))
+    }
+
+    /// The source line of the present instruction, with its place.
+    pub(super) fn label(&mut self) -> String {
+        let Some(here) = self.here else {
+            return "somewhere".to_owned();
+        };
+        if let Some(known) = self.labels.get(&here) {
+            return known.clone();
+        }
+        let label = match self.module.place(here) {
+            None => "somewhere".to_owned(),
+            Some(place) => {
+                let file = place.file.rsplit('/').next().unwrap_or_default();
+                match (self.lines)(&place) {
+                    Some(text) => format!("{} ({file}:{})", text.trim(), place.line),
+                    None => format!("{file}:{}", place.line),
+                }
+            }
+        };
+        self.labels.insert(here, label.clone());
+        label
+    }
+
+    pub(super) fn event(&mut self, guard: Term, kind: Kind, joined: bool) -> Go<EventId> {
+        if self.program.events.len() >= self.bounds.events {
+            return self.refuse(format!(
+                "the program has more than {} events up to here",
+                self.bounds.events
+            ));
+        }
+        let label = self.label();
+        let thread = self.thread_ids[&self.thread];
+        self.program.events.push(Event {
+            thread,
+            guard,
+            kind,
+            joined,
+            label,
+        });
+        Ok(EventId(self.program.events.len() as u32 - 1))
+    }
+
+    /// Something that must hold if this path comes here.
+    pub(super) fn check(&mut self, state: &State, holds: Term, what: &str) -> Go<()> {
+        if self.program.terms.constant_of(holds) == Some(1) {
+            return Ok(());
+        }
+        let label = format!("{what}: {}", self.label());
+        match self.phase {
+            Phase::Before => {
+                let id = self.event(state.condition, Kind::Assert { holds }, false)?;
+                self.program.events[id.index()].label = label;
+            }
+            Phase::After => self.program.recovery.checks.push(Check {
+                guard: state.condition,
+                holds,
+                label,
+            }),
+        }
+        Ok(())
+    }
+
+    /// A path that was unrolled as far as it is.
+    pub(super) fn bound(&mut self, state: &State) -> Go<()> {
+        let within = self.program.terms.truth(false);
+        let label = self.label();
+        match self.phase {
+            Phase::Before => {
+                self.event(state.condition, Kind::Bound { within }, false)?;
+            }
+            Phase::After => self.program.recovery.bounds.push(Check {
+                guard: state.condition,
+                holds: within,
+                label,
+            }),
+        }
+        Ok(())
+    }
+
+    pub(super) fn assume(&mut self, state: &mut State, holds: Term) -> Go<()> {
+        state.condition = self.program.terms.and(state.condition, holds);
+        match self.program.terms.constant_of(state.condition) {
+            Some(0) => Err(Stop::Ended),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn line(&mut self, address: u64) -> LineId {
+        let number = address / 64;
+        if let Some(&known) = self.lines_of_memory.get(&number) {
+            return known;
+        }
+        let line = self.program.add_line();
+        self.lines_of_memory.insert(number, line);
+        line
+    }
+
+    /// Where two ways meet.
+    pub(super) fn meet(&mut self, a: State, b: State) -> State {
+        let first = self.first_way(a.condition, b.condition);
+        let condition = self.program.terms.either_path(a.condition, b.condition);
+        if Rc::ptr_eq(&a.memory, &b.memory) {
+            return State {
+                condition,
+                memory: a.memory,
+            };
+        }
+        let mut memory = BTreeMap::new();
+        let cells: std::collections::BTreeSet<u64> =
+            a.memory.keys().chain(b.memory.keys()).copied().collect();
+        for cell in cells {
+            let of = |memory: &BTreeMap<u64, Term>| memory.get(&cell).copied();
+            let value = match (of(&a.memory), of(&b.memory)) {
+                (Some(x), Some(y)) if x == y => x,
+                (x, y) => {
+                    let (x, y) = (
+                        x.unwrap_or_else(|| self.untouched(cell)),
+                        y.unwrap_or_else(|| self.untouched(cell)),
+                    );
+                    // A local of a function that was left on one way has no size any more; nobody asks for it.
+                    if self.program.terms.width(x) != self.program.terms.width(y) {
+                        continue;
+                    }
+                    self.program.terms.choose(first, x, y)
+                }
+            };
+            memory.insert(cell, value);
+        }
+        State {
+            condition,
+            memory: Rc::new(memory),
+        }
+    }
+
+    /// Where two ways meet, what says that it was the first.
+    pub(super) fn first_way(&mut self, a: Term, b: Term) -> Term {
+        let terms = &mut self.program.terms;
+        let of_b = terms.conjuncts(b);
+        let own: Vec<Term> = terms
+            .conjuncts(a)
+            .into_iter()
+            .filter(|t| !of_b.contains(t))
+            .collect();
+        // One condition and its negation say all there is to say.
+        for &condition in &own {
+            let not = terms.not(condition);
+            if of_b.contains(&not) {
+                return condition;
+            }
+        }
+        terms.conjunction(&own)
+    }
+
+    pub(super) fn choose(&mut self, condition: Term, a: &Value, b: &Value) -> Option<Value> {
+        Some(match (a, b) {
+            (Value::Int(a), Value::Int(b)) => {
+                let terms = &mut self.program.terms;
+                if terms.width(*a) != terms.width(*b) {
+                    return None;
+                }
+                Value::Int(terms.choose(condition, *a, *b))
+            }
+            (Value::Many(a), Value::Many(b)) if a.len() == b.len() => {
+                let mut all = Vec::new();
+                for (a, b) in a.iter().zip(b) {
+                    all.push(self.choose(condition, a, b)?);
+                }
+                Value::Many(all)
+            }
+            _ => return None,
+        })
+    }
+}

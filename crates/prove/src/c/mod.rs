@@ -1,0 +1,95 @@
+//! C programs as programs: clang's IR, followed symbolically.
+//!
+//! `main` is followed twice: with no power failure so far (its threads become events), and after one, where it runs alone on
+//! what the failure left (its reads and assertions become the recovery). Addresses are numbers: every object has a place of its
+//! own, and a pointer is a term whose possible values are known, so an access through it is one event for each. Functions are
+//! inlined; loops are unrolled until their condition says so, or up to a bound.
+//!
+//! The program is followed again and again until nothing new is learnt about its memory ([`knowledge`]): which bytes are written
+//! together (they become one location), who writes and reads them (what only one thread writes needs no event to be read by
+//! it), which values those that addresses are made of can have.
+//!
+//! Choices, where C or the hardware leave some: memory that was never written reads as zero; `malloc` does not fail; memory that
+//! was freed is not given out again.
+
+mod access;
+mod domain;
+mod flow;
+mod instruction;
+mod knowledge;
+mod library;
+mod machine;
+mod run;
+mod threads;
+
+use crate::program::Program;
+use knowledge::{Context, Knowledge};
+use landfall_ir::{Module, Place};
+use machine::{Machine, Phase, Stop};
+
+/// How much is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bounds {
+    /// Rounds of a loop whose number its own conditions do not tell.
+    pub unroll: u32,
+    /// Events after which a program is too large.
+    pub events: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds {
+            unroll: 4,
+            events: 20_000,
+        }
+    }
+}
+
+/// What cannot be modelled, and where it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    pub place: Option<Place>,
+    pub what: String,
+}
+
+/// Source text for labels: the line of a place.
+pub type Lines<'a> = &'a dyn Fn(&Place) -> Option<String>;
+
+/// Passes after which a program whose memory is still not understood is given up.
+const PASSES: usize = 60;
+
+/// A module with a `main`, as a program.
+pub fn translate(module: &Module, bounds: &Bounds, lines: Lines) -> Result<Program, Refusal> {
+    let Some(main) = module.function("main") else {
+        return Err(Refusal {
+            place: None,
+            what: "there is no `main` in it".to_owned(),
+        });
+    };
+    let mut knowledge = Knowledge::new();
+    let mut flows = Default::default();
+    for _ in 0..PASSES {
+        knowledge.learnt = false;
+        let mut machine = Machine::new(module, bounds, lines, &mut knowledge, &mut flows);
+        let mut outcome = Ok(());
+        for (number, phase) in [Phase::Before, Phase::After].into_iter().enumerate() {
+            if outcome.is_ok() {
+                machine.begin(phase);
+                outcome = machine.main(main, Context(number as u32));
+            }
+        }
+        machine.learn_values();
+        let program = machine.finish();
+        if knowledge.learnt {
+            continue; // what went wrong may have gone wrong for want of knowledge
+        }
+        return match outcome {
+            Ok(()) | Err(Stop::Ended) => Ok(program),
+            Err(Stop::Refused(refusal)) => Err(refusal),
+        };
+    }
+    Err(Refusal {
+        place: None,
+        what: "which memory its pointers lead to could not be settled".to_owned(),
+    })
+}

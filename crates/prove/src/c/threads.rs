@@ -1,0 +1,212 @@
+//! Threads and their locks.
+
+use super::knowledge::{Context, LOCKS, is_persistent};
+use super::library::Answer;
+use super::machine::{CODE, Followed, Go, Machine, Phase, State, Stop, Value};
+use crate::program::{Kind, ThreadId};
+use crate::term::Term;
+
+const BUSY: u64 = 16;
+
+impl<'m> Machine<'m> {
+    pub(super) fn thread_call(
+        &mut self,
+        state: &mut State,
+        name: &str,
+        values: &[Value],
+        here: Context,
+    ) -> Go<Answer> {
+        let argument = |this: &Self, at: usize| match values.get(at) {
+            Some(Value::Int(term)) => Ok(*term),
+            _ => this.refuse("a call with fewer arguments than it needs"),
+        };
+        match name {
+            "pthread_create" => {
+                let (to, function) = (argument(self, 0)?, argument(self, 2)?);
+                self.create(state, to, function, values.get(3).cloned(), here)?;
+            }
+            "pthread_join" => {
+                let (handle, to) = (argument(self, 0)?, argument(self, 1)?);
+                self.join(state, handle, to)?;
+            }
+            "pthread_exit" => {
+                self.left.push(state.clone());
+                return Err(Stop::Ended);
+            }
+            "pthread_mutex_lock" | "pthread_spin_lock" => {
+                let lock = argument(self, 0)?;
+                let free = self.take_lock(state, lock)?;
+                self.assume(state, free)?;
+            }
+            "pthread_mutex_trylock" | "pthread_spin_trylock" => {
+                let lock = argument(self, 0)?;
+                let free = self.take_lock(state, lock)?;
+                let terms = &mut self.program.terms;
+                let (taken, busy) = (terms.constant(32, 0), terms.constant(32, BUSY));
+                let answer = terms.choose(free, taken, busy);
+                self.answer = Some(Value::Int(answer));
+                return Ok(Answer::Done);
+            }
+            "pthread_mutex_unlock"
+            | "pthread_spin_unlock"
+            | "pthread_mutex_init"
+            | "pthread_spin_init" => {
+                let lock = argument(self, 0)?;
+                let at = self.lock_address(lock)?;
+                self.release(state, at)?;
+            }
+            "pthread_mutex_destroy" | "pthread_spin_destroy" => {}
+            _ => return Ok(Answer::Unknown),
+        }
+        let zero = self.program.terms.constant(32, 0);
+        self.answer = Some(Value::Int(zero));
+        Ok(Answer::Done)
+    }
+
+    fn create(
+        &mut self,
+        state: &mut State,
+        to: Term,
+        function: Term,
+        argument: Option<Value>,
+        here: Context,
+    ) -> Go<()> {
+        if self.phase == Phase::After {
+            return self.refuse(
+                "a thread is created after the power failure: let `main` return before, in a branch of `lf_failures() > 0`",
+            );
+        }
+        let target = self.program.terms.constant_of(function);
+        let name = target
+            .and_then(|at| at.checked_sub(CODE))
+            .and_then(|at| self.functions.get((at / 16) as usize))
+            .cloned();
+        let Some(body) = name.and_then(|name| self.module.function(&name)) else {
+            return self.refuse("which function the thread runs is not known here");
+        };
+        let number = self.knowledge.thread(here);
+        if number >= 64 {
+            return self.refuse("more than 63 threads");
+        }
+        let created = self.event(state.condition, Kind::Sync, false)?;
+        let handle = self.program.terms.constant(64, number as u64);
+        self.store(state, to, handle, super::access::Way::Cached)?;
+        let parent = self.thread;
+        *self.running.entry(parent).or_default() += 1;
+        self.parents.insert(number, parent);
+        let id = ThreadId(self.program.threads.len() as u32);
+        self.program.threads.push(format!("T{number}"));
+        self.thread_ids.insert(number, id);
+        self.thread = number;
+        let begins = self.event(state.condition, Kind::Sync, false)?;
+        self.program.orders.push((created, begins));
+        let calls = std::mem::take(&mut self.calls);
+        let left = std::mem::take(&mut self.left);
+        let place = self.here;
+        let outcome = self.run(body, argument.into_iter().collect(), state.clone(), here)?;
+        let mut ended = outcome;
+        for state in std::mem::replace(&mut self.left, left) {
+            ended = Some(match ended {
+                None => (state, None),
+                Some(before) => self.meet_returns(before, (state, None)),
+            });
+        }
+        self.calls = calls;
+        self.here = place;
+        self.thread = parent;
+        let (ended, result) = match ended {
+            Some((state, result)) => (Some(state), result),
+            None => (None, None),
+        };
+        self.followed.push(Followed {
+            number,
+            created: state.condition,
+            ended,
+            result,
+            joined: false,
+        });
+        Ok(())
+    }
+
+    fn join(&mut self, state: &mut State, handle: Term, to: Term) -> Go<()> {
+        let number = self.program.terms.constant_of(handle);
+        let at = self
+            .followed
+            .iter()
+            .position(|f| Some(f.number as u64) == number);
+        let Some(at) = at else {
+            return match number {
+                // Never created on this way.
+                Some(0) => Err(Stop::Ended),
+                _ => self.refuse("which thread is joined is not known here"),
+            };
+        };
+        let followed = self.followed[at].clone();
+        let Some(ended) = followed.ended else {
+            return Err(Stop::Ended);
+        };
+        self.settle(at, state.condition);
+        let joiner = self.thread;
+        self.thread = followed.number;
+        let ends = self.event(ended.condition, Kind::Sync, false)?;
+        self.thread = joiner;
+        self.assume(state, ended.condition)?;
+        let joins = self.event(state.condition, Kind::Sync, false)?;
+        self.program.orders.push((ends, joins));
+        if self.program.terms.constant_of(to) != Some(0)
+            && let Some(Value::Int(value)) = followed.result
+        {
+            self.store(state, to, value, super::access::Way::Cached)?;
+        }
+        Ok(())
+    }
+
+    /// A thread is known to have ended if it is joined wherever it was created.
+    fn settle(&mut self, at: usize, condition: Term) {
+        let terms = &self.program.terms;
+        let mut expected = terms.conjuncts(self.followed[at].created);
+        for other in self.followed.iter().filter(|f| f.joined) {
+            if let Some(ended) = &other.ended {
+                expected.extend(terms.conjuncts(ended.condition));
+            }
+        }
+        let certain = terms
+            .conjuncts(condition)
+            .iter()
+            .all(|c| expected.contains(c));
+        if certain && !self.followed[at].joined {
+            self.followed[at].joined = true;
+            if let Some(running) = self.running.get_mut(&self.thread) {
+                *running = running.saturating_sub(1);
+            }
+        }
+    }
+
+    fn lock_address(&mut self, lock: Term) -> Go<u64> {
+        match self.program.terms.constant_of(lock) {
+            Some(at) if is_persistent(at) => {
+                self.refuse("a lock of the thread library in persistent memory is not modelled")
+            }
+            Some(at) => Ok(at | LOCKS),
+            None => self.refuse("which lock it is depends on what was read"),
+        }
+    }
+
+    /// Tries to take a lock; whether it was free.
+    fn take_lock(&mut self, state: &mut State, lock: Term) -> Go<Term> {
+        let at = self.lock_address(lock)?;
+        let always = self.program.terms.truth(true);
+        let old = self.rmw_at(state, at, 8, always, &|terms, old| {
+            let (zero, one) = (terms.constant(64, 0), terms.constant(64, 1));
+            (terms.eq(old, zero), one)
+        })?;
+        let zero = self.program.terms.constant(64, 0);
+        Ok(self.program.terms.eq(old, zero))
+    }
+
+    fn release(&mut self, state: &mut State, at: u64) -> Go<()> {
+        let zero = self.program.terms.constant(64, 0);
+        let always = self.program.terms.truth(true);
+        self.write(state, at, zero, always, super::access::Way::Cached)
+    }
+}
