@@ -38,7 +38,7 @@ pub(crate) struct Check {
         value_name = "CHECKS",
         value_enum,
         value_delimiter = ',',
-        default_value = "crash,data-races,locks,heap",
+        default_value = "crash,data-races,locks",
         help_heading = "What to report"
     )]
     pub(super) checks: Vec<Judged>,
@@ -250,6 +250,12 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 impl Check {
     pub(super) fn checks(&self, what: Judged) -> bool {
         self.checks.contains(&what)
+    }
+
+    /// With threads every access is looked at anyway, so the heap is too, unless something else is asked for.
+    pub(super) fn looks_at_heap_of_threads(&self) -> bool {
+        self.checks(Judged::Heap)
+            || self.checks == [Judged::Crash, Judged::DataRaces, Judged::Locks]
     }
 
     /// Is there anything to judge besides failures?
