@@ -110,7 +110,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     if crash_free.events.iter().all(|e| !report::touches_memory(e)) {
         return Err(Refusal::new(
             Exit::Nothing,
-            "the program has one thread and touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
+            "the program touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
         ));
     }
     let act = Act::new(base, crash_free, scene);
