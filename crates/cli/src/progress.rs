@@ -39,8 +39,51 @@ struct Seen {
     behaviours: usize,
     /// Of the tree of recoveries.
     size: usize,
-    samples: Vec<Sample>,
+    samples: Samples,
+}
+
+/// A few samples of a search that may be short or long.
+#[derive(Debug)]
+pub(crate) struct Samples {
+    kept: Vec<Sample>,
+    seen: u64,
     every: u64,
+}
+
+impl Default for Samples {
+    fn default() -> Samples {
+        Samples {
+            kept: Vec::new(),
+            seen: 0,
+            every: 1,
+        }
+    }
+}
+
+impl Samples {
+    /// One more step of the search: most of them are not looked at.
+    pub(crate) fn step(&mut self, sample: impl FnOnce() -> Sample) {
+        self.seen += 1;
+        if self.seen.is_multiple_of(self.every) {
+            self.take(sample());
+        }
+    }
+
+    pub(crate) fn take(&mut self, sample: Sample) {
+        if self.kept.len() >= 2 * MOST_SAMPLES {
+            let mut index = 0;
+            self.kept.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.every *= 2;
+        }
+        self.kept.push(sample);
+    }
+
+    pub(crate) fn finish(self) -> Vec<Sample> {
+        self.kept
+    }
 }
 
 /// The line on the terminal.
@@ -68,8 +111,7 @@ impl<S> Watched<S> {
                 runs: 0,
                 behaviours: 0,
                 size: 0,
-                samples: Vec::new(),
-                every: 1,
+                samples: Samples::default(),
             },
             live: (live == Live::Shown).then(Line::default),
         }
@@ -84,7 +126,8 @@ impl<S> Watched<S> {
         if complete {
             self.seen.done = self.seen.known.len();
         }
-        self.seen.sample();
+        let last = self.seen.sample();
+        self.seen.samples.take(last);
         let Seen {
             samples,
             mut known,
@@ -93,7 +136,7 @@ impl<S> Watched<S> {
         } = self.seen;
         known.truncate(done);
         let history = History {
-            samples,
+            samples: samples.finish(),
             cuts: known,
         };
         (self.inner, history)
@@ -103,28 +146,20 @@ impl<S> Watched<S> {
 impl Seen {
     fn ran(&mut self) {
         self.runs += 1;
-        if self.runs.is_multiple_of(self.every) {
-            self.sample();
-        }
+        let mut samples = std::mem::take(&mut self.samples);
+        samples.step(|| self.sample());
+        self.samples = samples;
     }
 
-    fn sample(&mut self) {
-        if self.samples.len() >= 2 * MOST_SAMPLES {
-            let mut index = 0;
-            self.samples.retain(|_| {
-                index += 1;
-                index % 2 == 1
-            });
-            self.every *= 2;
-        }
-        self.samples.push(Sample {
+    fn sample(&self) -> Sample {
+        Sample {
             seconds: self.started.elapsed().as_secs_f64(),
             runs: self.runs,
             behaviours: self.behaviours as u64,
             nodes: self.size as u64,
             schedules: 0,
             estimate: self.estimate(),
-        });
+        }
     }
 
     /// How many runs there will be, if the power failures to come need as many as those behind us.
@@ -222,8 +257,7 @@ mod tests {
             runs: 12,
             behaviours: 7,
             size: 0,
-            samples: Vec::new(),
-            every: 1,
+            samples: Samples::default(),
         }
     }
 
@@ -242,13 +276,14 @@ mod tests {
         let mut seen = seen();
         seen.runs = 0;
         (0..100_000).for_each(|_| seen.ran());
-        assert!((MOST_SAMPLES..=2 * MOST_SAMPLES).contains(&seen.samples.len()));
-        assert!(seen.samples[0].runs < 2_000);
-        assert!(seen.samples.last().unwrap().runs > 98_000);
-        let estimates = seen.samples.iter().map(|s| s.estimate);
+        let samples = seen.samples.finish();
+        assert!((MOST_SAMPLES..=2 * MOST_SAMPLES).contains(&samples.len()));
+        assert!(samples[0].runs < 2_000);
+        assert!(samples.last().unwrap().runs > 98_000);
+        let estimates = samples.iter().map(|s| s.estimate);
         assert!(
             estimates
-                .zip(&seen.samples)
+                .zip(&samples)
                 .all(|(e, s)| e == Some(s.runs as f64 * 4.0))
         );
     }

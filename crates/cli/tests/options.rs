@@ -93,6 +93,12 @@ fn allowed_findings_are_counted_and_not_listed() {
 }
 
 #[test]
+fn a_recovery_may_come_to_the_heap_from_outside() {
+    let (code, object) = json("heap", &[&format!("{INPUTS}/heap_from_region.c")]);
+    assert_eq!(code, 0, "{object}");
+}
+
+#[test]
 fn a_second_power_failure_may_hit_the_recovery() {
     let program = "examples/crash-in-recovery/disarmed-too-early.c";
     assert_eq!(json("failures", &[program]).0, 0);

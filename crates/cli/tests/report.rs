@@ -138,3 +138,108 @@ fn what_cannot_be_reported_is_refused_in_a_sentence() {
         assert!(told.contains(said), "{arguments:?}: {told}");
     }
 }
+
+/// Line 10 is read by recoveries, line 11 by nobody, line 14 is never come to.
+const COVERED: &str = r#"#include <landfall.h>
+struct s {
+  _Alignas(64) long read;
+  _Alignas(64) long unread;
+  _Alignas(64) long done;
+};
+int main(int argc, char **argv) {
+  struct s *s = lf_pm(sizeof *s);
+  if (s->done) return s->read != 7;
+  s->read = 7;
+  s->unread = 8;
+  lf_persist(s, 128);
+  if (argc > 1)
+    s->read = argv[1][0];
+  s->done = 1;
+  lf_persist(&s->done, 8);
+  return 0;
+}
+"#;
+
+#[test]
+fn coverage_says_what_was_tried_and_what_was_found() {
+    let here = scratch("coverage");
+    fs::write(here.join("covered.c"), COVERED).unwrap();
+    let checked = landfall(&here, &["check", "--checks", "crash", "covered.c"]);
+    assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+    let run: Value = serde_json::from_str(&read(here.join("landfall-out/run.json"))).unwrap();
+    let line = |number: u32| run["coverage"]["covered.c"][number.to_string()].clone();
+    let counts = |number: u32| {
+        let of = |name: &str| line(number)[name].as_u64().unwrap();
+        ["stores", "flushes", "fences", "found", "reads", "values"].map(of)
+    };
+    // Whether `read` survived matters only once `done` did, and then it had: recoveries find one value in it, and both in `done`.
+    assert_eq!(counts(10), [1, 0, 0, 1, 0, 0]);
+    assert_eq!(counts(11), [1, 0, 0, 0, 0, 0]);
+    assert_eq!(counts(12), [0, 2, 1, 0, 0, 0]);
+    assert_eq!(counts(14), [0; 6]);
+    assert_eq!(counts(15), [1, 0, 0, 2, 0, 0]);
+    let reading = counts(9);
+    assert_eq!(
+        (reading[0], reading[5]),
+        (0, 3),
+        "0 and 1 of `done`, 7 of `read`"
+    );
+    // The power failed while the stores of lines 10 and 15 were not safe.
+    assert!(line(10)["cuts"].as_u64() > Some(0) && line(15)["cuts"].as_u64() > Some(0));
+    let page = read(here.join("landfall-out/report.html"));
+    for (class, number) in [("unread", 11), ("silent", 14), ("covered", 10)] {
+        let row = format!("<tr class=\"{class}\"><td class=\"number\">{number}</td>");
+        assert!(page.contains(&row), "{row}");
+    }
+    // How recoveries ended, and the search over time.
+    assert_eq!(run["outcomes"][0]["kind"], "well");
+    assert_eq!(run["outcomes"][0]["behaviours"], run["stats"]["behaviours"]);
+    let last = run["progress"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last["behaviours"], run["stats"]["behaviours"]);
+    assert_eq!(last["estimate"].as_f64(), last["runs"].as_f64());
+}
+
+#[test]
+fn two_power_failures_are_two_lines_across() {
+    let here = scratch("twice");
+    let example = "examples/crash-in-recovery/disarmed-too-early.c";
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(example);
+    fs::copy(source, here.join("twice.c")).unwrap();
+    let checked = landfall(
+        &here,
+        &["check", "--checks", "crash", "--failures", "2", "twice.c"],
+    );
+    assert_eq!(checked.status.code(), Some(100), "{checked:?}");
+    let run: Value = serde_json::from_str(&read(here.join("landfall-out/run.json"))).unwrap();
+    let timeline = &run["findings"][0]["timeline"];
+    let rows = timeline["rows"].as_array().unwrap();
+    let failures: Vec<&Value> = rows
+        .iter()
+        .filter(|row| row["phase"] == "failure")
+        .collect();
+    assert_eq!(failures.len(), 2, "{rows:?}");
+    // Every read that has a source among the rows names a store above it.
+    for (number, row) in rows.iter().enumerate() {
+        for from in row["read"]["from"].as_array().into_iter().flatten() {
+            let from = from.as_u64().unwrap() as usize;
+            assert!(from < number && rows[from]["kind"] == "store", "{row}");
+        }
+    }
+    assert_eq!(rows.last().unwrap()["role"], "failed");
+    let lanes = timeline["lanes"].as_array().unwrap();
+    assert!(
+        lanes
+            .iter()
+            .any(|lane| lane["name"].as_str().unwrap().contains("power failure 2"))
+    );
+    for lane in lanes {
+        let states = lane["versions"].as_array().unwrap().iter();
+        assert_eq!(
+            states.filter(|v| v["state"] == "survived").count(),
+            1,
+            "{lane}"
+        );
+    }
+}

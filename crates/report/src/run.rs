@@ -141,7 +141,53 @@ pub struct Fix {
     pub after: Option<Place>,
     pub before: Option<Place>,
     pub bytes: Option<u64>,
+    /// Bytes between the two stores, where bringing them together would do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apart: Option<u64>,
     pub primary: bool,
+}
+
+impl Fix {
+    /// For people.
+    pub fn sentence(&self) -> String {
+        let bytes = match self.bytes {
+            None | Some(0) => String::new(),
+            Some(1) => " the byte stored".to_owned(),
+            Some(n) => format!(" the {n} bytes stored"),
+        };
+        let mut text = match self.action.as_str() {
+            "flush+fence" => format!("Flush and fence{bytes}"),
+            "flush" => format!("Flush{bytes}"),
+            "fence" => "Fence".to_owned(),
+            "atomic" => format!("Store{} in one atomic access", bytes.replace(" stored", "")),
+            "separate-store" => {
+                "Copy and persist the rest first, then store what commits it by itself".to_owned()
+            }
+            "align" => "Align the two to 64 bytes, so that they share a cache line".to_owned(),
+            "co-locate" => "Put the two on one cache line".to_owned(),
+            "remove" => "Remove it".to_owned(),
+            other => other.to_owned(),
+        };
+        if let Some(apart) = self.apart {
+            text.push_str(&format!(" (they are {apart} bytes apart)"));
+        }
+        let mut place = |word: &str, at: &Option<Place>| {
+            if let Some(at) = at {
+                text.push_str(&format!("{word} {}", at.colons()));
+            }
+        };
+        match self.action.as_str() {
+            "atomic" | "separate-store" | "remove" => place(", at", &self.after),
+            _ => {
+                place(" after", &self.after);
+                place(", before", &self.before);
+            }
+        }
+        if !self.primary {
+            text.push_str(" (another way)");
+        }
+        text + "."
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -303,6 +349,43 @@ pub struct Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fixes_are_sentences() {
+        let at = |line| {
+            Some(Place {
+                file: "a.c".into(),
+                line,
+                ..Place::default()
+            })
+        };
+        let fix = |action: &str| Fix {
+            action: action.into(),
+            after: at(1),
+            before: at(2),
+            bytes: Some(8),
+            primary: true,
+            ..Fix::default()
+        };
+        let told = |action| fix(action).sentence();
+        assert_eq!(
+            told("flush+fence"),
+            "Flush and fence the 8 bytes stored after a.c:1, before a.c:2."
+        );
+        assert_eq!(
+            told("atomic"),
+            "Store the 8 bytes in one atomic access, at a.c:1."
+        );
+        let near = Fix {
+            action: "align".into(),
+            apart: Some(56),
+            ..Fix::default()
+        };
+        assert_eq!(
+            near.sentence(),
+            "Align the two to 64 bytes, so that they share a cache line (they are 56 bytes apart) (another way)."
+        );
+    }
 
     /// What INTERFACE.md promises, and no more, is enough.
     #[test]

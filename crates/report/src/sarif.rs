@@ -1,6 +1,6 @@
 //! SARIF 2.1.0, for code-scanning views. The few structures needed are written out here: the crates for it are abandoned.
 
-use crate::{Finding, Fix, Place, Run};
+use crate::{Finding, Place, Run};
 use serde_json::{Value, json};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -123,7 +123,7 @@ fn result<'a>(found: &'a Finding) -> Value {
         text.push_str(&format!("\n[{said}]({id})"));
     }
     for fix in &found.fix {
-        text.push_str(&format!("\nFix: {}.", sentence(fix)));
+        text.push_str(&format!("\nFix: {}", fix.sentence()));
     }
     if let Some(witness) = &found.witness {
         text.push_str(&format!("\nReplay: landfall replay {witness}"));
@@ -159,19 +159,6 @@ fn result<'a>(found: &'a Finding) -> Value {
         result["ruleIndex"] = json!(index);
     }
     result
-}
-
-fn sentence(fix: &Fix) -> String {
-    let place = |word: &str, at: &Option<Place>| {
-        at.as_ref()
-            .map_or_else(String::new, |at| format!(" {word} {}", at.colons()))
-    };
-    format!(
-        "{}{}{}",
-        fix.action,
-        place("after", &fix.after),
-        place("before", &fix.before)
-    )
 }
 
 /// The same finding in the next run of the same program, whatever moved around it.

@@ -50,6 +50,7 @@ fn finding(number: usize) -> Finding {
             after: Some(place(1)),
             before: Some(place(2)),
             bytes: Some(8),
+            apart: None,
             primary: true,
         }],
         executions: 12,

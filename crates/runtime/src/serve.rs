@@ -272,7 +272,8 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
         0,
         size_of_val(&(*state).pool_holders),
     );
-    ((*state).heap_used, (*state).malloc_used) = (false, false);
+    // A recovery may follow a pointer into the heap before it asks the heap for anything.
+    ((*state).heap_used, (*state).malloc_used) = (job.failures > 0, false);
     ((*state).written, (*state).mask, (*state).mapped_bytes) = (0, 0, 0);
     ((*state).ticks, (*state).faults) = (0, signals::Faults::NONE);
     (*state).descriptors.reset();

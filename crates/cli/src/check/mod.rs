@@ -172,7 +172,10 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             &mut found,
         ),
     };
-    let (mut subject, history) = watched.done(found.behaviours.len(), ended.is_ok());
+    let (mut subject, mut history) = watched.done(
+        found.behaviours.len(),
+        ended.is_ok() && options.random.is_none(),
+    );
     judging.wasted = subject.wasted.take().or(judging.wasted);
     let failed = std::mem::take(&mut subject.failed);
     let stopped_by = subject.stopped_by;
@@ -185,6 +188,13 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let names = Names::of(&server);
     let after = recovery.as_ref().map(Names::of);
     let after = after.as_ref().unwrap_or(&names);
+    if options.random.is_some() {
+        // Of random power failures those are known that showed something.
+        let first = found.behaviours.iter().filter_map(|b| b.crashes.first());
+        history.cuts = first.map(|crash| crash.cut).collect();
+        history.cuts.sort_unstable();
+        history.cuts.dedup();
+    }
     report.coverage = coverage::coverage(&act, &names, &history.cuts, &covered, after);
     report.progress = history.samples;
     report.outcomes = outcomes::outcomes(&act, &names, after, &found.behaviours, &failed);

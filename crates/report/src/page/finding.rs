@@ -3,7 +3,7 @@
 use super::excerpt::{excerpt, first};
 use super::{lanes, timeline, turns};
 use crate::html::Html;
-use crate::{Finding, Fix, Place, Sources};
+use crate::{Finding, Place, Sources};
 
 /// More of what a run printed is of no use in a page.
 const MOST_OUTPUT: usize = 8_000;
@@ -175,7 +175,7 @@ fn repairs(html: &mut Html, found: &Finding) {
     html.say("h3", &[], "Fix");
     html.element("ul", &[("class", "fixes")], |html| {
         for fix in &found.fix {
-            html.say("li", &[], &sentence(fix));
+            html.say("li", &[], &fix.sentence());
         }
     });
     for diff in &found.diffs {
@@ -195,26 +195,4 @@ fn repairs(html: &mut Html, found: &Finding) {
             }
         });
     }
-}
-
-fn sentence(fix: &Fix) -> String {
-    let mut text = match fix.action.as_str() {
-        "flush+fence" => "Flush and fence".to_owned(),
-        other => other.to_owned(),
-    };
-    if let Some(bytes) = fix.bytes {
-        text.push_str(&format!(" the {bytes} bytes"));
-    }
-    let place = |at: &Option<Place>| at.as_ref().map(Place::colons);
-    if let Some(after) = place(&fix.after) {
-        text.push_str(&format!(" after {after}"));
-    }
-    if let Some(before) = place(&fix.before) {
-        text.push_str(&format!(", before {before}"));
-    }
-    if !fix.primary {
-        text.push_str(" (another way)");
-    }
-    text.push('.');
-    text
 }
