@@ -168,7 +168,11 @@ fn body(out: &mut String, index: usize, thread: &Thread, at: &[(u8, u8)]) {
             Instr::Load { reg: to, var } => format!("{} = LOAD({});", reg(to), place(var)),
             Instr::Store { var, value: of } => format!("STORE({}, {});", place(var), value(of)),
             Instr::NtStore { var, value: of } => {
-                format!("_mm_stream_si64((long long *)AT({}), {});", place(var), value(of))
+                format!(
+                    "_mm_stream_si64((long long *)AT({}), {});",
+                    place(var),
+                    value(of)
+                )
             }
             Instr::Rmw {
                 reg: to,
