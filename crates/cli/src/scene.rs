@@ -9,7 +9,7 @@ use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Log, Version};
 use landfall_model::order::Platform;
 use landfall_native::{
-    Event, Execution, Isolation, Job, Op, Program, Server, SubjectError, translate,
+    Event, Execution, Isolation, Job, Op, Outcome, Program, Server, SubjectError, translate,
 };
 
 /// Everything a run depends on but its image.
@@ -132,6 +132,25 @@ pub(crate) fn crash_state<'a>(acts: &'a [Act], failures: &[Failure]) -> Option<C
     Some(CrashState::new(base, crashed))
 }
 
+/// What an execution of a chain is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// The power fails in it: all it stores matters.
+    Crashes,
+    /// It comes last: what it reads and how it ends are all that matters.
+    Last,
+}
+
+impl Part {
+    /// Of the execution after so many of all power failures.
+    pub(crate) fn of(number: usize, failures: usize) -> Part {
+        match number < failures {
+            true => Part::Crashes,
+            false => Part::Last,
+        }
+    }
+}
+
 /// The programs of a scene, started: each run is a process of its own.
 #[derive(Debug)]
 pub(crate) struct Stage {
@@ -191,6 +210,7 @@ impl Stage {
         found: Image,
         failures: usize,
         stacks: bool,
+        part: Part,
     ) -> Result<Act, SubjectError> {
         let mut lines: Vec<_> = found
             .delta(&self.base)
@@ -204,6 +224,7 @@ impl Stage {
             image: landfall_native::Image { lines },
             failures: failures as u32,
             stacks,
+            reads_only: part == Part::Last,
             ..self.scene.job.clone()
         };
         // The schedule is that of the first execution.
@@ -216,8 +237,9 @@ impl Stage {
         };
         let execution = server.run(&job)?;
         self.runs += 1;
+        let endless = matches!(execution.outcome, Outcome::Hang { .. } | Outcome::Wedged);
         let mut act = Act::new(found, execution, &self.scene);
-        if stacks {
+        if stacks && !endless {
             act.copies = server.run_raw(&job, landfall_native::copies)?.1;
         }
         Ok(act)
@@ -229,10 +251,11 @@ impl Stage {
         failures: &[Failure],
         stacks: bool,
     ) -> Result<Vec<Act>, SubjectError> {
-        let mut acts = vec![self.act(self.base.clone(), 0, stacks)?];
+        let part = |number: usize| Part::of(number, failures.len());
+        let mut acts = vec![self.act(self.base.clone(), 0, stacks, part(0))?];
         for (count, failure) in failures.iter().enumerate() {
             let left = acts[count].left(failure);
-            acts.push(self.act(left, count + 1, stacks)?);
+            acts.push(self.act(left, count + 1, stacks, part(count + 1))?);
         }
         Ok(acts)
     }

@@ -399,7 +399,12 @@ fn sanitizers_that_own_memory_are_refused_in_a_sentence() {
             "cc",
             &[&format!("-fsanitize={name}"), "a.c", "-o", "program"],
         );
-        assert_eq!(output.status.success(), works, "{name}");
+        assert_eq!(
+            output.status.success(),
+            works,
+            "{name}: {}",
+            stderr(&output)
+        );
         assert_ne!(output.status.code(), Some(127), "the compiler was found");
         let refusal = format!("leave out `-fsanitize={name}`");
         assert_eq!(

@@ -20,9 +20,14 @@ fn reads_of_foreign_objects_are_followed() {
     let plain = sources.join("plain.c");
     let built = run(Command::new("clang-19").args(["-c", "-O1"]).arg(plain));
     assert_eq!(built.0, Some(0), "{}", built.1);
-    for (name, define, code) in [("durable", "-DKEPT", 0), ("lost", "-DLOST", 100)] {
+    // With FIRST=0 the foreign object is reached in recoveries alone.
+    for (name, define, first, code) in [
+        ("durable", "-DKEPT", "-DFIRST=1", 0),
+        ("lost", "-DLOST", "-DFIRST=1", 100),
+        ("later", "-DKEPT", "-DFIRST=0", 0),
+    ] {
         let built = run(landfall()
-            .args(["cc", define, "plain.o", "-o", name])
+            .args(["cc", define, first, "plain.o", "-o", name])
             .arg(sources.join("main.c")));
         assert_eq!(built.0, Some(0), "{}", built.1);
         let (exit, told) = run(landfall()
@@ -31,5 +36,7 @@ fn reads_of_foreign_objects_are_followed() {
         assert_eq!(exit, Some(code), "{told}");
         let note = format!("`get` of {name} was not compiled with `landfall cc`");
         assert!(told.contains(&note), "{told}");
+        let only_then = told.contains("in a recovery, ");
+        assert_eq!(only_then, name == "later", "{told}");
     }
 }

@@ -345,6 +345,28 @@ fn pool_files_that_are_not_there() {
 }
 
 #[test]
+fn a_pool_file_may_grow_again_after_the_power_failed() {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("growing");
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).unwrap();
+    let define = format!("-DPOOL=\"{}/count\"", directory.display());
+    let program = format!("{INPUTS}/grows.c");
+    let pool = directory.to_str().unwrap();
+    let (code, told) = human(
+        "growing",
+        &["--checks", "crash", "--pm-dir", pool, &define, &program],
+    );
+    assert_eq!(code, 0, "{told}");
+}
+
+#[test]
+fn the_heap_is_there_when_recovery_starts() {
+    let program = format!("{INPUTS}/pointer-first.c");
+    let (code, told) = human("pointer-first", &["--checks", "crash", &program]);
+    assert_eq!(code, 0, "{told}");
+}
+
+#[test]
 fn progress_is_for_terminals() {
     // `script` gives the command a terminal of its own and copies what it shows.
     let program = "examples/commit-flag/correct.c";

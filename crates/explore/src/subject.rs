@@ -180,6 +180,11 @@ impl Execution {
         }
     }
 
+    /// It ended well, and what power failures in it would lead to is not known.
+    pub(crate) fn is_left_uncut(&self) -> bool {
+        self.shortened && self.ended == Ended::Well
+    }
+
     /// The log of a single-threaded run: one thread's stores commit in program order, and which of them were still buffered
     /// at the power failure is the choice of the cut (MODEL.md §4).
     pub fn log(&self, platform: Platform) -> Log {

@@ -229,6 +229,8 @@ pub struct Execution {
     pub audit_bytes: u32,
     /// Bytes of trace, for statistics.
     pub trace_bytes: u64,
+    /// It did more than is among the events; the reads are all there.
+    pub squeezed: bool,
 }
 
 /// Two runs of the same job that did not do the same.

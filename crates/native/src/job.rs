@@ -111,6 +111,8 @@ pub struct Job {
     pub schedule: Option<Vec<u8>>,
     /// With a schedule: which accesses are steps, and how stores reach memory.
     pub threads: Threading,
+    /// First reads are all that is asked for: of an endless run, other events may be missing.
+    pub reads_only: bool,
     /// Record call stacks with the events.
     pub stacks: bool,
     /// Run in a process of its own whatever the server's isolation.

@@ -526,6 +526,7 @@ impl Server {
             in_place: raw.isolation == isolation::RESTART,
             audit_bytes: raw.audit_bytes,
             trace_bytes: slot.trace_len(),
+            squeezed: slot.squeezed(),
         }
     }
 
@@ -636,6 +637,7 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
     JobHeader {
         flags: flags
             | set(job.stacks, job::STACKS)
+            | set(job.reads_only, job::READS_ONLY)
             | set(job.fork, job::FORK)
             | set(job.audit, job::AUDIT)
             | set(job.schedule.is_some(), job::THREADS)

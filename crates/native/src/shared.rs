@@ -206,6 +206,11 @@ impl Slot<'_> {
         unsafe { (&raw const (*self.header()).outcome).read() }
     }
 
+    pub(crate) fn squeezed(&self) -> bool {
+        // SAFETY: a word inside the mapping; the run is over, so nobody writes.
+        unsafe { (&raw const (*self.header()).squeezed).read_volatile() != 0 }
+    }
+
     pub(crate) fn trace_len(&self) -> u64 {
         // SAFETY: an atomic inside the mapping.
         unsafe { (*self.header()).trace_len.load(Acquire).min(TRACE_LEN) }

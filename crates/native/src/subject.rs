@@ -1,7 +1,7 @@
 //! A native program as the search sees it.
 
 use crate::covered::Covered;
-use crate::execution::{Event, Execution, Op, Outcome};
+use crate::execution::{Event, Execution, Foreign, Op, Outcome};
 use crate::interrupt::interrupted;
 use crate::job::Job;
 use crate::judge::{Atomics, Places, judged};
@@ -41,6 +41,10 @@ pub struct NativeSubject<'a> {
     kept: usize,
     /// Judges what recoveries flush, if anyone does.
     pub wasted: Option<(Wasted, Places)>,
+    /// A recovery went on for so long that what it flushed was not kept: `wasted` is gone.
+    pub flushes_unjudged: bool,
+    /// The first recovery in which uninstrumented code touched persistent memory.
+    pub foreign: Option<Foreign>,
     pub runs: u64,
     pub events: u64,
     /// The limit that ended the search: runs, time or interrupt.
@@ -57,6 +61,8 @@ impl<'a> NativeSubject<'a> {
             failed: Vec::new(),
             kept: 0,
             wasted: None,
+            flushes_unjudged: false,
+            foreign: None,
             runs: 0,
             events: 0,
             stopped_by: None,
@@ -186,6 +192,11 @@ impl NativeSubject<'_> {
             }
         }
         self.events += skimmed.records;
+        self.foreign = self.foreign.or(execution.foreign);
+        if execution.squeezed && self.wasted.take().is_some() {
+            // Some flush may have been useful where nobody looked.
+            self.flushes_unjudged = true;
+        }
         if let Some((wasted, places)) = &mut self.wasted {
             for read in &skimmed.reads {
                 wasted.read(read.read.word.line());

@@ -97,6 +97,7 @@ impl<'a> Worker<'a> {
             .map(|task| {
                 let mut native = template.clone();
                 native.failures = task.failures;
+                native.reads_only = task.wanted == Wanted::Reads;
                 let ahead = self.ahead.iter().map(|(&line, &bytes)| (line, bytes));
                 let ahead = ahead.filter(|&(line, _)| task.overrides.iter().all(|o| o.0 != line));
                 let lines = ahead.chain(task.overrides.iter().copied());

@@ -572,3 +572,36 @@ fn stacks_lead_from_main_to_the_event() {
         "{stacks:#?}"
     );
 }
+
+#[test]
+fn a_trace_that_only_grows_is_squeezed_down_to_its_reads() {
+    let source = programs().join("../support/stores.c");
+    for isolation in MODES {
+        let scratch = Scratch::new(&format!("stores-{isolation:?}"));
+        let mut program = Program::new(build(&source, &scratch.0));
+        program.isolation = isolation;
+        let mut server = Server::start(&program).expect("starts");
+        let whole = server.run(&Job::default()).expect("runs");
+        let job = Job {
+            reads_only: true,
+            ..Job::default()
+        };
+        let squeezed = server.run(&job).expect("runs");
+        let reads = |execution: &Execution| -> Vec<u64> {
+            let reads = execution.events.iter().filter(|e| e.op == Op::Read);
+            reads.map(|event| event.offset).collect()
+        };
+        assert!(!whole.squeezed && squeezed.squeezed);
+        assert_eq!(whole.events.len(), 4_000_021, "and what lf_pm says");
+        assert_eq!(reads(&whole).len(), 20);
+        assert_eq!(reads(&whole), reads(&squeezed));
+        assert_eq!(whole.outcome, squeezed.outcome);
+        assert!(squeezed.trace_bytes < 20 << 20, "{}", squeezed.trace_bytes);
+        // What it did last is still there.
+        let tail = squeezed.events.len() - 1000;
+        assert_eq!(
+            squeezed.events[tail..],
+            whole.events[whole.events.len() - 1000..]
+        );
+    }
+}

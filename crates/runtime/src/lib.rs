@@ -69,6 +69,7 @@ mod shadow;
 mod signals;
 mod sites;
 mod special;
+mod squeeze;
 mod stack;
 mod start;
 mod state;

@@ -60,9 +60,10 @@ unsafe fn reserve(length: u64) -> *mut u64 {
 unsafe fn reserve_plain(length: u64) -> *mut u64 {
     let state = state();
     let cursor = &(*(*state).slot).trace_len;
-    let at = cursor.load(Relaxed);
+    let mut at = cursor.load(Relaxed);
     if at + length > (*state).trace_limit {
-        extend(at + length);
+        extend(length);
+        at = cursor.load(Relaxed);
     }
     (*state).trace.add(at as usize) as *mut u64
 }
@@ -75,15 +76,25 @@ const LARGEST_PART: u64 = 4 << 20;
 /// The mapped part of the trace is used up: map the next one, or end the run.
 #[cold]
 #[inline(never)]
-unsafe fn extend(wanted: u64) {
+unsafe fn extend(more: u64) {
     const MADV_POPULATE_WRITE: usize = 23;
     let state = state();
+    let cursor = &(*(*state).slot).trace_len;
+    let mut wanted = cursor.load(Relaxed) + more;
+    if wanted > (*state).squeeze_at {
+        crate::squeeze::squeeze();
+        wanted = cursor.load(Relaxed) + more;
+        if wanted <= (*state).trace_limit {
+            return;
+        }
+    }
     if wanted > (*state).trace_end {
         outcome::trace_full();
     }
     let from = (*state).trace_limit;
     let to = (from + from.min(LARGEST_PART))
         .max(wanted + LARGEST_PART / 4)
+        .min((*state).squeeze_at.max(wanted))
         .min((*state).trace_end);
     // Only a hint: on an older kernel the pages come one by one.
     let start = ((*state).trace as usize + from as usize) & !4095;

@@ -251,6 +251,11 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     (*state).trace = base.add(TRACE_AT as usize);
     (*state).trace_end = job.trace_limit.min(TRACE_LEN);
     (*state).trace_limit = (*state).trace_end.min(crate::log::FIRST_PART);
+    (*slot).squeezed = 0;
+    (*state).squeeze_at = match job.flags & job::READS_ONLY {
+        0 => u64::MAX,
+        _ => crate::squeeze::FIRST,
+    };
     (*state).output = [base.add(STDOUT_AT as usize), base.add(STDERR_AT as usize)];
     (*state).output_limit = job.output_limit.min(landfall_vocab::shared::OUTPUT);
     (*state).input = base.add(STDIN_AT as usize);
@@ -272,8 +277,9 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
         0,
         size_of_val(&(*state).pool_holders),
     );
-    // A recovery may follow a pointer into the heap before it asks the heap for anything.
-    ((*state).heap_used, (*state).malloc_used) = (job.failures > 0, false);
+    // After a power failure the heaps are there from the start: a recovery may follow a pointer before it allocates anything.
+    let again = job.failures > 0;
+    ((*state).heap_used, (*state).malloc_used) = (again, again);
     ((*state).written, (*state).mask, (*state).mapped_bytes) = (0, 0, 0);
     ((*state).ticks, (*state).faults) = (0, signals::Faults::NONE);
     (*state).descriptors.reset();

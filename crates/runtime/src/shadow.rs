@@ -130,10 +130,21 @@ pub(crate) unsafe fn touch_span(address: usize, length: usize) {
 #[cold]
 #[inline(never)]
 unsafe fn first_touch(offset: u64) {
-    let state = state();
-    if !live(state, offset) {
+    if !live(state(), offset) {
         outcome::wild_access(window::BASE + offset);
     }
+    give(offset);
+}
+
+/// The same for a page that the runtime itself has to do with, live or not.
+pub(crate) unsafe fn touch_anyway(offset: u64) {
+    if !is_touched(offset) {
+        give(offset);
+    }
+}
+
+unsafe fn give(offset: u64) {
+    let state = state();
     let start = offset & !(window::PAGE - 1);
     if crate::guards::any() {
         crate::guards::lift();

@@ -38,6 +38,8 @@ pub(crate) struct State {
     /// Where the mapped part of the trace ends, and where all of it does.
     pub(crate) trace_limit: u64,
     pub(crate) trace_end: u64,
+    /// Where a trace is squeezed before it grows further; past its end if it must stay whole.
+    pub(crate) squeeze_at: u64,
     pub(crate) sites_low: usize,
     pub(crate) sites_len: usize,
     pub(crate) last_locked: u64,

@@ -262,6 +262,11 @@ impl<'a> Records<'a> {
         Records { bytes, at: 0 }
     }
 
+    /// How far it has come.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
     fn word(&self, at: usize) -> Option<u64> {
         let bytes = self.bytes.get(at..at.checked_add(8)?)?;
         Some(u64::from_le_bytes(bytes.try_into().ok()?))

@@ -163,6 +163,8 @@ pub mod job {
     pub const TSO: u32 = 256;
     /// After an in-place restart, compare all tracked memory with what it was before the run.
     pub const AUDIT: u32 = 16;
+    /// First reads are all that is asked for: an endless trace may be squeezed.
+    pub const READS_ONLY: u32 = 1 << 20;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
 }
@@ -306,7 +308,8 @@ pub struct Outcome {
 #[derive(Debug)]
 pub struct SlotHeader {
     pub state: AtomicU32,
-    pub _pad: u32,
+    /// The trace was squeezed: of what came before its last part, reads are all there is.
+    pub squeezed: u32,
     /// Bytes of trace written so far; in shared memory so that it survives any death.
     pub trace_len: AtomicU64,
     pub job: JobHeader,

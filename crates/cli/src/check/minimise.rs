@@ -3,12 +3,14 @@
 
 use super::finding::kind;
 use super::story::story;
-use crate::scene::{Act, Failure, Stage};
+use crate::scene::{Act, Failure, Part, Stage};
 use landfall_model::log::{Cut, Entry};
-use landfall_native::{Execution, SubjectError};
+use landfall_native::{Execution, Outcome, SubjectError};
 
 /// Candidates tried per failure and question.
 const MOST_TRIES: usize = 48;
+/// The same where each takes as long as a run that never ends.
+const FEW_TRIES: usize = 2;
 
 /// Whether a plainer crash must be explained by the same stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +24,7 @@ enum Story {
 pub(super) struct Confirmed {
     pub(super) failures: Vec<Failure>,
     pub(super) acts: Vec<Act>,
+    tries: usize,
 }
 
 /// Runs a failure from scratch; none if it does not happen again.
@@ -37,6 +40,7 @@ pub(super) fn confirm(
     Ok(same.then(|| Confirmed {
         failures: failures.to_vec(),
         acts,
+        tries: MOST_TRIES,
     }))
 }
 
@@ -47,6 +51,10 @@ impl Confirmed {
         stage: &mut Stage,
         enough: &dyn Fn() -> bool,
     ) -> Result<(), SubjectError> {
+        let last = self.acts.last().map(|act| &act.execution.outcome);
+        if matches!(last, Some(Outcome::Hang { .. } | Outcome::Wedged)) {
+            self.tries = FEW_TRIES;
+        }
         for index in (0..self.failures.len()).rev() {
             self.fewer_lines(stage, index, enough)?;
             self.later_cut(stage, index, enough)?;
@@ -77,7 +85,7 @@ impl Confirmed {
             }
         }
         let alone = old.iter().map(|&line| vec![line]);
-        for candidate in alone.filter(|_| old.len() > 1).take(MOST_TRIES / 2) {
+        for candidate in alone.filter(|_| old.len() > 1).take(self.tries / 2) {
             if enough()
                 || self.attempt(stage, index, Story::MayChange, |failure| {
                     failure.old = candidate
@@ -86,7 +94,7 @@ impl Confirmed {
                 return Ok(());
             }
         }
-        for &(line, _) in old.iter().take(MOST_TRIES).filter(|_| old.len() > 2) {
+        for &(line, _) in old.iter().take(self.tries).filter(|_| old.len() > 2) {
             if enough() {
                 return Ok(());
             }
@@ -109,7 +117,7 @@ impl Confirmed {
             .map(|(at, _)| Cut(at as u32));
         std::iter::once(now)
             .chain(stored)
-            .take(MOST_TRIES / 2)
+            .take(self.tries / 2)
             .collect()
     }
 
@@ -130,7 +138,7 @@ impl Confirmed {
                 };
                 self.acts[index].can_suffer(&later)
             })
-            .take(MOST_TRIES)
+            .take(self.tries)
             .collect();
         for cut in feasible {
             if enough() || self.attempt(stage, index, Story::Stays, |failure| failure.cut = cut)? {
@@ -179,7 +187,8 @@ impl Confirmed {
                 return Ok(false);
             }
             let left = self.acts[count].left(failure);
-            self.acts.push(stage.act(left, count + 1, false)?);
+            let part = Part::of(count + 1, failures.len());
+            self.acts.push(stage.act(left, count + 1, false, part)?);
         }
         Ok(true)
     }

@@ -90,7 +90,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let mut report = Report::default();
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
-    report.note_foreign(&crash_free, &server.symbols());
+    report.note_foreign("", crash_free.foreign.as_ref(), &server.symbols());
     if matches!(crash_free.outcome, Outcome::Thread { .. }) {
         drop(server);
         if options.looks_at_heap_of_threads() {
@@ -177,6 +177,12 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         ended.is_ok() && options.random.is_none(),
     );
     judging.wasted = subject.wasted.take().or(judging.wasted);
+    if subject.flushes_unjudged {
+        report.limits.push("judging");
+        report.warn(
+            "flushes were not judged: a recovery did too much to keep track of what it flushed",
+        );
+    }
     let failed = std::mem::take(&mut subject.failed);
     let stopped_by = subject.stopped_by;
     let covered = subject.covered();
@@ -184,7 +190,19 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.events += subject.events;
     report.cuts = found.cuts;
     report.behaviours = found.behaviours.len();
+    if found.uncut > 0 {
+        report.limits.push("recovery-events");
+        report.warn(&format!(
+            "{} did more than 4 million things each: power failures in them were not tried",
+            report::count(u64::from(found.uncut), "recovery", "recoveries")
+        ));
+    }
+    let foreign = subject.foreign.take();
     drop(subject);
+    if act.execution.foreign.is_none() {
+        let symbols = recovery.as_ref().unwrap_or(&server).symbols();
+        report.note_foreign("in a recovery, ", foreign.as_ref(), &symbols);
+    }
     let names = Names::of(&server);
     let after = recovery.as_ref().map(Names::of);
     let after = after.as_ref().unwrap_or(&names);

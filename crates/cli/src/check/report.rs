@@ -8,7 +8,7 @@ use crate::args::Format;
 use crate::exit::Exit;
 use crate::screen::Screen;
 use crate::source::Sources;
-use landfall_native::{Event, Execution, Op, Server, Symbols};
+use landfall_native::{Event, Foreign, Op, Server, Symbols};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Instant;
@@ -65,7 +65,7 @@ impl Isolation {
     }
 }
 
-fn count(n: u64, one: &str, many: &str) -> String {
+pub(super) fn count(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
@@ -100,9 +100,15 @@ impl Report {
         self.warnings.push(text.to_owned());
     }
 
-    pub(super) fn note_foreign(&mut self, execution: &Execution, symbols: &Symbols) {
-        if let Some(foreign) = &execution.foreign {
-            self.warnings.push(foreign.describe(symbols));
+    pub(super) fn note_foreign(
+        &mut self,
+        when: &str,
+        foreign: Option<&Foreign>,
+        symbols: &Symbols,
+    ) {
+        if let Some(foreign) = foreign {
+            let text = foreign.describe(symbols);
+            self.warnings.push(format!("{when}{text}"));
         }
     }
 

@@ -7,7 +7,7 @@ use crate::args::Colour;
 use crate::check::finding::{kind, what};
 use crate::exit::Exit;
 use crate::names::{Place, address};
-use crate::scene::{Act, Failure, Stage};
+use crate::scene::{Act, Failure, Part, Stage};
 use crate::screen::Screen;
 use crate::witness::{Ended, PowerFailure, Witness, digest, image_lines};
 use std::path::PathBuf;
@@ -112,7 +112,7 @@ fn play(witness: &Witness, failures: &[Failure], stage: &mut Stage) -> anyhow::R
     }
     let mut found = stage.base().clone();
     for (count, (failure, said)) in failures.iter().zip(&witness.failures).enumerate() {
-        let act = stage.act(found, count, true)?;
+        let act = stage.act(found, count, true, Part::Crashes)?;
         if let Some(difference) = differs(&act, failure, said, stage, count) {
             let first = played.difference.take().unwrap_or(difference);
             played.acts.push(act);
@@ -122,7 +122,7 @@ fn play(witness: &Witness, failures: &[Failure], stage: &mut Stage) -> anyhow::R
         found = act.left(failure);
         played.acts.push(act);
     }
-    let act = stage.act(found, failures.len(), true)?;
+    let act = stage.act(found, failures.len(), true, Part::Last)?;
     let outcome = &act.execution.outcome;
     let ended = Ended {
         kind: kind(outcome).to_owned(),

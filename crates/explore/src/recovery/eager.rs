@@ -104,6 +104,7 @@ impl<S: Subject> Eager<'_, S> {
         })?;
         let run = self.found.runs;
         self.found.runs += 1;
+        self.found.uncut += u32::from(execution.is_left_uncut());
         let reads = execution.reads.iter().rev().copied();
         let crashes = || state.crashes(&self.first, self.log);
         let ended = execution.ended;

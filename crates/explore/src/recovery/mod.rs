@@ -100,6 +100,8 @@ pub struct Searched {
     pub runs: u32,
     /// Of the first execution, and of the recoveries that were cut themselves.
     pub cuts: usize,
+    /// Recoveries that ended well but were too long to be cut themselves, where several failures are asked for.
+    pub uncut: u32,
 }
 
 /// Jobs that are handed out at once. Not a matter of workers: results must not depend on how many there are.

@@ -44,6 +44,7 @@ pub fn search(
                 },
             })?;
             found.runs += 1;
+            found.uncut += u32::from(execution.is_left_uncut());
             let reads = execution.reads.iter().rev().copied();
             let (ended, all) = (execution.ended, || crashes.clone());
             met.meet(found, reads, ended, number, all, level as usize);

@@ -259,14 +259,16 @@ impl<S: Subject> Stack<'_, S> {
                     },
                 })
                 .collect();
-            let (forest, count, options) = (&mut *self.forest, &mut self.found.runs, self.options);
+            let (forest, options) = (&mut *self.forest, self.options);
+            let found = &mut *self.found;
             let mut done = runs.iter();
             let mut diverged = None;
             let ended = self.subject.run_all(&jobs, &mut |execution| {
                 let Some(walk) = done.next().filter(|_| diverged.is_none()) else {
                     return;
                 };
-                *count += 1;
+                found.runs += 1;
+                found.uncut += u32::from(execution.is_left_uncut());
                 let cut_too = walk.level() < options.failures && !execution.shortened;
                 let log =
                     cut_too.then(|| Arc::new(execution.log_torn(options.platform, options.tear)));

@@ -82,6 +82,11 @@ impl<'s> NativeThreads<'s> {
         self.server
     }
 
+    /// Did any execution store to persistent memory?
+    pub fn stored(&self) -> bool {
+        self.reader.stored
+    }
+
     /// The origin that a site of the search stands for: site and code offset of the call, as in events.
     pub fn origin(&self, site: u32) -> crate::execution::Origin {
         let word = self.reader.sites.word(site).unwrap_or(0);

@@ -78,6 +78,8 @@ pub(super) struct Reader {
     keep: usize,
     /// Threads that have been created.
     pub(super) created: usize,
+    /// Some execution stored to persistent memory.
+    pub(super) stored: bool,
     pub(super) buffered: bool,
     most: usize,
 }
@@ -172,6 +174,7 @@ impl Reader {
                     });
                 }
             }
+            Kind::Store | Kind::Run | Kind::Fill => self.stored = true,
             Kind::Blocked => {
                 self.close(trace)?;
                 self.blocked(thread, record, trace);

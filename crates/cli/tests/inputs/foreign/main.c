@@ -4,7 +4,7 @@ long get(const long *);
 /* A value and a flag on two lines; only the foreign object looks at them. */
 int main(void) {
   long *p = lf_pm(128);
-  if (get(p + 8)) assert(get(p) == 1);
+  if ((FIRST || lf_failures()) && get(p + 8)) assert(get(p) == 1);
   if (lf_failures()) return 0;
   p[0] = 1;
 #ifndef LOST
