@@ -99,6 +99,25 @@ fn a_recovery_may_come_to_the_heap_from_outside() {
 }
 
 #[test]
+fn a_pool_may_be_made_by_the_program() {
+    let pools = Path::new(env!("CARGO_TARGET_TMPDIR")).join("options/pools");
+    fs::create_dir_all(&pools).unwrap();
+    let (directory, pool) = (pools.to_str().unwrap(), pools.join("made"));
+    let program = format!("{INPUTS}/pool_made_by_the_program.c");
+    let (code, object) = json(
+        "made",
+        &[
+            "--pm-dir",
+            directory,
+            &program,
+            "--",
+            pool.to_str().unwrap(),
+        ],
+    );
+    assert_eq!(code, 0, "{object}");
+}
+
+#[test]
 fn a_second_power_failure_may_hit_the_recovery() {
     let program = "examples/crash-in-recovery/disarmed-too-early.c";
     assert_eq!(json("failures", &[program]).0, 0);

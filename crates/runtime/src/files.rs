@@ -32,7 +32,8 @@ unsafe fn length_unlogged(file: u8) -> u64 {
 /// Is this part of a file slot mapped in this run, and inside the file?
 pub(crate) unsafe fn is_mapped(offset: u64) -> bool {
     let file = ((offset - window::FILES.start) / FILE_SLOT) as u8;
-    let pages = (length_unlogged(file) + window::PAGE - 1) & !(window::PAGE - 1);
+    let length = length_unlogged(file).max((*state()).growing_to);
+    let pages = (length + window::PAGE - 1) & !(window::PAGE - 1);
     (*state()).mapped_files & 1 << file != 0 && (offset - window::FILES.start) % FILE_SLOT < pages
 }
 
@@ -140,6 +141,7 @@ unsafe fn clear(file: u8, from: u64, to: u64, function: Builtin) {
     // The slot is the file, mapped by the program or not.
     let mapped = (*state()).mapped_files;
     (*state()).mapped_files |= 1 << file;
+    (*state()).growing_to = to;
     crate::guards::lift();
     for page in (from & !(window::PAGE - 1)..to).step_by(window::PAGE as usize) {
         if shadow::is_touched(slot(file) + page) || forkserver::is_given(slot(file) + page) {
@@ -156,7 +158,7 @@ unsafe fn clear(file: u8, from: u64, to: u64, function: Builtin) {
         }
     }
     crate::guards::lower();
-    (*state()).mapped_files = mapped;
+    ((*state()).mapped_files, (*state()).growing_to) = (mapped, 0);
 }
 
 unsafe fn clear_line(slot: u64, from: u64, to: u64, function: Builtin) {

@@ -70,6 +70,8 @@ pub(crate) struct State {
     pub(crate) heap_used: bool,
     pub(crate) malloc_used: bool,
     pub(crate) mapped_files: u32,
+    /// While a file grows: what it will reach to. Its new part is zeroed before it belongs to it.
+    pub(crate) growing_to: u64,
 
     /// Writable memory this run mapped.
     pub(crate) mapped_bytes: usize,
