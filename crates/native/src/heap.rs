@@ -75,7 +75,7 @@ mod tests {
             heap_error::READ_AFTER_FREE,
             0x30,
             None,
-            "8 20 40\04000 5000 0\06000 0\0",
+            "8 20 40\x004000 5000 0\x006000 0\x00",
         )
         else {
             panic!("about the heap")

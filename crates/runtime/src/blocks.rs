@@ -6,7 +6,7 @@ use crate::heap::HEADER;
 use crate::log::Origin;
 use crate::outcome::{self, Report};
 use crate::stack;
-use crate::state::{place, state};
+use crate::state::{Scratch, place, state};
 use crate::sys;
 use crate::threads::access;
 use landfall_vocab::builtin::Builtin;
@@ -237,7 +237,9 @@ unsafe fn report(
     near: Option<(usize, *mut Record)>,
     origin: Option<Origin>,
 ) -> ! {
-    let mut text = [0u8; 600];
+    const ROOM: usize = 600;
+    let scratch = Scratch::new(ROOM);
+    let text = core::slice::from_raw_parts_mut(scratch.start(), ROOM);
     let mut at = 0;
     let mut put = |number: u64, separator: u8| {
         let mut digits = [0u8; 16];
@@ -274,6 +276,8 @@ unsafe fn report(
         }
     }
     let text: &[&[u8]] = &[&text[..at]];
+    // Nobody comes back here to give it back; until it is copied, nobody takes any.
+    drop(scratch);
     let report = Report {
         code: kind,
         address: address as u64,
