@@ -4,6 +4,7 @@
 
 use landfall_benches::Table;
 use landfall_check::checker::Fate;
+use landfall_check::walk::Limits;
 use landfall_check::{Checker, Races, Robustness, Wasted};
 use landfall_explore::judge::Judge;
 use landfall_explore::recovery::{Options, Searched, search, search_watched};
@@ -12,7 +13,9 @@ use landfall_explore::tree::Forest;
 use landfall_model::image::Image;
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
-use landfall_native::{Atomics, Budget, Job, NativeSubject, Places, Program, Server, translate};
+use landfall_native::{
+    Atomics, Budget, Job, NativeSubject, Places, Program, Server, Watching, translate,
+};
 use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
@@ -101,10 +104,16 @@ fn check(binary: &Path, judged: bool) -> Fallible<(f64, u64, usize)> {
             landfall_native::judge(&first.events, Atomics::Atomic, Platform::Adr, &mut places);
         let mut wasted = Wasted::default();
         wasted.logged(ready.execution.events(), Fate::MayCrash);
-        subject.wasted = Some((wasted, places));
+        subject.watching = Some(Watching {
+            places,
+            wasted: Some(wasted),
+            atomics: Atomics::Atomic,
+            platform: Platform::Adr,
+        });
         let checkers: Vec<Box<dyn Checker>> =
             vec![Box::<Robustness>::default(), Box::<Races>::default()];
-        let mut judge = Judge::new(base.clone(), ready.execution, checkers, u64::MAX);
+        let limits = Limits::default();
+        let mut judge = Judge::new(base.clone(), ready.execution, checkers, limits);
         search_watched(
             &mut subject,
             &mut forest,
@@ -114,11 +123,12 @@ fn check(binary: &Path, judged: bool) -> Fallible<(f64, u64, usize)> {
             &mut judge,
             &mut found,
         )?;
-        let (mut checkers, walked) = judge.finish(forest.level(1));
+        let (mut checkers, walked) = judge.finish(&forest);
         if !walked.is_complete() {
             return Err("not everything was judged".into());
         }
-        if let Some((mut wasted, _)) = subject.wasted.take() {
+        let watching = subject.watching.take();
+        if let Some(mut wasted) = watching.and_then(|watching| watching.wasted) {
             wasted.search_complete();
             checkers.push(Box::new(wasted));
         }

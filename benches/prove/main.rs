@@ -2,9 +2,11 @@
 //!
 //! 1. Crash encodings compared on families that grow.
 //! 2. Encodings and propagation compared on the durable queue.
-//! 3. The FliT register with the clients of seed 004, beside the published times.
+//! 3. The FliT register with the clients of seed 004, as event graphs made by hand.
 //! 4. The same for the durable queue.
+//! 5. The C programs of `examples/prove` (`c`): register, queue and set, beside the published times.
 
+mod c_programs;
 mod families;
 mod flit;
 mod queue;
@@ -150,6 +152,9 @@ fn main() {
     }
     if wanted("choices") {
         choices();
+    }
+    if wanted("c-programs") {
+        c_programs::print();
     }
     if wanted("flit") {
         published(

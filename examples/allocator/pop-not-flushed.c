@@ -22,28 +22,29 @@ struct pool {
 static struct block *allocate(struct pool *p) {
   struct block *b = p->free;
   if (b) {
-    p->free = b->next;  //~ lost
+    __atomic_store_n(&p->free, b->next, __ATOMIC_RELEASE);  //~ lost
     return b;
   }
   if (p->top == BLOCKS)
     return NULL;
-  b = &p->block[p->top++];
+  b = &p->block[p->top];
+  __atomic_store_n(&p->top, p->top + 1, __ATOMIC_RELEASE);
   lf_persist(&p->top, sizeof p->top);
   return b;
 }
 
 static void acquire(struct pool *p) {
-  p->owner = allocate(p);  //~ kept
+  __atomic_store_n(&p->owner, allocate(p), __ATOMIC_RELEASE);  //~ kept
   lf_persist(&p->owner, sizeof p->owner);
 }
 
 static void release(struct pool *p) {
   struct block *b = p->owner;
-  p->owner = NULL;
+  __atomic_store_n(&p->owner, NULL, __ATOMIC_RELEASE);
   lf_persist(&p->owner, sizeof p->owner);
   b->next = p->free;
   lf_persist(b, sizeof *b);
-  p->free = b;
+  __atomic_store_n(&p->free, b, __ATOMIC_RELEASE);
   lf_persist(&p->free, sizeof p->free);
 }
 

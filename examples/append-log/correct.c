@@ -18,7 +18,7 @@ static void append(struct log *log, const char *text, size_t n) {
   char *end = log->text + log->length;
   memcpy(end, text, n);
   lf_persist(end, n);
-  log->length += n;
+  __atomic_store_n(&log->length, log->length + n, __ATOMIC_RELEASE);
   lf_persist(&log->length, sizeof log->length);
 }
 

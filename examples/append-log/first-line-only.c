@@ -19,7 +19,7 @@ __attribute__((target("clwb"))) static void append(struct log *log, const char *
   memcpy(end, text, n);  //~ lost
   _mm_clwb(end);
   _mm_sfence();
-  log->length += n;  //~ kept
+  __atomic_store_n(&log->length, log->length + n, __ATOMIC_RELEASE);  //~ kept
   _mm_clwb(&log->length);
   _mm_sfence();
 }

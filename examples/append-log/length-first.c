@@ -16,7 +16,7 @@ static void append(struct log *log, const char *text, size_t n) {
   if (n > sizeof log->text - log->length)
     return;
   char *end = log->text + log->length;
-  log->length += n;  //~ last
+  __atomic_store_n(&log->length, log->length + n, __ATOMIC_RELEASE);  //~ last
   lf_persist(&log->length, sizeof log->length);
   memcpy(end, text, n);  //~ copy
   lf_persist(end, n);

@@ -22,7 +22,7 @@ static void append(struct log *log, const char *text, size_t n) {
     memcpy(&word, text + i, sizeof word);
     _mm_stream_si64((long long *)(end + i), word);  //~ lost
   }
-  log->length += n;  //~ kept
+  __atomic_store_n(&log->length, log->length + n, __ATOMIC_RELEASE);  //~ kept
   lf_persist(&log->length, sizeof log->length);
 }
 

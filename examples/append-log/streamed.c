@@ -21,7 +21,7 @@ static void append(struct log *log, const char *text, size_t n) {
     _mm_stream_si64((long long *)(end + i), word);
   }
   _mm_sfence();
-  log->length += n;
+  __atomic_store_n(&log->length, log->length + n, __ATOMIC_RELEASE);
   lf_persist(&log->length, sizeof log->length);
 }
 

@@ -30,18 +30,19 @@ static void split(Node *left, Node *fresh) {
   constexpr unsigned half = Node::capacity / 2;
   *fresh = Node{half, {left->keys[half], left->keys[half + 1]}, left->right};
   lf_persist(fresh, sizeof *fresh);
-  left->count = half;  //~ last
+  __atomic_store_n(&left->count, half, __ATOMIC_RELEASE);  //~ last
   lf_persist(left, sizeof *left);
-  left->right = fresh;
+  __atomic_store_n(&left->right, fresh, __ATOMIC_RELEASE);
   lf_persist(left, sizeof *left);
 }
 
 static void append(Tree *tree, uint64_t key) {
   Node *node = &tree->node[0];
   node->keys[node->count] = key;
-  node->count++;  // on the same line as the key, and so never durable before it
+  // On the same line as the key, and so never durable before it.
+  __atomic_store_n(&node->count, node->count + 1, __ATOMIC_RELEASE);
   lf_persist(node, sizeof *node);
-  tree->promised = key;
+  __atomic_store_n(&tree->promised, key, __ATOMIC_RELEASE);
   lf_persist(&tree->promised, sizeof tree->promised);
 }
 

@@ -15,7 +15,7 @@ static void write_record(struct record *r) {
   for (uint64_t i = 0; i < 8; i++)
     r->data[i] = i + 1;
   lf_persist(r->data, sizeof r->data);
-  r->valid = 1;
+  __atomic_store_n(&r->valid, 1, __ATOMIC_RELEASE);
   lf_persist(&r->valid, sizeof r->valid);
 }
 

@@ -16,7 +16,7 @@ __attribute__((target("clwb"))) static void write_record(struct record *r) {
   for (uint64_t i = 0; i < 8; i++)
     r->data[i] = i + 1;  //~ lost
   _mm_clwb(r->data);
-  r->valid = 1;  //~ kept
+  __atomic_store_n(&r->valid, 1, __ATOMIC_RELEASE);  //~ kept
   _mm_clwb(&r->valid);
   _mm_sfence();
 }

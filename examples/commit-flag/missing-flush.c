@@ -14,7 +14,7 @@ struct record {
 static void write_record(struct record *r) {
   for (uint64_t i = 0; i < 8; i++)
     r->data[i] = i + 1;  //~ lost
-  r->valid = 1;          //~ kept
+  __atomic_store_n(&r->valid, 1, __ATOMIC_RELEASE);  //~ kept
   lf_persist(r, sizeof *r);
 }
 

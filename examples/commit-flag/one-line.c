@@ -14,7 +14,7 @@ struct record {
 static void write_record(struct record *r) {
   for (uint64_t i = 0; i < 7; i++)
     r->data[i] = i + 1;
-  r->valid = 1;
+  __atomic_store_n(&r->valid, 1, __ATOMIC_RELEASE);
   lf_persist(r, sizeof *r);
 }
 

@@ -18,10 +18,10 @@ enum { ALL = 100 };
 static void recover(struct bank *b) {
   if (!b->armed)
     return;
-  b->armed = 0;  //~ disarmed
+  __atomic_store_n(&b->armed, 0, __ATOMIC_RELEASE);  //~ disarmed
   lf_persist(&b->armed, sizeof b->armed);
   b->from = b->old_from;  //~ half
-  b->to = b->old_to;
+  b->to = b->old_to;  //~ whole
   lf_flush(&b->from, sizeof b->from);
   lf_flush(&b->to, sizeof b->to);
   lf_fence();
@@ -30,13 +30,13 @@ static void recover(struct bank *b) {
 static void transfer(struct bank *b, uint64_t amount) {
   b->old_from = b->from;
   b->old_to = b->to;
-  b->armed = 1; /* after them on their line, so never without them */
+  __atomic_store_n(&b->armed, 1, __ATOMIC_RELEASE); /* after them on their line, so never without them */
   lf_persist(&b->armed, 3 * sizeof b->armed);
-  b->from -= amount;
+  b->from -= amount;  //~ from
   lf_persist(&b->from, sizeof b->from);
-  b->to += amount;
+  b->to += amount;  //~ to
   lf_persist(&b->to, sizeof b->to);
-  b->armed = 0;
+  __atomic_store_n(&b->armed, 0, __ATOMIC_RELEASE);
   lf_persist(&b->armed, sizeof b->armed);
 }
 
@@ -44,7 +44,7 @@ int main(void) {
   struct bank *b = lf_pm(sizeof *b);
   recover(b);
   if (b->from == 0) { /* the first start */
-    b->from = ALL;
+    __atomic_store_n(&b->from, ALL, __ATOMIC_RELEASE);
     lf_persist(&b->from, sizeof b->from);
   }
   assert(b->from + b->to == ALL);  //~ fails

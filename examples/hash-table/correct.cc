@@ -22,7 +22,7 @@ struct Table {
         continue;
       values[slot] = value;
       lf_persist(&values[slot], sizeof values[slot]);
-      keys[slot] = key;
+      __atomic_store_n(&keys[slot], key, __ATOMIC_RELEASE);
       lf_persist(&keys[slot], sizeof keys[slot]);
       return true;
     }

@@ -25,7 +25,7 @@ struct Table {
         continue;
       s.value[0] = key * 100;
       s.value[1] = key * 200;  //~ lost
-      s.key = key;             //~ kept
+      __atomic_store_n(&s.key, key, __ATOMIC_RELEASE);  //~ kept
       lf_persist(&s, sizeof s);
       return;
     }

@@ -21,7 +21,7 @@ struct Table {
       if (keys[slot])
         continue;
       values[slot] = value;  //~ lost
-      keys[slot] = key;  //~ kept
+      __atomic_store_n(&keys[slot], key, __ATOMIC_RELEASE);  //~ kept
       lf_persist(&keys[slot], sizeof keys[slot]);
       return true;
     }

@@ -15,7 +15,7 @@ static void push(struct node **head, uint64_t value) {
   struct node *node = lf_alloc(sizeof *node);
   *node = (struct node){.value = value, .next = *head};
   lf_persist(node, sizeof *node);
-  *head = node;
+  __atomic_store_n(head, node, __ATOMIC_RELEASE);
   lf_persist(head, sizeof *head);
 }
 

@@ -16,9 +16,9 @@ static void push(struct node **head, uint64_t value) {
   struct node *rest = *head;
   node->value = value;
   lf_persist(node, sizeof *node);
-  *head = node;  //~ last
+  __atomic_store_n(head, node, __ATOMIC_RELEASE);  //~ last
   lf_persist(head, sizeof *head);
-  node->next = rest;
+  node->next = rest;  //~ late
   lf_persist(node, sizeof *node);
 }
 

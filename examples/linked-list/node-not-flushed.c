@@ -14,7 +14,7 @@ struct node {
 static void push(struct node **head, uint64_t value) {
   struct node *node = lf_alloc(sizeof *node);
   *node = (struct node){.value = value, .next = *head};  //~ lost
-  *head = node;  //~ kept
+  __atomic_store_n(head, node, __ATOMIC_RELEASE);  //~ kept
   lf_persist(head, sizeof *head);
 }
 

@@ -22,7 +22,7 @@ static void push(Node **head, char letter) {
   Name *name = new (lf_alloc(sizeof(Name))) Name(letter);
   Node *node = new (lf_alloc(sizeof(Node))) Node{name, *head};
   lf_persist(node, sizeof *node);
-  *head = node;  //~ kept
+  __atomic_store_n(head, node, __ATOMIC_RELEASE);  //~ kept
   lf_persist(head, sizeof *head);
 }
 

@@ -20,7 +20,7 @@ struct Counter {
 
   void add() {
     lock();
-    value++;
+    __atomic_store_n(&value, value + 1, __ATOMIC_RELEASE);
     lf_persist(&value, sizeof value);
     unlock();
   }

@@ -11,7 +11,7 @@ static void append(struct ledger *ledger, uint64_t amount) {
   entry->amount = amount;
   entry->check = ~amount;
   lf_persist(entry, sizeof *entry);
-  ledger->count++;
+  __atomic_store_n(&ledger->count, ledger->count + 1, __ATOMIC_RELEASE);
   lf_persist(&ledger->count, sizeof ledger->count);
 }
 

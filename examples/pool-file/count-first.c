@@ -9,7 +9,7 @@ static void append(struct ledger *ledger, uint64_t amount) {
   struct entry *entry = &ledger->entry[ledger->count];
   entry->amount = amount;
   entry->check = ~amount;  //~ check
-  ledger->count++;  //~ kept
+  __atomic_store_n(&ledger->count, ledger->count + 1, __ATOMIC_RELEASE);  //~ kept
   lf_flush(entry, sizeof *entry);
   lf_flush(&ledger->count, sizeof ledger->count);
   lf_fence();

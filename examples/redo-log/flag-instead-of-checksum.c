@@ -25,10 +25,10 @@ static void apply(struct store *s) {
 static void update(struct store *s, uint64_t value) {
   s->log_first = value;
   s->log_second = 2 * value;  //~ lost
-  s->present = 1;  //~ kept
+  __atomic_store_n(&s->present, 1, __ATOMIC_RELEASE);  //~ kept
   lf_persist(&s->log_first, 128);
   apply(s);
-  s->present = 0;
+  __atomic_store_n(&s->present, 0, __ATOMIC_RELEASE);
   lf_persist(&s->present, sizeof s->present);
 }
 

@@ -24,7 +24,7 @@ static int put(struct ring *r, uint64_t item) {
   uint64_t *slot = &r->slot[r->tail % SLOTS].item;
   *slot = item;  //~ kept
   lf_persist(slot, sizeof *slot);
-  r->tail++;  //~ counted
+  __atomic_store_n(&r->tail, r->tail + 1, __ATOMIC_RELEASE);  //~ counted
   lf_persist(&r->tail, sizeof r->tail);
   return 1;
 }
@@ -33,7 +33,7 @@ static int get(struct ring *r, uint64_t *item) {
   if (r->tail == r->head)
     return 0;
   *item = r->slot[r->head % SLOTS].item;
-  r->head++;  //~ lost
+  __atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);  //~ lost
   return 1;
 }
 

@@ -23,7 +23,7 @@ static int put(struct ring *r, uint64_t item) {
     return 0;
   uint64_t *slot = &r->slot[r->tail % SLOTS].item;
   *slot = item;  //~ lost
-  r->tail++;     //~ kept
+  __atomic_store_n(&r->tail, r->tail + 1, __ATOMIC_RELEASE);  //~ kept
   lf_persist(&r->tail, sizeof r->tail);
   return 1;
 }
@@ -32,7 +32,7 @@ static int get(struct ring *r, uint64_t *item) {
   if (r->tail == r->head)
     return 0;
   *item = r->slot[r->head % SLOTS].item;
-  r->head++;  //~ taken
+  __atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);  //~ taken
   lf_persist(&r->head, sizeof r->head);
   return 1;
 }

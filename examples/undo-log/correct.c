@@ -19,7 +19,7 @@ struct bank {
 };
 
 static void set(uint64_t *word, uint64_t value) {
-  *word = value;
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
   lf_persist(word, sizeof *word);
 }
 

@@ -18,7 +18,7 @@ struct bank {
 };
 
 static void set(uint64_t *word, uint64_t value) {
-  *word = value;
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
   lf_persist(word, sizeof *word);
 }
 
@@ -29,7 +29,7 @@ static void transfer(struct bank *bank, uint64_t amount) {
   set(&bank->armed, 1);
   bank->a -= amount;  //~ lost-a
   bank->b += amount;  //~ lost-b
-  bank->armed = 0;  //~ kept
+  __atomic_store_n(&bank->armed, 0, __ATOMIC_RELEASE);  //~ kept
   lf_persist(&bank->armed, sizeof bank->armed);
 }
 

@@ -18,14 +18,14 @@ struct bank {
 };
 
 static void set(uint64_t *word, uint64_t value) {
-  *word = value;
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
   lf_persist(word, sizeof *word);
 }
 
 static void transfer(struct bank *bank, uint64_t amount) {
   bank->old_a = bank->a;  //~ lost-a
   bank->old_b = bank->b;  //~ lost-b
-  bank->armed = 1;  //~ kept
+  __atomic_store_n(&bank->armed, 1, __ATOMIC_RELEASE);  //~ kept
   lf_persist(&bank->armed, sizeof bank->armed);
   bank->a -= amount;
   bank->b += amount;

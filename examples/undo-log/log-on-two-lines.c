@@ -18,7 +18,7 @@ struct bank {
 };
 
 static void set(uint64_t *word, uint64_t value) {
-  *word = value;  //~ kept
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);  //~ kept
   lf_persist(word, sizeof *word);
 }
 

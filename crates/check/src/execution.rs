@@ -1,7 +1,9 @@
 //! One execution, prepared for questions: who stored to a word, what happens before what, when a line was written back.
 
 use crate::event::{Action, Atomicity, Event, How};
+use crate::finding::At;
 use landfall_model::clock::ClockVector;
+use landfall_model::commit::{Effect, commit_order};
 use landfall_model::line::{Addr, Line, PIECE_BYTES, Piece};
 use landfall_model::log::{Entry, Log};
 use landfall_model::order::Platform;
@@ -39,7 +41,7 @@ struct Flush {
     done: u32,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct LineHistory {
     /// The log entry that made version `i + 1`.
     stores: Vec<u32>,
@@ -48,7 +50,7 @@ struct LineHistory {
 }
 
 /// One thread's write-backs of one line, by kind: each list is in program order, and so are the times of completion.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Flushes {
     thread: u16,
     at_once: Vec<Flush>,
@@ -56,13 +58,13 @@ struct Flushes {
 }
 
 /// A thread's clock at an event, and what it knew then of the others.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Stamp {
     clock: u32,
     knowledge: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Execution {
     events: Vec<Event>,
     stamps: Vec<Stamp>,
@@ -75,6 +77,8 @@ pub struct Execution {
     end: u32,
     platform: Platform,
     reordered: bool,
+    /// For each first read, how many cuts belong to it or to one before it.
+    cuts_up_to: Vec<u32>,
 }
 
 /// Bytes of a piece in its word.
@@ -107,6 +111,19 @@ fn is_at_once(event: &Event) -> bool {
     )
 }
 
+fn effect(event: &Event) -> Effect {
+    match event.action {
+        Action::Store { piece, how, .. } => match how {
+            How::Cached => Effect::OfLine(piece.addr.line()),
+            How::NonTemporal => Effect::NonTemporal(piece.addr.line()),
+            How::AtOnce => Effect::Barrier,
+        },
+        Action::Clflush(line) | Action::Clwb(line) => Effect::OfLine(line),
+        Action::Fence(_) => Effect::Barrier,
+        Action::FirstRead { .. } | Action::Observe { .. } => Effect::Nothing,
+    }
+}
+
 pub(crate) fn word_of(addr: Addr) -> u64 {
     addr.0 / PIECE_BYTES as u64
 }
@@ -125,7 +142,9 @@ impl Execution {
             events,
             platform,
             reordered: false,
+            cuts_up_to: Vec::new(),
         };
+        execution.place_cuts(origins);
         execution.stamp();
         execution.index_log(log, origins);
         execution.index_flushes();
@@ -134,12 +153,18 @@ impl Execution {
     }
 
     /// The log of events that took effect in the order in which they are listed, each thread completing its own
-    /// write-backs.
+    /// write-backs. With one thread non-temporal stores overtake others, as the search has it.
     pub fn in_order(events: Vec<Event>, platform: Platform) -> (Execution, Log) {
         let mut log = Log::new(platform);
         let mut origins = Vec::new();
         let mut pending: Vec<(u16, Line, landfall_model::log::Version)> = Vec::new();
-        for (at, event) in events.iter().enumerate() {
+        let one_thread = events.iter().all(|event| event.thread == 0);
+        let order = match one_thread {
+            true => commit_order(&events.iter().map(effect).collect::<Vec<_>>()),
+            false => (0..events.len()).collect(),
+        };
+        for at in order {
+            let event = &events[at];
             match event.action {
                 Action::Store { piece, how, .. } => {
                     let line = piece.addr.line();
@@ -172,6 +197,46 @@ impl Execution {
             origins.resize(log.entries().len(), at);
         }
         (Execution::new(events, &log, &origins, platform), log)
+    }
+
+    /// The cuts that belong to the recovery's read of this number (to its end, if it has no more): those at which the power fails
+    /// before it reads that, and after all before. The more was read before a power failure, the more is known of it.
+    pub fn cuts_before(&self, read: usize) -> Option<(u32, u32)> {
+        let from = match read.checked_sub(1) {
+            None => 0,
+            Some(before) => *self.cuts_up_to.get(before)?,
+        };
+        let after = self.cuts_up_to.get(read).copied();
+        let last = after.unwrap_or(self.end + 1).checked_sub(1)?;
+        (from <= last).then_some((from, last))
+    }
+
+    /// A cut belongs to the read that follows the last event it has, or to a later one before the next store.
+    fn place_cuts(&mut self, origins: &[usize]) {
+        let mut next = vec![self.events.len(); origins.len() + 1];
+        for (at, &origin) in origins.iter().enumerate().rev() {
+            next[at] = next[at + 1].min(origin);
+        }
+        let mut last = 0;
+        let mut places = next.iter().enumerate().map(|(cut, &next)| {
+            last = match cut.checked_sub(1) {
+                Some(before) => last.max(origins[before]),
+                None => 0,
+            };
+            last.max(next)
+        });
+        let mut place = places.next();
+        let mut cuts = 0;
+        for (at, event) in self.events.iter().enumerate() {
+            if !matches!(event.action, Action::FirstRead { .. }) {
+                continue;
+            }
+            while place.is_some_and(|place| place <= at) {
+                cuts += 1;
+                place = places.next();
+            }
+            self.cuts_up_to.push(cuts);
+        }
     }
 
     /// Clocks count every event of a thread (figure 4.1 counts stores only; the order is the same).
@@ -354,6 +419,21 @@ impl Execution {
     /// Stores to the word, in the order in which they reached the cache.
     pub fn stores_to(&self, word: Addr) -> &[Stored] {
         self.words.get(&word_of(word)).map_or(&[], |stores| stores)
+    }
+
+    /// A store, for a finding. `index` is the place of this execution among those that crashed.
+    pub fn at(&self, index: usize, event: u32) -> At {
+        let stores = self
+            .event(event)
+            .piece()
+            .map(|piece| self.stores_to(piece.addr));
+        let stored = stores.and_then(|stores| stores.iter().find(|s| s.event == event));
+        At {
+            execution: index,
+            event,
+            entry: stored.map_or(0, |stored| stored.born - 1),
+            site: self.event(event).site,
+        }
     }
 
     /// The newest version of the line that a cut has.

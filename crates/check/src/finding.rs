@@ -8,6 +8,9 @@ use landfall_model::log::{Cut, Version};
 pub struct At {
     pub execution: usize,
     pub event: u32,
+    /// The entry of the log that it made.
+    pub entry: u32,
+    pub site: u32,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

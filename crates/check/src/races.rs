@@ -3,7 +3,7 @@
 use crate::checker::{Checker, Verdict};
 use crate::event::{Action, Atomicity, Region};
 use crate::execution::Execution;
-use crate::finding::{At, Finding, Fix, Kind};
+use crate::finding::{Finding, Fix, Kind};
 use crate::path::{Candidate, Path, Read, Source};
 use crate::trail::Trail;
 use landfall_model::line::Line;
@@ -106,10 +106,7 @@ impl Races {
         self.found.insert(event.site, self.findings.len());
         self.findings.push(Finding {
             kind: Kind::PersistencyRace {
-                store: At {
-                    execution: source.execution,
-                    event: source.store.event,
-                },
+                store: execution.at(source.execution, source.store.event),
             },
             fixes: fix.into_iter().collect(),
             evidence: Some(path.evidence(read, Some(candidate))),

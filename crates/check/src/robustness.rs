@@ -115,10 +115,7 @@ impl Robustness {
             }
         }
         for &(execution, lost, kept, reading) in &empty {
-            let at = |bound: Bound| At {
-                execution,
-                event: bound.event,
-            };
+            let at = |bound: Bound| path.execution(execution).at(execution, bound.event);
             self.report(path, read, candidate, (at(lost), at(kept)), reading);
         }
         if empty.is_empty() {

@@ -288,6 +288,8 @@ impl Case {
                 let event = |event| At {
                     execution: w.execution,
                     event,
+                    entry: 0,
+                    site: 0,
                 };
                 let rank = if w.primary { "primary" } else { "secondary" };
                 format!(

@@ -1,6 +1,7 @@
 //! `landfall prove`: all executions of a bounded program at once, symbolically.
 
 mod ask;
+mod native;
 mod show;
 mod source;
 
@@ -56,6 +57,14 @@ pub(crate) struct ProveArgs {
     /// Write the execution that refutes as a graph, for Graphviz
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
+
+    /// Draw the execution that refutes, as SVG
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+
+    /// Build a refuted program here, look for the refutation in a native run, and keep it for `landfall replay`
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
 
     /// Show how large the question was and what the search took
     #[arg(short, long)]
@@ -118,7 +127,11 @@ struct Answers {
     /// What could not be modelled.
     refusal: Option<Refusal>,
     rounds: Vec<ask::Round>,
+    /// The file that replays the refutation of the invariant, or why there is none.
+    native: Option<Result<PathBuf, String>>,
 }
+
+type Draw = fn(&Witness) -> String;
 
 pub(crate) fn run(args: &ProveArgs) -> Exit {
     let screen = Screen::new(args.color);
@@ -148,12 +161,26 @@ pub(crate) fn run(args: &ProveArgs) -> Exit {
             return Exit::Internal;
         }
     };
-    if let Some(path) = &args.dot
-        && let Err(error) = write_graph(path, &answers.answers)
-    {
-        let path = plain(&path.to_string_lossy());
-        screen.err(&format!("error: cannot write {path}: {error}\n"));
-        return Exit::Usage;
+    let graphs: [(_, Draw); 2] = [(&args.dot, Witness::to_dot), (&args.svg, Witness::to_svg)];
+    for (path, draw) in graphs {
+        let refuted = answers.answers.iter().find_map(refutation);
+        if let (Some(path), Some(witness)) = (path, refuted)
+            && let Err(error) = std::fs::write(path, draw(witness))
+        {
+            let path = plain(&path.to_string_lossy());
+            screen.err(&format!("error: cannot write {path}: {error}\n"));
+            return Exit::Usage;
+        }
+    }
+    let mut answers = answers;
+    if let Some(out) = &args.out {
+        answers.native = match seen_natively(args, &source, &answers.answers, out) {
+            Ok(seen) => seen,
+            Err(error) => {
+                screen.err(&format!("error: {}\n", plain(&format!("{error:#}"))));
+                return Exit::Usage;
+            }
+        };
     }
     let text = match args.format {
         Format::Human => show::human(&file, &answers, args.verbose),
@@ -188,9 +215,18 @@ fn refutation(answer: &Answer) -> Option<&Witness> {
     }
 }
 
-fn write_graph(path: &Path, answers: &[Answer]) -> std::io::Result<()> {
-    match answers.iter().find_map(refutation) {
-        Some(witness) => std::fs::write(path, witness.to_dot()),
-        None => Ok(()),
+/// Only the refutation of an invariant ends badly.
+fn seen_natively(
+    args: &ProveArgs,
+    source: &source::Source,
+    answers: &[Answer],
+    out: &Path,
+) -> anyhow::Result<Option<Result<PathBuf, String>>> {
+    let invariant = answers.iter().find(|answer| answer.property == "invariant");
+    match (source.language(), invariant.and_then(refutation)) {
+        (Some(language), Some(witness)) => {
+            native::replayable(args, language, witness, out).map(Some)
+        }
+        _ => Ok(None),
     }
 }

@@ -27,6 +27,9 @@ impl Sources {
         let column = at.column.checked_sub(1)? as usize;
         let line = self.raw(at)?;
         let (before, rest) = (line.get(..column)?, line.get(column..)?);
+        if let Some(target) = atomic_target(rest) {
+            return Some(target);
+        }
         if !rest.starts_with('=') || rest.starts_with("==") {
             return None;
         }
@@ -48,6 +51,18 @@ impl Sources {
     }
 }
 
+/// What `__atomic_store_n(&x, 1, …)` and its likes store to.
+fn atomic_target(call: &str) -> Option<String> {
+    let (name, arguments) = call.split_once('(')?;
+    let stores = ["__atomic_store_n", "atomic_store_explicit", "atomic_store"];
+    let (first, _) = arguments
+        .split_once(',')
+        .filter(|_| stores.contains(&name))?;
+    let plain = |c: char| c.is_alphanumeric() || "_->.[]".contains(c);
+    let target = first.strip_prefix('&')?;
+    target.chars().all(plain).then(|| target.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,9 +76,14 @@ mod tests {
             ("  a = 1; b->c = 2;", Some("b->c")),
             ("  if (a == b)", None),
             ("  struct node *n = f();", None),
+            (
+                " __atomic_store_n(&p->low, p->low + 1, __ATOMIC_RELEASE);",
+                Some("p->low"),
+            ),
+            (" __atomic_store_n(head, node, __ATOMIC_RELEASE);", None),
         ];
         for (text, expected) in cases {
-            let column = text.rfind(" = ").map_or(1, |at| at + 2) as u32;
+            let column = text.rfind(" = ").map_or(2, |at| at + 2) as u32;
             let mut sources = Sources::default();
             sources.0.insert("f".into(), vec![text.to_owned()]);
             let at = Place {

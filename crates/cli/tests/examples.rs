@@ -5,11 +5,11 @@
 //! # a remark
 //! flags --events 100000         options for `landfall check`
 //! clean                         nothing is to be found
-//! finding KIND [at LABEL] [lost LABEL] [kept LABEL] [power LABEL]
+//! finding KIND [at LABEL] [lost LABEL] [kept LABEL] [racing LABEL] [power LABEL]
 //! ```
 //!
-//! A label is a line of the program that ends with the comment `//~ LABEL`. `lost` and `kept` are the two stores of a finding:
-//! where they are not given it must not name any. `at` (where recovery fails) and `power` (the last store before the power
+//! A label is a line of the program that ends with the comment `//~ LABEL`. `lost`, `kept` and `racing` are the stores of a
+//! finding: where they are not given it must not name any. `at` (where recovery fails) and `power` (the last store before the power
 //! failure) are compared where given. All findings must be listed, in any order.
 
 use serde_json::Value;
@@ -128,6 +128,7 @@ struct Expected {
     at: Option<u64>,
     lost: Option<u64>,
     kept: Option<u64>,
+    racing: Option<u64>,
     power: Option<u64>,
 }
 
@@ -265,6 +266,7 @@ impl Expected {
             at: None,
             lost: None,
             kept: None,
+            racing: None,
             power: None,
         };
         for pair in places.chunks(2) {
@@ -277,8 +279,9 @@ impl Expected {
                 "at" => &mut expected.at,
                 "lost" => &mut expected.lost,
                 "kept" => &mut expected.kept,
+                "racing" => &mut expected.racing,
                 "power" => &mut expected.power,
-                _ => return Err(format!("`{role}` is none of at, lost, kept, power")),
+                _ => return Err(format!("`{role}` is none of at, lost, kept, racing, power")),
             };
             *place = Some(line);
         }
@@ -296,6 +299,7 @@ impl Expected {
             && (self.power.is_none() || self.power == line(&finding["crash_at"]))
             && self.lost == store("lost")
             && self.kept == store("kept")
+            && self.racing == store("racing")
     }
 }
 

@@ -369,7 +369,7 @@ fn a_header_of_the_project_is_repaired_too() {
         struct pair { _Alignas(64) long data; _Alignas(64) long valid; };\n\
         static inline void fill(struct pair *p) {\n  p->data = 42;\n}\n";
     let source = "#include \"pair.h\"\n#include <assert.h>\nint main(void) {\n  struct pair *p = lf_pm(sizeof *p);\n  \
-        if (p->valid)\n    assert(p->data == 42);\n  fill(p);\n  p->valid = 1;\n  lf_persist(&p->valid, sizeof p->valid);\n}\n";
+        if (p->valid)\n    assert(p->data == 42);\n  fill(p);\n  __atomic_store_n(&p->valid, 1, __ATOMIC_RELEASE);\n  lf_persist(&p->valid, sizeof p->valid);\n}\n";
     fs::write(directory.join("include/pair.h"), header).unwrap();
     fs::write(directory.join("main.c"), source).unwrap();
     let checked = landfall(
@@ -388,4 +388,100 @@ fn a_header_of_the_project_is_repaired_too() {
         fs::read_to_string(directory.join("main.c")).unwrap(),
         source
     );
+}
+
+/// The programs of `landfall explain`, as far as a patch can repair what they show; perf findings count.
+#[test]
+fn what_the_pages_show_is_repaired() {
+    let directory = scratch("pages");
+    for (kind, expected) in [
+        ("assertion", "flush and fence"),
+        ("abort", "flush and fence"),
+        ("exit", "flush and fence"),
+        ("hang", "reset `c->held` when the program starts"),
+        ("robustness", "flush and fence"),
+        ("persistency-race", "make it atomic"),
+        ("redundant-flush", "remove it"),
+        ("redundant-fence", "remove it"),
+    ] {
+        let page = fs::read_to_string(root().join(format!("docs/explain/{kind}.md"))).unwrap();
+        let (_, rest) = page.split_once("```c\n").unwrap();
+        let (program, _) = rest.split_once("```").unwrap();
+        let name = format!("{kind}.c");
+        fs::write(directory.join(&name), program).unwrap();
+        let flags = ["check", "--events", "100000", "--fail-on", "perf"];
+        let check =
+            |out: &str| landfall(&directory, &[&flags[..], &["--out", out, &name]].concat());
+        assert_eq!(code(&check("out")), 100, "{kind}");
+        let output = landfall(&directory, &["fix", "out", "--perf", "--apply"]);
+        let said = text(&output.stderr);
+        assert_eq!(code(&output), 0, "{kind}: {said}");
+        assert!(said.contains(expected), "{kind}: {said}");
+        assert_eq!(code(&check("again")), 0, "{kind}: {}", text(&output.stdout));
+        compiles_without_landfall(&directory.join(&name)).unwrap();
+    }
+}
+
+#[test]
+fn settings_say_how_to_flush_and_build() {
+    let (directory, _) = checked("settings", "ring-buffer/item-not-flushed.c", &[]);
+    let settings = |text: &str| fs::write(directory.join("landfall.toml"), text).unwrap();
+    settings("[fix]\ntemplate = \"lf_flush({addr}, {size}); lf_fence()\"\n");
+    let output = landfall(&directory, &["fix", "out"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let patch = text(&output.stdout);
+    assert!(
+        patch.contains("\n+  lf_flush(slot, sizeof *slot);\n+  lf_fence();\n"),
+        "{patch}"
+    );
+    // What is typed wins.
+    let typed = ["fix", "out", "--template", "lf_persist({addr}, {size})"];
+    let patch = text(&landfall(&directory, &typed).stdout);
+    assert!(patch.contains("\n+  lf_persist(slot,"), "{patch}");
+    for (text_of_it, said) in [
+        ("[fix]\nbuild = \"false\"\n", "no repair of it builds"),
+        ("[fix]\nbild = \"make\"\n", "no setting `bild` under [fix]"),
+        ("[fix]\nbuild = 1\n", "`build` under [fix] must be a text"),
+        ("fix = 1\n", "`fix` must be a table"),
+    ] {
+        settings(text_of_it);
+        let output = landfall(&directory, &["fix", "out"]);
+        assert_ne!(code(&output), 0, "{text_of_it}");
+        let told = text(&output.stderr);
+        assert!(told.contains(said), "{text_of_it}: {told}");
+    }
+}
+
+#[test]
+fn an_interrupted_repair_leaves_nothing_behind() {
+    let (directory, name) = checked("interrupt", "ring-buffer/item-not-flushed.c", &[]);
+    let before = fs::read_to_string(directory.join(&name)).unwrap();
+    let temporary = directory.join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let mut repair = Command::new(LANDFALL)
+        .args(["fix", "out", "--apply"])
+        .current_dir(&directory)
+        .env("TMPDIR", &temporary)
+        .stderr(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let made = |entry: fs::DirEntry| {
+        entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with("landfall-fix")
+    };
+    let left = || fs::read_dir(&temporary).unwrap().any(|e| made(e.unwrap()));
+    while !left() {
+        assert!(repair.try_wait().unwrap().is_none(), "it ended too early");
+        std::thread::yield_now();
+    }
+    let interrupt = Command::new("kill")
+        .args(["-INT", &repair.id().to_string()])
+        .status();
+    assert!(interrupt.unwrap().success());
+    assert_eq!(repair.wait().unwrap().code(), Some(5));
+    assert!(!left());
+    assert_eq!(fs::read_to_string(directory.join(&name)).unwrap(), before);
 }

@@ -1,6 +1,6 @@
-//! What `landfall check --checks robustness,races,flushes` says of recoveries that do not fail. A case is a program under
-//! `tests/judge`; its first lines say what is to be found: `// expect: KIND [ROLE LABEL]…` or `// expect: clean`, where a label is
-//! a line that ends with `//~ LABEL` and a role is `at` or that of a store.
+//! What `landfall check` says of recoveries that do not fail. A case is a program under `tests/judge`; its first lines say what is
+//! to be found: `// expect: KIND [ROLE LABEL]…` or `// expect: clean`, where a label is a line that ends with `//~ LABEL` and a
+//! role is `at` or that of a store; `// flags: ` gives options.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -31,7 +31,12 @@ fn check(test: &str, program: &Path, checks: &[&str]) -> (Value, Option<i32>) {
 #[test]
 fn what_is_not_judged_is_said() {
     let ordered = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge/ordered.c");
-    for ways in [&["--eager"][..], &["--no-share"], &["--random", "3"]] {
+    for ways in [
+        &["--eager"][..],
+        &["--no-share"],
+        &["--random", "3"],
+        &["--tear"],
+    ] {
         let output = Command::new(env!("CARGO_BIN_EXE_landfall"))
             .args(["check", "--checks", "robustness"])
             .args(ways)
@@ -41,10 +46,24 @@ fn what_is_not_judged_is_said() {
         assert_eq!(output.status.code(), Some(2), "{ways:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains(ways[0]));
     }
-    let twice = ["--checks", "robustness", "--failures", "2"];
-    let (judged, _) = check("twice", &ordered, &twice);
-    let warning = judged["warnings"][0].as_str().unwrap_or_default();
-    assert!(warning.contains("first power failure only"), "{judged}");
+    // Unasked, they look for what they can.
+    let asked = |ways: &[&str]| {
+        let (found, _) = check("unasked", &ordered, ways);
+        let checks = found["scope"]["checks"].as_array().unwrap();
+        let has = |name| checks.iter().any(|check| check == name);
+        assert!(has("crash"), "{ways:?}");
+        let judged = ["robustness", "races", "flushes"].map(has);
+        (judged, found["not_judged"].clone())
+    };
+    for ways in [
+        &["--eager"][..],
+        &["--no-share"],
+        &["--random", "3"],
+        &["--tear"],
+    ] {
+        assert_eq!(asked(ways), ([false; 3], ways[0].into()));
+    }
+    assert_eq!(asked(&[]), ([true; 3], Value::Null));
 }
 
 fn programs() -> Vec<PathBuf> {
@@ -80,11 +99,9 @@ fn every_program_gets_the_expected_findings() {
     let mut wrong = Vec::new();
     for program in programs() {
         let source = std::fs::read_to_string(&program).unwrap();
-        let (json, code) = check(
-            "findings",
-            &program,
-            &["--checks", "crash,robustness,races,flushes"],
-        );
+        let mut flags = source.lines().filter_map(|l| l.strip_prefix("// flags: "));
+        let flags: Vec<&str> = flags.next().unwrap_or("").split_whitespace().collect();
+        let (json, code) = check("findings", &program, &flags);
         let mut left: Vec<&Value> = json["findings"].as_array().unwrap().iter().collect();
         let mut expected = BTreeSet::new();
         for line in source.lines().filter_map(|l| l.strip_prefix("// expect: ")) {
@@ -122,10 +139,6 @@ fn judging_runs_nothing() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge");
     let ordered = folder.join("ordered.c");
     let (alone, _) = check("runs", &ordered, &["--checks", "crash"]);
-    let (judged, _) = check(
-        "runs",
-        &ordered,
-        &["--checks", "crash,robustness,races,flushes"],
-    );
+    let (judged, _) = check("runs", &ordered, &[]);
     assert_eq!(alone["stats"]["runs"], judged["stats"]["runs"]);
 }

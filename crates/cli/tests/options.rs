@@ -89,12 +89,18 @@ fn allowed_findings_are_counted_and_not_listed() {
         (code, &object["findings"][0]["kind"]),
         (100, &"exit".into())
     );
-    assert_eq!(json("exit", &["--allow", "exit", &program]).0, 0);
+    assert_eq!(
+        json("exit", &["--checks=crash", "--allow", "exit", &program]).0,
+        0
+    );
 }
 
 #[test]
 fn a_recovery_may_come_to_the_heap_from_outside() {
-    let (code, object) = json("heap", &[&format!("{INPUTS}/heap_from_region.c")]);
+    let (code, object) = json(
+        "heap",
+        &["--checks=crash", &format!("{INPUTS}/heap_from_region.c")],
+    );
     assert_eq!(code, 0, "{object}");
 }
 
@@ -107,6 +113,7 @@ fn a_pool_may_be_made_by_the_program() {
     let (code, object) = json(
         "made",
         &[
+            "--checks=crash",
             "--pm-dir",
             directory,
             &program,
@@ -259,7 +266,14 @@ fn settings_are_in_a_file() {
     };
     assert_eq!(check("# nothing\n", &[]).0, 0);
     assert_eq!(check("failures = 2\n", &[]).0, 100);
-    assert_eq!(check("failures = 2\nallow = [\"assertion\"]\n", &[]).0, 0);
+    assert_eq!(
+        check(
+            "failures = 2\nchecks = [\"crash\"]\nallow = [\"assertion\"]\n",
+            &[]
+        )
+        .0,
+        0
+    );
     assert_eq!(
         check("failures = 2\n", &["--failures", "1"]).0,
         0,

@@ -2,6 +2,7 @@
 //!
 //! - Every program of `examples/` gets the verdict that `landfall check` is expected to give (`.expect`), but for those in
 //!   `tests/prove/apart.txt`, which says why.
+//! - What is refuted there is seen in a native run as well (`--out`), and `landfall replay` shows it.
 //! - Every program of `examples/prove/*/` gets the verdict of the `.verdict` file beside it:
 //!
 //! ```text
@@ -111,15 +112,86 @@ fn examples_get_the_verdict_of_check() {
             None if clean => &[0, 4],
             None => &[100],
         };
-        let output = prove(file.parent().unwrap(), &["--property", "invariant", &name]);
+        let out = scratch();
+        let output = prove(
+            file.parent().unwrap(),
+            &[
+                "--property",
+                "invariant",
+                "--format",
+                "json",
+                "--out",
+                &out,
+                &name,
+            ],
+        );
+        let text = String::from_utf8_lossy(&output.stdout);
         match output.status.code() {
-            Some(code) if wanted.contains(&code) => Ok(()),
-            code => Err(format!(
-                "{code:?} instead of {wanted:?}\n{}",
-                String::from_utf8_lossy(&output.stdout)
-            )),
+            Some(code) if wanted.contains(&code) => {}
+            code => return Err(format!("{code:?} instead of {wanted:?}\n{text}")),
+        }
+        let json: Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text}"))?;
+        let seen = json["replay"].is_string() || json["verdict"] != "refuted";
+        let _ = fs::remove_dir_all(&out);
+        match seen {
+            true => Ok(()),
+            false => Err(format!("not seen natively: {}", json["not_replayed"])),
         }
     });
+}
+
+/// A directory of its own.
+fn scratch() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("landfall-prove-{}-{number}", std::process::id());
+    std::env::temp_dir()
+        .join(name)
+        .to_string_lossy()
+        .into_owned()
+}
+
+#[test]
+fn a_refutation_is_replayed_and_drawn() {
+    let out = scratch();
+    let picture = format!("{out}.svg");
+    let output = prove(
+        &root(),
+        &[
+            "--out",
+            &out,
+            "--svg",
+            &picture,
+            "examples/commit-flag/missing-flush.c",
+        ],
+    );
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let file = said
+        .lines()
+        .find_map(|line| {
+            line.trim()
+                .strip_prefix("seen in a native run: landfall replay ")
+        })
+        .unwrap_or_else(|| panic!("{said}"));
+    let replay = Command::new(LANDFALL)
+        .args(["replay", file])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&replay.stdout).into_owned();
+    assert!(shown.contains("reproduced"), "{shown}");
+    let svg = fs::read_to_string(&picture).unwrap();
+    assert!(
+        svg.starts_with("<svg ") && svg.contains("power failure"),
+        "{svg}"
+    );
+    assert!(svg.contains(">po<") && svg.contains(">rf<"), "{svg}");
+    // Source text cannot become markup.
+    assert!(
+        svg.contains("r-&gt;valid = 1;") && !svg.contains("r->valid"),
+        "{svg}"
+    );
+    let _ = (fs::remove_dir_all(&out), fs::remove_file(&picture));
 }
 
 /// One question and its answer.

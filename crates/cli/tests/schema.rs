@@ -102,6 +102,8 @@ fn real_outputs_are_what_the_schemas_say() {
             ],
         ),
         ("streamed", &["examples/append-log/streamed-no-fence.c"]),
+        ("race", &["crates/cli/tests/threads/lost_update.c"]),
+        ("deadlock", &["crates/cli/tests/threads/two_locks.c"]),
         ("alone", &["crates/cli/tests/inputs/check/exits.c"]),
         (
             "hang",

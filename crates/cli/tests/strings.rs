@@ -8,7 +8,7 @@ fn texts_of_any_length_are_followed() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/strings");
     for (program, code) in [("durable.c", 0), ("lost.c", 100)] {
         let output = Command::new(env!("CARGO_BIN_EXE_landfall"))
-            .args(["check", program, "--out"])
+            .args(["check", "--checks", "crash", program, "--out"])
             .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join(program))
             .current_dir(&directory)
             .output()

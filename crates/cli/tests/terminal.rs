@@ -23,6 +23,11 @@ fn shown(command: &str, colour: &str, stage: &Path) -> String {
         .env_remove("CLICOLOR_FORCE")
         .output()
         .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        matches!(output.status.code(), Some(0 | 100)),
+        "{command}: {said}"
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 

@@ -2,7 +2,8 @@
 
 use crate::recovery::Watch;
 use crate::subject::Mark;
-use crate::tree::{Here, Place, RecoveryTree};
+use crate::tree::{Forest, Here, Place, RecoveryTree};
+use landfall_check::path::Span;
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Execution, Recoveries, Step, Walked, event, walk};
 use landfall_model::image::Image;
@@ -11,14 +12,13 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::rc::Rc;
 
-/// Judges the recoveries after one power failure, anywhere in an execution. What the first cuts lead to is judged before the
-/// search forgets it, the rest in the end.
+/// Judges the recoveries after power failures anywhere in an execution, and in the recoveries. What the first cuts lead to is
+/// judged before the search forgets it, the rest in the end.
 pub struct Judge {
     base: Image,
     first: Rc<Execution>,
     checkers: Vec<Box<dyn Checker>>,
-    /// Candidates to look at before giving up.
-    most: u64,
+    limits: Limits,
     /// The first cut that is not judged yet.
     next: u32,
     walked: Walked,
@@ -35,65 +35,91 @@ impl fmt::Debug for Judge {
 
 impl Judge {
     /// `first` began on `base`.
-    pub fn new(base: Image, first: Execution, checkers: Vec<Box<dyn Checker>>, most: u64) -> Judge {
+    pub fn new(
+        base: Image,
+        first: Execution,
+        checkers: Vec<Box<dyn Checker>>,
+        limits: Limits,
+    ) -> Judge {
         Judge {
             base,
             first: Rc::new(first),
             checkers,
-            most,
+            limits,
             next: 0,
             walked: Walked::default(),
         }
     }
 
     /// Judges the cuts up to this one, as far as that was not done.
-    fn up_to(&mut self, tree: &RecoveryTree, last: u32) {
-        let Some(root) = tree.root() else { return };
+    fn up_to(&mut self, trees: &[&RecoveryTree], last: u32) {
         if last < self.next || self.walked.stopped {
             return;
         }
+        let candidates = self.limits.candidates;
         let limits = Limits {
-            candidates: self.most.saturating_sub(self.walked.candidates),
-            ..Limits::default()
+            candidates: candidates.saturating_sub(self.walked.candidates),
+            ..self.limits
         };
         let mut checkers: Vec<&mut dyn Checker> = Vec::new();
         for checker in &mut self.checkers {
             checkers.push(&mut **checker);
         }
         let cuts = (self.next, last);
-        let (tree, first) = (Judged { tree, root }, self.first.clone());
-        self.walked += walk(&tree, &self.base, first, cuts, limits, &mut checkers);
+        let (trees, first) = (Judged { trees }, self.first.clone());
+        self.walked += walk(&trees, &self.base, first, cuts, limits, &mut checkers);
         self.next = last + 1;
     }
 
     /// The search came to its end. Returns the checkers with what they found, and how far they came.
-    pub fn finish(mut self, tree: &RecoveryTree) -> (Vec<Box<dyn Checker>>, Walked) {
-        self.up_to(tree, self.first.end());
+    pub fn finish(mut self, forest: &Forest) -> (Vec<Box<dyn Checker>>, Walked) {
+        let known = (1..).map_while(|failures| forest.known(failures));
+        let trees: Vec<&RecoveryTree> = known.take(self.limits.failures).collect();
+        self.up_to(&trees, self.first.end());
         (self.checkers, self.walked)
     }
 }
 
 impl Watch for Judge {
     fn forgetting(&mut self, tree: &RecoveryTree, cut: Cut) {
-        self.up_to(tree, cut.0);
+        self.up_to(&[tree], cut.0);
     }
 }
 
-/// A tree that has a root.
+/// What is known of recoveries, by the number of power failures before them.
 struct Judged<'a> {
-    tree: &'a RecoveryTree,
-    root: Place,
+    trees: &'a [&'a RecoveryTree],
+}
+
+/// Somewhere in one of the trees; nowhere, if nothing ran after so many power failures.
+#[derive(Clone, Copy)]
+struct Node {
+    tree: u32,
+    place: Option<Place>,
+}
+
+impl Judged<'_> {
+    fn at(&self, node: Node) -> Option<(&RecoveryTree, Place)> {
+        Some((self.trees.get(node.tree as usize)?, node.place?))
+    }
 }
 
 impl Recoveries for Judged<'_> {
-    type Node = Place;
+    type Node = Node;
 
-    fn root(&self, _failures: usize) -> Place {
-        self.root
+    fn root(&self, failures: usize) -> Node {
+        let tree = failures - 1;
+        Node {
+            tree: tree as u32,
+            place: self.trees.get(tree).and_then(|tree| tree.root()),
+        }
     }
 
-    fn step(&self, place: Place) -> Step {
-        match self.tree.here(place) {
+    fn step(&self, node: Node) -> Step {
+        let Some((tree, place)) = self.at(node) else {
+            return Step::Unknown;
+        };
+        match tree.here(place) {
             Here::Read(read, _) => Step::Read {
                 word: read.word,
                 mask: read.mask,
@@ -102,13 +128,24 @@ impl Recoveries for Judged<'_> {
         }
     }
 
-    fn child(&self, place: Place, value: u64) -> Option<Place> {
-        self.tree.step(place, value)
+    fn child(&self, node: Node, value: u64) -> Option<Node> {
+        let (tree, place) = self.at(node)?;
+        let place = Some(tree.step(place, value)?);
+        Some(Node { place, ..node })
     }
 
-    fn marks(&self, place: Place) -> SmallVec<[event::Mark; 2]> {
-        let marks = self.tree.marks(place).iter();
+    fn marks(&self, node: Node) -> SmallVec<[event::Mark; 2]> {
+        let marks = self.at(node).map_or(&[][..], |(tree, at)| tree.marks(at));
+        let marks = marks.iter();
         marks.filter_map(|(_, mark)| judged(*mark)).collect()
+    }
+
+    fn ran(&self, node: Node) -> Option<(Rc<Execution>, Span)> {
+        let (tree, place) = self.at(node)?;
+        let (run, depth) = tree.name(place);
+        let execution = tree.judged(run)?;
+        let cuts = execution.cuts_before(depth as usize)?;
+        Some((execution.clone(), cuts))
     }
 }
 

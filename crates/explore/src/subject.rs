@@ -1,11 +1,12 @@
 //! A program that can be executed once, from its start, under full control (ALGORITHMS.md §1).
 
+use landfall_model::commit::{Effect, commit_order};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, Piece};
 use landfall_model::log::{Cut, Log, Version};
 use landfall_model::order::Platform;
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::rc::Rc;
 
 /// What one run is told.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +120,8 @@ pub struct Execution {
     pub events: Vec<Event>,
     /// What it says about its reads, each with the number of first reads before it.
     pub marks: Vec<(u32, Mark)>,
+    /// The same for the checkers, if events were asked for and someone judges.
+    pub judged: Option<Rc<landfall_check::Execution>>,
     /// It went on, but only its first reads and its end are known from there.
     pub shortened: bool,
     pub ended: Ended,
@@ -175,6 +178,7 @@ impl Execution {
             reads,
             events,
             marks,
+            judged: None,
             shortened: false,
             ended,
         }
@@ -213,7 +217,8 @@ impl Execution {
             Vec::new()
         };
         let copy_of = |at: usize| copies.get(at).copied().flatten();
-        let order = commit_order(&self.events);
+        let effects: Vec<Effect> = self.events.iter().map(Event::effect).collect();
+        let order = commit_order(&effects);
         let mut next = 0;
         while let Some(&at) = order.get(next) {
             next += 1;
@@ -299,38 +304,14 @@ impl Event {
             Event::Read(_) | Event::Fence | Event::Mark(_) => None,
         }
     }
-}
 
-/// The order in which events take effect: that of the program, but for non-temporal stores, which overtake what concerns
-/// other lines (MODEL.md §2). Each comes as early as it may: up to a fence, or the last event of its line. Coming late needs no
-/// order of its own, since nothing is guaranteed of it before its fence.
-fn commit_order(events: &[Event]) -> Vec<usize> {
-    if !events.iter().any(|e| matches!(e, Event::NtStore(_))) {
-        return (0..events.len()).collect();
-    }
-    let mut order = Vec::with_capacity(events.len());
-    let barrier = |e: &Event| matches!(e, Event::Fence | Event::DurableStore(_));
-    let mut start = 0;
-    for part in events.split_inclusive(barrier) {
-        let mut first: Vec<usize> = Vec::new();
-        let mut rest: Vec<usize> = Vec::new();
-        // Non-temporal stores that come right after an event of their line.
-        let mut after: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
-        let mut last: FxHashMap<Line, usize> = FxHashMap::default();
-        for (at, event) in (start..).zip(part) {
-            let before = event.line().and_then(|line| last.insert(line, at));
-            match (event, before) {
-                (Event::NtStore(_), None) => first.push(at),
-                (Event::NtStore(_), Some(before)) => after.entry(before).or_default().push(at),
-                _ => rest.push(at),
-            }
+    fn effect(&self) -> Effect {
+        match self {
+            Event::NtStore(piece) => Effect::NonTemporal(piece.addr.line()),
+            Event::Store(piece) => Effect::OfLine(piece.addr.line()),
+            Event::Clflush(line) | Event::ClflushOpt(line) => Effect::OfLine(*line),
+            Event::Fence | Event::DurableStore(_) => Effect::Barrier,
+            Event::Read(_) | Event::Mark(_) => Effect::Nothing,
         }
-        let mut todo: Vec<usize> = first.into_iter().chain(rest).rev().collect();
-        while let Some(at) = todo.pop() {
-            order.push(at);
-            todo.extend(after.remove(&at).into_iter().flatten().rev());
-        }
-        start += part.len();
     }
-    order
 }

@@ -10,6 +10,7 @@ use crate::subject::{Ended, FirstRead, Mark, Read};
 use landfall_model::log::Log;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// One tree for each number of power failures so far: the one thing besides memory that a recovery is told.
@@ -84,6 +85,8 @@ pub struct RecoveryTree {
     reads: usize,
     /// What recoveries say about their reads, by the run that brought it: the depth of the read it comes before, ascending.
     marks: FxHashMap<u32, Vec<(u32, Mark)>>,
+    /// Recoveries that may crash themselves, by run, as the checkers see them.
+    judged: FxHashMap<u32, Rc<landfall_check::Execution>>,
 }
 
 /// What one run added: the reads below its branch.
@@ -93,6 +96,9 @@ struct Run {
     /// The lowest segment of them.
     bottom: u32,
 }
+
+/// The bottom of a run that was pruned as a whole.
+const GONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 struct Segment {
@@ -158,13 +164,24 @@ impl RecoveryTree {
         self.reads
     }
 
-    /// Keeps what a run says about the reads that it brought.
-    pub fn annotate(&mut self, run: u32, mut marks: Vec<(u32, Mark)>) {
+    /// Keeps what a run says about the reads that it brought, and what else checkers must know of it.
+    pub fn annotate(
+        &mut self,
+        run: u32,
+        mut marks: Vec<(u32, Mark)>,
+        judged: Option<Rc<landfall_check::Execution>>,
+    ) {
+        self.judged.extend(judged.map(|judged| (run, judged)));
         let first = self.branch_of(run).map_or(0, |branch| branch.depth + 1);
         marks.retain(|&(depth, _)| depth >= first);
         if !marks.is_empty() {
             self.marks.insert(run, marks);
         }
+    }
+
+    /// What the run that brought a read did.
+    pub fn judged(&self, run: u32) -> Option<&Rc<landfall_check::Execution>> {
+        self.judged.get(&run)
     }
 
     /// What was said right before a read, or the end.
@@ -245,6 +262,13 @@ impl RecoveryTree {
                 }
             }
         }
+    }
+
+    /// Is the read of this name still there?
+    pub fn holds(&self, run: u32, depth: u32) -> bool {
+        let bottom = self.runs[run as usize].bottom;
+        bottom != GONE
+            && depth <= self.segments[bottom as usize].depth + self.segments[bottom as usize].len()
     }
 
     /// How many reads the path of a run has. It must not have been pruned.
@@ -456,6 +480,7 @@ impl RecoveryTree {
         let fork = self.fork(place);
         let mut doomed: Vec<u32> = Vec::new();
         let segment = &mut self.segments[fork as usize];
+        let stays = segment.run;
         if let End::Fork { own, children, .. } = &mut segment.end {
             if let Ok(at) = children.binary_search_by_key(&branch.value, |&(v, _)| v) {
                 doomed.push(children.remove(at).1);
@@ -467,6 +492,9 @@ impl RecoveryTree {
         while let Some(id) = doomed.pop() {
             let segment = &mut self.segments[id as usize];
             self.reads -= segment.len() as usize;
+            if segment.run != stays {
+                self.runs[segment.run as usize].bottom = GONE;
+            }
             segment.reads = Vec::new();
             segment.skip = 0;
             if let End::Fork { children, .. } = &mut segment.end {

@@ -34,6 +34,7 @@ impl Subject for List {
             reads,
             events: Vec::new(),
             marks: Vec::new(),
+            judged: None,
             shortened: false,
             ended: Ended::Well,
         })

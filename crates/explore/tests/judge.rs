@@ -3,11 +3,12 @@
 mod toy;
 
 use landfall_check::event::{Action, Atomicity, Event as Judging, Fence, How};
+use landfall_check::walk::Limits;
 use landfall_check::{Checker, Finding, Kind, Robustness};
 use landfall_explore::judge::Judge;
 use landfall_explore::recovery::{Options, Searched, search, search_watched};
 use landfall_explore::subject::{
-    Ended, Event, Execution, FirstRead, Job, Mark, Read, Subject, SubjectError,
+    Ended, Event, Execution, FirstRead, Job, Mark, Read, Subject, SubjectError, Wanted,
 };
 use landfall_explore::tree::Forest;
 use landfall_model::image::Image;
@@ -15,6 +16,7 @@ use landfall_model::line::{Addr, pieces};
 use landfall_model::order::Platform;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use toy::{Toy, base, cases, event, platform};
 
 /// The same events for the checkers, and their log.
@@ -34,6 +36,12 @@ fn judging(events: &[Event], platform: Platform) -> landfall_check::Execution {
             },
             (Event::Clflush(line), _) => Action::Clflush(*line),
             (Event::ClflushOpt(line), _) => Action::Clwb(*line),
+            (Event::Read(read), _) => Action::FirstRead {
+                word: read.read.word,
+                mask: read.read.mask,
+            },
+            // Learns of nothing.
+            (Event::Mark(_), _) => Action::Observe { event: u32::MAX },
             _ => Action::Fence(Fence::Full),
         };
         Judging {
@@ -86,10 +94,10 @@ proptest! {
             let (mut forest, mut found) = (Forest::default(), Searched::default());
             let options = Options { platform, keep_reads, ..Options::default() };
             let mut judge =
-                Judge::new(base.clone(), judging(&events, platform), vec![checker], u64::MAX);
+                Judge::new(base.clone(), judging(&events, platform), vec![checker], Limits::default());
             search_watched(&mut toy, &mut forest, &base, &log, &options, &mut judge, &mut found)
                 .unwrap();
-            let (checkers, walked) = judge.finish(forest.known(1).unwrap());
+            let (checkers, walked) = judge.finish(&forest);
             assert!(walked.is_complete());
             (found.behaviours.len() as u64, violations(&checkers), walked.paths)
         };
@@ -97,8 +105,49 @@ proptest! {
         prop_assert!(paths >= behaviours, "a path by value is one or more by store");
         // Forgetting what cannot be reached any more changes nothing about the verdict.
         let (_, all, _) = judge(Box::<Robustness>::default(), usize::MAX);
-        let (_, forgetful, _) = judge(Box::<Robustness>::default(), 0);
-        prop_assert_eq!(all, forgetful);
+        for keep in [0, 4, 16] {
+            let (_, forgetful, _) = judge(Box::<Robustness>::default(), keep);
+            prop_assert_eq!(&all, &forgetful);
+        }
+    }
+
+    /// Recoveries that are cut themselves are judged where the search cut them, and nowhere else.
+    #[test]
+    fn several_failures_are_judged(
+        events in prop::collection::vec(event(), 0..8),
+        seed in any::<u64>(),
+        steps in 1u32..7,
+        first in any::<u64>(),
+        platform in platform(),
+    ) {
+        let log = Execution::new(events.clone(), Ended::Well).log(platform);
+        let base = base(first);
+        let mut toy = Crashing { toy: Toy::new(seed, steps, true), platform };
+        let (mut forest, mut found) = (Forest::default(), Searched::default());
+        let options = Options { platform, failures: 2, ..Options::default() };
+        search(&mut toy, &mut forest, &base, &log, &options, &mut found).unwrap();
+        let limits = Limits { failures: 2, ..Limits::default() };
+        let ends: Vec<Box<dyn Checker>> = vec![Box::new(Ends)];
+        let judge = Judge::new(base, judging(&events, platform), ends, limits);
+        let (_, walked) = judge.finish(&forest);
+        prop_assert!(walked.is_complete());
+        prop_assert!(walked.paths >= found.behaviours.len() as u64);
+    }
+}
+
+/// Tells the checkers what it did.
+struct Crashing {
+    toy: Toy,
+    platform: Platform,
+}
+
+impl Subject for Crashing {
+    fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError> {
+        let mut execution = self.toy.run(job)?;
+        if job.wanted == Wanted::Events {
+            execution.judged = Some(Rc::new(judging(&execution.events, self.platform)));
+        }
+        Ok(execution)
     }
 }
 
@@ -143,8 +192,8 @@ fn a_checksum_region_counts_when_it_is_accepted() {
         search(&mut subject, &mut forest, &base, &log, &options, &mut found).unwrap();
         let robustness: Box<dyn Checker> = Box::<Robustness>::default();
         let first = judging(&events, Platform::Adr);
-        let judge = Judge::new(base, first, vec![robustness], u64::MAX);
-        let (checkers, walked) = judge.finish(forest.known(1).unwrap());
+        let judge = Judge::new(base, first, vec![robustness], Limits::default());
+        let (checkers, walked) = judge.finish(&forest);
         assert!(walked.is_complete());
         assert_eq!(!violations(&checkers).is_empty(), found_some);
     }

@@ -6,6 +6,7 @@
 
 pub mod buffers;
 pub mod clock;
+pub mod commit;
 pub mod count;
 pub mod crash;
 pub mod image;

@@ -1,13 +1,17 @@
 //! A native trace as the checkers see it.
 
 use crate::execution::{Event, Op, Origin};
+use crate::skim::{Flushes, Skimmed};
 use crate::subject::translate;
+use landfall_check::checker::Fate;
 use landfall_check::event::{Action, Atomicity, Fence, How};
-use landfall_explore::subject;
+use landfall_check::{Checker, Wasted};
+use landfall_explore::subject::{self, Wanted};
 use landfall_model::line::{Addr, pieces};
 use landfall_model::order::Platform;
 use landfall_vocab::record::flag;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Which stores the source is taken to have made atomic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -21,20 +25,84 @@ pub enum Atomics {
 /// Places in the source by number, the same for all executions of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    numbers: HashMap<Origin, u32>,
-    origins: Vec<Origin>,
+    numbers: HashMap<Placed, u32>,
+    origins: Vec<Placed>,
+    program: Ran,
+}
+
+/// Which program it was.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Ran {
+    #[default]
+    First,
+    /// Another one that recovers.
+    Recovery,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Placed {
+    pub program: Ran,
+    pub origin: Origin,
 }
 
 impl Places {
+    /// Executions from now on are of this program.
+    pub fn of(&mut self, program: Ran) {
+        self.program = program;
+    }
+
     fn number(&mut self, origin: Origin) -> u32 {
-        *self.numbers.entry(origin).or_insert_with(|| {
-            self.origins.push(origin);
+        let program = self.program;
+        let placed = Placed { program, origin };
+        *self.numbers.entry(placed).or_insert_with(|| {
+            self.origins.push(placed);
             self.origins.len() as u32 - 1
         })
     }
 
-    pub fn origin(&self, number: u32) -> Option<Origin> {
+    pub fn place(&self, number: u32) -> Option<Placed> {
         self.origins.get(number as usize).copied()
+    }
+}
+
+/// Judges recoveries as they are run, as far as that needs no search.
+#[derive(Debug)]
+pub struct Watching {
+    pub places: Places,
+    pub wasted: Option<Wasted>,
+    pub atomics: Atomics,
+    pub platform: Platform,
+}
+
+impl Watching {
+    /// A recovery came to its end. Those that are cut themselves are needed once more.
+    pub(crate) fn ran(&mut self, skimmed: &Skimmed) -> Option<Rc<landfall_check::Execution>> {
+        let whole = skimmed.cut_too && !skimmed.shortened;
+        let execution = whole.then(|| {
+            let (events, platform) = (&skimmed.judged, self.platform);
+            judge(events, self.atomics, platform, &mut self.places).execution
+        });
+        if let Some(wasted) = &mut self.wasted {
+            for read in &skimmed.reads {
+                wasted.read(read.read.word.line());
+            }
+            match &execution {
+                Some(execution) => wasted.logged(execution.events(), Fate::MayCrash),
+                None if skimmed.judged.is_empty() => {}
+                None => {
+                    let (events, _) = judged(&skimmed.judged, self.atomics, &mut self.places);
+                    wasted.logged(&events, Fate::RunsToItsEnd);
+                }
+            }
+        }
+        execution.map(Rc::new)
+    }
+
+    pub(crate) fn wants(&self, wanted: Wanted) -> Flushes {
+        match self.wasted.is_some() || wanted == Wanted::Events {
+            true => Flushes::Wanted,
+            false => Flushes::Unwanted,
+        }
     }
 }
 
@@ -177,13 +245,12 @@ mod tests {
         }
     }
 
-    /// Nothing here is reordered, so that the checkers' own log is the same.
     #[test]
     fn checkers_and_search_see_one_log() {
         let trace = [
-            // First, because the search's log lets it overtake what concerns other lines.
-            event(Op::Store, flag::NON_TEMPORAL, 64, 0x0f),
             event(Op::Store, 0, 0, 0xff),
+            // Overtakes the one before it.
+            event(Op::Store, flag::NON_TEMPORAL, 64, 0x0f),
             event(Op::Clwb, 0, 3, 0),
             event(Op::Store, flag::LOCKED | 7, 8, 0xff),
             event(Op::Read, 0, 256, 0xff),
@@ -214,8 +281,8 @@ mod tests {
         });
         use Atomicity::{Plain, Release};
         let expected = [
-            (How::NonTemporal, Plain),
             (How::Cached, Plain),
+            (How::NonTemporal, Plain),
             (How::Cached, Release),
             (How::AtOnce, Plain),
             (How::Cached, Release),

@@ -39,7 +39,7 @@ pub use execution::{Divergence, Event, Execution, Foreign, Op, Origin, Outcome, 
 pub use heap::{HeapBlock, HeapError};
 pub use interrupt::{interrupted, watch_interrupts};
 pub use job::{Image, Isolation, Job, Limits, Line, Sleeper, Threading};
-pub use judge::{Atomics, Judged, Places, judge, judged};
+pub use judge::{Atomics, Judged, Placed, Places, Ran, Watching, judge, judged};
 pub use kernel::{KernelFeature, kernel_features};
 pub use parts::{part_of_memory, persistent_offset};
 pub use program::{HeapChecks, MallocMetadata, Program};

@@ -14,8 +14,10 @@ use landfall_vocab::record::{Kind, Records};
 pub(crate) struct Skimmed {
     pub(crate) reads: Vec<Read>,
     pub(crate) marks: Vec<(u32, Mark)>,
-    /// All events, if some of them are flushes or fences and those are asked for.
-    pub(crate) flushing: Vec<Event>,
+    /// All events, if someone judges them: some of them are flushes or fences, or the power may fail among them.
+    pub(crate) judged: Vec<Event>,
+    /// The power may fail in this run, too.
+    pub(crate) cut_too: bool,
     pub(crate) events: Vec<subject::Event>,
     /// Events past the most that are kept were left out, but for first reads.
     pub(crate) shortened: bool,
@@ -68,13 +70,17 @@ pub(crate) fn skim(
             });
         }
     }
-    if flushing && flushes == Flushes::Wanted {
-        skimmed.flushing = decode_most(trace, MOST_EVENTS).0;
-    }
-    if wanted == Wanted::Events {
+    skimmed.cut_too = wanted == Wanted::Events;
+    let judged = flushes == Flushes::Wanted && (flushing || skimmed.cut_too);
+    if skimmed.cut_too || judged {
         let (events, _, _, left_out) = decode_most(trace, MOST_EVENTS);
-        skimmed.shortened = left_out > 0;
-        skimmed.events = translate(&events).0;
+        if skimmed.cut_too {
+            skimmed.shortened = left_out > 0;
+            skimmed.events = translate(&events).0;
+        }
+        if judged {
+            skimmed.judged = events;
+        }
     }
     skimmed
 }

@@ -4,13 +4,11 @@ use crate::covered::Covered;
 use crate::execution::{Event, Execution, Foreign, Op, Outcome};
 use crate::interrupt::interrupted;
 use crate::job::Job;
-use crate::judge::{Atomics, Places, judged};
+use crate::judge::Watching;
 use crate::program::Program;
 use crate::server::Server;
 use crate::skim::{Flushes, Skimmed};
 use crate::workers::{Task, Worker, work_all};
-use landfall_check::checker::Fate;
-use landfall_check::{Checker, Wasted};
 use landfall_explore::subject::{self, Ended, FirstRead, Mark, Read, Subject, SubjectError};
 use landfall_model::line::{Addr, pieces};
 use landfall_vocab::record::{flag, mark};
@@ -39,9 +37,9 @@ pub struct NativeSubject<'a> {
     /// ones come without: their crash, run again, has them.
     pub failed: Vec<Execution>,
     kept: usize,
-    /// Judges what recoveries flush, if anyone does.
-    pub wasted: Option<(Wasted, Places)>,
-    /// A recovery went on for so long that what it flushed was not kept: `wasted` is gone.
+    /// Judges recoveries, if anyone does.
+    pub watching: Option<Watching>,
+    /// A recovery went on for so long that what it flushed was not kept: those who judge flushes are gone.
     pub flushes_unjudged: bool,
     /// The first recovery in which uninstrumented code touched persistent memory.
     pub foreign: Option<Foreign>,
@@ -60,7 +58,7 @@ impl<'a> NativeSubject<'a> {
             budget,
             failed: Vec::new(),
             kept: 0,
-            wasted: None,
+            watching: None,
             flushes_unjudged: false,
             foreign: None,
             runs: 0,
@@ -138,8 +136,8 @@ impl Subject for NativeSubject<'_> {
                 overrides: job.overrides,
                 failures: job.failures,
                 wanted: job.wanted,
-                flushes: match self.wasted {
-                    Some(_) => Flushes::Wanted,
+                flushes: match &self.watching {
+                    Some(watching) => watching.wants(job.wanted),
                     None => Flushes::Unwanted,
                 },
             })
@@ -193,19 +191,16 @@ impl NativeSubject<'_> {
         }
         self.events += skimmed.records;
         self.foreign = self.foreign.or(execution.foreign);
-        if execution.squeezed && self.wasted.take().is_some() {
+        if let Some(watching) = &mut self.watching
+            && execution.squeezed
+            && watching.wasted.take().is_some()
+        {
             // Some flush may have been useful where nobody looked.
             self.flushes_unjudged = true;
         }
-        if let Some((wasted, places)) = &mut self.wasted {
-            for read in &skimmed.reads {
-                wasted.read(read.read.word.line());
-            }
-            if !skimmed.flushing.is_empty() {
-                let (events, _) = judged(&skimmed.flushing, Atomics::Atomic, places);
-                wasted.logged(&events, Fate::RunsToItsEnd);
-            }
-        }
+        let judged = (self.watching.as_mut())
+            .filter(|_| !execution.squeezed)
+            .and_then(|watching| watching.ran(&skimmed));
         let ended = match execution.outcome.is_ok() {
             true => Ended::Well,
             false => Ended::Badly(self.failed.len() as u32),
@@ -222,6 +217,7 @@ impl NativeSubject<'_> {
             reads: skimmed.reads,
             marks: skimmed.marks,
             events: skimmed.events,
+            judged,
             shortened: skimmed.shortened,
             ended,
         })

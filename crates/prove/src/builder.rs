@@ -17,6 +17,7 @@ impl Program {
             width,
             home,
             init,
+            at: None,
         });
         LocId(self.locations.len() as u32 - 1)
     }

@@ -16,6 +16,7 @@ pub mod program;
 pub mod prove;
 mod simplify;
 pub mod solver;
+mod svg;
 pub mod term;
 pub mod theory;
 mod values;

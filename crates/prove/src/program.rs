@@ -43,6 +43,8 @@ pub struct Location {
     pub home: Home,
     /// What it holds at first.
     pub init: Term,
+    /// Its address, where the program has some.
+    pub at: Option<u64>,
 }
 
 impl Location {

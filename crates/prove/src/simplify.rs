@@ -94,27 +94,11 @@ impl Terms {
             {
                 Some(self.eq(x, y))
             }
-            (Op::And, _, _) if self.width(a) == 1 => {
-                let not = self.not(b);
-                let of_a = self.conjuncts(a);
-                if of_a.contains(&not) || self.conjuncts(b).contains(&self.find_not(a)?) {
-                    return Some(self.truth(false));
-                }
-                of_a.contains(&b).then_some(a)
-            }
             (Op::Or, _, _) if self.width(a) == 1 => {
                 let not = self.not(b);
                 (a == not).then(|| self.truth(true))
             }
             _ => None,
-        }
-    }
-
-    /// The negation of a condition, or the condition itself if nobody spoke of its negation.
-    fn find_not(&self, a: Term) -> Option<Term> {
-        match self.node(a) {
-            Node::Not(inner) => Some(inner),
-            _ => Some(self.find(Node::Not(a), 1).unwrap_or(Term(u32::MAX))),
         }
     }
 

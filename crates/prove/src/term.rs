@@ -4,6 +4,7 @@
 
 use crate::program::{EventId, LocId};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// A term, by its place in [`Terms`]. Operands come before what uses them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -123,6 +124,9 @@ pub struct Terms {
     nodes: Vec<Node>,
     widths: Vec<u8>,
     index: FxHashMap<(Node, u8), Term>,
+    /// Of conditions that are conjunctions: what they are made of, sorted. One conjunction is one term, however it was put together.
+    parts: FxHashMap<Term, Arc<[Term]>>,
+    wholes: FxHashMap<Arc<[Term]>, Term>,
     inputs: u32,
 }
 
@@ -248,6 +252,9 @@ impl Terms {
         }
         if let Some(simpler) = self.simpler_binary(op, a, b) {
             return simpler;
+        }
+        if op == Op::And && width == 1 {
+            return self.both(a, b);
         }
         let (a, b) = if op.commutes() {
             (a.min(b), a.max(b))
@@ -385,17 +392,40 @@ impl Terms {
 
     /// The conditions that a condition is the conjunction of, sorted.
     pub fn conjuncts(&self, condition: Term) -> Vec<Term> {
-        let (mut out, mut todo) = (Vec::new(), vec![condition]);
-        while let Some(term) = todo.pop() {
-            match self.node(term) {
-                Node::Binary(Op::And, a, b) if self.width(term) == 1 => todo.extend([a, b]),
-                Node::Const(1) => {}
-                _ => out.push(term),
+        match (self.parts.get(&condition), self.node(condition)) {
+            (Some(parts), _) => parts.to_vec(),
+            (None, Node::Const(1)) => Vec::new(),
+            (None, _) => vec![condition],
+        }
+    }
+
+    /// The conjunction of two conditions, neither a constant.
+    pub(crate) fn both(&mut self, a: Term, b: Term) -> Term {
+        let mut all = self.conjuncts(a);
+        let more = self.conjuncts(b);
+        for &part in &more {
+            let against = match self.node(part) {
+                Node::Not(inner) => Some(inner),
+                _ => self.find(Node::Not(part), 1),
+            };
+            if against.is_some_and(|not| all.binary_search(&not).is_ok()) {
+                return self.truth(false);
             }
         }
-        out.sort_unstable();
-        out.dedup();
-        out
+        all.extend(more);
+        all.sort_unstable();
+        all.dedup();
+        if let [single] = all.as_slice() {
+            return *single;
+        }
+        if let Some(&known) = self.wholes.get(all.as_slice()) {
+            return known;
+        }
+        let whole = self.make(Node::Binary(Op::And, a.min(b), a.max(b)), 1);
+        let parts: Arc<[Term]> = all.into();
+        self.parts.insert(whole, parts.clone());
+        self.wholes.insert(parts, whole);
+        whole
     }
 
     /// Where two ways meet: the disjunction of two path conditions, with what they share taken out. After an `if` and its
@@ -418,8 +448,16 @@ impl Terms {
     }
 
     pub fn conjunction(&mut self, conditions: &[Term]) -> Term {
-        let truth = self.truth(true);
-        conditions.iter().fold(truth, |all, &c| self.and(all, c))
+        // Halves, so that long lists are put together in few steps.
+        match conditions {
+            [] => self.truth(true),
+            [single] => *single,
+            many => {
+                let (a, b) = many.split_at(many.len() / 2);
+                let (a, b) = (self.conjunction(a), self.conjunction(b));
+                self.and(a, b)
+            }
+        }
     }
 
     /// The value of an operator's node, given its operands'.

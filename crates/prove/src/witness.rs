@@ -38,6 +38,9 @@ pub struct Found {
     pub loc: LocId,
     pub name: String,
     pub line: Option<LineId>,
+    /// Its address, where the program has some, and its bits.
+    pub at: Option<u64>,
+    pub width: u8,
     pub value: u64,
     pub source: Option<EventId>,
 }
@@ -101,6 +104,8 @@ impl Witness {
                     loc,
                     name: location.name.clone(),
                     line: location.line(),
+                    at: location.at,
+                    width: location.width,
                     value: value(term),
                     source: source(reader)?,
                 })

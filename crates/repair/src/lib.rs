@@ -11,7 +11,9 @@ mod edit;
 mod idiom;
 mod loops;
 mod macros;
+mod order;
 mod remove;
+mod reset;
 mod site;
 mod source;
 mod store;
@@ -40,6 +42,10 @@ pub enum Wanted {
     Without { call: Place, wasted: Wasted },
     /// A store the compiler may tear.
     Atomic { store: Place },
+    /// All is flushed, but what this store announces is not there yet.
+    Later { store: Place },
+    /// The program waits for a lock whose holder is gone: the place, and the calls that led there, innermost first.
+    Reset { stack: Vec<Place> },
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -92,6 +98,10 @@ pub enum Refusal {
     NoDeclaration(String),
     #[error("the store cannot be written as an atomic one ({0})")]
     NotAtomic(String),
+    #[error("no step of the program follows it in its block that could come first")]
+    NoOrder,
+    #[error("what the program waits for cannot be named where it starts; reset it there by hand")]
+    NoLock,
     #[error("the template lacks {0}: it reads like 'flush({{addr}}, {{size}}); fence()'")]
     Template(&'static str),
 }
@@ -108,6 +118,8 @@ pub fn candidates(
         Wanted::Fence { after, before } => fence(&source, *after, *before, template)?,
         Wanted::Without { call, wasted } => remove::candidates(&source, *call, *wasted)?,
         Wanted::Atomic { store } => atomic::candidates(&source, *store)?,
+        Wanted::Later { store } => order::candidates(&source, *store)?,
+        Wanted::Reset { stack } => reset::candidates(&source, stack)?,
     };
     // Two ways to the same text are one.
     let mut seen: Vec<Option<String>> = Vec::new();

@@ -160,7 +160,7 @@ fn indent(source: &Source<'_>, statement: Node<'_>) -> String {
 }
 
 /// The end of a statement and of the comments behind it on its last line, however they hang in the tree.
-fn end_with_comments(source: &Source<'_>, statement: Node<'_>) -> usize {
+pub(crate) fn end_with_comments(source: &Source<'_>, statement: Node<'_>) -> usize {
     let mut end = statement.end_byte();
     loop {
         let rest = source.after_on_line(end);

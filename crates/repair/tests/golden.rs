@@ -6,6 +6,8 @@
 //! // fence                                             after what is at /*@*/
 //! // without flush|fence                               the call at /*@*/
 //! // atomic                                            the store at /*@*/
+//! // later                                             the store at /*@*/
+//! // reset                                             the wait at the first /*@*/, called from the others in turn
 //! ```
 //!
 //! A mark stands before the character that debug information would name, and is taken out first. `NAME.h`, if there is one, is a
@@ -117,6 +119,10 @@ impl Case {
                 wasted: Wasted::Fence,
             },
             ["atomic"] => Wanted::Atomic { store: at(0) },
+            ["later"] => Wanted::Later { store: at(0) },
+            ["reset"] => Wanted::Reset {
+                stack: (0..self.stores.len()).map(at).collect(),
+            },
             _ => panic!("`{}`", self.order),
         };
         (wanted, template)

@@ -76,7 +76,8 @@ impl Layout {
         } else if self.durable {
             hooks::store_word(at, value, 8, flag::DURABLE, origin);
         } else {
-            hooks::store_word(at, value, 8, 0, origin);
+            // In one piece, whatever compilers do to the program.
+            hooks::store_word(at, value, 8, flag::RELEASE, origin);
             flush::flush(Kind::Clwb, (window::BASE + at) as usize, origin);
             flush::fence(Kind::Sfence, origin);
         }

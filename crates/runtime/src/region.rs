@@ -2,10 +2,11 @@
 
 use crate::flush;
 use crate::log::{self, Origin};
-use crate::shadow::recording;
+use crate::shadow::{known, recording};
 use crate::state::{running, state};
+use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
-use landfall_vocab::record::{Kind, mark};
+use landfall_vocab::record::{Kind, Records, mark};
 use landfall_vocab::window;
 
 /// The address a function of ours returns to: where the program called it.
@@ -78,9 +79,56 @@ unsafe fn marked(mark: u64, caller: usize) {
     }
 }
 
+/// Reads from here on may come to nothing: whoever judges does not count them.
+unsafe fn begin_aside() {
+    if running() {
+        let state = state();
+        (*state).aside_from = (*(*state).slot).trace_len.load(Relaxed);
+        (*state).aside = true;
+    }
+}
+
+/// They came to nothing: what is read of the same bytes later is read for the first time.
+unsafe fn end_aside() {
+    let state = state();
+    if !running() || !(*state).aside {
+        return;
+    }
+    (*state).aside = false;
+    let (from, to) = (
+        (*state).aside_from,
+        (*(*state).slot).trace_len.load(Relaxed),
+    );
+    let trace = core::slice::from_raw_parts(
+        (*state).trace.add(from as usize),
+        to.saturating_sub(from) as usize,
+    );
+    for record in Records::new(trace).map_while(Result::ok) {
+        if record.kind == Kind::Read {
+            *known(record.offset) &= !record.mask;
+        }
+    }
+    // What was written is known, read before or not.
+    for record in Records::new(trace).map_while(Result::ok) {
+        match record.kind {
+            Kind::Store => *known(record.offset) |= record.mask,
+            Kind::Run => know(record.offset, record.value),
+            Kind::Fill => know(record.offset, record.value >> 8),
+            _ => {}
+        }
+    }
+}
+
+unsafe fn know(start: u64, length: u64) {
+    for at in start..start + length {
+        *known(at) |= 1 << (at & 7);
+    }
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_checksum_begin() {
     marked(mark::CHECKSUM_BEGIN, caller!());
+    begin_aside();
 }
 
 #[unsafe(no_mangle)]
@@ -93,16 +141,22 @@ pub unsafe extern "C" fn lf_checksum_end(accepted: i32) {
         },
         caller!(),
     );
+    match accepted {
+        0 => end_aside(),
+        _ => (*state()).aside = false,
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_ignore_begin() {
     marked(mark::IGNORE_BEGIN, caller!());
+    begin_aside();
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_ignore_end() {
     marked(mark::IGNORE_END, caller!());
+    end_aside();
 }
 
 #[unsafe(no_mangle)]

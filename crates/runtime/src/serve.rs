@@ -264,6 +264,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     (*state).stacks = job.flags & job::STACKS != 0;
     (*state).last_stack = 0;
     (*state).last_locked = 0;
+    (*state).aside = false;
     (*state).foreign = Default::default();
     (*state).watch.reset();
     ((*state).region_len, (*state).mapped_files) = (0, 0);

@@ -48,6 +48,8 @@ pub(crate) unsafe fn squeeze() {
         keep(from, end);
     }
     cursor.store(to as u64, Relaxed);
+    // Its records are not where they were, and some are gone.
+    (*state).aside = false;
     (*(*state).slot).squeezed = 1;
     // A trace full of reads is looked at less and less often.
     (*state).squeeze_at = (*state).squeeze_at.max(2 * to as u64);

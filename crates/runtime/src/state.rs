@@ -67,6 +67,9 @@ pub(crate) struct State {
 
     // Persistent memory of this run.
     pub(crate) region_len: u64,
+    /// Reads from this point of the trace on may come to nothing.
+    pub(crate) aside: bool,
+    pub(crate) aside_from: u64,
     pub(crate) heap_used: bool,
     pub(crate) malloc_used: bool,
     pub(crate) mapped_files: u32,

@@ -205,6 +205,7 @@ pub mod access {
 /// Flags of a record. Bits 0..=2 hold the atomic ordering in LLVM's numbering.
 pub mod flag {
     pub const ORDERING: u8 = 7;
+    pub const RELEASE: u8 = 5;
     /// The one ordering that LLVM leaves free: no atomic store, but part of what a memory function wrote. In a trace it is on the
     /// `Run`, or on each piece after the first; events have it on the pieces after the first.
     pub const COPIED: u8 = 3;

@@ -16,7 +16,7 @@ use crate::scene::{Act, Failure, Stage};
 use crate::witness::{Built, Ended, Memory, PowerFailure, Threads, Witness, Word, digest};
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::tree::Diverged;
-use landfall_native::{Event, Execution, HeapChecks, Job, SubjectError};
+use landfall_native::{Event, Execution, HeapChecks, Job, Op, Placed, Ran, SubjectError};
 
 /// Findings that are told event by event; who has more will not read them.
 const MOST_TOLD: usize = 200;
@@ -148,12 +148,40 @@ impl<'a> Bugs<'a> {
             return Ok(());
         };
         tell(&mut finding, &acts, stage);
-        let worse = |known: &&Finding| known.severity > finding.severity;
-        let mut worse = report.findings.iter().filter(worse);
-        if worse.any(|known| known.same_cause(&finding)) || report.is_known(&finding) {
+        let explains = |known: &Finding| {
+            known.severity > finding.severity && known.same_cause(&finding)
+                || known.loses(finding.racing.as_ref())
+        };
+        if report.all().any(explains) || report.is_known(&finding) {
             return Ok(());
         }
         self.list(finding, &acts, failures, story.as_ref(), report)
+    }
+
+    fn place(&mut self, placed: Placed) -> Result<Option<Place>, Refusal> {
+        let act = match placed.program {
+            Ran::First => 0,
+            Ran::Recovery => 1,
+        };
+        // Of an event of that origin, its place is all that is asked.
+        let event = Event {
+            op: Op::Sfence,
+            mask: 0,
+            flags: 0,
+            origin: placed.origin,
+            offset: 0,
+            value: 0,
+        };
+        Ok(self.stage()?.names(act).place(&event))
+    }
+
+    /// Is a worse finding about the loss of the store at this place?
+    pub(super) fn is_lost(&mut self, placed: Placed, report: &Report) -> Result<bool, Refusal> {
+        if report.all().next().is_none() {
+            return Ok(false);
+        }
+        let place = self.place(placed)?;
+        Ok(place.is_some_and(|at| report.all().any(|known| known.loses_at(&at))))
     }
 
     /// Something that an execution under this schedule shows, from scratch. `tell` says what, if it does.
@@ -181,10 +209,10 @@ impl<'a> Bugs<'a> {
         kind: &'static str,
         message: String,
         times: u64,
-        event: &Event,
+        placed: Placed,
         report: &mut Report,
     ) -> Result<(), Refusal> {
-        let place = self.stage()?.names(0).place(event);
+        let place = self.place(placed)?;
         let mut finding = Finding::of(kind, Severity::Perf, message);
         finding.at = place;
         finding.executions = times;

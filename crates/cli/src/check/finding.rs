@@ -7,6 +7,7 @@ use crate::names::{Names, Place, address};
 use crate::provenance::{Reading, Source, readings};
 use crate::run::describe;
 use crate::scene::{Act, Failure, Stage};
+use landfall_model::line::LINE_BYTES;
 use landfall_model::log::Cut;
 use landfall_native::{Execution, HeapError, Op, Outcome, Position};
 use serde_json::{Value, json};
@@ -283,6 +284,28 @@ impl Finding {
         Some(&kept) == place(&other.kept).as_ref()
             && Some(why) == other.why.as_ref()
             && (why.flush.is_some() || mine.function == theirs.function)
+    }
+
+    /// Is it a failure for the loss of a store at this place?
+    pub(crate) fn loses_at(&self, at: &Place) -> bool {
+        let mut lost = self.lost.iter().chain(&self.also_lost);
+        self.severity == Severity::Error && lost.any(|lost| lost.at.as_ref() == Some(at))
+    }
+
+    /// Is it about the loss of this store, or of its neighbour on the line? The flush that is missing there mends this, too.
+    pub(crate) fn loses(&self, racing: Option<&Stored>) -> bool {
+        let Some((racing, at)) = racing.and_then(|racing| Some((racing, racing.at.as_ref()?)))
+        else {
+            return false;
+        };
+        let line = |stored: &Stored| stored.offset / LINE_BYTES as u64;
+        let mut lost = self.lost.iter().chain(&self.also_lost);
+        lost.any(|lost| {
+            lost.at.as_ref().is_some_and(|lost_at| {
+                let beside = lost_at.function == at.function && line(lost) == line(racing);
+                lost_at.same_line(at) || beside
+            })
+        })
     }
 
     /// One more execution that shows it.

@@ -1,4 +1,5 @@
-//! Findings on a narrow screen: lines that are too long are broken where words end and go on under their own text; source lines are cut.
+//! Findings on a narrow screen: lines that are too long are broken where words end and go on under their own text; source lines and rows of
+//! tables are cut.
 //! What is meant to be pasted stays in one piece.
 
 /// The same text in at most so many columns, as far as words allow.
@@ -30,7 +31,7 @@ fn long(line: &str, width: usize, out: &mut String) {
         let indent = dashes - gutter;
         let lead = format!("{}{}", &line[..byte_at(line, gutter)], " ".repeat(indent));
         wrap(text.trim_start(), &lead, &lead, width, out);
-    } else if is_source(&bare) {
+    } else if is_source(&bare) || bare.starts_with("  | ") {
         out.push_str(&line[..byte_at(line, width - 1)]);
         out.push('…');
     } else if let Some(at) = line.find("   (recovery, after ") {

@@ -11,11 +11,12 @@ use crate::scene::{Act, Failure, Scene};
 use landfall_check::checker::Fate;
 use landfall_check::finding::{At, Evidence, WastedFence, WastedFlush};
 use landfall_check::races::Window;
-use landfall_check::{Checker, Execution, Fix, Kind, Races, Robustness, Wasted};
+use landfall_check::walk::Limits;
+use landfall_check::{Checker, Fix, Kind, Races, Robustness, Wasted};
 use landfall_explore::judge::Judge;
 use landfall_explore::tree::Forest;
-use landfall_model::log::Cut;
-use landfall_native::{Atomics, Event, Op, Origin, Places};
+use landfall_model::log::{Cut, Entry};
+use landfall_native::{Atomics, Op, Places, Ran, Watching};
 use serde_json::json;
 
 /// Candidates that are looked at before giving up: minutes.
@@ -26,25 +27,19 @@ const MOST_SHOWN: usize = 100;
 /// The checkers of one search.
 #[derive(Debug)]
 pub(super) struct Judging {
-    first: Option<Execution>,
     pub(super) judge: Option<Judge>,
     /// To be handed to whoever runs recoveries.
-    pub(super) wasted: Option<(Wasted, Places)>,
-    /// Do recoveries run the same program?
-    same_program: bool,
+    pub(super) watching: Option<Watching>,
 }
 
 impl Judging {
     pub(super) fn new(options: &Check, act: &Act, scene: &Scene) -> Judging {
-        let mut judging = Judging {
-            first: None,
-            judge: None,
-            wasted: None,
-            same_program: scene.recover.is_none(),
-        };
         let threads = act.execution.events.iter().any(|e| e.op == Op::Step);
         if !options.judges() || threads {
-            return judging;
+            return Judging {
+                judge: None,
+                watching: None,
+            };
         }
         let atomics = match options.volatile_atomic {
             true => Atomics::AtomicOrVolatile,
@@ -53,11 +48,14 @@ impl Judging {
         let mut places = Places::default();
         let events = &act.execution.events;
         let ready = landfall_native::judge(events, atomics, scene.platform, &mut places);
-        if options.checks(Asked::Flushes) {
+        if scene.recover.is_some() {
+            places.of(Ran::Recovery);
+        }
+        let wasted = options.checks(Asked::Flushes).then(|| {
             let mut wasted = Wasted::default();
             wasted.logged(ready.execution.events(), Fate::MayCrash);
-            judging.wasted = Some((wasted, places));
-        }
+            wasted
+        });
         let mut checkers: Vec<Box<dyn Checker>> = Vec::new();
         if options.checks(Asked::Robustness) {
             checkers.push(Box::<Robustness>::default());
@@ -68,22 +66,20 @@ impl Judging {
                 false => Window::Prefix,
             })));
         }
-        if !checkers.is_empty() {
-            let first = ready.execution.clone();
-            judging.first = Some(first);
-            judging.judge = Some(Judge::new(
-                act.found.clone(),
-                ready.execution,
-                checkers,
-                MOST,
-            ));
+        let limits = Limits {
+            failures: options.failures as usize,
+            candidates: MOST,
+        };
+        let judge = Judge::new(act.found.clone(), ready.execution, checkers, limits);
+        Judging {
+            judge: Some(judge),
+            watching: Some(Watching {
+                places,
+                wasted,
+                atomics,
+                platform: scene.platform,
+            }),
         }
-        judging
-    }
-
-    /// Sites of another program mean something else.
-    pub(super) fn watches_recoveries(&self) -> bool {
-        self.same_program && self.wasted.is_some()
     }
 
     /// The search is over; `complete` if nothing ended it early.
@@ -94,19 +90,25 @@ impl Judging {
         bugs: &mut Bugs<'_>,
         report: &mut Report,
     ) -> Result<(), Refusal> {
-        if let (Some(judge), Some(first), Some(tree)) = (self.judge, &self.first, forest.known(1)) {
-            let (checkers, walked) = judge.finish(tree);
+        if let Some(judge) = self.judge {
+            let (checkers, walked) = judge.finish(forest);
             if complete && !walked.is_complete() {
                 report.limits.push("judging");
             }
+            let places = self.watching.as_ref().map(|watching| &watching.places);
             for checker in checkers {
                 for finding in checker.findings().into_iter().take(MOST_SHOWN) {
-                    tell(first, &finding, bugs, report)?;
+                    tell(&finding, places, bugs, report)?;
                 }
             }
         }
-        if let Some((mut wasted, places)) = self.wasted {
-            if complete && self.same_program {
+        if let Some(Watching {
+            places,
+            wasted: Some(mut wasted),
+            ..
+        }) = self.watching
+        {
+            if complete {
                 wasted.search_complete();
             }
             for finding in wasted.findings().into_iter().take(MOST_SHOWN) {
@@ -115,14 +117,6 @@ impl Judging {
         }
         Ok(())
     }
-}
-
-/// The entry of the log that a store made.
-fn entry(first: &Execution, at: At) -> Option<Cut> {
-    let piece = first.event(at.event).piece()?;
-    let stored = first.stores_to(piece.addr);
-    let stored = stored.iter().find(|s| s.event == at.event)?;
-    Some(Cut(stored.born - 1))
 }
 
 fn failures(evidence: &Evidence) -> Vec<Failure> {
@@ -134,8 +128,8 @@ fn failures(evidence: &Evidence) -> Vec<Failure> {
 }
 
 fn tell(
-    first: &Execution,
     finding: &landfall_check::Finding,
+    places: Option<&Places>,
     bugs: &mut Bugs<'_>,
     report: &mut Report,
 ) -> Result<(), Refusal> {
@@ -143,25 +137,26 @@ fn tell(
         return Ok(());
     };
     let failures = failures(evidence);
-    let (lost, kept, store) = match finding.kind {
-        Kind::Robustness { lost, kept, .. } => (entry(first, lost), entry(first, kept), None),
-        Kind::PersistencyRace { store } => (None, None, entry(first, store)),
+    let entry = |at: At| Some(Cut(at.entry));
+    let (at, lost, kept, store) = match finding.kind {
+        Kind::Robustness { lost, kept, .. } => (lost, entry(lost), entry(kept), None),
+        Kind::PersistencyRace { store } => (store, None, None, entry(store)),
         _ => return Ok(()),
     };
+    let act = at.execution;
+    // Nothing is run for a store whose loss is known already.
+    if let Some(placed) = places.and_then(|places| places.place(at.site))
+        && bugs.is_lost(placed, report)?
+    {
+        return Ok(());
+    }
     let story = |acts: &[Act]| {
-        let cut = failures.first()?.cut;
-        let before = cut.0.checked_sub(1)?;
-        let stores = (0..=before).rev().map(Cut);
-        let last = stores.into_iter().find(|&at| {
-            let entries = acts[0].log.entries();
-            matches!(
-                entries[at.0 as usize],
-                landfall_model::log::Entry::Store { .. }
-            )
-        });
+        let before = failures.get(act)?.cut.0 as usize;
+        let mut entries = acts.get(act)?.log.entries().get(..before)?.iter();
+        let last = entries.rposition(|entry| matches!(entry, Entry::Store { .. }));
         Some(Story {
-            act: 0,
-            last,
+            act,
+            last: last.map(|entry| Cut(entry as u32)),
             kept,
             lost,
         })
@@ -177,7 +172,7 @@ fn tell(
         });
         match finding.kind {
             Kind::Robustness { .. } => robustness(told, &finding.fixes),
-            _ => race(told, store, acts, stage),
+            _ => race(told, act, store, acts, stage),
         }
     })
 }
@@ -204,11 +199,17 @@ fn robustness(told: &mut Finding, fixes: &[Fix]) {
     }
 }
 
-fn race(told: &mut Finding, store: Option<Cut>, acts: &[Act], stage: &crate::scene::Stage) {
+fn race(
+    told: &mut Finding,
+    act: usize,
+    store: Option<Cut>,
+    acts: &[Act],
+    stage: &crate::scene::Stage,
+) {
     told.kind = "persistency-race";
     told.message =
         "recovery may read a store that is only half done: the compiler may split it".to_owned();
-    told.racing = store.and_then(|entry| super::finding::stored(acts, 0, entry, stage));
+    told.racing = store.and_then(|entry| super::finding::stored(acts, act, entry, stage));
 }
 
 fn perf(
@@ -241,20 +242,8 @@ fn perf(
         }
         _ => return Ok(()),
     };
-    let Some(origin) = places.origin(site) else {
+    let Some(placed) = places.place(site) else {
         return Ok(());
     };
-    bugs.wasted(kind, message, finding.times, &at(origin), report)
-}
-
-/// Some event of a place: its place is all that is asked of it.
-fn at(origin: Origin) -> Event {
-    Event {
-        op: Op::Sfence,
-        mask: 0,
-        flags: 0,
-        origin,
-        offset: 0,
-        value: 0,
-    }
+    bugs.wasted(kind, message, finding.times, placed, report)
 }

@@ -78,7 +78,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         && let Some(option) = options.leaves_no_tree()
     {
         let why = format!(
-            "--checks robustness, races and flushes need the whole search: leave out {option}, or ask for --checks crash"
+            "robustness, races and flushes cannot be judged with {option}: leave it out, or ask for --checks crash"
         );
         return Err(Refusal::new(Exit::Usage, why));
     }
@@ -88,6 +88,9 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let crash_free = server.run(&scene.job).map_err(Refusal::cannot_run)?;
     let base = base_of(&server);
     let mut report = Report::default();
+    report.not_judged = (options.checks.is_empty())
+        .then(|| options.leaves_no_tree().map(str::to_owned))
+        .flatten();
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
     report.note_foreign("", crash_free.foreign.as_ref(), &server.symbols());
@@ -131,16 +134,11 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let again = scene.recover.as_ref().unwrap_or(&scene.program);
     let after = recovery.as_mut().unwrap_or(&mut server);
     let mut judging = Judging::new(options, &act, scene);
-    if options.judges() && options.failures > 1 {
-        report.warn("robustness, races and flushes were judged after the first power failure only");
-    }
     let mut subject = NativeSubject::new(after, scene.job.clone(), options.budget(started))
         .with_workers(again, options.workers())
         .map_err(Refusal::cannot_run)?
         .covering();
-    if judging.watches_recoveries() {
-        subject.wasted = judging.wasted.take();
-    }
+    subject.watching = judging.watching.take();
     let mut forest = Forest::default();
     let mut watched = Watched::new(subject, &act.log, options.live());
     let mut nobody = ();
@@ -176,7 +174,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         found.behaviours.len(),
         ended.is_ok() && options.random.is_none(),
     );
-    judging.wasted = subject.wasted.take().or(judging.wasted);
+    judging.watching = subject.watching.take();
     if subject.flushes_unjudged {
         report.limits.push("judging");
         report.warn(

@@ -32,13 +32,12 @@ pub(crate) struct Check {
     #[arg(last = true, value_name = "PROGRAM ARGS")]
     pub(super) command: Vec<OsString>,
 
-    /// What to look for besides recoveries that fail
+    /// What to look for [default: all that apply]
     #[arg(
         long,
         value_name = "CHECKS",
         value_enum,
         value_delimiter = ',',
-        default_value = "crash,data-races,locks",
         help_heading = "What to report"
     )]
     pub(super) checks: Vec<Judged>,
@@ -249,28 +248,42 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 
 impl Check {
     pub(super) fn checks(&self, what: Judged) -> bool {
-        self.checks.contains(&what)
+        match self.checks.is_empty() {
+            true => {
+                let tree = matches!(what, Judged::Robustness | Judged::Races | Judged::Flushes);
+                // With one thread, looking at every access to the heap costs too much to do it unasked.
+                what != Judged::Heap && (!tree || self.leaves_no_tree().is_none())
+            }
+            false => self.checks.contains(&what),
+        }
+    }
+
+    fn names_of_checks(&self) -> Vec<String> {
+        let asked = Judged::value_variants().iter().filter(|&&c| self.checks(c));
+        let names =
+            asked.filter_map(|check| Some(check.to_possible_value()?.get_name().to_owned()));
+        names.collect()
     }
 
     /// With threads every access is looked at anyway, so the heap is too, unless something else is asked for.
     pub(super) fn looks_at_heap_of_threads(&self) -> bool {
-        self.checks(Judged::Heap)
-            || self.checks == [Judged::Crash, Judged::DataRaces, Judged::Locks]
+        self.checks.is_empty() || self.checks(Judged::Heap)
     }
 
     /// Is there anything to judge besides failures?
     pub(super) fn judges(&self) -> bool {
-        self.checks
-            .iter()
-            .any(|&what| matches!(what, Judged::Robustness | Judged::Races | Judged::Flushes))
+        let judged = [Judged::Robustness, Judged::Races, Judged::Flushes];
+        judged.into_iter().any(|what| self.checks(what))
     }
 
-    /// The option that leaves no tree of all recoveries to judge, if one was given: "clean" would be a lie.
+    /// The option that leaves no tree of all recoveries to judge, or one of other stores than the program made, if one was given:
+    /// "clean" would be a lie.
     pub(super) fn leaves_no_tree(&self) -> Option<&'static str> {
         match self {
             Check {
                 random: Some(_), ..
             } => Some("--random"),
+            Check { tear: true, .. } => Some("--tear"),
             Check { eager: true, .. } => Some("--eager"),
             Check { no_share: true, .. } => Some("--no-share"),
             _ => None,
@@ -324,9 +337,8 @@ impl Check {
 
     /// What is looked for, and within which bounds.
     pub(super) fn scope(&self) -> landfall_report::Scope {
-        let name = |check: &Judged| Some(check.to_possible_value()?.get_name().to_owned());
         landfall_report::Scope {
-            checks: self.checks.iter().filter_map(name).collect(),
+            checks: self.names_of_checks(),
             failures: self.failures,
             platform: self.platform_name().to_owned(),
         }

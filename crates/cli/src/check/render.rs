@@ -16,7 +16,13 @@ pub(crate) enum Detail {
 /// Reads listed in full detail; the witness has all of them.
 const MOST_CHOICES: usize = 20;
 
-pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -> String {
+/// `width` is what a table of threads may take; the other lines are as long as they are.
+pub(crate) fn render(
+    finding: &Finding,
+    sources: &mut Sources,
+    detail: Detail,
+    width: usize,
+) -> String {
     let mut out = String::new();
     let (severity, message) = (finding.severity.name(), &finding.message);
     let message = crate::screen::plain(message);
@@ -36,7 +42,7 @@ pub(crate) fn render(finding: &Finding, sources: &mut Sources, detail: Detail) -
     callers(&mut out, finding);
     if let Some(schedule) = &finding.schedule {
         let _ = writeln!(out, "   = how the threads took turns:");
-        out += &schedule.draw();
+        out += &schedule.draw(width);
     }
     for note in &finding.notes {
         let _ = writeln!(out, "   = note: {note}");

@@ -38,6 +38,8 @@ pub(crate) struct Report {
     pub(crate) seconds: f64,
     pub(crate) isolation: Isolation,
     warnings: Vec<String>,
+    /// Why recoveries were not judged, though nobody asked for less.
+    pub(super) not_judged: Option<String>,
     pub(crate) coverage: landfall_report::Coverage,
     /// The search over time.
     pub(crate) progress: Vec<landfall_report::Sample>,
@@ -84,6 +86,11 @@ impl Report {
             }
             None => false,
         }
+    }
+
+    /// Also those that are allowed.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().chain(&self.allowed)
     }
 
     pub(super) fn add(&mut self, finding: Finding) {
@@ -149,7 +156,7 @@ impl Report {
             "tool": "landfall", "version": env!("CARGO_PKG_VERSION"), "verdict": verdict,
             "complete": self.limits.is_empty(), "limits": self.limits,
             "findings": findings, "check": check, "allowed": self.allowed.len(),
-            "warnings": self.warnings,
+            "warnings": self.warnings, "not_judged": self.not_judged,
             "stats": {
                 "schedules": self.schedules.max(1), "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
                 "events": self.events, "seconds": self.seconds, "eager_states": self.eager_states,
@@ -168,8 +175,8 @@ impl Report {
             Format::Json => format!("{:#}\n", self.json),
             Format::Human if options.quiet => String::new(),
             Format::Human => match screen.width() {
-                Some(width) => super::fit::fit(&self.for_people(options), width),
-                None => self.for_people(options),
+                Some(width) => super::fit::fit(&self.for_people(options, width), width),
+                None => self.for_people(options, super::table::WIDTH),
             },
         };
         if let Err(error) = screen.out(&text) {
@@ -183,7 +190,7 @@ impl Report {
         }
     }
 
-    fn for_people(&self, options: &Check) -> String {
+    fn for_people(&self, options: &Check, width: usize) -> String {
         let mut out = String::new();
         let mut sources = Sources::default();
         let detail = match options.verbose {
@@ -191,7 +198,7 @@ impl Report {
             false => Detail::Short,
         };
         for finding in &self.findings {
-            let _ = writeln!(out, "{}", render(finding, &mut sources, detail));
+            let _ = writeln!(out, "{}", render(finding, &mut sources, detail, width));
         }
         for warning in &self.warnings {
             let _ = writeln!(out, "warning: {warning}\n");
@@ -234,6 +241,9 @@ impl Report {
             Verdict::Incomplete => format!("incomplete (limit: {})", self.limits.join(", ")),
         };
         let _ = writeln!(out, "{verdict}: {covered}{eager}");
+        if let Some(why) = &self.not_judged {
+            let _ = writeln!(out, "not judged: robustness, races, flushes ({why})");
+        }
         if let (true, Some(why)) = (options.verbose, &self.isolation.fallback) {
             let _ = writeln!(out, "runs in forks: {why}");
         }

@@ -36,6 +36,10 @@ fn options(text: &str) -> Result<Vec<OsString>, String> {
     };
     let mut options = Vec::new();
     for (name, item) in document.iter() {
+        // That table is for `landfall fix`.
+        if name == "fix" && item.is_table_like() {
+            continue;
+        }
         let Some(takes_value) = known(name) else {
             return Err(format!(
                 "{FILE}: no setting `{name}`: settings are the long options of `landfall check --help`"

@@ -67,7 +67,10 @@ pub(crate) struct Table {
 const SHOWN: usize = 3;
 /// More columns than this do not fit beside each other.
 const MOST_COLUMNS: usize = 4;
-const WIDTH: usize = 100;
+/// Fewer columns than this are better used one below the other.
+const NARROW: usize = 64;
+/// Columns that suit a table where nobody says how many there are.
+pub(crate) const WIDTH: usize = 100;
 
 impl Table {
     pub(crate) fn new(names: Vec<String>, deeds: Vec<Deed>) -> Table {
@@ -113,12 +116,12 @@ impl Table {
     }
 
     /// As lines of text. What programs are called and what their sources say cannot move the cursor.
-    pub(crate) fn draw(&self) -> String {
-        if self.names.len() > MOST_COLUMNS {
-            return self.list();
+    pub(crate) fn draw(&self, width: usize) -> String {
+        if self.names.len() > MOST_COLUMNS || width < NARROW {
+            return self.list(width);
         }
         let mut out = String::new();
-        let room = (WIDTH - 28) / self.names.len().max(1) - 3;
+        let room = (width - 28) / self.names.len().max(1) - 3;
         let line = |cells: &[String], why: &str| {
             let mut text = String::from("  ");
             for cell in cells {
@@ -146,7 +149,7 @@ impl Table {
     }
 
     /// One below the other, for many threads.
-    fn list(&self) -> String {
+    fn list(&self, width: usize) -> String {
         let mut out = String::new();
         for turn in &self.turns {
             let why = self.because(&turn.reason);
@@ -157,7 +160,11 @@ impl Table {
             };
             let _ = writeln!(out, "  {}{}", plain(self.name(turn.thread)), plain(&why));
             for text in rows(turn) {
-                let _ = writeln!(out, "      {}", fit(&text, WIDTH - 8).trim_end());
+                let _ = writeln!(
+                    out,
+                    "      {}",
+                    fit(&text, width.saturating_sub(8)).trim_end()
+                );
             }
         }
         out
@@ -309,7 +316,7 @@ mod tests {
             let path = entry.expect("a case").path();
             let text = std::fs::read_to_string(&path).expect("text");
             let (table, expected) = read(&text);
-            let drawn = table.draw();
+            let drawn = table.draw(WIDTH);
             if std::env::var_os("BLESS").is_some() {
                 let input = text.split_once("----\n").expect("dashes").0;
                 std::fs::write(&path, format!("{input}----\n{drawn}")).expect("writes");

@@ -23,6 +23,8 @@ pub(super) struct Finding {
     action: Option<String>,
     /// Where the fix goes, as the check sees it.
     after: Option<At>,
+    /// Of the recovery that failed, innermost first.
+    stack: Vec<At>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -93,6 +95,7 @@ impl Finding {
             kept: role("kept").find_map(|s| At::read(&s["at"])),
             action: best.and_then(|f| f["action"].as_str()).map(str::to_owned),
             after: best.and_then(|f| At::read(&f["after"])),
+            stack: list(&value["stack"]).iter().filter_map(At::read).collect(),
         }
     }
 
@@ -129,6 +132,11 @@ impl Finding {
     /// A store was lost: a flush may help.
     pub(super) fn has_lost_store(&self) -> bool {
         !self.lost.is_empty()
+    }
+
+    /// A failure for which no store is to blame that was lost.
+    pub(super) fn is_order(&self) -> bool {
+        self.lost.is_empty() && self.severity == "error"
     }
 
     /// What to try, best first: where the store is, then where it was called from.
@@ -176,6 +184,7 @@ impl Finding {
             _ => {}
         }
         let Some(first) = self.lost.first() else {
+            tasks.extend(self.without_flush());
             if tasks.is_empty() {
                 return Err(self.no_flush_helps());
             }
@@ -202,10 +211,32 @@ impl Finding {
             };
             tasks.push(here(wanted, caller));
         }
+        // All flushes tried: perhaps it is the order.
+        tasks.extend(self.without_flush());
         Ok(tasks)
     }
 
-    fn no_flush_helps(&self) -> String {
+    /// What else to try where no flush is missing: another order, an open lock.
+    fn without_flush(&self) -> Option<Task> {
+        if let ("hang" | "deadlock", Some(at)) = (self.kind.as_str(), &self.at) {
+            let here = |frame: &&At| frame.file == at.file;
+            let calls = self.stack.iter().filter(here).map(|frame| frame.place);
+            let stack = std::iter::once(at.place).chain(calls).collect();
+            return Some(Task {
+                file: at.file.clone(),
+                line: at.place.line,
+                wanted: Wanted::Reset { stack },
+            });
+        }
+        let At { file, place } = self.crash_at.as_ref()?;
+        Some(Task {
+            file: file.clone(),
+            line: place.line,
+            wanted: Wanted::Later { store: *place },
+        })
+    }
+
+    pub(super) fn no_flush_helps(&self) -> String {
         let why = match (self.kind.as_str(), &self.crash_at) {
             ("hang" | "deadlock", _) => {
                 "recovery waits for something that died with the power; reset it when the program starts"

@@ -56,8 +56,14 @@ struct Run {
 }
 
 pub(crate) fn run(options: &Fix) -> Exit {
+    // The check that runs at that time ends by itself, and what was made for it is removed.
+    landfall_native::watch_interrupts();
     match fix(options) {
         Ok(exit) => exit,
+        Err(_) if landfall_native::interrupted() => {
+            eprintln!("landfall: interrupted");
+            Exit::Limit
+        }
         Err(error) => {
             eprintln!("landfall: {error:#}");
             Exit::Usage

@@ -150,6 +150,9 @@ impl Recheck {
             .env("PWD", directory)
             .output()
             .context("landfall check")?;
+        if landfall_native::interrupted() {
+            bail!("interrupted");
+        }
         match output.status.code() {
             Some(0 | 5 | 100) => {}
             Some(101) => return Ok(Checked::NotBuilt),
@@ -205,6 +208,9 @@ fn built(build: &str, directory: &Path) -> anyhow::Result<bool> {
         .current_dir(directory)
         .output()
         .with_context(|| format!("`{build}`"))?;
+    if landfall_native::interrupted() {
+        bail!("interrupted");
+    }
     Ok(output.status.success())
 }
 

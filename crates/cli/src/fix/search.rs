@@ -159,6 +159,7 @@ impl<'a> Search<'a> {
             }
         }
         Ok(Err(match (tried, refused) {
+            (0, Some(_)) if !offered && finding.is_order() => finding.no_flush_helps(),
             (0, Some(refused)) if !offered => refused,
             (0, _) => "no repair of it builds".to_owned(),
             (tried, _) => {
@@ -166,7 +167,10 @@ impl<'a> Search<'a> {
                     1 => "one repair was tried, and the check does not pass with it".to_owned(),
                     n => format!("{n} repairs were tried, and the check passes with none of them"),
                 };
-                format!("{repairs}: a flush is not all that is missing here")
+                match finding.has_lost_store() {
+                    true => format!("{repairs}: a flush is not all that is missing here"),
+                    false => format!("{}; {repairs}", finding.no_flush_helps()),
+                }
             }
         }))
     }
@@ -187,7 +191,7 @@ impl<'a> Search<'a> {
             let Some(new) = new.cloned() else {
                 return Ok(Some(state));
             };
-            if !new.has_lost_store() {
+            if new.is_order() {
                 return Ok(None);
             }
             match self.improve(original, &state, &new, depth + 1)? {

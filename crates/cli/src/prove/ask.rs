@@ -37,6 +37,7 @@ pub(super) fn answers(source: &Source, args: &ProveArgs, screen: Screen) -> Answ
         answers: Vec::new(),
         refusal: None,
         rounds: Vec::new(),
+        native: None,
     };
     let shown = args.format == Format::Human && std::io::stderr().is_terminal();
     for unroll in bounds(source, args) {

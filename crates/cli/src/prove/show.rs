@@ -77,6 +77,16 @@ pub(super) fn human(file: &str, all: &Answers, verbose: bool) -> String {
             );
         }
     }
+    match &all.native {
+        Some(Ok(file)) => {
+            let file = plain(&file.to_string_lossy());
+            let _ = writeln!(out, "  seen in a native run: landfall replay {file}");
+        }
+        Some(Err(why)) => {
+            let _ = writeln!(out, "  not seen in a native run: {}", plain(why));
+        }
+        None => {}
+    }
     if verbose && all.rounds.len() + usize::from(all.refusal.is_some()) > 0 {
         for round in &all.rounds {
             let _ = writeln!(
@@ -110,6 +120,11 @@ pub(super) fn machine(file: &str, args: &ProveArgs, answers: &Answers) -> String
         "properties": properties,
         "rounds": answers.rounds.iter().map(round).collect::<Vec<_>>(),
     });
+    match &answers.native {
+        Some(Ok(file)) => answer["replay"] = json!(file.to_string_lossy()),
+        Some(Err(why)) => answer["not_replayed"] = json!(why),
+        None => {}
+    }
     if let Some(refusal) = &answers.refusal {
         answer["refused"] = json!({
             "what": refusal.what,

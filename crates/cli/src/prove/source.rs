@@ -14,7 +14,7 @@ use std::process::Stdio;
 
 pub(super) enum Source {
     Litmus(Box<Program>),
-    Module(Box<Module>),
+    Module(Box<Module>, Language),
 }
 
 /// Why there is nothing to ask about.
@@ -62,7 +62,7 @@ pub(super) fn read(args: &ProveArgs) -> Result<Source, Failure> {
     let text = compiled(args, language)?;
     let module = Module::read(&text)
         .map_err(|error| failure(Exit::Internal, format!("the compiler's output: {error}")))?;
-    Ok(Source::Module(Box::new(module)))
+    Ok(Source::Module(Box::new(module), language))
 }
 
 /// The program as the compiler's intermediate language.
@@ -83,14 +83,22 @@ fn compiled(args: &ProveArgs, language: Language) -> Result<String, Failure> {
 
 impl Source {
     pub(super) fn has_loops(&self) -> bool {
-        matches!(self, Source::Module(_))
+        matches!(self, Source::Module(..))
+    }
+
+    /// Of a program.
+    pub(super) fn language(&self) -> Option<Language> {
+        match self {
+            Source::Litmus(_) => None,
+            Source::Module(_, language) => Some(*language),
+        }
     }
 
     /// The program, with loops unrolled this far.
     pub(super) fn program(&self, unroll: u32) -> Result<Program, Refusal> {
         match self {
             Source::Litmus(program) => Ok((**program).clone()),
-            Source::Module(module) => {
+            Source::Module(module, _) => {
                 let files = RefCell::new(HashMap::new());
                 let lines = |place: &Place| line(&files, place);
                 let bounds = c::Bounds {

@@ -40,7 +40,9 @@ pub(super) fn follow(
         met: FxHashMap::default(),
         found,
         looked: false,
+        left: Vec::new(),
         keep_reads,
+        forget_at: keep_reads,
         watch,
         entry: Cut(0),
     };
@@ -87,7 +89,11 @@ struct Follow<'a, S> {
     met: FxHashMap<u32, usize>,
     found: &'a mut Searched,
     looked: bool,
+    /// Branches that the present crash state has left: to be forgotten, unless it came back.
+    left: Vec<Branch>,
     keep_reads: usize,
+    /// The tree may grow to so many reads before the next time.
+    forget_at: usize,
     watch: &'a mut dyn Watch,
     /// Right before the present entry of the log.
     entry: Cut,
@@ -373,7 +379,7 @@ impl<S: Subject> Follow<'_, S> {
             *runs += 1;
             match tree.graft(branch, execution.reads, execution.ended, None) {
                 Ok(run) => {
-                    tree.annotate(run, execution.marks);
+                    tree.annotate(run, execution.marks, None);
                     grafted.push(run);
                 }
                 Err(difference) => diverged = Some((difference, branch)),
@@ -481,10 +487,26 @@ impl<S: Subject> Follow<'_, S> {
             }
             self.live[run as usize] = if own { branch.depth + 1 } else { 0 };
         }
-        if self.tree.reads() > self.keep_reads {
-            self.watch.forgetting(self.tree, self.entry);
-            self.tree.prune(branch);
+        self.left.push(branch);
+        if self.tree.reads() > self.forget_at {
+            self.forget();
         }
+    }
+
+    /// Forgets much at a time: whoever watches looks at all of the tree before.
+    fn forget(&mut self) {
+        self.watch.forgetting(self.tree, self.entry);
+        for branch in std::mem::take(&mut self.left) {
+            // It may have gone with one above it.
+            if !self.tree.holds(branch.run, branch.depth) {
+                continue;
+            }
+            let child = self.tree.child(branch);
+            if child.is_some_and(|child| !self.is_live(child)) {
+                self.tree.prune(branch);
+            }
+        }
+        self.forget_at = self.keep_reads.max(self.tree.reads() + self.keep_reads / 4);
     }
 }
 

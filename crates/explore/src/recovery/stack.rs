@@ -274,7 +274,7 @@ impl<S: Subject> Stack<'_, S> {
                     cut_too.then(|| Arc::new(execution.log_torn(options.platform, options.tear)));
                 let tree = forest.level(walk.level());
                 match tree.graft(walk.at, execution.reads, execution.ended, log) {
-                    Ok(run) => tree.annotate(run, execution.marks),
+                    Ok(run) => tree.annotate(run, execution.marks, execution.judged),
                     Err(difference) => {
                         diverged = Some((difference, walk.state.crashes(&self.first, self.log)));
                     }

@@ -383,7 +383,7 @@ impl Walker<'_> {
                 };
                 *count += 1;
                 match tree.graft(walk.at, execution.reads, execution.ended, None) {
-                    Ok(run) => tree.annotate(run, execution.marks),
+                    Ok(run) => tree.annotate(run, execution.marks, execution.judged),
                     Err(difference) => diverged = Some((difference, walk)),
                 }
             });

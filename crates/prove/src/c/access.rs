@@ -93,6 +93,7 @@ impl Machine<'_> {
         };
         let initial = self.knowledge.initial(cell, size);
         let loc = self.program.add_location(&name, size * 8, home, initial);
+        self.program.locations[loc.index()].at = Some(cell & !LOCKS);
         self.locations.insert(cell, loc);
         self.cell_of.push(cell);
         loc
@@ -184,8 +185,8 @@ impl Machine<'_> {
                     .fold(none, |any, &(is, _)| self.program.terms.or(any, is))
             }
         };
+        // What follows is not told that it held: an execution in which it did not is refuted, and conditions stay small.
         self.check(state, holds, NOWHERE)?;
-        self.assume(state, holds)?;
         if let [(is, _)] = good.as_mut_slice()
             && complete
         {

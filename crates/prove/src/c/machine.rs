@@ -83,6 +83,9 @@ pub(super) struct Machine<'m> {
     /// Where the present instruction is.
     pub(super) here: Option<PlaceId>,
     pub(super) steps: usize,
+    /// Rounds after which a loop whose own condition goes on and on is given up, and whether one was.
+    pub(super) patience: u32,
+    pub(super) impatient: bool,
     /// Reads of the recovery from here on are inside a region of a checksum, or ignored.
     pub(super) unjudged: usize,
     /// What the built-in function just called returned.
@@ -125,6 +128,8 @@ impl<'m> Machine<'m> {
             domains: FxHashMap::default(),
             here: None,
             steps: 0,
+            patience: 0,
+            impatient: false,
             answer: None,
             unjudged: 0,
         }

@@ -55,6 +55,8 @@ pub struct Refusal {
 /// Source text for labels: the line of a place.
 pub type Lines<'a> = &'a dyn Fn(&Place) -> Option<String>;
 
+/// Rounds after which a loop does not end.
+const ENDLESS: u32 = 20_000;
 /// Passes after which a program whose memory is still not understood is given up.
 const PASSES: usize = 60;
 
@@ -68,9 +70,12 @@ pub fn translate(module: &Module, bounds: &Bounds, lines: Lines) -> Result<Progr
     };
     let mut knowledge = Knowledge::new();
     let mut flows = Default::default();
+    // Before its memory is understood a program may seem to loop for ever.
+    let mut patience = 64;
     for _ in 0..PASSES {
         knowledge.learnt = false;
         let mut machine = Machine::new(module, bounds, lines, &mut knowledge, &mut flows);
+        machine.patience = patience;
         let mut outcome = Ok(());
         for (number, phase) in [Phase::Before, Phase::After].into_iter().enumerate() {
             if outcome.is_ok() {
@@ -79,9 +84,14 @@ pub fn translate(module: &Module, bounds: &Bounds, lines: Lines) -> Result<Progr
             }
         }
         machine.learn_values();
+        let impatient = machine.impatient;
         let program = machine.finish();
         if knowledge.learnt {
             continue; // what went wrong may have gone wrong for want of knowledge
+        }
+        if impatient && patience < ENDLESS {
+            patience = (patience * 8).min(ENDLESS);
+            continue;
         }
         return match outcome {
             Ok(()) | Err(Stop::Ended) => Ok(program),

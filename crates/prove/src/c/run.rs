@@ -8,8 +8,6 @@ use landfall_ir::{BlockId, Function, Instruction, Kind};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Rounds of a loop whose own condition goes on and on.
-const ENDLESS: u32 = 20_000;
 /// Instructions followed, in all.
 const STEPS: usize = 4_000_000;
 
@@ -305,9 +303,12 @@ impl<'m> Machine<'m> {
                     if round.undecided >= self.bounds.unroll.max(1) {
                         return self.bound(&frame.state);
                     }
-                    if number >= ENDLESS {
-                        return self
-                            .refuse(format!("the loop does not end within {ENDLESS} rounds"));
+                    if number >= self.patience {
+                        self.impatient = true;
+                        return self.refuse(format!(
+                            "the loop does not end within {} rounds",
+                            self.patience
+                        ));
                     }
                 }
             }

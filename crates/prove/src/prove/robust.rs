@@ -11,7 +11,7 @@
 use super::{Answered, Options, Sizes, Verdict, gave_up};
 use crate::cnf::Lit;
 use crate::encode::{Encoding, Reader, View};
-use crate::program::{EventId, LocId, Program};
+use crate::program::{EventId, Kind, LocId, Program};
 use crate::solver::{Answer, Backend, open};
 use crate::term::{Node, Term};
 use crate::witness::Witness;
@@ -25,11 +25,13 @@ pub fn robust(program: &Program, options: &Options) -> Answered {
         };
     }
     let mut crashed = Encoding::new(program, View::AfterFailure(options.crash));
+    assertions_hold(&mut crashed);
     let seen = observed(&mut crashed);
     let pairs = suspicious(&mut crashed, &seen);
     let mut crashes = open(&crashed.formula, &crashed.ordering, &options.search);
 
     let mut shown = Encoding::new(program, View::Instant);
+    assertions_hold(&mut shown);
     let shown_bits: Vec<Vec<Lit>> = seen.iter().map(|s| shown.bits(s.value)).collect();
     let mut observer = open(&shown.formula, &shown.ordering, &options.search);
 
@@ -65,6 +67,17 @@ pub fn robust(program: &Program, options: &Options) -> Answered {
     Answered {
         verdict: verdict.unwrap_or(Verdict::Nothing),
         sizes,
+    }
+}
+
+/// What a program does after an assertion failed says nothing: it would have stopped.
+fn assertions_hold(encoding: &mut Encoding) {
+    let program = encoding.program;
+    for event in program.event_ids() {
+        if let Kind::Assert { holds } = program.event(event).kind {
+            let (executed, holds) = (encoding.executed(event), encoding.truth(holds));
+            encoding.formula.implies(executed, holds);
+        }
     }
 }
 

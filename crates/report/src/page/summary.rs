@@ -29,6 +29,13 @@ pub(super) fn thousands(n: u64) -> String {
 
 fn covered(run: &Run) -> String {
     let stats = &run.stats;
+    if stats.cuts == 0 && stats.schedules > 1 {
+        return format!(
+            "{} of its threads were tried, in {}. No power failure was.",
+            plural(stats.schedules, "schedule", "schedules"),
+            plural(stats.runs, "execution", "executions"),
+        );
+    }
     let failures = match stats.cuts {
         0 => "No power failure was tried".to_owned(),
         1 => "1 power failure was tried".to_owned(),
@@ -85,6 +92,11 @@ fn looked_for(scope: &Scope) -> String {
 }
 
 fn not_covered(run: &Run) -> String {
+    if run.complete && run.limits.is_empty() && run.stats.cuts == 0 && run.stats.schedules > 1 {
+        return "For this input and these arguments no schedule was left out: every way in which the threads can take turns was tried, or \
+                leads to the same as one that was. Other inputs and arguments are other checks."
+            .to_owned();
+    }
     if run.complete && run.limits.is_empty() {
         return "For this input and these arguments nothing was left out: every state that a power failure can leave on x86 was \
                 considered. Other inputs and arguments are other checks."
@@ -134,6 +146,7 @@ pub(super) fn summary(html: &mut Html, run: &Run) {
             }
         });
         let numbers = [
+            ("schedules", thousands(run.stats.schedules)),
             ("power failures", thousands(run.stats.cuts)),
             ("executions", thousands(run.stats.runs)),
             ("behaviours", thousands(run.stats.behaviours)),

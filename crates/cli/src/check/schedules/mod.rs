@@ -149,7 +149,7 @@ fn search(
             }
         }
     };
-    progress.done();
+    report.progress = progress.done();
     report.schedules += counts.executions;
     report.limits.extend(stopped);
     if stopped.is_none() && counts.cut > 0 {

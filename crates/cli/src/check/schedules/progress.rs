@@ -1,7 +1,8 @@
-//! The live line of a search for schedules: how many of how many (ALGORITHMS.md §4). Only on a terminal.
+//! How far a search for schedules has come: how many of how many (ALGORITHMS.md §4). On a terminal as a live line, and for the report.
 
-use crate::progress::Live;
+use crate::progress::{Live, Samples};
 use landfall_explore::schedule::Estimate;
+use landfall_report::Sample;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -14,14 +15,26 @@ const SETTLED: Duration = Duration::from_secs(1);
 pub(super) struct Progress {
     live: Live,
     last: Option<Instant>,
+    samples: Samples,
 }
 
 impl Progress {
     pub(super) fn new(live: Live) -> Progress {
-        Progress { live, last: None }
+        Progress {
+            live,
+            last: None,
+            samples: Samples::default(),
+        }
     }
 
     pub(super) fn tick(&mut self, estimate: &Estimate, started: Instant) {
+        self.samples.step(|| Sample {
+            seconds: started.elapsed().as_secs_f64(),
+            runs: estimate.executions(),
+            schedules: estimate.executions(),
+            estimate: Some(estimate.size()),
+            ..Sample::default()
+        });
         if matches!(self.live, Live::Silent) {
             return;
         }
@@ -42,10 +55,11 @@ impl Progress {
     }
 
     /// Clears the line.
-    pub(super) fn done(self) {
+    pub(super) fn done(self) -> Vec<Sample> {
         if self.last.is_some() {
             let _ = write!(std::io::stderr(), "\r\x1b[2K");
         }
+        self.samples.finish()
     }
 }
 

@@ -10,6 +10,6 @@ int main(void) {
 #ifndef LOST
   lf_persist(p, 8);
 #endif
-  p[8] = 1;
+  __atomic_store_n(p + 8, 1, __ATOMIC_RELEASE);
   lf_persist(p + 8, 8);
 }

@@ -14,7 +14,7 @@ int main(void) {
     }
     strcpy(p, "abc");
     lf_persist(p, 4);
-    p[64] = 1;
+    __atomic_store_n(p + 64, 1, __ATOMIC_RELEASE);
     lf_persist(p + 64, 1);
     return 0;
 }

@@ -13,7 +13,7 @@ int main(void) {
         return 0;
     }
     strcpy(p, "abc");
-    p[64] = 1;
+    __atomic_store_n(p + 64, 1, __ATOMIC_RELEASE);
     lf_persist(p + 64, 1);
     return 0;
 }
