@@ -41,6 +41,19 @@ struct Flush {
     done: u32,
 }
 
+/// The stores to a word, and what is to be said of all of them at once.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Word {
+    /// The last cut that may lack one of them.
+    pub(crate) certain_after: u32,
+    /// With one thread: the clock at which all of them are written back.
+    pub(crate) flushed: u32,
+    /// Bytes that they wrote, and what they left there.
+    pub(crate) mask: u8,
+    pub(crate) value: u64,
+    stores: Vec<Stored>,
+}
+
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct LineHistory {
     /// The log entry that made version `i + 1`.
@@ -71,7 +84,7 @@ pub struct Execution {
     /// Knowledge changes at observations only, so that one thread needs one vector.
     knowledge: Vec<ClockVector>,
     by_thread: Vec<Vec<u32>>,
-    words: FxHashMap<u64, Vec<Stored>>,
+    words: FxHashMap<u64, Word>,
     lines: FxHashMap<Line, LineHistory>,
     flushes: FxHashMap<Line, SmallVec<[Flushes; 1]>>,
     end: u32,
@@ -122,6 +135,15 @@ fn effect(event: &Event) -> Effect {
         Action::Fence(_) => Effect::Barrier,
         Action::FirstRead { .. } | Action::Observe { .. } => Effect::Nothing,
     }
+}
+
+/// A byte mask as a mask of bits.
+pub(crate) fn wide(mask: u8) -> u64 {
+    if mask == 0xff {
+        return u64::MAX;
+    }
+    let bytes = std::array::from_fn(|i| if mask & (1 << i) != 0 { 0xff } else { 0 });
+    u64::from_le_bytes(bytes)
 }
 
 pub(crate) fn word_of(addr: Addr) -> u64 {
@@ -281,6 +303,7 @@ impl Execution {
                     self.words
                         .entry(word_of(piece.addr))
                         .or_default()
+                        .stores
                         .push(Stored {
                             version: line.stores.len() as u32,
                             event: event as u32,
@@ -339,13 +362,17 @@ impl Execution {
     /// What a store's word must know of later events.
     fn complete_stores(&mut self) {
         let mut words = std::mem::take(&mut self.words);
-        for (&word, stores) in &mut words {
-            let line = Addr(word * PIECE_BYTES as u64).line();
-            for stored in stores {
+        for (&at, word) in &mut words {
+            let line = Addr(at * PIECE_BYTES as u64).line();
+            for stored in &mut word.stores {
                 stored.certain_after = self.cuts_of(line, (0, stored.version - 1)).1;
                 if self.threads() == 1 {
                     stored.flushed = self.flush_after(stored.event, line);
                 }
+                word.certain_after = word.certain_after.max(stored.certain_after);
+                word.flushed = word.flushed.max(stored.flushed);
+                word.mask |= stored.mask;
+                word.value = word.value & !wide(stored.mask) | stored.value;
             }
         }
         self.words = words;
@@ -418,7 +445,11 @@ impl Execution {
 
     /// Stores to the word, in the order in which they reached the cache.
     pub fn stores_to(&self, word: Addr) -> &[Stored] {
-        self.words.get(&word_of(word)).map_or(&[], |stores| stores)
+        self.word(word).map_or(&[], |word| &word.stores)
+    }
+
+    pub(crate) fn word(&self, word: Addr) -> Option<&Word> {
+        self.words.get(&word_of(word))
     }
 
     /// A store, for a finding. `index` is the place of this execution among those that crashed.

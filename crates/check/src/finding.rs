@@ -96,6 +96,8 @@ pub struct Window {
     pub thread: u16,
     pub after: u32,
     pub before: u32,
+    /// Their places in the source.
+    pub sites: (u32, u32),
     /// In the thread of the lost store itself; else in one that observed it.
     pub primary: bool,
 }

@@ -18,6 +18,7 @@ pub fn fixes(execution: &Execution, index: usize, lost: u32, kept: u32) -> Vec<F
             Some(flush) => Fix::Fence {
                 window: Window {
                     after: flush,
+                    sites: (execution.event(flush).site, window.sites.1),
                     ..window
                 },
             },
@@ -59,11 +60,13 @@ fn windows(execution: &Execution, index: usize, lost: u32, kept: u32) -> Vec<Win
         };
         // Something must be before which to flush, and after which.
         if first < last as usize {
+            let (after, before) = (events[first], events[last as usize]);
             windows.push(Window {
                 execution: index,
                 thread,
-                after: events[first],
-                before: events[last as usize],
+                after,
+                before,
+                sites: (execution.event(after).site, execution.event(before).site),
                 primary: thread == owner,
             });
         }

@@ -5,7 +5,7 @@
 //! intervals, so a path is a handful of intervals, and every candidate of a read is again a path.
 
 use crate::event::Region;
-use crate::execution::{Execution, Stored};
+use crate::execution::{Execution, Stored, wide};
 use crate::finding::{Crash, Evidence};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, PIECE_BYTES};
@@ -184,6 +184,16 @@ impl Path {
         };
         if !crashed.execution.is_sequential() {
             return None;
+        }
+        let Some(all) = crashed.execution.word(word) else {
+            return Some(self.base_value(word, mask));
+        };
+        // Most words were written back long before.
+        if all.certain_after < crashed.cuts.0
+            && all.flushed <= self.known.seen
+            && mask & !all.mask == 0
+        {
+            return Some(all.value & wide(mask));
         }
         let stores = crashed.execution.stores_to(word);
         let mut certain = stores.len();
@@ -445,10 +455,4 @@ fn take_newest(index: usize, stores: &[Stored], mut left: u8, candidate: &mut Ca
         candidate.value |= stored.value & wide(mask);
     }
     left
-}
-
-/// A byte mask as a mask of bits.
-fn wide(mask: u8) -> u64 {
-    let bytes = std::array::from_fn(|i| if mask & (1 << i) != 0 { 0xff } else { 0 });
-    u64::from_le_bytes(bytes)
 }

@@ -1,7 +1,9 @@
 //! Names for what is a number in a trace: source positions, call stacks, parts of persistent memory.
 
+use landfall_native::members::{Member, Members};
 use landfall_native::{Event, Execution, Op, Origin, Position, Server, Sites, Symbols};
 use serde_json::{Value, json};
+use std::cell::OnceCell;
 use std::path::Path;
 
 /// A place in the source, with its path as the user would write it.
@@ -61,6 +63,8 @@ impl Place {
 pub(crate) struct Names {
     sites: Sites,
     pub(crate) symbols: Symbols,
+    /// Read when first asked for.
+    members: OnceCell<Option<Members>>,
 }
 
 impl Names {
@@ -68,7 +72,32 @@ impl Names {
         Names {
             sites: server.sites().clone(),
             symbols: server.symbols(),
+            members: OnceCell::new(),
         }
+    }
+
+    /// The member that the store at a place of the source stores to.
+    pub(crate) fn member(&self, at: &Place) -> Option<Member> {
+        let text = std::fs::read_to_string(&at.file).ok()?;
+        let unit = landfall_repair::Unit {
+            text: &text,
+            language: match at.file.ends_with(".c") {
+                true => landfall_repair::Language::C,
+                false => landfall_repair::Language::Cxx,
+            },
+            headers: &[],
+        };
+        let place = landfall_repair::Place {
+            line: at.line,
+            column: at.column,
+        };
+        let path = landfall_repair::stored_to(&unit, place)?;
+        let members = self.members.get_or_init(|| self.symbols.members());
+        members.as_ref()?.member(&landfall_native::members::Path {
+            function: &at.function,
+            variable: &path.variable,
+            members: &path.members,
+        })
     }
 
     /// Where in the source an event comes from: for library functions, the call.

@@ -1,6 +1,6 @@
 //! What `landfall check` says of recoveries that do not fail. A case is a program under `tests/judge`; its first lines say what is
 //! to be found: `// expect: KIND [ROLE LABEL]…` or `// expect: clean`, where a label is a line that ends with `//~ LABEL` and a
-//! role is `at` or that of a store; `// flags: ` gives options.
+//! role is `at` or that of a store; `// flags: ` gives options, `// says: ` words of a finding.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -124,6 +124,12 @@ fn every_program_gets_the_expected_findings() {
         }
         for finding in left {
             wrong.push(format!("{}: not expected: {finding:#}", program.display()));
+        }
+        let notes = json["findings"].to_string();
+        for says in source.lines().filter_map(|l| l.strip_prefix("// says: ")) {
+            if !notes.contains(says) {
+                wrong.push(format!("{}: not said: {says}: {notes}", program.display()));
+            }
         }
         let exit = if expected.is_empty() { 0 } else { 100 };
         if code != Some(exit) || json["complete"] != true {

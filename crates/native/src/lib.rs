@@ -18,6 +18,7 @@ mod job;
 mod judge;
 mod kernel;
 mod launch;
+pub mod members;
 mod outcome;
 mod parts;
 mod program;

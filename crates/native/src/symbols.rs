@@ -74,6 +74,11 @@ impl Symbols {
         })
     }
 
+    /// Types of the program, by its debug information.
+    pub fn members(&self) -> Option<crate::members::Members> {
+        crate::members::Members::read(std::path::Path::new(&self.executable))
+    }
+
     /// The file that code at this address belongs to.
     pub fn file_of(&self, address: u64) -> Option<&str> {
         Some(self.locate(address)?.0)

@@ -12,6 +12,7 @@ mod idiom;
 mod loops;
 mod macros;
 mod order;
+mod path;
 mod remove;
 mod reset;
 mod site;
@@ -20,6 +21,7 @@ mod store;
 mod wrappers;
 
 pub use edit::{Edit, apply, line_origins, unified_diff};
+pub use path::{Path, stored_to};
 pub use source::{Language, Place, Unit};
 
 use idiom::{Idiom, Need};

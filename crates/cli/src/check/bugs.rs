@@ -158,7 +158,7 @@ impl<'a> Bugs<'a> {
         self.list(finding, &acts, failures, story.as_ref(), report)
     }
 
-    fn place(&mut self, placed: Placed) -> Result<Option<Place>, Refusal> {
+    pub(super) fn place(&mut self, placed: Placed) -> Result<Option<Place>, Refusal> {
         let act = match placed.program {
             Ran::First => 0,
             Ran::Recovery => 1,
@@ -242,6 +242,9 @@ impl<'a> Bugs<'a> {
             return Ok(());
         }
         finding.id = format!("B{}", report.findings.len() + 1);
+        if let Some(stage) = &self.stage {
+            super::members::name(&mut finding, stage);
+        }
         self.keep(&mut finding, acts, failures)?;
         if report.findings.len() < MOST_TOLD
             && let Some(stage) = &self.stage

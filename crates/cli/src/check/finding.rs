@@ -9,6 +9,7 @@ use crate::run::describe;
 use crate::scene::{Act, Failure, Stage};
 use landfall_model::line::LINE_BYTES;
 use landfall_model::log::Cut;
+use landfall_native::members::Member;
 use landfall_native::{Execution, HeapError, Op, Outcome, Position};
 use serde_json::{Value, json};
 
@@ -21,6 +22,8 @@ pub(crate) struct Stored {
     pub(crate) offset: u64,
     /// Innermost first; empty unless the execution was run with stacks.
     pub(crate) stack: Vec<Place>,
+    /// What it stores to, by the program's debug information; only of what is listed.
+    pub(crate) member: Option<Member>,
 }
 
 /// Why nothing made the lost store durable in time.
@@ -332,6 +335,9 @@ impl Finding {
             json!({
                 "role": role, "at": place(&stored.at), "bytes": stored.bytes,
                 "address": address(stored.offset), "stack": places(&stored.stack),
+                "member": stored.member.as_ref().map(|member| json!({
+                    "struct": member.of, "name": member.name, "offset": member.offset,
+                })),
             })
         };
         let lost = self.lost.iter().chain(&self.also_lost);
@@ -441,6 +447,7 @@ pub(crate) fn stored(acts: &[Act], act: usize, entry: Cut, stage: &Stage) -> Opt
         bytes,
         offset,
         stack,
+        member: None,
     })
 }
 

@@ -6,6 +6,7 @@ use super::finding::{Finding, Severity};
 use super::options::{Check, Judged as Asked};
 use super::report::Report;
 use super::story::Story;
+use crate::names::Place;
 use crate::provenance::first_reads;
 use crate::scene::{Act, Failure, Scene};
 use landfall_check::checker::Fate;
@@ -161,6 +162,7 @@ fn tell(
             lost,
         })
     };
+    let elsewhere = elsewhere(&finding.fixes, places, bugs)?;
     bugs.judged(&failures, story, report, |told, acts, stage| {
         told.severity = Severity::Warning;
         told.executions = finding.times;
@@ -171,10 +173,68 @@ fn tell(
             names.place(&recovery.events[event])
         });
         match finding.kind {
-            Kind::Robustness { .. } => robustness(told, &finding.fixes),
+            Kind::Robustness { .. } => {
+                robustness(told, &finding.fixes);
+                elsewhere.iter().for_each(|other| other.tell(told));
+            }
             _ => race(told, act, store, acts, stage),
         }
     })
+}
+
+/// A way to mend it in a thread that only saw the lost store.
+struct Elsewhere {
+    action: &'static str,
+    thread: u16,
+    after: Option<Place>,
+    before: Option<Place>,
+}
+
+impl Elsewhere {
+    fn tell(&self, told: &mut Finding) {
+        let colons = |at: &Option<Place>| at.as_ref().map_or("?".to_owned(), Place::colons);
+        let json = |at: &Option<Place>| at.as_ref().map(Place::json);
+        told.notes.push(format!(
+            "or {} in thread {}, which has seen the store: after {}, before {}",
+            self.action.replace('+', " and "),
+            self.thread,
+            colons(&self.after),
+            colons(&self.before)
+        ));
+        told.alternatives.push(json!({
+            "action": self.action, "thread": self.thread, "after": json(&self.after),
+            "before": json(&self.before), "primary": false,
+        }));
+    }
+}
+
+fn elsewhere(
+    fixes: &[Fix],
+    places: Option<&Places>,
+    bugs: &mut Bugs<'_>,
+) -> Result<Vec<Elsewhere>, Refusal> {
+    let mut found = Vec::new();
+    for fix in fixes {
+        let (action, window) = match fix {
+            Fix::FlushFence { window, .. } => ("flush+fence", window),
+            Fix::Fence { window } => ("fence", window),
+            _ => continue,
+        };
+        if window.primary {
+            continue;
+        }
+        let mut place = |site| match places.and_then(|places| places.place(site)) {
+            Some(placed) => bugs.place(placed),
+            None => Ok(None),
+        };
+        found.push(Elsewhere {
+            action,
+            thread: window.thread,
+            after: place(window.sites.0)?,
+            before: place(window.sites.1)?,
+        });
+    }
+    Ok(found)
 }
 
 fn robustness(told: &mut Finding, fixes: &[Fix]) {
@@ -246,4 +306,33 @@ fn perf(
         return Ok(());
     };
     bugs.wasted(kind, message, finding.times, placed, report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_thread_may_flush_too() {
+        let at = |line| {
+            Some(Place {
+                file: "a.c".to_owned(),
+                line,
+                column: 3,
+                function: "f".to_owned(),
+            })
+        };
+        let mut told = Finding::of("robustness", Severity::Warning, String::new());
+        let other = Elsewhere {
+            action: "flush+fence",
+            thread: 1,
+            after: at(7),
+            before: at(9),
+        };
+        other.tell(&mut told);
+        let note = "or flush and fence in thread 1, which has seen the store: after a.c:7:3, before a.c:9:3";
+        assert_eq!(told.notes, [note]);
+        assert_eq!(told.alternatives[0]["primary"], false);
+        assert_eq!(told.alternatives[0]["after"]["line"], 7);
+    }
 }

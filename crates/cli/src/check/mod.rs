@@ -7,6 +7,7 @@ pub(crate) mod finding;
 mod fit;
 mod judge;
 mod lanes;
+mod members;
 mod minimise;
 mod options;
 mod outcomes;

@@ -115,10 +115,12 @@ impl Teller<'_> {
             0 => Phase::Before,
             _ => Phase::Recovery,
         };
-        let mut threads = Running::default();
+        let mut thread = 0;
         let mut next = 0;
         for (at, event) in act.execution.events[..until].iter().enumerate() {
-            threads.follow(event);
+            if matches!(event.op, Op::Step | Op::Blocked | Op::Misuse) {
+                thread = u32::from(event.mask);
+            }
             if !shown.contains(&at) {
                 continue;
             }
@@ -131,11 +133,12 @@ impl Teller<'_> {
                 (number, at),
                 Row {
                     phase,
-                    thread: threads.now,
+                    thread,
                     kind,
                     text,
                     at: names.place(event).as_ref().map(place),
-                    why: threads.why(),
+                    // Why threads take turns is told by the finding's schedule.
+                    why: None,
                     role: roles.get(&(number, at)).map(|&role| role.to_owned()),
                     lane: match event.op {
                         Op::Store | Op::Clflush | Op::Clflushopt | Op::Clwb => {
@@ -368,42 +371,6 @@ impl Told {
             text,
             ..Row::default()
         });
-    }
-}
-
-/// Which thread runs, and why it does.
-#[derive(Debug, Default)]
-struct Running {
-    now: u32,
-    why: Option<String>,
-}
-
-impl Running {
-    fn follow(&mut self, event: &Event) {
-        if !matches!(event.op, Op::Step | Op::Blocked | Op::Misuse) {
-            return;
-        }
-        let before = self.now;
-        self.now = u32::from(event.mask);
-        if event.op != Op::Step || before == self.now {
-            return;
-        }
-        // The threads that could have gone instead, a bit each.
-        let others = event.offset >> 3;
-        let could = before < 64 && others & (1 << before) != 0;
-        let name = match before {
-            0 => "the main thread".to_owned(),
-            n => format!("thread {n}"),
-        };
-        self.why = Some(match could {
-            true => format!("preempts {name}, which could have gone on"),
-            false => format!("{name} cannot go on"),
-        });
-    }
-
-    /// Told once, with the first row of the thread.
-    fn why(&mut self) -> Option<String> {
-        self.why.take()
     }
 }
 

@@ -1,4 +1,5 @@
 // expect: robustness lost size kept name
+// says: `size` and `name` are members of `struct file`, 64 bytes apart
 /* Nothing fails, but a name may become durable without its size: no assertion looks at both. */
 #include <landfall.h>
 #include <stdint.h>

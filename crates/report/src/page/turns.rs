@@ -15,6 +15,8 @@ pub(super) fn turns(html: &mut Html, turns: &[Turn]) {
             threads.push(&turn.thread);
         }
     }
+    // The main thread first, then by number.
+    threads.sort_by_key(|name| (*name != "main", name.len(), *name));
     html.raw(
         "<p class=\"hint\">Each thread has a column. A turn begins where another thread goes on; the last column says why it could: a \
          lock, the end of a thread, a race, a store that reaches memory only now.</p>\
