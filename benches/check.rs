@@ -109,6 +109,7 @@ fn rates(directory: &Path) -> Fallible<()> {
         "recoveries",
         "seconds",
         "per second",
+        "per processor second",
     ];
     let mut table = Table::new(&heads);
     let shapes = [
@@ -223,14 +224,22 @@ fn recoveries_alone(binary: &Path, n: usize) -> Fallible<f64> {
             }
         }
         at = cut.0 as usize;
-        let lines = changed.drain(..).map(|line| landfall_native::Line {
+        changed.sort_unstable();
+        changed.dedup();
+        let lines = changed.iter().map(|line| landfall_native::Line {
             offset: line.start().0,
-            bytes: image.line(line),
+            bytes: image.line(*line),
         });
-        server.set_base(landfall_native::Image {
+        let mut delta = landfall_native::Image {
             lines: lines.collect(),
-        })?;
+        };
+        // Like the search does: what changed goes with the job until it is too much.
+        if changed.len() > 64 {
+            server.set_base(std::mem::take(&mut delta))?;
+            changed.clear();
+        }
         let job = Job {
+            image: delta,
             failures: 1,
             ..Job::default()
         };
