@@ -7,7 +7,7 @@ use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Version};
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
-use landfall_native::{Job, MallocMetadata, Program};
+use landfall_native::{HeapChecks, Job, MallocMetadata, Program};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
@@ -98,6 +98,9 @@ pub(crate) struct Memory {
     pub(crate) platform: String,
     pub(crate) dir: Option<Word>,
     pub(crate) heap: bool,
+    /// The volatile heap was looked at.
+    #[serde(default)]
+    pub(crate) heap_checks: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) tear: bool,
     /// A digest of memory before the first execution: of the files under `dir`.
@@ -235,6 +238,9 @@ impl Witness {
             let mut program = built.program()?;
             program.pm_dir = memory.dir.as_ref().map(Word::path);
             program.pm_heap = memory.heap.then_some(MallocMetadata::Modelled);
+            if memory.heap_checks {
+                program.heap = HeapChecks::On;
+            }
             Ok(program)
         };
         let mut job = Job::default();

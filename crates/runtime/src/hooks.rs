@@ -1,10 +1,11 @@
 //! Loads and stores of instrumented code (ABI). The pass tests the window inline; the test is repeated here because atomics
 //! and memory functions call for every address.
 
+use crate::blocks;
 use crate::bytes;
 use crate::log::{self, Origin, Site};
 use crate::shadow::{self, content, is_persistent, known, offset, touch, touch_span, view};
-use crate::state::watching;
+use crate::state::{looking_at_heap, watching};
 use crate::threads::access;
 use landfall_vocab::record::{Kind, flag};
 use landfall_vocab::window;
@@ -214,6 +215,9 @@ macro_rules! accesses {
                 return $slow_load(p, abi, site);
             }
             if at >= window::LEN {
+                if looking_at_heap() {
+                    blocks::look(p as usize, $n, false);
+                }
                 return p.read_unaligned();
             }
             let wanted = mask(at & 7, $n);
@@ -241,6 +245,10 @@ macro_rules! accesses {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $store(p: *mut $type, value: $type, abi: u32, site: *const Site) {
             let at = offset(p as usize);
+            if at >= window::LEN && abi & 7 != SEQ_CST && looking_at_heap() {
+                blocks::look(p as usize, $n, true);
+                return p.write_unaligned(value);
+            }
             if at < window::LEN && abi & 7 != SEQ_CST && fits(at, $n) && !watching() {
                 let bytes = mask(at & 7, $n);
                 if *known(at) & bytes == bytes
@@ -265,6 +273,7 @@ macro_rules! accesses {
                 let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
                 return store_pieces(p as usize, &value.to_le_bytes(), flags, Origin::source(site));
             }
+            blocks::look_if_asked(p as usize, $n, true);
             p.write_unaligned(value);
             if locked && crate::state::running() {
                 log::locked_elsewhere(Origin::source(site));
@@ -359,6 +368,7 @@ pub unsafe extern "C" fn __lf_store_n(
             Origin::source(site),
         );
     }
+    blocks::look_if_asked(p as usize, length as usize, true);
     bytes::shift(p, view(from), length as usize);
 }
 
@@ -386,6 +396,8 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, length: usize, flags: u8
             return store_span(to as usize, view(from), length, flags, origin);
         }
     }
+    blocks::look_if_asked(from as usize, length, false);
+    blocks::look_if_asked(to as usize, length, true);
     bytes::shift(to, view(from), length);
 }
 
@@ -396,6 +408,7 @@ pub(crate) unsafe fn fill(to: *mut u8, byte: u8, length: usize, flags: u8, origi
     if length != 0 && is_persistent(to as usize) && shadow::recording() {
         return fill_span(to as usize, byte, length, flags | flag::COPIED, origin);
     }
+    blocks::look_if_asked(to as usize, length, true);
     bytes::fill(to, byte, length);
 }
 

@@ -18,7 +18,7 @@ use crate::witness::{Built, Ended, Memory, PowerFailure, Threads, Witness, Word,
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::schedule::power;
 use landfall_explore::tree::Diverged;
-use landfall_native::{Event, Execution, Job, Op, Placed, Ran, SubjectError};
+use landfall_native::{Event, Execution, HeapChecks, Job, Op, Placed, Ran, SubjectError};
 
 /// Findings that are told event by event; who has more will not read them.
 const MOST_TOLD: usize = 200;
@@ -334,6 +334,7 @@ impl<'a> Bugs<'a> {
                 platform: self.options.platform_name().to_owned(),
                 dir: (scene.program.pm_dir.as_ref()).map(|dir| Word::new(dir.as_os_str())),
                 heap: scene.program.pm_heap.is_some(),
+                heap_checks: scene.program.heap == HeapChecks::On,
                 tear: scene.tear,
                 at_first: digest(stage.base()),
             },

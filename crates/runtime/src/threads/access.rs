@@ -7,6 +7,7 @@ use super::sleepers;
 use super::spin;
 use super::steps::point;
 use super::threads;
+use crate::blocks;
 use crate::bytes;
 use crate::hooks::{SEQ_CST, read_span, store_span};
 use crate::log::{self, Origin, Site};
@@ -69,12 +70,40 @@ unsafe fn announce(
             origin,
         });
     }
-    Access {
+    let access = Access {
         address,
         length,
         flags: what | ordering,
         origin,
+    };
+    if blocks::refuses(address, length) {
+        // It is in conflict with whoever freed that, so it must be known.
+        access.done(0, 0, 0);
+        blocks::look_if_asked(address, length, what & WRITE != 0);
     }
+    access
+}
+
+/// A block of the heap is about to be given back: whoever touches it, before or after, is in conflict with that.
+pub(crate) unsafe fn give_back(block: usize, length: usize, origin: Origin) {
+    fence(origin);
+    by_lines(block, length, |at, piece| {
+        if is_point(false, origin) {
+            point(Step {
+                kind: step::WRITE,
+                object: pack(block + at, piece) as usize,
+                origin,
+            });
+        }
+        let access = Access {
+            address: block + at,
+            length: piece,
+            flags: WRITE,
+            origin,
+        };
+        let found = digest((block + at) as *const u8, piece);
+        access.done(found, found, 0);
+    });
 }
 
 fn ordering(abi: u32) -> u8 {
@@ -197,6 +226,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
         if (*threads).buffered && !locked {
             let visible = persists || is_point(order != 0, origin);
             if visible || !buffer::is_empty((*threads).current) {
+                blocks::look_if_asked(to, piece, true);
                 let hidden = if visible { 0 } else { READ };
                 log::access(
                     (*threads).current,
@@ -230,6 +260,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                 origin,
             )
         } else {
+            blocks::look_if_asked(to, piece, true);
             Access {
                 address: to,
                 length: piece,

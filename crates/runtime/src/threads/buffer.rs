@@ -5,12 +5,14 @@
 use super::access::{found, perform};
 use super::context::Step;
 use super::{MOST, sleepers, spin, threads};
+use crate::blocks;
 use crate::bytes;
 use crate::log::{self, Origin};
 use crate::outcome;
 use crate::shadow::{is_persistent, recording, touch_span, view};
 use landfall_vocab::record::access::WRITE;
 use landfall_vocab::record::{self, step};
+use landfall_vocab::shared::End;
 use landfall_vocab::window::LINE;
 
 /// Stores one thread may have waiting: far more than any processor has.
@@ -264,6 +266,10 @@ pub(super) unsafe fn commit(thread: usize) {
     let object = super::access::pack((*first).address, (*first).length);
     log::access(thread, object, WRITE, (*first).origin, [found, left, 0]);
     sleepers::executed((*first).address as u64, (*first).length, true);
+    if blocks::refuses((*first).address, (*first).length) {
+        log::ended(thread, End::Heap as u64);
+        blocks::committed((*first).address, (*first).length, (*first).origin);
+    }
     while is_hidden(thread) {
         take(thread);
     }

@@ -142,6 +142,7 @@ fn is_own(end: End) -> bool {
             | End::Signal
             | End::Terminate
             | End::StackOverflow
+            | End::Heap
     )
 }
 
