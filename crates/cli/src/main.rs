@@ -8,6 +8,7 @@ mod doctor;
 mod exit;
 mod explain;
 mod fix;
+mod heap;
 mod litmus;
 mod manual;
 mod names;

@@ -4,7 +4,8 @@
 use crate::exit::Exit;
 use anyhow::{Context, bail};
 use landfall_native::{
-    Event, Execution, Image, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server, Symbols,
+    Event, Execution, HeapChecks, Image, Isolation, Job, MallocMetadata, Op, Outcome, Program,
+    Server, Symbols,
 };
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -65,6 +66,7 @@ fn run_once(options: &Run) -> anyhow::Result<Outcome> {
     let mut program = Program::new(find(&options.program)).arguments(options.arguments.clone());
     program.pm_dir.clone_from(&options.pm_dir);
     program.pm_heap = options.pm_heap.then_some(MallocMetadata::Modelled);
+    program.heap = HeapChecks::On;
     program.isolation = match options.isolation.as_str() {
         "fork" => Isolation::Fork,
         "restart" => Isolation::Restart,
@@ -295,6 +297,13 @@ pub(crate) fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
         Outcome::StackOverflow { .. } => "stack overflow".into(),
         Outcome::Hang { why, .. } => format!("hang: {why}"),
         Outcome::Deadlock { why } => format!("deadlock: {why}"),
+        Outcome::Heap {
+            error,
+            address,
+            bytes,
+            block,
+            ..
+        } => crate::heap::describe(*error, *address, *bytes, block.as_ref()),
         Outcome::Thread { why } | Outcome::Forbidden { why, .. } => format!("refused: {why}"),
         Outcome::Asleep => "stopped: what follows is known".into(),
         Outcome::Limit => "stopped after its limit of steps".into(),

@@ -92,6 +92,15 @@ impl Act {
         next.unwrap_or(self.execution.events.len())
     }
 
+    /// What had happened when this many steps of its schedule were taken.
+    pub(crate) fn cut_after(&self, steps: usize) -> Cut {
+        let choice = |event: &Event| event.op == Op::Step && event.offset != 0;
+        let events = self.execution.events.iter().enumerate();
+        let mut next = events.filter(|(_, event)| choice(event)).skip(steps);
+        let end = next.next().map_or(usize::MAX, |(at, _)| at);
+        Cut(self.origins.iter().filter(|&&event| event < end).count() as u32)
+    }
+
     /// The version of a line that survives a failure.
     pub(crate) fn survivor(&self, failure: &Failure, line: Line) -> Version {
         let old = failure.old.iter().find(|(l, _)| *l == line);

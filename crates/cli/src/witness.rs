@@ -7,7 +7,7 @@ use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Version};
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
-use landfall_native::{Job, MallocMetadata, Program};
+use landfall_native::{HeapChecks, Job, MallocMetadata, Program};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
@@ -45,6 +45,9 @@ pub(crate) struct Threads {
     /// Plain accesses are steps: all of them, or these.
     pub(crate) everywhere: bool,
     pub(crate) points: Vec<u64>,
+    /// Stores to persistent memory, flushes and fences are steps.
+    #[serde(default)]
+    pub(crate) persistency: bool,
 }
 
 impl Threads {
@@ -55,6 +58,7 @@ impl Threads {
             model: if job.threads.buffered { "tso" } else { "sc" }.to_owned(),
             schedule,
             everywhere: job.threads.everywhere,
+            persistency: job.threads.persistency,
             points: points.map_or_else(Vec::new, |points| points.to_vec()),
         })
     }
@@ -67,6 +71,7 @@ impl Threads {
             other => bail!("the witness names a model `{other}`; tso or sc"),
         };
         job.threads.everywhere = self.everywhere;
+        job.threads.persistency = self.persistency;
         job.threads.points = Some(Arc::new(self.points.clone()));
         Ok(())
     }
@@ -93,6 +98,9 @@ pub(crate) struct Memory {
     pub(crate) platform: String,
     pub(crate) dir: Option<Word>,
     pub(crate) heap: bool,
+    /// The volatile heap was looked at.
+    #[serde(default)]
+    pub(crate) heap_checks: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) tear: bool,
     /// A digest of memory before the first execution: of the files under `dir`.
@@ -230,6 +238,9 @@ impl Witness {
             let mut program = built.program()?;
             program.pm_dir = memory.dir.as_ref().map(Word::path);
             program.pm_heap = memory.heap.then_some(MallocMetadata::Modelled);
+            if memory.heap_checks {
+                program.heap = HeapChecks::On;
+            }
             Ok(program)
         };
         let mut job = Job::default();

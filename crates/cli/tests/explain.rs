@@ -103,8 +103,10 @@ fn every_example_does_what_its_page_says() {
                 });
                 let findings = run["findings"].as_array().unwrap();
                 assert!(!findings.is_empty(), "{kind}: nothing was found");
+                // What comes first is the page's; where threads share what they should not, they also race.
+                let others = |f: &Value| f["kind"] == found || f["kind"] == "data-race";
                 assert!(
-                    findings.iter().all(|f| f["kind"] == found),
+                    findings[0]["kind"] == found && findings.iter().all(others),
                     "{kind}: {findings:#?}"
                 );
             }

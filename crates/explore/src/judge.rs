@@ -156,6 +156,6 @@ fn judged(mark: Mark) -> Option<event::Mark> {
         Mark::ChecksumBegin => event::Mark::ChecksumBegin,
         Mark::ChecksumAccepted => event::Mark::ChecksumAccepted,
         Mark::ChecksumRejected => event::Mark::ChecksumRejected,
-        Mark::CopyBegin | Mark::CopyEnd => return None,
+        Mark::CopyBegin | Mark::CopyEnd | Mark::Thread(_) => return None,
     })
 }

@@ -87,6 +87,8 @@ pub enum Mark {
     /// The stores up to the end are of one call of `memcpy` or the like.
     CopyBegin,
     CopyEnd,
+    /// What follows is done by this thread: fences wait for its own write-backs only.
+    Thread(u8),
 }
 
 /// One thing a run did, in the order it did it.
@@ -210,7 +212,9 @@ impl Execution {
     pub fn logged(&self, platform: Platform, tear: bool) -> (Log, Vec<usize>) {
         let mut log = Log::new(platform);
         let mut origins = Vec::new();
-        let mut pending: SmallVec<[(Line, Version); 8]> = SmallVec::new();
+        // Write-backs that no fence has waited for: whose, and what they write back.
+        let mut pending: SmallVec<[(u8, Line, Version); 8]> = SmallVec::new();
+        let threads = threads(&self.events);
         let copies = if tear {
             copies(&self.events)
         } else {
@@ -228,6 +232,7 @@ impl Execution {
                 let same =
                     |&&at: &&usize| copy_of(at) == Some(copy) && self.events[at].line() == line;
                 let others = order[next..].iter().take_while(same);
+                let thread = threads.get(at).copied().unwrap_or(0);
                 let parts: Vec<usize> = std::iter::once(at).chain(others.copied()).collect();
                 next += parts.len() - 1;
                 let pieces: Vec<Piece> = parts
@@ -237,12 +242,12 @@ impl Execution {
                         _ => None,
                     })
                     .collect();
-                log.torn_stores(0, &pieces);
+                log.torn_stores(thread.into(), &pieces);
                 origins.extend(parts);
                 if let Some(line) = line {
                     let whole = log.newest(line, log.end());
                     match (platform, &self.events[at]) {
-                        (_, Event::NtStore(_)) => pending.push((line, whole)),
+                        (_, Event::NtStore(_)) => pending.push((thread, line, whole)),
                         (Platform::Eadr, _) => log.durable(line, whole),
                         (Platform::Adr, _) => {}
                     }
@@ -250,31 +255,52 @@ impl Execution {
                 origins.resize(log.entries().len(), at);
                 continue;
             }
+            let thread = threads.get(at).copied().unwrap_or(0);
             match self.events[at] {
                 Event::Read(_) | Event::Mark(_) => {}
                 Event::DurableStore(piece) => {
-                    let version = log.store(0, piece);
+                    let version = log.store(thread.into(), piece);
                     log.durable(piece.addr.line(), version);
                 }
                 Event::Store(piece) => {
-                    log.store(0, piece);
+                    log.store(thread.into(), piece);
                 }
                 Event::NtStore(piece) => {
-                    let version = log.nt_store(0, piece);
-                    pending.push((piece.addr.line(), version));
+                    let version = log.nt_store(thread.into(), piece);
+                    pending.push((thread, piece.addr.line(), version));
                 }
                 Event::Clflush(line) => log.durable(line, log.newest(line, log.end())),
-                Event::ClflushOpt(line) => pending.push((line, log.newest(line, log.end()))),
+                Event::ClflushOpt(line) => {
+                    pending.push((thread, line, log.newest(line, log.end())))
+                }
                 Event::Fence => {
-                    for (line, version) in pending.drain(..) {
+                    for &(_, line, version) in pending.iter().filter(|&&(by, ..)| by == thread) {
                         log.durable(line, version);
                     }
+                    pending.retain(|&mut (by, ..)| by != thread);
                 }
             }
             origins.resize(log.entries().len(), at);
         }
         (log, origins)
     }
+}
+
+/// For each event, the thread that did it; empty where there is one thread only.
+fn threads(events: &[Event]) -> Vec<u8> {
+    let switch = |event: &Event| match event {
+        Event::Mark(Mark::Thread(thread)) => Some(*thread),
+        _ => None,
+    };
+    if !events.iter().any(|event| switch(event).is_some()) {
+        return Vec::new();
+    }
+    let mut thread = 0;
+    let by = |event: &Event| {
+        thread = switch(event).unwrap_or(thread);
+        thread
+    };
+    events.iter().map(by).collect()
 }
 
 /// For each event, the copy that it is a store of, if any.

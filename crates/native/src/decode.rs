@@ -95,8 +95,8 @@ fn push(record: &Record, events: &mut Vec<Event>, stacks: &mut Vec<Vec<u64>>) {
             );
             events.push(event);
         }
-        // What it found stands where others have an address.
-        Kind::Access => {
+        // What it found, or who else could have gone, stands where others have an address.
+        Kind::Access | Kind::Step => {
             let found = record.payload.first_chunk();
             event.offset = found.map_or(0, |found| u64::from_le_bytes(*found));
             events.push(event);

@@ -1,5 +1,6 @@
 //! What one run did, as plain values.
 
+use crate::heap::{HeapBlock, HeapError};
 use crate::symbols::Symbols;
 use landfall_vocab::record::{Kind, flag};
 
@@ -116,6 +117,17 @@ pub enum Outcome {
     },
     Deadlock {
         why: String,
+    },
+    /// The heap was used against its rules.
+    Heap {
+        error: HeapError,
+        address: u64,
+        /// Where the access is, if it is not where the run ended.
+        site: Option<u32>,
+        /// Of the access.
+        bytes: u64,
+        /// The block it is about.
+        block: Option<HeapBlock>,
     },
     /// It created a thread.
     Thread {

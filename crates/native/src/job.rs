@@ -87,6 +87,8 @@ pub enum Isolation {
 pub struct Threading {
     /// Threads have store buffers.
     pub buffered: bool,
+    /// Stores to persistent memory, flushes and fences are steps, of one thread as well.
+    pub persistency: bool,
     /// Plain accesses to shared memory are steps, all of them; otherwise those that were made points.
     pub everywhere: bool,
     /// Plain accesses that are steps, by their origins (`site | caller << 32`).

@@ -2,7 +2,7 @@
 
 use crate::error::SubjectError;
 use crate::job::Isolation;
-use crate::program::{MallocMetadata, Program};
+use crate::program::{HeapChecks, MallocMetadata, Program};
 use crate::shared::Shared;
 use crate::spawn::spawn;
 use landfall_vocab::shared::{isolation, option};
@@ -25,6 +25,9 @@ pub(crate) fn prepare(program: &Program) -> Result<Shared, SubjectError> {
             Some(MallocMetadata::Modelled) => option::PM_HEAP,
             Some(MallocMetadata::Durable) => option::PM_HEAP | option::PM_HEAP_DURABLE_META,
         };
+        if program.heap == HeapChecks::On {
+            control.options |= option::HEAP;
+        }
         control.isolation = match program.isolation {
             Isolation::Fork => isolation::FORK,
             Isolation::Restart => isolation::RESTART,

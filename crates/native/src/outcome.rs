@@ -36,6 +36,7 @@ pub(crate) fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
             site: None,
         },
         Some(End::Deadlock) => Outcome::Deadlock { why: text },
+        Some(End::Heap) => crate::heap::outcome(raw.code, raw.address, site, &text),
         Some(End::Thread) => Outcome::Thread { why: text },
         Some(End::Forbidden) => Outcome::Forbidden {
             why: text,

@@ -13,6 +13,14 @@ pub enum MallocMetadata {
     Durable,
 }
 
+/// Whether blocks have red zones and stay free once they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum HeapChecks {
+    #[default]
+    Off,
+    On,
+}
+
 /// A program built with `landfall cc`, with everything its runs depend on.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -24,6 +32,8 @@ pub struct Program {
     pub pm_dir: Option<PathBuf>,
     /// `malloc` is persistent.
     pub pm_heap: Option<MallocMetadata>,
+    /// Are accesses to the volatile heap looked at?
+    pub heap: HeapChecks,
     pub seed: u64,
     pub isolation: Isolation,
 }
@@ -43,6 +53,7 @@ impl Program {
             environment,
             pm_dir: None,
             pm_heap: None,
+            heap: HeapChecks::default(),
             seed: 1,
             isolation: Isolation::default(),
         }

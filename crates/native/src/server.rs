@@ -642,6 +642,7 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
             | set(job.audit, job::AUDIT)
             | set(job.schedule.is_some(), job::THREADS)
             | set(job.threads.everywhere, job::EVERYWHERE)
+            | set(job.threads.persistency, job::PERSISTENCY)
             | set(job.threads.buffered, job::TSO),
         failures: job.failures,
         budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),

@@ -239,6 +239,10 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
                 },
                 value: event.value,
             })),
+            Op::Step => {
+                let thread = event.mask % landfall_vocab::record::COMPANIONS;
+                out.push(subject::Event::Mark(Mark::Thread(thread)));
+            }
             Op::Mark => out.extend(said(event.value).map(subject::Event::Mark)),
             Op::Store => {
                 let next = events[at + 1..].iter().find(|e| e.op != Op::Stack);
@@ -261,7 +265,6 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
             | Op::Free
             | Op::Stack
             | Op::Asm
-            | Op::Step
             | Op::Blocked
             | Op::Misuse
             | Op::Access

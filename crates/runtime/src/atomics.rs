@@ -124,6 +124,7 @@ macro_rules! locked {
                 }
                 return old;
             }
+            crate::blocks::look_if_asked(p as usize, $n, true);
             let old = p.read_unaligned();
             let new = modify!($type, $signed, op, old, operand);
             p.write_unaligned(new);

@@ -11,6 +11,9 @@ use landfall_vocab::window;
 #[inline]
 pub(crate) unsafe fn flush(kind: Kind, address: usize, origin: Origin) {
     if is_persistent(address) && shadow::recording() {
+        if crate::threads::flush(kind, address, origin) {
+            return;
+        }
         log::plain(kind, offset(address), 0, origin);
     }
 }
@@ -25,6 +28,9 @@ pub(crate) unsafe fn flush_range(address: usize, length: usize, origin: Origin) 
 }
 
 pub(crate) unsafe fn fence(kind: Kind, origin: Origin) {
+    if matches!(kind, Kind::Sfence) && running() && crate::threads::store_fence(origin) {
+        return;
+    }
     if running() {
         log::plain(kind, 0, 0, origin);
     }

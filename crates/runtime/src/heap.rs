@@ -1,6 +1,7 @@
 //! The program's volatile heap. Size classes with free lists in a range of fixed addresses: the same calls give the same
 //! addresses in every run, and a restart resets it by restoring a few words (RUNTIME.md).
 
+use crate::blocks;
 use crate::bytes;
 use crate::limits;
 use crate::log::Origin;
@@ -11,7 +12,7 @@ use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::option;
 
 pub(crate) const CLASSES: usize = 192;
-const HEADER: usize = 16;
+pub(crate) const HEADER: usize = 16;
 const SMALL: usize = 1024;
 
 #[repr(C)]
@@ -19,6 +20,8 @@ const SMALL: usize = 1024;
 pub(crate) struct Heap {
     pub(crate) end: usize,
     pub(crate) free: [usize; CLASSES],
+    /// Of main's: blocks from here on have a shadow; 0 while there is none.
+    pub(crate) shadowed: usize,
 }
 
 /// Class of a request and the bytes a block of it holds: steps of 16 up to 1 KiB, then four steps per doubling.
@@ -42,6 +45,9 @@ struct Header {
     class: usize,
     size: usize,
 }
+
+/// In a class: there is a record before the header ([`blocks`]).
+const LOOKED_AT: usize = 1 << 32;
 
 /// Where the heaps of threads other than main begin, and how much each has.
 const THREADS: usize = place::HEAP + place::HEAP_LEN / 2;
@@ -77,13 +83,25 @@ unsafe fn allocate(length: usize, align: usize) -> *mut u8 {
         }
         (*heap).end = first;
     }
-    let (class, size) = class(length);
+    let looked_at = blocks::on();
+    if looked_at && !shadowed() {
+        return core::ptr::null_mut();
+    }
+    let (before, behind) = match looked_at {
+        true => (HEADER + blocks::RECORD, blocks::RED_ZONE),
+        false => (HEADER, 0),
+    };
+    let (class, size) = class(length + behind);
     let reusable = (*heap).free[class];
     if align <= 16 && reusable != 0 {
         (*heap).free[class] = *(reusable as *const usize);
+        if looked_at {
+            blocks::taken(reusable - before, reusable, length, reusable + size);
+        }
         return reusable as *mut u8;
     }
-    let start = ((*heap).end + HEADER + align - 1) & !(align - 1);
+    let from = (*heap).end;
+    let start = (from + before + align - 1) & !(align - 1);
     let most = if first == place::HEAP {
         THREADS
     } else {
@@ -93,8 +111,37 @@ unsafe fn allocate(length: usize, align: usize) -> *mut u8 {
         return core::ptr::null_mut();
     }
     (*heap).end = start + size;
-    *((start - HEADER) as *mut Header) = Header { class, size };
+    let mark = if looked_at { LOOKED_AT } else { 0 };
+    *((start - HEADER) as *mut Header) = Header {
+        class: class | mark,
+        size,
+    };
+    if looked_at {
+        blocks::taken(from, start, length, start + size);
+    }
     start as *mut u8
+}
+
+/// There is a shadow of the heap, now at the latest.
+pub(crate) unsafe fn shadowed() -> bool {
+    let heap = &raw mut (*state()).heap;
+    if (*heap).shadowed == 0 && blocks::prepare((*heap).end) {
+        (*heap).shadowed = (*heap).end.max(place::HEAP);
+    }
+    (*heap).shadowed != 0
+}
+
+/// Where the part of the heap ends that an address is in, as far as it is used.
+unsafe fn used(address: usize) -> usize {
+    match address.checked_sub(THREADS) {
+        None => (*state()).heap.end,
+        Some(behind) => (*(*state()).heaps)[behind / EACH].end,
+    }
+}
+
+/// Was the block given out with a record?
+unsafe fn is_looked_at(block: usize) -> bool {
+    (*((block - HEADER) as *const Header)).class & LOOKED_AT != 0
 }
 
 fn is_volatile(address: usize) -> bool {
@@ -122,7 +169,15 @@ pub(crate) unsafe fn obtain(length: usize, align: usize, caller: usize) -> *mut 
 unsafe fn release(block: usize, caller: usize) {
     if is_volatile(block) {
         let header = (block - HEADER) as *const Header;
-        let class = (*header).class;
+        let class = (*header).class & !LOOKED_AT;
+        if blocks::on() && (running() || is_looked_at(block)) {
+            let known = block < used(block) && is_looked_at(block);
+            // What libraries got before that began is not kept.
+            let old = block < (*state()).heap.shadowed;
+            if old || !blocks::given_back(block, known, used(block), caller) {
+                return;
+            }
+        }
         if class < CLASSES {
             let (heap, _) = current();
             *(block as *mut usize) = (*heap).free[class];
@@ -130,11 +185,15 @@ unsafe fn release(block: usize, caller: usize) {
         }
     } else if crate::shadow::is_persistent(block) {
         persistent_heap::free_malloced(block, caller);
+    } else if blocks::on() && running() {
+        blocks::given_back(block, false, 0, caller);
     }
 }
 
 unsafe fn size(block: usize) -> usize {
-    if is_volatile(block) {
+    if is_volatile(block) && is_looked_at(block) {
+        blocks::length(block)
+    } else if is_volatile(block) {
         (*((block - HEADER) as *const Header)).size
     } else if crate::shadow::is_persistent(block) {
         persistent_heap::size(block)
@@ -187,7 +246,7 @@ unsafe extern "C" fn __lf_weak_realloc(old: usize, length: usize) -> *mut u8 {
         return obtain(length, 16, caller);
     }
     let held = size(old);
-    if length != 0 && length <= held && is_volatile(old) {
+    if length != 0 && length <= held && is_volatile(old) && !is_looked_at(old) {
         return old as *mut u8;
     }
     let block = obtain(length.max(1), 16, caller);

@@ -1,10 +1,11 @@
 //! Loads and stores of instrumented code (ABI). The pass tests the window inline; the test is repeated here because atomics
 //! and memory functions call for every address.
 
+use crate::blocks;
 use crate::bytes;
 use crate::log::{self, Origin, Site};
 use crate::shadow::{self, content, is_persistent, known, offset, touch, touch_span, view};
-use crate::state::watching;
+use crate::state::{looking_at_heap, watching};
 use crate::threads::access;
 use landfall_vocab::record::{Kind, flag};
 use landfall_vocab::window;
@@ -147,6 +148,28 @@ pub(crate) unsafe fn store_pieces(address: usize, bytes: &[u8], flags: u8, origi
     }
 }
 
+/// Records a store of at most a line that is in memory already.
+pub(crate) unsafe fn note_store(
+    address: usize,
+    from: *const u8,
+    length: usize,
+    flags: u8,
+    origin: Origin,
+) {
+    let (mut at, mut done) = (offset(address), 0);
+    while done < length {
+        let piece = ((8 - (at & 7)) as usize).min(length - done);
+        let mut value = 0u64;
+        bytes::copy((&raw mut value) as *mut u8, from.add(done), piece);
+        let bytes = mask(at & 7, piece as u64);
+        touch(at);
+        *known(at) |= bytes;
+        log::store(at & !7, bytes, value << ((at & 7) * 8), flags, origin);
+        at += piece as u64;
+        done += piece;
+    }
+}
+
 pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u8, origin: Origin) {
     if length == 0 {
         return;
@@ -192,6 +215,9 @@ macro_rules! accesses {
                 return $slow_load(p, abi, site);
             }
             if at >= window::LEN {
+                if looking_at_heap() {
+                    blocks::look(p as usize, $n, false);
+                }
                 return p.read_unaligned();
             }
             let wanted = mask(at & 7, $n);
@@ -219,6 +245,10 @@ macro_rules! accesses {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $store(p: *mut $type, value: $type, abi: u32, site: *const Site) {
             let at = offset(p as usize);
+            if at >= window::LEN && abi & 7 != SEQ_CST && looking_at_heap() {
+                blocks::look(p as usize, $n, true);
+                return p.write_unaligned(value);
+            }
             if at < window::LEN && abi & 7 != SEQ_CST && fits(at, $n) && !watching() {
                 let bytes = mask(at & 7, $n);
                 if *known(at) & bytes == bytes
@@ -243,6 +273,7 @@ macro_rules! accesses {
                 let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
                 return store_pieces(p as usize, &value.to_le_bytes(), flags, Origin::source(site));
             }
+            blocks::look_if_asked(p as usize, $n, true);
             p.write_unaligned(value);
             if locked && crate::state::running() {
                 log::locked_elsewhere(Origin::source(site));
@@ -337,13 +368,23 @@ pub unsafe extern "C" fn __lf_store_n(
             Origin::source(site),
         );
     }
+    blocks::look_if_asked(p as usize, length as usize, true);
     bytes::shift(p, view(from), length as usize);
+}
+
+/// Could other threads see what happens now? Not inside a system call, which is not interrupted.
+#[inline(always)]
+pub(crate) unsafe fn others_see() -> bool {
+    watching() && crate::dispatch::context().is_null()
 }
 
 /// A copy by any function: reads of persistent sources, stores to persistent targets.
 pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, length: usize, flags: u8, origin: Origin) {
     if length == 0 {
         return;
+    }
+    if others_see() {
+        return access::copy(to as usize, from as usize, length, flags.into(), origin);
     }
     let persistent = is_persistent(to as usize) || is_persistent(from as usize);
     if persistent && shadow::recording() {
@@ -355,42 +396,25 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, length: usize, flags: u8
             return store_span(to as usize, view(from), length, flags, origin);
         }
     }
+    blocks::look_if_asked(from as usize, length, false);
+    blocks::look_if_asked(to as usize, length, true);
     bytes::shift(to, view(from), length);
 }
 
 pub(crate) unsafe fn fill(to: *mut u8, byte: u8, length: usize, flags: u8, origin: Origin) {
+    if others_see() {
+        return access::fill(to as usize, byte, length, flags.into(), origin);
+    }
     if length != 0 && is_persistent(to as usize) && shadow::recording() {
         return fill_span(to as usize, byte, length, flags | flag::COPIED, origin);
     }
+    blocks::look_if_asked(to as usize, length, true);
     bytes::fill(to, byte, length);
-}
-
-/// A copy by the program itself, which other threads may see line by line.
-pub(crate) unsafe fn copy_watched(
-    to: *mut u8,
-    from: *const u8,
-    length: usize,
-    flags: u8,
-    origin: Origin,
-) {
-    if watching() {
-        access::copy(to as usize, from as usize, length, origin);
-    } else {
-        copy(to, from, length, flags, origin);
-    }
-}
-
-pub(crate) unsafe fn fill_watched(to: *mut u8, byte: u8, length: usize, flags: u8, origin: Origin) {
-    if watching() {
-        access::fill(to as usize, byte, length, origin);
-    } else {
-        fill(to, byte, length, flags, origin);
-    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_memcpy(to: *mut u8, from: *const u8, length: u64, site: *const Site) {
-    copy_watched(to, from, length as usize, 0, Origin::source(site));
+    copy(to, from, length as usize, 0, Origin::source(site));
 }
 
 #[unsafe(no_mangle)]
@@ -400,10 +424,10 @@ pub unsafe extern "C" fn __lf_memmove(
     length: u64,
     site: *const Site,
 ) {
-    copy_watched(to, from, length as usize, 0, Origin::source(site));
+    copy(to, from, length as usize, 0, Origin::source(site));
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_memset(to: *mut u8, byte: i32, length: u64, site: *const Site) {
-    fill_watched(to, byte as u8, length as usize, 0, Origin::source(site));
+    fill(to, byte as u8, length as usize, 0, Origin::source(site));
 }

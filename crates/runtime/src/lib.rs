@@ -29,6 +29,7 @@ pub(crate) use weak;
 mod about;
 mod arguments;
 mod atomics;
+mod blocks;
 mod bytes;
 mod clock;
 mod descriptors;

@@ -8,6 +8,7 @@ use crate::hooks;
 use crate::log::Origin;
 use crate::real::{P, real};
 use crate::shadow::{self, PAGE, is_persistent, offset, peek, recording, unview, view};
+use crate::threads::access;
 use landfall_vocab::builtin::Builtin;
 
 crate::weak!(
@@ -29,6 +30,9 @@ unsafe fn either(a: P, b: P) -> bool {
 
 /// Records that `length` bytes at `p` were read, if they are persistent.
 pub(crate) unsafe fn seen(p: P, length: usize, function: Builtin, caller: usize) {
+    if hooks::others_see() {
+        return access::look(p as usize, length, Origin::library(function, caller));
+    }
     if is_persistent(p as usize) && recording() {
         hooks::read_span(p as usize, length, 0, Origin::library(function, caller));
     }
@@ -37,6 +41,9 @@ pub(crate) unsafe fn seen(p: P, length: usize, function: Builtin, caller: usize)
 /// Records that the bytes at `p` were read one after the other up to the `length`th, which decided to stop there: how many
 /// are read depends on their values, so that each is a read of its own.
 pub(crate) unsafe fn seen_bytes(p: P, length: usize, function: Builtin, caller: usize) {
+    if hooks::others_see() {
+        return access::look(p as usize, length, Origin::library(function, caller));
+    }
     if is_persistent(p as usize) && recording() {
         let origin = Origin::library(function, caller);
         for i in 0..length {

@@ -13,10 +13,15 @@ crate::weak!(
     "__memset_chk" => memset, "__mempcpy_chk" => mempcpy,
 );
 
+/// Neither persistent nor seen by other threads: libc's own functions are faster.
+unsafe fn is_ordinary(address: usize) -> bool {
+    !is_persistent(address) && !hooks::others_see()
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_memcpy(to: *mut u8, from: P, length: usize) -> *mut u8 {
     match (*real()).memcpy {
-        Some(memcpy) if !is_persistent(to as usize) && !is_persistent(from as usize) => {
+        Some(memcpy) if is_ordinary(to as usize) && is_ordinary(from as usize) => {
             memcpy(to, from, length)
         }
         _ => {
@@ -35,7 +40,7 @@ unsafe extern "C" fn __lf_weak_memcpy(to: *mut u8, from: P, length: usize) -> *m
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_memmove(to: *mut u8, from: P, length: usize) -> *mut u8 {
     match (*real()).memmove {
-        Some(memmove) if !is_persistent(to as usize) && !is_persistent(from as usize) => {
+        Some(memmove) if is_ordinary(to as usize) && is_ordinary(from as usize) => {
             memmove(to, from, length)
         }
         _ => {
@@ -77,7 +82,7 @@ unsafe extern "C" fn __lf_weak_bcopy(from: P, to: *mut u8, length: usize) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_memset(to: *mut u8, byte: i32, length: usize) -> *mut u8 {
     match (*real()).memset {
-        Some(memset) if !is_persistent(to as usize) => memset(to, byte, length),
+        Some(memset) if is_ordinary(to as usize) => memset(to, byte, length),
         _ => {
             hooks::fill(
                 to,

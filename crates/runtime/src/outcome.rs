@@ -22,9 +22,21 @@ pub(crate) struct Report<'a> {
 
 /// Ends the run. Outside a run (an unchecked program, a constructor) it ends the process.
 pub(crate) unsafe fn end(end: End, report: Report) -> ! {
+    tell(end, &report);
+    crate::threads::ends_process(end, report.code);
+    over()
+}
+
+/// The same for all threads at once: nobody goes on.
+pub(crate) unsafe fn end_for_all(end: End, report: Report) -> ! {
+    tell(end, &report);
+    over()
+}
+
+unsafe fn tell(end: End, report: &Report) {
     let state = state();
     if (*state).mode != Mode::Running {
-        outside(end, &report)
+        outside(end, report)
     }
     let failed = !matches!(end, End::Exited) || report.code != 0;
     if (*(*state).slot).job.flags & job::SHOW != 0 && (failed || !crate::threads::goes_on(end)) {
@@ -35,10 +47,8 @@ pub(crate) unsafe fn end(end: End, report: Report) -> ! {
     let well =
         (*(*state).slot).outcome.end == End::Exited as u32 && (*(*state).slot).outcome.code == 0;
     if !crate::threads::is_over() || well {
-        fill(end, &report);
+        fill(end, report);
     }
-    crate::threads::ends_process(end, report.code);
-    over()
 }
 
 unsafe fn fill(end: End, report: &Report) {

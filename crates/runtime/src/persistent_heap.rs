@@ -75,6 +75,12 @@ impl Layout {
             *((window::BASE + at) as *mut u64) = value;
         } else if self.durable {
             hooks::store_word(at, value, 8, flag::DURABLE, origin);
+        } else if hooks::others_see() {
+            let address = (window::BASE + at) as usize;
+            let from = (&raw const value) as *const u8;
+            crate::threads::access::store(address, from, 8, 0, origin);
+            flush::flush(Kind::Clwb, address, origin);
+            flush::fence(Kind::Sfence, origin);
         } else {
             // In one piece, whatever compilers do to the program.
             hooks::store_word(at, value, 8, flag::RELEASE, origin);
@@ -134,8 +140,11 @@ pub unsafe extern "C" fn lf_alloc(length: usize) -> *mut u8 {
     let origin = Origin::library(Builtin::lf_alloc, crate::caller!());
     recording();
     (*state()).heap_used = true;
+    let caller = crate::caller!();
+    crate::threads::lock_heap(caller);
     let block = heap().allocate(length, 16, origin);
     logged(Kind::Alloc, block, length, origin);
+    crate::threads::unlock_heap(caller);
     block
 }
 
@@ -147,8 +156,11 @@ pub unsafe extern "C" fn lf_free(block: *mut u8) {
     }
     recording();
     (*state()).heap_used = true;
+    let caller = crate::caller!();
+    crate::threads::lock_heap(caller);
     logged(Kind::Free, block, 0, origin);
     heap().free(offset(block as usize), origin);
+    crate::threads::unlock_heap(caller);
 }
 
 /// One of 256 pointers that survive: where a recovery starts looking.

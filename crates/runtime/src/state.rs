@@ -145,7 +145,7 @@ pub struct Budget(i64);
 pub static mut __lf_budget: Budget = Budget(i64::MAX);
 
 /// How far the window reaches in which accesses of instrumented code concern us, from [`window::BASE`] on: persistent memory,
-/// or everything while several threads run (ABI).
+/// the heap too where it is looked at, or everything while several threads run (ABI).
 #[repr(C, align(4096))]
 pub struct Window(u64);
 
@@ -153,14 +153,29 @@ pub struct Window(u64);
 #[unsafe(link_section = "lf_state")]
 pub static mut __lf_window: Window = Window(window::LEN);
 
+/// As far as the end of the heap.
+const HEAP_TOO: u64 = (place::HEAP + place::HEAP_LEN) as u64 - window::BASE;
+
 /// Several threads run: every access that others could see is looked at.
 pub(crate) unsafe fn watch(on: bool) {
-    __lf_window.0 = if on { u64::MAX } else { window::LEN };
+    __lf_window.0 = if on {
+        u64::MAX
+    } else if crate::blocks::on() {
+        HEAP_TOO
+    } else {
+        window::LEN
+    };
+}
+
+/// One thread runs, and the heap is looked at.
+#[inline(always)]
+pub(crate) unsafe fn looking_at_heap() -> bool {
+    (&raw const __lf_window.0).read() == HEAP_TOO
 }
 
 #[inline(always)]
 pub(crate) unsafe fn watching() -> bool {
-    (&raw const __lf_window.0).read() != window::LEN
+    (&raw const __lf_window.0).read() == u64::MAX
 }
 
 /// The state. A raw pointer, because signal handlers reach it while other code is in the middle of using it.
@@ -182,6 +197,7 @@ pub(crate) unsafe fn running() -> bool {
 pub(crate) mod place {
     pub(crate) const HEAP: usize = 0x2000_0000_0000;
     pub(crate) const HEAP_LEN: usize = 64 << 30;
+    pub(crate) const HEAP_SHADOW: usize = 0x2100_0000_0000;
     pub(crate) const STACK: usize = 0x2200_0000_0000;
     pub(crate) const STACK_LEN: usize = 8 << 20;
     pub(crate) const GUARD: usize = 1 << 20;

@@ -103,6 +103,17 @@ pub(crate) unsafe fn snapshot() {
     }
     add(place::HEAP, used, true);
     add(used, place::HEAP + place::HEAP_LEN, false);
+    if crate::blocks::on() && crate::heap::shadowed() {
+        copy_heap(&raw mut (*tracked).heap, &raw const (*state).heap);
+        let shadow = crate::blocks::shadow(used) as usize;
+        let shadow = (shadow + PAGE - 1) & !(PAGE - 1);
+        add(place::HEAP_SHADOW, shadow, true);
+        add(
+            shadow,
+            place::HEAP_SHADOW + crate::blocks::SHADOW_LEN,
+            false,
+        );
+    }
     add(place::STACK, place::STACK + place::STACK_LEN, false);
     let (stacks, stacks_end) = crate::threads::all_stacks();
     add(stacks, stacks_end, false);

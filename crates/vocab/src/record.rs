@@ -146,7 +146,11 @@ pub mod step {
     pub const TRY_LOCK_EXCLUSIVE: u8 = 32;
     /// Goes on whether it was signalled or not: it has waited long enough.
     pub const TIMED_WAKE: u8 = 33;
-    pub const NAMES: [&str; 34] = [
+    /// Writes a line of persistent memory back (`clflush`); from a store buffer, a step of that.
+    pub const FLUSH: u8 = 34;
+    /// A fence that completes write-backs; an `sfence` is a step of the store buffer.
+    pub const ORDER: u8 = 35;
+    pub const NAMES: [&str; 36] = [
         "begin",
         "create",
         "exit",
@@ -181,6 +185,8 @@ pub mod step {
         "lock-exclusive",
         "try-lock-exclusive",
         "timed-wake",
+        "flush",
+        "order",
     ];
 }
 

@@ -67,6 +67,18 @@ pub mod option {
     pub const PM_HEAP: u64 = 1;
     /// The words of that allocator are durable at once instead of being modelled.
     pub const PM_HEAP_DURABLE_META: u64 = 2;
+    /// Accesses to the volatile heap are looked at.
+    pub const HEAP: u64 = 4;
+}
+
+/// How the heap was misused.
+pub mod heap_error {
+    pub const READ_AFTER_FREE: i32 = 1;
+    pub const WRITE_AFTER_FREE: i32 = 2;
+    pub const DOUBLE_FREE: i32 = 3;
+    pub const INVALID_FREE: i32 = 4;
+    pub const READ_OUTSIDE: i32 = 5;
+    pub const WRITE_OUTSIDE: i32 = 6;
 }
 
 /// Where runs happen.
@@ -149,6 +161,8 @@ pub mod job {
     pub const EVERYWHERE: u32 = 128;
     /// Threads have store buffers.
     pub const TSO: u32 = 256;
+    /// Stores to persistent memory, `clflush` and fences are steps, of one thread as well.
+    pub const PERSISTENCY: u32 = 512;
     /// After an in-place restart, compare all tracked memory with what it was before the run.
     pub const AUDIT: u32 = 16;
     /// First reads are all that is asked for: an endless trace may be squeezed.
@@ -252,6 +266,10 @@ outcomes!(
     Asleep = 14,
     /// The limit of choices was reached.
     Limit = 15,
+    /// The heap was used against its rules: `code` says how ([`heap_error`]), `address` where. `text` is hexadecimal: how many
+    /// bytes, then (if there is one near) start and length of the block, a zero byte, and who allocated and who freed it, each
+    /// a list of return addresses that ends with 0.
+    Heap = 16,
 );
 
 /// Accesses of persistent memory by uninstrumented code: how many, and where in memory and in the code the first was.

@@ -6,17 +6,19 @@ use super::minimise::{Confirmed, confirm};
 use super::options::Check;
 use super::report::Report;
 use super::story::{Story, story};
+use super::table::Table;
 use super::target::Target;
 use super::timeline::Teller;
 use crate::exit::Exit;
 use crate::names::{Names, Place};
 use crate::provenance::first_reads;
 use crate::recorded::quoted;
-use crate::scene::{Act, Failure, Stage};
+use crate::scene::{Act, Failure, Part, Stage};
 use crate::witness::{Built, Ended, Memory, PowerFailure, Threads, Witness, Word, digest};
 use landfall_explore::recovery::Behaviour;
+use landfall_explore::schedule::power;
 use landfall_explore::tree::Diverged;
-use landfall_native::{Event, Execution, Job, Op, Placed, Ran, SubjectError};
+use landfall_native::{Event, Execution, HeapChecks, Job, Op, Placed, Ran, SubjectError};
 
 /// Findings that are told event by event; who has more will not read them.
 const MOST_TOLD: usize = 200;
@@ -28,6 +30,8 @@ pub(super) struct Bugs<'a> {
     target: &'a Target,
     options: &'a Check,
     stage: Option<Stage>,
+    /// How the threads took turns before the failures that are told now.
+    table: Option<Table>,
 }
 
 impl<'a> Bugs<'a> {
@@ -36,6 +40,7 @@ impl<'a> Bugs<'a> {
             target,
             options,
             stage: None,
+            table: None,
         }
     }
 
@@ -158,6 +163,43 @@ impl<'a> Bugs<'a> {
         self.list(finding, &acts, failures, story.as_ref(), report)
     }
 
+    /// A recovery fails after a power failure in this schedule.
+    pub(super) fn after_crash(
+        &mut self,
+        job: Job,
+        behaviour: &power::Behaviour,
+        failed: &Execution,
+        table: Table,
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        let stage = self.stage()?;
+        stage.set_job(job);
+        let base = stage.base().clone();
+        let first = stage.act(base, 0, false, Part::Crashes).map_err(internal)?;
+        let crash = &behaviour.crash;
+        let failure = Failure {
+            cut: first.cut_after(crash.schedule.len()),
+            old: crash.old.clone(),
+        };
+        let left = first.left(&failure);
+        let image: Vec<_> = left.delta(stage.base()).collect();
+        if !first.can_suffer(&failure) || image != crash.image {
+            let why =
+                "a power failure that the search found is not one of the schedule run from scratch";
+            return Err(Refusal::new(Exit::Internal, why));
+        }
+        let behaviour = Behaviour {
+            ended: behaviour.ended,
+            run: behaviour.run,
+            crashes: vec![failure],
+            times: behaviour.times,
+        };
+        self.table = Some(table);
+        let told = self.after_failures(&first, &behaviour, failed, report);
+        self.table = None;
+        told
+    }
+
     pub(super) fn place(&mut self, placed: Placed) -> Result<Option<Place>, Refusal> {
         let act = match placed.program {
             Ran::First => 0,
@@ -241,6 +283,7 @@ impl<'a> Bugs<'a> {
             report.allow(finding);
             return Ok(());
         }
+        finding.schedule = finding.schedule.or_else(|| self.table.clone());
         finding.id = format!("B{}", report.findings.len() + 1);
         if let Some(stage) = &self.stage {
             super::members::name(&mut finding, stage);
@@ -291,6 +334,7 @@ impl<'a> Bugs<'a> {
                 platform: self.options.platform_name().to_owned(),
                 dir: (scene.program.pm_dir.as_ref()).map(|dir| Word::new(dir.as_os_str())),
                 heap: scene.program.pm_heap.is_some(),
+                heap_checks: scene.program.heap == HeapChecks::On,
                 tear: scene.tear,
                 at_first: digest(stage.base()),
             },

@@ -2,6 +2,7 @@
 
 use super::story::{Gap, Story, gap};
 use super::table::Table;
+use crate::heap;
 use crate::names::{Names, Place, address};
 use crate::provenance::{Reading, Source, readings};
 use crate::run::describe;
@@ -9,7 +10,7 @@ use crate::scene::{Act, Failure, Stage};
 use landfall_model::line::LINE_BYTES;
 use landfall_model::log::Cut;
 use landfall_native::members::Member;
-use landfall_native::{Execution, Op, Outcome, Position};
+use landfall_native::{Execution, HeapError, Op, Outcome, Position};
 use serde_json::{Value, json};
 
 #[derive(Clone, Debug)]
@@ -128,6 +129,11 @@ pub(crate) fn kind(outcome: &Outcome) -> &'static str {
         Outcome::Exited { .. } => "exit",
         Outcome::Hang { .. } | Outcome::Wedged => "hang",
         Outcome::Deadlock { .. } => "deadlock",
+        Outcome::Heap { error, .. } => match error {
+            HeapError::ReadAfterFree | HeapError::WriteAfterFree => "use-after-free",
+            HeapError::DoubleFree | HeapError::InvalidFree => "double-free",
+            HeapError::ReadOutside | HeapError::WriteOutside => "heap-overflow",
+        },
         Outcome::Limit => "hang",
         Outcome::Asleep => "uncontrolled",
         // The program asked for what cannot be controlled: its fault or ours, but no crash bug.
@@ -159,6 +165,9 @@ pub(crate) fn failing_place(execution: &Execution, names: &Names) -> Option<Plac
         return Some(exact.unwrap_or(said));
     }
     if let Outcome::Hang {
+        site: Some(site), ..
+    }
+    | Outcome::Heap {
         site: Some(site), ..
     } = execution.outcome
         && let Some(at) = names.site(site).filter(|at| at.line > 0)
@@ -246,6 +255,7 @@ impl Finding {
         finding
             .notes
             .extend(pointer_note(failed, &readings, acts, stage, failures.len()));
+        finding.notes.extend(heap::notes(&failed.outcome, names));
         finding.choices = readings
             .iter()
             .filter(|reading| !reading.others.is_empty())

@@ -37,7 +37,7 @@ use landfall_explore::recovery::{
 };
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
-use landfall_native::{Execution, NativeSubject, Outcome, Server};
+use landfall_native::{Execution, HeapChecks, NativeSubject, Outcome, Server};
 use report::Report;
 use std::time::Instant;
 
@@ -83,7 +83,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         );
         return Err(Refusal::new(Exit::Usage, why));
     }
-    let target = options.target()?;
+    let mut target = options.target()?;
     let scene = &target.scene;
     let mut server = Server::start(&scene.program).map_err(Refusal::cannot_run)?;
     let crash_free = server.run(&scene.job).map_err(Refusal::cannot_run)?;
@@ -97,6 +97,9 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.note_foreign("", crash_free.foreign.as_ref(), &server.symbols());
     if matches!(crash_free.outcome, Outcome::Thread { .. }) {
         drop(server);
+        if options.looks_at_heap_of_threads() {
+            target.scene.program.heap = HeapChecks::On;
+        }
         return schedules::check(options, &target, started);
     }
     if let Some(refusal) = refuse(&crash_free) {

@@ -198,6 +198,8 @@ pub(crate) enum Judged {
     DataRaces,
     /// Locks used against their rules
     Locks,
+    /// Memory of the heap used after it was freed, freed twice, or past its end
+    Heap,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -249,7 +251,8 @@ impl Check {
         match self.checks.is_empty() {
             true => {
                 let tree = matches!(what, Judged::Robustness | Judged::Races | Judged::Flushes);
-                !tree || self.leaves_no_tree().is_none()
+                // With one thread, looking at every access to the heap costs too much to do it unasked.
+                what != Judged::Heap && (!tree || self.leaves_no_tree().is_none())
             }
             false => self.checks.contains(&what),
         }
@@ -260,6 +263,11 @@ impl Check {
         let names =
             asked.filter_map(|check| Some(check.to_possible_value()?.get_name().to_owned()));
         names.collect()
+    }
+
+    /// With threads every access is looked at anyway, so the heap is too, unless something else is asked for.
+    pub(super) fn looks_at_heap_of_threads(&self) -> bool {
+        self.checks.is_empty() || self.checks(Judged::Heap)
     }
 
     /// Is there anything to judge besides failures?

@@ -28,6 +28,8 @@ pub(crate) struct Report {
     /// Known and allowed.
     allowed: Vec<Finding>,
     pub(crate) limits: Vec<&'static str>,
+    /// Power failures of those schedules were tried, too.
+    pub(crate) crashes: bool,
     /// Schedules tried; none for a program with one thread.
     pub(crate) schedules: u64,
     pub(crate) cuts: usize,
@@ -216,11 +218,13 @@ impl Report {
         );
         let (tried, all) = match (self.schedules, self.cuts) {
             (0, _) => (crashes, "every power failure of this run"),
-            (_, 0) => (schedules, "every schedule"),
-            _ => (
-                format!("{schedules}, {crashes}"),
-                "every power failure of every schedule",
-            ),
+            _ if self.crashes => {
+                let recoveries = self.behaviours as u64;
+                let recoveries = count(recoveries, "distinct recovery", "distinct recoveries");
+                let tried = format!("{schedules}, {recoveries}");
+                (tried, "every power failure of every schedule")
+            }
+            _ => (schedules, "every schedule"),
         };
         let covered = format!("{tried}, {executions}, {:.2} s", self.seconds);
         let eager = match self.eager_states.as_str() {

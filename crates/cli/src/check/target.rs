@@ -1,12 +1,12 @@
 //! What is to be checked: sources are built, programs are found.
 
 use super::Refusal;
-use super::options::Check;
+use super::options::{Check, Judged};
 use crate::exit::Exit;
 use crate::scene::Scene;
 use crate::witness::Build;
 use landfall_native::compiler::{self, Compilation, Language};
-use landfall_native::{Job, MallocMetadata, Program};
+use landfall_native::{HeapChecks, Job, MallocMetadata, Program};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -98,6 +98,9 @@ impl Check {
     fn scene(&self, program: PathBuf, arguments: Vec<OsString>, recover: Option<Program>) -> Scene {
         let with_memory = |mut program: Program| {
             program.pm_heap = self.pm_heap.then_some(MallocMetadata::Modelled);
+            if self.checks(Judged::Heap) {
+                program.heap = HeapChecks::On;
+            }
             program.pm_dir.clone_from(&self.pm_dir);
             program
         };

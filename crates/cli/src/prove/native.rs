@@ -76,6 +76,7 @@ pub(super) fn replayable(
             platform: "adr".to_owned(),
             dir: None,
             heap: false,
+            heap_checks: false,
             tear: false,
             at_first: digest(stage.base()),
         },

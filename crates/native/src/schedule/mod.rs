@@ -10,6 +10,7 @@ use crate::server::Server;
 use landfall_explore::schedule::{
     self, Access, End, Points, Process, Sleepers, Step, Threads, ThreadsError, Trace,
 };
+use landfall_model::line::Line;
 use landfall_vocab::record::{COMPANIONS, Records};
 use reader::Reader;
 use std::sync::Arc;
@@ -85,6 +86,17 @@ impl<'s> NativeThreads<'s> {
     /// Did any execution store to persistent memory?
     pub fn stored(&self) -> bool {
         self.reader.stored
+    }
+
+    /// From now on stores to persistent memory, flushes and fences are transitions: power failures are looked at.
+    pub fn persist(&mut self) {
+        self.job.threads.persistency = true;
+    }
+
+    /// The line of persistent memory that an object of the search stands for.
+    pub fn line(&self, object: u32) -> Option<Line> {
+        let offset = landfall_vocab::window::offset_of(self.reader.objects.word(object)?)?;
+        Some(Line(offset / landfall_vocab::window::LINE))
     }
 
     /// The origin that a site of the search stands for: site and code offset of the call, as in events.

@@ -5,6 +5,7 @@ use super::numbers::{Numbers, is_persistent, place};
 use landfall_explore::schedule::sync::Op;
 use landfall_explore::schedule::{
     Access, Act, Failure, NOWHERE, Process, Step, ThreadsError, Trace, Trailing, Until, Wait,
+    WriteBack,
 };
 use landfall_vocab::record::{COMPANIONS, Kind, Record, access, step};
 use landfall_vocab::shared::End;
@@ -38,6 +39,8 @@ struct Thread {
     committed: u32,
     /// Its own stores, newest last: line, bytes, the tick of their commit.
     own: Vec<(u32, u64, u32)>,
+    /// Everything it put into its store buffer: the tick of its commit, and its line; none for a fence.
+    entries: Vec<(u32, Option<u32>)>,
     /// What it watches while it spins.
     watches: Vec<(u32, u64)>,
     /// Where it was last.
@@ -55,6 +58,7 @@ impl Thread {
         self.buffer.clear();
         (self.pushed, self.committed) = (0, 0);
         self.own.clear();
+        self.entries.clear();
         self.watches.clear();
         self.site = 0;
     }
@@ -89,6 +93,7 @@ struct Open {
     thread: usize,
     commits: bool,
     kind: u8,
+    object: u64,
     enabled: u64,
     more: u32,
 }
@@ -151,6 +156,10 @@ impl Reader {
             Kind::Step => {
                 self.close(trace)?;
                 self.step(thread, record, trace);
+                // Nothing more is heard of these.
+                if matches!(record.flags, step::ORDER | step::FLUSH) {
+                    self.close(trace)?;
+                }
             }
             Kind::Access => return self.access(thread, record, trace),
             Kind::Watched => {
@@ -266,6 +275,7 @@ impl Reader {
             thread,
             commits: record.mask >= COMPANIONS,
             kind: record.flags,
+            object: record.value,
             enabled: word(record, 0),
             more,
         });
@@ -295,7 +305,30 @@ impl Reader {
         let Some(open) = self.open.take() else {
             return Ok(());
         };
-        let step = self.skeleton(&open, self.threads[open.thread].site);
+        let mut step = self.skeleton(&open, self.threads[open.thread].site);
+        if open.commits {
+            let Some(buffered) = self.threads[open.thread].buffer.pop_front() else {
+                return Err(ThreadsError::CannotRun(
+                    "a flush was committed that nobody made".into(),
+                ));
+            };
+            self.commit_hidden(open.thread, buffered.tick);
+            step = Step {
+                process: self.companion(open.thread),
+                tick: buffered.tick,
+                need: buffered.need[0],
+                also: buffered.need[1],
+                joined: buffered.joined,
+                site: buffered.site,
+                ..Step::NOTHING
+            };
+        }
+        if open.kind == step::FLUSH {
+            let (place, mask) = place(open.object);
+            (step.object, step.mask) = (self.objects.of(place), mask);
+            (step.act, step.access) = (Act::Flush, Access::Flush);
+            step.persistent = true;
+        }
         self.finish(&open, step, trace)
     }
 
@@ -347,6 +380,15 @@ impl Reader {
         let commits = self.open.is_some_and(|open| open.commits);
         if !commits {
             self.threads[thread].site = site;
+        }
+        if record.flags & access::BUFFERED != 0 && record.flags & access::WRITE == 0 {
+            // A `clwb`, an `sfence`, a `clflush`.
+            match record.flags & (access::LOCKED | access::SWAP) {
+                access::LOCKED => self.push_order(thread, None, site),
+                access::SWAP => self.push_order(thread, Some(object), site),
+                _ => self.write_back(thread, object, site, trace),
+            }
+            return Ok(());
         }
         if record.flags & access::BUFFERED != 0 {
             self.push(thread, record, object, mask, site, trace);
@@ -445,14 +487,7 @@ impl Reader {
         trace: &mut Trace,
     ) {
         let known = &self.threads[thread];
-        let mut need = if known.stepped {
-            [(0, 0); 2]
-        } else {
-            known.born
-        };
-        if known.opened.1 != 0 {
-            need[1] = known.opened;
-        }
+        let need = self.besides(thread);
         trace.trailing.push(Trailing {
             after: (self.at as u32).wrapping_sub(1),
             thread: thread as u8,
@@ -464,6 +499,20 @@ impl Reader {
             write,
             site,
         });
+    }
+
+    /// What a thread knows besides its own transitions.
+    fn besides(&self, thread: usize) -> [(Process, u32); 2] {
+        let known = &self.threads[thread];
+        let mut need = if known.stepped {
+            [(0, 0); 2]
+        } else {
+            known.born
+        };
+        if known.opened.1 != 0 {
+            need[1] = known.opened;
+        }
+        need
     }
 
     /// A store goes into the buffer.
@@ -499,6 +548,44 @@ impl Reader {
             .own
             .retain(|&(line, bytes, _)| line != object || bytes & !mask != 0);
         known.own.push((object, mask, known.pushed));
+        known.entries.push((known.pushed, Some(object)));
+    }
+
+    /// A `clflush` of a line, or an `sfence`, goes into the buffer.
+    fn push_order(&mut self, thread: usize, line: Option<u32>, site: u32) {
+        let known = &mut self.threads[thread];
+        known.pushed += 1;
+        known.tick += 1;
+        let need = match known.born {
+            [(_, tick), _] if !known.stepped && tick != 0 => known.born,
+            _ => [(thread as Process, known.tick), (0, 0)],
+        };
+        known.buffer.push_back(Buffered {
+            tick: known.pushed,
+            need,
+            joined: known.joined,
+            site,
+            plain: false,
+            visible: true,
+        });
+        known.entries.push((known.pushed, line));
+    }
+
+    /// The running thread begins to write a line back.
+    fn write_back(&mut self, thread: usize, object: u32, site: u32, trace: &mut Trace) {
+        let known = &self.threads[thread];
+        let mut behind = known.entries.iter().rev();
+        let behind = behind.find(|(_, line)| line.is_none_or(|line| line == object));
+        trace.write_backs.push(WriteBack {
+            thread: thread as u8,
+            object,
+            issued: known.tick,
+            after: behind.map_or(0, |&(tick, _)| tick),
+            buffered: known.pushed,
+            need: self.besides(thread),
+            joined: known.joined,
+            site,
+        });
     }
 
     fn commit(
@@ -516,10 +603,7 @@ impl Reader {
                 "a store was committed that nobody made".into(),
             ));
         };
-        known.committed = buffered.tick;
-        while let Some(hidden) = known.buffer.pop_front_if(|next| !next.visible) {
-            known.committed = hidden.tick;
-        }
+        self.commit_hidden(open.thread, buffered.tick);
         let (place, _) = place(record.value);
         let step = Step {
             process: companion,
@@ -539,6 +623,15 @@ impl Reader {
             ..Step::NOTHING
         };
         self.finish(open, step, trace)
+    }
+
+    /// After a commit, the stores behind it whose time nobody can tell.
+    fn commit_hidden(&mut self, thread: usize, committed: u32) {
+        let known = &mut self.threads[thread];
+        known.committed = committed;
+        while let Some(hidden) = known.buffer.pop_front_if(|next| !next.visible) {
+            known.committed = hidden.tick;
+        }
     }
 
     fn word(&mut self, object: u32) -> &mut u64 {
@@ -653,7 +746,7 @@ impl Reader {
 
 /// Steps that wait for the thread's own stores.
 fn drains(kind: u8) -> bool {
-    !matches!(kind, step::READ | step::WRITE)
+    !matches!(kind, step::READ | step::WRITE | step::FLUSH)
 }
 
 /// What a step on a lock or the like does to it; none for accesses to memory.

@@ -2,7 +2,7 @@
 
 use landfall_native::compiler::{self, Language, Toolbox};
 use landfall_native::{
-    Event, Execution, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server,
+    Event, Execution, HeapChecks, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server,
 };
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -127,6 +127,7 @@ pub fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
                 program.arguments.push(directory.into());
             }
             "--pm-heap" => program.pm_heap = Some(MallocMetadata::Modelled),
+            "--heap" => program.heap = HeapChecks::On,
             "--pm-heap-durable" => program.pm_heap = Some(MallocMetadata::Durable),
             "--events" => {
                 job.limits.events = words.next().and_then(|n| n.parse().ok()).expect("a number")
@@ -190,7 +191,11 @@ pub fn describe(execution: &Execution, server: &Server, quiet: bool) -> String {
     if events.len() > MOST {
         writeln!(text, "… {} events", events.len()).expect("writing to a string");
     }
-    writeln!(text, "= {}", outcome(&execution.outcome)).expect("writing to a string");
+    let outcome = match &execution.outcome {
+        Outcome::Heap { .. } => heap(&execution.outcome, server),
+        other => outcome(other),
+    };
+    writeln!(text, "= {outcome}").expect("writing to a string");
     if let Some(foreign) = &execution.foreign {
         writeln!(
             text,
@@ -245,6 +250,39 @@ fn line(event: &Event, execution: &Execution, server: &Server) -> String {
 }
 
 /// Without addresses: they depend on how the program was linked.
+/// Stacks by lines of the source: addresses change with every build.
+fn heap(outcome: &Outcome, server: &Server) -> String {
+    let Outcome::Heap {
+        error,
+        address,
+        bytes,
+        block,
+        ..
+    } = outcome
+    else {
+        return String::new();
+    };
+    let symbols = server.symbols();
+    let lines = |stack: &[u64]| -> String {
+        let known = stack
+            .iter()
+            .filter_map(|frame| symbols.return_address(*frame));
+        let known = known.filter(|at| at.line > 0);
+        let lines: Vec<String> = known.map(|at| at.line.to_string()).collect();
+        lines.join(" from ")
+    };
+    let about = block.as_ref().map_or_else(String::new, |block| {
+        format!(
+            " at {} of a block of {}, allocated in line {}, freed in line {}",
+            address.wrapping_sub(block.start) as i64,
+            block.length,
+            lines(&block.allocated),
+            lines(&block.freed)
+        )
+    });
+    format!("{error:?}, {bytes} bytes{about}")
+}
+
 fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Signal { signal, .. } => format!("signal {signal}"),

@@ -7,6 +7,7 @@ use super::sleepers;
 use super::spin;
 use super::steps::point;
 use super::threads;
+use crate::blocks;
 use crate::bytes;
 use crate::hooks::{SEQ_CST, read_span, store_span};
 use crate::log::{self, Origin, Site};
@@ -16,9 +17,12 @@ use crate::stack;
 use crate::state::state;
 use core::sync::atomic::Ordering::Relaxed;
 pub(crate) use landfall_vocab::record::access::{BUFFERED, LOCKED, READ, SWAP, WRITE};
-use landfall_vocab::record::{flag, step};
+use landfall_vocab::record::{Kind, flag, step};
 use landfall_vocab::shared::{End, point as point_bit};
 use landfall_vocab::window::LINE;
+
+/// In what an access does, before it is written down: it is a step whatever the job says.
+const PERSISTS: u8 = 1;
 
 /// An access that is about to happen, of bytes of one line.
 #[derive(Clone, Copy)]
@@ -53,7 +57,8 @@ unsafe fn announce(
     ordering: u8,
     origin: Origin,
 ) -> Access {
-    if is_point(ordering != 0 || what & LOCKED != 0, origin) {
+    let (what, persists) = (what & !PERSISTS, what & PERSISTS != 0);
+    if persists || is_point(ordering != 0 || what & LOCKED != 0, origin) {
         let kind = match what {
             READ => step::READ,
             WRITE => step::WRITE,
@@ -65,12 +70,40 @@ unsafe fn announce(
             origin,
         });
     }
-    Access {
+    let access = Access {
         address,
         length,
         flags: what | ordering,
         origin,
+    };
+    if blocks::refuses(address, length) {
+        // It is in conflict with whoever freed that, so it must be known.
+        access.done(0, 0, 0);
+        blocks::look_if_asked(address, length, what & WRITE != 0);
     }
+    access
+}
+
+/// A block of the heap is about to be given back: whoever touches it, before or after, is in conflict with that.
+pub(crate) unsafe fn give_back(block: usize, length: usize, origin: Origin) {
+    fence(origin);
+    by_lines(block, length, |at, piece| {
+        if is_point(false, origin) {
+            point(Step {
+                kind: step::WRITE,
+                object: pack(block + at, piece) as usize,
+                origin,
+            });
+        }
+        let access = Access {
+            address: block + at,
+            length: piece,
+            flags: WRITE,
+            origin,
+        };
+        let found = digest((block + at) as *const u8, piece);
+        access.done(found, found, 0);
+    });
 }
 
 fn ordering(abi: u32) -> u8 {
@@ -142,10 +175,20 @@ pub(crate) unsafe fn digest(at: *const u8, length: usize) -> u64 {
 }
 
 /// Pieces of a range that lie in one line: `each(offset, length)`.
-unsafe fn by_lines(address: usize, length: usize, mut each: impl FnMut(usize, usize)) {
+unsafe fn by_lines(address: usize, length: usize, each: impl FnMut(usize, usize)) {
+    by_pieces(address, length, LINE as usize, each);
+}
+
+/// The same for pieces of at most so many aligned bytes.
+unsafe fn by_pieces(
+    address: usize,
+    length: usize,
+    most: usize,
+    mut each: impl FnMut(usize, usize),
+) {
     let mut done = 0;
     while done < length {
-        let left = LINE as usize - (address + done) % LINE as usize;
+        let left = most - (address + done) % most;
         let piece = left.min(length - done);
         each(done, piece);
         done += piece;
@@ -174,11 +217,16 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
     let locked = abi & 7 == SEQ_CST;
     let order = ordering(abi);
     let flags = crate::hooks::flags(abi) | if locked { flag::LOCKED } else { 0 };
-    by_lines(to, length, |at, piece| {
+    let streams = flags & flag::NON_TEMPORAL != 0;
+    // What is persisted in one piece is a step of its own.
+    let persists = (*threads).persistency && is_persistent(to);
+    let most = if persists { 8 } else { LINE as usize };
+    by_pieces(to, length, most, |at, piece| {
         let (to, from) = (to + at, from.add(at));
         if (*threads).buffered && !locked {
-            let visible = is_point(order != 0, origin);
+            let visible = persists || is_point(order != 0, origin);
             if visible || !buffer::is_empty((*threads).current) {
+                blocks::look_if_asked(to, piece, true);
                 let hidden = if visible { 0 } else { READ };
                 log::access(
                     (*threads).current,
@@ -188,14 +236,31 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                     [0, digest(from, piece), 0],
                 );
                 spin::acted((*threads).current);
-                buffer::push(to, from, piece, visible, flags, origin);
+                buffer::push(
+                    to,
+                    from,
+                    piece,
+                    visible,
+                    flags & !flag::NON_TEMPORAL,
+                    origin,
+                );
+                if persists && streams {
+                    crate::flush::flush(Kind::Clwb, to, origin);
+                }
                 return;
             }
         }
         let what = if locked { WRITE | LOCKED } else { WRITE };
         let access = if locked || !(*threads).buffered {
-            announce(to, piece, what, order, origin)
+            announce(
+                to,
+                piece,
+                what | if persists { PERSISTS } else { 0 },
+                order,
+                origin,
+            )
         } else {
+            blocks::look_if_asked(to, piece, true);
             Access {
                 address: to,
                 length: piece,
@@ -206,6 +271,9 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
         let found = found(to, piece);
         perform(to, from, piece, flags, origin);
         access.done(found, digest(from, piece), 0);
+        if persists && streams {
+            crate::flush::flush(Kind::Clwb, to, origin);
+        }
     });
 }
 
@@ -226,8 +294,16 @@ pub(super) unsafe fn perform(to: usize, from: *const u8, length: usize, flags: u
     }
 }
 
+/// A function of libc reads.
+pub(crate) unsafe fn look(from: usize, length: usize, origin: Origin) {
+    let mut line = [0u8; LINE as usize];
+    by_lines(from, length, |at, piece| {
+        load(from + at, line.as_mut_ptr(), piece, 0, origin);
+    });
+}
+
 /// A copy while several threads run: line by line.
-pub(crate) unsafe fn copy(to: usize, from: usize, length: usize, origin: Origin) {
+pub(crate) unsafe fn copy(to: usize, from: usize, length: usize, abi: u32, origin: Origin) {
     let mut line = [0u8; LINE as usize];
     let backwards = to.wrapping_sub(from) < length;
     let mut done = 0;
@@ -240,25 +316,94 @@ pub(crate) unsafe fn copy(to: usize, from: usize, length: usize, origin: Origin)
             done
         };
         load(from + at, line.as_mut_ptr(), piece, 0, origin);
-        store(to + at, line.as_ptr(), piece, 0, origin);
+        store(to + at, line.as_ptr(), piece, abi, origin);
         done += piece;
     }
 }
 
-pub(crate) unsafe fn fill(to: usize, byte: u8, length: usize, origin: Origin) {
+pub(crate) unsafe fn fill(to: usize, byte: u8, length: usize, abi: u32, origin: Origin) {
     let line = [byte; LINE as usize];
     by_lines(to, length, |at, piece| {
-        store(to + at, line.as_ptr(), piece, 0, origin);
+        store(to + at, line.as_ptr(), piece, abi, origin);
     });
 }
 
 /// A full fence: goes on when the store buffer is empty.
 pub(crate) unsafe fn fence(origin: Origin) {
-    if (*threads()).buffered && !buffer::is_empty((*threads()).current) {
-        point(Step {
-            kind: step::FENCE,
-            object: 0,
-            origin,
-        });
+    let threads = threads();
+    let kind = if (*threads).persistency {
+        step::ORDER
+    } else if (*threads).buffered && !buffer::is_empty((*threads).current) {
+        step::FENCE
+    } else {
+        return;
+    };
+    point(Step {
+        kind,
+        object: 0,
+        origin,
+    });
+    if kind == step::ORDER {
+        spin::acted((*threads).current);
     }
+}
+
+/// An `sfence`: behind the stores before it. False where nobody asks when.
+pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
+    let threads = threads();
+    if !(*threads).persistency || !crate::dispatch::context().is_null() {
+        return false;
+    }
+    spin::acted((*threads).current);
+    if (*threads).buffered {
+        log::access((*threads).current, 0, BUFFERED | LOCKED, origin, [0, 0, 0]);
+        buffer::push_order(buffer::Kind::Fence, 0, origin);
+        return true;
+    }
+    point(Step {
+        kind: step::ORDER,
+        object: 0,
+        origin,
+    });
+    false
+}
+
+/// A `clwb` or `clflushopt` of the running thread; true if it happens later.
+pub(crate) unsafe fn write_back(kind: Kind, address: usize, origin: Origin) -> bool {
+    let threads = threads();
+    if !(*threads).persistency || !crate::dispatch::context().is_null() {
+        return false;
+    }
+    spin::acted((*threads).current);
+    let object = pack(address & !(LINE as usize - 1), LINE as usize);
+    let me = (*threads).current;
+    log::access(me, object, BUFFERED | LOCKED | SWAP, origin, [0, 0, 0]);
+    (*threads).buffered && buffer::write_back(kind, address, origin)
+}
+
+/// A `clflush`: behind the stores before it. False where nobody asks when.
+pub(crate) unsafe fn flush(address: usize, origin: Origin) -> bool {
+    let threads = threads();
+    if !(*threads).persistency || !crate::dispatch::context().is_null() {
+        return false;
+    }
+    spin::acted((*threads).current);
+    let object = pack(address & !(LINE as usize - 1), LINE as usize);
+    if (*threads).buffered {
+        log::access(
+            (*threads).current,
+            object,
+            BUFFERED | SWAP,
+            origin,
+            [0, 0, 0],
+        );
+        buffer::push_order(buffer::Kind::Flush, address, origin);
+        return true;
+    }
+    point(Step {
+        kind: step::FLUSH,
+        object: object as usize,
+        origin,
+    });
+    false
 }

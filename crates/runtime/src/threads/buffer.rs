@@ -3,20 +3,36 @@
 //! thread does, in libc or anywhere, finds its own stores, and nobody else's.
 
 use super::access::{found, perform};
+use super::context::Step;
 use super::{MOST, sleepers, spin, threads};
+use crate::blocks;
 use crate::bytes;
 use crate::log::{self, Origin};
 use crate::outcome;
-use crate::shadow::{is_persistent, touch_span, view};
+use crate::shadow::{is_persistent, recording, touch_span, view};
 use landfall_vocab::record::access::WRITE;
+use landfall_vocab::record::{self, step};
+use landfall_vocab::shared::End;
 use landfall_vocab::window::LINE;
 
 /// Stores one thread may have waiting: far more than any processor has.
 const ROOM: usize = 1024;
 
+/// What waits in a store buffer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    Store,
+    /// A `clflush`.
+    Flush,
+    /// An `sfence`.
+    Fence,
+}
+
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Entry {
+    kind: Kind,
     address: usize,
     length: usize,
     origin: Origin,
@@ -34,6 +50,19 @@ struct Buffer {
     head: usize,
     tail: usize,
     entries: [Entry; ROOM],
+    /// Write-backs that come right behind an entry.
+    behind: [Behind; ROOM],
+    followers: usize,
+}
+
+/// A `clwb` or `clflushopt` that waits for an entry: the last store to its line, or the last fence.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Behind {
+    entry: usize,
+    kind: record::Kind,
+    address: usize,
+    origin: Origin,
 }
 
 #[repr(C)]
@@ -51,7 +80,11 @@ pub(super) unsafe fn begin() {
     let buffers = (*threads()).buffers;
     (*buffers).shown = 0;
     for thread in 0..MOST {
-        ((*of(thread)).head, (*of(thread)).tail) = (0, 0);
+        (
+            (*of(thread)).head,
+            (*of(thread)).tail,
+            (*of(thread)).followers,
+        ) = (0, 0, 0);
     }
 }
 
@@ -84,24 +117,96 @@ pub(super) unsafe fn push(
 ) {
     let me = (*threads()).current;
     show(me);
-    let buffer = of(me);
-    if (*buffer).head == (*buffer).tail {
-        ((*buffer).head, (*buffer).tail) = (0, 0);
-    }
-    if (*buffer).tail == ROOM {
-        outcome::internal(b"a store buffer is full", 0);
-    }
-    let entry = &raw mut (*buffer).entries[(*buffer).tail];
-    (*entry).address = to;
-    ((*entry).length, (*entry).visible) = (length, visible);
-    ((*entry).flags, (*entry).origin) = (flags, origin);
+    let entry = new(me, Kind::Store, to, origin);
+    ((*entry).length, (*entry).visible, (*entry).flags) = (length, visible, flags);
     if is_persistent(to) {
         touch_span(to, length);
     }
     bytes::copy((&raw mut (*entry).new) as *mut u8, from, length);
     bytes::copy((&raw mut (*entry).old) as *mut u8, memory(entry), length);
     bytes::copy(memory(entry), from, length);
+}
+
+/// A place for one more of the running thread's.
+unsafe fn new(me: usize, kind: Kind, address: usize, origin: Origin) -> *mut Entry {
+    let buffer = of(me);
+    if (*buffer).head == (*buffer).tail {
+        ((*buffer).head, (*buffer).tail, (*buffer).followers) = (0, 0, 0);
+    }
+    if (*buffer).tail == ROOM {
+        outcome::internal(b"a store buffer is full", 0);
+    }
+    let entry = &raw mut (*buffer).entries[(*buffer).tail];
+    ((*entry).kind, (*entry).address, (*entry).origin) = (kind, address, origin);
+    ((*entry).length, (*entry).visible) = (0, true);
     (*buffer).tail += 1;
+    entry
+}
+
+/// The running thread flushes or fences.
+pub(super) unsafe fn push_order(kind: Kind, address: usize, origin: Origin) {
+    let me = (*threads()).current;
+    show(me);
+    new(me, kind, address, origin);
+}
+
+/// The running thread begins to write a line back; true if that waits for something in its buffer.
+pub(super) unsafe fn write_back(kind: record::Kind, address: usize, origin: Origin) -> bool {
+    let buffer = of((*threads()).current);
+    let line = |address: usize| address & !(LINE as usize - 1);
+    let last = ((*buffer).head..(*buffer).tail).rev().find(|&at| {
+        let entry = &raw const (*buffer).entries[at];
+        (*entry).kind == Kind::Fence || line((*entry).address) == line(address)
+    });
+    let Some(entry) = last else {
+        return false;
+    };
+    if (*buffer).followers == ROOM {
+        outcome::internal(b"too many write-backs in a store buffer", 0);
+    }
+    (*buffer).behind[(*buffer).followers] = Behind {
+        entry,
+        kind,
+        address,
+        origin,
+    };
+    (*buffer).followers += 1;
+    true
+}
+
+/// The oldest entry is gone: what waited for it happens.
+unsafe fn gone(thread: usize) {
+    let buffer = of(thread);
+    let entry = (*buffer).head;
+    (*buffer).head += 1;
+    for behind in &(&(*buffer).behind)[..(*buffer).followers] {
+        if behind.entry == entry {
+            let at = crate::shadow::offset(behind.address);
+            log::plain(behind.kind, at, 0, behind.origin);
+        }
+    }
+}
+
+/// What the next commit of a thread is.
+pub(super) unsafe fn next_step(thread: usize) -> Step {
+    let buffer = of(thread);
+    let entry = &raw const (*buffer).entries[(*buffer).head];
+    let (kind, object) = match (*entry).kind {
+        Kind::Store => (step::COMMIT, 0),
+        Kind::Flush => {
+            let line = (*entry).address & !(LINE as usize - 1);
+            (
+                step::FLUSH,
+                super::access::pack(line, LINE as usize) as usize,
+            )
+        }
+        Kind::Fence => (step::ORDER, 0),
+    };
+    Step {
+        kind,
+        object,
+        origin: (*entry).origin,
+    }
 }
 
 /// From now on memory is as this thread sees it.
@@ -147,10 +252,24 @@ unsafe fn hide() {
 pub(super) unsafe fn commit(thread: usize) {
     let buffer = of(thread);
     let first = &raw const (*buffer).entries[(*buffer).head];
+    if (*first).kind != Kind::Store {
+        match (*first).kind {
+            Kind::Flush => {
+                let at = crate::shadow::offset((*first).address);
+                log::plain(record::Kind::Clflush, at, 0, (*first).origin);
+            }
+            _ => log::plain(record::Kind::Sfence, 0, 0, (*first).origin),
+        }
+        return gone(thread);
+    }
     let (left, found) = take(thread);
     let object = super::access::pack((*first).address, (*first).length);
     log::access(thread, object, WRITE, (*first).origin, [found, left, 0]);
     sleepers::executed((*first).address as u64, (*first).length, true);
+    if blocks::refuses((*first).address, (*first).length) {
+        log::ended(thread, End::Heap as u64);
+        blocks::committed((*first).address, (*first).length, (*first).origin);
+    }
     while is_hidden(thread) {
         take(thread);
     }
@@ -171,6 +290,15 @@ unsafe fn take(thread: usize) -> (u64, u64) {
     let left = super::access::digest(new, length);
     let found = if (*(*threads()).buffers).shown == thread {
         let old = (&raw const (*entry).old) as *const u8;
+        if is_persistent((*entry).address) && recording() {
+            crate::hooks::note_store(
+                (*entry).address,
+                new,
+                length,
+                (*entry).flags,
+                (*entry).origin,
+            );
+        }
         super::access::digest(old, length)
     } else {
         hide();
@@ -184,7 +312,7 @@ unsafe fn take(thread: usize) -> (u64, u64) {
         );
         found
     };
-    (*buffer).head += 1;
+    gone(thread);
     if found != left {
         spin::changed(thread, (*entry).address as u64, length);
     }

@@ -7,6 +7,7 @@ use super::steps::{effect, point};
 use super::{mutex, on, threads};
 use crate::caller;
 use crate::real::real;
+use core::hint::black_box;
 use landfall_vocab::record::access::WRITE;
 use landfall_vocab::record::step;
 
@@ -87,7 +88,8 @@ crate::weak!(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_cond_wait(condition: usize, lock: usize) -> i32 {
     if on() {
-        return wait(condition, lock, false, caller!());
+        // Not a tail call: that would leave without a frame of its own, and so without a caller.
+        return black_box(wait(condition, lock, false, caller!()));
     }
     (*real())
         .pthread_cond_wait
@@ -97,7 +99,7 @@ unsafe extern "C" fn __lf_weak_cond_wait(condition: usize, lock: usize) -> i32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_cond_timedwait(condition: usize, lock: usize, time: usize) -> i32 {
     if on() {
-        return wait(condition, lock, true, caller!());
+        return black_box(wait(condition, lock, true, caller!()));
     }
     (*real())
         .pthread_cond_timedwait

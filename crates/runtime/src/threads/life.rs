@@ -98,7 +98,8 @@ pub(super) unsafe fn join(thread: usize, caller: usize) -> Result<usize, i32> {
     point(Step::new(step::JOIN, number, caller));
     (*threads).contexts[number].detached = true; // joined: nobody may join it again
     (*threads).apart -= 1;
-    if (*threads).apart == 0 && buffer::is_empty((*threads).current) {
+    let alone = (*threads).apart == 0 && buffer::is_empty((*threads).current);
+    if alone && !(*threads).persistency {
         watch(false);
     }
     Ok((*threads).contexts[number].result)

@@ -25,8 +25,9 @@ mod steps;
 use crate::heap::Heap;
 use crate::log::{self, Origin};
 use crate::shadow::{is_persistent, touch_span, view};
-use crate::state::{Mode, allocate, state, watch};
+use crate::state::{Mode, allocate, state, watch, watching};
 use context::Context;
+use landfall_vocab::record::Kind;
 use landfall_vocab::shared::{End, job};
 use objects::Objects;
 
@@ -45,6 +46,8 @@ pub(crate) struct Threads {
     everywhere: bool,
     /// Threads have store buffers.
     buffered: bool,
+    /// Stores to persistent memory, flushes and fences are steps.
+    persistency: bool,
     /// A thread ended the process; what others still do is looked at, as if they had been faster.
     over: bool,
     /// Threads other than main that nobody has joined.
@@ -89,6 +92,7 @@ pub(crate) unsafe fn begin(flags: u32) {
     }
     (*threads).everywhere = flags & job::EVERYWHERE != 0;
     (*threads).buffered = flags & job::TSO != 0;
+    (*threads).persistency = flags & job::PERSISTENCY != 0;
     ((*threads).over, (*threads).apart) = (false, 0);
     ((*threads).current, (*threads).count, (*threads).steps) = (0, 1, 0);
     (*threads).contexts[0] = Context::main();
@@ -96,6 +100,9 @@ pub(crate) unsafe fn begin(flags: u32) {
     buffer::begin();
     spin::begin();
     sleepers::begin();
+    if (*threads).persistency {
+        watch(true);
+    }
 }
 
 /// The number of the running thread; 0 where threads are not under control.
@@ -135,6 +142,7 @@ fn is_own(end: End) -> bool {
             | End::Signal
             | End::Terminate
             | End::StackOverflow
+            | End::Heap
     )
 }
 
@@ -159,6 +167,43 @@ pub(crate) unsafe fn acted() {
 pub(crate) unsafe fn fence(origin: Origin) {
     if on() {
         access::fence(origin);
+    }
+}
+
+/// The persistent heap is used by one thread at a time.
+pub(crate) unsafe fn lock_heap(caller: usize) {
+    if watching() {
+        mutex::lock(heap_lock(), mutex::Ask::Wait, caller);
+    }
+}
+
+pub(crate) unsafe fn unlock_heap(caller: usize) {
+    if watching() {
+        mutex::unlock(heap_lock(), caller);
+    }
+}
+
+/// Where a lock would be; all zero, as a new one is.
+#[repr(C, align(4096))]
+struct HeapLock([u64; 8]);
+
+#[unsafe(link_section = "lf_state")]
+static mut HEAP_LOCK: HeapLock = HeapLock([0; 8]);
+
+fn heap_lock() -> usize {
+    &raw const HEAP_LOCK as usize
+}
+
+/// An `sfence` of the running thread; false where it is not ours.
+pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
+    on() && access::store_fence(origin)
+}
+
+/// A write-back of the running thread; true if it happens later.
+pub(crate) unsafe fn flush(kind: Kind, address: usize, origin: Origin) -> bool {
+    on() && match kind {
+        Kind::Clflush => access::flush(address, origin),
+        kind => access::write_back(kind, address, origin),
     }
 }
 

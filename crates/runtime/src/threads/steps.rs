@@ -74,6 +74,7 @@ fn drains(kind: u8) -> bool {
             | step::SLEEP
             | step::READ
             | step::WRITE
+            | step::FLUSH
             | step::PASS
     )
 }
@@ -117,7 +118,8 @@ unsafe fn choose(current: usize) -> usize {
             (*threads).contexts[next].learned = false;
             return arrive(next);
         }
-        log_step(process, Step::new(step::COMMIT, 0, 0), enabled);
+        let commit = buffer::next_step(usize::from(process - COMPANIONS));
+        log_step(process, commit, enabled);
         buffer::commit(usize::from(process - COMPANIONS));
     }
 }

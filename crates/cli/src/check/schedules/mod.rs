@@ -1,6 +1,7 @@
 //! Programs with threads: every schedule, each once, under TSO or SC (ALGORITHMS.md §3-5).
 
 mod plain;
+mod power;
 mod progress;
 mod seen;
 mod story;
@@ -12,10 +13,13 @@ use super::target::Target;
 use super::{Refusal, refuse};
 use crate::exit::Exit;
 use crate::names::Names;
+use crate::scene::base_of;
 use landfall_explore::schedule::bounded::{Bound, bounded};
+use landfall_explore::schedule::power::Power;
 use landfall_explore::schedule::saturate::{Preempt, saturate};
-use landfall_explore::schedule::{Counts, Options, Points, Threads, ThreadsError};
-use landfall_native::{Job, NativeThreads, Op, Outcome, Server};
+use landfall_explore::schedule::{Counts, Options, Persistency, Points, Threads, ThreadsError};
+use landfall_native::{Job, NativeSubject, NativeThreads, Op, Outcome, Server};
+use power::Crashing;
 use progress::Progress;
 use seen::Seen;
 use std::ops::ControlFlow;
@@ -41,11 +45,44 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     let mut threads = 1 + first.events.iter().filter(created).count();
     report.events = first.events.len() as u64;
     let mut bugs = Bugs::new(target, options);
+    let persistent = first.events.iter().any(super::report::touches_memory);
+    if let Some(refusal) = power::refuse(options).filter(|_| persistent) {
+        return Err(refusal);
+    }
+    if persistent && options.judges() {
+        report.warn(
+            "robustness, persistency races and flushes are judged in programs with one thread only",
+        );
+    }
+    let base = base_of(&server);
+    let again = scene.recover.as_ref().unwrap_or(&scene.program);
+    let mut recovery = match persistent {
+        true => Some(Server::start(again).map_err(Refusal::cannot_run)?),
+        false => None,
+    };
     loop {
         let names = Names::of(&server);
         let mut native = NativeThreads::new(&mut server, job.clone(), threads, options.model());
         let mut seen = Seen::new(options, threads);
-        let searched = search(options, started, &mut native, &mut seen, &mut report);
+        let mut crashing = None;
+        if let Some(recovery) = &mut recovery {
+            native.persist();
+            let subject = NativeSubject::new(recovery, job.clone(), options.budget(started))
+                .with_workers(again, options.workers())
+                .map_err(Refusal::cannot_run)?;
+            crashing = Some(Crashing::new(
+                Power::new(base.clone(), scene.platform),
+                subject,
+            ));
+        }
+        let searched = search(
+            options,
+            started,
+            &mut native,
+            &mut seen,
+            &mut crashing,
+            &mut report,
+        );
         report.runs += native.runs;
         match searched {
             Ok(()) => {}
@@ -64,11 +101,14 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
             },
         }
         // A clean verdict about schedules would be read as one about power failures, too.
-        if native.stored() {
-            let why = "the program creates threads and stores to persistent memory: power failures of several threads are not searched yet";
+        if native.stored() && crashing.is_none() {
+            let why = "some schedules store to persistent memory, but not the first one: power failures were not searched; touch it before the threads are created";
             return Err(Refusal::new(Exit::Usage, why));
         }
         seen.report(&mut native, &names, &mut bugs, &mut report)?;
+        if let Some(crashing) = crashing {
+            crashing.report(&mut native, &names, &mut bugs, &mut report)?;
+        }
         break;
     }
     report.isolation.add(&server);
@@ -89,11 +129,18 @@ fn search(
     started: Instant,
     native: &mut NativeThreads<'_>,
     seen: &mut Seen,
+    crashing: &mut Option<Crashing<'_>>,
     report: &mut Report,
 ) -> Result<(), ThreadsError> {
     let mut stopped = None;
     let mut progress = Progress::new(options.live());
-    let limits = Options::default();
+    let limits = Options {
+        persistency: match crashing {
+            Some(_) => Persistency::Lines,
+            None => Persistency::Ignored,
+        },
+        ..Options::default()
+    };
     let mut stop = |runs: u64| -> ControlFlow<()> {
         stopped = if landfall_native::interrupted() {
             Some("interrupted")
@@ -112,6 +159,9 @@ fn search(
             let found = saturate(native, preempt, limits, |native, search| {
                 progress.tick(&search.estimate, started);
                 seen.look(native, search.trace(), Some(search));
+                if let Some(crashing) = crashing {
+                    crashing.look(native, search)?;
+                }
                 stop(native.runs)
             })?;
             if preempt == Preempt::Sync && !found.sites.is_empty() {

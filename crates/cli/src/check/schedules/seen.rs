@@ -232,6 +232,7 @@ fn finish(
             finding.message = format!("fails under this schedule: {}", what(outcome, names));
             finding.at = failing_place(execution, names);
             finding.stack = names.frames(&execution.stack);
+            finding.notes.extend(crate::heap::notes(outcome, names));
         }
         Cause::Stuck(_) if !matches!(outcome, Outcome::Deadlock { .. }) => return None,
         Cause::Stuck(_) | Cause::Race(_) | Cause::Misused(_) => {}

@@ -1,0 +1,164 @@
+//! The bundled litmus tests as native C programs: every schedule under TSO shows the outcomes of the operational definition, and no
+//! others. All tests are in one program; the first argument chooses.
+
+#[path = "litmus/generate.rs"]
+mod generate;
+#[allow(dead_code, unreachable_pub, reason = "shared between test files")]
+mod support;
+
+use landfall_explore::schedule::Options;
+use landfall_explore::schedule::saturate::{Preempt, saturate};
+use landfall_litmus::Model as Definition;
+use landfall_litmus::operational::{self, explore};
+use landfall_litmus::parse::parse;
+use landfall_litmus::program::{Outcome, Test};
+use landfall_model::order::Platform;
+use landfall_native::compiler::{self, Language};
+use landfall_native::{Isolation, Job, Model, NativeThreads, Outcome as Ended, Program, Server};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use support::Scratch;
+
+/// Every test file below `litmus/`, sorted, with what it is called.
+fn corpus() -> Vec<(String, Test)> {
+    let mut files = Vec::new();
+    collect(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../litmus"),
+        &mut files,
+    );
+    files.sort();
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).expect("readable");
+        let name = path.file_name().and_then(|n| n.to_str()).expect("utf-8");
+        let test = parse(name, &text).unwrap_or_else(|error| panic!("{}:{error}", path.display()));
+        (name.to_owned(), test)
+    };
+    files.into_iter().map(read).collect()
+}
+
+fn collect(dir: &Path, out: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).expect("litmus directory") {
+        let path = entry.expect("entry").path();
+        if path.is_dir() {
+            collect(&path, out);
+        } else if path
+            .extension()
+            .is_some_and(|e| e == "lit" || e == "litmus")
+        {
+            out.push(path);
+        }
+    }
+}
+
+fn defined(test: &Test) -> Option<Vec<Outcome>> {
+    let options = operational::Options {
+        max_states: 300_000,
+        ..operational::Options::default()
+    };
+    let model = Definition::px86(test.platform);
+    let found = explore(&test.program, &test.observe, &model, &options).ok()?;
+    Some(found.outcomes.into_iter().collect())
+}
+
+/// Tests that are native programs, with their outcomes.
+fn tests(recovery: bool) -> (Vec<String>, Vec<(Test, Vec<Outcome>)>) {
+    let chosen = corpus().into_iter().filter_map(|(name, test)| {
+        let fits = test.observe.is_recovery() == recovery && generate::is_native(&test);
+        let outcomes = defined(&test).filter(|o| fits && o.len() < 250)?;
+        Some((name, (test, outcomes)))
+    });
+    chosen.unzip()
+}
+
+fn build(tests: &[(Test, Vec<Outcome>)], to: &Path) -> PathBuf {
+    let (source, program) = (to.join("litmus.c"), to.join("litmus"));
+    std::fs::write(&source, generate::program(tests)).expect("writable");
+    let arguments = ["-w", "-O1", "-mclwb", "-mclflushopt", "-I"].map(Into::into);
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
+    let rest = [
+        include.into(),
+        source.into(),
+        "-o".into(),
+        program.clone().into(),
+    ];
+    let arguments: Vec<std::ffi::OsString> = arguments.into_iter().chain(rest).collect();
+    let mut clang = compiler::command(Language::C, &arguments).expect("clang is installed");
+    assert!(clang.command.status().expect("clang runs").success());
+    program
+}
+
+fn serve(path: &Path, number: usize) -> Server {
+    let mut program = Program::new(path).arguments([number.to_string()]);
+    program.isolation = Isolation::Auto;
+    Server::start(&program).expect("serves")
+}
+
+/// The exit codes of all schedules.
+fn codes(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, String> {
+    let mut server = serve(path, number);
+    let count = test.program.threads.len() + 1;
+    let mut threads = NativeThreads::new(&mut server, Job::default(), count, Model::Tso);
+    let mut codes = BTreeSet::new();
+    let mut strange = None;
+    let found = saturate(
+        &mut threads,
+        Preempt::Auto,
+        Options::default(),
+        |threads, _| match &threads.outcome {
+            Ended::Exited { code } => {
+                codes.insert(*code);
+                ControlFlow::Continue(())
+            }
+            other => {
+                strange = Some(format!("{other:?}"));
+                ControlFlow::Break(())
+            }
+        },
+    );
+    match (found, strange) {
+        (Err(error), _) => Err(error.to_string()),
+        (_, Some(outcome)) => Err(outcome),
+        (Ok(found), None) if !found.counts.complete => Err(format!("{:?}", found.counts)),
+        _ => Ok(codes),
+    }
+}
+
+fn compare(
+    name: &str,
+    outcomes: &[Outcome],
+    codes: Result<BTreeSet<i32>, String>,
+) -> Option<String> {
+    let codes = match codes {
+        Ok(codes) => codes,
+        Err(error) => return Some(format!("{name}: {error}")),
+    };
+    let wanted: BTreeSet<i32> = (1..=outcomes.len() as i32).collect();
+    let missing: Vec<&Outcome> = wanted
+        .difference(&codes)
+        .map(|&code| &outcomes[code as usize - 1])
+        .collect();
+    let unexpected = codes.contains(&generate::UNEXPECTED);
+    (codes != wanted).then(|| format!("{name}: not seen: {missing:?}; others: {unexpected}"))
+}
+
+#[test]
+fn outcomes_without_a_crash() {
+    let scratch = Scratch::new("litmus");
+    let (names, tests) = tests(false);
+    assert!(tests.len() > 30, "{}", tests.len());
+    assert!(tests.iter().all(|(test, _)| test.platform == Platform::Adr));
+    let program = build(&tests, &scratch.0);
+    let wrong: Vec<String> = (names.iter().zip(&tests).enumerate())
+        .filter_map(|(number, (name, (test, outcomes)))| {
+            compare(name, outcomes, codes(&program, number, test))
+        })
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        tests.len(),
+        wrong.join("\n")
+    );
+}

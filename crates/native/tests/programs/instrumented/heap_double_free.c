@@ -1,0 +1,8 @@
+/* run: --heap */
+#include <stdlib.h>
+int main(void) {
+  void *block = malloc(0);
+  free(block);
+  free(block);
+  return 0;
+}
