@@ -309,7 +309,7 @@ impl Reader {
         if open.commits {
             let Some(buffered) = self.threads[open.thread].buffer.pop_front() else {
                 return Err(ThreadsError::CannotRun(
-                    "a flush was committed that nobody made".into(),
+                    "a flush was committed that nobody made: a fault of landfall, not of the program; `--model sc` may still do".into(),
                 ));
             };
             self.commit_hidden(open.thread, buffered.tick);
@@ -600,7 +600,7 @@ impl Reader {
         let known = &mut self.threads[open.thread];
         let Some(buffered) = known.buffer.pop_front() else {
             return Err(ThreadsError::CannotRun(
-                "a store was committed that nobody made".into(),
+                "a store was committed that nobody made: a fault of landfall, not of the program; `--model sc` may still do".into(),
             ));
         };
         self.commit_hidden(open.thread, buffered.tick);
