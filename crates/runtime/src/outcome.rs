@@ -33,6 +33,8 @@ pub(crate) unsafe fn end_for_all(end: End, report: Report) -> ! {
     over()
 }
 
+/// Part of whoever calls it: a debugger at [`__lf_ends`] counts the frames up to the program.
+#[inline(always)]
 unsafe fn tell(end: End, report: &Report) {
     let state = state();
     if (*state).mode != Mode::Running {
