@@ -42,6 +42,7 @@ pub(crate) struct Tracked {
 }
 
 /// Copies every hot page back, and what is never protected.
+#[inline(never)]
 pub(crate) unsafe fn restore() {
     let state = state();
     let tracked = &raw const (*state).tracked;
