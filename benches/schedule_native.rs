@@ -172,19 +172,28 @@ fn processor(process: u32) -> f64 {
         // The name may hold anything, even a parenthesis: fields count from the last one.
         let fields = text.rsplit(')').next().unwrap_or_default();
         let ticks = fields.split_whitespace().skip(11).take(4);
-        ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+        ticks
+            .filter_map(|ticks| ticks.parse::<f64>().ok())
+            .sum::<f64>()
+            / 100.0
     };
     tree(process).into_iter().map(used).sum()
+}
+
+fn own_processor() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let used = text.split(' ').next().and_then(|used| used.parse().ok());
+    used.unwrap_or(0.0) / 1e9
 }
 
 /// Searches again and again for a while; the best time.
 fn measure(server: &mut Server, threads: usize, model: Model) -> Fallible<Measured> {
     let started = Instant::now();
     let theirs = processor(server.process());
-    let own = processor(std::process::id()) - theirs;
+    let own = own_processor();
     let mut executions = 0.0;
     let mut best: Option<Measured> = None;
-    while best.is_none() || started.elapsed().as_secs_f64() < 1.5 {
+    while best.is_none() || started.elapsed().as_secs_f64() < 0.7 {
         let begin = Instant::now();
         let (counts, runs) = search(server, threads, model, u64::MAX, |_, _| {})?;
         let seconds = begin.elapsed().as_secs_f64();
@@ -199,9 +208,8 @@ fn measure(server: &mut Server, threads: usize, model: Model) -> Fallible<Measur
         }
     }
     let mut best = best.ok_or("nothing was measured")?;
-    let all = processor(std::process::id());
-    let theirs_now = processor(server.process());
-    best.busy = [all - theirs_now - own, theirs_now - theirs].map(|busy| busy / executions);
+    let busy = [own_processor() - own, processor(server.process()) - theirs];
+    best.busy = busy.map(|busy| busy / executions);
     Ok(best)
 }
 
