@@ -250,7 +250,7 @@ unsafe fn hide() {
     (*buffers).shown = MOST;
 }
 
-/// The oldest store of a thread reaches memory, and those behind it whose time nobody can tell.
+/// The oldest entry of a thread's buffer leaves it, and the stores behind it whose time nobody can tell.
 pub(super) unsafe fn commit(thread: usize) {
     let buffer = of(thread);
     let first = &raw const (*buffer).entries[(*buffer).head];
@@ -262,7 +262,8 @@ pub(super) unsafe fn commit(thread: usize) {
             }
             _ => log::plain(record::Kind::Sfence, 0, 0, (*first).origin),
         }
-        return gone(thread);
+        gone(thread);
+        return take_hidden(thread);
     }
     let (left, found) = take(thread);
     let object = super::access::pack((*first).address, (*first).length);
@@ -272,6 +273,11 @@ pub(super) unsafe fn commit(thread: usize) {
         log::ended(thread, End::Heap as u64);
         blocks::committed((*first).address, (*first).length, (*first).origin);
     }
+    take_hidden(thread);
+}
+
+/// Behind whatever left the buffer, the stores whose time nobody can tell.
+unsafe fn take_hidden(thread: usize) {
     while is_hidden(thread) {
         take(thread);
     }

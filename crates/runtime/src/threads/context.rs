@@ -15,6 +15,8 @@ pub(crate) enum Status {
     /// It has announced a step.
     Ready,
     Done,
+    /// It ended the process: nobody joins it.
+    Gone,
 }
 
 /// A step that a thread is about to take.
@@ -54,6 +56,10 @@ pub(crate) struct Context {
     pub(crate) released: bool,
     /// It knows of others what no step of its own says yet: it has just begun, joined, passed a barrier.
     pub(crate) learned: bool,
+    /// How often it waited long enough for something that did not happen.
+    pub(crate) timeouts: u32,
+    /// Its virtual time, while others run.
+    pub(crate) clock: u64,
     pub(crate) step: Step,
     pub(crate) start: usize,
     pub(crate) argument: usize,
@@ -104,6 +110,8 @@ impl Context {
             detached: true,
             released: false,
             learned: false,
+            timeouts: 0,
+            clock: (*state()).clock,
             step: Step::NONE,
             start: 0,
             argument: 0,
@@ -135,6 +143,8 @@ impl Context {
             detached: false,
             released: false,
             learned: false,
+            timeouts: 0,
+            clock: (*state()).clock,
             step: Step::NONE,
             start,
             argument,
@@ -178,8 +188,11 @@ unsafe extern "C" {
 /// Goes on in another context; returns when this one is chosen again.
 pub(crate) unsafe fn switch_to(next: usize) {
     let threads = threads();
-    let from = &raw mut (*threads).contexts[(*threads).current].stack_pointer;
+    let leaving = &raw mut (*threads).contexts[(*threads).current];
+    let from = &raw mut (*leaving).stack_pointer;
     let to = &raw const (*threads).contexts[next];
+    (*leaving).clock = (*state()).clock;
+    (*state()).clock = (*to).clock;
     (*threads).current = next;
     ((*state()).stack_low, (*state()).stack_high) = (*to).stack;
     (*state()).last_stack = 0;

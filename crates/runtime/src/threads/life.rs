@@ -28,7 +28,7 @@ pub(super) unsafe fn finish(result: usize) -> ! {
     let threads = threads();
     (*threads).contexts[(*threads).current].result = result;
     point(Step::new(step::EXIT, (*threads).current, 0));
-    depart()
+    depart(Status::Done)
 }
 
 /// A thread's number, by the descriptor that is its `pthread_t`.
@@ -95,6 +95,7 @@ pub(super) unsafe fn join(thread: usize, caller: usize) -> Result<usize, i32> {
     point(Step::new(step::JOIN, number, caller));
     (*threads).contexts[number].detached = true; // joined: nobody may join it again
     (*threads).apart -= 1;
+    (*state()).clock = (*state()).clock.max((*threads).contexts[number].clock);
     let alone = (*threads).apart == 0 && buffer::is_empty((*threads).current);
     if alone && !(*threads).persistency {
         watch(false);

@@ -137,7 +137,7 @@ pub(crate) unsafe fn ends_process(end: End, code: i32) {
     }
     if goes_on(end) {
         (*threads()).over = true;
-        steps::depart()
+        steps::depart(context::Status::Gone)
     }
 }
 

@@ -61,10 +61,10 @@ fn each(mut set: u32) -> impl Iterator<Item = usize> {
 }
 
 /// This thread is done: another goes on, or the run is over.
-pub(crate) unsafe fn depart() -> ! {
+pub(crate) unsafe fn depart(status: Status) -> ! {
     let threads = threads();
     let me = (*threads).current;
-    (*threads).contexts[me].status = Status::Done;
+    (*threads).contexts[me].status = status;
     (*threads).ready &= !(1 << me);
     (*threads).eager &= !(1 << me);
     (*threads).free &= !(1 << me);
@@ -227,7 +227,9 @@ unsafe fn possible(number: usize, context: &Context) -> bool {
         step::LOCK_SHARED => found().is_none_or(|lock| (*lock).owner == 0),
         step::TAKE => found().is_some_and(|semaphore| (*semaphore).count > 0),
         step::ONCE => found().is_none_or(|once| (*once).owner == 0),
-        step::WAKE => found().is_some_and(|condition| condition::reached(condition, number)),
+        step::WAKE | step::LATE_WAKE => {
+            found().is_some_and(|condition| condition::reached(condition, number))
+        }
         step::PASS => context.released,
         step::JOIN => (*threads())
             .contexts
@@ -283,6 +285,12 @@ unsafe fn stuck() -> ! {
     }
     if (*threads).over {
         outcome::over()
+    }
+    let late =
+        |context: &Context| context.status == Status::Ready && context.step.kind == step::LATE_WAKE;
+    if (&(*threads).contexts)[..(*threads).count].iter().any(late) {
+        // It would have gone on, after some time.
+        stop(End::Limit, 0)
     }
     let text: &[&[u8]] = &[b"every thread waits for something that cannot happen"];
     outcome::end(
