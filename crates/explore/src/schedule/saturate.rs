@@ -6,6 +6,7 @@
 //! with, in every execution of the last round. Moving it to its place among the points of its thread changes nothing.
 
 use super::search::{Counts, Options, Search};
+use super::sharing::Sharing;
 use super::step::{Access, Step};
 use super::threads::{Points, Threads, ThreadsError};
 use super::trace::{End, Trailing};
@@ -42,6 +43,7 @@ pub fn saturate<T: Threads>(
 ) -> Result<Saturated, ThreadsError> {
     let mut result = Saturated::default();
     let mut fresh = Vec::new();
+    let mut sharing = Sharing::default();
     loop {
         result.rounds += 1;
         let points = match preempt {
@@ -52,7 +54,10 @@ pub fn saturate<T: Threads>(
         let mut search = Search::new(threads, options)?;
         search.points = points;
         while fresh.is_empty() && search.next(threads)? {
-            if preempt != Preempt::Everywhere {
+            if preempt != Preempt::Everywhere
+                && !search.trace().trailing.is_empty()
+                && sharing.of_plain(search.trace(), search.order())
+            {
                 unordered(&search, |first, second| {
                     for site in [first, second] {
                         if let Err(at) = result.sites.binary_search(&site) {
@@ -97,9 +102,6 @@ struct Seen<'a> {
 /// Pairs of conflicting accesses of which one was no scheduling point and which nothing orders, by their sites.
 fn unordered(search: &Search, mut found: impl FnMut(u32, u32)) {
     let trace = search.trace();
-    if trace.trailing.is_empty() {
-        return;
-    }
     let order = search.order();
     let mut seen: Vec<Seen<'_>> = Vec::new();
     let mut rest = trace.trailing.iter().peekable();

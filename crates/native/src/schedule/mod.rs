@@ -1,5 +1,6 @@
 //! A native program as the schedule search sees it: follow these choices, go on, say what each transition touched.
 
+mod beginning;
 mod numbers;
 mod reader;
 
@@ -11,6 +12,7 @@ use landfall_explore::schedule::{
     self, Access, End, Points, Process, Sleepers, Step, Threads, ThreadsError, Trace,
 };
 use landfall_model::line::Line;
+use beginning::Beginning;
 use landfall_vocab::record::{COMPANIONS, Records};
 use reader::Reader;
 use std::sync::Arc;
@@ -34,6 +36,7 @@ pub struct NativeThreads<'s> {
     threads: usize,
     model: Model,
     reader: Reader,
+    beginning: Beginning,
     sleepers: Sleepers,
     /// How the last execution ended.
     pub outcome: Outcome,
@@ -70,6 +73,7 @@ impl<'s> NativeThreads<'s> {
             threads,
             model,
             reader,
+            beginning: Beginning::default(),
             sleepers: Sleepers::default(),
             outcome: Outcome::Exited { code: 0 },
             runs: 0,
@@ -180,20 +184,15 @@ impl<'s> NativeThreads<'s> {
     /// Runs once and reads what happened.
     fn once(&mut self, keep: usize, trace: &mut Trace) -> Result<u64, ThreadsError> {
         self.runs += 1;
-        let reader = &mut self.reader;
-        reader.begin(self.threads, keep);
-        let ran = self.server.run_raw_with(&self.job, |bytes| {
-            for record in Records::new(bytes) {
-                let record = record.map_err(|malformed| {
-                    ThreadsError::CannotRun(format!(
-                        "the program damaged its trace: at byte {}, {}",
-                        malformed.at, malformed.why
-                    ))
-                })?;
-                reader.record(&record, trace)?;
-            }
-            reader.end(trace)?;
-            Ok(bytes.len() as u64)
+        let (reader, beginning) = (&mut self.reader, &mut self.beginning);
+        let threads = self.threads;
+        let ran = self.server.run_raw_with(&self.job, |trace_bytes, kept| {
+            let known = beginning.go_on(keep, trace_bytes, kept);
+            reader.begin(threads, keep, known);
+            let bytes = beginning.take();
+            let read = read(&bytes, reader, beginning, trace);
+            beginning.give_back(bytes);
+            read.map(|()| trace_bytes.len() as u64)
         });
         let (outcome, enabled, read) = match ran {
             Ok(ran) => ran,
@@ -210,6 +209,31 @@ impl<'s> NativeThreads<'s> {
             return Err(ThreadsError::CannotRun("more threads than before".into()));
         }
         Ok(enabled)
+    }
+}
+
+fn read(
+    bytes: &[u8],
+    reader: &mut Reader,
+    beginning: &mut Beginning,
+    trace: &mut Trace,
+) -> Result<(), ThreadsError> {
+    let mut records = Records::new(bytes);
+    loop {
+        let at = records.position();
+        let Some(record) = records.next() else {
+            return reader.end(trace);
+        };
+        let record = record.map_err(|malformed| {
+            ThreadsError::CannotRun(format!(
+                "the program damaged its trace: at byte {}, {}",
+                malformed.at, malformed.why
+            ))
+        })?;
+        if reader::is_choice(&record) {
+            beginning.choice(at);
+        }
+        reader.record(&record, trace)?;
     }
 }
 

@@ -12,7 +12,7 @@ use crate::names::{Names, Place};
 use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
 use landfall_explore::schedule::locks::{Misuse, Reason, explain, misuses};
 use landfall_explore::schedule::{
-    End, Job, NOWHERE, Order, Persistency, Process, Search, Step, Threads, Trace,
+    End, Job, NOWHERE, Order, Persistency, Process, Search, Sharing, Step, Threads, Trace,
 };
 use landfall_native::{NativeThreads, Outcome};
 
@@ -50,6 +50,7 @@ pub(super) struct Seen {
     locks: bool,
     entries: Vec<Entry>,
     found: Vec<DataRace>,
+    sharing: Sharing,
 }
 
 /// Different causes that are looked at closely; more are only counted.
@@ -68,6 +69,7 @@ impl Seen {
             locks: options.checks(Judged::Locks),
             entries: Vec::new(),
             found: Vec::new(),
+            sharing: Sharing::default(),
         }
     }
 
@@ -99,8 +101,7 @@ impl Seen {
             _ => {}
         }
         if let Some(relation) = self.races {
-            let plain = !trace.trailing.is_empty() || trace.steps.iter().any(|step| step.plain);
-            if plain {
+            if self.sharing.of_plain(trace, self.order) {
                 let mut found = std::mem::take(&mut self.found);
                 found.clear();
                 data_races(trace, self.order, relation, &mut found);
