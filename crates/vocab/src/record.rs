@@ -45,7 +45,8 @@ kinds!(
     /// A block was handed out; the third word is its size.
     Alloc = 12,
     Free = 13,
-    /// The call stack of the records that follow: the third word counts the return addresses after it.
+    /// The call stack of the records that follow: the third word counts the return addresses after it. With `flags`, of the step that
+    /// thread `mask` takes next.
     Stack = 14,
     /// Inline assembly that the pass could not read ran here.
     Asm = 15,

@@ -11,10 +11,11 @@
 //!
 //! *Preemption sealing* is the same restriction by place instead of number: no preemption before a sealed instruction.
 
+use super::explored::Explored;
 use super::happens::{Happens, Race};
 use super::search::{Counts, Options};
 use super::step::{Order, Process, Step};
-use super::threads::{Job, Threads, ThreadsError};
+use super::threads::{Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
 use std::ops::ControlFlow;
 
@@ -22,8 +23,8 @@ use std::ops::ControlFlow;
 #[derive(Clone, Copy)]
 pub struct Bound<'a> {
     pub preemptions: u32,
-    /// Instructions before which a thread that can go on is not preempted.
-    pub sealed: &'a dyn Fn(u32) -> bool,
+    /// Steps before which a thread that can go on is not preempted.
+    pub sealed: &'a dyn Fn(&Step) -> bool,
 }
 
 impl std::fmt::Debug for Bound<'_> {
@@ -49,15 +50,19 @@ pub struct Bounded {
     pub counts: Counts,
     /// Something was left out because of the number of preemptions: a higher bound shows more.
     pub exceeded: bool,
+    /// Something was left out because it takes a preemption where there is to be none.
+    pub sealed: bool,
 }
 
 /// Explores the executions within the bound.
 pub fn bounded<T: Threads>(
     threads: &mut T,
+    points: &Points,
     bound: Bound<'_>,
     options: Options,
-    mut visit: impl FnMut(&T, &Trace) -> ControlFlow<()>,
+    mut visit: impl FnMut(&T, &dyn Explored) -> ControlFlow<()>,
 ) -> Result<Bounded, ThreadsError> {
+    threads.preempt_at(points);
     let count = threads.threads();
     let order = Order {
         threads: count,
@@ -72,6 +77,7 @@ pub fn bounded<T: Threads>(
         trace: Trace::default(),
         frames: vec![Frame::default()],
         races: Vec::new(),
+        points: points.clone(),
         result: Bounded::default(),
     };
     let mut follow = Vec::new();
@@ -87,7 +93,7 @@ pub fn bounded<T: Threads>(
         };
         threads.run(&job, &mut search.trace)?;
         search.absorb(keep);
-        if visit(threads, &search.trace).is_break()
+        if visit(threads, &search).is_break()
             || search.result.counts.executions >= options.executions
         {
             return Ok(search.result);
@@ -106,9 +112,10 @@ pub fn bounded<T: Threads>(
 /// Raises the bound from 0 until nothing is left out, or `most` is reached. Executions within a lower bound are seen again.
 pub fn iterate<T: Threads>(
     threads: &mut T,
+    points: &Points,
     most: u32,
     options: Options,
-    mut visit: impl FnMut(u32, &T, &Trace) -> ControlFlow<()>,
+    mut visit: impl FnMut(u32, &T, &dyn Explored) -> ControlFlow<()>,
 ) -> Result<Bounded, ThreadsError> {
     let mut preemptions = 0;
     loop {
@@ -117,8 +124,8 @@ pub fn iterate<T: Threads>(
             sealed: &|_| false,
         };
         let mut stopped = false;
-        let result = bounded(threads, bound, options, |threads, trace| {
-            let flow = visit(preemptions, threads, trace);
+        let result = bounded(threads, points, bound, options, |threads, search| {
+            let flow = visit(preemptions, threads, search);
             stopped |= flow.is_break();
             flow
         })?;
@@ -138,7 +145,26 @@ struct Search<'a> {
     trace: Trace,
     frames: Vec<Frame>,
     races: Vec<Race>,
+    points: Points,
     result: Bounded,
+}
+
+impl Explored for Search<'_> {
+    fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn clock(&self, at: usize) -> &[u32] {
+        self.happens.clock(at)
+    }
+
+    fn points(&self) -> &Points {
+        &self.points
+    }
 }
 
 impl Search<'_> {
@@ -153,11 +179,15 @@ impl Search<'_> {
             return Some(0);
         }
         // Its next operation is the same whoever runs in between.
-        let next = self.trace.steps[depth..]
-            .iter()
-            .find(|step| step.process == running);
+        let mut next = self.trace.steps[depth..].iter();
+        let next = next.find(|step| step.process == running).or_else(|| {
+            self.trace.blocked.iter().find_map(|wait| match wait {
+                Wait::Step(step) if step.process == running => Some(step),
+                _ => None,
+            })
+        });
         match next {
-            Some(step) if (self.bound.sealed)(step.site) => None,
+            Some(step) if (self.bound.sealed)(step) => None,
             _ => Some(1),
         }
     }
@@ -298,7 +328,10 @@ impl Search<'_> {
                         self.result.exceeded = true;
                         self.save_preemptions(depth);
                     }
-                    None => self.save_preemptions(depth),
+                    None => {
+                        self.result.sealed = true;
+                        self.save_preemptions(depth);
+                    }
                 }
             }
         }

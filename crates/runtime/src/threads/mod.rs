@@ -48,6 +48,9 @@ pub(crate) struct Threads {
     buffered: bool,
     /// Stores to persistent memory, flushes and fences are steps.
     persistency: bool,
+    /// Steps are announced with their call stacks.
+    announced: bool,
+    policy: steps::Policy,
     /// A thread ended the process; what others still do is looked at, as if they had been faster.
     over: bool,
     /// Threads other than main that nobody has joined.
@@ -84,7 +87,7 @@ pub(crate) unsafe fn prepare() -> bool {
 }
 
 /// At the start of a run: main is the only context.
-pub(crate) unsafe fn begin(flags: u32) {
+pub(crate) unsafe fn begin(flags: u32, dice: u64) {
     let threads = threads();
     (*threads).on = flags & job::THREADS != 0;
     if !(*threads).on {
@@ -93,6 +96,8 @@ pub(crate) unsafe fn begin(flags: u32) {
     (*threads).everywhere = flags & job::EVERYWHERE != 0;
     (*threads).buffered = flags & job::TSO != 0;
     (*threads).persistency = flags & job::PERSISTENCY != 0;
+    (*threads).announced = flags & job::ANNOUNCED != 0;
+    (*threads).policy = steps::Policy::of(flags, dice);
     ((*threads).over, (*threads).apart) = (false, 0);
     ((*threads).current, (*threads).count, (*threads).steps) = (0, 1, 0);
     (*threads).contexts[0] = Context::main();
