@@ -360,5 +360,3 @@ fn how_often(Preemptions { count, fewest }: Preemptions) -> String {
         false => format!(", with {preemptions}"),
     }
 }
-}
-

@@ -38,10 +38,16 @@ impl clap::FromArgMatches for Directives {
         for (name, directive) in [(WITHIN, Directive::Within), (WITHOUT, Directive::Without)] {
             let places = matches.indices_of(name).into_iter().flatten();
             let values = matches.get_many::<String>(name).into_iter().flatten();
-            found.extend(places.zip(values).map(|(at, value)| (at, directive, value.clone())));
+            found.extend(
+                places
+                    .zip(values)
+                    .map(|(at, value)| (at, directive, value.clone())),
+            );
         }
         found.sort_by_key(|&(at, ..)| at);
-        let directives = found.into_iter().map(|(_, directive, name)| (directive, name));
+        let directives = found
+            .into_iter()
+            .map(|(_, directive, name)| (directive, name));
         Ok(Directives(directives.collect()))
     }
 
@@ -63,7 +69,11 @@ mod tests {
         let matches = Directives::augment_args(Command::new("x")).get_matches_from(line.split(' '));
         let found = Directives::from_arg_matches(&matches).expect("parses");
         let name = str::to_owned;
-        let expected = [(Without, name("a")), (Within, name("b")), (Without, name("c"))];
+        let expected = [
+            (Without, name("a")),
+            (Within, name("b")),
+            (Without, name("c")),
+        ];
         assert_eq!(found.0, expected);
     }
 }

@@ -175,6 +175,11 @@ impl Order {
         process as usize >= self.threads
     }
 
+    /// Among those that can go on, is this thread, if only its store buffer?
+    pub fn goes_on(&self, enabled: u64, thread: Process) -> bool {
+        (enabled | enabled >> self.threads.min(63)) >> thread & 1 != 0
+    }
+
     /// A thread and its own store buffer see each other in program order only.
     pub fn same_thread(&self, a: Process, b: Process) -> bool {
         self.thread(a) == self.thread(b)

@@ -110,7 +110,8 @@ impl Trace {
         self.end = End::Complete;
     }
 
-    /// Switches away from a thread that could have gone on, among the first `count` transitions. Commits of store buffers are free.
+    /// Switches away from a thread that could have gone on, among the first `count` transitions. Commits of store buffers are free,
+    /// and who only waits for them could have gone on.
     pub fn preemptions(&self, order: Order, count: usize) -> u32 {
         let mut preemptions = 0;
         let mut running: Option<Process> = None;
@@ -118,7 +119,7 @@ impl Trace {
             if order.is_companion(step.process) {
                 continue;
             }
-            let goes_on = |last: Process| last != step.process && enabled >> last & 1 != 0;
+            let goes_on = |last| last != step.process && order.goes_on(*enabled, last);
             preemptions += u32::from(running.is_some_and(goes_on));
             running = Some(step.process);
         }

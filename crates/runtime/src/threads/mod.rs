@@ -128,8 +128,8 @@ pub(crate) unsafe fn others_alive() -> bool {
 /// could have done before.
 pub(crate) unsafe fn ends_process(end: End, code: i32) {
     if on() && is_own(end) {
-        let code = if end == End::Exited { code as u32 } else { 0 };
-        log::ended((*threads()).current, end as u64 | u64::from(code) << 32);
+        let code = u64::from(code as u32);
+        log::ended((*threads()).current, end as u64 | code << 32);
     }
     if goes_on(end) {
         (*threads()).over = true;

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// Executions that are always worth a plainer schedule.
-const LEAST: u64 = 1_000;
+const LEAST: u64 = 10_000;
 
 /// Looks for plainer schedules of what `seen` holds. Takes no more executions than the search itself did, or a few.
 pub(super) fn fewest(
@@ -29,7 +29,10 @@ pub(super) fn fewest(
     let mut left = searched.executions.max(LEAST);
     // A bounded search begins with the fewest itself.
     let mut preemptions = seen.floor();
-    while seen.most_preemptions().is_some_and(|most| preemptions < most) {
+    while seen
+        .most_preemptions()
+        .is_some_and(|most| preemptions < most)
+    {
         let bound = Bound {
             preemptions,
             sealed: &|step| step.sealed,
@@ -38,7 +41,9 @@ pub(super) fn fewest(
         let found = bounded(native, &searched.points, bound, limits, |native, search| {
             seen.look_again(native, search, preemptions);
             left = left.saturating_sub(1);
-            let enough = seen.most_preemptions().is_none_or(|most| most <= preemptions);
+            let enough = seen
+                .most_preemptions()
+                .is_none_or(|most| most <= preemptions);
             ended = left == 0 || limit.stop(native.runs).is_break();
             match enough || ended {
                 true => ControlFlow::Break(()),

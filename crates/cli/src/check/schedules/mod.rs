@@ -15,12 +15,12 @@ use super::{Refusal, refuse};
 use crate::exit::Exit;
 use crate::names::Names;
 use crate::scene::base_of;
+use fewest::fewest;
 use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::power::Power;
-use landfall_explore::schedule::saturate::{Preempt, saturate};
+use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{Counts, Options, Persistency, Points, ThreadsError};
 use landfall_native::{Job, NativeSubject, NativeThreads, Op, Outcome, Policy, Sealing, Server};
-use fewest::fewest;
 use power::Crashing;
 use progress::Progress;
 use seen::Seen;
@@ -184,8 +184,7 @@ fn search(
                 limit.stop(native.runs)
             })?;
             if preempt == Preempt::Sync && !found.sites.is_empty() {
-                report.limits.push("preempt");
-                report.warn("plain accesses race, and --preempt sync does not look at their order: use --preempt auto");
+                warn_of_sync(report);
             }
             report.schedules += found.abandoned;
             points = match preempt {
@@ -196,32 +195,48 @@ fn search(
             found.counts
         }
         (most, _) => {
-            points = match options.preempt() {
-                Preempt::Sync => Points::Sites(Vec::new()),
-                Preempt::Auto | Preempt::Everywhere => Points::Everywhere,
-            };
+            let preempt = options.preempt();
+            let mut sites = Vec::new();
             let mut preemptions = if most.is_some() { 0 } else { u32::MAX };
             loop {
                 let bound = Bound {
                     preemptions,
                     sealed: &|step| step.sealed,
                 };
-                let mut broken = false;
-                let found = bounded(native, &points, bound, limits, |native, search| {
+                let (mut broken, mut fresh) = (false, false);
+                let now = match preempt {
+                    Preempt::Everywhere => Points::Everywhere,
+                    Preempt::Sync | Preempt::Auto => Points::Sites(sites.clone()),
+                };
+                let found = bounded(native, &now, bound, limits, |native, search| {
                     seen.look(native, search);
                     let mut flow = limit.stop(native.runs);
                     if let (Some(crashing), ControlFlow::Continue(())) = (&mut *crashing, flow) {
                         flow = crashing.look(native, search);
                     }
                     broken = flow.is_break();
-                    flow
+                    if preempt != Preempt::Everywhere {
+                        fresh |= add_racing(search, &mut sites);
+                    }
+                    match fresh && preempt == Preempt::Auto {
+                        true => ControlFlow::Break(()),
+                        false => flow,
+                    }
                 })?;
+                if fresh && preempt == Preempt::Auto && !broken {
+                    report.schedules += found.counts.executions;
+                    continue;
+                }
                 if !broken {
                     seen.searched(preemptions);
                 }
                 if broken || !found.exceeded || most.is_none_or(|most| preemptions >= most) {
                     report.limits.extend(found.exceeded.then_some("bound"));
                     report.limits.extend(found.sealed.then_some("sealed"));
+                    if preempt == Preempt::Sync && !sites.is_empty() {
+                        warn_of_sync(report);
+                    }
+                    points = now;
                     break found.counts;
                 }
                 preemptions += 1;
@@ -239,6 +254,13 @@ fn search(
         limits,
         executions: counts.executions,
     })
+}
+
+fn warn_of_sync(report: &mut Report) {
+    report.limits.push("preempt");
+    report.warn(
+        "plain accesses race, and --preempt sync does not look at their order: use --preempt auto",
+    );
 }
 
 /// What is known after a search, and how it was made.

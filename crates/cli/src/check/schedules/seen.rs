@@ -128,7 +128,10 @@ impl Seen {
                 }
                 let preemptions = trace.preemptions(order, schedule.len());
                 let length = schedule.len();
-                if best.as_ref().is_none_or(|(p, l, _)| (preemptions, length) < (*p, *l)) {
+                if best
+                    .as_ref()
+                    .is_none_or(|(p, l, _)| (preemptions, length) < (*p, *l))
+                {
                     best = Some((preemptions, length, schedule));
                 }
             }
@@ -151,9 +154,7 @@ impl Seen {
             self.note(native, cause, search);
         }
         match native.outcome {
-            Outcome::Hang { .. } | Outcome::Wedged => {
-                self.note(native, Cause::Endless, search)
-            }
+            Outcome::Hang { .. } | Outcome::Wedged => self.note(native, Cause::Endless, search),
             _ if trace.end == End::Deadlock => {
                 let waits = waits(trace, self.order);
                 self.note(native, Cause::Stuck(waits), search);
