@@ -2,13 +2,15 @@
 
 use super::flow::Flow;
 use super::knowledge::{Context, Knowledge};
+use super::waiting::Waiting;
 use super::{Bounds, Lines, Refusal};
 use crate::program::*;
 use crate::term::Term;
-use landfall_ir::{Constant, Function, Layout, Module, PlaceId, Type};
+use landfall_ir::{Constant, Function, Layout, Module, Place, PlaceId, Type};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Before the power failure, or after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +69,11 @@ pub(super) struct Machine<'m> {
     pub(super) running: FxHashMap<usize, u32>,
     pub(super) parents: FxHashMap<usize, usize>,
     pub(super) followed: Vec<Followed>,
+    pub(super) waiting: Vec<Waiting>,
+    /// Where the whole process ends in the middle.
+    pub(super) exits: Vec<Term>,
+    /// Did the program ask how often the power failed?
+    pub(super) asked: bool,
     /// Paths that left their thread in the middle.
     pub(super) left: Vec<State>,
     pub(super) calls: Vec<String>,
@@ -79,13 +86,14 @@ pub(super) struct Machine<'m> {
     pub(super) cell_of: Vec<u64>,
     lines_of_memory: FxHashMap<u64, LineId>,
     labels: FxHashMap<PlaceId, String>,
+    places: FxHashMap<PlaceId, Option<Arc<Place>>>,
     pub(super) domains: FxHashMap<Term, Option<Rc<Vec<u64>>>>,
     /// Where the present instruction is.
     pub(super) here: Option<PlaceId>,
     pub(super) steps: usize,
-    /// Rounds after which a loop whose own condition goes on and on is given up, and whether one was.
+    /// Rounds after which a loop whose own condition goes on and on is given up, and the first that was.
     pub(super) patience: u32,
-    pub(super) impatient: bool,
+    pub(super) endless: Option<Refusal>,
     /// Reads of the recovery from here on are inside a region of a checksum, or ignored.
     pub(super) unjudged: usize,
     /// What the built-in function just called returned.
@@ -116,6 +124,9 @@ impl<'m> Machine<'m> {
             running: FxHashMap::default(),
             parents: FxHashMap::default(),
             followed: Vec::new(),
+            waiting: Vec::new(),
+            exits: Vec::new(),
+            asked: false,
             left: Vec::new(),
             calls: Vec::new(),
             allocas: Vec::new(),
@@ -125,11 +136,12 @@ impl<'m> Machine<'m> {
             cell_of: Vec::new(),
             lines_of_memory: FxHashMap::default(),
             labels: FxHashMap::default(),
+            places: FxHashMap::default(),
             domains: FxHashMap::default(),
             here: None,
             steps: 0,
             patience: 0,
-            impatient: false,
+            endless: None,
             answer: None,
             unjudged: 0,
         }
@@ -173,7 +185,15 @@ impl<'m> Machine<'m> {
                 }
             }
         }
-        self.run(main, arguments, state, context)?;
+        let returned = self.run(main, arguments, state, context)?;
+        if self.phase == Phase::Before {
+            let mut gone = self.program.terms.truth(false);
+            gone = returned.map_or(gone, |(state, _)| state.condition);
+            for at in 0..self.exits.len() {
+                gone = self.program.terms.or(gone, self.exits[at]);
+            }
+            self.deadlocks(gone);
+        }
         Ok(())
     }
 
@@ -195,6 +215,11 @@ impl<'m> Machine<'m> {
             _ => None,
         };
         entries.iter().filter_map(name).collect()
+    }
+
+    pub(super) fn touches_persistent_memory(&self) -> bool {
+        let mut cells = self.knowledge.cells.keys();
+        cells.any(|&cell| super::knowledge::is_persistent(cell))
     }
 
     pub(super) fn finish(mut self) -> Program {
@@ -234,6 +259,15 @@ impl<'m> Machine<'m> {
         label
     }
 
+    fn place(&mut self) -> Option<Arc<Place>> {
+        let here = self.here?;
+        let module = self.module;
+        let known = self.places.entry(here);
+        known
+            .or_insert_with(|| module.place(here).map(Arc::new))
+            .clone()
+    }
+
     pub(super) fn event(&mut self, guard: Term, kind: Kind, joined: bool) -> Go<EventId> {
         if self.program.events.len() >= self.bounds.events {
             return self.refuse(format!(
@@ -242,6 +276,7 @@ impl<'m> Machine<'m> {
             ));
         }
         let label = self.label();
+        let place = self.place();
         let thread = self.thread_ids[&self.thread];
         self.program.events.push(Event {
             thread,
@@ -249,6 +284,7 @@ impl<'m> Machine<'m> {
             kind,
             joined,
             label,
+            place,
         });
         Ok(EventId(self.program.events.len() as u32 - 1))
     }

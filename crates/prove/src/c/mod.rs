@@ -13,14 +13,24 @@
 //! was freed is not given out again.
 
 mod access;
+mod arithmetic;
+mod assembly;
+mod bytes;
 mod domain;
 mod flow;
+mod globals;
 mod instruction;
+mod intrinsic;
 mod knowledge;
 mod library;
 mod machine;
+mod objects;
+mod operand;
+mod pointer;
 mod run;
+mod sight;
 mod threads;
+mod waiting;
 
 use crate::program::Program;
 use knowledge::{Context, Knowledge};
@@ -52,6 +62,11 @@ pub struct Refusal {
     pub what: String,
 }
 
+/// Is it an address of volatile memory? The real program has that elsewhere.
+pub fn is_volatile(address: u64) -> bool {
+    (knowledge::VOLATILE..knowledge::VOLATILE << 1).contains(&address)
+}
+
 /// Source text for labels: the line of a place.
 pub type Lines<'a> = &'a dyn Fn(&Place) -> Option<String>;
 
@@ -78,24 +93,26 @@ pub fn translate(module: &Module, bounds: &Bounds, lines: Lines) -> Result<Progr
         machine.patience = patience;
         let mut outcome = Ok(());
         for (number, phase) in [Phase::Before, Phase::After].into_iter().enumerate() {
-            if outcome.is_ok() {
+            // What touches no persistent memory, and asks for no failure, begins anew as it began.
+            let again = machine.asked || machine.touches_persistent_memory();
+            if outcome.is_ok() && (phase == Phase::Before || again) {
                 machine.begin(phase);
                 outcome = machine.main(main, Context(number as u32));
             }
         }
         machine.learn_values();
-        let impatient = machine.impatient;
+        let endless = machine.endless.take();
         let program = machine.finish();
         if knowledge.learnt {
             continue; // what went wrong may have gone wrong for want of knowledge
         }
-        if impatient && patience < ENDLESS {
+        if endless.is_some() && patience < ENDLESS {
             patience = (patience * 8).min(ENDLESS);
             continue;
         }
-        return match outcome {
-            Ok(()) | Err(Stop::Ended) => Ok(program),
-            Err(Stop::Refused(refusal)) => Err(refusal),
+        return match (outcome, endless) {
+            (Err(Stop::Refused(refusal)), _) | (_, Some(refusal)) => Err(refusal),
+            _ => Ok(program),
         };
     }
     Err(Refusal {

@@ -246,7 +246,9 @@ fn search(
     report.progress = progress.done();
     report.schedules += counts.executions;
     report.limits.extend(limit.reached);
-    if limit.reached.is_none() && counts.cut > 0 {
+    if limit.reached.is_none() && native.late() {
+        report.limits.push("timeouts");
+    } else if limit.reached.is_none() && counts.cut > 0 {
         report.limits.push("steps");
     }
     Ok(Searched {

@@ -89,6 +89,8 @@ pub(super) struct Reader {
     pub(super) created: usize,
     /// Some execution stored to persistent memory.
     pub(super) stored: bool,
+    /// Some thread had timed out so often that it was not allowed to once more.
+    pub(super) late: bool,
     pub(super) buffered: bool,
     most: usize,
 }
@@ -283,6 +285,7 @@ impl Reader {
             more = trace.watch(watches);
             watches.clear();
         }
+        self.late |= record.flags == step::LATE_WAKE;
         self.open = Some(Open {
             thread,
             commits: record.mask >= COMPANIONS,
@@ -321,7 +324,7 @@ impl Reader {
         if open.commits {
             let Some(buffered) = self.threads[open.thread].buffer.pop_front() else {
                 return Err(ThreadsError::CannotRun(
-                    "a flush was committed that nobody made: a fault of landfall, not of the program; `--model sc` may still do".into(),
+                    "a flush was committed that nobody made: a fault of landfall, not of the program".into(),
                 ));
             };
             self.commit_hidden(open.thread, buffered.tick);
