@@ -107,6 +107,8 @@ pub(crate) struct Finding {
     pub(crate) stack: Vec<Place>,
     /// How its threads took turns, if there were several.
     pub(crate) schedule: Option<Table>,
+    /// How often one was preempted there.
+    pub(crate) preemptions: Option<Preemptions>,
     pub(crate) notes: Vec<String>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) executions: u64,
@@ -119,6 +121,14 @@ pub(crate) struct Finding {
     pub(crate) timeline: Option<landfall_report::Timeline>,
     /// What the failing execution printed.
     pub(crate) output: String,
+}
+
+/// How often a schedule preempts a thread that could have gone on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Preemptions {
+    pub(crate) count: u32,
+    /// No schedule with fewer shows the same.
+    pub(crate) fewest: bool,
 }
 
 /// INTERFACE.md's name for a bad end.
@@ -215,6 +225,7 @@ impl Finding {
             alternatives: Vec::new(),
             stack: Vec::new(),
             schedule: None,
+            preemptions: None,
             notes: Vec::new(),
             choices: Vec::new(),
             executions: 1,
@@ -355,6 +366,9 @@ impl Finding {
         });
         if let Some(schedule) = &self.schedule {
             finding["schedule"] = schedule.json();
+        }
+        if let Some(Preemptions { count, fewest }) = self.preemptions {
+            finding["preemptions"] = json!({"count": count, "fewest": fewest});
         }
         finding
     }

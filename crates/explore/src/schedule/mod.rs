@@ -12,6 +12,7 @@ pub mod catalogue;
 pub mod crash;
 pub mod data_races;
 mod estimate;
+mod explored;
 mod happens;
 pub mod interpret;
 pub mod locks;
@@ -28,6 +29,7 @@ mod trace;
 mod wakeup;
 
 pub use estimate::Estimate;
+pub use explored::Explored;
 pub use happens::Race;
 pub use search::{Counts, Options, Search, search};
 pub use sharing::Sharing;

@@ -10,7 +10,7 @@
 //! write-backs) are walked once.
 
 use super::crash::{Choice, Crashes, mix};
-use super::search::Search;
+use super::explored::Explored;
 use super::step::{Process, Step};
 use super::threads::Points;
 use crate::recovery::{SearchError, WAVE};
@@ -102,7 +102,7 @@ impl Power {
     pub fn look(
         &mut self,
         subject: &mut impl Subject,
-        search: &Search,
+        search: &dyn Explored,
         line: impl Fn(u32) -> Line,
     ) -> Result<(), SearchError> {
         let crashes = Crashes::on(search, self.platform);
@@ -143,7 +143,7 @@ impl Power {
 /// What each version of each line holds.
 fn contents(
     base: &Image,
-    search: &Search,
+    search: &dyn Explored,
     crashes: &Crashes,
     lines: &[Line],
 ) -> Vec<Vec<LineBytes>> {
@@ -206,7 +206,7 @@ struct Walk {
 /// One trace on its way down.
 struct Walker<'a> {
     power: &'a mut Power,
-    search: &'a Search,
+    search: &'a dyn Explored,
     crashes: Crashes,
     lines: Vec<Line>,
     numbers: FxHashMap<Line, usize>,
@@ -331,7 +331,7 @@ impl Walker<'_> {
         old.sort_unstable();
         Crash {
             schedule: order.iter().map(|&at| steps[at as usize].process).collect(),
-            points: self.search.points.clone(),
+            points: self.search.points().clone(),
             old,
             image: self.image(choice),
         }

@@ -85,12 +85,27 @@ mod tests {
             sharing.of_plain(&trace, order)
         };
         let (read, write) = (Access::Read, Access::Write);
-        assert!(shares(&[access(0, 0, write, true), access(0, 1, read, false)], &[]));
+        assert!(shares(
+            &[access(0, 0, write, true), access(0, 1, read, false)],
+            &[]
+        ));
         // A commit of thread 0, whose store buffer is process 2.
-        assert!(!shares(&[access(0, 2, write, true), access(0, 0, read, true)], &[]));
-        assert!(!shares(&[access(0, 0, write, false), access(0, 1, read, false)], &[]));
-        assert!(!shares(&[access(0, 0, read, true), access(0, 1, read, true)], &[]));
-        assert!(!shares(&[access(0, 0, write, true), access(1, 1, read, true)], &[]));
+        assert!(!shares(
+            &[access(0, 2, write, true), access(0, 0, read, true)],
+            &[]
+        ));
+        assert!(!shares(
+            &[access(0, 0, write, false), access(0, 1, read, false)],
+            &[]
+        ));
+        assert!(!shares(
+            &[access(0, 0, read, true), access(0, 1, read, true)],
+            &[]
+        ));
+        assert!(!shares(
+            &[access(0, 0, write, true), access(1, 1, read, true)],
+            &[]
+        ));
         let trailing = Trailing {
             after: 0,
             thread: 1,

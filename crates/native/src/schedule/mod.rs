@@ -3,18 +3,21 @@
 mod beginning;
 mod numbers;
 mod reader;
+mod sealing;
 
 use crate::error::SubjectError;
 use crate::execution::Outcome;
-use crate::job::{Job, Sleeper, Threading};
+use crate::job::{Job, Policy, Sleeper, Threading};
 use crate::server::Server;
+use beginning::Beginning;
 use landfall_explore::schedule::{
     self, Access, End, Points, Process, Sleepers, Step, Threads, ThreadsError, Trace,
 };
 use landfall_model::line::Line;
-use beginning::Beginning;
-use landfall_vocab::record::{COMPANIONS, Records};
+use landfall_vocab::record::{COMPANIONS, Kind, Records};
 use reader::Reader;
+pub use sealing::Sealing;
+pub(crate) use sealing::is_called;
 use std::sync::Arc;
 
 /// How stores reach memory.
@@ -38,6 +41,7 @@ pub struct NativeThreads<'s> {
     reader: Reader,
     beginning: Beginning,
     sleepers: Sleepers,
+    sealing: Option<Sealing>,
     /// How the last execution ended.
     pub outcome: Outcome,
     /// Runs of the program; more than executions where the runtime's guess at who sleeps was wrong.
@@ -75,6 +79,7 @@ impl<'s> NativeThreads<'s> {
             reader,
             beginning: Beginning::default(),
             sleepers: Sleepers::default(),
+            sealing: None,
             outcome: Outcome::Exited { code: 0 },
             runs: 0,
             bytes: 0,
@@ -100,6 +105,17 @@ impl<'s> NativeThreads<'s> {
     /// From now on stores to persistent memory, flushes and fences are transitions: power failures are looked at.
     pub fn persist(&mut self) {
         self.job.threads.persistency = true;
+    }
+
+    /// From now on steps say whether their thread is to be left alone before them.
+    pub fn seal(&mut self, sealing: Sealing) {
+        self.job.threads.announced = true;
+        self.sealing = Some(sealing);
+    }
+
+    /// Who goes on where the search does not say.
+    pub fn prefer(&mut self, policy: Policy) {
+        self.job.threads.policy = policy;
     }
 
     /// The line of persistent memory that an object of the search stands for.
@@ -132,6 +148,8 @@ impl<'s> NativeThreads<'s> {
         job.schedule = Some(choices.collect());
         job.threads.sleepers.clear();
         job.threads.most_steps = None;
+        job.threads.announced = false;
+        job.threads.policy = Policy::Quiet;
         job
     }
 
@@ -184,13 +202,14 @@ impl<'s> NativeThreads<'s> {
     /// Runs once and reads what happened.
     fn once(&mut self, keep: usize, trace: &mut Trace) -> Result<u64, ThreadsError> {
         self.runs += 1;
-        let (reader, beginning) = (&mut self.reader, &mut self.beginning);
         let threads = self.threads;
+        let (reader, beginning) = (&mut self.reader, &mut self.beginning);
+        let sealing = &mut self.sealing;
         let ran = self.server.run_raw_with(&self.job, |trace_bytes, kept| {
             let known = beginning.go_on(keep, trace_bytes, kept);
             reader.begin(threads, keep, known);
             let bytes = beginning.take();
-            let read = read(&bytes, reader, beginning, trace);
+            let read = read(&bytes, reader, beginning, sealing, trace);
             beginning.give_back(bytes);
             read.map(|()| trace_bytes.len() as u64)
         });
@@ -216,6 +235,7 @@ fn read(
     bytes: &[u8],
     reader: &mut Reader,
     beginning: &mut Beginning,
+    sealing: &mut Option<Sealing>,
     trace: &mut Trace,
 ) -> Result<(), ThreadsError> {
     let mut records = Records::new(bytes);
@@ -232,6 +252,10 @@ fn read(
         })?;
         if reader::is_choice(&record) {
             beginning.choice(at);
+        }
+        if let (Kind::Stack, 1.., Some(sealing)) = (record.kind, record.flags, &mut *sealing) {
+            reader.announced(record.mask.into(), sealing.seals(record.payload));
+            continue;
         }
         reader.record(&record, trace)?;
     }

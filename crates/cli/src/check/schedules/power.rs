@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::names::Names;
 use landfall_explore::recovery::SearchError;
 use landfall_explore::schedule::power::Power;
-use landfall_explore::schedule::{Job, Order, Persistency, Search, Threads, Trace};
+use landfall_explore::schedule::{Explored, Job, Order, Persistency, Threads, Trace};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_model::line::Line;
 use landfall_native::{NativeSubject, NativeThreads};
@@ -31,7 +31,6 @@ pub(super) fn refuse(options: &Check) -> Option<Refusal> {
         } => "--pm-dir",
         Check { pm_heap: true, .. } => "--pm-heap",
         Check { tear: true, .. } => "--tear",
-        Check { bound: Some(_), .. } => "--bound",
         _ if options.failures > 1 => "--failures",
         _ => options.leaves_no_tree()?,
     };
@@ -51,7 +50,11 @@ impl<'a> Crashing<'a> {
     }
 
     /// Looks at the last execution.
-    pub(super) fn look(&mut self, native: &NativeThreads<'_>, search: &Search) -> ControlFlow<()> {
+    pub(super) fn look(
+        &mut self,
+        native: &NativeThreads<'_>,
+        search: &dyn Explored,
+    ) -> ControlFlow<()> {
         let line = |object: u32| native.line(object).unwrap_or(Line(0));
         match self.power.look(&mut self.subject, search, line) {
             Ok(()) => ControlFlow::Continue(()),
