@@ -228,7 +228,38 @@ impl Server {
             }
         }
         let index = self.post(job, &job.image.lines, 0)?;
-        let waited = self.await_slot(index, job.limits.wall);
+        self.collect_raw_within(index, job.limits.wall, read)
+    }
+
+    /// Posts a job that [`collect_raw`](Self::collect_raw) will ask for later; `None` if this is no time for that.
+    pub(crate) fn post_ahead(&mut self, job: &Job) -> Result<Option<usize>, SubjectError> {
+        if self.sample_is_due() {
+            return Ok(None);
+        }
+        self.post(job, &job.image.lines, 0).map(Some)
+    }
+
+    /// The slot of the next job, where some are in flight.
+    pub(crate) fn next_slot(&self) -> usize {
+        self.next
+    }
+
+    /// What came of a job that was posted, as [`run_raw_with`](Self::run_raw_with) tells it.
+    pub(crate) fn collect_raw<R>(
+        &mut self,
+        index: usize,
+        read: impl FnOnce(&[u8], (u64, u64)) -> R,
+    ) -> Result<(Outcome, u64, R), SubjectError> {
+        self.collect_raw_within(index, crate::job::Limits::default().wall, read)
+    }
+
+    fn collect_raw_within<R>(
+        &mut self,
+        index: usize,
+        wall: Duration,
+        read: impl FnOnce(&[u8], (u64, u64)) -> R,
+    ) -> Result<(Outcome, u64, R), SubjectError> {
+        let waited = self.await_slot(index, wall);
         let slot = self.shared.slot(index);
         let (end, code, enabled) = slot.end();
         let end = match waited {

@@ -85,7 +85,7 @@ pub(super) struct Reader {
     /// Transitions so far, and of how many it is known what they are.
     at: usize,
     keep: usize,
-    known: bool,
+    known: usize,
     /// Threads that have been created.
     pub(super) created: usize,
     /// Some execution stored to persistent memory.
@@ -119,8 +119,8 @@ pub(super) fn is_choice(record: &Record<'_>) -> bool {
 }
 
 impl Reader {
-    /// The first `keep` transitions are those of the execution before: `known`, or to be compared.
-    pub(super) fn begin(&mut self, threads: usize, keep: usize, known: bool) {
+    /// The first `keep` transitions are those of the execution before: so many are `known` to be, the others are compared.
+    pub(super) fn begin(&mut self, threads: usize, keep: usize, known: usize) {
         self.most = threads;
         if self.threads.len() < threads {
             self.threads.resize_with(threads, Thread::default);
@@ -382,7 +382,7 @@ impl Reader {
         let at = self.at;
         self.at += 1;
         if at < self.keep {
-            return match self.known || trace.steps[at] == step {
+            return match at < self.known || trace.steps[at] == step {
                 true => Ok(()),
                 false => Err(ThreadsError::Diverged { at }),
             };
