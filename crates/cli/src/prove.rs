@@ -1,6 +1,7 @@
 //! `landfall prove`: all executions of a bounded program at once, symbolically.
 
 mod ask;
+mod guide;
 mod native;
 mod show;
 mod source;
@@ -10,6 +11,7 @@ use crate::exit::Exit;
 use crate::screen::{Screen, plain};
 use ask::Answer;
 use clap::ValueEnum;
+use landfall_native::compiler::Language;
 use landfall_prove::c::Refusal;
 use landfall_prove::encode::CrashEncoding;
 use landfall_prove::prove::Verdict;
@@ -127,8 +129,6 @@ struct Answers {
     /// What could not be modelled.
     refusal: Option<Refusal>,
     rounds: Vec<ask::Round>,
-    /// The file that replays the refutation of the invariant, or why there is none.
-    native: Option<Result<PathBuf, String>>,
 }
 
 type Draw = fn(&Witness) -> String;
@@ -173,14 +173,11 @@ pub(crate) fn run(args: &ProveArgs) -> Exit {
         }
     }
     let mut answers = answers;
-    if let Some(out) = &args.out {
-        answers.native = match seen_natively(args, &source, &answers.answers, out) {
-            Ok(seen) => seen,
-            Err(error) => {
-                screen.err(&format!("error: {}\n", plain(&format!("{error:#}"))));
-                return Exit::Usage;
-            }
-        };
+    if let (Some(out), Some(language)) = (&args.out, source.language())
+        && let Err(error) = seen_natively(args, language, &mut answers.answers, out)
+    {
+        screen.err(&format!("error: {}\n", plain(&format!("{error:#}"))));
+        return Exit::Usage;
     }
     let text = match args.format {
         Format::Human => show::human(&file, &answers, args.verbose),
@@ -215,18 +212,17 @@ fn refutation(answer: &Answer) -> Option<&Witness> {
     }
 }
 
-/// Only the refutation of an invariant ends badly.
 fn seen_natively(
     args: &ProveArgs,
-    source: &source::Source,
-    answers: &[Answer],
+    language: Language,
+    answers: &mut [Answer],
     out: &Path,
-) -> anyhow::Result<Option<Result<PathBuf, String>>> {
-    let invariant = answers.iter().find(|answer| answer.property == "invariant");
-    match (source.language(), invariant.and_then(refutation)) {
-        (Some(language), Some(witness)) => {
-            native::replayable(args, language, witness, out).map(Some)
+) -> anyhow::Result<()> {
+    for answer in answers {
+        if let Some(witness) = refutation(answer) {
+            let seen = native::replayable(args, language, witness, answer.property, out)?;
+            answer.native = Some(seen);
         }
-        _ => Ok(None),
     }
+    Ok(())
 }

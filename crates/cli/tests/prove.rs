@@ -2,7 +2,6 @@
 //!
 //! - Every program of `examples/` gets the verdict that `landfall check` is expected to give (`.expect`), but for those in
 //!   `tests/prove/apart.txt`, which says why.
-//! - What is refuted there is seen in a native run as well (`--out`), and `landfall replay` shows it.
 //! - Every program of `examples/prove/*/` gets the verdict of the `.verdict` file beside it:
 //!
 //! ```text
@@ -15,6 +14,7 @@
 //! refuted lost LABEL kept LABEL the cause, by lines that end with `//~ LABEL`
 //! ```
 //!
+//! - What is refuted, here or there, is seen in a native run as well (`--out`), with all its threads, and `landfall replay` shows it.
 //! - What cannot be modelled is said as in `tests/prove/bad/NAME.out`; `BLESS=1` writes it.
 
 use serde_json::Value;
@@ -137,15 +137,33 @@ fn examples_get_the_verdict_of_check() {
             code => return Err(format!("{code:?} instead of {wanted:?}\n{text}")),
         }
         let json: Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text}"))?;
-        // Of several threads only the default schedule is tried.
-        let threads = name.contains("threads-persistent");
-        let seen = threads || json["replay"].is_string() || json["verdict"] != "refuted";
+        let seen = refutations_replay(file, &json);
         let _ = fs::remove_dir_all(&out);
-        match seen {
-            true => Ok(()),
-            false => Err(format!("not seen natively: {}", json["not_replayed"])),
-        }
+        seen
     });
+}
+
+/// Every refutation is seen in a native run, which `landfall replay` shows.
+fn refutations_replay(file: &Path, json: &Value) -> Result<(), String> {
+    for property in json["properties"].as_array().into_iter().flatten() {
+        if property["verdict"] != "refuted" {
+            continue;
+        }
+        let Some(witness) = property["replay"].as_str() else {
+            let why = &property["not_replayed"];
+            return Err(format!("{} not seen natively: {why}", property["property"]));
+        };
+        let replay = Command::new(LANDFALL)
+            .args(["replay", witness])
+            .current_dir(file.parent().unwrap())
+            .output()
+            .map_err(|e| e.to_string())?;
+        if replay.status.code() != Some(100) {
+            let why = String::from_utf8_lossy(&replay.stderr).into_owned();
+            return Err(format!("{} not replayed: {why}", property["property"]));
+        }
+    }
+    Ok(())
 }
 
 /// A directory of its own.
@@ -234,12 +252,19 @@ fn cases(verdict: &str) -> Vec<Case> {
 
 fn ask(file: &Path, case: &Case) -> Result<(), String> {
     let name = file.file_name().unwrap().to_string_lossy();
+    let out = scratch();
     let mut arguments = vec!["--format", "json", "--property", &case.property];
+    if case.answer.iter().any(|word| word == "refuted") {
+        arguments.extend(["--out", &out]);
+    }
     arguments.extend(case.flags.iter().map(String::as_str));
     arguments.push(&name);
     let output = prove(file.parent().unwrap(), &arguments);
     let json: Value = serde_json::from_slice(&output.stdout)
         .map_err(|e| format!("{e}: {}", String::from_utf8_lossy(&output.stderr)))?;
+    let seen = refutations_replay(file, &json);
+    let _ = fs::remove_dir_all(&out);
+    seen.map_err(|why| format!("{:?}: {why}", case.flags))?;
     let properties = json["properties"].as_array().ok_or("no properties")?;
     let words: Vec<&str> = properties
         .iter()

@@ -3,42 +3,14 @@
 
 mod schedule_support;
 
-use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::program::{Model, Order, Program};
-use landfall_explore::schedule::{Counts, End, Options, search};
 use proptest::prelude::*;
-use schedule_support::{Draft, Keep, Outcome, brute_force, build, create_and_join, plain, shape};
+use schedule_support::agree::{agree, explore};
+use schedule_support::{Draft, Keep, Outcome, brute_force, build, create_and_join, shape};
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
-fn explore(program: &Program, model: Model) -> (BTreeSet<Outcome>, Counts) {
-    let mut outcomes = BTreeSet::new();
-    let mut threads = Interpreter::new(program, model);
-    let counts = search(&mut threads, Options::default(), |threads, trace| {
-        outcomes.insert(Outcome {
-            memory: plain(program, threads.memory()),
-            regs: (0..program.threads.len())
-                .map(|t| threads.registers(t).to_vec())
-                .collect(),
-            stuck: trace.end == End::Deadlock,
-        });
-        ControlFlow::Continue(())
-    })
-    .expect("runs");
-    (outcomes, counts)
-}
-
-fn agree(program: &Program, model: Model) -> Result<(), TestCaseError> {
-    program.validate().expect("valid");
-    let Some((outcomes, graphs)) = brute_force(program, model, Keep::Histories, 60_000) else {
-        return Ok(());
-    };
-    let (found, counts) = explore(program, model);
-    prop_assert_eq!(&found, &outcomes, "{:?}", model);
-    prop_assert_eq!(counts.blocked, 0, "{:?} {:?}", model, counts);
-    prop_assert_eq!(counts.executions, graphs as u64, "{:?} {:?}", model, counts);
-    Ok(())
-}
+/// States of a program that is tried.
+const MOST: usize = 60_000;
 
 /// Spinning threads: what complete executions show, and whether everybody may wait for ever.
 fn agree_spinning(program: &Program, model: Model) -> Result<(), TestCaseError> {
@@ -92,7 +64,7 @@ fn remembered() {
         vec![Store(1), StoreRead(0), Load(1)],
         vec![Cas(1, 0), Cas(1, 0), Store(0)],
     ];
-    agree(&build(&shape, Order::Atomic), Model::Tso).expect("agrees");
+    agree(&build(&shape, Order::Atomic), Model::Tso, MOST).expect("agrees");
 }
 
 fn cases() -> u32 {
@@ -105,20 +77,20 @@ proptest! {
 
     #[test]
     fn one_execution_per_graph_sc(shape in shape(3, 4)) {
-        agree(&build(&shape, Order::Atomic), Model::Sc)?;
+        agree(&build(&shape, Order::Atomic), Model::Sc, MOST)?;
     }
 
     #[test]
     fn one_execution_per_graph_tso(shape in shape(3, 4)) {
-        agree(&build(&shape, Order::Atomic), Model::Tso)?;
+        agree(&build(&shape, Order::Atomic), Model::Tso, MOST)?;
     }
 
     #[test]
     fn created_and_joined_threads(shape in shape(3, 3), places in prop::collection::vec(any::<u8>(), 4)) {
         let mut program = build(&shape, Order::Atomic);
         create_and_join(&mut program, &places);
-        agree(&program, Model::Sc)?;
-        agree(&program, Model::Tso)?;
+        agree(&program, Model::Sc, MOST)?;
+        agree(&program, Model::Tso, MOST)?;
     }
 
     #[test]
@@ -129,7 +101,7 @@ proptest! {
 
     #[test]
     fn two_longer_threads(shape in shape(2, 6)) {
-        agree(&build(&shape, Order::Atomic), Model::Sc)?;
-        agree(&build(&shape, Order::Atomic), Model::Tso)?;
+        agree(&build(&shape, Order::Atomic), Model::Sc, MOST)?;
+        agree(&build(&shape, Order::Atomic), Model::Tso, MOST)?;
     }
 }

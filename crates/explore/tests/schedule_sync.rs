@@ -3,13 +3,12 @@
 
 mod schedule_support;
 
-use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::program::{Instr, Model, Op, Order, Place, Program, Reg, Sync};
-use landfall_explore::schedule::{Counts, End, Options, search};
 use proptest::prelude::*;
-use schedule_support::{Keep, Outcome, brute_force, plain};
-use std::collections::BTreeSet;
-use std::ops::ControlFlow;
+use schedule_support::agree::{agree, explore};
+
+/// States of a program that is tried.
+const MOST: usize = 40_000;
 
 /// Which object: two of each kind would only make programs larger.
 const KINDS: [&str; 6] = [
@@ -192,35 +191,6 @@ fn build(shape: &[Vec<Draft>]) -> Program {
     program
 }
 
-fn explore(program: &Program, model: Model) -> (BTreeSet<Outcome>, Counts) {
-    let mut outcomes = BTreeSet::new();
-    let mut threads = Interpreter::new(program, model);
-    let counts = search(&mut threads, Options::default(), |threads, trace| {
-        outcomes.insert(Outcome {
-            memory: plain(program, threads.memory()),
-            regs: (0..program.threads.len())
-                .map(|t| threads.registers(t).to_vec())
-                .collect(),
-            stuck: trace.end == End::Deadlock,
-        });
-        ControlFlow::Continue(())
-    })
-    .expect("runs");
-    (outcomes, counts)
-}
-
-fn agree(program: &Program, model: Model) -> Result<(), TestCaseError> {
-    program.validate().expect("valid");
-    let Some((outcomes, graphs)) = brute_force(program, model, Keep::Histories, 40_000) else {
-        return Ok(());
-    };
-    let (found, counts) = explore(program, model);
-    prop_assert_eq!(&found, &outcomes, "{:?}", model);
-    prop_assert_eq!(counts.blocked, 0, "{:?} {:?}", model, counts);
-    prop_assert_eq!(counts.executions, graphs as u64, "{:?} {:?}", model, counts);
-    Ok(())
-}
-
 /// Cases that must not be lost.
 #[test]
 fn remembered() {
@@ -249,7 +219,7 @@ fn remembered() {
     ];
     for shape in cases {
         for model in [Model::Sc, Model::Tso] {
-            agree(&build(shape), model).expect("agrees");
+            agree(&build(shape), model, MOST).expect("agrees");
         }
     }
 }
@@ -286,7 +256,7 @@ fn a_writer_comes_before_readers_that_need_each_other() {
         Instr::Sync(Sync::Unlock, rwlock),
     ]);
     for model in [Model::Sc, Model::Tso] {
-        agree(&program, model).expect("agrees");
+        agree(&program, model, MOST).expect("agrees");
     }
 }
 
@@ -312,16 +282,16 @@ proptest! {
 
     #[test]
     fn one_execution_per_trace_sc(shape in shape(3, 4)) {
-        agree(&build(&shape), Model::Sc)?;
+        agree(&build(&shape), Model::Sc, MOST)?;
     }
 
     #[test]
     fn one_execution_per_trace_tso(shape in shape(3, 3)) {
-        agree(&build(&shape), Model::Tso)?;
+        agree(&build(&shape), Model::Tso, MOST)?;
     }
 
     #[test]
     fn four_threads(shape in shape(4, 2)) {
-        agree(&build(&shape), Model::Sc)?;
+        agree(&build(&shape), Model::Sc, MOST)?;
     }
 }

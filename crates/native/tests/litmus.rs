@@ -6,15 +6,20 @@ mod generate;
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
 
-use landfall_explore::schedule::Options;
+use landfall_explore::schedule::power::Power;
 use landfall_explore::schedule::saturate::{Preempt, saturate};
+use landfall_explore::schedule::{Options, Persistency};
+use landfall_explore::subject::{self, Execution, Subject, SubjectError};
 use landfall_litmus::Model as Definition;
 use landfall_litmus::operational::{self, explore};
 use landfall_litmus::parse::parse;
 use landfall_litmus::program::{Outcome, Test};
+use landfall_model::line::Line;
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
-use landfall_native::{Isolation, Job, Model, NativeThreads, Outcome as Ended, Program, Server};
+use landfall_native::{
+    Image, Isolation, Job, Model, NativeThreads, Outcome as Ended, Program, Server, translate,
+};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -124,6 +129,80 @@ fn codes(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, Strin
     }
 }
 
+/// A recovery: the same program after a power failure.
+struct Recovery {
+    server: Server,
+    codes: Vec<i32>,
+}
+
+impl Subject for Recovery {
+    fn run(&mut self, job: &subject::Job<'_>) -> Result<Execution, SubjectError> {
+        let mut image = Image::default();
+        for &(line, bytes) in job.overrides {
+            image.write(line.start().0, &bytes);
+        }
+        let run = Job {
+            image,
+            failures: job.failures,
+            ..Job::default()
+        };
+        let execution = self
+            .server
+            .run(&run)
+            .map_err(|error| SubjectError::CannotRun(error.to_string()))?;
+        let Ended::Exited { code } = execution.outcome else {
+            let why = format!("{:?}", execution.outcome);
+            return Err(SubjectError::CannotRun(why));
+        };
+        self.codes.push(code);
+        let (events, _) = translate(&execution.events);
+        Ok(Execution::new(events, subject::Ended::Well))
+    }
+}
+
+/// The exit codes of recoveries after all power failures of all schedules.
+fn recovered(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, String> {
+    let mut server = serve(path, number);
+    let mut recovery = Recovery {
+        server: serve(path, number),
+        codes: Vec::new(),
+    };
+    let count = test.program.threads.len() + 1;
+    let mut threads = NativeThreads::new(&mut server, Job::default(), count, Model::Tso);
+    threads.persist();
+    let options = Options {
+        persistency: Persistency::Lines,
+        ..Options::default()
+    };
+    let mut power = Power::new(landfall_model::image::Image::default(), test.platform);
+    let mut wrong = None;
+    let found = saturate(&mut threads, Preempt::Auto, options, |threads, search| {
+        let line = |object| threads.line(object).unwrap_or(Line(u64::MAX / 64));
+        match power.look(&mut recovery, search, line) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                wrong = Some(error.to_string());
+                ControlFlow::Break(())
+            }
+        }
+    });
+    if let Err(error) = found {
+        return Err(error.to_string());
+    }
+    if let Some(wrong) = wrong {
+        return Err(wrong);
+    }
+    if recovery.codes.len() != power.behaviours.len() {
+        return Err(format!(
+            "{} runs, {} behaviours",
+            recovery.codes.len(),
+            power.behaviours.len()
+        ));
+    }
+    let codes = recovery.codes.into_iter();
+    Ok(codes.filter(|&code| code != generate::TOO_EARLY).collect())
+}
+
 fn compare(
     name: &str,
     outcomes: &[Outcome],
@@ -140,6 +219,26 @@ fn compare(
         .collect();
     let unexpected = codes.contains(&generate::UNEXPECTED);
     (codes != wanted).then(|| format!("{name}: not seen: {missing:?}; others: {unexpected}"))
+}
+
+#[test]
+fn outcomes_of_recoveries() {
+    let scratch = Scratch::new("litmus-recovery");
+    let (names, tests) = tests(true);
+    assert!(tests.len() > 60, "{}", tests.len());
+    let program = build(&tests, &scratch.0);
+    let wrong: Vec<String> = (names.iter().zip(&tests).enumerate())
+        .filter_map(|(number, (name, (test, outcomes)))| {
+            compare(name, outcomes, recovered(&program, number, test))
+        })
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        tests.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]

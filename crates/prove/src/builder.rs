@@ -61,6 +61,7 @@ impl Path {
             kind,
             joined: false,
             label: label.to_owned(),
+            place: None,
         });
         EventId(program.events.len() as u32 - 1)
     }

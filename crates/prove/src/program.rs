@@ -6,7 +6,9 @@
 //! retry bound) makes the guards of its later events false; it rules no execution out, so what was done before can crash.
 
 use crate::term::{Term, Terms};
+use landfall_ir::Place;
 use landfall_model::order::{OpKind, Platform};
+use std::sync::Arc;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EventId(pub u32);
@@ -112,6 +114,8 @@ pub struct Event {
     pub joined: bool,
     /// As its source words it, with its place: for witnesses.
     pub label: String,
+    /// Where that is, in programs that have source files.
+    pub place: Option<Arc<Place>>,
 }
 
 impl Event {

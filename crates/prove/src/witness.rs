@@ -4,8 +4,10 @@
 use crate::encode::{Encoding, Reader, View};
 use crate::program::*;
 use crate::solver::Backend;
+use landfall_ir::Place;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
+use std::sync::Arc;
 
 /// What became of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +32,59 @@ pub struct Step {
     pub fate: Fate,
     /// Had it certainly happened when the power failed?
     pub before_failure: bool,
+    pub deed: Deed,
+    /// What it accesses or flushes, where the program has addresses.
+    pub at: Option<u64>,
+    pub place: Option<Arc<Place>>,
+    /// Part of the step before it.
+    pub joined: bool,
+}
+
+/// What kind of thing an event does, for who wants to see it done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Deed {
+    Load,
+    Store,
+    Rmw,
+    /// A lock of the thread library is taken, or tried; or given back.
+    Lock,
+    Unlock,
+    /// `clflush`
+    Flush,
+    /// A fence, a weak flush, an assertion: others show when it happened.
+    Other,
+}
+
+impl Deed {
+    fn of(program: &Program, event: &Event) -> Deed {
+        let lock = event
+            .loc()
+            .is_some_and(|loc| program.location(loc).home == Home::Lock);
+        match event.kind {
+            Kind::Load { .. } => Deed::Load,
+            Kind::Store { .. } if lock => Deed::Unlock,
+            Kind::Store { .. } | Kind::NtStore { .. } => Deed::Store,
+            Kind::Rmw { .. } if lock => Deed::Lock,
+            Kind::Rmw { .. } => Deed::Rmw,
+            Kind::Flush {
+                kind: FlushKind::Clflush,
+                ..
+            } => Deed::Flush,
+            _ => Deed::Other,
+        }
+    }
+}
+
+/// The address that an event accesses; of a flush, one on its line.
+fn address(program: &Program, event: &Event) -> Option<u64> {
+    match (event.loc(), event.kind) {
+        (Some(loc), _) => program.location(loc).at,
+        (None, Kind::Flush { line, .. }) => {
+            let mut locations = program.locations.iter();
+            locations.find(|l| l.line() == Some(line))?.at
+        }
+        _ => None,
+    }
 }
 
 /// What recovery found in a location.
@@ -60,6 +115,8 @@ pub struct Witness {
     /// The program's nondeterministic inputs.
     pub inputs: Vec<(String, u64)>,
     pub failed: bool,
+    /// An assertion fails in a thread, whether the power fails or not.
+    pub alone: bool,
     /// `ob` without its transitive closure: edges between events.
     order: Vec<(EventId, EventId)>,
     /// By event: the first of its step, which has its edges.
@@ -124,6 +181,7 @@ impl Witness {
                 .map(|(name, term)| (name.clone(), value(*term)))
                 .collect(),
             failed,
+            alone: false,
             order,
             steps_of: program.event_ids().map(|id| encoding.node(id)).collect(),
         };
@@ -172,6 +230,10 @@ impl Witness {
                     _ => Fate::Passed,
                 },
                 before_failure,
+                deed: Deed::of(program, of),
+                at: address(program, of),
+                place: of.place.clone(),
+                joined: of.joined,
             });
         }
         witness

@@ -8,6 +8,7 @@ use landfall_prove::program::Program;
 use landfall_prove::prove::{self, Options, Sizes, Verdict};
 use landfall_prove::solver::{SearchOptions, Solver};
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// One property, answered.
@@ -18,6 +19,8 @@ pub(super) struct Answer {
     pub(super) took: Duration,
     /// Of a proof: where loops were cut, and some execution would have gone on.
     pub(super) limits: Vec<String>,
+    /// Of a refutation: the file that replays it, or why there is none.
+    pub(super) native: Option<Result<PathBuf, String>>,
 }
 
 /// One bound, and how long its parts took.
@@ -37,7 +40,6 @@ pub(super) fn answers(source: &Source, args: &ProveArgs, screen: Screen) -> Answ
         answers: Vec::new(),
         refusal: None,
         rounds: Vec::new(),
-        native: None,
     };
     let shown = args.format == Format::Human && std::io::stderr().is_terminal();
     for unroll in bounds(source, args) {
@@ -141,6 +143,7 @@ fn ask(
             sizes: answered.sizes,
             took: start.elapsed(),
             limits: Vec::new(),
+            native: None,
         }
     };
     questions.into_iter().map(&mut answer).collect()

@@ -1,32 +1,31 @@
 //! A refutation, seen natively: the program is built and run, and a power failure of that run is looked for that leaves what the
 //! refuting execution's failure left, and after which the program fails. What is found is kept as a file for `landfall replay`.
 
-use super::ProveArgs;
+use super::{ProveArgs, guide};
 use crate::check::finding::{kind, what};
+use crate::names::Names;
 use crate::scene::{Act, Failure, Scene, Stage};
 use crate::witness::{Build, Built, Ended, Memory, PowerFailure, Threads, Witness, Word, digest};
 use landfall_model::log::{Cut, Version};
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
-use landfall_native::{Job, Outcome, Program};
-use landfall_prove::witness::Witness as Refutation;
+use landfall_native::{Job, Model, NativeThreads, Outcome, Program, Server};
+use landfall_prove::witness::{Fate, Witness as Refutation};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Where the power failed, if the program's own run shows it; otherwise why not.
+/// The file that replays a refutation; otherwise why there is none.
 pub(super) fn replayable(
     args: &ProveArgs,
     language: Language,
     refutation: &Refutation,
+    property: &str,
     out: &Path,
 ) -> anyhow::Result<Result<PathBuf, String>> {
     if let Some((name, value)) = refutation.inputs.iter().find(|(_, value)| *value != 0) {
         return Ok(Err(format!(
             "it needs an input that native runs do not have ({name} is {value})"
         )));
-    }
-    if !refutation.failed {
-        return Ok(Err("it fails without a power failure: run it".to_owned()));
     }
     std::fs::create_dir_all(out)?;
     let path = out.join("program");
@@ -46,26 +45,25 @@ pub(super) fn replayable(
         job: Job::default(),
     };
     let mut stage = Stage::open(&scene)?;
-    let first = stage.play(&[], false)?;
-    let mut shown = None;
-    for failure in failures(&first[0], refutation) {
-        let acts = stage.play(std::slice::from_ref(&failure), false)?;
-        if acts
-            .last()
-            .is_some_and(|act| failed(&act.execution.outcome))
-        {
-            shown = Some((failure, acts));
-            break;
+    if refutation.threads.len() > 1 {
+        match scheduled(&scene, refutation) {
+            Ok(job) => stage.set_job(job),
+            Err(error) => return Ok(Err(format!("its schedule cannot be followed: {error}"))),
         }
     }
-    let Some((failure, acts)) = shown else {
+    let Some((failures, acts)) = shown(&mut stage, refutation, property)? else {
         return Ok(Err(
-            "the program's own run does not come to it: it takes another schedule".to_owned(),
+            "no power failure of the native run of that schedule leads to it".to_owned(),
         ));
     };
     let last = &acts[acts.len() - 1].execution.outcome;
-    let names = stage.names(1);
+    let names = stage.names(failures.len());
     let here = std::env::current_dir().unwrap_or_default();
+    let left = acts.iter().zip(&failures);
+    let kind = match property {
+        "robust" => "robustness",
+        _ => kind(last),
+    };
     let witness = Witness {
         tool: "landfall".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -82,20 +80,56 @@ pub(super) fn replayable(
         },
         events: scene.job.limits.events,
         threads: Threads::of(stage.job()),
-        failures: vec![PowerFailure::new(
-            &failure,
-            &acts[0].left(&failure),
-            stage.base(),
-        )],
+        failures: left
+            .map(|(act, failure)| PowerFailure::new(failure, &act.left(failure), stage.base()))
+            .collect(),
         outcome: Ended {
-            kind: kind(last).to_owned(),
+            kind: crate::check::finding::kind(last).to_owned(),
             text: what(last, names),
         },
-        finding: serde_json::json!({ "kind": kind(last), "proof": refutation.broken }),
+        finding: serde_json::json!({ "kind": kind, "proof": refutation.broken }),
     };
-    let file = out.join("B1.json");
+    let file = out.join(match property {
+        "robust" => "B2.json",
+        _ => "B1.json",
+    });
     std::fs::write(&file, serde_json::to_vec_pretty(&witness)?)?;
     Ok(Ok(file))
+}
+
+/// A run in which the threads take turns as in the refutation.
+fn scheduled(scene: &Scene, refutation: &Refutation) -> anyhow::Result<Job> {
+    let mut server = Server::start(&scene.program)?;
+    let names = Names::of(&server);
+    let threads = refutation.threads.len();
+    let mut native = NativeThreads::new(&mut server, scene.job.clone(), threads, Model::Tso);
+    native.persist();
+    let schedule = guide::schedule(&mut native, &names, refutation)?;
+    Ok(native.replay(&schedule))
+}
+
+/// Runs until one shows what was refuted: its power failures, and its executions.
+fn shown(
+    stage: &mut Stage,
+    refutation: &Refutation,
+    property: &str,
+) -> anyhow::Result<Option<(Vec<Failure>, Vec<Act>)>> {
+    let first = stage.play(&[], false)?;
+    if refutation.alone || !refutation.failed {
+        let fails = failed(&first[0].execution.outcome);
+        return Ok(fails.then(|| (Vec::new(), first)));
+    }
+    for (apart, failure) in failures(&first[0], refutation) {
+        if property == "robust" && apart.0 > 0 {
+            break; // what was left is all that is wrong
+        }
+        let acts = stage.play(std::slice::from_ref(&failure), false)?;
+        let ended = acts.last().map(|act| failed(&act.execution.outcome));
+        if ended == Some(true) || property == "robust" {
+            return Ok(Some((vec![failure], acts)));
+        }
+    }
+    Ok(None)
 }
 
 fn failed(outcome: &Outcome) -> bool {
@@ -107,11 +141,11 @@ const TRIED: usize = 40;
 
 /// Failures of this execution that leave what the refutation found, or nearly so: bytes that no statement wrote (padding that
 /// was copied) are zero in a proof and anything in a run. The nearest first.
-fn failures(act: &Act, refutation: &Refutation) -> Vec<Failure> {
+fn failures(act: &Act, refutation: &Refutation) -> Vec<((usize, u32), Failure)> {
     let log = &act.log;
     let mut all = Vec::new();
     for cut in (0..=log.end().0).map(Cut) {
-        let (mut old, mut apart) = (Vec::new(), 0);
+        let (mut old, mut apart, mut off) = (Vec::new(), 0, 0);
         for line in log.lines() {
             let start = line.start().0;
             let inside = |found: &landfall_prove::witness::Found| {
@@ -120,29 +154,41 @@ fn failures(act: &Act, refutation: &Refutation) -> Vec<Failure> {
                 Some((place as usize, usize::from(found.width / 8), found.value))
             };
             let wanted: Vec<_> = refutation.found.iter().filter_map(inside).collect();
+            // Both see the same stores to a line, one by one; where the heap keeps something of its own, more natively.
+            let survivors = refutation.steps.iter().filter(|step| {
+                let at = step.at.and_then(landfall_native::persistent_offset);
+                let here = at.is_some_and(|at| at / 64 == start / 64);
+                here && !step.joined && step.fate == Fate::Survived
+            });
+            let survivors = survivors.count() as u32;
             let different = |version: Version| {
                 let mut bytes = act.found.line(line);
                 log.apply(line, version, &mut bytes);
                 let differs = |&&(at, size, value): &&(usize, usize, u64)| {
-                    value.to_le_bytes()[..size] != bytes[at..at + size]
+                    // Native runs have volatile memory elsewhere: an address says nothing, but which store it is does.
+                    match landfall_prove::c::is_volatile(value) {
+                        true => version.0 != survivors,
+                        false => value.to_le_bytes()[..size] != bytes[at..at + size],
+                    }
                 };
                 wanted.iter().filter(differs).count()
             };
             let (from, to) = (log.frontier(line, cut), log.newest(line, cut));
             let versions = (from.0..=to.0).rev().map(Version);
-            let Some(nearest) = versions.min_by_key(|&version| different(version)) else {
+            let Some(nearest) =
+                versions.min_by_key(|&version| (different(version), version.0.abs_diff(survivors)))
+            else {
                 continue;
             };
             apart += different(nearest);
+            off += nearest.0.abs_diff(survivors);
             if nearest != to {
                 old.push((line, nearest));
             }
         }
-        all.push((apart, Failure { cut, old }));
+        all.push(((apart, off), Failure { cut, old }));
     }
     all.sort_by_key(|(apart, failure)| (*apart, failure.cut));
-    all.into_iter()
-        .take(TRIED)
-        .map(|(_, failure)| failure)
-        .collect()
+    all.truncate(TRIED);
+    all
 }

@@ -9,6 +9,7 @@ use landfall_prove::prove::Verdict;
 use landfall_prove::witness::{Fate, Witness};
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::path::PathBuf;
 
 fn word(verdict: &Verdict) -> &'static str {
     match verdict {
@@ -38,6 +39,7 @@ pub(super) fn human(file: &str, all: &Answers, verbose: bool) -> String {
         sizes,
         took,
         limits,
+        native,
     } in answers
     {
         let _ = match verdict {
@@ -63,6 +65,16 @@ pub(super) fn human(file: &str, all: &Answers, verbose: bool) -> String {
                 let _ = writeln!(out, "  {}", plain(line));
             }
         }
+        match native {
+            Some(Ok(file)) => {
+                let file = plain(&file.to_string_lossy());
+                let _ = writeln!(out, "  seen in a native run: landfall replay {file}");
+            }
+            Some(Err(why)) => {
+                let _ = writeln!(out, "  not seen in a native run: {}", plain(why));
+            }
+            None => {}
+        }
         if verbose && sizes.questions > 0 {
             let _ = writeln!(
                 out,
@@ -76,16 +88,6 @@ pub(super) fn human(file: &str, all: &Answers, verbose: bool) -> String {
                 took.as_secs_f64()
             );
         }
-    }
-    match &all.native {
-        Some(Ok(file)) => {
-            let file = plain(&file.to_string_lossy());
-            let _ = writeln!(out, "  seen in a native run: landfall replay {file}");
-        }
-        Some(Err(why)) => {
-            let _ = writeln!(out, "  not seen in a native run: {}", plain(why));
-        }
-        None => {}
     }
     if verbose && all.rounds.len() + usize::from(all.refusal.is_some()) > 0 {
         for round in &all.rounds {
@@ -120,11 +122,8 @@ pub(super) fn machine(file: &str, args: &ProveArgs, answers: &Answers) -> String
         "properties": properties,
         "rounds": answers.rounds.iter().map(round).collect::<Vec<_>>(),
     });
-    match &answers.native {
-        Some(Ok(file)) => answer["replay"] = json!(file.to_string_lossy()),
-        Some(Err(why)) => answer["not_replayed"] = json!(why),
-        None => {}
-    }
+    let natively = answers.answers.iter().find_map(|a| a.native.as_ref());
+    seen(&mut answer, natively);
     if let Some(refusal) = &answers.refusal {
         answer["refused"] = json!({
             "what": refusal.what,
@@ -173,7 +172,17 @@ fn one(answer: &Answer) -> Value {
         Verdict::Refuted(witness) => value["witness"] = graph(witness),
         _ => {}
     }
+    seen(&mut value, answer.native.as_ref());
     value
+}
+
+/// How to see a refutation run, or why it cannot be.
+fn seen(value: &mut Value, natively: Option<&Result<PathBuf, String>>) {
+    match natively {
+        Some(Ok(file)) => value["replay"] = json!(file.to_string_lossy()),
+        Some(Err(why)) => value["not_replayed"] = json!(why),
+        None => {}
+    }
 }
 
 fn graph(witness: &Witness) -> Value {

@@ -1,6 +1,7 @@
 //! Random multi-threaded programs, and what they can do by trying everything.
 #![allow(dead_code)] // each test binary uses its part
 
+pub(crate) mod agree;
 mod objects;
 
 use landfall_explore::schedule::program::*;

@@ -51,7 +51,7 @@ pub(super) struct Knowledge {
     pub(super) learnt: bool,
 }
 
-const VOLATILE: u64 = 0x2000_0000;
+pub(super) const VOLATILE: u64 = 0x2000_0000;
 /// Before each block of the persistent heap, as the runtime has it.
 const HEADER: u64 = 16;
 const ROOTS: u64 = 256;

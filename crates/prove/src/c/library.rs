@@ -4,7 +4,7 @@ use super::access::Way;
 use super::knowledge::{Context, Knowledge};
 use super::machine::{Go, Machine, Phase, State, Stop, Value};
 use crate::program::{FlushKind, Kind};
-use crate::term::{Op, Term};
+use crate::term::Term;
 use landfall_ir::Type;
 
 /// Calls without effect on anything that is looked at; those with a result return zero.
@@ -105,14 +105,14 @@ impl<'m> Machine<'m> {
         }
     }
 
-    fn number(&self, values: &[Value], at: usize) -> Go<Term> {
+    pub(super) fn number(&self, values: &[Value], at: usize) -> Go<Term> {
         match values.get(at) {
             Some(Value::Int(term)) => Ok(*term),
             _ => self.refuse("a call with fewer arguments than it needs"),
         }
     }
 
-    fn length(&self, values: &[Value], at: usize, what: &str) -> Go<u64> {
+    pub(super) fn length(&self, values: &[Value], at: usize, what: &str) -> Go<u64> {
         let term = self.number(values, at)?;
         match self.program.terms.constant_of(term) {
             Some(length) if length < 1 << 30 => Ok(length),
@@ -121,12 +121,12 @@ impl<'m> Machine<'m> {
         }
     }
 
-    fn gives(&mut self, width: u8, value: u64) -> Go<Answer> {
+    pub(super) fn gives(&mut self, width: u8, value: u64) -> Go<Answer> {
         let term = self.program.terms.constant(width, value);
         self.answers(term)
     }
 
-    fn answers(&mut self, term: Term) -> Go<Answer> {
+    pub(super) fn answers(&mut self, term: Term) -> Go<Answer> {
         self.answer = Some(Value::Int(term));
         Ok(Answer::Done)
     }
@@ -332,206 +332,6 @@ impl<'m> Machine<'m> {
             _ => return Ok(Answer::Unknown),
         }
         Ok(Answer::Done)
-    }
-
-    fn intrinsic(&mut self, name: &str, values: &[Value]) -> Go<Answer> {
-        let rest = &name["llvm.".len()..];
-        let word = rest.split('.').next().unwrap_or_default();
-        let terms = |m: &mut Self, op, a, b| m.program.terms.binary(op, a, b);
-        match word {
-            "expect" => {
-                let value = self.number(values, 0)?;
-                return self.answers(value);
-            }
-            "umax" | "umin" | "smax" | "smin" => {
-                let (a, b) = (self.number(values, 0)?, self.number(values, 1)?);
-                let op = if word.starts_with('u') {
-                    Op::Ult
-                } else {
-                    Op::Slt
-                };
-                let less = terms(self, op, a, b);
-                let chosen = match word.ends_with("max") {
-                    true => self.program.terms.choose(less, b, a),
-                    false => self.program.terms.choose(less, a, b),
-                };
-                return self.answers(chosen);
-            }
-            "abs" => {
-                let a = self.number(values, 0)?;
-                let zero = self.program.terms.constant(self.program.terms.width(a), 0);
-                let below = terms(self, Op::Slt, a, zero);
-                let opposite = self.program.terms.negate(a);
-                let size = self.program.terms.choose(below, opposite, a);
-                return self.answers(size);
-            }
-            "uadd" | "usub" | "umul" | "sadd" | "ssub" | "smul"
-                if rest.contains("with.overflow") =>
-            {
-                return self.with_overflow(word, values);
-            }
-            "objectsize" => return self.gives(64, u64::MAX),
-            _ => {}
-        }
-        Ok(Answer::Unknown)
-    }
-
-    /// In twice the width, where it fits.
-    fn with_overflow(&mut self, word: &str, values: &[Value]) -> Go<Answer> {
-        let (a, b) = (self.number(values, 0)?, self.number(values, 1)?);
-        let width = self.program.terms.width(a);
-        if width > 32 {
-            let unsigned = word.starts_with('u');
-            let terms = &mut self.program.terms;
-            let (result, over) = match (word, unsigned) {
-                ("uadd", _) => {
-                    let sum = terms.add(a, b);
-                    (sum, terms.binary(Op::Ult, sum, a))
-                }
-                ("usub", _) => {
-                    let rest = terms.binary(Op::Sub, a, b);
-                    (rest, terms.binary(Op::Ult, a, b))
-                }
-                _ => return self.refuse("an overflow check of 64 bits is not modelled"),
-            };
-            self.answer = Some(Value::Many(vec![Value::Int(result), Value::Int(over)]));
-            return Ok(Answer::Done);
-        }
-        let terms = &mut self.program.terms;
-        let wide = |terms: &mut crate::term::Terms, t| match word.starts_with('u') {
-            true => terms.zext(t, 2 * width),
-            false => terms.sext(t, 2 * width),
-        };
-        let (wa, wb) = (wide(terms, a), wide(terms, b));
-        let op = match &word[1..] {
-            "add" => Op::Add,
-            "sub" => Op::Sub,
-            _ => Op::Mul,
-        };
-        let whole = terms.binary(op, wa, wb);
-        let result = terms.extract(whole, 0, width);
-        let back = wide(terms, result);
-        let over = terms.ne(back, whole);
-        self.answer = Some(Value::Many(vec![Value::Int(result), Value::Int(over)]));
-        Ok(Answer::Done)
-    }
-
-    /// Copies in the pieces in which copies reach memory: words, lowest first.
-    pub(super) fn copy(
-        &mut self,
-        state: &mut State,
-        to: Term,
-        from: Term,
-        size: u64,
-        way: Way,
-    ) -> Go<()> {
-        // What is read first is not changed by what is written (memmove).
-        let mut pieces = Vec::new();
-        for (offset, length) in self.pieces(state, to, size)? {
-            let by = self.program.terms.constant(64, offset);
-            let source = self.program.terms.add(from, by);
-            pieces.push((by, self.load(state, source, length)?));
-        }
-        for (by, value) in pieces {
-            let target = self.program.terms.add(to, by);
-            self.store(state, target, value, way)?;
-        }
-        Ok(())
-    }
-
-    fn fill(&mut self, state: &mut State, to: Term, byte: Term, size: u64, way: Way) -> Go<()> {
-        let byte = self.program.terms.extract(byte, 0, 8);
-        for (offset, length) in self.pieces(state, to, size)? {
-            let value = self.concatenate(&vec![byte; length as usize]);
-            let by = self.program.terms.constant(64, offset);
-            let target = self.program.terms.add(to, by);
-            self.store(state, target, value, way)?;
-        }
-        Ok(())
-    }
-
-    fn pieces(&mut self, state: &mut State, to: Term, size: u64) -> Go<Vec<(u64, u64)>> {
-        if size == 0 {
-            return Ok(Vec::new());
-        }
-        let targets = self.targets(state, to, size)?;
-        let start = targets[0].1 % 8;
-        let alike = targets.iter().all(|(_, address)| address % 8 == start);
-        let mut pieces = Vec::new();
-        let mut at = 0;
-        while at < size {
-            let length = match alike {
-                true => (8 - (start + at) % 8).min(size - at),
-                false => 1,
-            };
-            pieces.push((at, length));
-            at += length;
-        }
-        Ok(pieces)
-    }
-
-    fn compare_bytes(&mut self, state: &mut State, values: &[Value]) -> Go<Answer> {
-        let (a, b) = (self.number(values, 0)?, self.number(values, 1)?);
-        let size = self.length(values, 2, "the length")?;
-        let mut result = self.program.terms.constant(32, 0);
-        for at in (0..size).rev() {
-            let by = self.program.terms.constant(64, at);
-            let (pa, pb) = (self.program.terms.add(a, by), self.program.terms.add(b, by));
-            let (x, y) = (self.load(state, pa, 1)?, self.load(state, pb, 1)?);
-            let terms = &mut self.program.terms;
-            let (same, less) = (terms.eq(x, y), terms.binary(Op::Ult, x, y));
-            let (below, above) = (terms.constant(32, u64::MAX), terms.constant(32, 1));
-            let differ = terms.choose(less, below, above);
-            result = terms.choose(same, result, differ);
-        }
-        self.answers(result)
-    }
-
-    fn text_length(&mut self, state: &mut State, values: &[Value]) -> Go<Answer> {
-        let p = self.number(values, 0)?;
-        for at in 0..4096 {
-            let by = self.program.terms.constant(64, at);
-            let place = self.program.terms.add(p, by);
-            let letter = self.load(state, place, 1)?;
-            match self.program.terms.constant_of(letter) {
-                Some(0) => return self.gives(64, at),
-                Some(_) => {}
-                None => return self.refuse("the length of a text that is not a constant"),
-            }
-        }
-        self.refuse("a text that does not end")
-    }
-
-    /// Inline assembly: the spellings of flushes and fences.
-    pub(super) fn assembly(
-        &mut self,
-        state: &mut State,
-        text: &str,
-        constraints: &str,
-        values: &[Value],
-    ) -> Go<()> {
-        let _ = constraints;
-        let words: Vec<String> = text
-            .to_ascii_lowercase()
-            .split([' ', '\t', '\n', ';', ',', '(', ')'])
-            .filter(|w| !w.is_empty() && !w.starts_with('$') && !w.starts_with('%'))
-            .map(str::to_owned)
-            .collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let flush = match words.as_slice() {
-            [] | ["nop"] | ["pause"] | ["rep", "nop"] | ["lfence"] => return Ok(()),
-            ["sfence"] => return self.fence(state, Kind::Sfence),
-            ["mfence"] => return self.fence(state, Kind::Mfence),
-            ["clflush"] => FlushKind::Clflush,
-            // With the prefix it is another instruction, for assemblers that do not know it.
-            ["clflushopt"] | [".byte", "0x66", "clflush"] => FlushKind::Clflushopt,
-            ["clwb"] | [".byte", "0x66", "xsaveopt"] => FlushKind::Clwb,
-            _ => {
-                return self.refuse(format!("inline assembly `{}` is not modelled", text.trim()));
-            }
-        };
-        let p = self.number(values, 0)?;
-        self.flush(state, p, 1, flush)
     }
 }
 

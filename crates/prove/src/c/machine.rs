@@ -5,10 +5,11 @@ use super::knowledge::{Context, Knowledge};
 use super::{Bounds, Lines, Refusal};
 use crate::program::*;
 use crate::term::Term;
-use landfall_ir::{Constant, Function, Layout, Module, PlaceId, Type};
+use landfall_ir::{Constant, Function, Layout, Module, Place, PlaceId, Type};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Before the power failure, or after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,6 +80,7 @@ pub(super) struct Machine<'m> {
     pub(super) cell_of: Vec<u64>,
     lines_of_memory: FxHashMap<u64, LineId>,
     labels: FxHashMap<PlaceId, String>,
+    places: FxHashMap<PlaceId, Option<Arc<Place>>>,
     pub(super) domains: FxHashMap<Term, Option<Rc<Vec<u64>>>>,
     /// Where the present instruction is.
     pub(super) here: Option<PlaceId>,
@@ -125,6 +127,7 @@ impl<'m> Machine<'m> {
             cell_of: Vec::new(),
             lines_of_memory: FxHashMap::default(),
             labels: FxHashMap::default(),
+            places: FxHashMap::default(),
             domains: FxHashMap::default(),
             here: None,
             steps: 0,
@@ -234,6 +237,15 @@ impl<'m> Machine<'m> {
         label
     }
 
+    fn place(&mut self) -> Option<Arc<Place>> {
+        let here = self.here?;
+        let module = self.module;
+        let known = self.places.entry(here);
+        known
+            .or_insert_with(|| module.place(here).map(Arc::new))
+            .clone()
+    }
+
     pub(super) fn event(&mut self, guard: Term, kind: Kind, joined: bool) -> Go<EventId> {
         if self.program.events.len() >= self.bounds.events {
             return self.refuse(format!(
@@ -242,6 +254,7 @@ impl<'m> Machine<'m> {
             ));
         }
         let label = self.label();
+        let place = self.place();
         let thread = self.thread_ids[&self.thread];
         self.program.events.push(Event {
             thread,
@@ -249,6 +262,7 @@ impl<'m> Machine<'m> {
             kind,
             joined,
             label,
+            place,
         });
         Ok(EventId(self.program.events.len() as u32 - 1))
     }

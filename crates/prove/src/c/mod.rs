@@ -13,13 +13,21 @@
 //! was freed is not given out again.
 
 mod access;
+mod arithmetic;
+mod assembly;
+mod bytes;
 mod domain;
 mod flow;
+mod globals;
 mod instruction;
+mod intrinsic;
 mod knowledge;
 mod library;
 mod machine;
+mod operand;
+mod pointer;
 mod run;
+mod sight;
 mod threads;
 
 use crate::program::Program;
@@ -50,6 +58,11 @@ impl Default for Bounds {
 pub struct Refusal {
     pub place: Option<Place>,
     pub what: String,
+}
+
+/// Is it an address of volatile memory? The real program has that elsewhere.
+pub fn is_volatile(address: u64) -> bool {
+    (knowledge::VOLATILE..knowledge::VOLATILE << 1).contains(&address)
 }
 
 /// Source text for labels: the line of a place.

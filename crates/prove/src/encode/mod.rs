@@ -168,6 +168,17 @@ impl<'p> Encoding<'p> {
             .of(term, &self.program.terms, &self.domains, &mut self.formula)
     }
 
+    /// Every input of the program is 0, as it is in native runs.
+    pub fn without_inputs(&mut self) -> Vec<Lit> {
+        let program = self.program;
+        let inputs = program.inputs.iter();
+        inputs
+            .flat_map(|&(_, input)| self.bits(input))
+            .filter(|&bit| bit != Lit::FALSE)
+            .map(|bit| !bit)
+            .collect()
+    }
+
     /// A condition as a literal.
     pub fn truth(&mut self, condition: Term) -> Lit {
         self.bits(condition)[0]

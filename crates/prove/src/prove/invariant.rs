@@ -56,6 +56,7 @@ fn ask(
             failures.push((fails, program.event(event).label.clone()));
         }
     }
+    let in_threads = failures.len();
     for check in checks {
         let (guard, holds) = (encoding.truth(check.guard), encoding.truth(check.holds));
         let fails = encoding.formula.and(guard, !holds);
@@ -63,6 +64,7 @@ fn ask(
     }
     let some: Vec<Lit> = failures.iter().map(|(fails, _)| *fails).collect();
     encoding.formula.clause(&some);
+    let plain = encoding.without_inputs();
     let mut solver = open(&encoding.formula, &encoding.ordering, &options.search);
     let answer = solver.solve(&[]);
     sizes.include(&encoding, solver.as_ref(), 1);
@@ -70,12 +72,21 @@ fn ask(
         Answer::Unsatisfiable => Verdict::Proved,
         Answer::Unknown => gave_up(options),
         Answer::Satisfiable => {
+            // Native runs have no inputs: a refutation without them can be seen there.
+            if !plain.is_empty() && solver.solve(&plain) != Answer::Satisfiable {
+                solver.solve(&[]);
+            }
+            let alone = failures[..in_threads]
+                .iter()
+                .any(|(fails, _)| solver.holds(*fails));
             let broken = failures
                 .into_iter()
                 .filter(|(fails, _)| solver.holds(*fails))
                 .map(|(_, label)| label)
                 .collect();
-            Verdict::Refuted(Box::new(Witness::new(&encoding, solver.as_ref(), broken)))
+            let mut witness = Witness::new(&encoding, solver.as_ref(), broken);
+            witness.alone = alone;
+            Verdict::Refuted(Box::new(witness))
         }
     }
 }

@@ -28,6 +28,7 @@ pub fn robust(program: &Program, options: &Options) -> Answered {
     assertions_hold(&mut crashed);
     let seen = observed(&mut crashed);
     let pairs = suspicious(&mut crashed, &seen);
+    let mut plain = crashed.without_inputs();
     let mut crashes = open(&crashed.formula, &crashed.ordering, &options.search);
 
     let mut shown = Encoding::new(program, View::Instant);
@@ -38,7 +39,12 @@ pub fn robust(program: &Program, options: &Options) -> Answered {
     let mut verdict = None;
     let mut states = 0;
     while verdict.is_none() {
-        verdict = match crashes.solve(&[]) {
+        verdict = match crashes.solve(&plain) {
+            // Not without inputs.
+            Answer::Unsatisfiable if !plain.is_empty() => {
+                plain.clear();
+                None
+            }
             Answer::Unsatisfiable => Some(Verdict::Proved),
             Answer::Unknown => Some(gave_up(options)),
             Answer::Satisfiable if states == options.max_states => Some(Verdict::Unknown(format!(

@@ -1,27 +1,27 @@
 //! One server process and the conversation with it. Jobs and executions pass through shared memory, several jobs in flight;
 //! whatever a run does to its process, the server answers or is replaced.
 
-use crate::decode::decode_most;
+mod exchange;
+mod life;
+
 use crate::error::SubjectError;
-use crate::execution::{Execution, Foreign, Outcome};
+use crate::execution::{Execution, Outcome};
 use crate::files;
 use crate::job::{Image, Isolation, Job};
 use crate::launch::launch;
-use crate::outcome::outcome;
 use crate::program::Program;
-use crate::shared::{Shared, futex_wait, futex_wake};
+use crate::shared::Shared;
 use crate::sites::Sites;
 use crate::symbols::Symbols;
-use landfall_vocab::shared::{
-    End, JobHeader, MOST_SLEEPERS, SLOTS, TICK, isolation, job, phase, point, slot_state,
-};
+pub(crate) use exchange::header;
+use exchange::{Keep, Waited};
+use landfall_vocab::shared::{SLOTS, isolation, job};
 use std::collections::VecDeque;
-use std::io::{Read, Seek};
 use std::ops::ControlFlow;
 use std::process::Child;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::time::Duration;
 
 /// Time for constructors.
 const START: Duration = Duration::from_secs(30);
@@ -241,19 +241,6 @@ impl Server {
         Ok((end, enabled, result))
     }
 
-    /// From now on plain accesses of these origins are steps where threads run.
-    fn set_points(&mut self, origins: &Arc<Vec<u64>>) {
-        let points = &self.shared.control().points;
-        for word in points {
-            word.store(0, Relaxed);
-        }
-        for &origin in &**origins {
-            let bit = point(origin);
-            points[bit / 64].fetch_or(1 << (bit % 64), Relaxed);
-        }
-        self.points = Some(origins.clone());
-    }
-
     /// Runs many jobs like [`run_all`](Self::run_all), each trace seen as it lies in shared memory. The executions have events
     /// only if they did not end well. Stops when `each` says so.
     pub(crate) fn skim_all<R>(
@@ -364,302 +351,4 @@ impl Server {
             .unwrap_or(SLOTS)
             .clamp(1, SLOTS)
     }
-
-    fn post(
-        &mut self,
-        job: &Job,
-        lines: &[crate::job::Line],
-        flags: u32,
-    ) -> Result<usize, SubjectError> {
-        let header = header(job, lines.len(), flags);
-        if let Some(points) = &job.threads.points
-            && !self
-                .points
-                .as_ref()
-                .is_some_and(|known| Arc::ptr_eq(known, points))
-        {
-            self.set_points(points);
-        }
-        if self.in_flight == 0 {
-            // One job at a time always uses the first slot, whose memory is there already.
-            self.next = 0;
-            self.shared.control().cursor.store(0, Release);
-        }
-        let slot = self.shared.slot(self.next);
-        if !slot.fill(header, lines, job) {
-            return Err(SubjectError::ImageTooLarge { lines: lines.len() });
-        }
-        slot.state().store(slot_state::POSTED, Release);
-        let control = self.shared.control();
-        control.doorbell.fetch_add(1, SeqCst);
-        if control.server_asleep.load(SeqCst) != 0 {
-            futex_wake(&control.doorbell);
-        }
-        self.next += 1;
-        self.in_flight += 1;
-        Ok(self.next - 1)
-    }
-
-    fn collect(&mut self, index: usize, job: &Job) -> Result<Execution, SubjectError> {
-        let waited = self.await_slot(index, job.limits.wall);
-        let execution = self.read(index, job, waited, Keep::Events);
-        self.notice_sites();
-        self.shared.trim(index, execution.trace_bytes);
-        if waited == Waited::ServerGone {
-            self.replace()?;
-        }
-        Ok(execution)
-    }
-
-    /// A run that loads a library brings sites that were not there before.
-    fn notice_sites(&mut self) {
-        if self.shared.control().sites.load(Relaxed) > self.sites.len() as u64 {
-            self.read_sites();
-        }
-    }
-
-    /// Waits for a slot to be done; a run that takes longer than `wall` is killed.
-    fn await_slot(&mut self, index: usize, wall: Duration) -> Waited {
-        let waited = self.wait(index, wall);
-        self.in_flight = self.in_flight.saturating_sub(1);
-        self.trace_bytes = self.shared.slot(index).trace_len();
-        waited
-    }
-
-    fn wait(&mut self, index: usize, wall: Duration) -> Waited {
-        const SPINS: u32 = 2000;
-        for _ in 0..SPINS {
-            if self.take(index) {
-                return Waited::Done;
-            }
-            std::hint::spin_loop();
-        }
-        let started = Instant::now();
-        let mut killed: Option<Instant> = None;
-        loop {
-            let seen = self.shared.control().finished.load(Acquire);
-            if self.take(index) {
-                return if killed.is_some() {
-                    Waited::Killed
-                } else {
-                    Waited::Done
-                };
-            }
-            self.shared.control().checker_asleep.store(1, SeqCst);
-            if self.take(index) {
-                self.shared.control().checker_asleep.store(0, SeqCst);
-                return if killed.is_some() {
-                    Waited::Killed
-                } else {
-                    Waited::Done
-                };
-            }
-            futex_wait(&self.shared.control().finished, seen, PULSE);
-            self.shared.control().checker_asleep.store(0, SeqCst);
-            let dead = !matches!(self.child.try_wait(), Ok(None));
-            if dead {
-                // It may have finished the job before it died.
-                return if self.take(index) {
-                    Waited::Done
-                } else {
-                    Waited::ServerGone
-                };
-            }
-            match killed {
-                None if started.elapsed() > wall => {
-                    killed = Some(Instant::now());
-                    let run = self.shared.control().child_pid.load(Acquire) as i32;
-                    if run > 0 {
-                        kill(run);
-                    }
-                }
-                Some(when) if when.elapsed() > GRACE => {
-                    self.kill_all();
-                    return Waited::ServerGone;
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn take(&self, index: usize) -> bool {
-        let state = self.shared.slot(index);
-        state
-            .state()
-            .compare_exchange(slot_state::DONE, slot_state::FREE, Acquire, Relaxed)
-            .is_ok()
-    }
-
-    fn read(&self, index: usize, job: &Job, waited: Waited, keep: Keep) -> Execution {
-        let slot = self.shared.slot(index);
-        let raw = slot.outcome();
-        let outcome = self.outcome(&raw, waited);
-        let most = match (keep, &outcome) {
-            (Keep::Nothing, _) => None,
-            (Keep::Events, Outcome::Hang { .. } | Outcome::Wedged) => Some(MOST_OF_A_HANG),
-            (Keep::Events, _) => Some(usize::MAX),
-        };
-        let (events, stacks, damaged) = most
-            .map(|most| slot.trace(|trace| decode_most(trace, most)))
-            .map_or_else(Default::default, |(e, s, d, _)| (e, s, d));
-        let frames = (raw.frames as usize).min(raw.frame.len());
-        let left = raw.budget_left.max(0) as u64;
-        Execution {
-            events,
-            stacks,
-            outcome,
-            stack: (raw.pc != 0)
-                .then_some(raw.pc + 1)
-                .into_iter()
-                .chain(raw.frame[..frames].iter().copied())
-                .collect(),
-            stdout: slot.stdout(raw.stdout_len, job.limits.output_bytes),
-            stderr: slot.stderr(raw.stderr_len, job.limits.output_bytes),
-            foreign: (raw.foreign.reads + raw.foreign.writes > 0).then_some(Foreign {
-                reads: raw.foreign.reads,
-                writes: raw.foreign.writes,
-                address: raw.foreign.address,
-                pc: raw.foreign.pc,
-            }),
-            steps: job.limits.events.saturating_sub(left),
-            damaged,
-            in_place: raw.isolation == isolation::RESTART,
-            audit_bytes: raw.audit_bytes,
-            trace_bytes: slot.trace_len(),
-            squeezed: slot.squeezed(),
-        }
-    }
-
-    fn outcome(&self, raw: &landfall_vocab::shared::Outcome, waited: Waited) -> Outcome {
-        match waited {
-            Waited::Done => outcome(raw),
-            Waited::Killed if raw.end != End::Died as u32 => outcome(raw),
-            Waited::Killed | Waited::ServerGone => Outcome::Wedged,
-        }
-    }
-
-    fn await_start(&mut self) -> Result<(), SubjectError> {
-        let program = self.program.path.display().to_string();
-        let started = Instant::now();
-        loop {
-            let control = self.shared.control();
-            match control.phase.load(Acquire) {
-                phase::SERVING => return Ok(()),
-                phase::REFUSED => {
-                    return Err(SubjectError::Refused {
-                        program,
-                        why: self.shared.text(),
-                    });
-                }
-                seen => futex_wait(&control.phase, seen, PULSE),
-            }
-            if let Ok(Some(status)) = self.child.try_wait() {
-                if self.shared.control().phase.load(Acquire) == phase::REFUSED {
-                    return Err(SubjectError::Refused {
-                        program,
-                        why: self.shared.text(),
-                    });
-                }
-                if status.success() {
-                    return Err(SubjectError::NotInstrumented { program });
-                }
-                let output = self.server_output();
-                return Err(SubjectError::EndedEarly {
-                    program,
-                    status: status.to_string(),
-                    output,
-                });
-            }
-            if started.elapsed() > START {
-                self.kill_all();
-                return Err(SubjectError::NotInstrumented { program });
-            }
-        }
-    }
-
-    fn server_output(&mut self) -> String {
-        let mut text = Vec::new();
-        let _ = self.errors.rewind();
-        let _ = (&self.errors).take(4096).read_to_end(&mut text);
-        let text = String::from_utf8_lossy(&text);
-        if text.trim().is_empty() {
-            String::new()
-        } else {
-            format!(":\n{}", text.trim_end())
-        }
-    }
-
-    /// Starts over with a new process on fresh shared memory.
-    fn replace(&mut self) -> Result<(), SubjectError> {
-        self.kill_all();
-        let (shared, child, errors) = launch(&self.program)?;
-        (self.shared, self.child, self.errors, self.next) = (shared, child, errors, 0);
-        self.in_flight = 0;
-        self.await_start()?;
-        for image in std::mem::take(&mut self.base) {
-            self.set_base(image)?;
-        }
-        self.points = None;
-        Ok(())
-    }
-
-    fn kill_all(&mut self) {
-        // SAFETY: the group was created for this server and is gone once it is reaped, which happens below.
-        unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.kill_all();
-    }
-}
-
-/// What of a trace becomes part of an execution.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Keep {
-    Events,
-    Nothing,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Waited {
-    Done,
-    Killed,
-    ServerGone,
-}
-
-/// What the runtime is told about a job.
-pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
-    let set = |wanted: bool, flag: u32| if wanted { flag } else { 0 };
-    JobHeader {
-        flags: flags
-            | set(job.stacks, job::STACKS)
-            | set(job.reads_only, job::READS_ONLY)
-            | set(job.fork, job::FORK)
-            | set(job.audit, job::AUDIT)
-            | set(job.schedule.is_some(), job::THREADS)
-            | set(job.threads.everywhere, job::EVERYWHERE)
-            | set(job.threads.persistency, job::PERSISTENCY)
-            | set(job.threads.buffered, job::TSO),
-        failures: job.failures,
-        budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
-        trace_limit: job.limits.trace_bytes,
-        lines: lines as u64,
-        stdin_len: job.stdin.len() as u64,
-        ticks: (job.limits.processor.as_millis() as u64 / TICK).max(1),
-        output_limit: job.limits.output_bytes,
-        memory: job.limits.memory_bytes,
-        choices: job.schedule.as_ref().map_or(0, |steps| steps.len() as u64),
-        keep: job.threads.keep as u64,
-        sleepers: job.threads.sleepers.len().min(MOST_SLEEPERS) as u64,
-        steps: job.threads.most_steps.unwrap_or(u64::MAX),
-    }
-}
-
-fn kill(process: i32) {
-    // SAFETY: a system call. The process is a child the server has not reaped: it clears the number before reaping.
-    unsafe { libc::kill(process, libc::SIGKILL) };
 }

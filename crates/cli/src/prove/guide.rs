@@ -1,0 +1,158 @@
+//! A native schedule that does what a refuting execution does, one event after the other.
+//!
+//! The proof knows events, the native run transitions. An event of a proof is looked for by what it does and where: the
+//! address, if that is persistent memory (both have it at the same place), else the line of the source. What the run does besides
+//! (accesses that the proof needs no event for) is done on the way. A load happens when its thread makes it, a store when it leaves the
+//! store buffer: which is what the order of the proof's events speaks of.
+
+use crate::names::Names;
+use landfall_explore::schedule::{
+    Access, Act, Job, Order, Persistency, Process, Step, Threads, ThreadsError, Trace,
+};
+use landfall_native::NativeThreads;
+use landfall_prove::witness::{self, Deed, Witness};
+
+/// Transitions of a native run until an event must have shown itself.
+const PATIENCE: usize = 300;
+/// Runs in all.
+const RUNS: u64 = 20_000;
+
+/// Who takes the steps, in this order, as far as the refutation says.
+pub(super) fn schedule(
+    native: &mut NativeThreads<'_>,
+    names: &Names,
+    refutation: &Witness,
+) -> Result<Vec<Process>, ThreadsError> {
+    let order = Order {
+        threads: native.threads(),
+        persistency: Persistency::Lines,
+    };
+    let mut guide = Guide {
+        native,
+        names,
+        order,
+        schedule: Vec::new(),
+        enabled: 0,
+        trace: Trace::default(),
+    };
+    guide.look()?;
+    let whole = refutation.alone || !refutation.failed;
+    let wanted = |step: &&witness::Step| {
+        (whole || step.before_failure) && !step.joined && step.deed != Deed::Other
+    };
+    for step in refutation.steps.iter().filter(wanted) {
+        if guide.native.runs > RUNS {
+            break;
+        }
+        guide.follow(step)?;
+    }
+    Ok(guide.schedule)
+}
+
+struct Guide<'a, 's> {
+    native: &'a mut NativeThreads<'s>,
+    names: &'a Names,
+    order: Order,
+    schedule: Vec<Process>,
+    /// Who can go on after it, as bits.
+    enabled: u64,
+    trace: Trace,
+}
+
+impl Guide<'_, '_> {
+    /// Runs what there is, and sees who can go on.
+    fn look(&mut self) -> Result<(), ThreadsError> {
+        let job = Job {
+            follow: &self.schedule,
+            keep: 0,
+            sleep: &[],
+            order: self.order,
+            limit: usize::MAX,
+        };
+        self.native.run(&job, &mut self.trace)?;
+        let next = self.trace.enabled.get(self.schedule.len());
+        self.enabled = next.copied().unwrap_or(0);
+        Ok(())
+    }
+
+    fn can(&self, process: Process) -> bool {
+        self.enabled >> process & 1 == 1
+    }
+
+    /// Goes on until an event has happened. An event that is no transition of the run changes nothing.
+    fn follow(&mut self, wanted: &witness::Step) -> Result<(), ThreadsError> {
+        let before = (self.schedule.len(), self.enabled);
+        for _ in 0..PATIENCE {
+            let Some(process) = self.who(wanted) else {
+                break;
+            };
+            let at = self.schedule.len();
+            self.schedule.push(process);
+            self.look()?;
+            let Some(step) = self.trace.steps.get(at).copied() else {
+                break;
+            };
+            if self.shows(&step, wanted) {
+                return Ok(());
+            }
+            // Every store to persistent memory is an event: the thread is beyond the one that was looked for.
+            let own = self.order.thread(process) == wanted.thread.index();
+            if own && step.persistent && step.access == Access::Write {
+                break;
+            }
+        }
+        self.schedule.truncate(before.0);
+        self.enabled = before.1;
+        Ok(())
+    }
+
+    /// The thread or its store buffer, whichever it takes; where both wait, somebody they may wait for.
+    fn who(&self, wanted: &witness::Step) -> Option<Process> {
+        let thread = wanted.thread.index();
+        let buffer = self.order.companion(thread) as Process;
+        let thread = thread as Process;
+        let own = match wanted.deed {
+            Deed::Store | Deed::Flush => [buffer, thread],
+            _ => [thread, buffer],
+        };
+        let others = 0..2 * self.order.threads as Process;
+        own.into_iter().chain(others).find(|&p| self.can(p))
+    }
+
+    fn shows(&self, step: &Step, wanted: &witness::Step) -> bool {
+        if self.order.thread(step.process) != wanted.thread.index() {
+            return false;
+        }
+        let act = match wanted.deed {
+            Deed::Load => step.act == Act::Load,
+            Deed::Store => matches!(step.act, Act::Commit | Act::Store),
+            Deed::Rmw => matches!(step.act, Act::Rmw | Act::Cas),
+            Deed::Lock | Deed::Unlock => matches!(step.act, Act::Sync(_)),
+            Deed::Flush => step.act == Act::Flush,
+            Deed::Other => false,
+        };
+        let persistent = wanted.at.and_then(landfall_native::persistent_offset);
+        let line = self.native.line(step.object).filter(|_| step.persistent);
+        act && match (persistent, line) {
+            (Some(offset), Some(line)) => {
+                let place = offset.checked_sub(line.start().0);
+                place.is_some_and(|byte| {
+                    byte < 64 && (wanted.deed == Deed::Flush || step.mask >> byte & 1 == 1)
+                })
+            }
+            (None, None) => self.same_place(step, wanted),
+            _ => false,
+        }
+    }
+
+    fn same_place(&self, step: &Step, wanted: &witness::Step) -> bool {
+        let here = self.names.origin(self.native.origin(step.site));
+        match (here, &wanted.place) {
+            (Some(here), Some(there)) => {
+                let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+                here.line == there.line && name(&here.file) == name(&there.file)
+            }
+            _ => true,
+        }
+    }
+}

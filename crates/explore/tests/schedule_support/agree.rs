@@ -1,0 +1,40 @@
+//! The search against trying everything.
+
+use super::{Keep, Outcome, brute_force, plain};
+use landfall_explore::schedule::interpret::Interpreter;
+use landfall_explore::schedule::program::{Model, Program};
+use landfall_explore::schedule::{Counts, End, Options, search};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// All the search finds of a program.
+pub(crate) fn explore(program: &Program, model: Model) -> (BTreeSet<Outcome>, Counts) {
+    let mut outcomes = BTreeSet::new();
+    let mut threads = Interpreter::new(program, model);
+    let counts = search(&mut threads, Options::default(), |threads, trace| {
+        outcomes.insert(Outcome {
+            memory: plain(program, threads.memory()),
+            regs: (0..program.threads.len())
+                .map(|t| threads.registers(t).to_vec())
+                .collect(),
+            stuck: trace.end == End::Deadlock,
+        });
+        ControlFlow::Continue(())
+    })
+    .expect("runs");
+    (outcomes, counts)
+}
+
+/// It finds every outcome that trying everything finds, each graph once; programs with more states than `most` are passed over.
+pub(crate) fn agree(program: &Program, model: Model, most: usize) -> Result<(), TestCaseError> {
+    program.validate().expect("valid");
+    let Some((outcomes, graphs)) = brute_force(program, model, Keep::Histories, most) else {
+        return Ok(());
+    };
+    let (found, counts) = explore(program, model);
+    prop_assert_eq!(&found, &outcomes, "{:?}", model);
+    prop_assert_eq!(counts.blocked, 0, "{:?} {:?}", model, counts);
+    prop_assert_eq!(counts.executions, graphs as u64, "{:?} {:?}", model, counts);
+    Ok(())
+}

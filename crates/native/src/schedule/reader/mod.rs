@@ -1,0 +1,415 @@
+//! From the records of one run to the transitions of a trace. What a thread knows of others (who created it, whom it joined,
+//! which of its stores are in memory) is kept as in `explore::schedule::interpret`.
+
+mod access;
+mod buffer;
+mod sync;
+
+use super::numbers::{Numbers, place};
+use landfall_explore::schedule::{
+    Access, Act, Failure, Process, Step, ThreadsError, Trace, Trailing,
+};
+use landfall_vocab::record::{COMPANIONS, Kind, Record, step};
+use landfall_vocab::shared::End;
+use std::collections::VecDeque;
+use sync::drains;
+
+/// A store that waits in a thread's buffer.
+#[derive(Clone, Copy, Debug)]
+struct Buffered {
+    tick: u32,
+    need: [(Process, u32); 2],
+    joined: u64,
+    site: u32,
+    plain: bool,
+    visible: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Thread {
+    tick: u32,
+    /// It has made a transition.
+    stepped: bool,
+    born: [(Process, u32); 2],
+    /// Processes joined since its last transition.
+    joined: u64,
+    /// The arrival that opened the barrier it waited at.
+    opened: (Process, u32),
+    /// Its own commits up to here come before its next transition.
+    drained: u32,
+    buffer: VecDeque<Buffered>,
+    pushed: u32,
+    committed: u32,
+    /// Its own stores, newest last: line, bytes, the tick of their commit.
+    own: Vec<(u32, u64, u32)>,
+    /// Everything it put into its store buffer: the tick of its commit, and its line; none for a fence.
+    entries: Vec<(u32, Option<u32>)>,
+    /// What it watches while it spins.
+    watches: Vec<(u32, u64)>,
+    /// Where it was last.
+    site: u32,
+}
+
+impl Thread {
+    fn clear(&mut self) {
+        self.tick = 0;
+        self.stepped = false;
+        self.born = [(0, 0); 2];
+        self.joined = 0;
+        self.opened = (0, 0);
+        self.drained = 0;
+        self.buffer.clear();
+        (self.pushed, self.committed) = (0, 0);
+        self.own.clear();
+        self.entries.clear();
+        self.watches.clear();
+        self.site = 0;
+    }
+}
+
+/// Objects and sites keep their numbers for the whole search; the rest is of one execution.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reader {
+    pub(super) objects: Numbers,
+    pub(super) sites: Numbers,
+    threads: Vec<Thread>,
+    /// Words of synchronisation objects, by their numbers; and which were used.
+    words: Vec<u64>,
+    used: Vec<u32>,
+    /// Barriers: how many each waits for, arrivals, and the last arrival that opened it.
+    barriers: Vec<(u32, (Process, u32))>,
+    /// The transition whose access is still to come.
+    open: Option<Open>,
+    /// Transitions so far, and of how many it is known what they are.
+    at: usize,
+    keep: usize,
+    /// Threads that have been created.
+    pub(super) created: usize,
+    /// Some execution stored to persistent memory.
+    pub(super) stored: bool,
+    pub(super) buffered: bool,
+    most: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    thread: usize,
+    commits: bool,
+    kind: u8,
+    object: u64,
+    enabled: u64,
+    more: u32,
+}
+
+fn word(record: &Record<'_>, number: usize) -> u64 {
+    let bytes = record.payload.get(8 * number..8 * number + 8);
+    bytes.map_or(0, |bytes| {
+        u64::from_le_bytes(bytes.try_into().unwrap_or_default())
+    })
+}
+
+impl Reader {
+    pub(super) fn begin(&mut self, threads: usize, keep: usize) {
+        self.most = threads;
+        if self.threads.len() < threads {
+            self.threads.resize_with(threads, Thread::default);
+        }
+        for thread in &mut self.threads {
+            thread.clear();
+        }
+        for object in self.used.drain(..) {
+            self.words[object as usize] = 0;
+        }
+        self.barriers.clear();
+        self.open = None;
+        (self.at, self.keep, self.created) = (0, keep, 1);
+    }
+
+    fn companion(&self, thread: usize) -> Process {
+        (thread + self.most) as Process
+    }
+
+    /// A set of processes, from the runtime's numbers to the search's.
+    pub(super) fn processes(&self, mask: u64) -> u64 {
+        (mask & u64::from(u32::MAX)) | (mask >> COMPANIONS) << self.most
+    }
+
+    fn site(&mut self, record: &Record<'_>) -> u32 {
+        self.sites
+            .of(u64::from(record.site) | u64::from(record.caller) << 32)
+    }
+
+    /// Takes in one record.
+    pub(super) fn record(
+        &mut self,
+        record: &Record<'_>,
+        trace: &mut Trace,
+    ) -> Result<(), ThreadsError> {
+        let thread = usize::from(record.mask % COMPANIONS);
+        let of_thread = matches!(
+            record.kind,
+            Kind::Step | Kind::Access | Kind::Blocked | Kind::Watched | Kind::Ended
+        );
+        if thread >= self.most && of_thread {
+            // The caller sees `created` and starts over with more room.
+            self.created = self.created.max(thread + 1);
+            return Ok(());
+        }
+        match record.kind {
+            Kind::Step => {
+                self.close(trace)?;
+                self.step(thread, record, trace);
+                // Nothing more is heard of these.
+                if matches!(record.flags, step::ORDER | step::FLUSH) {
+                    self.close(trace)?;
+                }
+            }
+            Kind::Access => return self.access(thread, record, trace),
+            Kind::Watched => {
+                let (place, mask) = place(record.value);
+                let object = self.objects.of(place);
+                let watches = &mut self.threads[thread].watches;
+                match watches.iter_mut().find(|(known, _)| *known == object) {
+                    Some((_, known)) => *known |= mask,
+                    None => watches.push((object, mask)),
+                }
+            }
+            Kind::Ended => {
+                self.close(trace)?;
+                let site = self.threads[thread].site;
+                // Leaving with 0 is no failure.
+                if record.value != End::Exited as u64 {
+                    trace.failures.push(Failure {
+                        thread: thread as u8,
+                        site,
+                        code: record.value as u32,
+                    });
+                }
+            }
+            Kind::Store | Kind::Run | Kind::Fill => self.stored = true,
+            Kind::Blocked => {
+                self.close(trace)?;
+                self.blocked(thread, record, trace);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, thread: usize, record: &Record<'_>, trace: &mut Trace) {
+        if record.mask >= COMPANIONS {
+            return self.open(thread, record, trace);
+        }
+        let site = self.site(record);
+        let known = &mut self.threads[thread];
+        known.site = site;
+        let choice = word(record, 0) != 0;
+        match record.flags {
+            step::BEGIN | step::YIELD | step::SLEEP => return,
+            step::CREATE => {
+                self.created = self.created.max(record.value as usize + 1);
+                if choice {
+                    // A transition of its own; the child comes after it.
+                    self.open(thread, record, trace);
+                    let _ = self.close(trace);
+                    self.bear(thread, record.value as usize);
+                    return;
+                }
+                known.drained = known.committed;
+                known.tick += 1;
+                self.bear(thread, record.value as usize);
+                return;
+            }
+            step::EXIT => {
+                known.drained = known.committed;
+                known.tick += 1;
+                return;
+            }
+            step::JOIN => {
+                let of = record.value as usize;
+                if let Some(other) = self.threads.get(of) {
+                    let mut joined = other.joined | 1 << of;
+                    if self.buffered {
+                        joined |= 1 << self.companion(of);
+                    }
+                    self.threads[thread].joined |= joined;
+                }
+                return;
+            }
+            step::FENCE => {
+                known.drained = known.committed;
+                return;
+            }
+            step::PASS => {
+                let (place, _) = place(record.value | landfall_vocab::shared::LOCK);
+                let object = self.objects.of(place);
+                let opened = self.barriers.iter().find(|(of, _)| *of == object);
+                known.opened = opened.map_or((0, 0), |(_, arrival)| *arrival);
+                return;
+            }
+            _ => {}
+        }
+        self.open(thread, record, trace);
+    }
+
+    /// The new thread comes after its creator, and after what its creator had committed.
+    fn bear(&mut self, parent: usize, child: usize) {
+        let companion = self.companion(parent);
+        let known = &self.threads[parent];
+        let born = [
+            (parent as Process, known.tick),
+            (companion, if self.buffered { known.committed } else { 0 }),
+        ];
+        if let Some(child) = self.threads.get_mut(child) {
+            child.born = born;
+        }
+    }
+
+    fn open(&mut self, thread: usize, record: &Record<'_>, trace: &mut Trace) {
+        let mut more = 0;
+        let watches = &mut self.threads[thread].watches;
+        // Its store buffer goes on without it.
+        if !watches.is_empty() && record.mask < COMPANIONS {
+            watches.sort_unstable();
+            more = trace.watch(watches);
+            watches.clear();
+        }
+        self.open = Some(Open {
+            thread,
+            commits: record.mask >= COMPANIONS,
+            kind: record.flags,
+            object: record.value,
+            enabled: word(record, 0),
+            more,
+        });
+    }
+
+    /// What comes before a transition of this thread whatever memory holds.
+    fn structure(&self, thread: usize, drains: bool) -> [(Process, u32); 2] {
+        let known = &self.threads[thread];
+        let drained = if drains && self.buffered {
+            known.committed
+        } else {
+            known.drained
+        };
+        let mut need = match (drained, known.stepped) {
+            (0, false) => known.born,
+            (0, true) => [(0, 0); 2],
+            (tick, _) => [(self.companion(thread), tick), (0, 0)],
+        };
+        if known.opened.1 != 0 {
+            need[1] = known.opened;
+        }
+        need
+    }
+
+    /// A transition of which nothing more will be heard.
+    fn close(&mut self, trace: &mut Trace) -> Result<(), ThreadsError> {
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        let mut step = self.skeleton(&open, self.threads[open.thread].site);
+        if open.commits {
+            let Some(buffered) = self.threads[open.thread].buffer.pop_front() else {
+                return Err(ThreadsError::CannotRun(
+                    "a flush was committed that nobody made: a fault of landfall, not of the program; `--model sc` may still do".into(),
+                ));
+            };
+            self.commit_hidden(open.thread, buffered.tick);
+            step = Step {
+                process: self.companion(open.thread),
+                tick: buffered.tick,
+                need: buffered.need[0],
+                also: buffered.need[1],
+                joined: buffered.joined,
+                site: buffered.site,
+                ..Step::NOTHING
+            };
+        }
+        if open.kind == step::FLUSH {
+            let (place, mask) = place(open.object);
+            (step.object, step.mask) = (self.objects.of(place), mask);
+            (step.act, step.access) = (Act::Flush, Access::Flush);
+            step.persistent = true;
+        }
+        self.finish(&open, step, trace)
+    }
+
+    fn skeleton(&self, open: &Open, site: u32) -> Step {
+        let known = &self.threads[open.thread];
+        let [need, also] = self.structure(open.thread, drains(open.kind));
+        Step {
+            process: open.thread as Process,
+            tick: known.tick + 1,
+            need,
+            also,
+            joined: known.joined,
+            site,
+            ..Step::NOTHING
+        }
+    }
+
+    fn finish(&mut self, open: &Open, step: Step, trace: &mut Trace) -> Result<(), ThreadsError> {
+        if !open.commits {
+            let known = &mut self.threads[open.thread];
+            known.tick += 1;
+            known.stepped = true;
+            known.joined = 0;
+            known.drained = 0;
+            known.opened = (0, 0);
+        }
+        let at = self.at;
+        self.at += 1;
+        if at < self.keep {
+            return match trace.steps[at] == step {
+                true => Ok(()),
+                false => Err(ThreadsError::Diverged { at }),
+            };
+        }
+        trace.steps.push(step);
+        trace.enabled.push(self.processes(open.enabled));
+        Ok(())
+    }
+
+    fn trail(
+        &mut self,
+        thread: usize,
+        write: bool,
+        object: u32,
+        mask: u64,
+        site: u32,
+        trace: &mut Trace,
+    ) {
+        let known = &self.threads[thread];
+        let need = self.besides(thread);
+        trace.trailing.push(Trailing {
+            after: (self.at as u32).wrapping_sub(1),
+            thread: thread as u8,
+            tick: known.tick,
+            need,
+            joined: known.joined,
+            object,
+            mask,
+            write,
+            site,
+        });
+    }
+
+    /// What a thread knows besides its own transitions.
+    fn besides(&self, thread: usize) -> [(Process, u32); 2] {
+        let known = &self.threads[thread];
+        let mut need = if known.stepped {
+            [(0, 0); 2]
+        } else {
+            known.born
+        };
+        if known.opened.1 != 0 {
+            need[1] = known.opened;
+        }
+        need
+    }
+
+    pub(super) fn end(&mut self, trace: &mut Trace) -> Result<(), ThreadsError> {
+        self.close(trace)
+    }
+}

@@ -1,0 +1,151 @@
+//! Locks and the like: the word of each, what a step does to it, and what a thread waits for.
+
+use super::super::numbers::place;
+use super::{Open, Reader, word};
+use landfall_explore::schedule::sync::Op;
+use landfall_explore::schedule::{Access, Act, NOWHERE, Process, Step, Trace, Until, Wait};
+use landfall_vocab::record::{Record, access, step};
+
+impl Reader {
+    pub(super) fn word(&mut self, object: u32) -> &mut u64 {
+        let index = object as usize;
+        if index >= self.words.len() {
+            self.words.resize(index + 1, 0);
+        }
+        self.used.push(object);
+        &mut self.words[index]
+    }
+
+    /// A step on a lock or the like.
+    pub(super) fn synchronise(
+        &mut self,
+        open: &Open,
+        op: Op,
+        record: &Record<'_>,
+        step: &mut Step,
+    ) {
+        let parameter = word(record, 0);
+        let thread = open.thread;
+        if record.flags == access::NOTHING {
+            // A lock that it holds, once more or once less.
+            step.object = NOWHERE;
+            step.mask = 0;
+            return;
+        }
+        let object = step.object;
+        let held = self.word(object);
+        match op {
+            Op::Take | Op::TryTake | Op::Give => *held = parameter,
+            Op::Once => *held = if parameter != 0 { 2 } else { 0 },
+            _ => {}
+        }
+        (step.found, step.left) = (*held, *held);
+        if open.kind == step::LOOK {
+            (step.found, step.left) = (parameter, parameter);
+            (step.act, step.access) = (Act::Load, Access::Read);
+            return;
+        }
+        let op = match op {
+            Op::OnceDone if parameter == 0 => Op::OnceAbort,
+            op => op,
+        };
+        step.act = op.act();
+        step.until = op.until(thread);
+        (step.access, step.mask) = op.footprint(thread, *held);
+        let refused = record.flags & access::WRITE == 0 && op.succeeds(thread, *held);
+        if refused || op == Op::Wait && parameter == 0 {
+            // Unlocking what somebody else holds; a futex whose word had changed.
+            return;
+        }
+        step.left = op.left(thread, *held);
+        *held = step.left;
+        if open.kind == step::ARRIVE && parameter != 0 && step.left.is_multiple_of(parameter) {
+            let arrival = (thread as Process, step.tick);
+            match self.barriers.iter_mut().find(|(of, _)| *of == object) {
+                Some(barrier) => barrier.1 = arrival,
+                None => self.barriers.push((object, arrival)),
+            }
+        }
+    }
+
+    /// A thread that waits still, at the end.
+    pub(super) fn blocked(&mut self, thread: usize, record: &Record<'_>, trace: &mut Trace) {
+        let site = self.site(record);
+        let kind = record.flags;
+        let waits = match kind {
+            step::JOIN => Wait::Join {
+                thread: thread as u8,
+                of: record.value as u8,
+                site,
+            },
+            step::PASS => Wait::Barrier {
+                thread: thread as u8,
+                object: self.objects.of(record.value | landfall_vocab::shared::LOCK),
+                site,
+            },
+            _ => {
+                self.open(thread, record, trace);
+                let Some(open) = self.open.take() else { return };
+                let mut step = self.skeleton(&open, site);
+                step.more = open.more;
+                match operation(kind) {
+                    Some(op) => {
+                        let (place, _) = place(record.value | landfall_vocab::shared::LOCK);
+                        step.object = self.objects.of(place);
+                        let held = *self.word(step.object);
+                        step.act = op.act();
+                        step.until = op.until(thread);
+                        (step.access, step.mask) = op.footprint(thread, held);
+                        (step.found, step.left) = (held, held);
+                    }
+                    None => {
+                        let (place, mask) = place(record.value);
+                        step.object = self.objects.of(place);
+                        step.mask = mask;
+                        (step.act, step.access) = match kind {
+                            step::READ => (Act::Load, Access::Read),
+                            step::WRITE => (Act::Store, Access::Write),
+                            _ => (Act::Rmw, Access::Write),
+                        };
+                        if step.more != 0 {
+                            step.until = Until::Changed;
+                        }
+                    }
+                }
+                Wait::Step(step)
+            }
+        };
+        trace.blocked.push(waits);
+    }
+}
+
+/// Steps that wait for the thread's own stores.
+pub(super) fn drains(kind: u8) -> bool {
+    !matches!(kind, step::READ | step::WRITE | step::FLUSH)
+}
+
+/// What a step on a lock or the like does to it; none for accesses to memory.
+pub(super) fn operation(kind: u8) -> Option<Op> {
+    Some(match kind {
+        step::LOCK => Op::Lock,
+        step::TRY_LOCK => Op::TryLock,
+        step::UNLOCK | step::RELEASE => Op::Unlock,
+        step::LOCK_EXCLUSIVE => Op::LockExclusive,
+        step::TRY_LOCK_EXCLUSIVE => Op::TryLockExclusive,
+        step::LOCK_SHARED => Op::LockShared,
+        step::TRY_LOCK_SHARED => Op::TryLockShared,
+        step::UNLOCK_SHARED => Op::UnlockShared,
+        step::TAKE => Op::Take,
+        step::TRY_TAKE | step::LOOK => Op::TryTake,
+        step::GIVE => Op::Give,
+        step::WAIT | step::FUTEX_WAIT => Op::Wait,
+        step::WAKE => Op::Wake,
+        step::TIMED_WAKE => Op::TimedWake,
+        step::SIGNAL => Op::Signal,
+        step::BROADCAST => Op::Broadcast,
+        step::ARRIVE => Op::Arrive,
+        step::ONCE => Op::Once,
+        step::ONCE_DONE => Op::OnceDone,
+        _ => return None,
+    })
+}
