@@ -93,9 +93,7 @@ impl OfLine {
         let mut stores = stores.filter(|&store| !before(flush, store));
         match stores.next() {
             None => Some(WastedFlush::Clean),
-            Some(first) => {
-                (covered(first) && stores.all(covered)).then_some(WastedFlush::Repeated)
-            }
+            Some(first) => (covered(first) && stores.all(covered)).then_some(WastedFlush::Repeated),
         }
     }
 }

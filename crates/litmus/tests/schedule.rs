@@ -23,9 +23,9 @@ use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line};
 use landfall_model::order::Platform;
 use proptest::prelude::*;
+use schedules::{Recovery, initial, translate, translate_as};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use schedules::{Recovery, initial, translate, translate_as};
 use support::{build, shape};
 
 /// How the crashes of a trace are found.

@@ -9,6 +9,7 @@ mod random;
 #[path = "../../litmus/tests/support/schedules.rs"]
 mod schedules;
 
+use landfall_check::finding::{WastedFence, WastedFlush};
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Finding, Kind, Robustness, Wasted};
 use landfall_explore::schedule::interpret::Interpreter;
@@ -136,7 +137,9 @@ fn agree(test: &Test, distinct: bool) -> Result<(), TestCaseError> {
         let violated = !found.robustness.is_empty();
         let pairs = || {
             let findings = found.robustness.iter();
-            findings.map(|(f, o)| format!("{:?} {o:?}\n", f.kind)).collect::<String>()
+            findings
+                .map(|(f, o)| format!("{:?} {o:?}\n", f.kind))
+                .collect::<String>()
         };
         match robust(&translate(test).program, &Options::default()).verdict {
             Verdict::Proved | Verdict::Nothing => {
@@ -206,6 +209,27 @@ fn found(text: &str) -> Found {
     judge(&test, vars, target::Order::Atomic).expect("ordinary")
 }
 
+/// A flush is wasted only if it is in every order of the threads.
+#[test]
+fn flushes_that_help_in_no_schedule() {
+    let twice = "lines: x | y\nT0: x = 1; clflush x; clflush x; sfence\nT1: clflush x; clflush y\nrecover: x y\n";
+    let kinds: Vec<Kind> = found(twice).wasted.iter().map(|f| f.kind).collect();
+    let repeated = |site| Kind::RedundantFlush {
+        site,
+        why: WastedFlush::Repeated,
+    };
+    let clean = |site| Kind::RedundantFlush {
+        site,
+        why: WastedFlush::Clean,
+    };
+    let fence = Kind::RedundantFence {
+        site: 3,
+        why: WastedFence::AfterClflush,
+    };
+    // The other thread's flush of x may come right after the store.
+    assert_eq!(kinds, [repeated(2), clean(5), fence]);
+}
+
 /// The two of seed 000's figure 4.5, and what happens if the second thread stores the same whatever it reads.
 #[test]
 fn another_schedule_may_show_the_same() {
@@ -216,10 +240,7 @@ fn another_schedule_may_show_the_same() {
     };
     let read = found(&stores("r1"));
     assert_eq!(read.robustness.len(), 1);
-    assert!(matches!(
-        read.robustness[0].0.kind,
-        Kind::Robustness { .. }
-    ));
+    assert!(matches!(read.robustness[0].0.kind, Kind::Robustness { .. }));
     assert_eq!(read.robustness[0].1, [0, 1]);
     assert!(found(&stores("1")).robustness.is_empty());
 }

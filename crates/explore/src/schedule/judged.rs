@@ -310,10 +310,7 @@ impl<N: Names> Telling<'_, N> {
 
     /// How many deeds of a thread, or of its store buffer, are done when the process has come to a tick.
     fn last_by(&self, process: Process, tick: u32) -> usize {
-        let (of, companion) = (
-            self.order.thread(process),
-            self.order.is_companion(process),
-        );
+        let (of, companion) = (self.order.thread(process), self.order.is_companion(process));
         let deeds = &self.threads[of].deeds;
         let by = |(_, deed): &(Place, Deed)| match *deed {
             Deed::Step(at) => {
@@ -329,13 +326,7 @@ impl<N: Names> Telling<'_, N> {
     }
 
     /// Tells so many deeds of a thread, and names the last event by then.
-    fn tell_so_many(
-        &mut self,
-        of: usize,
-        count: usize,
-        now: usize,
-        seen: &mut SmallVec<[u32; 4]>,
-    ) {
+    fn tell_so_many(&mut self, of: usize, count: usize, now: usize, seen: &mut SmallVec<[u32; 4]>) {
         if let Some(last) = count.checked_sub(1) {
             self.tell_up_to(of, last, now);
             let told = self.threads[of].events.get(last);

@@ -392,7 +392,9 @@ impl Walker<'_> {
         match self.power.met.get(&run) {
             Some(&at) => self.power.behaviours[at].times += 1,
             None => {
-                let crash = self.traced.crash_of(&self.power.base, self.search, &walk.state.chosen);
+                let crash = self
+                    .traced
+                    .crash_of(&self.power.base, self.search, &walk.state.chosen);
                 self.power.met.insert(run, self.power.behaviours.len());
                 self.power.behaviours.push(Behaviour {
                     ended,

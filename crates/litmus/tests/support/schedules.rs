@@ -179,4 +179,3 @@ pub(crate) fn initial(program: &target::Program) -> Image {
     }
     image
 }
-

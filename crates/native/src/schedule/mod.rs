@@ -6,6 +6,7 @@ mod reader;
 use crate::error::SubjectError;
 use crate::execution::Outcome;
 use crate::job::{Job, Sleeper, Threading};
+use crate::judge::Atomics;
 use crate::server::Server;
 use landfall_explore::schedule::{
     self, Access, End, Points, Process, Sleepers, Step, Threads, ThreadsError, Trace,
@@ -91,6 +92,11 @@ impl<'s> NativeThreads<'s> {
     /// From now on stores to persistent memory, flushes and fences are transitions: power failures are looked at.
     pub fn persist(&mut self) {
         self.job.threads.persistency = true;
+    }
+
+    /// Which stores the source is taken to have made atomic; the steps say it.
+    pub fn set_atomics(&mut self, atomics: Atomics) {
+        self.reader.atomics = atomics;
     }
 
     /// The line of persistent memory that an object of the search stands for.

@@ -54,7 +54,7 @@ impl<'a> Crashing<'a> {
     pub(super) fn look(&mut self, native: &NativeThreads<'_>, search: &Search) -> ControlFlow<()> {
         let line = |object: u32| native.line(object).unwrap_or(Line(0));
         match self.power.look(&mut self.subject, search, line) {
-            Ok(()) => ControlFlow::Continue(()),
+            Ok(_) => ControlFlow::Continue(()),
             Err(SearchError::Subject(SubjectError::Stopped)) => ControlFlow::Break(()),
             Err(SearchError::Subject(error)) => {
                 self.error = Some(Refusal::new(Exit::Internal, error));
