@@ -39,6 +39,12 @@ impl<Why: Ord + Copy> Place<Why> {
             Some(why) => self.why = Some(self.why.map_or(why, |known| known.max(why))),
         }
     }
+
+    fn join(&mut self, other: Place<Why>) {
+        self.times += other.times;
+        self.why = self.why.max(other.why);
+        self.useful |= other.useful;
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -166,6 +172,21 @@ impl Wasted {
             });
             self.fences.entry(site).or_default().met(wasted);
         }
+    }
+
+    /// Takes in what was seen elsewhere, of the same places.
+    pub fn join(&mut self, other: Wasted) {
+        for (site, place) in other.flushes {
+            self.flushes.entry(site).or_default().join(place);
+        }
+        for (site, place) in other.fences {
+            self.fences.entry(site).or_default().join(place);
+        }
+        for (site, lines) in other.flushed {
+            self.flushed.entry(site).or_default().extend(lines);
+        }
+        self.untried.extend(other.untried);
+        self.read.extend(other.read);
     }
 
     /// The search came to its end: what it has not read is never read.

@@ -5,7 +5,7 @@
 //! another one, or a value that was read, does not make one happen before the other.
 
 use super::power::piece;
-use super::step::{Access, Act, Order, Process, Step};
+use super::step::{Access, Act, NOWHERE, Order, Process, Step};
 use super::trace::Trace;
 use landfall_check::event::{Action, Atomicity, Event, Fence, How};
 use landfall_check::execution::Execution;
@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 pub trait Names {
     /// Where an object of persistent memory lies.
     fn line(&self, object: u32) -> Line;
-    /// The number of a place in the source.
+    /// The number of a place in the source; [`NOWHERE`] where a thread ends.
     fn site(&mut self, site: u32) -> u32;
 }
 
@@ -53,6 +53,8 @@ enum Deed {
     /// A step; or what goes into the store buffer, and is a step of that later.
     Step(u32),
     WriteBack(u32),
+    /// It creates a thread.
+    Creates(u32),
 }
 
 /// Where a deed stands in its thread's program order.
@@ -71,6 +73,7 @@ struct Thread {
     /// For each of them that is told, the last event by then.
     events: Vec<Option<u32>>,
     last: Option<u32>,
+    ended: bool,
     /// Stores that wait in its buffer: object, bytes, the step that commits them.
     buffer: Vec<(u32, u64, u32)>,
 }
@@ -110,6 +113,15 @@ fn deeds(trace: &Trace, order: Order) -> (Vec<Thread>, Vec<usize>) {
         let place = Place { phase, tick, kind };
         let deed = Deed::WriteBack(at as u32);
         threads[thread].deeds.push((place, deed));
+    }
+    for (at, birth) in trace.births.iter().enumerate() {
+        let place = Place {
+            phase: 1,
+            tick: birth.tick,
+            kind: 2,
+        };
+        let deed = Deed::Creates(at as u32);
+        threads[usize::from(birth.parent)].deeds.push((place, deed));
     }
     let mut places = vec![0; trace.steps.len()];
     for thread in &mut threads {
@@ -177,6 +189,7 @@ impl<N: Names> Telling<'_, N> {
                     let line = self.names.line(back.object);
                     self.push(thread, back.site, Action::Clwb(line));
                 }
+                Deed::Creates(at) => self.publish(thread, self.trace.births[at as usize].site),
             }
             let last = self.threads[thread].last;
             self.threads[thread].events.push(last);
@@ -200,6 +213,9 @@ impl<N: Names> Telling<'_, N> {
             }
             Act::Store | Act::Commit => {
                 self.store(thread, at);
+                if !step.persistent {
+                    self.publish(thread, step.site);
+                }
                 self.sources[at] = self.threads[thread].last;
                 if at > now {
                     let waits = (step.object, step.mask, at as u32);
@@ -208,6 +224,9 @@ impl<N: Names> Telling<'_, N> {
             }
             Act::Sync(_) => {
                 self.read(thread, &step);
+                if step.access == Access::Write {
+                    self.publish(thread, step.site);
+                }
                 self.sources[at] = self.threads[thread].last;
             }
             Act::Flush => {
@@ -278,6 +297,14 @@ impl<N: Names> Telling<'_, N> {
         self.observe(thread, step.site, &seen);
     }
 
+    /// Others may learn here of what the thread has done: a place before which something can still be done. An event in which the
+    /// thread learns of itself.
+    fn publish(&mut self, thread: usize, site: u32) {
+        if let Some(event) = self.threads[thread].last {
+            self.push(thread, site, Action::Observe { event });
+        }
+    }
+
     fn observe(&mut self, thread: usize, site: u32, seen: &[u32]) {
         for &event in seen {
             self.push(thread, site, Action::Observe { event });
@@ -303,7 +330,11 @@ impl<N: Names> Telling<'_, N> {
         }
         for of in (0..self.order.threads).filter(|of| joined >> of & 1 != 0 && *of != thread) {
             let all = self.threads[of].deeds.len();
-            self.tell_so_many(of, all, now, &mut seen);
+            self.tell_up_to(of, all, now);
+            if !std::mem::replace(&mut self.threads[of].ended, true) {
+                self.publish(of, NOWHERE);
+            }
+            seen.extend(self.threads[of].last);
         }
         self.observe(thread, site, &seen);
     }
@@ -320,6 +351,10 @@ impl<N: Names> Telling<'_, N> {
             Deed::WriteBack(at) => {
                 let back = &self.trace.write_backs[at as usize];
                 !companion && back.issued <= tick
+            }
+            Deed::Creates(at) => {
+                let birth = &self.trace.births[at as usize];
+                !companion && birth.tick <= tick
             }
         };
         deeds.iter().rposition(by).map_or(0, |last| last + 1)

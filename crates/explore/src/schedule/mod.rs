@@ -37,4 +37,4 @@ pub use replayed::Replayed;
 pub use search::{Counts, Options, Search, search};
 pub use step::{Access, Act, MOST_PROCESSES, NOWHERE, Order, Persistency, Process, Step, Until};
 pub use threads::{Job, Points, Sleepers, Threads, ThreadsError};
-pub use trace::{End, Failure, Trace, Trailing, Wait, WriteBack};
+pub use trace::{Birth, End, Failure, Trace, Trailing, Wait, WriteBack};

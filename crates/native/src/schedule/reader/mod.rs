@@ -9,7 +9,7 @@ use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
 use landfall_check::Atomicity;
 use landfall_explore::schedule::{
-    Access, Act, Failure, Process, Step, ThreadsError, Trace, Trailing,
+    Access, Act, Birth, Failure, Process, Step, ThreadsError, Trace, Trailing,
 };
 use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
 use landfall_vocab::shared::End;
@@ -246,12 +246,12 @@ impl Reader {
                     // A transition of its own; the child comes after it.
                     self.open(thread, record, trace);
                     let _ = self.close(trace);
-                    self.bear(thread, record.value as usize);
+                    self.bear(thread, record.value as usize, site, trace);
                     return;
                 }
                 known.drained = known.committed;
                 known.tick += 1;
-                self.bear(thread, record.value as usize);
+                self.bear(thread, record.value as usize, site, trace);
                 return;
             }
             step::EXIT => {
@@ -287,9 +287,14 @@ impl Reader {
     }
 
     /// The new thread comes after its creator, and after what its creator had committed.
-    fn bear(&mut self, parent: usize, child: usize) {
+    fn bear(&mut self, parent: usize, child: usize, site: u32, trace: &mut Trace) {
         let companion = self.companion(parent);
         let known = &self.threads[parent];
+        trace.births.push(Birth {
+            parent: parent as u8,
+            tick: known.tick,
+            site,
+        });
         let born = [
             (parent as Process, known.tick),
             (companion, if self.buffered { known.committed } else { 0 }),
