@@ -1,7 +1,7 @@
 //! `landfall prove` on C programs.
 //!
-//! - Every program of `examples/` gets the verdict that `landfall check` is expected to give (`.expect`), but for those in
-//!   `tests/prove/apart.txt`, which says why.
+//! - Every program of `examples/` gets the verdicts that `landfall check` is expected to give (`.expect`), whether it fails and whether
+//!   it is robust, but for those in `tests/prove/apart.txt`, which says why.
 //! - Every program of `examples/prove/*/` gets the verdict of the `.verdict` file beside it:
 //!
 //! ```text
@@ -81,65 +81,107 @@ fn for_each(files: &[PathBuf], look: impl Fn(&Path) -> Result<(), String> + Sync
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What `landfall check` is expected to say about a program, as answers to the two questions; `None` where it is not asked.
+fn expected(of: &str) -> [Option<&'static str>; 2] {
+    let lines: Vec<Vec<&str>> = of.lines().map(|l| l.split_whitespace().collect()).collect();
+    let findings: Vec<&[&str]> = lines
+        .iter()
+        .filter(|words| words.first() == Some(&"finding"))
+        .map(|words| &words[1..])
+        .collect();
+    let fails = |words: &&[&str]| {
+        let judged = ["robustness", "persistency-race", "data-race", "lock-misuse"];
+        !judged.contains(&words[0]) && !words[0].starts_with("redundant")
+    };
+    let loses = |words: &&[&str]| words[0] == "robustness" || words.contains(&"lost");
+    let answer = |refuted: bool| if refuted { "refuted" } else { "proved" };
+    let flags: Vec<&str> = lines
+        .iter()
+        .filter(|words| words.first() == Some(&"flags"))
+        .flatten()
+        .copied()
+        .collect();
+    let checks = flags.iter().position(|flag| *flag == "--checks");
+    let judged = match checks {
+        Some(at) => flags[at + 1].contains("robustness"),
+        None => !flags.contains(&"--tear"),
+    };
+    let robust = findings.iter().any(loses);
+    [
+        Some(answer(findings.iter().any(fails))),
+        (judged || robust).then(|| answer(robust)),
+    ]
+}
+
 #[test]
 fn examples_get_the_verdict_of_check() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let apart = fs::read_to_string(here.join("tests/prove/apart.txt")).unwrap();
-    let apart: Vec<(&str, i32)> = apart
+    let apart: Vec<[&str; 3]> = apart
         .lines()
         .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| {
-            let mut words = line.split_whitespace();
-            Some((words.next()?, words.next()?.parse().unwrap()))
+        .map(|line| {
+            let words: Vec<&str> = line.splitn(4, ' ').collect();
+            assert!(
+                words.len() == 4,
+                "a name, a property, a verdict, a reason: {line}"
+            );
+            [words[0], words[1], words[2]]
         })
         .collect();
     let examples: Vec<PathBuf> = sources("examples")
         .into_iter()
         .filter(|file| file.with_extension("expect").exists())
-        // Without persistent memory nothing is proved.
-        .filter(|file| {
-            !file
-                .parent()
-                .is_some_and(|folder| folder.ends_with("threads"))
-        })
         .collect();
-    for (name, _) in &apart {
+    for [name, ..] in &apart {
         assert!(
             examples.iter().any(|e| e.ends_with(name)),
             "{name} is not there any more"
         );
     }
     for_each(&examples, |file| {
-        let expected = fs::read_to_string(file.with_extension("expect")).unwrap();
-        let clean = expected.lines().any(|line| line == "clean");
+        let check = expected(&fs::read_to_string(file.with_extension("expect")).unwrap());
         let name = file.to_string_lossy();
-        let wanted: &[i32] = match apart.iter().find(|(n, _)| name.ends_with(n)) {
-            Some((_, code)) => std::slice::from_ref(code),
-            None if clean => &[0, 4],
-            None => &[100],
-        };
         let out = scratch();
         let output = prove(
             file.parent().unwrap(),
-            &[
-                "--property",
-                "invariant",
-                "--format",
-                "json",
-                "--out",
-                &out,
-                &name,
-            ],
+            &["--format", "json", "--out", &out, &name],
         );
         let text = String::from_utf8_lossy(&output.stdout);
-        match output.status.code() {
-            Some(code) if wanted.contains(&code) => {}
-            code => return Err(format!("{code:?} instead of {wanted:?}\n{text}")),
-        }
         let json: Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text}"))?;
         let seen = refutations_replay(file, &json);
         let _ = fs::remove_dir_all(&out);
-        seen
+        seen?;
+        for (property, check) in ["invariant", "robust"].into_iter().zip(check) {
+            let mut answers = json["properties"].as_array().into_iter().flatten();
+            let answer = answers.find(|answer| answer["property"] == property);
+            let answer = match answer.and_then(|answer| answer["verdict"].as_str()) {
+                Some("refuted") => "refuted",
+                _ if json["refused"].is_object() => "unknown",
+                Some("nothing") => "proved",
+                Some(other) => other,
+                None => "no answer",
+            };
+            let exception = apart
+                .iter()
+                .find(|[n, of, _]| name.ends_with(n) && (*of == property || *of == "both"));
+            match (exception, check) {
+                (Some([.., said]), check) if answer == *said => {
+                    if check == Some(answer) {
+                        return Err(format!("{property}: {answer}, as check says: no exception"));
+                    }
+                }
+                (Some([.., said]), _) => {
+                    return Err(format!("{property}: {answer}, apart.txt says {said}"));
+                }
+                (None, Some(check)) if check != answer => {
+                    let refused = &json["refused"]["what"];
+                    return Err(format!("{property}: {answer}, check: {check} ({refused})"));
+                }
+                (None, _) => {}
+            }
+        }
+        Ok(())
     });
 }
 

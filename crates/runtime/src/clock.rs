@@ -1,4 +1,5 @@
-//! Virtual time: it starts at a fixed moment, moves a little with every look at it, and jumps when the program sleeps.
+//! Virtual time: it starts at a fixed moment, moves a little with every look at it, and jumps when the program sleeps. Each
+//! thread has its own, so that what one reads does not depend on how often others looked; creating and joining pass it on.
 
 use crate::outcome;
 use crate::state::state;
@@ -9,6 +10,8 @@ pub(crate) const START: u64 = 1_600_000_000;
 const SECOND: u64 = 1_000_000_000;
 /// What one look at the clock costs, so that loops waiting for time to pass end.
 const LOOK: u64 = 1_000;
+/// What the monotonic clock shows at first.
+const BOOTED: u64 = 1000 * SECOND;
 
 pub(crate) unsafe fn reset() {
     (*state()).clock = 0;
@@ -21,7 +24,7 @@ unsafe fn now(clock: i32) -> u64 {
     let start = match clock {
         libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => START * SECOND,
         libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => 0,
-        _ => 1000 * SECOND,
+        _ => BOOTED,
     };
     start + (*state()).clock
 }
@@ -118,6 +121,20 @@ pub(crate) unsafe fn set_alarm(nanoseconds: u64) -> u64 {
         (*state).clock.saturating_add(nanoseconds).max(1)
     };
     left
+}
+
+/// A wait until this moment took too long: it is over. Clocks start so far apart that the moment tells whose it is.
+pub(crate) unsafe fn pass(moment: usize) {
+    if moment == 0 {
+        return;
+    }
+    let moment = duration(moment as *const libc::timespec);
+    let start = if moment < START * SECOND {
+        BOOTED
+    } else {
+        START * SECOND
+    };
+    (*state()).clock = (*state()).clock.max(moment.saturating_sub(start));
 }
 
 pub(crate) unsafe fn duration(time: *const libc::timespec) -> u64 {

@@ -96,6 +96,8 @@ real! {
     pthread_cond_wait: fn(usize, usize) -> i32;
     pthread_cond_timedwait: fn(usize, usize, usize) -> i32;
     pthread_mutex_timedlock: fn(usize, usize) -> i32;
+    pthread_rwlock_timedrdlock: fn(usize, usize) -> i32;
+    pthread_rwlock_timedwrlock: fn(usize, usize) -> i32;
     pthread_create: fn(*mut usize, usize, usize, usize) -> i32;
     pthread_join: fn(usize, *mut usize) -> i32;
     pthread_detach: fn(usize) -> i32;

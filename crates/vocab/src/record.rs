@@ -150,7 +150,9 @@ pub mod step {
     pub const FLUSH: u8 = 34;
     /// A fence that completes write-backs; an `sfence` is a step of the store buffer.
     pub const ORDER: u8 = 35;
-    pub const NAMES: [&str; 36] = [
+    /// Has waited long enough so often that it now waits to be signalled: else a loop around it would never end.
+    pub const LATE_WAKE: u8 = 36;
+    pub const NAMES: [&str; 37] = [
         "begin",
         "create",
         "exit",
@@ -187,6 +189,7 @@ pub mod step {
         "timed-wake",
         "flush",
         "order",
+        "late-wake",
     ];
 }
 

@@ -89,6 +89,11 @@ impl<'s> NativeThreads<'s> {
         self.reader.stored
     }
 
+    /// Was a thread in some execution kept from timing out once more?
+    pub fn late(&self) -> bool {
+        self.reader.late
+    }
+
     /// From now on stores to persistent memory, flushes and fences are transitions: power failures are looked at.
     pub fn persist(&mut self) {
         self.job.threads.persistency = true;

@@ -146,11 +146,13 @@ impl Server {
     }
 
     pub(super) fn take(&self, index: usize) -> bool {
-        let state = self.shared.slot(index);
-        state
-            .state()
-            .compare_exchange(slot_state::DONE, slot_state::FREE, Acquire, Relaxed)
-            .is_ok()
+        let slot = self.shared.slot(index);
+        // Nobody else takes it: looking does, and leaves the line where the run can use it.
+        let done = slot.state().load(Acquire) == slot_state::DONE;
+        if done {
+            slot.state().store(slot_state::FREE, Relaxed);
+        }
+        done
     }
 
     pub(super) fn read(&self, index: usize, job: &Job, waited: Waited, keep: Keep) -> Execution {

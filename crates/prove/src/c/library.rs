@@ -156,7 +156,10 @@ impl<'m> Machine<'m> {
                 let at = self.knowledge.region(size);
                 return self.gives(64, at);
             }
-            "lf_failures" => return self.gives(32, u64::from(self.phase == Phase::After)),
+            "lf_failures" => {
+                self.asked = true;
+                return self.gives(32, u64::from(self.phase == Phase::After));
+            }
             "lf_flush" | "pmem_flush" | "pmem_deep_flush" => persist(self, state)?,
             "lf_fence" | "pmem_drain" | "llvm.x86.sse.sfence" => {
                 self.fence(state, Kind::Sfence)?;
@@ -255,6 +258,7 @@ impl<'m> Machine<'m> {
                 if self.phase == Phase::After {
                     self.check(state, holds, "exit with a code that is not 0")?;
                 }
+                self.exits.push(state.condition);
                 return Err(Stop::Ended);
             }
             "malloc" | "_Znwm" | "_Znam" | "valloc" => {
@@ -325,7 +329,7 @@ impl<'m> Machine<'m> {
                 let size = self.length(values, 2, "the length")?;
                 self.fill(state, to, byte, size, Way::Cached)?;
             }
-            _ if name.starts_with("pthread_") => {
+            _ if name.starts_with("pthread_") || name.starts_with("sem_") => {
                 return self.thread_call(state, name, values, here);
             }
             _ if name.starts_with("llvm.") => return self.intrinsic(name, values),

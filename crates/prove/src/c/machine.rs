@@ -2,6 +2,7 @@
 
 use super::flow::Flow;
 use super::knowledge::{Context, Knowledge};
+use super::waiting::Waiting;
 use super::{Bounds, Lines, Refusal};
 use crate::program::*;
 use crate::term::Term;
@@ -68,6 +69,11 @@ pub(super) struct Machine<'m> {
     pub(super) running: FxHashMap<usize, u32>,
     pub(super) parents: FxHashMap<usize, usize>,
     pub(super) followed: Vec<Followed>,
+    pub(super) waiting: Vec<Waiting>,
+    /// Where the whole process ends in the middle.
+    pub(super) exits: Vec<Term>,
+    /// Did the program ask how often the power failed?
+    pub(super) asked: bool,
     /// Paths that left their thread in the middle.
     pub(super) left: Vec<State>,
     pub(super) calls: Vec<String>,
@@ -85,9 +91,9 @@ pub(super) struct Machine<'m> {
     /// Where the present instruction is.
     pub(super) here: Option<PlaceId>,
     pub(super) steps: usize,
-    /// Rounds after which a loop whose own condition goes on and on is given up, and whether one was.
+    /// Rounds after which a loop whose own condition goes on and on is given up, and the first that was.
     pub(super) patience: u32,
-    pub(super) impatient: bool,
+    pub(super) endless: Option<Refusal>,
     /// Reads of the recovery from here on are inside a region of a checksum, or ignored.
     pub(super) unjudged: usize,
     /// What the built-in function just called returned.
@@ -118,6 +124,9 @@ impl<'m> Machine<'m> {
             running: FxHashMap::default(),
             parents: FxHashMap::default(),
             followed: Vec::new(),
+            waiting: Vec::new(),
+            exits: Vec::new(),
+            asked: false,
             left: Vec::new(),
             calls: Vec::new(),
             allocas: Vec::new(),
@@ -132,7 +141,7 @@ impl<'m> Machine<'m> {
             here: None,
             steps: 0,
             patience: 0,
-            impatient: false,
+            endless: None,
             answer: None,
             unjudged: 0,
         }
@@ -176,7 +185,15 @@ impl<'m> Machine<'m> {
                 }
             }
         }
-        self.run(main, arguments, state, context)?;
+        let returned = self.run(main, arguments, state, context)?;
+        if self.phase == Phase::Before {
+            let mut gone = self.program.terms.truth(false);
+            gone = returned.map_or(gone, |(state, _)| state.condition);
+            for at in 0..self.exits.len() {
+                gone = self.program.terms.or(gone, self.exits[at]);
+            }
+            self.deadlocks(gone);
+        }
         Ok(())
     }
 
@@ -198,6 +215,11 @@ impl<'m> Machine<'m> {
             _ => None,
         };
         entries.iter().filter_map(name).collect()
+    }
+
+    pub(super) fn touches_persistent_memory(&self) -> bool {
+        let mut cells = self.knowledge.cells.keys();
+        cells.any(|&cell| super::knowledge::is_persistent(cell))
     }
 
     pub(super) fn finish(mut self) -> Program {

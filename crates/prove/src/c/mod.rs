@@ -24,11 +24,13 @@ mod intrinsic;
 mod knowledge;
 mod library;
 mod machine;
+mod objects;
 mod operand;
 mod pointer;
 mod run;
 mod sight;
 mod threads;
+mod waiting;
 
 use crate::program::Program;
 use knowledge::{Context, Knowledge};
@@ -91,24 +93,26 @@ pub fn translate(module: &Module, bounds: &Bounds, lines: Lines) -> Result<Progr
         machine.patience = patience;
         let mut outcome = Ok(());
         for (number, phase) in [Phase::Before, Phase::After].into_iter().enumerate() {
-            if outcome.is_ok() {
+            // What touches no persistent memory, and asks for no failure, begins anew as it began.
+            let again = machine.asked || machine.touches_persistent_memory();
+            if outcome.is_ok() && (phase == Phase::Before || again) {
                 machine.begin(phase);
                 outcome = machine.main(main, Context(number as u32));
             }
         }
         machine.learn_values();
-        let impatient = machine.impatient;
+        let endless = machine.endless.take();
         let program = machine.finish();
         if knowledge.learnt {
             continue; // what went wrong may have gone wrong for want of knowledge
         }
-        if impatient && patience < ENDLESS {
+        if endless.is_some() && patience < ENDLESS {
             patience = (patience * 8).min(ENDLESS);
             continue;
         }
-        return match outcome {
-            Ok(()) | Err(Stop::Ended) => Ok(program),
-            Err(Stop::Refused(refusal)) => Err(refusal),
+        return match (outcome, endless) {
+            (Err(Stop::Refused(refusal)), _) | (_, Some(refusal)) => Err(refusal),
+            _ => Ok(program),
         };
     }
     Err(Refusal {

@@ -304,11 +304,12 @@ impl<'m> Machine<'m> {
                         return self.bound(&frame.state);
                     }
                     if number >= self.patience {
-                        self.impatient = true;
-                        return self.refuse(format!(
-                            "the loop does not end within {} rounds",
-                            self.patience
-                        ));
+                        // What others do to its condition may not be known yet: they are followed first.
+                        let what = format!("the loop does not end within {} rounds", self.patience);
+                        if let Err(Stop::Refused(refusal)) = self.refuse::<()>(what) {
+                            self.endless.get_or_insert(refusal);
+                        }
+                        return Ok(());
                     }
                 }
             }

@@ -1,12 +1,10 @@
-//! Threads and their locks.
+//! Threads: created, joined, ended.
 
-use super::knowledge::{Context, LOCKS, is_persistent};
+use super::knowledge::Context;
 use super::library::Answer;
 use super::machine::{CODE, Followed, Go, Machine, Phase, State, Stop, Value};
 use crate::program::{Kind, ThreadId};
 use crate::term::Term;
-
-const BUSY: u64 = 16;
 
 impl<'m> Machine<'m> {
     pub(super) fn thread_call(
@@ -33,30 +31,7 @@ impl<'m> Machine<'m> {
                 self.left.push(state.clone());
                 return Err(Stop::Ended);
             }
-            "pthread_mutex_lock" | "pthread_spin_lock" => {
-                let lock = argument(self, 0)?;
-                let free = self.take_lock(state, lock)?;
-                self.assume(state, free)?;
-            }
-            "pthread_mutex_trylock" | "pthread_spin_trylock" => {
-                let lock = argument(self, 0)?;
-                let free = self.take_lock(state, lock)?;
-                let terms = &mut self.program.terms;
-                let (taken, busy) = (terms.constant(32, 0), terms.constant(32, BUSY));
-                let answer = terms.choose(free, taken, busy);
-                self.answer = Some(Value::Int(answer));
-                return Ok(Answer::Done);
-            }
-            "pthread_mutex_unlock"
-            | "pthread_spin_unlock"
-            | "pthread_mutex_init"
-            | "pthread_spin_init" => {
-                let lock = argument(self, 0)?;
-                let at = self.lock_address(lock)?;
-                self.release(state, at)?;
-            }
-            "pthread_mutex_destroy" | "pthread_spin_destroy" => {}
-            _ => return Ok(Answer::Unknown),
+            _ => return self.object_call(state, name, values),
         }
         let zero = self.program.terms.constant(32, 0);
         self.answer = Some(Value::Int(zero));
@@ -143,6 +118,8 @@ impl<'m> Machine<'m> {
         };
         let followed = self.followed[at].clone();
         let Some(ended) = followed.ended else {
+            let never = self.program.terms.truth(false);
+            self.await_end(state, never);
             return Err(Stop::Ended);
         };
         self.settle(at, state.condition);
@@ -150,6 +127,7 @@ impl<'m> Machine<'m> {
         self.thread = followed.number;
         let ends = self.event(ended.condition, Kind::Sync, false)?;
         self.thread = joiner;
+        self.await_end(state, ended.condition);
         self.assume(state, ended.condition)?;
         let joins = self.event(state.condition, Kind::Sync, false)?;
         self.program.orders.push((ends, joins));
@@ -180,33 +158,5 @@ impl<'m> Machine<'m> {
                 *running = running.saturating_sub(1);
             }
         }
-    }
-
-    fn lock_address(&mut self, lock: Term) -> Go<u64> {
-        match self.program.terms.constant_of(lock) {
-            Some(at) if is_persistent(at) => {
-                self.refuse("a lock of the thread library in persistent memory is not modelled")
-            }
-            Some(at) => Ok(at | LOCKS),
-            None => self.refuse("which lock it is depends on what was read"),
-        }
-    }
-
-    /// Tries to take a lock; whether it was free.
-    fn take_lock(&mut self, state: &mut State, lock: Term) -> Go<Term> {
-        let at = self.lock_address(lock)?;
-        let always = self.program.terms.truth(true);
-        let old = self.rmw_at(state, at, 8, always, &|terms, old| {
-            let (zero, one) = (terms.constant(64, 0), terms.constant(64, 1));
-            (terms.eq(old, zero), one)
-        })?;
-        let zero = self.program.terms.constant(64, 0);
-        Ok(self.program.terms.eq(old, zero))
-    }
-
-    fn release(&mut self, state: &mut State, at: u64) -> Go<()> {
-        let zero = self.program.terms.constant(64, 0);
-        let always = self.program.terms.truth(true);
-        self.write(state, at, zero, always, super::access::Way::Cached)
     }
 }

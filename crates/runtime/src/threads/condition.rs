@@ -6,10 +6,14 @@ use super::objects::Object;
 use super::steps::{effect, point};
 use super::{mutex, on, threads};
 use crate::caller;
+use crate::clock;
 use crate::real::real;
 use core::hint::black_box;
 use landfall_vocab::record::access::WRITE;
 use landfall_vocab::record::step;
+
+/// Waits of one thread in one run that may take too long; where there are more, the search says so.
+const MOST_TIMEOUTS: u32 = 3;
 
 unsafe fn get(condition: usize) -> *mut Object {
     (*(*threads()).objects).get(condition)
@@ -39,7 +43,12 @@ pub(super) unsafe fn reach(condition: *mut Object, most: u32) -> u32 {
 /// Waits to be reached; false if that took too long.
 pub(super) unsafe fn await_reach(condition: usize, timed: bool, caller: usize) -> bool {
     let me = (*threads()).current;
-    let kind = if timed { step::TIMED_WAKE } else { step::WAKE };
+    let timeouts = &raw mut (*threads()).contexts[me].timeouts;
+    let kind = match timed {
+        false => step::WAKE,
+        true if *timeouts < MOST_TIMEOUTS => step::TIMED_WAKE,
+        true => step::LATE_WAKE,
+    };
     point(Step::new(kind, condition, caller));
     let object = get(condition);
     let reached = reached(object, me);
@@ -48,6 +57,8 @@ pub(super) unsafe fn await_reach(condition: usize, timed: bool, caller: usize) -
     (*object).shared &= !(1 << me);
     if reached {
         (*object).count -= 1;
+    } else {
+        *timeouts += 1;
     }
     if (*object).count == 0 {
         (*object).shared = 0;
@@ -55,15 +66,24 @@ pub(super) unsafe fn await_reach(condition: usize, timed: bool, caller: usize) -
     reached
 }
 
-pub(super) unsafe fn wait(condition: usize, lock: usize, timed: bool, caller: usize) -> i32 {
+pub(super) unsafe fn wait(
+    condition: usize,
+    lock: usize,
+    until: Option<usize>,
+    caller: usize,
+) -> i32 {
     // In the order that no signal can be lost in: it waits, then others may lock.
     point(Step::new(step::WAIT, condition, caller));
     enlist(get(condition));
     effect(condition, WRITE, 1);
     let held = mutex::release(lock, caller);
-    let reached = await_reach(condition, timed, caller);
+    let reached = await_reach(condition, until.is_some(), caller);
     mutex::regain(lock, held, caller);
-    if reached { 0 } else { libc::ETIMEDOUT }
+    if reached {
+        return 0;
+    }
+    clock::pass(until.unwrap_or(0));
+    libc::ETIMEDOUT
 }
 
 pub(super) unsafe fn signal(condition: usize, caller: usize) -> i32 {
@@ -89,7 +109,7 @@ crate::weak!(
 unsafe extern "C" fn __lf_weak_cond_wait(condition: usize, lock: usize) -> i32 {
     if on() {
         // Not a tail call: that would leave without a frame of its own, and so without a caller.
-        return black_box(wait(condition, lock, false, caller!()));
+        return black_box(wait(condition, lock, None, caller!()));
     }
     (*real())
         .pthread_cond_wait
@@ -99,7 +119,7 @@ unsafe extern "C" fn __lf_weak_cond_wait(condition: usize, lock: usize) -> i32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_cond_timedwait(condition: usize, lock: usize, time: usize) -> i32 {
     if on() {
-        return black_box(wait(condition, lock, true, caller!()));
+        return black_box(wait(condition, lock, Some(time), caller!()));
     }
     (*real())
         .pthread_cond_timedwait

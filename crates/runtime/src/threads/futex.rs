@@ -2,10 +2,12 @@
 
 use super::context::Step;
 use super::steps::{effect, point};
-use super::{access, condition, on, threads};
+use super::{MOST, access, condition, on, threads};
 use crate::caller;
+use crate::clock;
 use crate::log::{self, Origin};
 use crate::real::real;
+use crate::state::state;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
@@ -48,23 +50,33 @@ unsafe fn futex(
             condition::enlist(object);
             effect(queue, WRITE, 1);
             let reached = condition::await_reach(queue, timeout != 0, caller);
-            Some(if reached {
-                0
+            if reached {
+                return Some(0);
+            }
+            if timeout != 0 && operation & COMMAND == WAIT {
+                // Other than the rest of them, it says how long.
+                let time = clock::duration(timeout as *const libc::timespec);
+                (*state()).clock = (*state()).clock.saturating_add(time);
             } else {
-                -(libc::ETIMEDOUT as isize)
-            })
+                clock::pass(timeout);
+            }
+            Some(-(libc::ETIMEDOUT as isize))
         }
         WAKE | WAKE_BITSET => {
-            let waiting = (*object).waiting.count_ones();
-            let kind = if value >= waiting {
-                step::BROADCAST
+            let mut woken = 0;
+            // How many wait is known only when it happens, so a step that wakes some of them is several that wake one.
+            let (kind, each, times) = if value as usize >= MOST {
+                (step::BROADCAST, u32::MAX, 1)
             } else {
-                step::SIGNAL
+                (step::SIGNAL, 1, value)
             };
-            point(Step::new(kind, queue, caller));
-            let reached = condition::reach(object, value.min(i32::MAX as u32));
-            effect(queue, WRITE, reached.into());
-            Some(reached as isize)
+            for _ in 0..times {
+                point(Step::new(kind, queue, caller));
+                let reached = condition::reach(object, each);
+                effect(queue, WRITE, reached.into());
+                woken += reached;
+            }
+            Some(woken as isize)
         }
         _ => None,
     }

@@ -5,6 +5,7 @@ use super::objects::Object;
 use super::steps::{effect, point};
 use super::{on, threads, word};
 use crate::caller;
+use crate::clock;
 use crate::hooks;
 use crate::log::{self, Origin};
 use crate::real::real;
@@ -53,7 +54,20 @@ pub(super) enum Ask {
     Wait,
     Try,
     /// Waits, but not for ever: in a search any wait may be too long.
-    Timed,
+    Until(usize),
+}
+
+impl Ask {
+    /// What a caller who does not get the lock is told.
+    pub(super) unsafe fn refused(self) -> i32 {
+        match self {
+            Ask::Until(moment) => {
+                clock::pass(moment);
+                libc::ETIMEDOUT
+            }
+            Ask::Wait | Ask::Try => libc::EBUSY,
+        }
+    }
 }
 
 pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
@@ -67,11 +81,7 @@ pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
     point(Step::new(kind, lock, caller));
     if !is_free(object, me) {
         effect(lock, READ, 0);
-        return if ask == Ask::Timed {
-            libc::ETIMEDOUT
-        } else {
-            libc::EBUSY
-        };
+        return ask.refused();
     }
     if (*object).is_owner(me) {
         effect(lock, NOTHING, 0);
@@ -153,7 +163,7 @@ crate::weak!(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_mutex_timedlock(mutex: usize, time: usize) -> i32 {
     if on() {
-        return lock(mutex, Ask::Timed, caller!());
+        return lock(mutex, Ask::Until(time), caller!());
     }
     (*real())
         .pthread_mutex_timedlock
@@ -163,7 +173,7 @@ unsafe extern "C" fn __lf_weak_mutex_timedlock(mutex: usize, time: usize) -> i32
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_mutex_clocklock(mutex: usize, _clock: i32, time: usize) -> i32 {
     if on() {
-        return lock(mutex, Ask::Timed, caller!());
+        return lock(mutex, Ask::Until(time), caller!());
     }
     (*real())
         .pthread_mutex_timedlock

@@ -3,8 +3,10 @@
 use super::context::Step;
 use super::mutex::Ask;
 use super::steps::{effect, point};
-use super::threads;
+use super::{on, threads};
+use crate::caller;
 use crate::log;
+use crate::real::real;
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 
@@ -21,8 +23,7 @@ pub(super) unsafe fn lock_shared(lock: usize, ask: Ask, caller: usize) -> i32 {
         effect(lock, READ, 0);
         return match ask {
             _ if (*object).is_owner(me) => libc::EDEADLK,
-            Ask::Timed => libc::ETIMEDOUT,
-            _ => libc::EBUSY,
+            _ => ask.refused(),
         };
     }
     effect(lock, WRITE, 0);
@@ -41,11 +42,7 @@ pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
     point(Step::new(kind, lock, caller));
     if (*object).owner != 0 || (*object).shared != 0 {
         effect(lock, READ, 0);
-        return if ask == Ask::Timed {
-            libc::ETIMEDOUT
-        } else {
-            libc::EBUSY
-        };
+        return ask.refused();
     }
     effect(lock, WRITE, 0);
     (*object).owner = me as u32 + 1;
@@ -71,4 +68,49 @@ pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
         log::misuse(me, step::UNLOCK, caller, lock);
     }
     0
+}
+
+crate::weak!(
+    "pthread_rwlock_timedrdlock" => rwlock_timedrdlock, "pthread_rwlock_clockrdlock" => rwlock_clockrdlock,
+    "pthread_rwlock_timedwrlock" => rwlock_timedwrlock, "pthread_rwlock_clockwrlock" => rwlock_clockwrlock,
+);
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_rwlock_timedrdlock(rwlock: usize, time: usize) -> i32 {
+    if on() {
+        return lock_shared(rwlock, Ask::Until(time), caller!());
+    }
+    (*real())
+        .pthread_rwlock_timedrdlock
+        .map_or(libc::ENOSYS, |lock| lock(rwlock, time))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_rwlock_clockrdlock(rwlock: usize, _clock: i32, time: usize) -> i32 {
+    if on() {
+        return lock_shared(rwlock, Ask::Until(time), caller!());
+    }
+    (*real())
+        .pthread_rwlock_timedrdlock
+        .map_or(libc::ENOSYS, |lock| lock(rwlock, time))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_rwlock_timedwrlock(rwlock: usize, time: usize) -> i32 {
+    if on() {
+        return lock(rwlock, Ask::Until(time), caller!());
+    }
+    (*real())
+        .pthread_rwlock_timedwrlock
+        .map_or(libc::ENOSYS, |lock| lock(rwlock, time))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_rwlock_clockwrlock(rwlock: usize, _clock: i32, time: usize) -> i32 {
+    if on() {
+        return lock(rwlock, Ask::Until(time), caller!());
+    }
+    (*real())
+        .pthread_rwlock_timedwrlock
+        .map_or(libc::ENOSYS, |lock| lock(rwlock, time))
 }

@@ -1,6 +1,7 @@
 //! POSIX semaphores. Their value is in libc's object, where `sem_getvalue` of anybody finds it.
 
 use super::context::Step;
+use super::mutex::Ask;
 use super::steps::{effect, point};
 use super::{on, threads, word};
 use crate::caller;
@@ -42,13 +43,22 @@ unsafe extern "C" fn __lf_weak_sem_destroy(semaphore: *mut u32) -> i32 {
 }
 
 /// One less, when there is one.
-unsafe fn take(semaphore: *mut u32, kind: u8, error: i32, caller: usize) -> i32 {
+unsafe fn take(semaphore: *mut u32, ask: Ask, caller: usize) -> i32 {
+    let kind = if ask == Ask::Wait {
+        step::TAKE
+    } else {
+        step::TRY_TAKE
+    };
+    let refused = || match ask {
+        Ask::Try => fail(libc::EAGAIN),
+        _ => fail(ask.refused()),
+    };
     if on() {
         let object = (*(*threads()).objects).get(semaphore as usize);
         point(Step::new(kind, semaphore as usize, caller));
         if (*object).count == 0 {
             effect(semaphore as usize, READ, 0);
-            return fail(error);
+            return refused();
         }
         effect(semaphore as usize, WRITE, (*object).count.into());
         (*object).count -= 1;
@@ -60,7 +70,7 @@ unsafe fn take(semaphore: *mut u32, kind: u8, error: i32, caller: usize) -> i32 
         return 0;
     }
     if kind == step::TRY_TAKE {
-        return fail(error);
+        return refused();
     }
     let text: &[&[u8]] = &[b"sem_wait waits for something that cannot happen"];
     let frame = stack::frame_pointer();
@@ -76,26 +86,22 @@ unsafe fn take(semaphore: *mut u32, kind: u8, error: i32, caller: usize) -> i32 
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_sem_wait(semaphore: *mut u32) -> i32 {
-    take(semaphore, step::TAKE, 0, caller!())
+    take(semaphore, Ask::Wait, caller!())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_sem_trywait(semaphore: *mut u32) -> i32 {
-    take(semaphore, step::TRY_TAKE, libc::EAGAIN, caller!())
+    take(semaphore, Ask::Try, caller!())
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_sem_timedwait(semaphore: *mut u32, _time: usize) -> i32 {
-    take(semaphore, step::TRY_TAKE, libc::ETIMEDOUT, caller!())
+unsafe extern "C" fn __lf_weak_sem_timedwait(semaphore: *mut u32, time: usize) -> i32 {
+    take(semaphore, Ask::Until(time), caller!())
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_sem_clockwait(
-    semaphore: *mut u32,
-    _clock: i32,
-    _time: usize,
-) -> i32 {
-    take(semaphore, step::TRY_TAKE, libc::ETIMEDOUT, caller!())
+unsafe extern "C" fn __lf_weak_sem_clockwait(semaphore: *mut u32, _clock: i32, time: usize) -> i32 {
+    take(semaphore, Ask::Until(time), caller!())
 }
 
 #[unsafe(no_mangle)]

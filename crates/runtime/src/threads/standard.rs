@@ -114,9 +114,9 @@ unsafe extern "C" fn __lf_weak_mtx_trylock(lock: usize) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_mtx_timedlock(lock: usize, _time: usize) -> i32 {
+unsafe extern "C" fn __lf_weak_mtx_timedlock(lock: usize, time: usize) -> i32 {
     if on() {
-        code(mutex::lock(lock, Ask::Timed, caller!()))
+        code(mutex::lock(lock, Ask::Until(time), caller!()))
     } else {
         SUCCESS
     }
@@ -150,16 +150,16 @@ unsafe extern "C" fn __lf_weak_cnd_destroy(condition: usize) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_cnd_wait(condition: usize, lock: usize) -> i32 {
     if on() {
-        code(condition::wait(condition, lock, false, caller!()))
+        code(condition::wait(condition, lock, None, caller!()))
     } else {
         ERROR
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_cnd_timedwait(condition: usize, lock: usize, _time: usize) -> i32 {
+unsafe extern "C" fn __lf_weak_cnd_timedwait(condition: usize, lock: usize, time: usize) -> i32 {
     if on() {
-        code(condition::wait(condition, lock, true, caller!()))
+        code(condition::wait(condition, lock, Some(time), caller!()))
     } else {
         TIMED_OUT
     }

@@ -15,9 +15,8 @@ use landfall_vocab::shared::{CHOICES_AT, CHOICES_LEN, End, LOCK};
 
 /// Announces a step; returns when it is this thread's turn and the step is possible.
 pub(crate) unsafe fn point(step: Step) {
-    let threads = threads();
-    let me = (*threads).current;
-    (*threads).contexts[me].step = step;
+    let me = (*threads()).current;
+    announce(me, step);
     if spin::spins(me) {
         spin::log_reads(me);
     }
@@ -28,13 +27,48 @@ pub(crate) unsafe fn point(step: Step) {
     }
 }
 
+/// What a thread will do next.
+pub(super) unsafe fn announce(thread: usize, step: Step) {
+    let threads = threads();
+    let context = &raw mut (*threads).contexts[thread];
+    (*context).step = step;
+    let bit = 1 << thread;
+    (*threads).ready |= bit;
+    (*threads).eager &= !bit;
+    (*threads).free &= !bit;
+    if is_eager(&*context) {
+        (*threads).eager |= bit;
+    } else if is_access(step.kind)
+        && !spin::spins(thread)
+        && (!drains(step.kind) || buffer::is_empty(thread))
+    {
+        // Nobody else can make it spin, or fill its store buffer.
+        (*threads).free |= bit;
+    }
+}
+
+fn is_access(kind: u8) -> bool {
+    matches!(kind, step::READ | step::WRITE | step::UPDATE)
+}
+
+/// The threads of a set, in ascending order.
+fn each(mut set: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let first = (set != 0).then(|| set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(first)
+    })
+}
+
 /// This thread is done: another goes on, or the run is over.
-pub(crate) unsafe fn depart() -> ! {
+pub(crate) unsafe fn depart(status: Status) -> ! {
     let threads = threads();
     let me = (*threads).current;
-    (*threads).contexts[me].status = Status::Done;
-    let alive = (0..(*threads).count).any(|i| (*threads).contexts[i].status == Status::Ready);
-    if !alive && buffer::waiting() == 0 {
+    (*threads).contexts[me].status = status;
+    (*threads).ready &= !(1 << me);
+    (*threads).eager &= !(1 << me);
+    (*threads).free &= !(1 << me);
+    if (*threads).ready == 0 && buffer::waiting() == 0 {
         if (*threads).over {
             outcome::over()
         }
@@ -159,29 +193,24 @@ unsafe fn choice(number: usize) -> Option<u8> {
 /// A thread whose step is no choice and possible.
 unsafe fn eager(current: usize) -> Option<usize> {
     let threads = threads();
-    let able = |number: usize| {
-        let context = &raw const (*threads).contexts[number];
-        (*context).status == Status::Ready && is_eager(&*context) && possible(number, &*context)
-    };
-    if able(current) {
+    let able = |number: &usize| possible(*number, &(*threads).contexts[*number]);
+    let eager = (*threads).eager;
+    if eager >> current & 1 != 0 && able(&current) {
         return Some(current);
     }
-    (0..(*threads).count).find(|&number| able(number))
+    each(eager).find(able)
 }
 
 /// Threads whose step is possible, a bit each, and above them store buffers that hold something.
 unsafe fn enabled() -> u64 {
     let threads = threads();
-    let mut mask = 0;
-    for (number, context) in (&(*threads).contexts)[..(*threads).count]
-        .iter()
-        .enumerate()
-    {
-        if context.status == Status::Ready && !is_eager(context) && possible(number, context) {
+    let mut mask = (*threads).free;
+    for number in each((*threads).ready & !(*threads).eager & !(*threads).free) {
+        if possible(number, &(*threads).contexts[number]) {
             mask |= 1 << number;
         }
     }
-    mask | u64::from(buffer::waiting()) << COMPANIONS
+    u64::from(mask) | u64::from(buffer::waiting()) << COMPANIONS
 }
 
 unsafe fn possible(number: usize, context: &Context) -> bool {
@@ -198,7 +227,9 @@ unsafe fn possible(number: usize, context: &Context) -> bool {
         step::LOCK_SHARED => found().is_none_or(|lock| (*lock).owner == 0),
         step::TAKE => found().is_some_and(|semaphore| (*semaphore).count > 0),
         step::ONCE => found().is_none_or(|once| (*once).owner == 0),
-        step::WAKE => found().is_some_and(|condition| condition::reached(condition, number)),
+        step::WAKE | step::LATE_WAKE => {
+            found().is_some_and(|condition| condition::reached(condition, number))
+        }
         step::PASS => context.released,
         step::JOIN => (*threads())
             .contexts
@@ -254,6 +285,12 @@ unsafe fn stuck() -> ! {
     }
     if (*threads).over {
         outcome::over()
+    }
+    let late =
+        |context: &Context| context.status == Status::Ready && context.step.kind == step::LATE_WAKE;
+    if (&(*threads).contexts)[..(*threads).count].iter().any(late) {
+        // It would have gone on, after some time.
+        stop(End::Limit, 0)
     }
     let text: &[&[u8]] = &[b"every thread waits for something that cannot happen"];
     outcome::end(

@@ -217,7 +217,9 @@ fn search(
     report.progress = progress.done();
     report.schedules += counts.executions;
     report.limits.extend(stopped);
-    if stopped.is_none() && counts.cut > 0 {
+    if stopped.is_none() && native.late() {
+        report.limits.push("timeouts");
+    } else if stopped.is_none() && counts.cut > 0 {
         report.limits.push("steps");
     }
     Ok(())

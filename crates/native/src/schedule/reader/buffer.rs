@@ -114,7 +114,8 @@ impl Reader {
         let known = &mut self.threads[open.thread];
         let Some(buffered) = known.buffer.pop_front() else {
             return Err(ThreadsError::CannotRun(
-                "a store was committed that nobody made: a fault of landfall, not of the program; `--model sc` may still do".into(),
+                "a store was committed that nobody made: a fault of landfall, not of the program"
+                    .into(),
             ));
         };
         self.commit_hidden(open.thread, buffered.tick);

@@ -92,6 +92,8 @@ pub(super) struct Reader {
     stored_as: StoredAs,
     /// Which stores the source is taken to have made atomic.
     pub(super) atomics: Atomics,
+    /// Some thread had timed out so often that it was not allowed to once more.
+    pub(super) late: bool,
     pub(super) buffered: bool,
     most: usize,
 }
@@ -313,6 +315,7 @@ impl Reader {
             more = trace.watch(watches);
             watches.clear();
         }
+        self.late |= record.flags == step::LATE_WAKE;
         self.open = Some(Open {
             thread,
             commits: record.mask >= COMPANIONS,
@@ -351,7 +354,7 @@ impl Reader {
         if open.commits {
             let Some(buffered) = self.threads[open.thread].buffer.pop_front() else {
                 return Err(ThreadsError::CannotRun(
-                    "a flush was committed that nobody made: a fault of landfall, not of the program; `--model sc` may still do".into(),
+                    "a flush was committed that nobody made: a fault of landfall, not of the program".into(),
                 ));
             };
             self.commit_hidden(open.thread, buffered.tick);

@@ -139,7 +139,7 @@ pub(super) fn operation(kind: u8) -> Option<Op> {
         step::TRY_TAKE | step::LOOK => Op::TryTake,
         step::GIVE => Op::Give,
         step::WAIT | step::FUTEX_WAIT => Op::Wait,
-        step::WAKE => Op::Wake,
+        step::WAKE | step::LATE_WAKE => Op::Wake,
         step::TIMED_WAKE => Op::TimedWake,
         step::SIGNAL => Op::Signal,
         step::BROADCAST => Op::Broadcast,
