@@ -25,7 +25,7 @@ int main(void) {
   }
   pthread_t other;
   pthread_create(&other, NULL, second, NULL);
-  atomic_store_explicit(&pool->x, 1, memory_order_release);  //~ lost
+  atomic_store_explicit(&pool->x, 1, memory_order_release);
   lf_persist(&pool->x, sizeof(int));
   pthread_join(other, NULL);
   return 0;
