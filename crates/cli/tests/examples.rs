@@ -327,7 +327,10 @@ impl Expected {
                 let action = fix["action"].as_str().unwrap_or_default();
                 fix["primary"] == primary && action.ends_with("fence")
             };
-            fixes.iter().find(flushes).and_then(|fix| line(&fix["after"]))
+            fixes
+                .iter()
+                .find(flushes)
+                .and_then(|fix| line(&fix["after"]))
         };
         (self.primary.is_none_or(|after| after == window(true)))
             && (self.secondary.is_none_or(|after| after == window(false)))

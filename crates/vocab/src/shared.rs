@@ -167,6 +167,10 @@ pub mod job {
     pub const AUDIT: u32 = 16;
     /// First reads are all that is asked for: an endless trace may be squeezed.
     pub const READS_ONLY: u32 = 1 << 20;
+    /// Before each step a thread announces, its call stack: a `Stack` record with its number.
+    pub const ANNOUNCED: u32 = 1 << 21;
+    /// Where the schedule says nothing, another thread goes on rather than the running one, and stores wait.
+    pub const PREEMPT_FIRST: u32 = 1 << 22;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
 }
@@ -196,6 +200,8 @@ pub struct JobHeader {
     pub sleepers: u64,
     /// Choices before the run is ended.
     pub steps: u64,
+    /// Where the schedule says nothing, whoever these dice choose; 0 for no dice.
+    pub dice: u64,
 }
 
 /// A thread or store buffer whose next step need not be looked at again, until something touches the same bytes.

@@ -2,7 +2,6 @@
 
 use super::Refusal;
 use super::finding::{Finding, Severity, kind, what};
-use super::ways::{Seen, Ways};
 use super::minimise::{Confirmed, confirm};
 use super::options::Check;
 use super::report::Report;
@@ -10,6 +9,7 @@ use super::story::{Story, story};
 use super::table::Table;
 use super::target::Target;
 use super::timeline::Teller;
+use super::ways::{Seen, Ways};
 use crate::exit::Exit;
 use crate::names::{Names, Place};
 use crate::provenance::first_reads;

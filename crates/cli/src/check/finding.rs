@@ -110,6 +110,8 @@ pub(crate) struct Finding {
     pub(crate) stack: Vec<Place>,
     /// How its threads took turns, if there were several.
     pub(crate) schedule: Option<Table>,
+    /// How often one was preempted there.
+    pub(crate) preemptions: Option<Preemptions>,
     pub(crate) notes: Vec<String>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) executions: u64,
@@ -122,6 +124,14 @@ pub(crate) struct Finding {
     pub(crate) timeline: Option<landfall_report::Timeline>,
     /// What the failing execution printed.
     pub(crate) output: String,
+}
+
+/// How often a schedule preempts a thread that could have gone on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Preemptions {
+    pub(crate) count: u32,
+    /// No schedule with fewer shows the same.
+    pub(crate) fewest: bool,
 }
 
 /// INTERFACE.md's name for a bad end.
@@ -219,6 +229,7 @@ impl Finding {
             alternatives: Vec::new(),
             stack: Vec::new(),
             schedule: None,
+            preemptions: None,
             notes: Vec::new(),
             choices: Vec::new(),
             executions: 1,
@@ -359,6 +370,9 @@ impl Finding {
         });
         if let Some(schedule) = &self.schedule {
             finding["schedule"] = schedule.json();
+        }
+        if let Some(Preemptions { count, fewest }) = self.preemptions {
+            finding["preemptions"] = json!({"count": count, "fewest": fewest});
         }
         finding
     }

@@ -15,6 +15,7 @@ mod outputs;
 pub(crate) mod render;
 mod report;
 mod schedules;
+mod sealing;
 mod settings;
 pub(crate) mod story;
 pub(crate) mod table;

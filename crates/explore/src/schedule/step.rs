@@ -77,6 +77,8 @@ pub struct Step {
     /// Of a store to persistent memory: what the source says of it, and whether the model makes it durable at once.
     pub atomic: Atomicity,
     pub at_once: bool,
+    /// Its thread is not to be preempted before it ([`super::seal`]).
+    pub sealed: bool,
     /// Ascending within a process. Not dense: creating a thread and ending take a tick too.
     pub tick: u32,
     /// This process' transitions up to `need.1` come before it: who issued a committed store, whose stores a fence
@@ -116,6 +118,7 @@ impl Step {
         plain: false,
         atomic: Atomicity::Plain,
         at_once: false,
+        sealed: false,
         tick: 0,
         need: (0, 0),
         also: (0, 0),
@@ -176,6 +179,11 @@ impl Order {
 
     pub fn is_companion(&self, process: Process) -> bool {
         process as usize >= self.threads
+    }
+
+    /// Among those that can go on, is this thread, if only its store buffer?
+    pub fn goes_on(&self, enabled: u64, thread: Process) -> bool {
+        (enabled | enabled >> self.threads.min(63)) >> thread & 1 != 0
     }
 
     /// A thread and its own store buffer see each other in program order only.

@@ -1,6 +1,6 @@
 //! What one execution did.
 
-use super::step::Step;
+use super::step::{Order, Process, Step};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum End {
@@ -121,6 +121,22 @@ impl Trace {
         self.blocked.clear();
         self.failures.clear();
         self.end = End::Complete;
+    }
+
+    /// Switches away from a thread that could have gone on, among the first `count` transitions. Commits of store buffers are free,
+    /// and who only waits for them could have gone on.
+    pub fn preemptions(&self, order: Order, count: usize) -> u32 {
+        let mut preemptions = 0;
+        let mut running: Option<Process> = None;
+        for (step, enabled) in self.steps.iter().zip(&self.enabled).take(count) {
+            if order.is_companion(step.process) {
+                continue;
+            }
+            let goes_on = |last| last != step.process && order.goes_on(*enabled, last);
+            preemptions += u32::from(running.is_some_and(goes_on));
+            running = Some(step.process);
+        }
+        preemptions
     }
 
     /// The index of a watched set.

@@ -4,7 +4,7 @@ use super::{GRACE, MOST_OF_A_HANG, PULSE, Server};
 use crate::decode::decode_most;
 use crate::error::SubjectError;
 use crate::execution::{Execution, Foreign, Outcome};
-use crate::job::Job;
+use crate::job::{Job, Policy};
 use crate::outcome::outcome;
 use crate::shared::{futex_wait, futex_wake};
 use landfall_vocab::shared::{
@@ -230,7 +230,12 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
             | set(job.schedule.is_some(), job::THREADS)
             | set(job.threads.everywhere, job::EVERYWHERE)
             | set(job.threads.persistency, job::PERSISTENCY)
-            | set(job.threads.buffered, job::TSO),
+            | set(job.threads.buffered, job::TSO)
+            | set(job.threads.announced, job::ANNOUNCED)
+            | set(
+                job.threads.policy == Policy::PreemptFirst,
+                job::PREEMPT_FIRST,
+            ),
         failures: job.failures,
         budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
         trace_limit: job.limits.trace_bytes,
@@ -243,6 +248,10 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
         keep: job.threads.keep as u64,
         sleepers: job.threads.sleepers.len().min(MOST_SLEEPERS) as u64,
         steps: job.threads.most_steps.unwrap_or(u64::MAX),
+        dice: match job.threads.policy {
+            Policy::Dice(dice) => dice.get(),
+            Policy::Quiet | Policy::PreemptFirst => 0,
+        },
     }
 }
 

@@ -50,6 +50,9 @@ pub(crate) struct Threads {
     buffered: bool,
     /// Stores to persistent memory, flushes and fences are steps.
     persistency: bool,
+    /// Steps are announced with their call stacks.
+    announced: bool,
+    policy: steps::Policy,
     /// A thread ended the process; what others still do is looked at, as if they had been faster.
     over: bool,
     /// Threads other than main that nobody has joined.
@@ -92,7 +95,7 @@ pub(crate) unsafe fn prepare() -> bool {
 }
 
 /// At the start of a run: main is the only context.
-pub(crate) unsafe fn begin(flags: u32) {
+pub(crate) unsafe fn begin(flags: u32, dice: u64) {
     let threads = threads();
     (*threads).on = flags & job::THREADS != 0;
     if !(*threads).on {
@@ -101,6 +104,8 @@ pub(crate) unsafe fn begin(flags: u32) {
     (*threads).everywhere = flags & job::EVERYWHERE != 0;
     (*threads).buffered = flags & job::TSO != 0;
     (*threads).persistency = flags & job::PERSISTENCY != 0;
+    (*threads).announced = flags & job::ANNOUNCED != 0;
+    (*threads).policy = steps::Policy::of(flags, dice);
     ((*threads).over, (*threads).apart) = (false, 0);
     // Only threads of the last run have left anything behind.
     let before = (*threads).count;
@@ -132,8 +137,8 @@ pub(crate) unsafe fn others_alive() -> bool {
 /// could have done before.
 pub(crate) unsafe fn ends_process(end: End, code: i32) {
     if on() && is_own(end) {
-        let code = if end == End::Exited { code as u32 } else { 0 };
-        log::ended((*threads()).current, end as u64 | u64::from(code) << 32);
+        let code = u64::from(code as u32);
+        log::ended((*threads()).current, end as u64 | code << 32);
     }
     if goes_on(end) {
         (*threads()).over = true;

@@ -11,11 +11,14 @@ use crate::stack;
 use crate::state::state;
 use landfall_vocab::record::access::READ;
 use landfall_vocab::record::{COMPANIONS, Kind, head, step};
-use landfall_vocab::shared::{CHOICES_AT, CHOICES_LEN, End, LOCK};
+use landfall_vocab::shared::{CHOICES_AT, CHOICES_LEN, End, LOCK, job};
 
 /// Announces a step; returns when it is this thread's turn and the step is possible.
 pub(crate) unsafe fn point(step: Step) {
     let me = (*threads()).current;
+    if (*threads()).announced {
+        stack::log_of(me);
+    }
     announce(me, step);
     if spin::spins(me) {
         spin::log_reads(me);
@@ -135,13 +138,9 @@ unsafe fn choose(current: usize) -> usize {
                 if (*threads).steps as u64 >= (*(*state()).slot).job.steps {
                     stop(End::Limit, enabled)
                 }
-                let awake = enabled & !(*threads).asleep;
-                match awake {
+                match enabled & !(*threads).asleep {
                     0 => stop(End::Asleep, enabled),
-                    _ if awake >> COMPANIONS != 0 => {
-                        COMPANIONS + pick(awake >> COMPANIONS, current)
-                    }
-                    _ => pick(awake, current),
+                    awake => (*threads).policy.pick(awake, current),
                 }
             }
         };
@@ -164,6 +163,53 @@ unsafe fn arrive(next: usize) -> usize {
         buffer::show(next);
     }
     next
+}
+
+/// Who goes on where the job does not say.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) enum Policy {
+    /// Store buffers are emptied, the running thread goes on while it can.
+    Quiet,
+    /// The next thread in turn; store buffers are emptied when nothing else is left.
+    PreemptFirst,
+    Dice(u64),
+}
+
+impl Policy {
+    pub(super) fn of(flags: u32, dice: u64) -> Policy {
+        match dice {
+            0 if flags & job::PREEMPT_FIRST != 0 => Policy::PreemptFirst,
+            0 => Policy::Quiet,
+            dice => Policy::Dice(dice),
+        }
+    }
+
+    /// One of the processes, of which there is at least one.
+    fn pick(&mut self, awake: u64, current: usize) -> u8 {
+        let threads = awake & ((1 << COMPANIONS) - 1);
+        match self {
+            Policy::Quiet if awake != threads => COMPANIONS + pick(awake >> COMPANIONS, current),
+            Policy::Quiet => pick(threads, current),
+            Policy::PreemptFirst => {
+                let from = if threads != 0 { threads } else { awake };
+                let later = from & !((2u64 << current) - 1);
+                (if later != 0 { later } else { from }).trailing_zeros() as u8
+            }
+            Policy::Dice(state) => {
+                // xorshift64*
+                *state ^= *state >> 12;
+                *state ^= *state << 25;
+                *state ^= *state >> 27;
+                let thrown = (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32;
+                let mut left = awake;
+                for _ in 0..thrown % awake.count_ones() {
+                    left &= left - 1;
+                }
+                left.trailing_zeros() as u8
+            }
+        }
+    }
 }
 
 /// The running one if it is among them, else the lowest.

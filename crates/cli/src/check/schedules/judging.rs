@@ -101,7 +101,10 @@ impl Judging {
         }
         for checker in checkers {
             for finding in checker.findings().into_iter().take(MOST_SHOWN) {
-                let kept = finding.evidence.as_ref().and_then(|e| kept.get(&e.execution));
+                let kept = finding
+                    .evidence
+                    .as_ref()
+                    .and_then(|e| kept.get(&e.execution));
                 if let Some(kept) = kept
                     && !is_known(&finding, &places, bugs, report)?
                 {

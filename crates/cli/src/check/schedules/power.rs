@@ -38,7 +38,6 @@ pub(super) fn refuse(options: &Check) -> Option<Refusal> {
         } => "--pm-dir",
         Check { pm_heap: true, .. } => "--pm-heap",
         Check { tear: true, .. } => "--tear",
-        Check { bound: Some(_), .. } => "--bound",
         Check {
             no_prefix: true, ..
         } if options.races().is_some() => "--no-prefix",
@@ -62,7 +61,11 @@ impl<'a> Crashing<'a> {
     }
 
     /// Looks at the last execution.
-    pub(super) fn look(&mut self, native: &NativeThreads<'_>, search: &dyn Explored) -> ControlFlow<()> {
+    pub(super) fn look(
+        &mut self,
+        native: &NativeThreads<'_>,
+        search: &dyn Explored,
+    ) -> ControlFlow<()> {
         let line = |object: u32| native.line(object).unwrap_or(Line(0));
         match self.power.look(&mut self.subject, search, line) {
             Ok(traced) => {

@@ -50,6 +50,8 @@ struct Thread {
     watches: Vec<(u32, u64)>,
     /// Where it was last.
     site: u32,
+    /// It is not to be preempted before its next step.
+    sealed: bool,
 }
 
 impl Thread {
@@ -65,7 +67,7 @@ impl Thread {
         self.own.clear();
         self.entries.clear();
         self.watches.clear();
-        self.site = 0;
+        (self.site, self.sealed) = (0, false);
     }
 }
 
@@ -163,6 +165,13 @@ impl Reader {
         (mask & u64::from(u32::MAX)) | (mask >> COMPANIONS) << self.most
     }
 
+    /// A thread has announced its next step.
+    pub(super) fn announced(&mut self, thread: usize, sealed: bool) {
+        if let Some(known) = self.threads.get_mut(thread) {
+            known.sealed = sealed;
+        }
+    }
+
     fn site(&mut self, record: &Record<'_>) -> u32 {
         self.sites
             .of(u64::from(record.site) | u64::from(record.caller) << 32)
@@ -212,7 +221,7 @@ impl Reader {
                     trace.failures.push(Failure {
                         thread: thread as u8,
                         site,
-                        code: record.value as u32,
+                        code: record.value as u32 | (record.value >> 32 << 8) as u32,
                     });
                 }
             }
@@ -386,6 +395,7 @@ impl Reader {
             need,
             also,
             joined: known.joined,
+            sealed: known.sealed,
             site,
             ..Step::NOTHING
         }
