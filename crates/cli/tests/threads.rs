@@ -1,6 +1,6 @@
 //! Programs with threads, checked from source to verdict. The first lines of each say how, and what must come out: `check:` the
-//! options, `exit:` the code, `finds:` a kind and words of a message, `note:` words of a note, `says:` words of an error that ends
-//! it. Every finding is replayed.
+//! options, `exit:` the code, `finds:` a kind and words of a message, `not:` the same of what must not be found, `note:` words of a note, `limit:`
+//! what was left out, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
 
 #![allow(missing_docs)]
 
@@ -15,8 +15,12 @@ struct Case {
     options: Vec<String>,
     exit: i32,
     finds: Vec<(String, String)>,
+    nots: Vec<(String, String)>,
     notes: Vec<String>,
+    limits: Vec<String>,
     says: Vec<String>,
+    /// By their number in `finds`.
+    preemptions: Vec<(usize, u64)>,
 }
 
 fn cases(text: &str) -> Vec<Case> {
@@ -43,8 +47,17 @@ fn cases(text: &str) -> Vec<Case> {
                 let (kind, message) = rest.split_once(' ').unwrap_or((rest, ""));
                 case.finds.push((kind.to_owned(), message.to_owned()));
             }
+            "not" => {
+                let (kind, message) = rest.split_once(' ').unwrap_or((rest, ""));
+                case.nots.push((kind.to_owned(), message.to_owned()));
+            }
             "note" => case.notes.push(rest.to_owned()),
+            "limit" => case.limits.push(rest.to_owned()),
             "says" => case.says.push(rest.to_owned()),
+            "preemptions" => {
+                let of = case.finds.len() - 1;
+                case.preemptions.push((of, rest.parse().expect("a number")));
+            }
             _ => {}
         }
     }
@@ -87,12 +100,23 @@ fn check(source: &Path, number: usize, case: &Case) {
     let run: Value = serde_json::from_str(&said).expect("json");
     let findings = run["findings"].as_array().expect("findings");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    for (kind, words) in &case.finds {
+    let find = |(kind, words): &(String, String)| {
         let there = |f: &&Value| text(&f["kind"]) == *kind && text(&f["message"]).contains(words);
-        assert!(
-            findings.iter().any(|f| there(&f)),
-            "{what}: no {kind} {words}\n{said}"
-        );
+        findings.iter().find(there)
+    };
+    for wanted in &case.finds {
+        assert!(find(wanted).is_some(), "{what}: no {wanted:?}\n{said}");
+    }
+    for unwanted in &case.nots {
+        assert!(find(unwanted).is_none(), "{what}: {unwanted:?}\n{said}");
+    }
+    for &(of, count) in &case.preemptions {
+        let found = find(&case.finds[of]).map(|finding| &finding["preemptions"]);
+        let expected = serde_json::json!({"count": count, "fewest": true});
+        assert_eq!(found, Some(&expected), "{what}: {:?}", case.finds[of]);
+    }
+    if !case.limits.is_empty() {
+        assert_eq!(run["limits"], serde_json::json!(case.limits), "{what}");
     }
     for words in &case.notes {
         assert!(said.contains(words), "{what}: no note {words}\n{said}");

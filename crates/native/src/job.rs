@@ -98,6 +98,21 @@ pub struct Threading {
     pub keep: usize,
     /// Steps before the run ends; none for no limit.
     pub most_steps: Option<u64>,
+    /// Steps are announced with their call stacks.
+    pub announced: bool,
+    pub policy: Policy,
+}
+
+/// Who goes on where a schedule says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// Stores reach memory at once, the running thread goes on while it can.
+    #[default]
+    Quiet,
+    /// Another thread, the next in turn; stores wait as long as they can.
+    PreemptFirst,
+    /// Whoever these dice choose.
+    Dice(std::num::NonZeroU64),
 }
 
 /// One run.

@@ -78,6 +78,25 @@ impl Members {
         self.units.iter().find_map(|unit| self.in_unit(unit, path))
     }
 
+    /// Is there a function of this name, be it inlined everywhere?
+    pub fn has_function(&self, name: &str) -> bool {
+        let bare = name
+            .split('(')
+            .next()
+            .and_then(|name| name.rsplit("::").next());
+        self.units.iter().any(|unit| {
+            let mut entries = unit.entries();
+            while let Ok(Some((_, entry))) = entries.next_dfs() {
+                let code = entry.tag() == gimli::DW_TAG_subprogram
+                    && !matches!(entry.attr_value(gimli::DW_AT_declaration), Ok(Some(_)));
+                if code && self.name(unit, entry).as_deref() == bare {
+                    return true;
+                }
+            }
+            false
+        })
+    }
+
     fn in_unit(&self, unit: &Unit<Bytes>, path: &Path<'_>) -> Option<Member> {
         // `Counter::add` is `add` here.
         let bare = path.function.split('(').next()?.rsplit("::").next()?;

@@ -1,7 +1,9 @@
 //! Source positions of code addresses, from the debug information of the program and its libraries.
 
+use crate::schedule::is_called;
 use crate::sites::Position;
 use addr2line::Loader;
+use object::{Object, ObjectSymbol, SymbolKind};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -56,6 +58,48 @@ impl Symbols {
         let address = address.checked_sub(1)?;
         let (path, offset) = self.locate(address)?;
         self.look_up(path, offset)
+    }
+
+    /// The functions that a return address lies in, the inlined ones first.
+    pub fn functions(&self, address: u64) -> Vec<String> {
+        let located = address.checked_sub(1).and_then(|at| self.locate(at));
+        let Some((path, offset)) = located else {
+            return Vec::new();
+        };
+        let mut loaders = self.loaders.borrow_mut();
+        let loader = loaders
+            .entry(path.to_owned())
+            .or_insert_with(|| Loader::new(path).ok());
+        let Some(loader) = loader else {
+            return Vec::new();
+        };
+        let mut names = Vec::new();
+        if let Ok(mut frames) = loader.find_frames(offset) {
+            while let Ok(Some(frame)) = frames.next() {
+                let name = frame
+                    .function
+                    .and_then(|f| f.raw_name().ok().map(|n| demangled(&n)));
+                names.extend(name);
+            }
+        }
+        // What has no debug information has a symbol.
+        names.extend(loader.find_symbol(offset).map(demangled));
+        names
+    }
+
+    /// Is there a function that a user calls this, in the program or in its libraries?
+    pub fn has_function(&self, name: &str) -> bool {
+        let inlined = || {
+            self.members()
+                .is_some_and(|members| members.has_function(name))
+        };
+        let mut paths: Vec<&str> = self
+            .mapped
+            .iter()
+            .map(|mapped| mapped.path.as_str())
+            .collect();
+        paths.dedup();
+        paths.into_iter().any(|path| defines(path, name)) || inlined()
     }
 
     /// One line about a return address.
@@ -141,6 +185,24 @@ fn demangled(symbol: &str) -> String {
         return addr2line::demangle_auto(symbol.into(), None).into_owned();
     }
     symbol.to_owned()
+}
+
+/// Has this file a symbol for a function that is called so?
+fn defines(path: &str, name: &str) -> bool {
+    let Ok(file) = std::fs::read(path) else {
+        return false;
+    };
+    let Ok(object) = object::File::parse(&*file) else {
+        return false;
+    };
+    let mut symbols = object.symbols().chain(object.dynamic_symbols());
+    symbols.any(|symbol| {
+        symbol.kind() == SymbolKind::Text
+            && symbol.is_definition()
+            && symbol
+                .name()
+                .is_ok_and(|found| is_called(&demangled(found), name))
+    })
 }
 
 fn parse(line: &str) -> Option<Mapped> {

@@ -4,6 +4,13 @@ use core::arch::asm;
 
 #[inline(always)]
 pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, length: usize) {
+    // What most programs access; starting `rep` takes longer than all of it.
+    match length {
+        4 => return (to as *mut u32).write_unaligned((from as *const u32).read_unaligned()),
+        8 => return (to as *mut u64).write_unaligned((from as *const u64).read_unaligned()),
+        1 => return *to = *from,
+        _ => {}
+    }
     asm!("rep movsb", inout("rcx") length => _, inout("rdi") to => _, inout("rsi") from => _, options(nostack, preserves_flags));
 }
 

@@ -64,6 +64,7 @@ enum Side {
 }
 
 /// Waits for the next job. The checker moves the cursor back to the first slot when nothing is in flight, so it is read anew.
+#[inline(never)]
 pub(crate) unsafe fn await_job() -> *mut SlotHeader {
     let control = (*state()).control;
     let mut spins = 0;

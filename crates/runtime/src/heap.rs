@@ -72,16 +72,22 @@ pub(crate) unsafe fn begin(thread: usize) {
     (*heap).end = THREADS + thread * EACH;
 }
 
+/// The memory of all heaps is there: mapped by whoever allocates first.
+unsafe fn is_there() -> bool {
+    let heap = &raw mut (*state()).heap;
+    if (*heap).end == 0 && sys::map(place::HEAP, place::HEAP_LEN).is_some() {
+        (*heap).end = place::HEAP;
+    }
+    (*heap).end != 0
+}
+
 unsafe fn allocate(length: usize, align: usize) -> *mut u8 {
     let (heap, first) = current();
     if length > EACH / 2 && first != place::HEAP || length > place::HEAP_LEN / 4 {
         return core::ptr::null_mut();
     }
-    if (*heap).end == 0 {
-        if sys::map(place::HEAP, place::HEAP_LEN).is_none() {
-            return core::ptr::null_mut();
-        }
-        (*heap).end = first;
+    if !is_there() {
+        return core::ptr::null_mut();
     }
     let looked_at = blocks::on();
     if looked_at && !shadowed() {

@@ -247,11 +247,14 @@ pub(crate) unsafe fn misuse(thread: usize, kind: u8, caller: usize, lock: usize)
     valued(head, Origin::library(Builtin::thread, caller), lock as u64);
 }
 
-/// A call stack, innermost first.
-pub(crate) unsafe fn stack(frames: &[u64]) {
+/// A call stack, innermost first; of the next step of a thread where one is named.
+pub(crate) unsafe fn stack(frames: &[u64], of: Option<usize>) {
     let length = 24 + frames.len() as u64 * 8;
     let at = reserve_plain(length);
-    *at = record::head(Kind::Stack, 0, 0, 0);
+    *at = match of {
+        Some(thread) => record::head(Kind::Stack, thread as u8, 1, 0),
+        None => record::head(Kind::Stack, 0, 0, 0),
+    };
     *at.add(1) = 0;
     *at.add(2) = frames.len() as u64;
     crate::bytes::copy_words(at.add(3), frames.as_ptr(), frames.len());

@@ -293,7 +293,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     clock::reset();
     random::reset((*(*state).control).seed);
     crate::state::watch(false);
-    crate::threads::begin(job.flags);
+    crate::threads::begin(job.flags, job.dice);
     *budget() = job.budget;
     (*state).tick_budget = job.budget;
 

@@ -51,6 +51,15 @@ pub(crate) unsafe fn log_if_changed() {
     }
     if digest != (*state()).last_stack {
         (*state()).last_stack = digest;
-        log::stack(frames);
+        log::stack(frames, None);
     }
+}
+
+/// Writes the current stack, of the step that a thread takes next.
+#[inline(never)]
+pub(crate) unsafe fn log_of(thread: usize) {
+    let scratch = Scratch::new(FRAMES * 8);
+    let frames = core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES);
+    let count = walk(frame_pointer(), frames);
+    log::stack(&frames[..count], Some(thread));
 }

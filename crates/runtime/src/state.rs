@@ -109,6 +109,8 @@ pub(crate) struct State {
     pub(crate) single_threaded: usize,
     /// Destructors of thread-specific keys.
     pub(crate) destructors: [usize; crate::threads::MOST_KEYS],
+    /// The highest key with one, and one more.
+    pub(crate) keys: usize,
     pub(crate) threads: crate::threads::Threads,
     pub(crate) scratch: usize,
     pub(crate) opened: bool,
@@ -202,6 +204,7 @@ pub(crate) mod place {
     pub(crate) const STACK_LEN: usize = 8 << 20;
     pub(crate) const GUARD: usize = 1 << 20;
     pub(crate) const THREAD_STACKS: usize = 0x2280_0000_0000;
+    pub(crate) const DESCRIPTORS: usize = 0x22c0_0000_0000;
     pub(crate) const SIGNAL_STACK: usize = 0x2300_0000_0000;
     pub(crate) const SIGNAL_STACK_LEN: usize = 1 << 20;
     pub(crate) const ARENA: usize = 0x3000_0000_0000;

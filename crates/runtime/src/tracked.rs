@@ -42,6 +42,7 @@ pub(crate) struct Tracked {
 }
 
 /// Copies every hot page back, and what is never protected.
+#[inline(never)]
 pub(crate) unsafe fn restore() {
     let state = state();
     let tracked = &raw const (*state).tracked;
@@ -117,6 +118,8 @@ pub(crate) unsafe fn snapshot() {
     add(place::STACK, place::STACK + place::STACK_LEN, false);
     let (stacks, stacks_end) = crate::threads::all_stacks();
     add(stacks, stacks_end, false);
+    let (descriptors, descriptors_end) = crate::threads::all_descriptors();
+    add(descriptors, descriptors_end, true);
     let arguments = (*state).arguments.1 & !7;
     let saved = allocate(stack_end - arguments);
     bytes::copy(saved, arguments as *const u8, stack_end - arguments);

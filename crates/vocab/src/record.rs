@@ -45,7 +45,8 @@ kinds!(
     /// A block was handed out; the third word is its size.
     Alloc = 12,
     Free = 13,
-    /// The call stack of the records that follow: the third word counts the return addresses after it.
+    /// The call stack of the records that follow: the third word counts the return addresses after it. With `flags`, of the step that
+    /// thread `mask` takes next.
     Stack = 14,
     /// Inline assembly that the pass could not read ran here.
     Asm = 15,
@@ -59,7 +60,8 @@ kinds!(
     /// What an access of a thread did: `mask` is its number, `flags` an [`access`], the third word `address | length << 56`. Three
     /// words follow: what it found, what it left, what a compare-and-swap asked for.
     Access = 20,
-    /// A thread ended the process while others could go on: `mask` is its number, the third word how ([`crate::shared::End`]).
+    /// A thread ended the process while others could go on: `mask` is its number, the third word how
+    /// ([`crate::shared::End`]) and, above 32 bits, the exit code, the signal or the line of the assertion.
     Ended = 21,
     /// Before a spinning thread waits, one per range of bytes it reads: `mask` is its number, the third word as in `Access`.
     Watched = 22,
@@ -320,6 +322,7 @@ impl<'a> Records<'a> {
                 | Kind::Access
                 | Kind::Ended
                 | Kind::Watched
+                | Kind::Stack
         );
         let mut end = self.at + 16;
         let mut value = 0;

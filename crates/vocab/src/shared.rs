@@ -97,9 +97,9 @@ pub struct Control {
     /// Moves to `phase::SERVING` when jobs may be posted. A futex.
     pub phase: AtomicU32,
     /// Raised with every posted job; a server sleeps on it. A futex.
-    pub doorbell: AtomicU32,
+    pub doorbell: Alone<AtomicU32>,
     /// Raised with every finished job; a checker sleeps on it. A futex.
-    pub finished: AtomicU32,
+    pub finished: Alone<AtomicU32>,
     /// Nonzero: the server leaves.
     pub quit: AtomicU32,
     pub server_pid: AtomicU32,
@@ -108,10 +108,10 @@ pub struct Control {
     /// An `isolation`; a server that must give up in-place restart stores `FORK` here and the reason in `text`.
     pub isolation: AtomicU32,
     /// Nonzero while the other side sleeps and must be woken.
-    pub server_asleep: AtomicU32,
-    pub checker_asleep: AtomicU32,
+    pub server_asleep: Alone<AtomicU32>,
+    pub checker_asleep: Alone<AtomicU32>,
     /// Ring position of the next job to take.
-    pub cursor: AtomicU32,
+    pub cursor: Alone<AtomicU32>,
     pub text_len: AtomicU32,
     pub options: u64,
     /// Seed of every random source of the program.
@@ -167,6 +167,10 @@ pub mod job {
     pub const AUDIT: u32 = 16;
     /// First reads are all that is asked for: an endless trace may be squeezed.
     pub const READS_ONLY: u32 = 1 << 20;
+    /// Before each step a thread announces, its call stack: a `Stack` record with its number.
+    pub const ANNOUNCED: u32 = 1 << 21;
+    /// Where the schedule says nothing, another thread goes on rather than the running one, and stores wait.
+    pub const PREEMPT_FIRST: u32 = 1 << 22;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
 }
@@ -196,6 +200,8 @@ pub struct JobHeader {
     pub sleepers: u64,
     /// Choices before the run is ended.
     pub steps: u64,
+    /// Where the schedule says nothing, whoever these dice choose; 0 for no dice.
+    pub dice: u64,
 }
 
 /// A thread or store buffer whose next step need not be looked at again, until something touches the same bytes.
@@ -306,10 +312,22 @@ pub struct Outcome {
     pub text: [u8; TEXT],
 }
 
+/// In a cache line of its own: one side looks at it again and again while the other writes what lies around it.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Alone<T>(T);
+
+impl<T> core::ops::Deref for Alone<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
 #[repr(C)]
 #[derive(Debug)]
 pub struct SlotHeader {
-    pub state: AtomicU32,
+    pub state: Alone<AtomicU32>,
     /// The trace was squeezed: of what came before its last part, reads are all there is.
     pub squeezed: u32,
     /// Bytes of trace written so far; in shared memory so that it survives any death.

@@ -2,6 +2,7 @@
 
 use super::story::{Gap, Story, gap};
 use super::table::Table;
+use super::ways::Ways;
 use crate::heap;
 use crate::names::{Names, Place, address};
 use crate::provenance::{Reading, Source, readings};
@@ -101,12 +102,16 @@ pub(crate) struct Finding {
     pub(crate) why: Option<Why>,
     /// A store that may be found half done.
     pub(crate) racing: Option<Stored>,
+    /// Where several threads ran: in which of them to mend it.
+    pub(crate) ways: Option<Ways>,
     /// Other ways to mend it, for scripts.
     pub(crate) alternatives: Vec<Value>,
     /// Of the failing execution, innermost first.
     pub(crate) stack: Vec<Place>,
     /// How its threads took turns, if there were several.
     pub(crate) schedule: Option<Table>,
+    /// How often one was preempted there.
+    pub(crate) preemptions: Option<Preemptions>,
     pub(crate) notes: Vec<String>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) executions: u64,
@@ -119,6 +124,14 @@ pub(crate) struct Finding {
     pub(crate) timeline: Option<landfall_report::Timeline>,
     /// What the failing execution printed.
     pub(crate) output: String,
+}
+
+/// How often a schedule preempts a thread that could have gone on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Preemptions {
+    pub(crate) count: u32,
+    /// No schedule with fewer shows the same.
+    pub(crate) fewest: bool,
 }
 
 /// INTERFACE.md's name for a bad end.
@@ -212,9 +225,11 @@ impl Finding {
             also_lost: Vec::new(),
             why: None,
             racing: None,
+            ways: None,
             alternatives: Vec::new(),
             stack: Vec::new(),
             schedule: None,
+            preemptions: None,
             notes: Vec::new(),
             choices: Vec::new(),
             executions: 1,
@@ -356,6 +371,9 @@ impl Finding {
         if let Some(schedule) = &self.schedule {
             finding["schedule"] = schedule.json();
         }
+        if let Some(Preemptions { count, fewest }) = self.preemptions {
+            finding["preemptions"] = json!({"count": count, "fewest": fewest});
+        }
         finding
     }
 
@@ -393,6 +411,11 @@ impl Finding {
             return vec![json!({
                 "action": "separate-store", "after": place(&lost.at), "bytes": lost.bytes, "primary": true,
             })];
+        }
+        if let Some(ways) = &self.ways {
+            let mut fixes = ways.json(lost.bytes);
+            fixes.extend(self.alternatives.iter().cloned());
+            return fixes;
         }
         let fence = self.why.as_ref().filter(|why| why.only_fence());
         let (action, after) = match fence {

@@ -15,11 +15,13 @@ mod outputs;
 pub(crate) mod render;
 mod report;
 mod schedules;
+mod sealing;
 mod settings;
 pub(crate) mod story;
 pub(crate) mod table;
 mod target;
 mod timeline;
+mod ways;
 
 pub(crate) use options::{Check, duration};
 pub(crate) use outputs::texts;

@@ -2,13 +2,15 @@
 
 use super::allowed::Allowed;
 use super::finding::Severity;
+use super::sealing::Directives;
 use crate::args::{Colour, Format, PlatformArg};
 use crate::progress::Live;
 use clap::ValueEnum;
+use landfall_check::races::Window;
 use landfall_explore::recovery::Options;
 use landfall_explore::schedule::data_races::Relation;
 use landfall_explore::schedule::saturate::Preempt;
-use landfall_native::{Budget, Model};
+use landfall_native::{Atomics, Budget, Model, Policy};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
@@ -140,6 +142,14 @@ pub(crate) struct Check {
     #[arg(long, value_name = "preemptions[=K]", value_parser = bound, help_heading = "Threads")]
     pub(super) bound: Option<u32>,
 
+    #[command(flatten)]
+    pub(super) directives: Directives,
+
+    /// Which schedules come first: those in which a thread goes on while it can (quiet), or those in which it is preempted wherever it
+    /// can be, and stores wait in their buffers (preempt-first). The whole search is the same
+    #[arg(long, value_enum, default_value_t = OrderArg::Quiet, conflicts_with_all = ["bound", "within", "without"], help_heading = "Threads")]
+    pub(super) order: OrderArg,
+
     /// What orders two accesses, for data races: all synchronisation (happens-before), or only locks held by both and thread
     /// creation (limited)
     #[arg(long, value_enum, default_value_t = RacesArg::HappensBefore, help_heading = "Threads")]
@@ -216,6 +226,12 @@ pub(crate) enum PreemptArg {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum OrderArg {
+    Quiet,
+    PreemptFirst,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum RacesArg {
     HappensBefore,
     Limited,
@@ -276,6 +292,22 @@ impl Check {
         judged.into_iter().any(|what| self.checks(what))
     }
 
+    /// What persistency races are looked for in, if they are.
+    pub(super) fn races(&self) -> Option<Window> {
+        let window = match self.no_prefix {
+            true => Window::Cut,
+            false => Window::Prefix,
+        };
+        self.checks(Judged::Races).then_some(window)
+    }
+
+    pub(super) fn atomics(&self) -> Atomics {
+        match self.volatile_atomic {
+            true => Atomics::AtomicOrVolatile,
+            false => Atomics::Atomic,
+        }
+    }
+
     /// The option that leaves no tree of all recoveries to judge, or one of other stores than the program made, if one was given:
     /// "clean" would be a lie.
     pub(super) fn leaves_no_tree(&self) -> Option<&'static str> {
@@ -326,6 +358,13 @@ impl Check {
     /// The most preemptions in one schedule, if there is a most.
     pub(super) fn bound(&self) -> Option<u32> {
         self.bound
+    }
+
+    pub(super) fn policy(&self) -> Policy {
+        match self.order {
+            OrderArg::Quiet => Policy::Quiet,
+            OrderArg::PreemptFirst => Policy::PreemptFirst,
+        }
     }
 
     pub(super) fn relation(&self) -> Relation {

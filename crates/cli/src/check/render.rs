@@ -1,6 +1,6 @@
 //! Findings on the terminal, in rustc's look.
 
-use super::finding::{Choice, Finding, GapKind, Origin, Severity, Stored, Why};
+use super::finding::{Choice, Finding, GapKind, Origin, Preemptions, Severity, Stored, Why};
 use crate::names::{Place, address};
 use crate::source::Sources;
 use anstyle::{AnsiColor, Style};
@@ -41,7 +41,8 @@ pub(crate) fn render(
     stores(&mut out, finding, sources);
     callers(&mut out, finding);
     if let Some(schedule) = &finding.schedule {
-        let _ = writeln!(out, "   = how the threads took turns:");
+        let how_often = finding.preemptions.map_or_else(String::new, how_often);
+        let _ = writeln!(out, "   = how the threads took turns{how_often}:");
         out += &schedule.draw(width);
     }
     for note in &finding.notes {
@@ -216,6 +217,17 @@ fn fix(out: &mut String, finding: &Finding, lost: &Stored, kept: &Stored, source
     let (Some(after), Some(before)) = (&lost.at, &kept.at) else {
         return;
     };
+    if let Some(ways) = &finding.ways {
+        let bytes = bytes(lost.bytes);
+        let what = match sources.assigned(after) {
+            Some(target) => format!("`{target}` ({bytes})"),
+            None => format!("the {bytes} stored"),
+        };
+        for line in ways.lines(&what) {
+            let _ = writeln!(out, "   = {line}");
+        }
+        return;
+    }
     let (after_text, before) = (after.colons(), before.colons());
     let text = match &finding.why {
         Some(why @ Why { flush, .. }) if why.only_fence() => {
@@ -345,5 +357,17 @@ fn mark(out: &mut String, sources: &mut Sources, stored: &Stored, tone: Tone, te
         None => {
             let _ = writeln!(out, "   = {}: {text}", at.colons());
         }
+    }
+}
+/// How plain a schedule is.
+fn how_often(Preemptions { count, fewest }: Preemptions) -> String {
+    let preemptions = match count {
+        0 => return ", without a preemption".to_owned(),
+        1 => "1 preemption".to_owned(),
+        n => format!("{n} preemptions"),
+    };
+    match fewest {
+        true => format!(", with {preemptions} (it does not show with fewer)"),
+        false => format!(", with {preemptions}"),
     }
 }

@@ -2,6 +2,7 @@
 // check: --checks crash
 // exit: 100
 // finds: assertion
+// preemptions: 1
 // check: --checks crash --model sc
 // exit: 100
 // finds: assertion

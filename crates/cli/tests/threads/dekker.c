@@ -1,8 +1,13 @@
 // check: --model tso
 // exit: 100
 // finds: assertion `n == 0` is false
+// preemptions: 2
 // check: --model sc
 // exit: 0
+// check: --order preempt-first
+// exit: 100
+// finds: assertion `n == 0` is false
+// preemptions: 2
 // check: -DFENCE
 // exit: 0
 #include <assert.h>

@@ -4,6 +4,14 @@
 // check: -DFORGETS
 // exit: 100
 // finds: assertion `n->value != 0` is false
+// check: -DFORGETS --bound preemptions=1
+// exit: 100
+// finds: assertion `n->value != 0` is false
+// check: --bound preemptions=0
+// exit: 5
+// limit: bound
+// check: --order preempt-first
+// exit: 0
 #include <assert.h>
 #include <landfall.h>
 #include <pthread.h>

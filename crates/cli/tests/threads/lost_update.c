@@ -1,6 +1,7 @@
 // check:
 // exit: 100
 // finds: assertion `x == 2` is false
+// preemptions: 1
 // finds: data-race data race on `x`
 // check: --preempt everywhere --checks crash
 // exit: 100
@@ -12,6 +13,15 @@
 // exit: 5
 // check: --preempt sync --checks crash
 // exit: 5
+// check: --model sc --checks crash
+// exit: 100
+// finds: assertion `x == 2` is false
+// preemptions: 1
+// check: --order preempt-first
+// exit: 100
+// finds: assertion `x == 2` is false
+// check: --order preempt-first -DLOCK
+// exit: 0
 // check: -DLOCK
 // exit: 0
 #include <assert.h>

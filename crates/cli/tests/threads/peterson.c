@@ -1,6 +1,7 @@
 // check: --model tso
 // exit: 100
 // finds: assertion `n == 0` is false
+// preemptions: 1
 // check: --model sc
 // exit: 0
 // check: -DFENCE

@@ -1,6 +1,7 @@
 // check:
 // exit: 100
 // finds: deadlock 2 threads wait for each other
+// preemptions: 1
 // note: thread 1 waits for `n`, which thread 2 holds
 #include <pthread.h>
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;

@@ -1,20 +1,25 @@
 //! Fewest preemptions first: iterative context bounding, with the backtrack rule of bounded partial order reduction
 //! (Coons, Musuvathi, McKinley, OOPSLA 2013; seed 002 §3.4.5), so that bounding loses nothing that fits into the bound.
 //!
-//! A preemption is a switch from a thread that could have gone on to another one; commits of store buffers are free. The
-//! reduction is the classic one (backtrack sets): sleep sets and wakeup trees rely on branches that a bound forbids. Where a
-//! race is to be reversed, the reversal may cost a preemption that the bound does not allow, while switching where the
-//! first thread of the race last got its turn is free: that state gets the branch as well.
+//! A preemption is a switch from a thread that could have gone on to another one; commits of store buffers are free, and a thread
+//! that waits for its own stores alone could have gone on. The reduction is the classic one (backtrack sets): sleep sets and
+//! wakeup trees rely on branches that a bound forbids. Where a race is to be reversed, the reversal may cost a preemption that
+//! the bound does not allow, while switching where the first thread of the race last got its turn is free: that state gets the
+//! branch as well.
 //!
 //! A thread that waits is not preempted, so it matters whether a lock was free when a thread came to it, even where the order
 //! of what was done does not change: releasing and taking a lock count as a race here.
 //!
+//! With store buffers every choice is tried, but for what moving a commit before an independent step makes superfluous: that costs no
+//! preemption, since it only takes reasons to go on away. So a commit comes right after what depends on it.
+//!
 //! *Preemption sealing* is the same restriction by place instead of number: no preemption before a sealed instruction.
 
+use super::explored::Explored;
 use super::happens::{Happens, Race};
 use super::search::{Counts, Options};
 use super::step::{Order, Process, Step};
-use super::threads::{Job, Threads, ThreadsError};
+use super::threads::{Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
 use std::ops::ControlFlow;
 
@@ -22,8 +27,8 @@ use std::ops::ControlFlow;
 #[derive(Clone, Copy)]
 pub struct Bound<'a> {
     pub preemptions: u32,
-    /// Instructions before which a thread that can go on is not preempted.
-    pub sealed: &'a dyn Fn(u32) -> bool,
+    /// Steps before which a thread that can go on is not preempted.
+    pub sealed: &'a dyn Fn(&Step) -> bool,
 }
 
 impl std::fmt::Debug for Bound<'_> {
@@ -39,9 +44,22 @@ struct Frame {
     /// Processes to explore from here, and those explored.
     branches: u64,
     done: u64,
+    /// Of the processes to explore, those that a race asks for.
+    raced: u64,
+    /// What follows can be had more plainly elsewhere.
+    superfluous: bool,
     /// Preemptions before, and the thread that ran last.
     preemptions: u32,
     running: Option<Process>,
+}
+
+impl Frame {
+    fn ask(&mut self, processes: u64) {
+        self.raced |= processes;
+        if !self.superfluous {
+            self.branches |= processes;
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -49,15 +67,19 @@ pub struct Bounded {
     pub counts: Counts,
     /// Something was left out because of the number of preemptions: a higher bound shows more.
     pub exceeded: bool,
+    /// Something was left out because it takes a preemption where there is to be none.
+    pub sealed: bool,
 }
 
 /// Explores the executions within the bound.
 pub fn bounded<T: Threads>(
     threads: &mut T,
+    points: &Points,
     bound: Bound<'_>,
     options: Options,
-    mut visit: impl FnMut(&T, &Trace) -> ControlFlow<()>,
+    mut visit: impl FnMut(&T, &dyn Explored) -> ControlFlow<()>,
 ) -> Result<Bounded, ThreadsError> {
+    threads.preempt_at(points);
     let count = threads.threads();
     let order = Order {
         threads: count,
@@ -72,6 +94,7 @@ pub fn bounded<T: Threads>(
         trace: Trace::default(),
         frames: vec![Frame::default()],
         races: Vec::new(),
+        points: points.clone(),
         result: Bounded::default(),
     };
     let mut follow = Vec::new();
@@ -87,7 +110,7 @@ pub fn bounded<T: Threads>(
         };
         threads.run(&job, &mut search.trace)?;
         search.absorb(keep);
-        if visit(threads, &search.trace).is_break()
+        if visit(threads, &search).is_break()
             || search.result.counts.executions >= options.executions
         {
             return Ok(search.result);
@@ -106,9 +129,10 @@ pub fn bounded<T: Threads>(
 /// Raises the bound from 0 until nothing is left out, or `most` is reached. Executions within a lower bound are seen again.
 pub fn iterate<T: Threads>(
     threads: &mut T,
+    points: &Points,
     most: u32,
     options: Options,
-    mut visit: impl FnMut(u32, &T, &Trace) -> ControlFlow<()>,
+    mut visit: impl FnMut(u32, &T, &dyn Explored) -> ControlFlow<()>,
 ) -> Result<Bounded, ThreadsError> {
     let mut preemptions = 0;
     loop {
@@ -117,8 +141,8 @@ pub fn iterate<T: Threads>(
             sealed: &|_| false,
         };
         let mut stopped = false;
-        let result = bounded(threads, bound, options, |threads, trace| {
-            let flow = visit(preemptions, threads, trace);
+        let result = bounded(threads, points, bound, options, |threads, search| {
+            let flow = visit(preemptions, threads, search);
             stopped |= flow.is_break();
             flow
         })?;
@@ -138,7 +162,26 @@ struct Search<'a> {
     trace: Trace,
     frames: Vec<Frame>,
     races: Vec<Race>,
+    points: Points,
     result: Bounded,
+}
+
+impl Explored for Search<'_> {
+    fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn clock(&self, at: usize) -> &[u32] {
+        self.happens.clock(at)
+    }
+
+    fn points(&self) -> &Points {
+        &self.points
+    }
 }
 
 impl Search<'_> {
@@ -148,16 +191,12 @@ impl Search<'_> {
         let Some(running) = frame.running else {
             return Some(0);
         };
-        let goes_on = self.trace.enabled[depth] >> running & 1 != 0;
+        let goes_on = self.order.goes_on(self.trace.enabled[depth], running);
         if self.order.is_companion(process) || process == running || !goes_on {
             return Some(0);
         }
-        // Its next operation is the same whoever runs in between.
-        let next = self.trace.steps[depth..]
-            .iter()
-            .find(|step| step.process == running);
-        match next {
-            Some(step) if (self.bound.sealed)(step.site) => None,
+        match self.next_of(depth, running) {
+            Some(step) if (self.bound.sealed)(step) => None,
             _ => Some(1),
         }
     }
@@ -171,9 +210,14 @@ impl Search<'_> {
                 .push(&self.trace.steps, at, &self.trace.watched, &mut self.races);
             let process = self.trace.steps[at].process;
             let cost = self.cost(at, process).unwrap_or(0);
+            let superfluous = self.frames[at].superfluous || self.is_superfluous(at, process);
             let frame = &mut self.frames[at];
             frame.done |= 1 << process;
+            if self.buffered && !frame.superfluous {
+                frame.branches |= self.trace.enabled[at];
+            }
             let next = Frame {
+                superfluous,
                 preemptions: frame.preemptions + cost,
                 running: if self.order.is_companion(process) {
                     frame.running
@@ -216,6 +260,33 @@ impl Search<'_> {
         }
     }
 
+    /// Is it a commit that could have come before the step before it, with the same effect?
+    fn is_superfluous(&self, depth: usize, process: Process) -> bool {
+        let Some(before) = depth.checked_sub(1).filter(|_| self.buffered) else {
+            return false;
+        };
+        let step = &self.trace.steps[before];
+        if !self.order.is_companion(process)
+            || self.order.is_companion(step.process) && process >= step.process
+            || self.trace.enabled[before] >> process & 1 == 0
+        {
+            return false;
+        }
+        let commit = self.next_of(depth, process);
+        commit.is_some_and(|commit| !self.order.conflicts(step, commit, &self.trace.watched))
+    }
+
+    /// The next operation of a process. It is the same whoever runs in between.
+    fn next_of(&self, depth: usize, process: Process) -> Option<&Step> {
+        let mut next = self.trace.steps[depth..].iter();
+        next.find(|step| step.process == process).or_else(|| {
+            self.trace.blocked.iter().find_map(|wait| match wait {
+                Wait::Step(step) if step.process == process => Some(step),
+                _ => None,
+            })
+        })
+    }
+
     /// Branches at the race, and where the thread that runs there got its turn. Where the race is sealed, or commits lie in
     /// between, anywhere in that turn.
     fn reverse(&mut self, race: usize, process: Process) {
@@ -229,9 +300,9 @@ impl Search<'_> {
         if let Some(running) = running
             && self.trace.enabled[race] >> running & 1 != 0
         {
-            self.frames[race].branches |= 1 << running;
+            self.frames[race].ask(1 << running);
         }
-        let everywhere = self.cost(race, process).is_none() || self.buffered;
+        let everywhere = self.cost(race, process).is_none();
         let mut depth = race;
         while depth > 0 {
             let before = self.trace.steps[depth - 1].process;
@@ -250,27 +321,22 @@ impl Search<'_> {
     fn branch(&mut self, depth: usize, process: Process) {
         let enabled = self.trace.enabled[depth];
         let frame = &mut self.frames[depth];
-        let free = frame
-            .running
-            .is_none_or(|running| enabled >> running & 1 == 0);
-        frame.branches |= match enabled >> process & 1 {
+        let goes_on = |running| self.order.goes_on(enabled, running);
+        let free = !frame.running.is_some_and(goes_on);
+        frame.ask(match enabled >> process & 1 {
             1 if !free => 1 << process,
             _ => enabled,
-        };
+        });
     }
 
     /// A branch costs a preemption too many. A thread that has nothing to do with the race can make it free, by ending or waiting
-    /// just there, if it was not used up before: so wherever the choice was free, all of them are tried. With store buffers,
-    /// commits decide when a thread waits, and no rule is known that finds the cheapest schedule: all choices are tried.
+    /// just there, if it was not used up before: so wherever the choice was free, all of them are tried.
     fn save_preemptions(&mut self, depth: usize) {
         for earlier in 0..depth {
             let enabled = self.trace.enabled[earlier];
             let frame = &mut self.frames[earlier];
-            if self.buffered
-                || frame
-                    .running
-                    .is_none_or(|running| enabled >> running & 1 == 0)
-            {
+            let goes_on = |running| self.order.goes_on(enabled, running);
+            if !frame.running.is_some_and(goes_on) {
                 frame.branches |= enabled;
             }
         }
@@ -289,16 +355,20 @@ impl Search<'_> {
                 }
                 let process = open.trailing_zeros() as Process;
                 self.frames[depth].done |= 1 << process;
+                let raced = frame.raced >> process & 1 != 0;
                 match self.cost(depth, process) {
                     Some(cost) if frame.preemptions + cost <= self.bound.preemptions => {
+                        if self.is_superfluous(depth, process) {
+                            continue;
+                        }
                         self.happens.truncate(&self.trace.steps, depth);
                         return Some((depth, process));
                     }
-                    Some(_) => {
-                        self.result.exceeded = true;
-                        self.save_preemptions(depth);
-                    }
-                    None => self.save_preemptions(depth),
+                    Some(_) => self.result.exceeded |= raced,
+                    None => self.result.sealed |= raced,
+                }
+                if raced && !self.buffered {
+                    self.save_preemptions(depth);
                 }
             }
         }

@@ -16,7 +16,7 @@
 //! newer. So there is a *least* choice that breaks all of those, found by raising versions one by one, and whatever is asked
 //! for besides only raises it. Longer circles, of write-backs that race with stores, are looked for after that.
 
-use super::search::Search;
+use super::explored::Explored;
 use super::step::{Access, Act, Step};
 use landfall_model::order::Platform;
 
@@ -70,12 +70,12 @@ pub struct Choice {
 
 impl Crashes {
     /// Of the search's last execution.
-    pub fn of(search: &Search) -> Crashes {
+    pub fn of(search: &dyn Explored) -> Crashes {
         Crashes::on(search, Platform::Adr)
     }
 
     /// The same where caches may be persistent.
-    pub fn on(search: &Search, platform: Platform) -> Crashes {
+    pub fn on(search: &dyn Explored, platform: Platform) -> Crashes {
         let steps = &search.trace().steps[..];
         let lines = lines(steps);
         let width = steps.first().map_or(0, |_| search.clock(0).len());
@@ -115,7 +115,7 @@ impl Crashes {
         self.lines.iter().position(|line| line.object == object)
     }
 
-    fn clflushes(&mut self, search: &Search) {
+    fn clflushes(&mut self, search: &dyn Explored) {
         for (at, step) in search.trace().steps.iter().enumerate() {
             if step.act == Act::Flush
                 && let Some(line) = self.line_of(step.object)
@@ -132,7 +132,7 @@ impl Crashes {
         }
     }
 
-    fn write_backs(&mut self, search: &Search) {
+    fn write_backs(&mut self, search: &dyn Explored) {
         let trace = search.trace();
         let steps = &trace.steps[..];
         let threads = search.order().threads;
@@ -263,11 +263,16 @@ impl Crashes {
 
     /// Versions that a power failure can leave among those admitted, if there are any.
     pub fn find(&self, admits: &impl Fn(usize, u32) -> bool) -> Option<Vec<u32>> {
+        Some(self.choose(admits)?.versions)
+    }
+
+    /// The same, with the least that has happened then.
+    pub fn choose(&self, admits: &impl Fn(usize, u32) -> bool) -> Option<Choice> {
         let mut least = self.nothing();
         if !(0..self.lines.len()).all(|line| self.raise(&mut least, line, 0, admits)) {
             return None;
         }
-        Some(self.complete(least, admits)?.versions)
+        self.complete(least, admits)
     }
 
     /// The least choice above `least` once `line` is narrowed, as far as circles of one go.
@@ -341,7 +346,7 @@ impl Crashes {
 
     /// An execution of what has happened by then and nothing else, after which the power fails: transitions of the trace by
     /// their index. Each write-back in it comes before the stores that it must not see. The choice must be possible.
-    pub fn linear(&self, search: &Search, choice: &Choice) -> Vec<u32> {
+    pub fn linear(&self, search: &dyn Explored, choice: &Choice) -> Vec<u32> {
         let steps = &search.trace().steps[..];
         let happened = |at: &u32| {
             let step = &steps[*at as usize];

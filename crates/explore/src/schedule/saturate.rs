@@ -5,6 +5,7 @@
 //! Why it is enough: an access that is no point is ordered, by what the points order, with every access it conflicts
 //! with, in every execution of the last round. Moving it to its place among the points of its thread changes nothing.
 
+use super::explored::Explored;
 use super::search::{Counts, Options, Search};
 use super::step::{Access, Step};
 use super::threads::{Points, Threads, ThreadsError};
@@ -41,8 +42,8 @@ pub fn saturate<T: Threads>(
     mut visit: impl FnMut(&T, &Search) -> ControlFlow<()>,
 ) -> Result<Saturated, ThreadsError> {
     let mut result = Saturated::default();
-    let mut fresh = Vec::new();
     loop {
+        let mut fresh = false;
         result.rounds += 1;
         let points = match preempt {
             Preempt::Everywhere => Points::Everywhere,
@@ -51,16 +52,9 @@ pub fn saturate<T: Threads>(
         threads.preempt_at(&points);
         let mut search = Search::new(threads, options)?;
         search.points = points;
-        while fresh.is_empty() && search.next(threads)? {
+        while !fresh && search.next(threads)? {
             if preempt != Preempt::Everywhere {
-                unordered(&search, |first, second| {
-                    for site in [first, second] {
-                        if let Err(at) = result.sites.binary_search(&site) {
-                            result.sites.insert(at, site);
-                            fresh.push(site);
-                        }
-                    }
-                });
+                fresh = add_racing(&search, &mut result.sites);
             }
             if search.trace().end == End::Asleep {
                 continue;
@@ -70,13 +64,26 @@ pub fn saturate<T: Threads>(
                 return Ok(result);
             }
         }
-        if fresh.is_empty() || preempt == Preempt::Sync {
+        if !fresh || preempt == Preempt::Sync {
             result.counts = search.counts;
             return Ok(result);
         }
-        fresh.clear();
         result.abandoned += search.counts.executions;
     }
+}
+
+/// Adds the plain accesses of the last execution that race and are no scheduling points; is one of them new?
+pub fn add_racing(search: &dyn Explored, sites: &mut Vec<u32>) -> bool {
+    let mut fresh = false;
+    unordered(search, |first, second| {
+        for site in [first, second] {
+            if let Err(at) = sites.binary_search(&site) {
+                sites.insert(at, site);
+                fresh = true;
+            }
+        }
+    });
+    fresh
 }
 
 /// An access of the last execution, be it a transition or none.
@@ -95,7 +102,7 @@ struct Seen<'a> {
 }
 
 /// Pairs of conflicting accesses of which one was no scheduling point and which nothing orders, by their sites.
-fn unordered(search: &Search, mut found: impl FnMut(u32, u32)) {
+fn unordered(search: &dyn Explored, mut found: impl FnMut(u32, u32)) {
     let trace = search.trace();
     if trace.trailing.is_empty() {
         return;
@@ -169,7 +176,7 @@ fn unordered(search: &Search, mut found: impl FnMut(u32, u32)) {
 }
 
 /// What happens before an access that was no transition.
-fn knowledge(search: &Search, steps: &[Step], access: &Trailing, clock: &mut Vec<u32>) {
+fn knowledge(search: &dyn Explored, steps: &[Step], access: &Trailing, clock: &mut Vec<u32>) {
     let width = steps.first().map_or(0, |_| search.clock(0).len());
     clock.clear();
     clock.resize(width.max(2 * search.order().threads), 0);

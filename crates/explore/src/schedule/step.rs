@@ -5,6 +5,7 @@
 //! thread's stores are made visible by its *companion*, a process whose transitions are the commits of the store buffer.
 
 use super::sync::Op;
+use landfall_check::Atomicity;
 
 /// A thread, or (from [`Order::threads`] on) the companion that commits a thread's store buffer.
 pub type Process = u8;
@@ -73,6 +74,11 @@ pub struct Step {
     pub persistent: bool,
     /// A data access, which synchronises with nothing.
     pub plain: bool,
+    /// Of a store to persistent memory: what the source says of it, and whether the model makes it durable at once.
+    pub atomic: Atomicity,
+    pub at_once: bool,
+    /// Its thread is not to be preempted before it ([`super::seal`]).
+    pub sealed: bool,
     /// Ascending within a process. Not dense: creating a thread and ending take a tick too.
     pub tick: u32,
     /// This process' transitions up to `need.1` come before it: who issued a committed store, whose stores a fence
@@ -110,6 +116,9 @@ impl Step {
         until: Until::Now,
         persistent: false,
         plain: false,
+        atomic: Atomicity::Plain,
+        at_once: false,
+        sealed: false,
         tick: 0,
         need: (0, 0),
         also: (0, 0),
@@ -170,6 +179,11 @@ impl Order {
 
     pub fn is_companion(&self, process: Process) -> bool {
         process as usize >= self.threads
+    }
+
+    /// Among those that can go on, is this thread, if only its store buffer?
+    pub fn goes_on(&self, enabled: u64, thread: Process) -> bool {
+        (enabled | enabled >> self.threads.min(63)) >> thread & 1 != 0
     }
 
     /// A thread and its own store buffer see each other in program order only.

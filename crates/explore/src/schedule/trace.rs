@@ -1,6 +1,6 @@
 //! What one execution did.
 
-use super::step::Step;
+use super::step::{Order, Process, Step};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum End {
@@ -49,6 +49,15 @@ pub struct WriteBack {
     pub site: u32,
 }
 
+/// A thread creates another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Birth {
+    pub parent: u8,
+    /// The parent's, right after it.
+    pub tick: u32,
+    pub site: u32,
+}
+
 /// A thread waits, and what for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
@@ -76,6 +85,8 @@ pub struct Trace {
     pub enabled: Vec<u64>,
     pub trailing: Vec<Trailing>,
     pub write_backs: Vec<WriteBack>,
+    /// Who created threads, if the executor says so.
+    pub births: Vec<Birth>,
     pub blocked: Vec<Wait>,
     pub failures: Vec<Failure>,
     pub end: End,
@@ -90,6 +101,7 @@ impl Default for Trace {
             enabled: Vec::new(),
             trailing: Vec::new(),
             write_backs: Vec::new(),
+            births: Vec::new(),
             blocked: Vec::new(),
             failures: Vec::new(),
             end: End::Complete,
@@ -105,9 +117,26 @@ impl Trace {
         self.enabled.truncate(keep);
         self.trailing.clear();
         self.write_backs.clear();
+        self.births.clear();
         self.blocked.clear();
         self.failures.clear();
         self.end = End::Complete;
+    }
+
+    /// Switches away from a thread that could have gone on, among the first `count` transitions. Commits of store buffers are free,
+    /// and who only waits for them could have gone on.
+    pub fn preemptions(&self, order: Order, count: usize) -> u32 {
+        let mut preemptions = 0;
+        let mut running: Option<Process> = None;
+        for (step, enabled) in self.steps.iter().zip(&self.enabled).take(count) {
+            if order.is_companion(step.process) {
+                continue;
+            }
+            let goes_on = |last| last != step.process && order.goes_on(*enabled, last);
+            preemptions += u32::from(running.is_some_and(goes_on));
+            running = Some(step.process);
+        }
+        preemptions
     }
 
     /// The index of a watched set.

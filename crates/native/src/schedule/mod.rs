@@ -2,17 +2,21 @@
 
 mod numbers;
 mod reader;
+mod sealing;
 
 use crate::error::SubjectError;
 use crate::execution::Outcome;
-use crate::job::{Job, Sleeper, Threading};
+use crate::job::{Job, Policy, Sleeper, Threading};
+use crate::judge::Atomics;
 use crate::server::Server;
 use landfall_explore::schedule::{
     self, Access, End, Points, Process, Sleepers, Step, Threads, ThreadsError, Trace,
 };
 use landfall_model::line::Line;
-use landfall_vocab::record::{COMPANIONS, Records};
+use landfall_vocab::record::{COMPANIONS, Kind, Records};
 use reader::Reader;
+pub use sealing::Sealing;
+pub(crate) use sealing::is_called;
 use std::sync::Arc;
 
 /// How stores reach memory.
@@ -35,6 +39,7 @@ pub struct NativeThreads<'s> {
     model: Model,
     reader: Reader,
     sleepers: Sleepers,
+    sealing: Option<Sealing>,
     /// How the last execution ended.
     pub outcome: Outcome,
     /// Runs of the program; more than executions where the runtime's guess at who sleeps was wrong.
@@ -71,6 +76,7 @@ impl<'s> NativeThreads<'s> {
             model,
             reader,
             sleepers: Sleepers::default(),
+            sealing: None,
             outcome: Outcome::Exited { code: 0 },
             runs: 0,
             bytes: 0,
@@ -96,6 +102,22 @@ impl<'s> NativeThreads<'s> {
     /// From now on stores to persistent memory, flushes and fences are transitions: power failures are looked at.
     pub fn persist(&mut self) {
         self.job.threads.persistency = true;
+    }
+
+    /// Which stores the source is taken to have made atomic; the steps say it.
+    pub fn set_atomics(&mut self, atomics: Atomics) {
+        self.reader.atomics = atomics;
+    }
+
+    /// From now on steps say whether their thread is to be left alone before them.
+    pub fn seal(&mut self, sealing: Sealing) {
+        self.job.threads.announced = true;
+        self.sealing = Some(sealing);
+    }
+
+    /// Who goes on where the search does not say.
+    pub fn prefer(&mut self, policy: Policy) {
+        self.job.threads.policy = policy;
     }
 
     /// The line of persistent memory that an object of the search stands for.
@@ -128,6 +150,8 @@ impl<'s> NativeThreads<'s> {
         job.schedule = Some(choices.collect());
         job.threads.sleepers.clear();
         job.threads.most_steps = None;
+        job.threads.announced = false;
+        job.threads.policy = Policy::Quiet;
         job
     }
 
@@ -180,7 +204,7 @@ impl<'s> NativeThreads<'s> {
     /// Runs once and reads what happened.
     fn once(&mut self, keep: usize, trace: &mut Trace) -> Result<u64, ThreadsError> {
         self.runs += 1;
-        let reader = &mut self.reader;
+        let (reader, sealing) = (&mut self.reader, &mut self.sealing);
         reader.begin(self.threads, keep);
         let ran = self.server.run_raw_with(&self.job, |bytes| {
             for record in Records::new(bytes) {
@@ -190,6 +214,12 @@ impl<'s> NativeThreads<'s> {
                         malformed.at, malformed.why
                     ))
                 })?;
+                if let (Kind::Stack, 1.., Some(sealing)) =
+                    (record.kind, record.flags, &mut *sealing)
+                {
+                    reader.announced(record.mask.into(), sealing.seals(record.payload));
+                    continue;
+                }
                 reader.record(&record, trace)?;
             }
             reader.end(trace)?;

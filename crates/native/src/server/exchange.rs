@@ -4,7 +4,7 @@ use super::{GRACE, MOST_OF_A_HANG, PULSE, Server};
 use crate::decode::decode_most;
 use crate::error::SubjectError;
 use crate::execution::{Execution, Foreign, Outcome};
-use crate::job::Job;
+use crate::job::{Job, Policy};
 use crate::outcome::outcome;
 use crate::shared::{futex_wait, futex_wake};
 use landfall_vocab::shared::{
@@ -146,11 +146,13 @@ impl Server {
     }
 
     pub(super) fn take(&self, index: usize) -> bool {
-        let state = self.shared.slot(index);
-        state
-            .state()
-            .compare_exchange(slot_state::DONE, slot_state::FREE, Acquire, Relaxed)
-            .is_ok()
+        let slot = self.shared.slot(index);
+        // Nobody else takes it: looking does, and leaves the line where the run can use it.
+        let done = slot.state().load(Acquire) == slot_state::DONE;
+        if done {
+            slot.state().store(slot_state::FREE, Relaxed);
+        }
+        done
     }
 
     pub(super) fn read(&self, index: usize, job: &Job, waited: Waited, keep: Keep) -> Execution {
@@ -228,7 +230,12 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
             | set(job.schedule.is_some(), job::THREADS)
             | set(job.threads.everywhere, job::EVERYWHERE)
             | set(job.threads.persistency, job::PERSISTENCY)
-            | set(job.threads.buffered, job::TSO),
+            | set(job.threads.buffered, job::TSO)
+            | set(job.threads.announced, job::ANNOUNCED)
+            | set(
+                job.threads.policy == Policy::PreemptFirst,
+                job::PREEMPT_FIRST,
+            ),
         failures: job.failures,
         budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
         trace_limit: job.limits.trace_bytes,
@@ -241,6 +248,10 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
         keep: job.threads.keep as u64,
         sleepers: job.threads.sleepers.len().min(MOST_SLEEPERS) as u64,
         steps: job.threads.most_steps.unwrap_or(u64::MAX),
+        dice: match job.threads.policy {
+            Policy::Dice(dice) => dice.get(),
+            Policy::Quiet | Policy::PreemptFirst => 0,
+        },
     }
 }
 

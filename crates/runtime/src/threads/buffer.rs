@@ -69,6 +69,8 @@ struct Behind {
 pub(super) struct Buffers {
     /// Whose stores are in memory.
     shown: usize,
+    /// Those that hold something, a bit each.
+    waiting: u32,
     all: [Buffer; MOST],
 }
 
@@ -76,10 +78,11 @@ unsafe fn of(thread: usize) -> *mut Buffer {
     &raw mut (*(*threads()).buffers).all[thread]
 }
 
-pub(super) unsafe fn begin() {
+/// At the start of a run; the last one had `before` threads.
+pub(super) unsafe fn begin(before: usize) {
     let buffers = (*threads()).buffers;
-    (*buffers).shown = 0;
-    for thread in 0..MOST {
+    ((*buffers).shown, (*buffers).waiting) = (0, 0);
+    for thread in 0..before {
         (
             (*of(thread)).head,
             (*of(thread)).tail,
@@ -89,17 +92,12 @@ pub(super) unsafe fn begin() {
 }
 
 pub(super) unsafe fn is_empty(thread: usize) -> bool {
-    (*of(thread)).head == (*of(thread)).tail
+    (*(*threads()).buffers).waiting >> thread & 1 == 0
 }
 
 /// Store buffers that hold something, a bit each.
 pub(super) unsafe fn waiting() -> u32 {
-    if !(*threads()).buffered {
-        return 0;
-    }
-    (0..(*threads()).count).fold(0, |mask, thread| {
-        mask | u32::from(!is_empty(thread)) << thread
-    })
+    (*(*threads()).buffers).waiting
 }
 
 unsafe fn memory(entry: *const Entry) -> *mut u8 {
@@ -140,6 +138,7 @@ unsafe fn new(me: usize, kind: Kind, address: usize, origin: Origin) -> *mut Ent
     ((*entry).kind, (*entry).address, (*entry).origin) = (kind, address, origin);
     ((*entry).length, (*entry).visible) = (0, true);
     (*buffer).tail += 1;
+    (*(*threads()).buffers).waiting |= 1 << me;
     entry
 }
 
@@ -179,6 +178,9 @@ unsafe fn gone(thread: usize) {
     let buffer = of(thread);
     let entry = (*buffer).head;
     (*buffer).head += 1;
+    if (*buffer).head == (*buffer).tail {
+        (*(*threads()).buffers).waiting &= !(1 << thread);
+    }
     for behind in &(&(*buffer).behind)[..(*buffer).followers] {
         if behind.entry == entry {
             let at = crate::shadow::offset(behind.address);

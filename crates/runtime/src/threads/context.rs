@@ -1,8 +1,7 @@
 //! A thread's context: stack, thread descriptor, what it is about to do. Switching takes a few loads and stores.
 
-use super::{MOST, threads};
+use super::{MOST, descriptor, threads};
 use crate::log::Origin;
-use crate::real::real;
 use crate::state::{place, state};
 use crate::sys;
 use core::arch::{asm, global_asm};
@@ -123,7 +122,7 @@ impl Context {
 
     /// A thread that will call `start(argument)`. `None` when libc has no room for its variables.
     pub(crate) unsafe fn new(number: usize, start: usize, argument: usize) -> Option<Context> {
-        let thread_pointer = descriptor(number)?;
+        let thread_pointer = descriptor::take(number)?;
         let stack = stack_of(number);
         // As `switch` will find it: control words, six registers, where to go; entered with rsp ≡ 8 mod 16, as after a call.
         let top = stack.1 - 64;
@@ -153,25 +152,6 @@ impl Context {
             stack,
         })
     }
-}
-
-/// A thread descriptor with thread-local variables, made by the dynamic linker and completed as libc does for its own.
-unsafe fn descriptor(number: usize) -> Option<usize> {
-    let main = (*state()).thread_pointer;
-    let made = (*real())._dl_allocate_tls?(0);
-    if made == 0 {
-        return None;
-    }
-    let word = |at: usize| (made + at) as *mut usize;
-    *word(0) = made; // tcb
-    *word(16) = made; // self
-    *word(40) = *((main + 40) as *const usize); // stack guard
-    *word(48) = *((main + 48) as *const usize); // pointer guard
-    let id = (*state()).thread_id_at;
-    if id != 0 {
-        *((made + id) as *mut u32) = 1000 + number as u32;
-    }
-    Some(made)
 }
 
 // rdi: where to keep the stack pointer of who leaves; rsi: who comes (stack pointer, thread pointer).

@@ -1,7 +1,7 @@
 //! Threads come and go: create, join, detach, exit, yield.
 
 use super::context::{Context, Status, Step};
-use super::steps::{depart, point};
+use super::steps::{self, depart, point};
 use super::{MOST, buffer, on, specific, threads};
 use crate::caller;
 use crate::outcome::{self, Report};
@@ -13,9 +13,6 @@ use landfall_vocab::shared::End;
 
 /// The first thing a new thread does on its stack.
 pub(super) unsafe extern "C" fn entered() -> ! {
-    if let Some(initialise) = (*real()).__ctype_init {
-        initialise();
-    }
     let context = &raw const (*threads()).contexts[(*threads()).current];
     let start: unsafe extern "C" fn(usize) -> usize = core::mem::transmute((*context).start);
     let result = start((*context).argument);
@@ -70,7 +67,6 @@ pub(super) unsafe fn create(
     };
     crate::heap::begin(number);
     context.detached = detached;
-    context.step = Step::new(step::BEGIN, number, caller);
     // C++ skips atomics while libc says that there is one thread only.
     let single = (*state()).single_threaded as *mut u8;
     if !single.is_null() {
@@ -78,6 +74,7 @@ pub(super) unsafe fn create(
     }
     *to = context.thread_pointer;
     (*threads).contexts[number] = context;
+    steps::announce(number, Step::new(step::BEGIN, number, caller));
     (*threads).count += 1;
     (*threads).apart += 1;
     watch(true);

@@ -9,6 +9,7 @@ mod buffer;
 mod condition;
 mod context;
 pub(crate) mod controlled;
+mod descriptor;
 mod futex;
 mod life;
 mod mutex;
@@ -32,6 +33,7 @@ use landfall_vocab::shared::{End, job};
 use objects::Objects;
 
 pub(crate) use context::{all_stacks, in_guard};
+pub(crate) use descriptor::all as all_descriptors;
 pub(crate) use specific::MOST_KEYS;
 pub(crate) use spin::budget_left;
 
@@ -48,6 +50,9 @@ pub(crate) struct Threads {
     buffered: bool,
     /// Stores to persistent memory, flushes and fences are steps.
     persistency: bool,
+    /// Steps are announced with their call stacks.
+    announced: bool,
+    policy: steps::Policy,
     /// A thread ended the process; what others still do is looked at, as if they had been faster.
     over: bool,
     /// Threads other than main that nobody has joined.
@@ -58,6 +63,11 @@ pub(crate) struct Threads {
     steps: usize,
     /// Threads and store buffers that are not chosen where nobody says, a bit each.
     asleep: u64,
+    /// Threads that have not ended, a bit each; of those, whose next step is no choice, and whose is possible whatever happens.
+    ready: u32,
+    eager: u32,
+    free: u32,
+    descriptors: descriptor::Descriptors,
     contexts: [Context; MOST],
     objects: *mut Objects,
     buffers: *mut buffer::Buffers,
@@ -80,11 +90,12 @@ pub(crate) unsafe fn prepare() -> bool {
     (*threads()).buffers = allocate(size_of::<buffer::Buffers>()) as *mut buffer::Buffers;
     (*threads()).turns = allocate(size_of::<spin::Turns>()) as *mut spin::Turns;
     (*state()).heaps = allocate(size_of::<[Heap; MOST]>()) as *mut [Heap; MOST];
+    descriptor::prepare();
     context::map_stacks()
 }
 
 /// At the start of a run: main is the only context.
-pub(crate) unsafe fn begin(flags: u32) {
+pub(crate) unsafe fn begin(flags: u32, dice: u64) {
     let threads = threads();
     (*threads).on = flags & job::THREADS != 0;
     if !(*threads).on {
@@ -93,12 +104,17 @@ pub(crate) unsafe fn begin(flags: u32) {
     (*threads).everywhere = flags & job::EVERYWHERE != 0;
     (*threads).buffered = flags & job::TSO != 0;
     (*threads).persistency = flags & job::PERSISTENCY != 0;
+    (*threads).announced = flags & job::ANNOUNCED != 0;
+    (*threads).policy = steps::Policy::of(flags, dice);
     ((*threads).over, (*threads).apart) = (false, 0);
+    // Only threads of the last run have left anything behind.
+    let before = (*threads).count;
+    buffer::begin(before);
+    spin::begin(before);
     ((*threads).current, (*threads).count, (*threads).steps) = (0, 1, 0);
+    ((*threads).ready, (*threads).eager, (*threads).free) = (1, 0, 0);
     (*threads).contexts[0] = Context::main();
     (*(*threads).objects).reset();
-    buffer::begin();
-    spin::begin();
     sleepers::begin();
     if (*threads).persistency {
         watch(true);
@@ -114,17 +130,15 @@ pub(crate) unsafe fn current() -> usize {
 /// Could another thread still do something?
 pub(crate) unsafe fn others_alive() -> bool {
     let threads = threads();
-    on() && (0..(*threads).count).any(|number| {
-        number != (*threads).current && (*threads).contexts[number].status == context::Status::Ready
-    })
+    on() && (*threads).ready & !(1 << (*threads).current) != 0
 }
 
 /// The running thread ends the process. If others could go on they do, and this returns their turn: what they do is what they
 /// could have done before.
 pub(crate) unsafe fn ends_process(end: End, code: i32) {
     if on() && is_own(end) {
-        let code = if end == End::Exited { code as u32 } else { 0 };
-        log::ended((*threads()).current, end as u64 | u64::from(code) << 32);
+        let code = u64::from(code as u32);
+        log::ended((*threads()).current, end as u64 | code << 32);
     }
     if goes_on(end) {
         (*threads()).over = true;

@@ -22,6 +22,7 @@ unsafe extern "C" fn __lf_weak_key_create(key: *mut u32, destructor: usize) -> i
         && let Some(known) = (*state()).destructors.get_mut(*key as usize)
     {
         *known = destructor;
+        (*state()).keys = (*state()).keys.max(*key as usize + 1);
     }
     result
 }
@@ -34,7 +35,7 @@ pub(super) unsafe fn destroy() {
     };
     for _ in 0..ROUNDS {
         let mut ran = false;
-        for key in 0..MOST_KEYS {
+        for key in 0..(*state()).keys {
             let destructor = (*state()).destructors[key];
             let value = if destructor == 0 { 0 } else { get(key as u32) };
             if value != 0 && on() {

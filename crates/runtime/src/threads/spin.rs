@@ -61,11 +61,12 @@ unsafe fn of(thread: usize) -> *mut Turn {
     &raw mut (*(*threads()).turns).all[thread]
 }
 
-pub(super) unsafe fn begin() {
+/// At the start of a run; the last one had `before` threads.
+pub(super) unsafe fn begin(before: usize) {
     let turns = (*threads()).turns;
     (*turns).any = false;
     SUSPICIOUS.0 = false;
-    for thread in 0..MOST {
+    for thread in 0..before {
         forget(of(thread));
     }
 }

@@ -11,13 +11,15 @@ use crate::stack;
 use crate::state::state;
 use landfall_vocab::record::access::READ;
 use landfall_vocab::record::{COMPANIONS, Kind, head, step};
-use landfall_vocab::shared::{CHOICES_AT, CHOICES_LEN, End, LOCK};
+use landfall_vocab::shared::{CHOICES_AT, CHOICES_LEN, End, LOCK, job};
 
 /// Announces a step; returns when it is this thread's turn and the step is possible.
 pub(crate) unsafe fn point(step: Step) {
-    let threads = threads();
-    let me = (*threads).current;
-    (*threads).contexts[me].step = step;
+    let me = (*threads()).current;
+    if (*threads()).announced {
+        stack::log_of(me);
+    }
+    announce(me, step);
     if spin::spins(me) {
         spin::log_reads(me);
     }
@@ -28,13 +30,48 @@ pub(crate) unsafe fn point(step: Step) {
     }
 }
 
+/// What a thread will do next.
+pub(super) unsafe fn announce(thread: usize, step: Step) {
+    let threads = threads();
+    let context = &raw mut (*threads).contexts[thread];
+    (*context).step = step;
+    let bit = 1 << thread;
+    (*threads).ready |= bit;
+    (*threads).eager &= !bit;
+    (*threads).free &= !bit;
+    if is_eager(&*context) {
+        (*threads).eager |= bit;
+    } else if is_access(step.kind)
+        && !spin::spins(thread)
+        && (!drains(step.kind) || buffer::is_empty(thread))
+    {
+        // Nobody else can make it spin, or fill its store buffer.
+        (*threads).free |= bit;
+    }
+}
+
+fn is_access(kind: u8) -> bool {
+    matches!(kind, step::READ | step::WRITE | step::UPDATE)
+}
+
+/// The threads of a set, in ascending order.
+fn each(mut set: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let first = (set != 0).then(|| set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(first)
+    })
+}
+
 /// This thread is done: another goes on, or the run is over.
 pub(crate) unsafe fn depart(status: Status) -> ! {
     let threads = threads();
     let me = (*threads).current;
     (*threads).contexts[me].status = status;
-    let alive = (0..(*threads).count).any(|i| (*threads).contexts[i].status == Status::Ready);
-    if !alive && buffer::waiting() == 0 {
+    (*threads).ready &= !(1 << me);
+    (*threads).eager &= !(1 << me);
+    (*threads).free &= !(1 << me);
+    if (*threads).ready == 0 && buffer::waiting() == 0 {
         if (*threads).over {
             outcome::over()
         }
@@ -101,13 +138,9 @@ unsafe fn choose(current: usize) -> usize {
                 if (*threads).steps as u64 >= (*(*state()).slot).job.steps {
                     stop(End::Limit, enabled)
                 }
-                let awake = enabled & !(*threads).asleep;
-                match awake {
+                match enabled & !(*threads).asleep {
                     0 => stop(End::Asleep, enabled),
-                    _ if awake >> COMPANIONS != 0 => {
-                        COMPANIONS + pick(awake >> COMPANIONS, current)
-                    }
-                    _ => pick(awake, current),
+                    awake => (*threads).policy.pick(awake, current),
                 }
             }
         };
@@ -130,6 +163,53 @@ unsafe fn arrive(next: usize) -> usize {
         buffer::show(next);
     }
     next
+}
+
+/// Who goes on where the job does not say.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) enum Policy {
+    /// Store buffers are emptied, the running thread goes on while it can.
+    Quiet,
+    /// The next thread in turn; store buffers are emptied when nothing else is left.
+    PreemptFirst,
+    Dice(u64),
+}
+
+impl Policy {
+    pub(super) fn of(flags: u32, dice: u64) -> Policy {
+        match dice {
+            0 if flags & job::PREEMPT_FIRST != 0 => Policy::PreemptFirst,
+            0 => Policy::Quiet,
+            dice => Policy::Dice(dice),
+        }
+    }
+
+    /// One of the processes, of which there is at least one.
+    fn pick(&mut self, awake: u64, current: usize) -> u8 {
+        let threads = awake & ((1 << COMPANIONS) - 1);
+        match self {
+            Policy::Quiet if awake != threads => COMPANIONS + pick(awake >> COMPANIONS, current),
+            Policy::Quiet => pick(threads, current),
+            Policy::PreemptFirst => {
+                let from = if threads != 0 { threads } else { awake };
+                let later = from & !((2u64 << current) - 1);
+                (if later != 0 { later } else { from }).trailing_zeros() as u8
+            }
+            Policy::Dice(state) => {
+                // xorshift64*
+                *state ^= *state >> 12;
+                *state ^= *state << 25;
+                *state ^= *state >> 27;
+                let thrown = (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32;
+                let mut left = awake;
+                for _ in 0..thrown % awake.count_ones() {
+                    left &= left - 1;
+                }
+                left.trailing_zeros() as u8
+            }
+        }
+    }
 }
 
 /// The running one if it is among them, else the lowest.
@@ -159,29 +239,24 @@ unsafe fn choice(number: usize) -> Option<u8> {
 /// A thread whose step is no choice and possible.
 unsafe fn eager(current: usize) -> Option<usize> {
     let threads = threads();
-    let able = |number: usize| {
-        let context = &raw const (*threads).contexts[number];
-        (*context).status == Status::Ready && is_eager(&*context) && possible(number, &*context)
-    };
-    if able(current) {
+    let able = |number: &usize| possible(*number, &(*threads).contexts[*number]);
+    let eager = (*threads).eager;
+    if eager >> current & 1 != 0 && able(&current) {
         return Some(current);
     }
-    (0..(*threads).count).find(|&number| able(number))
+    each(eager).find(able)
 }
 
 /// Threads whose step is possible, a bit each, and above them store buffers that hold something.
 unsafe fn enabled() -> u64 {
     let threads = threads();
-    let mut mask = 0;
-    for (number, context) in (&(*threads).contexts)[..(*threads).count]
-        .iter()
-        .enumerate()
-    {
-        if context.status == Status::Ready && !is_eager(context) && possible(number, context) {
+    let mut mask = (*threads).free;
+    for number in each((*threads).ready & !(*threads).eager & !(*threads).free) {
+        if possible(number, &(*threads).contexts[number]) {
             mask |= 1 << number;
         }
     }
-    mask | u64::from(buffer::waiting()) << COMPANIONS
+    u64::from(mask) | u64::from(buffer::waiting()) << COMPANIONS
 }
 
 unsafe fn possible(number: usize, context: &Context) -> bool {

@@ -1,24 +1,32 @@
 //! Programs with threads: every schedule, each once, under TSO or SC (ALGORITHMS.md §3-5).
 
+mod fewest;
+mod judging;
 mod plain;
 mod power;
 mod progress;
 mod seen;
 mod story;
 
+pub(super) use story::column;
+
 use super::bugs::Bugs;
-use super::options::Check;
+use super::options::{Check, Judged};
 use super::report::Report;
 use super::target::Target;
 use super::{Refusal, refuse};
 use crate::exit::Exit;
 use crate::names::Names;
-use crate::scene::base_of;
+use crate::scene::{Scene, base_of};
+use fewest::fewest;
+use landfall_check::Wasted;
 use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::power::Power;
-use landfall_explore::schedule::saturate::{Preempt, saturate};
-use landfall_explore::schedule::{Counts, Options, Persistency, Points, Threads, ThreadsError};
-use landfall_native::{Job, NativeSubject, NativeThreads, Op, Outcome, Server};
+use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
+use landfall_explore::schedule::{Counts, Options, Persistency, Points, ThreadsError};
+use landfall_native::{
+    Job, NativeSubject, NativeThreads, Op, Outcome, Places, Policy, Ran, Sealing, Server, Watching,
+};
 use power::Crashing;
 use progress::Progress;
 use seen::Seen;
@@ -49,11 +57,6 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     if let Some(refusal) = power::refuse(options).filter(|_| persistent) {
         return Err(refusal);
     }
-    if persistent && options.judges() {
-        report.warn(
-            "robustness, persistency races and flushes are judged in programs with one thread only",
-        );
-    }
     let base = base_of(&server);
     let again = scene.recover.as_ref().unwrap_or(&scene.program);
     let mut recovery = match persistent {
@@ -62,18 +65,23 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     };
     loop {
         let names = Names::of(&server);
+        let mut sealing = sealing(options, &server)?;
         let mut native = NativeThreads::new(&mut server, job.clone(), threads, options.model());
+        native.prefer(options.policy());
+        if let Some(sealing) = sealing.take() {
+            native.seal(sealing);
+        }
         let mut seen = Seen::new(options, threads);
         let mut crashing = None;
         if let Some(recovery) = &mut recovery {
             native.persist();
-            let subject = NativeSubject::new(recovery, job.clone(), options.budget(started))
+            native.set_atomics(options.atomics());
+            let mut subject = NativeSubject::new(recovery, job.clone(), options.budget(started))
                 .with_workers(again, options.workers())
                 .map_err(Refusal::cannot_run)?;
-            crashing = Some(Crashing::new(
-                Power::new(base.clone(), scene.platform),
-                subject,
-            ));
+            subject.watching = options.judges().then(|| watching(options, scene));
+            let power = Power::new(base.clone(), scene.platform);
+            crashing = Some(Crashing::new(options, power, subject));
         }
         let searched = search(
             options,
@@ -84,8 +92,9 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
             &mut report,
         );
         report.runs += native.runs;
-        match searched {
-            Ok(()) => {}
+        let ran = native.runs;
+        let searched = match searched {
+            Ok(searched) => searched,
             Err(ThreadsError::Diverged { at }) => {
                 let why = format!(
                     "the program is not deterministic under control: step {at} of a schedule is not what it was before"
@@ -99,22 +108,58 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
                 }
                 _ => return Err(Refusal::new(cannot(&native.outcome), why)),
             },
-        }
+        };
         // A clean verdict about schedules would be read as one about power failures, too.
         if native.stored() && crashing.is_none() {
             let why = "some schedules store to persistent memory, but not the first one: power failures were not searched; touch it before the threads are created";
             return Err(Refusal::new(Exit::Usage, why));
         }
+        native.prefer(Policy::Quiet);
+        seen.settle(&mut native)?;
+        fewest(options, started, &mut native, &searched, &mut seen)
+            .map_err(|error| Refusal::new(Exit::Uncontrolled, error))?;
+        seen.settle(&mut native)?;
         seen.report(&mut native, &names, &mut bugs, &mut report)?;
         if let Some(crashing) = crashing {
             crashing.report(&mut native, &names, &mut bugs, &mut report)?;
         }
+        report.runs += native.runs - ran;
         break;
     }
     report.isolation.add(&server);
     report.runs += bugs.runs();
     report.finish(options, started)?;
     Ok(report)
+}
+
+/// What looks at recoveries as they are run.
+fn watching(options: &Check, scene: &Scene) -> Watching {
+    let mut places = Places::default();
+    if scene.recover.is_some() {
+        places.of(Ran::Recovery);
+    }
+    Watching {
+        places,
+        wasted: options.checks(Judged::Flushes).then(Wasted::default),
+        atomics: options.atomics(),
+        platform: scene.platform,
+    }
+}
+
+/// What `--within` and `--without` ask for, if they do.
+fn sealing(options: &Check, server: &Server) -> Result<Option<Sealing>, Refusal> {
+    let directives = options.directives.0.clone();
+    if directives.is_empty() {
+        return Ok(None);
+    }
+    let sealing = Sealing::new(directives, server.symbols());
+    if let Some(name) = sealing.strangers().next() {
+        let why = format!(
+            "no function `{name}` in the program or its libraries: --within and --without take functions by name, as in a call stack"
+        );
+        return Err(Refusal::new(Exit::Usage, why));
+    }
+    Ok(Some(sealing))
 }
 
 fn cannot(outcome: &Outcome) -> Exit {
@@ -131,8 +176,7 @@ fn search(
     seen: &mut Seen,
     crashing: &mut Option<Crashing<'_>>,
     report: &mut Report,
-) -> Result<(), ThreadsError> {
-    let mut stopped = None;
+) -> Result<Searched, ThreadsError> {
     let mut progress = Progress::new(options.live());
     let limits = Options {
         persistency: match crashing {
@@ -141,58 +185,73 @@ fn search(
         },
         ..Options::default()
     };
-    let mut stop = |runs: u64| -> ControlFlow<()> {
-        stopped = if landfall_native::interrupted() {
-            Some("interrupted")
-        } else if options.time.is_some_and(|time| started.elapsed() >= time) {
-            Some("time")
-        } else if options.runs.is_some_and(|most| runs >= most) {
-            Some("runs")
-        } else {
-            return ControlFlow::Continue(());
-        };
-        ControlFlow::Break(())
-    };
-    let counts: Counts = match options.bound() {
-        None => {
+    let mut limit = Limit::new(options, started);
+    let points;
+    let counts: Counts = match (options.bound(), options.directives.0.is_empty()) {
+        (None, true) => {
             let preempt = options.preempt();
             let found = saturate(native, preempt, limits, |native, search| {
                 progress.tick(&search.estimate, started);
-                seen.look(native, search.trace(), Some(search));
+                seen.look(native, search);
                 if let Some(crashing) = crashing {
                     crashing.look(native, search)?;
                 }
-                stop(native.runs)
+                limit.stop(native.runs)
             })?;
             if preempt == Preempt::Sync && !found.sites.is_empty() {
-                report.limits.push("preempt");
-                report.warn("plain accesses race, and --preempt sync does not look at their order: use --preempt auto");
+                warn_of_sync(report);
             }
             report.schedules += found.abandoned;
+            points = match preempt {
+                Preempt::Sync => Points::Sites(Vec::new()),
+                Preempt::Auto => Points::Sites(found.sites),
+                Preempt::Everywhere => Points::Everywhere,
+            };
             found.counts
         }
-        Some(most) => {
-            native.preempt_at(&match options.preempt() {
-                Preempt::Sync => Points::Sites(Vec::new()),
-                Preempt::Auto | Preempt::Everywhere => Points::Everywhere,
-            });
-            let mut preemptions = 0;
+        (most, _) => {
+            let preempt = options.preempt();
+            let mut sites = Vec::new();
+            let mut preemptions = if most.is_some() { 0 } else { u32::MAX };
             loop {
                 let bound = Bound {
                     preemptions,
-                    sealed: &|_| false,
+                    sealed: &|step| step.sealed,
                 };
-                let mut broken = false;
-                let found = bounded(native, bound, limits, |native, trace| {
-                    seen.look(native, trace, None);
-                    let flow = stop(native.runs);
-                    broken = flow.is_break();
-                    flow
-                })?;
-                if broken || !found.exceeded || preemptions >= most {
-                    if found.exceeded {
-                        report.limits.push("bound");
+                let (mut broken, mut fresh) = (false, false);
+                let now = match preempt {
+                    Preempt::Everywhere => Points::Everywhere,
+                    Preempt::Sync | Preempt::Auto => Points::Sites(sites.clone()),
+                };
+                let found = bounded(native, &now, bound, limits, |native, search| {
+                    seen.look(native, search);
+                    let mut flow = limit.stop(native.runs);
+                    if let (Some(crashing), ControlFlow::Continue(())) = (&mut *crashing, flow) {
+                        flow = crashing.look(native, search);
                     }
+                    broken = flow.is_break();
+                    if preempt != Preempt::Everywhere {
+                        fresh |= add_racing(search, &mut sites);
+                    }
+                    match fresh && preempt == Preempt::Auto {
+                        true => ControlFlow::Break(()),
+                        false => flow,
+                    }
+                })?;
+                if fresh && preempt == Preempt::Auto && !broken {
+                    report.schedules += found.counts.executions;
+                    continue;
+                }
+                if !broken {
+                    seen.searched(preemptions);
+                }
+                if broken || !found.exceeded || most.is_none_or(|most| preemptions >= most) {
+                    report.limits.extend(found.exceeded.then_some("bound"));
+                    report.limits.extend(found.sealed.then_some("sealed"));
+                    if preempt == Preempt::Sync && !sites.is_empty() {
+                        warn_of_sync(report);
+                    }
+                    points = now;
                     break found.counts;
                 }
                 preemptions += 1;
@@ -201,11 +260,62 @@ fn search(
     };
     report.progress = progress.done();
     report.schedules += counts.executions;
-    report.limits.extend(stopped);
-    if stopped.is_none() && native.late() {
+    report.limits.extend(limit.reached);
+    if limit.reached.is_none() && native.late() {
         report.limits.push("timeouts");
-    } else if stopped.is_none() && counts.cut > 0 {
+    } else if limit.reached.is_none() && counts.cut > 0 {
         report.limits.push("steps");
     }
-    Ok(())
+    Ok(Searched {
+        points,
+        limits,
+        executions: counts.executions,
+    })
+}
+
+fn warn_of_sync(report: &mut Report) {
+    report.limits.push("preempt");
+    report.warn(
+        "plain accesses race, and --preempt sync does not look at their order: use --preempt auto",
+    );
+}
+
+/// What is known after a search, and how it was made.
+#[derive(Debug)]
+struct Searched {
+    points: Points,
+    limits: Options,
+    executions: u64,
+}
+
+/// When to stop: `--time`, `--runs`, Ctrl-C.
+#[derive(Debug)]
+struct Limit<'a> {
+    options: &'a Check,
+    started: Instant,
+    reached: Option<&'static str>,
+}
+
+impl<'a> Limit<'a> {
+    fn new(options: &'a Check, started: Instant) -> Limit<'a> {
+        Limit {
+            options,
+            started,
+            reached: None,
+        }
+    }
+
+    fn stop(&mut self, runs: u64) -> ControlFlow<()> {
+        let time = self.options.time;
+        self.reached = if landfall_native::interrupted() {
+            Some("interrupted")
+        } else if time.is_some_and(|time| self.started.elapsed() >= time) {
+            Some("time")
+        } else if self.options.runs.is_some_and(|most| runs >= most) {
+            Some("runs")
+        } else {
+            return ControlFlow::Continue(());
+        };
+        ControlFlow::Break(())
+    }
 }

@@ -1,10 +1,10 @@
 //! The same execution with as few switches as can be: what a thread did that nothing else needed is left out, and threads run on
 //! while what they do depends on nobody else.
 
-use landfall_explore::schedule::{Order, Process, Search, Step};
+use landfall_explore::schedule::{Explored, Order, Process, Step};
 
 /// Of the last execution, what happens before the last transition of `thread` (or everything), in a plainer order.
-pub(super) fn plainer(search: &Search, thread: Option<u8>) -> Vec<Step> {
+pub(super) fn plainer(search: &dyn Explored, thread: Option<u8>) -> Vec<Step> {
     let (trace, order) = (search.trace(), search.order());
     let needed = |at: usize| match thread {
         None => true,

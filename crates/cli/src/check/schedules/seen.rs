@@ -5,14 +5,14 @@ use super::plain::plainer;
 use super::story::{Telling, column};
 use crate::check::Refusal;
 use crate::check::bugs::{Bugs, not_again};
-use crate::check::finding::{Finding, Severity, failing_place, kind, what};
+use crate::check::finding::{Finding, Preemptions, Severity, failing_place, kind, what};
 use crate::check::options::{Check, Judged};
 use crate::check::report::Report;
 use crate::names::{Names, Place};
 use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
 use landfall_explore::schedule::locks::{Misuse, Reason, explain, misuses};
 use landfall_explore::schedule::{
-    End, Job, NOWHERE, Order, Persistency, Process, Search, Step, Threads, Trace,
+    End, Explored, Job, NOWHERE, Order, Persistency, Process, Step, Threads, Trace,
 };
 use landfall_native::{NativeThreads, Outcome};
 
@@ -36,10 +36,12 @@ enum Cause {
 #[derive(Clone, Debug)]
 struct Entry {
     cause: Cause,
-    /// Who takes the steps, up to where it shows: the plainest first.
+    /// Who takes the steps, up to where it shows. Once settled, only the plainest is left.
     schedules: Vec<Vec<Process>>,
     /// With the accesses that were steps when it was found.
     job: landfall_native::Job,
+    /// Of the settled schedule.
+    preemptions: u32,
     times: u64,
 }
 
@@ -50,6 +52,8 @@ pub(super) struct Seen {
     locks: bool,
     entries: Vec<Entry>,
     found: Vec<DataRace>,
+    /// Every schedule with fewer preemptions than this was seen.
+    floor: u32,
 }
 
 /// Different causes that are looked at closely; more are only counted.
@@ -68,33 +72,92 @@ impl Seen {
             locks: options.checks(Judged::Locks),
             entries: Vec::new(),
             found: Vec::new(),
+            floor: 0,
         }
     }
 
-    /// Looks at the last execution.
-    pub(super) fn look(
+    /// Every schedule with so many preemptions was seen.
+    pub(super) fn searched(&mut self, preemptions: u32) {
+        self.floor = preemptions.saturating_add(1);
+    }
+
+    pub(super) fn floor(&self) -> u32 {
+        self.floor
+    }
+
+    /// Of all that was found, the most preemptions that its schedule has, once settled.
+    pub(super) fn most_preemptions(&self) -> Option<u32> {
+        let entries = self.entries.iter();
+        let kept = entries.filter(|entry| entry.cause != Cause::Endless);
+        kept.map(|entry| entry.preemptions).max()
+    }
+
+    /// Looks at an execution with at most so many preemptions, for what is known only with more.
+    pub(super) fn look_again(
         &mut self,
         native: &NativeThreads<'_>,
-        trace: &Trace,
-        search: Option<&Search>,
+        search: &dyn Explored,
+        preemptions: u32,
     ) {
+        let (order, relation) = (self.order, self.races.unwrap_or_default());
+        for entry in &mut self.entries {
+            let plainer = entry.preemptions > preemptions;
+            if plainer && entry.cause.shows(native, search.trace(), order, relation) {
+                entry.schedules = candidates(search, entry.cause.thread());
+                entry.job = native.replay(&[]);
+                entry.preemptions = preemptions;
+            }
+        }
+    }
+
+    /// Shows everything again, and keeps the plainest schedule of each: the fewest preemptions, then the fewest steps.
+    pub(super) fn settle(&mut self, native: &mut NativeThreads<'_>) -> Result<(), Refusal> {
+        let (order, relation) = (self.order, self.races.unwrap_or_default());
+        for entry in &mut self.entries {
+            if entry.preemptions != u32::MAX && entry.schedules.len() == 1 {
+                continue;
+            }
+            native.adopt(&entry.job);
+            let mut best: Option<(u32, usize, Vec<Process>)> = None;
+            for schedule in std::mem::take(&mut entry.schedules) {
+                let Some(trace) = follow(native, &schedule, order) else {
+                    continue;
+                };
+                if !entry.cause.shows(native, &trace, order, relation) {
+                    continue;
+                }
+                let preemptions = trace.preemptions(order, schedule.len());
+                let length = schedule.len();
+                if best
+                    .as_ref()
+                    .is_none_or(|(p, l, _)| (preemptions, length) < (*p, *l))
+                {
+                    best = Some((preemptions, length, schedule));
+                }
+            }
+            let (preemptions, _, schedule) = best.ok_or_else(not_again)?;
+            entry.preemptions = preemptions;
+            entry.schedules.push(schedule);
+        }
+        Ok(())
+    }
+
+    /// Looks at the last execution.
+    pub(super) fn look(&mut self, native: &NativeThreads<'_>, search: &dyn Explored) {
+        let trace = search.trace();
         for failure in &trace.failures {
             let cause = Cause::Failed {
                 thread: failure.thread,
                 site: failure.site,
                 code: failure.code,
             };
-            self.note(native, cause, trace, search, Some(failure.thread));
+            self.note(native, cause, search);
         }
         match native.outcome {
-            Outcome::Hang { .. } | Outcome::Wedged => {
-                self.note(native, Cause::Endless, trace, None, None)
-            }
+            Outcome::Hang { .. } | Outcome::Wedged => self.note(native, Cause::Endless, search),
             _ if trace.end == End::Deadlock => {
-                let waits = explain(trace, self.order).map(|stuck| stuck.waits);
-                let waits = waits.unwrap_or_default().into_iter();
-                let waits = waits.map(|(thread, site, _)| (thread, site)).collect();
-                self.note(native, Cause::Stuck(waits), trace, search, None);
+                let waits = waits(trace, self.order);
+                self.note(native, Cause::Stuck(waits), search);
             }
             _ => {}
         }
@@ -105,7 +168,7 @@ impl Seen {
                 found.clear();
                 data_races(trace, self.order, relation, &mut found);
                 for &race in &found {
-                    self.note(native, Cause::Race(race), trace, None, None);
+                    self.note(native, Cause::Race(race), search);
                 }
                 self.found = found;
             }
@@ -117,20 +180,13 @@ impl Seen {
             for misuse in misuses(trace, self.order) {
                 // That nobody goes on then says the deadlock.
                 if !matches!(misuse, Misuse::Inversion { .. }) || trace.end != End::Deadlock {
-                    self.note(native, Cause::Misused(misuse), trace, None, None);
+                    self.note(native, Cause::Misused(misuse), search);
                 }
             }
         }
     }
 
-    fn note(
-        &mut self,
-        native: &NativeThreads<'_>,
-        cause: Cause,
-        trace: &Trace,
-        search: Option<&Search>,
-        thread: Option<u8>,
-    ) {
+    fn note(&mut self, native: &NativeThreads<'_>, cause: Cause, search: &dyn Explored) {
         if let Some(known) = self
             .entries
             .iter_mut()
@@ -142,18 +198,15 @@ impl Seen {
         if self.entries.len() == MOST {
             return;
         }
-        let mut schedules = Vec::new();
-        if let Some(search) = search {
-            // What it knows by joining others is in no step of its own: then it takes all of them.
-            schedules.extend(thread.map(|thread| plainer(search, Some(thread))));
-            schedules.push(plainer(search, None));
-        }
-        schedules.push(trace.steps.clone());
-        let processes = |steps: Vec<Step>| steps.iter().map(|step| step.process).collect();
+        let schedules = match cause {
+            Cause::Failed { .. } | Cause::Stuck(_) => candidates(search, cause.thread()),
+            _ => vec![processes(&search.trace().steps)],
+        };
         self.entries.push(Entry {
             cause,
             job: native.replay(&[]),
-            schedules: schedules.into_iter().map(processes).collect(),
+            schedules,
+            preemptions: u32::MAX,
             times: 1,
         });
     }
@@ -168,6 +221,7 @@ impl Seen {
     ) -> Result<(), Refusal> {
         let order = self.order;
         let races = self.races.unwrap_or_default();
+        let floor = self.floor;
         let mut entries = self.entries;
         let deadlocked = entries
             .iter()
@@ -179,22 +233,11 @@ impl Seen {
         entries.sort_by_key(|entry| matches!(entry.cause, Cause::Race(_) | Cause::Misused(_)));
         for entry in entries {
             native.adopt(&entry.job);
-            let mut trace = Trace::default();
-            let mut shows = |schedule: &&Vec<Process>| {
-                let job = Job {
-                    follow: schedule,
-                    keep: 0,
-                    sleep: &[],
-                    order,
-                    limit: usize::MAX,
-                };
-                trace = Trace::default();
-                native.run(&job, &mut trace).is_ok()
-                    && entry.cause.shows(native, &trace, order, races)
-            };
-            let Some(steps) = entry.schedules.iter().find(&mut shows) else {
+            let steps = entry.schedules.first().ok_or_else(not_again)?;
+            let trace = follow(native, steps, order).ok_or_else(not_again)?;
+            if !entry.cause.shows(native, &trace, order, races) {
                 return Err(not_again());
-            };
+            }
             let count = steps.len();
             let telling = Telling {
                 threads: native,
@@ -209,11 +252,54 @@ impl Seen {
                 let mut finding = finish(finding, &entry.cause, execution, names)?;
                 finding.schedule = Some(table);
                 finding.executions = entry.times;
+                finding.preemptions = Some(Preemptions {
+                    count: entry.preemptions,
+                    fewest: entry.preemptions <= floor,
+                });
                 Some(finding)
             })?;
         }
         Ok(())
     }
+}
+
+/// An execution from its start: these take the first steps.
+fn follow(native: &mut NativeThreads<'_>, schedule: &[Process], order: Order) -> Option<Trace> {
+    let job = Job {
+        follow: schedule,
+        keep: 0,
+        sleep: &[],
+        order,
+        limit: usize::MAX,
+    };
+    let mut trace = Trace::default();
+    native.run(&job, &mut trace).is_ok().then_some(trace)
+}
+
+fn processes(steps: &[Step]) -> Vec<Process> {
+    steps.iter().map(|step| step.process).collect()
+}
+
+/// Schedules that may show what the last execution does, in which this thread failed if one did.
+fn candidates(search: &dyn Explored, thread: Option<u8>) -> Vec<Vec<Process>> {
+    let steps = &search.trace().steps;
+    let mut found = Vec::new();
+    if let Some(thread) = thread {
+        // What it knows by joining others is in no step of its own: then it takes all of them.
+        found.push(processes(&plainer(search, Some(thread))));
+        let last = steps.iter().rposition(|step| step.process == thread);
+        found.extend(last.map(|last| processes(&steps[..=last])));
+    }
+    found.push(processes(&plainer(search, None)));
+    found.push(processes(steps));
+    found
+}
+
+/// Who waits where at the end of a deadlock.
+fn waits(trace: &Trace, order: Order) -> Vec<(u8, u32)> {
+    let waits = explain(trace, order).map(|stuck| stuck.waits);
+    let waits = waits.unwrap_or_default().into_iter();
+    waits.map(|(thread, site, _)| (thread, site)).collect()
 }
 
 /// Adds what only the execution from scratch knows; `None` if it did not happen again.
@@ -241,6 +327,14 @@ fn finish(
 }
 
 impl Cause {
+    /// The thread that failed.
+    fn thread(&self) -> Option<u8> {
+        match self {
+            Cause::Failed { thread, .. } => Some(*thread),
+            _ => None,
+        }
+    }
+
     fn same(&self, other: &Cause) -> bool {
         match (self, other) {
             (
@@ -282,7 +376,7 @@ impl Cause {
                 .failures
                 .first()
                 .is_some_and(|first| (first.site, first.code) == (*site, *code)),
-            Cause::Stuck(_) => trace.end == End::Deadlock,
+            Cause::Stuck(at) => trace.end == End::Deadlock && waits(trace, order) == *at,
             Cause::Endless => matches!(native.outcome, Outcome::Hang { .. } | Outcome::Wedged),
             Cause::Race(_) => {
                 let mut found = Vec::new();

@@ -6,10 +6,12 @@ mod buffer;
 mod sync;
 
 use super::numbers::{Numbers, place};
+use crate::judge::{Atomics, atomicity};
+use landfall_check::Atomicity;
 use landfall_explore::schedule::{
-    Access, Act, Failure, Process, Step, ThreadsError, Trace, Trailing,
+    Access, Act, Birth, Failure, Process, Step, ThreadsError, Trace, Trailing,
 };
-use landfall_vocab::record::{COMPANIONS, Kind, Record, step};
+use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
 use landfall_vocab::shared::End;
 use std::collections::VecDeque;
 use sync::drains;
@@ -48,6 +50,8 @@ struct Thread {
     watches: Vec<(u32, u64)>,
     /// Where it was last.
     site: u32,
+    /// It is not to be preempted before its next step.
+    sealed: bool,
 }
 
 impl Thread {
@@ -63,7 +67,7 @@ impl Thread {
         self.own.clear();
         self.entries.clear();
         self.watches.clear();
-        self.site = 0;
+        (self.site, self.sealed) = (0, false);
     }
 }
 
@@ -85,12 +89,37 @@ pub(super) struct Reader {
     keep: usize,
     /// Threads that have been created.
     pub(super) created: usize,
-    /// Some execution stored to persistent memory.
+    /// Some execution stored to persistent memory; and how it did so last.
     pub(super) stored: bool,
+    stored_as: StoredAs,
+    /// Which stores the source is taken to have made atomic.
+    pub(super) atomics: Atomics,
     /// Some thread had timed out so often that it was not allowed to once more.
     pub(super) late: bool,
     pub(super) buffered: bool,
     most: usize,
+}
+
+/// What a step says of a store to persistent memory for those who judge it.
+#[derive(Clone, Copy, Debug)]
+struct StoredAs {
+    atomic: Atomicity,
+    at_once: bool,
+}
+
+impl Default for StoredAs {
+    fn default() -> StoredAs {
+        StoredAs {
+            atomic: Atomicity::Plain,
+            at_once: false,
+        }
+    }
+}
+
+impl StoredAs {
+    fn say(self, step: &mut Step) {
+        (step.atomic, step.at_once) = (self.atomic, self.at_once);
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -136,6 +165,13 @@ impl Reader {
         (mask & u64::from(u32::MAX)) | (mask >> COMPANIONS) << self.most
     }
 
+    /// A thread has announced its next step.
+    pub(super) fn announced(&mut self, thread: usize, sealed: bool) {
+        if let Some(known) = self.threads.get_mut(thread) {
+            known.sealed = sealed;
+        }
+    }
+
     fn site(&mut self, record: &Record<'_>) -> u32 {
         self.sites
             .of(u64::from(record.site) | u64::from(record.caller) << 32)
@@ -160,6 +196,7 @@ impl Reader {
         match record.kind {
             Kind::Step => {
                 self.close(trace)?;
+                self.stored_as = StoredAs::default();
                 self.step(thread, record, trace);
                 // Nothing more is heard of these.
                 if matches!(record.flags, step::ORDER | step::FLUSH) {
@@ -184,11 +221,17 @@ impl Reader {
                     trace.failures.push(Failure {
                         thread: thread as u8,
                         site,
-                        code: record.value as u32,
+                        code: record.value as u32 | (record.value >> 32 << 8) as u32,
                     });
                 }
             }
-            Kind::Store | Kind::Run | Kind::Fill => self.stored = true,
+            Kind::Store | Kind::Run | Kind::Fill => {
+                self.stored = true;
+                self.stored_as = StoredAs {
+                    atomic: atomicity(record.flags, record.mask, self.atomics),
+                    at_once: record.flags & flag::DURABLE != 0,
+                };
+            }
             Kind::Blocked => {
                 self.close(trace)?;
                 self.blocked(thread, record, trace);
@@ -214,12 +257,12 @@ impl Reader {
                     // A transition of its own; the child comes after it.
                     self.open(thread, record, trace);
                     let _ = self.close(trace);
-                    self.bear(thread, record.value as usize);
+                    self.bear(thread, record.value as usize, site, trace);
                     return;
                 }
                 known.drained = known.committed;
                 known.tick += 1;
-                self.bear(thread, record.value as usize);
+                self.bear(thread, record.value as usize, site, trace);
                 return;
             }
             step::EXIT => {
@@ -255,9 +298,14 @@ impl Reader {
     }
 
     /// The new thread comes after its creator, and after what its creator had committed.
-    fn bear(&mut self, parent: usize, child: usize) {
+    fn bear(&mut self, parent: usize, child: usize, site: u32, trace: &mut Trace) {
         let companion = self.companion(parent);
         let known = &self.threads[parent];
+        trace.births.push(Birth {
+            parent: parent as u8,
+            tick: known.tick,
+            site,
+        });
         let born = [
             (parent as Process, known.tick),
             (companion, if self.buffered { known.committed } else { 0 }),
@@ -347,6 +395,7 @@ impl Reader {
             need,
             also,
             joined: known.joined,
+            sealed: known.sealed,
             site,
             ..Step::NOTHING
         }

@@ -1,0 +1,63 @@
+//! Of everything that was found, a schedule with the fewest preemptions that shows it: schedules without any are tried first, then
+//! those with one, and so on (`explore::schedule::bounded`), until each cause was seen or has a schedule that is no worse.
+
+use super::seen::Seen;
+use super::{Limit, Searched};
+use crate::check::options::Check;
+use landfall_explore::schedule::bounded::{Bound, bounded};
+use landfall_explore::schedule::{Options, Persistency, ThreadsError};
+use landfall_native::NativeThreads;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// Executions that are always worth a plainer schedule.
+const LEAST: u64 = 10_000;
+
+/// Looks for plainer schedules of what `seen` holds. Takes no more executions than the search itself did, or a few.
+pub(super) fn fewest(
+    options: &Check,
+    started: Instant,
+    native: &mut NativeThreads<'_>,
+    searched: &Searched,
+    seen: &mut Seen,
+) -> Result<(), ThreadsError> {
+    let mut limit = Limit::new(options, started);
+    let limits = Options {
+        persistency: Persistency::Ignored,
+        ..searched.limits
+    };
+    let mut left = searched.executions.max(LEAST);
+    // A bounded search begins with the fewest itself.
+    let mut preemptions = seen.floor();
+    while seen
+        .most_preemptions()
+        .is_some_and(|most| preemptions < most)
+    {
+        let bound = Bound {
+            preemptions,
+            sealed: &|step| step.sealed,
+        };
+        let mut ended = false;
+        let found = bounded(native, &searched.points, bound, limits, |native, search| {
+            seen.look_again(native, search, preemptions);
+            left = left.saturating_sub(1);
+            let enough = seen
+                .most_preemptions()
+                .is_none_or(|most| most <= preemptions);
+            ended = left == 0 || limit.stop(native.runs).is_break();
+            match enough || ended {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })?;
+        if ended || found.counts.cut > 0 {
+            return Ok(());
+        }
+        seen.searched(preemptions);
+        if !found.exceeded {
+            return Ok(());
+        }
+        preemptions += 1;
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Thread descriptors, with the thread-local variables below them. They are made once, before any run, in memory of the
+//! runtime: a run that uses one finds it as it was made (its pages are tracked like all others), and mostly does not even
+//! write to it.
+//!
+//! The dynamic linker would allocate them in the program's heap. What it does is little: for each library that was loaded at
+//! the start, variables at the same distance from the descriptor as main's are from its own, and a vector of where they are.
+
+use super::context::set_thread_pointer;
+use super::{MOST, threads};
+use crate::bytes;
+use crate::real::real;
+use crate::state::{Scratch, place, state};
+use crate::sys;
+
+/// Descriptor proper: libc's `struct pthread`, and more.
+const DESCRIPTOR: usize = 8192;
+/// Variables of one thread; with more, it is left to the dynamic linker.
+const MOST_VARIABLES: usize = 64 << 10;
+const PAGE: usize = 4096;
+
+#[repr(C)]
+pub(super) struct Descriptors {
+    /// By a thread's number; 0 where there is none.
+    made: [usize; MOST],
+    /// All of them.
+    end: usize,
+    /// Libraries that were loaded then: more of them have variables that these do not.
+    libraries: usize,
+    /// Where the dynamic linker lists them.
+    list: *const List,
+}
+
+/// The beginning of `struct r_debug` and of `struct link_map` (link.h).
+#[repr(C)]
+struct List {
+    version: i32,
+    first: *const Library,
+}
+
+#[repr(C)]
+struct Library {
+    base: usize,
+    name: *const u8,
+    dynamic: usize,
+    next: *const Library,
+}
+
+/// One library's variables: what they hold at first, and how far below main's descriptor they are.
+#[derive(Clone, Copy)]
+struct Variables {
+    number: usize,
+    from: usize,
+    given: usize,
+    below: usize,
+}
+
+struct Found {
+    all: [Variables; 64],
+    count: usize,
+    sound: bool,
+}
+
+/// An entry of the vector that a descriptor points to: where variables are, and what to free.
+type Entry = [usize; 2];
+
+unsafe fn libraries(list: *const List) -> usize {
+    let mut count = 0;
+    if !list.is_null() {
+        let mut library = (*list).first;
+        while !library.is_null() {
+            count += 1;
+            library = (*library).next;
+        }
+    }
+    count
+}
+
+/// Once per server.
+pub(super) unsafe fn prepare() {
+    let descriptors = &raw mut (*threads()).descriptors;
+    (*descriptors).list = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()) as *const List;
+    let scratch = Scratch::new(size_of::<Found>());
+    let found = scratch.start() as *mut Found;
+    ((*found).count, (*found).sound) = (0, true);
+    libc::dl_iterate_phdr(Some(look), found.cast());
+    let found_all = &(&(*found).all)[..(*found).count];
+    let below = found_all.iter().map(|one| one.below).max().unwrap_or(0);
+    let main = (*state()).thread_pointer;
+    let vector = *((main + 8) as *const *const Entry);
+    let entries = (*vector.sub(1))[0];
+    let known = found_all
+        .iter()
+        .all(|one| one.number <= entries && (*vector.add(one.number))[0] == main - one.below);
+    if !(*found).sound || !known || below > MOST_VARIABLES || entries > 4096 {
+        return;
+    }
+    let below = below.next_multiple_of(PAGE);
+    let each = below + DESCRIPTOR + ((entries + 2) * size_of::<Entry>()).next_multiple_of(PAGE);
+    if sys::map(place::DESCRIPTORS, each * MOST).is_none() {
+        return;
+    }
+    (*descriptors).libraries = libraries((*descriptors).list);
+    (*descriptors).end = place::DESCRIPTORS + each * MOST;
+    for number in 1..MOST {
+        let made = place::DESCRIPTORS + each * number + below;
+        let own = ((made + DESCRIPTOR) as *mut Entry).add(1);
+        for entry in 0..entries + 2 {
+            *own.sub(1).add(entry) = *vector.sub(1).add(entry);
+        }
+        for one in found_all {
+            (*own.add(one.number))[0] = made - one.below;
+            let to = (made - one.below) as *mut u8;
+            bytes::copy(to, one.from as *const u8, one.given);
+        }
+        *((made + 8) as *mut usize) = own as usize;
+        complete(made, number);
+        (*descriptors).made[number] = made;
+    }
+}
+
+unsafe extern "C" fn look(
+    info: *mut libc::dl_phdr_info,
+    _: usize,
+    found: *mut libc::c_void,
+) -> i32 {
+    let found = found as *mut Found;
+    let main = (*state()).thread_pointer;
+    let number = (*info).dlpi_tls_modid;
+    let here = (*info).dlpi_tls_data as usize;
+    if number == 0 {
+        return 0;
+    }
+    let headers = core::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
+    let Some(header) = headers.iter().find(|header| header.p_type == libc::PT_TLS) else {
+        return 0;
+    };
+    // Variables that are not there yet are made when somebody asks for them.
+    if here == 0 {
+        return 0;
+    }
+    if here >= main || (*found).count == (*found).all.len() {
+        (*found).sound = false;
+        return 1;
+    }
+    (*found).all[(*found).count] = Variables {
+        number,
+        from: (*info).dlpi_addr as usize + header.p_vaddr as usize,
+        given: header.p_filesz as usize,
+        below: main - here,
+    };
+    (*found).count += 1;
+    0
+}
+
+/// Memory that a restart has to restore.
+pub(crate) unsafe fn all() -> (usize, usize) {
+    let end = (*threads()).descriptors.end;
+    (place::DESCRIPTORS, end.max(place::DESCRIPTORS))
+}
+
+/// The descriptor of a new thread. `None` when libc has no room for one.
+pub(super) unsafe fn take(number: usize) -> Option<usize> {
+    let descriptors = &raw const (*threads()).descriptors;
+    let made = (*descriptors).made[number];
+    if made != 0 && libraries((*descriptors).list) == (*descriptors).libraries {
+        return Some(made);
+    }
+    let made = (*real())._dl_allocate_tls?(0);
+    if made == 0 {
+        return None;
+    }
+    complete(made, number);
+    Some(made)
+}
+
+/// What libc does for its own.
+unsafe fn complete(made: usize, number: usize) {
+    let main = (*state()).thread_pointer;
+    let word = |at: usize| (made + at) as *mut usize;
+    *word(0) = made; // tcb
+    *word(16) = made; // self
+    *word(40) = *((main + 40) as *const usize); // stack guard
+    *word(48) = *((main + 48) as *const usize); // pointer guard
+    let id = (*state()).thread_id_at;
+    if id != 0 {
+        *((made + id) as *mut u32) = 1000 + number as u32;
+    }
+    if let Some(initialise) = (*real()).__ctype_init {
+        let here: usize;
+        core::arch::asm!("mov {}, fs:[16]", out(reg) here, options(nostack, preserves_flags));
+        set_thread_pointer(made);
+        initialise();
+        set_thread_pointer(here);
+    }
+}
