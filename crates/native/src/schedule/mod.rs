@@ -9,6 +9,7 @@ mod sealing;
 use crate::error::SubjectError;
 use crate::execution::Outcome;
 use crate::job::{Job, Policy, Sleeper, Threading};
+use crate::judge::Atomics;
 use crate::server::Server;
 use ahead::Ahead;
 use beginning::Beginning;
@@ -116,6 +117,11 @@ impl<'s> NativeThreads<'s> {
         self.job.threads.persistency = true;
     }
 
+    /// Which stores the source is taken to have made atomic; the steps say it.
+    pub fn set_atomics(&mut self, atomics: Atomics) {
+        self.reader.atomics = atomics;
+    }
+
     /// From now on steps say whether their thread is to be left alone before them.
     pub fn seal(&mut self, sealing: Sealing) {
         self.job.threads.announced = true;
@@ -200,7 +206,13 @@ impl<'s> NativeThreads<'s> {
                 continue;
             }
             let writes = step.access == Access::Write;
-            add(step.object, step.mask, writes);
+            // Of persistent memory, stores to one line are in conflict (`Persistency::Lines`).
+            let mask = if writes && step.persistent {
+                u64::MAX
+            } else {
+                step.mask
+            };
+            add(step.object, mask, writes);
             for &(object, mask) in &watched[step.more as usize] {
                 add(object, mask, false);
             }
@@ -483,7 +495,8 @@ impl NativeThreads<'_> {
             let step = trace.steps[at];
             let mask = self.sleepers.mask();
             if mask == 0 {
-                return None;
+                // The rest was right, but for where it stopped.
+                break;
             }
             if at >= told && mask >> step.process & 1 != 0 {
                 let awake = trace.enabled[at] & !mask;

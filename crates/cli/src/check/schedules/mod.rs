@@ -1,26 +1,32 @@
 //! Programs with threads: every schedule, each once, under TSO or SC (ALGORITHMS.md §3-5).
 
 mod fewest;
+mod judging;
 mod plain;
 mod power;
 mod progress;
 mod seen;
 mod story;
 
+pub(super) use story::column;
+
 use super::bugs::Bugs;
-use super::options::Check;
+use super::options::{Check, Judged};
 use super::report::Report;
 use super::target::Target;
 use super::{Refusal, refuse};
 use crate::exit::Exit;
 use crate::names::Names;
-use crate::scene::base_of;
+use crate::scene::{Scene, base_of};
 use fewest::fewest;
+use landfall_check::Wasted;
 use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::power::Power;
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{Counts, Options, Persistency, Points, ThreadsError};
-use landfall_native::{Job, NativeSubject, NativeThreads, Op, Outcome, Policy, Sealing, Server};
+use landfall_native::{
+    Job, NativeSubject, NativeThreads, Op, Outcome, Places, Policy, Ran, Sealing, Server, Watching,
+};
 use power::Crashing;
 use progress::Progress;
 use seen::Seen;
@@ -51,11 +57,6 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     if let Some(refusal) = power::refuse(options).filter(|_| persistent) {
         return Err(refusal);
     }
-    if persistent && options.judges() {
-        report.warn(
-            "robustness, persistency races and flushes are judged in programs with one thread only",
-        );
-    }
     let base = base_of(&server);
     let again = scene.recover.as_ref().unwrap_or(&scene.program);
     let mut recovery = match persistent {
@@ -74,13 +75,13 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         let mut crashing = None;
         if let Some(recovery) = &mut recovery {
             native.persist();
-            let subject = NativeSubject::new(recovery, job.clone(), options.budget(started))
+            native.set_atomics(options.atomics());
+            let mut subject = NativeSubject::new(recovery, job.clone(), options.budget(started))
                 .with_workers(again, options.workers())
                 .map_err(Refusal::cannot_run)?;
-            crashing = Some(Crashing::new(
-                Power::new(base.clone(), scene.platform),
-                subject,
-            ));
+            subject.watching = options.judges().then(|| watching(options, scene));
+            let power = Power::new(base.clone(), scene.platform);
+            crashing = Some(Crashing::new(options, power, subject));
         }
         let searched = search(
             options,
@@ -129,6 +130,20 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     report.runs += bugs.runs();
     report.finish(options, started)?;
     Ok(report)
+}
+
+/// What looks at recoveries as they are run.
+fn watching(options: &Check, scene: &Scene) -> Watching {
+    let mut places = Places::default();
+    if scene.recover.is_some() {
+        places.of(Ran::Recovery);
+    }
+    Watching {
+        places,
+        wasted: options.checks(Judged::Flushes).then(Wasted::default),
+        atomics: options.atomics(),
+        platform: scene.platform,
+    }
 }
 
 /// What `--within` and `--without` ask for, if they do.
