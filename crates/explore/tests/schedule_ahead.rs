@@ -8,11 +8,14 @@ use landfall_explore::schedule::{
 };
 use std::ops::ControlFlow;
 
+/// Who goes first, how much of that is known, who sleeps then.
+type Asked = (Vec<Process>, usize, Vec<Step>);
+
 /// What was asked for ahead, by number.
 struct Asking<'p> {
     threads: Interpreter<'p>,
     room: usize,
-    asked: Vec<Option<(Vec<Process>, usize, Vec<Step>)>>,
+    asked: Vec<Option<Asked>>,
     came: usize,
 }
 

@@ -163,16 +163,16 @@ impl Seen {
             }
             _ => {}
         }
-        if let Some(relation) = self.races {
-            if self.sharing.of_plain(trace, self.order) {
-                let mut found = std::mem::take(&mut self.found);
-                found.clear();
-                data_races(trace, self.order, relation, &mut found);
-                for &race in &found {
-                    self.note(native, Cause::Race(race), search);
-                }
-                self.found = found;
+        if let Some(relation) = self.races
+            && self.sharing.of_plain(trace, self.order)
+        {
+            let mut found = std::mem::take(&mut self.found);
+            found.clear();
+            data_races(trace, self.order, relation, &mut found);
+            for &race in &found {
+                self.note(native, Cause::Race(race), search);
             }
+            self.found = found;
         }
         let locks = |step: &landfall_explore::schedule::Step| {
             matches!(step.act, landfall_explore::schedule::Act::Sync(_))
