@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::names::{Names, Place};
 use crate::provenance::first_reads;
 use crate::recorded::quoted;
-use crate::scene::{Act, Failure, Part, Stage};
+use crate::scene::{Act, Failure, Part, Stage, Threaded};
 use crate::witness::{Built, Ended, Memory, PowerFailure, Threads, Witness, Word, digest};
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::schedule::power;
@@ -169,11 +169,13 @@ impl<'a> Bugs<'a> {
         job: Job,
         behaviour: &power::Behaviour,
         failed: &Execution,
+        recovery: Option<Threaded>,
         table: Table,
         report: &mut Report,
     ) -> Result<(), Refusal> {
         let stage = self.stage()?;
         stage.set_job(job);
+        stage.set_recovery(recovery);
         let base = stage.base().clone();
         let first = stage.act(base, 0, false, Part::Crashes).map_err(internal)?;
         let crash = &behaviour.crash;
@@ -191,12 +193,15 @@ impl<'a> Bugs<'a> {
         let behaviour = Behaviour {
             ended: behaviour.ended,
             run: behaviour.run,
-            crashes: vec![failure],
+            crashes: std::iter::once(failure)
+                .chain(crash.later.clone())
+                .collect(),
             times: behaviour.times,
         };
         self.table = Some(table);
         let told = self.after_failures(&first, &behaviour, failed, report);
         self.table = None;
+        self.stage()?.set_recovery(None);
         told
     }
 
@@ -340,6 +345,7 @@ impl<'a> Bugs<'a> {
             },
             events: scene.job.limits.events,
             threads: Threads::of(stage.job()),
+            recovery_threads: stage.recovery().and_then(Threads::of_recovery),
             failures: (acts.iter().zip(failures))
                 .map(|(act, failure)| PowerFailure::new(failure, &act.left(failure), stage.base()))
                 .collect(),

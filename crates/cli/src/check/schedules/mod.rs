@@ -20,8 +20,10 @@ use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::power::Power;
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{Counts, Options, Persistency, Points, ThreadsError};
-use landfall_native::{Job, NativeSubject, NativeThreads, Op, Outcome, Policy, Sealing, Server};
-use power::Crashing;
+use landfall_native::{
+    EverySchedule, Job, NativeSubject, NativeThreads, Op, Outcome, Policy, Sealing, Server,
+};
+use power::{Crashing, Recoveries};
 use progress::Progress;
 use seen::Seen;
 use std::ops::ControlFlow;
@@ -74,11 +76,23 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         let mut crashing = None;
         if let Some(recovery) = &mut recovery {
             native.persist();
-            let subject = NativeSubject::new(recovery, job.clone(), options.budget(started))
-                .with_workers(again, options.workers())
-                .map_err(Refusal::cannot_run)?;
+            let budget = options.budget(started);
+            let subject = match options.recover_schedules {
+                true => Recoveries::Every(EverySchedule::new(
+                    recovery,
+                    job.clone(),
+                    options.model(),
+                    MOST_THREADS,
+                    budget,
+                )),
+                false => Recoveries::One(
+                    NativeSubject::new(recovery, job.clone(), budget)
+                        .with_workers(again, options.workers())
+                        .map_err(Refusal::cannot_run)?,
+                ),
+            };
             crashing = Some(Crashing::new(
-                Power::new(base.clone(), scene.platform),
+                Power::new(base.clone(), scene.platform).with_failures(options.failures),
                 subject,
             ));
         }
