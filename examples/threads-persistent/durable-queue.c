@@ -13,7 +13,7 @@ struct node {
 
 static struct pool {
   struct node nodes[3];           /* nodes[0] is the dummy */
-  _Alignas(64) int returned[2];   /* what each thread has been told is in the queue */
+  _Alignas(64) atomic_int returned[2];   /* what each thread has been told is in the queue */
 } *pool;
 
 static atomic_int tail;  /* found again by recovery */
@@ -49,7 +49,7 @@ static void recover(void) {
 static void *work(void *number) {
   int me = number != NULL;
   enqueue(me + 1, me + 1);
-  pool->returned[me] = 1;  //~ returned
+  atomic_store_explicit(&pool->returned[me], 1, memory_order_release);  //~ returned
   lf_persist(&pool->returned[me], sizeof(int));
   return NULL;
 }

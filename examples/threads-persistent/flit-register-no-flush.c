@@ -22,7 +22,7 @@ static void write_x(int value) {
 }
 
 static int read_x(void) {
-  int value = atomic_load(&pool->x);
+  int value = atomic_load(&pool->x);  //~ read
   return value;
 }
 

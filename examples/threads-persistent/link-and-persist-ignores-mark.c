@@ -15,11 +15,11 @@ struct node {
 
 static struct pool {
   struct node nodes[3];          /* nodes[0] is the head */
-  _Alignas(64) int inserted[2];  /* what each thread has been told */
+  _Alignas(64) atomic_int inserted[2];  /* what each thread has been told */
 } *pool;
 
 static int follow(struct node *node) {
-  int next = atomic_load(&node->next);
+  int next = atomic_load(&node->next);  //~ read
   return next & ~DIRTY;
 }
 
@@ -50,7 +50,7 @@ static void recover(void) {
 static void *work(void *number) {
   int me = number != NULL;
   insert(me + 1);
-  pool->inserted[me] = 1;  //~ inserted
+  atomic_store_explicit(&pool->inserted[me], 1, memory_order_release);  //~ inserted
   lf_persist(&pool->inserted[me], sizeof(int));
   return NULL;
 }

@@ -4,11 +4,12 @@
 #include <assert.h>
 #include <landfall.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct slot {
-  _Alignas(64) uint64_t key;  /* 0: free */
+  _Alignas(64) _Atomic uint64_t key;  /* 0: free */
   uint64_t value;
 };
 
@@ -16,12 +17,12 @@ static struct slot *slots;  /* 3 of them, filled in the order of probing */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void insert(uint64_t key) {
-  pthread_mutex_lock(&mutex);
+  pthread_mutex_lock(&mutex);  //~ lock
   int at = 0;
   while (slots[at].key)
     at++;
   slots[at].value = 10 * key;
-  slots[at].key = key;  //~ key
+  atomic_store_explicit(&slots[at].key, key, memory_order_release);  //~ key
   pthread_mutex_unlock(&mutex);
   lf_persist(&slots[at], sizeof slots[at]);
 }

@@ -2,11 +2,12 @@
 #include <assert.h>
 #include <landfall.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct slot {
-  _Alignas(64) uint64_t key;  /* 0: free */
+  _Alignas(64) _Atomic uint64_t key;  /* 0: free */
   uint64_t value;
 };
 
@@ -19,7 +20,7 @@ static void insert(uint64_t key) {
   while (slots[at].key)
     at++;
   slots[at].value = 10 * key;
-  slots[at].key = key;  //~ key
+  atomic_store_explicit(&slots[at].key, key, memory_order_release);  //~ key
   lf_persist(&slots[at], sizeof slots[at]);
   pthread_mutex_unlock(&mutex);
 }

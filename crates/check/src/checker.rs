@@ -50,6 +50,11 @@ pub trait Checker {
     /// A recovery ended, having read everything it reads.
     fn ended(&mut self, _path: &Path) {}
 
+    /// May something that was found rest on the execution of this number? Asked when it has been judged, of schedules.
+    fn rests_on(&self, _execution: u32) -> bool {
+        false
+    }
+
     /// What was found, in an order that does not depend on chance.
     fn findings(&self) -> Vec<Finding>;
 }

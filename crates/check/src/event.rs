@@ -46,7 +46,7 @@ pub enum How {
 }
 
 /// What the source says of a store, whatever instruction it became.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Atomicity {
     /// The compiler may tear it, or put something else there before it.
     Plain,

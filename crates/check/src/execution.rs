@@ -92,6 +92,9 @@ pub struct Execution {
     reordered: bool,
     /// For each first read, how many cuts belong to it or to one before it.
     cuts_up_to: Vec<u32>,
+    /// Of one of many schedules: its number, and for each store which of its thread's at its place it is.
+    number: u32,
+    numbers: Option<Vec<u32>>,
 }
 
 /// Bytes of a piece in its word.
@@ -165,6 +168,8 @@ impl Execution {
             platform,
             reordered: false,
             cuts_up_to: Vec::new(),
+            number: 0,
+            numbers: None,
         };
         execution.place_cuts(origins);
         execution.stamp();
@@ -172,6 +177,51 @@ impl Execution {
         execution.index_flushes();
         execution.complete_stores();
         execution
+    }
+
+    /// An execution of which somebody else knows what a power failure can leave ([`super::Recoveries::leaves`]). `committed` are
+    /// its stores in the order in which they reached the cache; the number is the caller's.
+    pub fn of_schedule(
+        events: Vec<Event>,
+        committed: &[u32],
+        platform: Platform,
+        number: u32,
+    ) -> Execution {
+        let mut log = Log::new(platform);
+        let mut origins = Vec::with_capacity(committed.len());
+        for &event in committed {
+            let Event { thread, .. } = events[event as usize];
+            if let Some(&piece) = events[event as usize].piece() {
+                // As far as a cut is concerned, nothing is ever durable.
+                log.nt_store(thread, piece);
+                origins.push(event as usize);
+            }
+        }
+        let mut execution = Execution::new(events, &log, &origins, platform);
+        execution.number = number;
+        execution.number_stores();
+        execution
+    }
+
+    /// What a store is called in all schedules: the n-th one of its thread at its place.
+    pub fn name(&self, store: u32) -> (u16, u32, u32) {
+        let Event { thread, site, .. } = self.events[store as usize];
+        let number = |numbers: &Vec<u32>| numbers[store as usize];
+        (thread, site, self.numbers.as_ref().map_or(0, number))
+    }
+
+    fn number_stores(&mut self) {
+        let mut met: FxHashMap<(u16, u32), u32> = FxHashMap::default();
+        let numbers = self.events.iter().map(|event| {
+            let count = met.entry((event.thread, event.site)).or_default();
+            *count += u32::from(event.piece().is_some());
+            *count
+        });
+        self.numbers = Some(numbers.collect());
+    }
+
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// The log of events that took effect in the order in which they are listed, each thread completing its own
@@ -402,9 +452,10 @@ impl Execution {
         self.by_thread.len()
     }
 
-    /// One thread, whose stores reached the cache in program order: clocks alone say what happens before what.
+    /// One thread, whose stores reached the cache in program order: clocks alone say what happens before what. Not of a schedule,
+    /// of which cuts say nothing.
     pub fn is_sequential(&self) -> bool {
-        self.threads() <= 1 && !self.reordered
+        self.threads() <= 1 && !self.reordered && self.numbers.is_none()
     }
 
     pub fn platform(&self) -> Platform {

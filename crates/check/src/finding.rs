@@ -106,6 +106,10 @@ pub struct Window {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Evidence {
     pub crashes: Vec<Crash>,
+    /// For those who know better than a cut what a power failure can leave: the number of the first execution, and of each line of
+    /// it that was read the versions that agree with the reads (first and last). Ascending.
+    pub execution: u32,
+    pub left: Vec<(Line, (u32, u32))>,
     /// How many first reads of the last recovery come before the one that reveals it.
     pub reads: usize,
     pub word: Addr,

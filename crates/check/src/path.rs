@@ -66,6 +66,12 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// The versions of the line in the first execution that this candidate asks for.
+    pub fn versions(&self) -> Option<Span> {
+        let narrowed = self.narrowed.iter().find(|n| n.execution == 0);
+        narrowed.map(|n| n.versions)
+    }
+
     /// The first cut of an execution that agrees with the path and this candidate.
     pub fn first_cut(&self, path: &Path, execution: usize) -> u32 {
         let narrowed = self.narrowed.iter().find(|n| n.execution == execution);
@@ -405,6 +411,21 @@ impl Path {
         self.steps = to;
     }
 
+    /// Lines of the first execution that were read, with the versions that agree with it; ascending.
+    pub fn left(&self) -> Vec<(Line, Span)> {
+        let spans = self.lines.iter();
+        let mut left: Vec<(Line, Span)> = spans
+            .filter_map(|(&line, spans)| Some((line, *spans.first()?)))
+            .collect();
+        left.sort_unstable();
+        left
+    }
+
+    /// Versions of a line of the first execution that agree with everything read so far; none if nothing was.
+    pub fn versions_read(&self, line: Line) -> Option<Span> {
+        self.lines.get(&line)?.first().copied()
+    }
+
     /// A crash that leads through everything read so far, and on to a candidate.
     pub fn evidence(&self, read: &Read, candidate: Option<&Candidate>) -> Evidence {
         let mut path = Path {
@@ -429,6 +450,8 @@ impl Path {
         });
         Evidence {
             crashes: crashes.collect(),
+            execution: (path.crashed.first()).map_or(0, |first| first.execution.number()),
+            left: path.left(),
             reads,
             word: read.word,
             mask: read.mask,

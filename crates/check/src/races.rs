@@ -163,6 +163,11 @@ impl Checker for Races {
         }
     }
 
+    fn rests_on(&self, execution: u32) -> bool {
+        let evidence = self.findings.iter().filter_map(|f| f.evidence.as_ref());
+        evidence.into_iter().any(|e| e.execution == execution)
+    }
+
     fn findings(&self) -> Vec<Finding> {
         self.findings.clone()
     }

@@ -3,6 +3,10 @@
 //! For each crashed execution and thread there is an interval of crash points: after everything that was read, or
 //! happens before it; before everything that would have been read instead. When one is empty, the store at its end was lost
 //! although one that happens after it was kept.
+//!
+//! Where there are many schedules, another one may show the recovery the same ([`across`]).
+
+mod across;
 
 use crate::checker::{Checker, Verdict};
 use crate::event::{Mark, Region};
@@ -10,6 +14,7 @@ use crate::finding::{At, Finding, Kind, Reading};
 use crate::fixes::fixes;
 use crate::path::{Candidate, Later, Path, Read};
 use crate::trail::Trail;
+use across::{Across, Seen};
 use landfall_model::line::Addr;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -40,8 +45,21 @@ struct Constraint {
 struct Held {
     step: usize,
     read: Read,
+    /// First reads before it.
+    reads: usize,
     constraint: Constraint,
+    seen: Seen,
 }
+
+/// An interval that became empty: `kept` was read although `lost`, which happens before it, was not there.
+#[derive(Clone, Copy, Debug)]
+struct Violation {
+    lost: At,
+    kept: At,
+    reading: Reading,
+}
+
+type Violations = SmallVec<[Violation; 1]>;
 
 #[derive(Clone, Debug, Default)]
 pub struct Robustness {
@@ -55,24 +73,38 @@ pub struct Robustness {
     /// By the places of the lost and the kept store.
     found: FxHashMap<(u32, u32), usize>,
     findings: Vec<Finding>,
+    /// Executions are schedules of one program.
+    across: Option<Across>,
 }
 
 impl Robustness {
+    /// All executions to come are schedules of one program, numbered ([`crate::Execution::number`]): what one of them shows under
+    /// strict persistency is no violation in another.
+    pub fn across_schedules() -> Robustness {
+        Robustness {
+            across: Some(Across::default()),
+            ..Robustness::default()
+        }
+    }
+
     fn report(
         &mut self,
         path: &Path,
         read: &Read,
         candidate: Option<&Candidate>,
-        (lost, kept): (At, At),
-        reading: Reading,
+        violation: Violation,
     ) {
+        let Violation {
+            lost,
+            kept,
+            reading,
+        } = violation;
         let execution = path.execution(lost.execution);
-        let place = |at: At| execution.event(at.event).site;
-        match self.found.get(&(place(lost), place(kept))) {
+        let pair = (lost.site, kept.site);
+        match self.found.get(&pair) {
             Some(&known) => self.findings[known].times += 1,
             None => {
-                self.found
-                    .insert((place(lost), place(kept)), self.findings.len());
+                self.found.insert(pair, self.findings.len());
                 self.findings.push(Finding {
                     kind: Kind::Robustness {
                         lost,
@@ -87,18 +119,20 @@ impl Robustness {
         }
     }
 
-    /// Reports what an interval would become empty by. `candidate` is none if the path has taken it already.
-    fn violations(
-        &mut self,
-        path: &Path,
-        read: &Read,
-        candidate: Option<&Candidate>,
-        constraint: &Constraint,
-    ) -> Verdict {
+    /// Which intervals would become empty.
+    fn violations(&self, path: &Path, constraint: &Constraint) -> Violations {
         let now = |table: &Trail<Option<Bound>>, c: &Change| {
             table.get(c.execution, c.thread).copied().flatten()
         };
-        let mut empty: SmallVec<[(usize, Bound, Bound, Reading); 1]> = SmallVec::new();
+        let mut empty = Violations::new();
+        let mut found = |execution: usize, lost: Bound, kept: Bound, reading| {
+            let at = |bound: Bound| path.execution(execution).at(execution, bound.event);
+            empty.push(Violation {
+                lost: at(lost),
+                kept: at(kept),
+                reading,
+            });
+        };
         for change in &constraint.high {
             let of_it = |c: &&Change| c.execution == change.execution && c.thread == change.thread;
             let new = constraint.low.iter().filter(of_it).map(|c| c.bound);
@@ -106,23 +140,15 @@ impl Robustness {
                 .chain(now(&self.low, change))
                 .max_by_key(|bound| bound.clock);
             if let Some(low) = low.filter(|low| low.clock >= change.bound.clock) {
-                empty.push((change.execution, change.bound, low, Reading::TooOld));
+                found(change.execution, change.bound, low, Reading::TooOld);
             }
         }
         for change in &constraint.low {
             if let Some(high) = now(&self.high, change).filter(|h| h.clock <= change.bound.clock) {
-                empty.push((change.execution, high, change.bound, Reading::TooNew));
+                found(change.execution, high, change.bound, Reading::TooNew);
             }
         }
-        for &(execution, lost, kept, reading) in &empty {
-            let at = |bound: Bound| path.execution(execution).at(execution, bound.event);
-            self.report(path, read, candidate, (at(lost), at(kept)), reading);
-        }
-        if empty.is_empty() {
-            Verdict::Fits
-        } else {
-            Verdict::Violates
-        }
+        empty
     }
 
     fn apply(&mut self, step: usize, constraint: &Constraint) {
@@ -210,14 +236,22 @@ fn first_later(path: &Path, word: Addr, later: &Later, high: &mut SmallVec<[Chan
 
 impl Checker for Robustness {
     fn judge(&mut self, path: &Path, read: &Read, candidate: &Candidate) -> Verdict {
-        match read.region {
-            Region::Judged => {
-                let constraint = constraint(path, read.word, candidate);
-                let verdict = self.violations(path, read, Some(candidate), &constraint);
-                self.judged = constraint;
-                verdict
-            }
-            Region::Checksum | Region::Ignored => Verdict::Fits,
+        if read.region != Region::Judged || self.across.as_ref().is_some_and(Across::violated) {
+            return Verdict::Fits;
+        }
+        let constraint = constraint(path, read.word, candidate);
+        let violations = self.violations(path, &constraint);
+        self.judged = constraint;
+        if let Some(across) = &mut self.across {
+            across.judged = violations;
+            return Verdict::Fits;
+        }
+        for &violation in &violations {
+            self.report(path, read, Some(candidate), violation);
+        }
+        match violations.is_empty() {
+            true => Verdict::Fits,
+            false => Verdict::Violates,
         }
     }
 
@@ -226,12 +260,23 @@ impl Checker for Robustness {
         match read.region {
             Region::Judged => {
                 let constraint = std::mem::take(&mut self.judged);
-                self.apply(step, &constraint);
+                let violated = self.across.as_mut().is_some_and(|across| {
+                    across.take(step, Seen::new(path, read, candidate));
+                    across.violate(step, path.reads(), read)
+                });
+                if !violated {
+                    self.apply(step, &constraint);
+                }
             }
             Region::Checksum => self.held.push(Held {
                 step,
                 read: *read,
+                reads: path.reads(),
                 constraint: constraint(path, read.word, candidate),
+                seen: match &self.across {
+                    Some(_) => Seen::new(path, read, candidate),
+                    None => Seen::default(),
+                },
             }),
             Region::Ignored => {}
         }
@@ -246,9 +291,21 @@ impl Checker for Robustness {
                 let first = self.held.partition_point(|held| held.step < from);
                 let held: Vec<Held> = self.held[first..].to_vec();
                 for held in held {
-                    let verdict = self.violations(path, &held.read, None, &held.constraint);
-                    if verdict == Verdict::Violates {
-                        return verdict;
+                    let violations = match self.across.as_ref().is_some_and(Across::violated) {
+                        true => Violations::new(),
+                        false => self.violations(path, &held.constraint),
+                    };
+                    if let Some(across) = &mut self.across {
+                        across.take(step, held.seen);
+                        across.judged = violations;
+                        if across.violate(step, held.reads, &held.read) {
+                            continue;
+                        }
+                    } else if !violations.is_empty() {
+                        for &violation in &violations {
+                            self.report(path, &held.read, None, violation);
+                        }
+                        return Verdict::Violates;
                     }
                     self.apply(step, &held.constraint);
                 }
@@ -263,9 +320,25 @@ impl Checker for Robustness {
         self.high.back(to);
         while self.held.pop_if(|held| held.step >= to).is_some() {}
         while self.begun.pop_if(|step| *step >= to).is_some() {}
+        if let Some(across) = &mut self.across {
+            across.back(to);
+        }
+    }
+
+    fn ended(&mut self, path: &Path) {
+        if let Some(across) = &mut self.across {
+            across.ended(path);
+        }
+    }
+
+    fn rests_on(&self, execution: u32) -> bool {
+        (self.across.as_ref()).is_some_and(|across| across.newest == Some(execution))
     }
 
     fn findings(&self) -> Vec<Finding> {
-        self.findings.clone()
+        match &self.across {
+            Some(across) => across.findings(),
+            None => self.findings.clone(),
+        }
     }
 }

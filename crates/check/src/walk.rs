@@ -35,6 +35,11 @@ pub trait Recoveries {
     fn marks(&self, _node: Self::Node) -> SmallVec<[Mark; 2]> {
         SmallVec::new()
     }
+    /// Can a power failure leave what the path has read, and this candidate of its next read, together? The cuts of the path's
+    /// executions do not rule it out; who knows more (schedules: [`Execution::of_schedule`]) may.
+    fn leaves(&self, _path: &Path, _read: &Read, _candidate: &Candidate) -> bool {
+        true
+    }
     /// What the recovery has done on its way to the node, and the cuts of it from the read before the node to the node. None
     /// if the power does not fail there.
     fn ran(&self, _node: Self::Node) -> Option<(Rc<Execution>, Span)> {
@@ -239,10 +244,12 @@ impl<R: Recoveries> Walk<'_, '_, R> {
                 node = child;
                 continue;
             }
+            let mut candidates = self.path.candidates(word, mask);
+            candidates.retain(|candidate| self.recoveries.leaves(&self.path, &read, candidate));
             return Some(Frame {
                 node,
                 read,
-                candidates: self.path.candidates(word, mask),
+                candidates,
                 steps: self.path.steps(),
                 reads: self.path.reads(),
             });

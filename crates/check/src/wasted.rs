@@ -5,6 +5,7 @@
 
 use crate::checker::{Checker, Fate};
 use crate::event::{Action, Event, Fence, How};
+use crate::execution::Execution;
 use crate::finding::{Finding, Kind, WastedFence, WastedFlush};
 use landfall_model::line::Line;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -38,6 +39,12 @@ impl<Why: Ord + Copy> Place<Why> {
             Some(why) => self.why = Some(self.why.map_or(why, |known| known.max(why))),
         }
     }
+
+    fn join(&mut self, other: Place<Why>) {
+        self.times += other.times;
+        self.why = self.why.max(other.why);
+        self.useful |= other.useful;
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -69,10 +76,117 @@ struct Pending {
     clflush: bool,
 }
 
+/// What a schedule did to one line: stores, and flushes with what completes them.
+#[derive(Clone, Debug, Default)]
+struct OfLine {
+    stores: Vec<u32>,
+    flushes: Vec<(u32, Option<u32>)>,
+}
+
+impl OfLine {
+    /// Is each store that may come before the flush covered by another flush, one that is complete by then or the thread's own?
+    fn wastes(&self, flush: u32, execution: &Execution) -> Option<WastedFlush> {
+        let before = |first, second| execution.happens_before(first, second);
+        let own = execution.event(flush).thread;
+        let covered = |store: u32| {
+            self.flushes.iter().any(|&(other, done)| {
+                let begun = other < flush && execution.event(other).thread == own;
+                let complete = done.is_some_and(|done| before(done, flush));
+                other != flush && before(store, other) && (begun || complete)
+            })
+        };
+        let stores = self.stores.iter().copied();
+        let mut stores = stores.filter(|&store| !before(flush, store));
+        match stores.next() {
+            None => Some(WastedFlush::Clean),
+            Some(first) => (covered(first) && stores.all(covered)).then_some(WastedFlush::Repeated),
+        }
+    }
+}
+
 impl Wasted {
     /// A recovery reads the line.
     pub fn read(&mut self, line: Line) {
         self.read.insert(line);
+    }
+
+    /// One schedule of a program with threads, which may crash. Its events are in no order but that of what happens before what: a
+    /// flush is of use if in some such order it is.
+    pub fn scheduled(&mut self, execution: &Execution) {
+        let mut lines: FxHashMap<Line, OfLine> = FxHashMap::default();
+        let mut pending: FxHashMap<u16, Pending> = FxHashMap::default();
+        for (at, event) in execution.events().iter().enumerate() {
+            let (at, thread) = (at as u32, event.thread);
+            match event.action {
+                Action::Store { piece, how, .. } => {
+                    let line = piece.addr.line();
+                    lines.entry(line).or_default().stores.push(at);
+                    if how == How::NonTemporal {
+                        pending.entry(thread).or_default().lines.push((line, at));
+                    }
+                }
+                Action::FirstRead { word, .. } => {
+                    self.read.insert(word.line());
+                }
+                Action::Observe { .. } => {}
+                Action::Clflush(line) => {
+                    lines.entry(line).or_default().flushes.push((at, Some(at)));
+                    pending.entry(thread).or_default().clflush = true;
+                }
+                Action::Clwb(line) => {
+                    lines.entry(line).or_default().flushes.push((at, None));
+                    pending.entry(thread).or_default().lines.push((line, at));
+                }
+                Action::Fence(fence) => {
+                    let pending = pending.remove(&thread).unwrap_or_default();
+                    self.fence(event.site, fence, &pending);
+                    for (line, begun) in pending.lines {
+                        let flushes = lines.get_mut(&line).map(|of| &mut of.flushes);
+                        let mut flushes = flushes.into_iter().flatten();
+                        if let Some(flush) = flushes.find(|(flush, _)| *flush == begun) {
+                            flush.1 = Some(at);
+                        }
+                    }
+                }
+            }
+        }
+        for (&line, of) in &lines {
+            for &(flush, _) in &of.flushes {
+                let site = execution.event(flush).site;
+                let wasted = of.wastes(flush, execution);
+                self.flushes.entry(site).or_default().met(wasted);
+                if wasted.is_none() {
+                    self.flushed.entry(site).or_default().insert(line);
+                }
+            }
+        }
+    }
+
+    fn fence(&mut self, site: u32, fence: Fence, pending: &Pending) {
+        // A full fence orders loads as well; only of an sfence is it known what it is for.
+        if fence == Fence::Store {
+            let wasted = pending.lines.is_empty().then_some(if pending.clflush {
+                WastedFence::AfterClflush
+            } else {
+                WastedFence::NothingPending
+            });
+            self.fences.entry(site).or_default().met(wasted);
+        }
+    }
+
+    /// Takes in what was seen elsewhere, of the same places.
+    pub fn join(&mut self, other: Wasted) {
+        for (site, place) in other.flushes {
+            self.flushes.entry(site).or_default().join(place);
+        }
+        for (site, place) in other.fences {
+            self.fences.entry(site).or_default().join(place);
+        }
+        for (site, lines) in other.flushed {
+            self.flushed.entry(site).or_default().extend(lines);
+        }
+        self.untried.extend(other.untried);
+        self.read.extend(other.read);
     }
 
     /// The search came to its end: what it has not read is never read.
@@ -133,15 +247,7 @@ impl Checker for Wasted {
                 }
                 Action::Fence(fence) => {
                     let pending = pending.remove(&thread).unwrap_or_default();
-                    // A full fence orders loads as well; only of an sfence is it known what it is for.
-                    if fence == Fence::Store {
-                        let wasted = pending.lines.is_empty().then_some(if pending.clflush {
-                            WastedFence::AfterClflush
-                        } else {
-                            WastedFence::NothingPending
-                        });
-                        self.fences.entry(event.site).or_default().met(wasted);
-                    }
+                    self.fence(event.site, fence, &pending);
                     for (line, begun) in pending.lines {
                         let treated = lines.entry(line).or_default();
                         treated.done = treated.done.max(begun);

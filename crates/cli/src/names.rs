@@ -138,10 +138,11 @@ impl Names {
 
     /// The call stack at an event of an execution that was run with stacks: the innermost frame is the event's own place.
     pub(crate) fn stack_at(&self, execution: &Execution, at: usize) -> Vec<Place> {
-        let stack = execution.events[..at]
-            .iter()
-            .rev()
-            .find(|event| event.op == Op::Stack);
+        let before = || execution.events[..at].iter().rev();
+        let step = before().find(|event| event.op == Op::Step);
+        // What leaves a store buffer was called from elsewhere, long ago.
+        let buffered = step.is_some_and(Event::is_of_store_buffer);
+        let stack = before().find(|event| event.op == Op::Stack && !buffered);
         let stack = stack.and_then(|event| execution.stacks.get(event.value as usize));
         let mut frames = self.frames(stack.map_or(&[][..], Vec::as_slice));
         if let Some(place) = execution.events.get(at).and_then(|event| self.place(event)) {

@@ -5,12 +5,13 @@
 //! # a remark
 //! flags --events 100000         options for `landfall check`
 //! clean                         nothing is to be found
-//! finding KIND [at LABEL] [lost LABEL] [kept LABEL] [racing LABEL] [power LABEL]
+//! finding KIND [at LABEL] [lost LABEL] [kept LABEL] [racing LABEL] [power LABEL] [primary LABEL|none] [secondary LABEL|none]
 //! ```
 //!
 //! A label is a line of the program that ends with the comment `//~ LABEL`. `lost`, `kept` and `racing` are the stores of a
 //! finding: where they are not given it must not name any. `at` (where recovery fails) and `power` (the last store before the power
-//! failure) are compared where given. All findings must be listed, in any order.
+//! failure) are compared where given, and so are the places after which to flush or fence: in the thread of the lost store (`primary`), and
+//! in one that has seen it (`secondary`). All findings must be listed, in any order.
 
 use serde_json::Value;
 use std::collections::HashMap;
@@ -136,6 +137,9 @@ struct Expected {
     kept: Option<u64>,
     racing: Option<u64>,
     power: Option<u64>,
+    /// `Some(None)`: there must be none.
+    primary: Option<Option<u64>>,
+    secondary: Option<Option<u64>>,
 }
 
 #[derive(Debug)]
@@ -274,20 +278,37 @@ impl Expected {
             kept: None,
             racing: None,
             power: None,
+            primary: None,
+            secondary: None,
         };
         for pair in places.chunks(2) {
             let &[role, label] = pair else {
                 return Err(format!("`{}` lacks its label", pair[0]));
             };
             let line = labels.get(label).copied();
+            match (role, label, line) {
+                ("primary", "none", _) => expected.primary = Some(None),
+                ("secondary", "none", _) => expected.secondary = Some(None),
+                ("primary", _, Some(line)) => expected.primary = Some(Some(line)),
+                ("secondary", _, Some(line)) => expected.secondary = Some(Some(line)),
+                _ => {}
+            }
+            if label == "none" && role.ends_with("ary") {
+                continue;
+            }
             let line = line.ok_or_else(|| format!("no line is marked `//~ {label}`"))?;
             let place = match role {
+                "primary" | "secondary" => continue,
                 "at" => &mut expected.at,
                 "lost" => &mut expected.lost,
                 "kept" => &mut expected.kept,
                 "racing" => &mut expected.racing,
                 "power" => &mut expected.power,
-                _ => return Err(format!("`{role}` is none of at, lost, kept, racing, power")),
+                _ => {
+                    return Err(format!(
+                        "`{role}` is none of at, lost, kept, racing, power, primary, secondary"
+                    ));
+                }
             };
             *place = Some(line);
         }
@@ -300,7 +321,20 @@ impl Expected {
             let stores = finding["stores"].as_array()?;
             line(&stores.iter().find(|s| s["role"] == role)?["at"])
         };
-        finding["kind"] == self.kind.as_str()
+        let window = |primary: bool| {
+            let fixes = finding["fix"].as_array().map_or(&[][..], Vec::as_slice);
+            let flushes = |fix: &&Value| {
+                let action = fix["action"].as_str().unwrap_or_default();
+                fix["primary"] == primary && action.ends_with("fence")
+            };
+            fixes
+                .iter()
+                .find(flushes)
+                .and_then(|fix| line(&fix["after"]))
+        };
+        (self.primary.is_none_or(|after| after == window(true)))
+            && (self.secondary.is_none_or(|after| after == window(false)))
+            && finding["kind"] == self.kind.as_str()
             && (self.at.is_none() || self.at == line(&finding["at"]))
             && (self.power.is_none() || self.power == line(&finding["crash_at"]))
             && self.lost == store("lost")

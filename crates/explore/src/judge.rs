@@ -87,13 +87,13 @@ impl Watch for Judge {
 }
 
 /// What is known of recoveries, by the number of power failures before them.
-struct Judged<'a> {
-    trees: &'a [&'a RecoveryTree],
+pub(crate) struct Judged<'a> {
+    pub(crate) trees: &'a [&'a RecoveryTree],
 }
 
 /// Somewhere in one of the trees; nowhere, if nothing ran after so many power failures.
 #[derive(Clone, Copy)]
-struct Node {
+pub(crate) struct Node {
     tree: u32,
     place: Option<Place>,
 }

@@ -39,6 +39,12 @@ impl Event {
             self.mask.count_ones(),
         )
     }
+
+    /// Does a store buffer take this step?
+    pub fn is_of_store_buffer(&self) -> bool {
+        self.op == Op::Step && self.mask >= landfall_vocab::record::COMPANIONS
+    }
+
     /// What a step of a thread is about, in a word.
     pub fn step_name(&self) -> &'static str {
         let names = &landfall_vocab::record::step::NAMES;

@@ -52,7 +52,10 @@ impl Places {
     }
 
     fn number(&mut self, origin: Origin) -> u32 {
-        let program = self.program;
+        self.number_in(self.program, origin)
+    }
+
+    pub fn number_in(&mut self, program: Ran, origin: Origin) -> u32 {
         let placed = Placed { program, origin };
         *self.numbers.entry(placed).or_insert_with(|| {
             self.origins.push(placed);
@@ -143,7 +146,7 @@ pub fn judged(
                     push(Action::Store {
                         piece,
                         how: how(event),
-                        atomic: atomicity(event, atomics),
+                        atomic: atomicity(event.flags, event.mask, atomics),
                     });
                 }
                 if locked && !bytes.is_empty() {
@@ -216,14 +219,15 @@ fn how(event: &Event) -> How {
     }
 }
 
-/// LLVM numbers orderings: 1 unordered, 2 relaxed, 4 acquire, 5 release, 6 acq_rel, 7 seq_cst.
-fn atomicity(event: &Event, atomics: Atomics) -> Atomicity {
-    let word = event.mask.count_ones().is_power_of_two();
-    match event.flags & flag::ORDERING {
+/// Of a store with these flags, to so many bytes of a word. LLVM numbers orderings: 1 unordered, 2 relaxed, 4 acquire, 5 release,
+/// 6 acq_rel, 7 seq_cst.
+pub(crate) fn atomicity(flags: u8, mask: u8, atomics: Atomics) -> Atomicity {
+    let word = mask.count_ones().is_power_of_two();
+    match flags & flag::ORDERING {
         5..=7 => Atomicity::Release,
         1 | 2 | 4 => Atomicity::Relaxed,
-        _ if event.flags & flag::LOCKED != 0 => Atomicity::Release,
-        _ if atomics == Atomics::AtomicOrVolatile && event.flags & flag::VOLATILE != 0 && word => {
+        _ if flags & flag::LOCKED != 0 => Atomicity::Release,
+        _ if atomics == Atomics::AtomicOrVolatile && flags & flag::VOLATILE != 0 && word => {
             Atomicity::Relaxed
         }
         _ => Atomicity::Plain,

@@ -1,11 +1,19 @@
 //! The bundled litmus tests as native C programs: every schedule under TSO shows the outcomes of the operational definition, and no
-//! others. All tests are in one program; the first argument chooses.
+//! others; recoveries are judged robust where the interpreted test is. All tests are in one program; the first argument chooses.
 
 #[path = "litmus/generate.rs"]
 mod generate;
+#[allow(dead_code, reason = "shared between test files")]
+#[path = "../../litmus/tests/support/schedules.rs"]
+mod schedules;
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
 
+use landfall_check::walk::Limits;
+use landfall_check::{Checker, Robustness};
+use landfall_explore::schedule::interpret::Interpreter;
+use landfall_explore::schedule::judge::Judge;
+use landfall_explore::schedule::judged::Names;
 use landfall_explore::schedule::power::Power;
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Options, Persistency};
@@ -13,7 +21,7 @@ use landfall_explore::subject::{self, Execution, Subject, SubjectError};
 use landfall_litmus::Model as Definition;
 use landfall_litmus::operational::{self, explore};
 use landfall_litmus::parse::parse;
-use landfall_litmus::program::{Outcome, Test};
+use landfall_litmus::program::{Observe, Outcome, Test};
 use landfall_model::line::Line;
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
@@ -175,11 +183,15 @@ fn recovered(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, S
         ..Options::default()
     };
     let mut power = Power::new(landfall_model::image::Image::default(), test.platform);
+    let mut judge = judging();
     let mut wrong = None;
     let found = saturate(&mut threads, Preempt::Auto, options, |threads, search| {
         let line = |object| threads.line(object).unwrap_or(Line(u64::MAX / 64));
         match power.look(&mut recovery, search, line) {
-            Ok(()) => ControlFlow::Continue(()),
+            Ok(traced) => {
+                judge.look(&power, &traced, search, &mut Called(&line));
+                ControlFlow::Continue(())
+            }
             Err(error) => {
                 wrong = Some(error.to_string());
                 ControlFlow::Break(())
@@ -199,8 +211,65 @@ fn recovered(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, S
             power.behaviours.len()
         ));
     }
+    let is_robust = robust(judge);
+    if interpreted(test).is_some_and(|robust| robust != is_robust) {
+        return Err(format!("robust: {is_robust}"));
+    }
     let codes = recovery.codes.into_iter();
     Ok(codes.filter(|&code| code != generate::TOO_EARLY).collect())
+}
+
+/// Lines are called as the search calls them, sites what they are.
+struct Called<'a>(&'a dyn Fn(u32) -> Line);
+
+impl Names for Called<'_> {
+    fn line(&self, object: u32) -> Line {
+        (self.0)(object)
+    }
+
+    fn site(&mut self, site: u32) -> u32 {
+        site
+    }
+}
+
+fn judging() -> Judge {
+    let checkers = || -> Vec<Box<dyn Checker>> { vec![Box::new(Robustness::across_schedules())] };
+    Judge::new(Box::new(checkers), Limits::default())
+}
+
+fn robust(judge: Judge) -> bool {
+    let verdicts = judge.finish();
+    assert!(verdicts.walked.is_complete());
+    verdicts.checkers.iter().all(|c| c.findings().is_empty())
+}
+
+/// Is the test robust where it is not native? (`prove` says the same: crates/prove/tests/schedules.rs.)
+fn interpreted(test: &Test) -> Option<bool> {
+    let Observe::Recover(vars) = &test.observe else {
+        return None;
+    };
+    let program = schedules::translate(test)?;
+    let mut recovery = schedules::Recovery {
+        program: &program,
+        vars,
+        hasty: false,
+        paths: Vec::new(),
+    };
+    let options = Options {
+        persistency: Persistency::Lines,
+        ..Options::default()
+    };
+    let mut power = Power::new(schedules::initial(&program), test.platform);
+    let mut judge = judging();
+    let mut threads = Interpreter::new(&program, landfall_explore::schedule::program::Model::Tso);
+    let line = |object: u32| Line(object.into());
+    let found = saturate(&mut threads, Preempt::Auto, options, |_, search| {
+        let traced = power.look(&mut recovery, search, line).expect("recovers");
+        judge.look(&power, &traced, search, &mut Called(&line));
+        ControlFlow::Continue(())
+    });
+    found.expect("runs");
+    Some(robust(judge))
 }
 
 fn compare(

@@ -378,6 +378,20 @@ pub(crate) unsafe fn others_see() -> bool {
     watching() && crate::dispatch::context().is_null()
 }
 
+/// A store of the program's by a function of libc.
+pub(crate) unsafe fn library_store(
+    address: usize,
+    source: *const u8,
+    length: usize,
+    origin: Origin,
+) {
+    if others_see() {
+        access::store(address, source, length, 0, origin);
+    } else {
+        store_span(address, source, length, 0, origin);
+    }
+}
+
 /// A copy by any function: reads of persistent sources, stores to persistent targets.
 pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, length: usize, flags: u8, origin: Origin) {
     if length == 0 {

@@ -61,7 +61,7 @@ unsafe fn on_content(
     let result = function(start as usize);
     match usage {
         // All of it is new, also the bytes that happen to be what they were.
-        Use::New => hooks::store_span(lock, start, size, 0, origin),
+        Use::New => hooks::library_store(lock, start, size, origin),
         Use::Existing => {
             for (i, before) in before.iter().enumerate().take(size / 8) {
                 let after = (start as *const u64).add(i).read_unaligned();

@@ -156,11 +156,10 @@ unsafe fn scan(
             None => !bytes::equal(target.buffer, (&raw const NEVER_VALUE) as *const u8, length),
         };
         if assigned {
-            hooks::store_span(
+            hooks::library_store(
                 target.address as usize,
                 target.buffer,
                 length,
-                0,
                 Origin::library(Builtin::sscanf, caller),
             );
         }

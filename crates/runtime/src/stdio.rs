@@ -38,11 +38,10 @@ unsafe fn format(
     let length = vsnprintf(buffer, room.min(BUFFER), format, list as *mut u8);
     if length >= 0 {
         let stored = (length as usize + 1).min(room).min(BUFFER);
-        hooks::store_span(
+        hooks::library_store(
             to as usize,
             buffer,
             stored,
-            0,
             Origin::library(Builtin::sprintf, caller),
         );
     }
@@ -201,11 +200,10 @@ unsafe extern "C" fn __lf_weak_fread(
     while done < length {
         let piece = BUFFER.min(length - done);
         let got = fread(buffer, 1, piece, stream);
-        hooks::store_span(
+        hooks::library_store(
             to as usize + done,
             buffer,
             got,
-            0,
             Origin::library(Builtin::fread, program_caller()),
         );
         done += got;
@@ -230,11 +228,10 @@ unsafe extern "C" fn __lf_weak_fgets(to: *mut u8, room: i32, stream: usize) -> *
         return core::ptr::null_mut();
     }
     let length = crate::bytes::length(buffer, room as usize) + 1;
-    hooks::store_span(
+    hooks::library_store(
         to as usize,
         buffer,
         length.min(room as usize),
-        0,
         Origin::library(Builtin::fgets, program_caller()),
     );
     to

@@ -9,6 +9,7 @@ use super::story::{Story, story};
 use super::table::Table;
 use super::target::Target;
 use super::timeline::Teller;
+use super::ways::{Seen, Ways};
 use crate::exit::Exit;
 use crate::names::{Names, Place};
 use crate::provenance::first_reads;
@@ -30,8 +31,15 @@ pub(super) struct Bugs<'a> {
     target: &'a Target,
     options: &'a Check,
     stage: Option<Stage>,
-    /// How the threads took turns before the failures that are told now.
-    table: Option<Table>,
+    /// What is told now happened under a schedule.
+    scheduled: Option<Scheduled>,
+}
+
+/// How threads took turns, and what checkers know of that.
+#[derive(Clone, Debug)]
+pub(super) struct Scheduled {
+    pub(super) table: Table,
+    pub(super) seen: Seen,
 }
 
 impl<'a> Bugs<'a> {
@@ -40,7 +48,7 @@ impl<'a> Bugs<'a> {
             target,
             options,
             stage: None,
-            table: None,
+            scheduled: None,
         }
     }
 
@@ -163,22 +171,16 @@ impl<'a> Bugs<'a> {
         self.list(finding, &acts, failures, story.as_ref(), report)
     }
 
-    /// A recovery fails after a power failure in this schedule.
-    pub(super) fn after_crash(
+    /// Runs a schedule from scratch, and finds the power failure that the search has found in it.
+    pub(super) fn suffered(
         &mut self,
         job: Job,
-        behaviour: &power::Behaviour,
-        failed: &Execution,
-        recovery: Option<Threaded>,
-        table: Table,
-        report: &mut Report,
-    ) -> Result<(), Refusal> {
+        crash: &power::Crash,
+    ) -> Result<(Act, Failure), Refusal> {
         let stage = self.stage()?;
         stage.set_job(job);
-        stage.set_recovery(recovery);
         let base = stage.base().clone();
         let first = stage.act(base, 0, false, Part::Crashes).map_err(internal)?;
-        let crash = &behaviour.crash;
         let failure = Failure {
             cut: first.cut_after(crash.schedule.len()),
             old: crash.old.clone(),
@@ -190,17 +192,33 @@ impl<'a> Bugs<'a> {
                 "a power failure that the search found is not one of the schedule run from scratch";
             return Err(Refusal::new(Exit::Internal, why));
         }
+        Ok((first, failure))
+    }
+
+    /// What is told until the next call happened under this schedule.
+    pub(super) fn under(&mut self, scheduled: Option<Scheduled>) {
+        self.scheduled = scheduled;
+    }
+
+    /// A recovery fails after a power failure in this schedule.
+    pub(super) fn after_crash(
+        &mut self,
+        job: Job,
+        behaviour: &power::Behaviour,
+        failed: &Execution,
+        recovery: Option<Threaded>,
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        let (first, failure) = self.suffered(job, &behaviour.crash)?;
+        let later = behaviour.crash.later.clone();
         let behaviour = Behaviour {
             ended: behaviour.ended,
             run: behaviour.run,
-            crashes: std::iter::once(failure)
-                .chain(crash.later.clone())
-                .collect(),
+            crashes: std::iter::once(failure).chain(later).collect(),
             times: behaviour.times,
         };
-        self.table = Some(table);
+        self.stage()?.set_recovery(recovery);
         let told = self.after_failures(&first, &behaviour, failed, report);
-        self.table = None;
         self.stage()?.set_recovery(None);
         told
     }
@@ -288,10 +306,22 @@ impl<'a> Bugs<'a> {
             report.allow(finding);
             return Ok(());
         }
-        finding.schedule = finding.schedule.or_else(|| self.table.clone());
+        if let Some(scheduled) = &self.scheduled {
+            finding.schedule = Some(scheduled.table.clone());
+            finding.ways = story.and_then(|story| match (story.act, story.lost, story.kept) {
+                (0, Some(lost), Some(kept)) => {
+                    Ways::new(acts.first()?, lost, kept, &scheduled.seen)
+                }
+                _ => None,
+            });
+        }
         finding.id = format!("B{}", report.findings.len() + 1);
         if let Some(stage) = &self.stage {
             super::members::name(&mut finding, stage);
+            if stage.recovery().is_some() {
+                let note = "the recovery has threads, too, and fails under some of their schedules; replay shows one";
+                finding.notes.push(note.to_owned());
+            }
         }
         self.keep(&mut finding, acts, failures)?;
         if report.findings.len() < MOST_TOLD

@@ -2,6 +2,7 @@
 
 use super::story::{Gap, Story, gap};
 use super::table::Table;
+use super::ways::Ways;
 use crate::heap;
 use crate::names::{Names, Place, address};
 use crate::provenance::{Reading, Source, readings};
@@ -101,6 +102,8 @@ pub(crate) struct Finding {
     pub(crate) why: Option<Why>,
     /// A store that may be found half done.
     pub(crate) racing: Option<Stored>,
+    /// Where several threads ran: in which of them to mend it.
+    pub(crate) ways: Option<Ways>,
     /// Other ways to mend it, for scripts.
     pub(crate) alternatives: Vec<Value>,
     /// Of the failing execution, innermost first.
@@ -222,6 +225,7 @@ impl Finding {
             also_lost: Vec::new(),
             why: None,
             racing: None,
+            ways: None,
             alternatives: Vec::new(),
             stack: Vec::new(),
             schedule: None,
@@ -407,6 +411,11 @@ impl Finding {
             return vec![json!({
                 "action": "separate-store", "after": place(&lost.at), "bytes": lost.bytes, "primary": true,
             })];
+        }
+        if let Some(ways) = &self.ways {
+            let mut fixes = ways.json(lost.bytes);
+            fixes.extend(self.alternatives.iter().cloned());
+            return fixes;
         }
         let fence = self.why.as_ref().filter(|why| why.only_fence());
         let (action, after) = match fence {

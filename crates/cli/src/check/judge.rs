@@ -6,7 +6,6 @@ use super::finding::{Finding, Severity};
 use super::options::{Check, Judged as Asked};
 use super::report::Report;
 use super::story::Story;
-use crate::names::Place;
 use crate::provenance::first_reads;
 use crate::scene::{Act, Failure, Scene};
 use landfall_check::checker::Fate;
@@ -17,13 +16,31 @@ use landfall_check::{Checker, Fix, Kind, Races, Robustness, Wasted};
 use landfall_explore::judge::Judge;
 use landfall_explore::tree::Forest;
 use landfall_model::log::{Cut, Entry};
-use landfall_native::{Atomics, Op, Places, Ran, Watching};
+use landfall_native::{Op, Places, Ran, Watching};
 use serde_json::json;
 
 /// Candidates that are looked at before giving up: minutes.
-const MOST: u64 = 1_000_000_000;
+pub(super) const LIMITS: Limits = Limits {
+    failures: 1,
+    candidates: 1_000_000_000,
+};
 /// Findings of one kind that are shown.
-const MOST_SHOWN: usize = 100;
+pub(super) const MOST_SHOWN: usize = 100;
+
+/// Those that follow recoveries.
+pub(super) fn checkers(
+    robustness: Option<Robustness>,
+    races: Option<Window>,
+) -> Vec<Box<dyn Checker>> {
+    let mut checkers: Vec<Box<dyn Checker>> = Vec::new();
+    if let Some(robustness) = robustness {
+        checkers.push(Box::new(robustness));
+    }
+    if let Some(window) = races {
+        checkers.push(Box::new(Races::new(window)));
+    }
+    checkers
+}
 
 /// The checkers of one search.
 #[derive(Debug)]
@@ -42,10 +59,7 @@ impl Judging {
                 watching: None,
             };
         }
-        let atomics = match options.volatile_atomic {
-            true => Atomics::AtomicOrVolatile,
-            false => Atomics::Atomic,
-        };
+        let atomics = options.atomics();
         let mut places = Places::default();
         let events = &act.execution.events;
         let ready = landfall_native::judge(events, atomics, scene.platform, &mut places);
@@ -57,19 +71,11 @@ impl Judging {
             wasted.logged(ready.execution.events(), Fate::MayCrash);
             wasted
         });
-        let mut checkers: Vec<Box<dyn Checker>> = Vec::new();
-        if options.checks(Asked::Robustness) {
-            checkers.push(Box::<Robustness>::default());
-        }
-        if options.checks(Asked::Races) {
-            checkers.push(Box::new(Races::new(match options.no_prefix {
-                true => Window::Cut,
-                false => Window::Prefix,
-            })));
-        }
+        let robustness = options.checks(Asked::Robustness);
+        let checkers = checkers(robustness.then(Robustness::default), options.races());
         let limits = Limits {
             failures: options.failures as usize,
-            candidates: MOST,
+            ..LIMITS
         };
         let judge = Judge::new(act.found.clone(), ready.execution, checkers, limits);
         Judging {
@@ -128,6 +134,7 @@ fn failures(evidence: &Evidence) -> Vec<Failure> {
     crashes.collect()
 }
 
+/// Tells a finding of a search whose logs are those of the executions run from scratch.
 fn tell(
     finding: &landfall_check::Finding,
     places: Option<&Places>,
@@ -137,11 +144,25 @@ fn tell(
     let Some(evidence) = &finding.evidence else {
         return Ok(());
     };
-    let failures = failures(evidence);
-    let entry = |at: At| Some(Cut(at.entry));
+    let entry = |_: &[Act], at: At| Some(Cut(at.entry));
+    tell_after(finding, &failures(evidence), entry, places, bugs, report)
+}
+
+/// Tells a finding that these power failures show. `entry` finds a store in the log of its execution, run from scratch.
+pub(super) fn tell_after(
+    finding: &landfall_check::Finding,
+    failures: &[Failure],
+    entry: impl Fn(&[Act], At) -> Option<Cut>,
+    places: Option<&Places>,
+    bugs: &mut Bugs<'_>,
+    report: &mut Report,
+) -> Result<(), Refusal> {
+    let Some(evidence) = &finding.evidence else {
+        return Ok(());
+    };
     let (at, lost, kept, store) = match finding.kind {
-        Kind::Robustness { lost, kept, .. } => (lost, entry(lost), entry(kept), None),
-        Kind::PersistencyRace { store } => (store, None, None, entry(store)),
+        Kind::Robustness { lost, kept, .. } => (lost, Some(lost), Some(kept), None),
+        Kind::PersistencyRace { store } => (store, None, None, Some(store)),
         _ => return Ok(()),
     };
     let act = at.execution;
@@ -158,12 +179,11 @@ fn tell(
         Some(Story {
             act,
             last: last.map(|entry| Cut(entry as u32)),
-            kept,
-            lost,
+            kept: kept.and_then(|kept| entry(acts, kept)),
+            lost: lost.and_then(|lost| entry(acts, lost)),
         })
     };
-    let elsewhere = elsewhere(&finding.fixes, places, bugs)?;
-    bugs.judged(&failures, story, report, |told, acts, stage| {
+    bugs.judged(failures, story, report, |told, acts, stage| {
         told.severity = Severity::Warning;
         told.executions = finding.times;
         let recovery = acts.last().map(|act| &act.execution);
@@ -173,68 +193,13 @@ fn tell(
             names.place(&recovery.events[event])
         });
         match finding.kind {
-            Kind::Robustness { .. } => {
-                robustness(told, &finding.fixes);
-                elsewhere.iter().for_each(|other| other.tell(told));
+            Kind::Robustness { .. } => robustness(told, &finding.fixes),
+            _ => {
+                let store = store.and_then(|store| entry(acts, store));
+                race(told, act, store, acts, stage);
             }
-            _ => race(told, act, store, acts, stage),
         }
     })
-}
-
-/// A way to mend it in a thread that only saw the lost store.
-struct Elsewhere {
-    action: &'static str,
-    thread: u16,
-    after: Option<Place>,
-    before: Option<Place>,
-}
-
-impl Elsewhere {
-    fn tell(&self, told: &mut Finding) {
-        let colons = |at: &Option<Place>| at.as_ref().map_or("?".to_owned(), Place::colons);
-        let json = |at: &Option<Place>| at.as_ref().map(Place::json);
-        told.notes.push(format!(
-            "or {} in thread {}, which has seen the store: after {}, before {}",
-            self.action.replace('+', " and "),
-            self.thread,
-            colons(&self.after),
-            colons(&self.before)
-        ));
-        told.alternatives.push(json!({
-            "action": self.action, "thread": self.thread, "after": json(&self.after),
-            "before": json(&self.before), "primary": false,
-        }));
-    }
-}
-
-fn elsewhere(
-    fixes: &[Fix],
-    places: Option<&Places>,
-    bugs: &mut Bugs<'_>,
-) -> Result<Vec<Elsewhere>, Refusal> {
-    let mut found = Vec::new();
-    for fix in fixes {
-        let (action, window) = match fix {
-            Fix::FlushFence { window, .. } => ("flush+fence", window),
-            Fix::Fence { window } => ("fence", window),
-            _ => continue,
-        };
-        if window.primary {
-            continue;
-        }
-        let mut place = |site| match places.and_then(|places| places.place(site)) {
-            Some(placed) => bugs.place(placed),
-            None => Ok(None),
-        };
-        found.push(Elsewhere {
-            action,
-            thread: window.thread,
-            after: place(window.sites.0)?,
-            before: place(window.sites.1)?,
-        });
-    }
-    Ok(found)
 }
 
 fn robustness(told: &mut Finding, fixes: &[Fix]) {
@@ -272,7 +237,7 @@ fn race(
     told.racing = store.and_then(|entry| super::finding::stored(acts, act, entry, stage));
 }
 
-fn perf(
+pub(super) fn perf(
     finding: &landfall_check::Finding,
     places: &Places,
     bugs: &mut Bugs<'_>,
@@ -306,33 +271,4 @@ fn perf(
         return Ok(());
     };
     bugs.wasted(kind, message, finding.times, placed, report)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_thread_may_flush_too() {
-        let at = |line| {
-            Some(Place {
-                file: "a.c".to_owned(),
-                line,
-                column: 3,
-                function: "f".to_owned(),
-            })
-        };
-        let mut told = Finding::of("robustness", Severity::Warning, String::new());
-        let other = Elsewhere {
-            action: "flush+fence",
-            thread: 1,
-            after: at(7),
-            before: at(9),
-        };
-        other.tell(&mut told);
-        let note = "or flush and fence in thread 1, which has seen the store: after a.c:7:3, before a.c:9:3";
-        assert_eq!(told.notes, [note]);
-        assert_eq!(told.alternatives[0]["primary"], false);
-        assert_eq!(told.alternatives[0]["after"]["line"], 7);
-    }
 }

@@ -21,6 +21,7 @@ pub(crate) mod story;
 pub(crate) mod table;
 mod target;
 mod timeline;
+mod ways;
 
 pub(crate) use options::{Check, duration};
 pub(crate) use outputs::texts;

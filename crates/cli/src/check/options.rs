@@ -6,10 +6,11 @@ use super::sealing::Directives;
 use crate::args::{Colour, Format, PlatformArg};
 use crate::progress::Live;
 use clap::ValueEnum;
+use landfall_check::races::Window;
 use landfall_explore::recovery::Options;
 use landfall_explore::schedule::data_races::Relation;
 use landfall_explore::schedule::saturate::Preempt;
-use landfall_native::{Budget, Model, Policy};
+use landfall_native::{Atomics, Budget, Model, Policy};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
@@ -295,6 +296,22 @@ impl Check {
         judged.into_iter().any(|what| self.checks(what))
     }
 
+    /// What persistency races are looked for in, if they are.
+    pub(super) fn races(&self) -> Option<Window> {
+        let window = match self.no_prefix {
+            true => Window::Cut,
+            false => Window::Prefix,
+        };
+        self.checks(Judged::Races).then_some(window)
+    }
+
+    pub(super) fn atomics(&self) -> Atomics {
+        match self.volatile_atomic {
+            true => Atomics::AtomicOrVolatile,
+            false => Atomics::Atomic,
+        }
+    }
+
     /// The option that leaves no tree of all recoveries to judge, or one of other stores than the program made, if one was given:
     /// "clean" would be a lie.
     pub(super) fn leaves_no_tree(&self) -> Option<&'static str> {
@@ -305,6 +322,10 @@ impl Check {
             Check { tear: true, .. } => Some("--tear"),
             Check { eager: true, .. } => Some("--eager"),
             Check { no_share: true, .. } => Some("--no-share"),
+            Check {
+                recover_schedules: true,
+                ..
+            } => Some("--recover-schedules"),
             _ => None,
         }
     }

@@ -217,6 +217,17 @@ fn fix(out: &mut String, finding: &Finding, lost: &Stored, kept: &Stored, source
     let (Some(after), Some(before)) = (&lost.at, &kept.at) else {
         return;
     };
+    if let Some(ways) = &finding.ways {
+        let bytes = bytes(lost.bytes);
+        let what = match sources.assigned(after) {
+            Some(target) => format!("`{target}` ({bytes})"),
+            None => format!("the {bytes} stored"),
+        };
+        for line in ways.lines(&what) {
+            let _ = writeln!(out, "   = {line}");
+        }
+        return;
+    }
     let (after_text, before) = (after.colons(), before.colons());
     let text = match &finding.why {
         Some(why @ Why { flush, .. }) if why.only_fence() => {

@@ -1,14 +1,14 @@
 // Recovery finishes what a thread began: it adds the amount and says that it has done so. If the power fails again in between, a
 // recovery that did not make the sum durable first, or that adds twice, is wrong.
-// check:
+// check: --checks crash
 // exit: 0
-// check: --failures 2
+// check: --failures 2 --checks crash
 // exit: 100
 // finds: assertion `a->sum <= 5` is false
 // check: --failures 2 -DONE_THREAD --checks crash
 // exit: 100
 // finds: assertion `a->sum <= 5` is false
-// check: --failures 3 -DIDEMPOTENT
+// check: --failures 3 -DIDEMPOTENT --checks crash
 // exit: 0
 // check: --failures 2 -DIDEMPOTENT -DONE_THREAD --checks crash
 // exit: 0

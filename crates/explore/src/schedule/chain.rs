@@ -5,6 +5,7 @@
 //! is for [`Crashes`] to say; in a recovery, whose cut is known, lines are independent.
 
 use super::crash::{Choice, Crashes};
+use super::power::Traced;
 use crate::recovery;
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
@@ -14,16 +15,11 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A trace whose power failures are looked at.
-#[derive(Debug)]
-pub(super) struct Traced<'a> {
+/// A trace whose power failures are looked at, and what it began on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct On<'a> {
     pub(super) base: &'a Image,
-    pub(super) crashes: &'a Crashes,
-    /// Lines of persistent memory that it stores to, by their numbers.
-    pub(super) lines: &'a [Line],
-    pub(super) numbers: &'a FxHashMap<Line, usize>,
-    /// What each version of each line holds.
-    pub(super) contents: &'a [Vec<LineBytes>],
+    pub(super) traced: &'a Traced,
 }
 
 /// What a line may hold.
@@ -65,18 +61,18 @@ impl State {
     }
 
     /// What a line may hold; `None` where nobody stored to it.
-    pub(super) fn candidates(&self, of: &Traced<'_>, line: Line) -> Option<Rc<[Candidate]>> {
+    pub(super) fn candidates(&self, of: &On<'_>, line: Line) -> Option<Rc<[Candidate]>> {
         if let Some(known) = self.read.get(&line) {
             return Some(known.clone());
         }
-        let number = of.numbers.get(&line);
+        let number = of.traced.number(line);
         let stored = |(log, cut): &(Arc<Log>, Cut)| log.newest(line, *cut).0 > 0;
         if number.is_none() && !self.crashed.iter().any(stored) {
             return None;
         }
         let mut candidates: Vec<Candidate> = match number {
-            Some(&number) => (0..)
-                .zip(&of.contents[number])
+            Some(number) => (0..)
+                .zip(&of.traced.contents[number])
                 .map(|(first, &bytes)| Candidate {
                     first,
                     later: SmallVec::new(),
@@ -95,23 +91,18 @@ impl State {
         Some(candidates.into())
     }
 
-    fn admits<'s>(&'s self, of: &'s Traced<'_>) -> impl Fn(usize, u32) -> bool + 's {
+    fn admits<'s>(&'s self, of: &'s On<'_>) -> impl Fn(usize, u32) -> bool + 's {
         |number, version| {
-            let read = self.read.get(&of.lines[number]);
+            let read = self.read.get(&of.traced.lines[number]);
             read.is_none_or(|candidates| candidates.iter().any(|c| c.first == version))
         }
     }
 
     /// The same with a line narrowed; `None` if no power failure leaves that.
-    pub(super) fn narrowed(
-        &self,
-        of: &Traced<'_>,
-        line: Line,
-        to: Vec<Candidate>,
-    ) -> Option<State> {
+    pub(super) fn narrowed(&self, of: &On<'_>, line: Line, to: Vec<Candidate>) -> Option<State> {
         let mut next = self.clone();
         let holds = |version: u32| to.iter().any(|candidate| candidate.first == version);
-        let number = of.numbers.get(&line).copied();
+        let number = of.traced.number(line);
         let (least, chosen) = match number {
             Some(number) => (
                 holds(self.least.versions[number]),
@@ -121,12 +112,15 @@ impl State {
         };
         next.read.insert(line, to.into());
         if let (Some(number), false) = (number, least) {
-            let least = of.crashes.narrow(&self.least, number, &next.admits(of))?;
+            let least = of
+                .traced
+                .crashes
+                .narrow(&self.least, number, &next.admits(of))?;
             next.least = least;
         }
         if !chosen {
             let least = next.least.clone();
-            let chosen = of.crashes.complete(least, &next.admits(of))?;
+            let chosen = of.traced.crashes.complete(least, &next.admits(of))?;
             next.chosen = chosen;
         }
         Some(next)
@@ -143,10 +137,10 @@ impl State {
     }
 
     /// What a line holds where nothing is older than it must be.
-    fn pick(&self, of: &Traced<'_>, line: Line) -> Option<Candidate> {
+    fn pick(&self, of: &On<'_>, line: Line) -> Option<Candidate> {
         let candidates = self.candidates(of, line)?;
-        let number = of.numbers.get(&line);
-        let first = number.map_or(0, |&number| self.chosen.versions[number]);
+        let number = of.traced.number(line);
+        let first = number.map_or(0, |number| self.chosen.versions[number]);
         let possible = candidates
             .iter()
             .filter(|candidate| candidate.first == first);
@@ -154,8 +148,8 @@ impl State {
     }
 
     /// Lines that are not as they were at first, after the last power failure.
-    pub(super) fn image(&self, of: &Traced<'_>) -> Vec<(Line, LineBytes)> {
-        let mut lines: Vec<Line> = of.lines.to_vec();
+    pub(super) fn image(&self, of: &On<'_>) -> Vec<(Line, LineBytes)> {
+        let mut lines: Vec<Line> = of.traced.lines.to_vec();
         lines.extend(self.crashed.iter().flat_map(|(log, _)| log.lines()));
         lines.sort_unstable();
         lines.dedup();
@@ -167,7 +161,7 @@ impl State {
     }
 
     /// The power failures after the first.
-    pub(super) fn later(&self, of: &Traced<'_>) -> Vec<recovery::Crash> {
+    pub(super) fn later(&self, of: &On<'_>) -> Vec<recovery::Crash> {
         let mut read: Vec<Line> = self.read.keys().copied().collect();
         read.sort_unstable();
         let crash = |(number, (log, cut)): (usize, &(Arc<Log>, Cut))| recovery::Crash {

@@ -263,11 +263,16 @@ impl Crashes {
 
     /// Versions that a power failure can leave among those admitted, if there are any.
     pub fn find(&self, admits: &impl Fn(usize, u32) -> bool) -> Option<Vec<u32>> {
+        Some(self.choose(admits)?.versions)
+    }
+
+    /// The same, with the least that has happened then.
+    pub fn choose(&self, admits: &impl Fn(usize, u32) -> bool) -> Option<Choice> {
         let mut least = self.nothing();
         if !(0..self.lines.len()).all(|line| self.raise(&mut least, line, 0, admits)) {
             return None;
         }
-        Some(self.complete(least, admits)?.versions)
+        self.complete(least, admits)
     }
 
     /// The least choice above `least` once `line` is narrowed, as far as circles of one go.

@@ -9,7 +9,7 @@
 //! Traces that differ in nothing that a recovery could see (the stores to each line, what happens before what among stores and
 //! write-backs) are walked once.
 
-use super::chain::{State, Traced};
+use super::chain::{On, State};
 use super::crash::{Choice, Crashes, mix};
 use super::explored::Explored;
 use super::step::{Process, Step};
@@ -119,12 +119,64 @@ impl Power {
         subject: &mut impl Subject,
         search: &dyn Explored,
         line: impl Fn(u32) -> Line,
-    ) -> Result<(), SearchError> {
-        let crashes = Crashes::on(search, self.platform);
+    ) -> Result<Traced, SearchError> {
+        let traced = Traced::new(&self.base, self.platform, search, line);
+        if !self.seen.insert(traced.signature) {
+            self.alike += 1;
+            return Ok(traced);
+        }
+        self.walked += 1;
+        let mut walker = Walker {
+            power: self,
+            search,
+            traced,
+            todo: Vec::new(),
+            wave: Vec::new(),
+        };
+        walker.walk_all(subject)?;
+        Ok(walker.traced)
+    }
+
+    /// Persistent memory as every schedule finds it.
+    pub fn base(&self) -> &Image {
+        &self.base
+    }
+
+    /// Power failures that may follow one another.
+    pub fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    pub fn platform(&self) -> Platform {
+        self.platform
+    }
+}
+
+/// A trace as power failures see it.
+#[derive(Debug)]
+pub struct Traced {
+    pub crashes: Crashes,
+    /// The lines that it stores to, as `crashes` numbers them.
+    pub(super) lines: Vec<Line>,
+    numbers: FxHashMap<Line, usize>,
+    pub(super) contents: Vec<Vec<LineBytes>>,
+    /// The same for traces that differ in nothing a recovery could see.
+    pub signature: u128,
+}
+
+impl Traced {
+    /// Of the search's last execution.
+    pub fn new(
+        base: &Image,
+        platform: Platform,
+        search: &dyn Explored,
+        line: impl Fn(u32) -> Line,
+    ) -> Traced {
+        let crashes = Crashes::on(search, platform);
         let lines: Vec<Line> = (0..crashes.lines())
             .map(|number| line(crashes.object(number)))
             .collect();
-        let contents = contents(&self.base, search, &crashes, &lines);
+        let contents = contents(base, search, &crashes, &lines);
         let content = |line: usize, version: u32| {
             let bytes: &LineBytes = &contents[line][version as usize];
             let words = bytes.chunks_exact(16).map(|word| {
@@ -135,23 +187,67 @@ impl Power {
             words.fold(0, mix)
         };
         let signature = crashes.signature(&|number| lines[number].0, &content);
-        if !self.seen.insert(signature) {
-            self.alike += 1;
-            return Ok(());
-        }
-        self.walked += 1;
         let numbers = lines.iter().zip(0..).map(|(&line, n)| (line, n)).collect();
-        let mut walker = Walker {
-            power: self,
-            search,
+        Traced {
             crashes,
             numbers,
             lines,
             contents,
-            todo: Vec::new(),
-            wave: Vec::new(),
-        };
-        walker.walk_all(subject)
+            signature,
+        }
+    }
+
+    /// The number of a line that it stores to.
+    pub fn number(&self, line: Line) -> Option<usize> {
+        self.numbers.get(&line).copied()
+    }
+
+    pub fn line(&self, number: usize) -> Line {
+        self.lines[number]
+    }
+
+    /// A power failure that leaves versions among those admitted, if there is one.
+    pub fn crash(
+        &self,
+        base: &Image,
+        search: &dyn Explored,
+        admits: &impl Fn(Line, u32) -> bool,
+    ) -> Option<Crash> {
+        let admits = |number: usize, version| admits(self.lines[number], version);
+        let choice = self.crashes.choose(&admits)?;
+        Some(self.crash_of(base, search, &choice))
+    }
+
+    fn crash_of(&self, base: &Image, search: &dyn Explored, choice: &Choice) -> Crash {
+        let order = self.crashes.linear(search, choice);
+        let steps = &search.trace().steps;
+        let mut old = Vec::new();
+        for (number, &line) in self.lines.iter().enumerate() {
+            let stores = self.crashes.stores(number);
+            let newest = stores.iter().filter(|store| order.contains(store)).count() as u32;
+            if choice.versions[number] != newest {
+                old.push((line, Version(choice.versions[number])));
+            }
+        }
+        old.sort_unstable();
+        Crash {
+            schedule: order.iter().map(|&at| steps[at as usize].process).collect(),
+            points: search.points().clone(),
+            old,
+            image: self.image(base, choice),
+            later: Vec::new(),
+        }
+    }
+
+    /// Lines that are not as they were at first.
+    fn image(&self, base: &Image, choice: &Choice) -> Vec<(Line, LineBytes)> {
+        let mut image: Vec<(Line, LineBytes)> = (self.lines.iter().zip(&self.contents))
+            .zip(&choice.versions)
+            .map(|((&line, contents), &version)| (line, contents[version as usize]))
+            .filter(|&(line, bytes)| bytes != base.line(line))
+            .collect();
+        image.sort_unstable();
+        image
     }
 }
 
@@ -187,10 +283,7 @@ struct Walk {
 struct Walker<'a> {
     power: &'a mut Power,
     search: &'a dyn Explored,
-    crashes: Crashes,
-    lines: Vec<Line>,
-    numbers: FxHashMap<Line, usize>,
-    contents: Vec<Vec<LineBytes>>,
+    traced: Traced,
     todo: Vec<Walk>,
     /// Walks that need a run to go on.
     wave: Vec<Walk>,
@@ -198,7 +291,7 @@ struct Walker<'a> {
 
 impl Walker<'_> {
     fn walk_all(&mut self, subject: &mut impl Subject) -> Result<(), SearchError> {
-        let state = State::new(&self.crashes);
+        let state = State::new(&self.traced.crashes);
         self.todo.push(Walk { at: None, state });
         loop {
             while let Some(walk) = self.todo.pop() {
@@ -236,7 +329,7 @@ impl Walker<'_> {
             };
             let (run, depth) = tree.name(place);
             let line = read.line();
-            let candidates = walk.state.candidates(&self.traced(), line);
+            let candidates = walk.state.candidates(&self.on(), line);
             let mut values: SmallVec<[u64; 4]> = SmallVec::new();
             match &candidates {
                 None => values.push(read.value(&self.power.base.line(line))),
@@ -266,7 +359,7 @@ impl Walker<'_> {
             for value in values {
                 let part = candidates.iter().filter(|c| read.value(&c.bytes) == value);
                 let part = part.cloned().collect();
-                if let Some(state) = walk.state.narrowed(&self.traced(), line, part) {
+                if let Some(state) = walk.state.narrowed(&self.on(), line, part) {
                     let at = Some(Branch { run, depth, value });
                     self.todo.push(Walk { at, state });
                 }
@@ -275,13 +368,10 @@ impl Walker<'_> {
         }
     }
 
-    fn traced(&self) -> Traced<'_> {
-        Traced {
+    fn on(&self) -> On<'_> {
+        On {
             base: &self.power.base,
-            crashes: &self.crashes,
-            lines: &self.lines,
-            numbers: &self.numbers,
-            contents: &self.contents,
+            traced: &self.traced,
         }
     }
 
@@ -291,8 +381,9 @@ impl Walker<'_> {
         match self.power.met.get(&(level, leaf.run)) {
             Some(&at) => self.power.behaviours[at].times += 1,
             None => {
-                let mut crash = self.crash(&walk.state.chosen);
-                crash.later = walk.state.later(&self.traced());
+                let base = &self.power.base;
+                let mut crash = self.traced.crash_of(base, self.search, &walk.state.chosen);
+                crash.later = walk.state.later(&self.on());
                 let at = self.power.behaviours.len();
                 self.power.met.insert((level, leaf.run), at);
                 self.power.behaviours.push(Behaviour {
@@ -313,38 +404,6 @@ impl Walker<'_> {
         }
     }
 
-    fn crash(&self, choice: &Choice) -> Crash {
-        let order = self.crashes.linear(self.search, choice);
-        let steps = &self.search.trace().steps;
-        let mut old = Vec::new();
-        for (number, &line) in self.lines.iter().enumerate() {
-            let stores = self.crashes.stores(number);
-            let newest = stores.iter().filter(|store| order.contains(store)).count() as u32;
-            if choice.versions[number] != newest {
-                old.push((line, Version(choice.versions[number])));
-            }
-        }
-        old.sort_unstable();
-        Crash {
-            schedule: order.iter().map(|&at| steps[at as usize].process).collect(),
-            points: self.search.points().clone(),
-            old,
-            image: self.image(choice),
-            later: Vec::new(),
-        }
-    }
-
-    /// Lines that are not as they were at first.
-    fn image(&self, choice: &Choice) -> Vec<(Line, LineBytes)> {
-        let mut image: Vec<(Line, LineBytes)> = (self.lines.iter().zip(&self.contents))
-            .zip(&choice.versions)
-            .map(|((&line, contents), &version)| (line, contents[version as usize]))
-            .filter(|&(line, bytes)| bytes != self.power.base.line(line))
-            .collect();
-        image.sort_unstable();
-        image
-    }
-
     /// Runs what the waiting walks need, each once, and lets them go on.
     fn run_wave(&mut self, subject: &mut impl Subject) -> Result<(), SearchError> {
         let waiting = std::mem::take(&mut self.wave);
@@ -356,7 +415,7 @@ impl Walker<'_> {
         for runs in runs.chunks(WAVE) {
             let overrides: Vec<Vec<(Line, LineBytes)>> = runs
                 .iter()
-                .map(|walk| walk.state.image(&self.traced()))
+                .map(|walk| walk.state.image(&self.on()))
                 .collect();
             let power = &mut *self.power;
             let untold = std::mem::take(&mut power.untold);

@@ -5,6 +5,7 @@
 //! thread's stores are made visible by its *companion*, a process whose transitions are the commits of the store buffer.
 
 use super::sync::Op;
+use landfall_check::Atomicity;
 
 /// A thread, or (from [`Order::threads`] on) the companion that commits a thread's store buffer.
 pub type Process = u8;
@@ -73,6 +74,9 @@ pub struct Step {
     pub persistent: bool,
     /// A data access, which synchronises with nothing.
     pub plain: bool,
+    /// Of a store to persistent memory: what the source says of it, and whether the model makes it durable at once.
+    pub atomic: Atomicity,
+    pub at_once: bool,
     /// Its thread is not to be preempted before it ([`super::seal`]).
     pub sealed: bool,
     /// Ascending within a process. Not dense: creating a thread and ending take a tick too.
@@ -112,6 +116,8 @@ impl Step {
         until: Until::Now,
         persistent: false,
         plain: false,
+        atomic: Atomicity::Plain,
+        at_once: false,
         sealed: false,
         tick: 0,
         need: (0, 0),

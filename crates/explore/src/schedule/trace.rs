@@ -49,6 +49,15 @@ pub struct WriteBack {
     pub site: u32,
 }
 
+/// A thread creates another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Birth {
+    pub parent: u8,
+    /// The parent's, right after it.
+    pub tick: u32,
+    pub site: u32,
+}
+
 /// A thread waits, and what for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
@@ -76,6 +85,8 @@ pub struct Trace {
     pub enabled: Vec<u64>,
     pub trailing: Vec<Trailing>,
     pub write_backs: Vec<WriteBack>,
+    /// Who created threads, if the executor says so.
+    pub births: Vec<Birth>,
     pub blocked: Vec<Wait>,
     pub failures: Vec<Failure>,
     pub end: End,
@@ -90,6 +101,7 @@ impl Default for Trace {
             enabled: Vec::new(),
             trailing: Vec::new(),
             write_backs: Vec::new(),
+            births: Vec::new(),
             blocked: Vec::new(),
             failures: Vec::new(),
             end: End::Complete,
@@ -105,6 +117,7 @@ impl Trace {
         self.enabled.truncate(keep);
         self.trailing.clear();
         self.write_backs.clear();
+        self.births.clear();
         self.blocked.clear();
         self.failures.clear();
         self.end = End::Complete;

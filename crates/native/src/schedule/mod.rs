@@ -8,6 +8,7 @@ mod sealing;
 use crate::error::SubjectError;
 use crate::execution::Outcome;
 use crate::job::{Job, Policy, Sleeper, Threading};
+use crate::judge::Atomics;
 use crate::server::Server;
 use landfall_explore::schedule::{
     self, Access, End, Points, Process, Sleepers, Step, Threads, ThreadsError, Trace,
@@ -106,6 +107,11 @@ impl<'s> NativeThreads<'s> {
     /// From now on stores to persistent memory, flushes and fences are transitions: power failures are looked at.
     pub fn persist(&mut self) {
         self.job.threads.persistency = true;
+    }
+
+    /// Which stores the source is taken to have made atomic; the steps say it.
+    pub fn set_atomics(&mut self, atomics: Atomics) {
+        self.reader.atomics = atomics;
     }
 
     /// From now on steps say whether their thread is to be left alone before them.

@@ -37,14 +37,9 @@ unsafe fn persist(lock: usize, held: bool, caller: usize) {
         let origin = Origin::library(Builtin::pthread_lock, caller);
         let owner = if held { super::thread_id() as u64 } else { 0 };
         hooks::read_span(lock, 40, 0, origin);
-        hooks::store_word(offset(lock), held.into(), 4, 0, origin);
-        hooks::store_word(
-            offset(lock + 8),
-            owner | u64::from(held) << 32,
-            8,
-            0,
-            origin,
-        );
+        let (state, owner) = (u32::from(held), owner | u64::from(held) << 32);
+        hooks::library_store(lock, (&raw const state).cast(), 4, origin);
+        hooks::library_store(lock + 8, (&raw const owner).cast(), 8, origin);
     }
 }
 
@@ -104,6 +99,10 @@ pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
 pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
     let me = (*threads()).current;
     let object = get(lock);
+    if (*object).count <= 1 {
+        // While it is still ours: whoever has it next writes there, too.
+        persist(lock, false, caller);
+    }
     point(Step::new(step::UNLOCK, lock, caller));
     if !(*object).is_owner(me) {
         log::misuse(me, step::UNLOCK, caller, lock);
@@ -116,7 +115,6 @@ pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
     effect(lock, if (*object).count == 0 { WRITE } else { NOTHING }, 0);
     if (*object).count == 0 {
         (*object).owner = 0;
-        persist(lock, false, caller);
     }
     0
 }
@@ -125,6 +123,7 @@ pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
 pub(super) unsafe fn release(lock: usize, caller: usize) -> u32 {
     let me = (*threads()).current;
     let object = get(lock);
+    persist(lock, false, caller);
     point(Step::new(step::RELEASE, lock, caller));
     if !(*object).is_owner(me) {
         log::misuse(me, step::WAIT, caller, lock);
@@ -132,7 +131,6 @@ pub(super) unsafe fn release(lock: usize, caller: usize) -> u32 {
     let held = (*object).count;
     ((*object).owner, (*object).count) = (0, 0);
     effect(lock, WRITE, 0);
-    persist(lock, false, caller);
     held
 }
 

@@ -1,27 +1,32 @@
 //! Programs with threads: every schedule, each once, under TSO or SC (ALGORITHMS.md §3-5).
 
 mod fewest;
+mod judging;
 mod plain;
 mod power;
 mod progress;
 mod seen;
 mod story;
 
+pub(super) use story::column;
+
 use super::bugs::Bugs;
-use super::options::Check;
+use super::options::{Check, Judged};
 use super::report::Report;
 use super::target::Target;
 use super::{Refusal, refuse};
 use crate::exit::Exit;
 use crate::names::Names;
-use crate::scene::base_of;
+use crate::scene::{Scene, base_of};
 use fewest::fewest;
+use landfall_check::Wasted;
 use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::power::Power;
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{Counts, Options, Persistency, Points, ThreadsError};
 use landfall_native::{
-    EverySchedule, Job, NativeSubject, NativeThreads, Op, Outcome, Policy, Sealing, Server,
+    EverySchedule, Job, NativeSubject, NativeThreads, Op, Outcome, Places, Policy, Ran, Sealing,
+    Server, Watching,
 };
 use power::{Crashing, Recoveries};
 use progress::Progress;
@@ -48,15 +53,13 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         |event: &&landfall_native::Event| event.op == Op::Step && event.step_name() == "create";
     let mut threads = 1 + first.events.iter().filter(created).count();
     report.events = first.events.len() as u64;
+    report.not_judged = (options.checks.is_empty())
+        .then(|| options.leaves_no_tree().map(str::to_owned))
+        .flatten();
     let mut bugs = Bugs::new(target, options);
     let persistent = first.events.iter().any(super::report::touches_memory);
     if let Some(refusal) = power::refuse(options).filter(|_| persistent) {
         return Err(refusal);
-    }
-    if persistent && options.judges() {
-        report.warn(
-            "robustness, persistency races and flushes are judged in programs with one thread only",
-        );
     }
     let base = base_of(&server);
     let again = scene.recover.as_ref().unwrap_or(&scene.program);
@@ -76,8 +79,9 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         let mut crashing = None;
         if let Some(recovery) = &mut recovery {
             native.persist();
+            native.set_atomics(options.atomics());
             let budget = options.budget(started);
-            let subject = match options.recover_schedules {
+            let recoveries = match options.recover_schedules {
                 true => Recoveries::Every(EverySchedule::new(
                     recovery,
                     job.clone(),
@@ -85,16 +89,16 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
                     MOST_THREADS,
                     budget,
                 )),
-                false => Recoveries::One(
-                    NativeSubject::new(recovery, job.clone(), budget)
+                false => {
+                    let mut one = NativeSubject::new(recovery, job.clone(), budget)
                         .with_workers(again, options.workers())
-                        .map_err(Refusal::cannot_run)?,
-                ),
+                        .map_err(Refusal::cannot_run)?;
+                    one.watching = options.judges().then(|| watching(options, scene));
+                    Recoveries::One(one)
+                }
             };
-            crashing = Some(Crashing::new(
-                Power::new(base.clone(), scene.platform).with_failures(options.failures),
-                subject,
-            ));
+            let power = Power::new(base.clone(), scene.platform).with_failures(options.failures);
+            crashing = Some(Crashing::new(options, power, recoveries));
         }
         let searched = search(
             options,
@@ -143,6 +147,20 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     report.runs += bugs.runs();
     report.finish(options, started)?;
     Ok(report)
+}
+
+/// What looks at recoveries as they are run.
+fn watching(options: &Check, scene: &Scene) -> Watching {
+    let mut places = Places::default();
+    if scene.recover.is_some() {
+        places.of(Ran::Recovery);
+    }
+    Watching {
+        places,
+        wasted: options.checks(Judged::Flushes).then(Wasted::default),
+        atomics: options.atomics(),
+        platform: scene.platform,
+    }
 }
 
 /// What `--within` and `--without` ask for, if they do.

@@ -1,19 +1,25 @@
 //! Power failures of every schedule: one recovery tree for all of them (`explore::schedule::power`).
 
+use super::judging::Judging;
 use super::story::Telling;
 use crate::check::Refusal;
-use crate::check::bugs::Bugs;
+use crate::check::bugs::{Bugs, Scheduled};
 use crate::check::options::Check;
 use crate::check::report::Report;
+use crate::check::ways::Seen;
 use crate::exit::Exit;
 use crate::names::Names;
 use crate::scene::Threaded;
 use landfall_explore::recovery::SearchError;
-use landfall_explore::schedule::power::Power;
-use landfall_explore::schedule::{Explored, Job, Order, Persistency, Threads, Trace};
+use landfall_explore::schedule::judged::{self, execution};
+use landfall_explore::schedule::power::{Crash, Power};
+use landfall_explore::schedule::{
+    Explored, Order, Persistency, Points, Process, Replayed, Threads,
+};
 use landfall_explore::subject::{self, Ended, Execution, Subject, SubjectError};
 use landfall_model::line::Line;
-use landfall_native::{EverySchedule, NativeSubject, NativeThreads};
+use landfall_model::order::Platform;
+use landfall_native::{EverySchedule, NativeSubject, NativeThreads, Watching};
 use std::ops::ControlFlow;
 
 /// What looks at the power failures of each schedule.
@@ -21,6 +27,7 @@ use std::ops::ControlFlow;
 pub(super) struct Crashing<'a> {
     power: Power,
     recoveries: Recoveries<'a>,
+    judging: Option<Judging>,
     error: Option<Refusal>,
 }
 
@@ -60,6 +67,10 @@ impl Recoveries<'_> {
                 report.limits.extend(one.stopped_by);
                 report.runs += one.runs;
                 report.events += one.events;
+                if one.flushes_unjudged {
+                    report.limits.push("judging");
+                    report.warn("flushes were not judged: a recovery did too much to keep track of what it flushed");
+                }
                 if one.threads {
                     report.limits.push("recover-schedules");
                     report.warn("recoveries create threads, and each was run under one schedule: use --recover-schedules");
@@ -70,6 +81,14 @@ impl Recoveries<'_> {
                 report.runs += every.runs;
                 report.limits.extend(every.cut.then_some("steps"));
             }
+        }
+    }
+
+    /// What judges them, if anything does.
+    fn watching(&mut self) -> Option<&mut Watching> {
+        match self {
+            Recoveries::One(one) => one.watching.as_mut(),
+            Recoveries::Every(_) => None,
         }
     }
 
@@ -96,10 +115,14 @@ pub(super) fn refuse(options: &Check) -> Option<Refusal> {
             pm_dir: Some(_), ..
         } => "--pm-dir",
         Check { tear: true, .. } => "--tear",
+        Check {
+            no_prefix: true, ..
+        } if options.races().is_some() => "--no-prefix",
         _ if options.recover_schedules && options.failures > 1 => {
             let why = "with --recover-schedules the power does not fail during recovery: leave out --failures";
             return Some(Refusal::new(Exit::Usage, why));
         }
+        _ if options.recover_schedules => return None,
         _ => options.leaves_no_tree()?,
     };
     let why = format!(
@@ -109,10 +132,11 @@ pub(super) fn refuse(options: &Check) -> Option<Refusal> {
 }
 
 impl<'a> Crashing<'a> {
-    pub(super) fn new(power: Power, recoveries: Recoveries<'a>) -> Crashing<'a> {
+    pub(super) fn new(options: &Check, power: Power, recoveries: Recoveries<'a>) -> Crashing<'a> {
         Crashing {
             power,
             recoveries,
+            judging: options.judges().then(|| Judging::new(options)),
             error: None,
         }
     }
@@ -125,7 +149,13 @@ impl<'a> Crashing<'a> {
     ) -> ControlFlow<()> {
         let line = |object: u32| native.line(object).unwrap_or(Line(0));
         match self.power.look(&mut self.recoveries, search, line) {
-            Ok(()) => ControlFlow::Continue(()),
+            Ok(traced) => {
+                let watching = self.recoveries.watching();
+                if let (Some(judging), Some(watching)) = (&mut self.judging, watching) {
+                    judging.look(&self.power, &traced, search, native, watching);
+                }
+                ControlFlow::Continue(())
+            }
             Err(SearchError::Subject(SubjectError::Stopped)) => ControlFlow::Break(()),
             Err(SearchError::Subject(error)) => {
                 self.error = Some(Refusal::new(Exit::Internal, error));
@@ -141,7 +171,7 @@ impl<'a> Crashing<'a> {
 
     /// Tells of the recoveries that failed.
     pub(super) fn report(
-        self,
+        mut self,
         native: &mut NativeThreads<'_>,
         names: &Names,
         bugs: &mut Bugs<'_>,
@@ -156,36 +186,94 @@ impl<'a> Crashing<'a> {
         if self.power.uncut > 0 {
             report.uncut(self.power.uncut);
         }
+        if self.judging.is_some() && self.power.failures() > 1 {
+            report.limits.push("judging");
+            report.warn("with threads, robustness, races and flushes are judged after the first power failure only");
+        }
         let order = Order {
             threads: native.threads(),
             persistency: Persistency::Lines,
+        };
+        let mut shown = Shown {
+            native,
+            names,
+            order,
+            platform: self.power.platform(),
         };
         for behaviour in &self.power.behaviours {
             let Ended::Badly(number) = behaviour.ended else {
                 continue;
             };
-            let crash = &behaviour.crash;
-            native.preempt_at(&crash.points);
-            let mut trace = Trace::default();
-            let job = Job {
-                follow: &crash.schedule,
-                keep: 0,
-                sleep: &[],
-                order,
-                limit: usize::MAX,
-            };
-            let ran = native.run(&job, &mut trace);
-            ran.map_err(|error| Refusal::new(Exit::Uncontrolled, error))?;
-            let telling = Telling {
-                threads: native,
-                names,
-                order,
-            };
-            let table = telling.table(&trace, crash.schedule.len(), None);
-            let job = native.replay(&crash.schedule);
+            let (job, scheduled) = shown.scheduled(&behaviour.crash)?;
             let (failed, recovery) = self.recoveries.failed(number);
-            bugs.after_crash(job, behaviour, failed, recovery, table, report)?;
+            bugs.under(Some(scheduled));
+            let told = bugs.after_crash(job, behaviour, failed, recovery, report);
+            bugs.under(None);
+            told?;
+        }
+        let complete = report.limits.is_empty();
+        let watching = match &mut self.recoveries {
+            Recoveries::One(one) => one.watching.take(),
+            Recoveries::Every(_) => None,
+        };
+        if let (Some(judging), Some(watching)) = (self.judging, watching) {
+            judging.report(complete, &self.power, watching, &mut shown, bugs, report)?;
         }
         Ok(())
+    }
+}
+
+/// Schedules of the search, shown once more.
+pub(super) struct Shown<'a, 's> {
+    pub(super) native: &'a mut NativeThreads<'s>,
+    names: &'a Names,
+    order: Order,
+    platform: Platform,
+}
+
+impl Shown<'_, '_> {
+    pub(super) fn again(
+        &mut self,
+        schedule: &[Process],
+        points: &Points,
+    ) -> Result<Replayed, Refusal> {
+        Replayed::run(self.native, self.order, schedule, points)
+            .map_err(|error| Refusal::new(Exit::Uncontrolled, error))
+    }
+
+    /// What happened before a power failure, for people and for checkers; and what to run to see it.
+    pub(super) fn scheduled(
+        &mut self,
+        crash: &Crash,
+    ) -> Result<(landfall_native::Job, Scheduled), Refusal> {
+        let again = self.again(&crash.schedule, &crash.points)?;
+        let telling = Telling {
+            threads: self.native,
+            names: self.names,
+            order: self.order,
+        };
+        let trace = again.trace();
+        let table = telling.table(trace, crash.schedule.len(), None);
+        let mut sites = Sites(self.native);
+        let execution = execution(trace, self.order, self.platform, 0, &mut sites);
+        let places = (execution.events().iter())
+            .filter_map(|event| Some((event.site, telling.place(event.site)?)))
+            .collect();
+        let seen = Seen { execution, places };
+        let job = self.native.replay(&crash.schedule);
+        Ok((job, Scheduled { table, seen }))
+    }
+}
+
+/// The search's own numbers of sites.
+struct Sites<'a, 's>(&'a NativeThreads<'s>);
+
+impl judged::Names for Sites<'_, '_> {
+    fn line(&self, object: u32) -> Line {
+        self.0.line(object).unwrap_or(Line(0))
+    }
+
+    fn site(&mut self, site: u32) -> u32 {
+        site
     }
 }

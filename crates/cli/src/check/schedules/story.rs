@@ -14,7 +14,7 @@ pub(super) struct Telling<'a> {
     pub(super) order: Order,
 }
 
-pub(super) fn column(thread: usize) -> String {
+pub(in crate::check) fn column(thread: usize) -> String {
     match thread {
         0 => "main".to_owned(),
         n => format!("thread {n}"),

@@ -81,6 +81,9 @@ impl Reader {
         (step.found, step.left, step.expect) = (found, left, expect);
         step.plain = record.flags & access::ORDERING == 0 && !locked;
         step.persistent = is_persistent(place);
+        if step.persistent && writes {
+            self.stored_as.say(&mut step);
+        }
         step.access = if writes { Access::Write } else { Access::Read };
         step.act = match (locked, record.flags & access::SWAP != 0, writes) {
             (true, true, _) => Act::Cas,

@@ -120,7 +120,7 @@ impl Reader {
         };
         self.commit_hidden(open.thread, buffered.tick);
         let (place, _) = place(record.value);
-        let step = Step {
+        let mut step = Step {
             process: companion,
             act: Act::Commit,
             access: Access::Write,
@@ -137,6 +137,9 @@ impl Reader {
             site: buffered.site,
             ..Step::NOTHING
         };
+        if step.persistent {
+            self.stored_as.say(&mut step);
+        }
         self.finish(open, step, trace)
     }
 

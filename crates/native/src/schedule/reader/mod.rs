@@ -6,10 +6,12 @@ mod buffer;
 mod sync;
 
 use super::numbers::{Numbers, place};
+use crate::judge::{Atomics, atomicity};
+use landfall_check::Atomicity;
 use landfall_explore::schedule::{
-    Access, Act, Failure, Process, Step, ThreadsError, Trace, Trailing,
+    Access, Act, Birth, Failure, Process, Step, ThreadsError, Trace, Trailing,
 };
-use landfall_vocab::record::{COMPANIONS, Kind, Record, step};
+use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
 use landfall_vocab::shared::End;
 use std::collections::VecDeque;
 use sync::drains;
@@ -87,12 +89,37 @@ pub(super) struct Reader {
     keep: usize,
     /// Threads that have been created.
     pub(super) created: usize,
-    /// Some execution stored to persistent memory.
+    /// Some execution stored to persistent memory; and how it did so last.
     pub(super) stored: bool,
+    stored_as: StoredAs,
+    /// Which stores the source is taken to have made atomic.
+    pub(super) atomics: Atomics,
     /// Some thread had timed out so often that it was not allowed to once more.
     pub(super) late: bool,
     pub(super) buffered: bool,
     most: usize,
+}
+
+/// What a step says of a store to persistent memory for those who judge it.
+#[derive(Clone, Copy, Debug)]
+struct StoredAs {
+    atomic: Atomicity,
+    at_once: bool,
+}
+
+impl Default for StoredAs {
+    fn default() -> StoredAs {
+        StoredAs {
+            atomic: Atomicity::Plain,
+            at_once: false,
+        }
+    }
+}
+
+impl StoredAs {
+    fn say(self, step: &mut Step) {
+        (step.atomic, step.at_once) = (self.atomic, self.at_once);
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -169,6 +196,7 @@ impl Reader {
         match record.kind {
             Kind::Step => {
                 self.close(trace)?;
+                self.stored_as = StoredAs::default();
                 self.step(thread, record, trace);
                 // Nothing more is heard of these.
                 if matches!(record.flags, step::ORDER | step::FLUSH) {
@@ -197,7 +225,13 @@ impl Reader {
                     });
                 }
             }
-            Kind::Store | Kind::Run | Kind::Fill => self.stored = true,
+            Kind::Store | Kind::Run | Kind::Fill => {
+                self.stored = true;
+                self.stored_as = StoredAs {
+                    atomic: atomicity(record.flags, record.mask, self.atomics),
+                    at_once: record.flags & flag::DURABLE != 0,
+                };
+            }
             Kind::Blocked => {
                 self.close(trace)?;
                 self.blocked(thread, record, trace);
@@ -223,12 +257,12 @@ impl Reader {
                     // A transition of its own; the child comes after it.
                     self.open(thread, record, trace);
                     let _ = self.close(trace);
-                    self.bear(thread, record.value as usize);
+                    self.bear(thread, record.value as usize, site, trace);
                     return;
                 }
                 known.drained = known.committed;
                 known.tick += 1;
-                self.bear(thread, record.value as usize);
+                self.bear(thread, record.value as usize, site, trace);
                 return;
             }
             step::EXIT => {
@@ -264,9 +298,14 @@ impl Reader {
     }
 
     /// The new thread comes after its creator, and after what its creator had committed.
-    fn bear(&mut self, parent: usize, child: usize) {
+    fn bear(&mut self, parent: usize, child: usize, site: u32, trace: &mut Trace) {
         let companion = self.companion(parent);
         let known = &self.threads[parent];
+        trace.births.push(Birth {
+            parent: parent as u8,
+            tick: known.tick,
+            site,
+        });
         let born = [
             (parent as Process, known.tick),
             (companion, if self.buffered { known.committed } else { 0 }),

@@ -1,0 +1,189 @@
+//! Robustness of a program with many schedules: a recovery violates it if *no* schedule could have shown it the same under
+//! strict persistency.
+//!
+//! Strict persistency is kept by an execution's own crash intervals or not at all: where they are not empty, the part of the
+//! execution that happens before what was read is an execution of the program, too, and shows just that (definition 4.1.1 of seed
+//! 000). Where one is empty another schedule may still show it. So recoveries are followed to their end whatever the
+//! intervals say, and what each has read is remembered, store by store: it is a violation if every schedule in which a power
+//! failure can leave it has an empty interval. That is the definition of `prove` as well (seed 003).
+
+use super::{Violation, Violations};
+use crate::finding::{Evidence, Finding, Fix, Kind};
+use crate::fixes::fixes;
+use crate::path::{Candidate, Path, Read};
+use landfall_model::line::Addr;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+
+/// A number for one read: its bytes, their value, and the stores that they come from, as they are called in every schedule.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Seen(u128);
+
+impl Seen {
+    pub(super) fn new(path: &Path, read: &Read, candidate: &Candidate) -> Seen {
+        let mut seen = Seen::default()
+            .and(read.word.0.into())
+            .and(read.mask.into())
+            .and(candidate.value.into());
+        for source in &candidate.sources {
+            let (thread, site, number) = path.execution(source.execution).name(source.store.event);
+            seen = seen
+                .and(source.mask.into())
+                .and(thread.into())
+                .and(u128::from(site) << 32 | u128::from(number));
+        }
+        seen
+    }
+
+    fn and(self, other: u128) -> Seen {
+        const ODD: u128 = 0xD1B5_4A32_D192_ED03_9E37_79B9_7F4A_7C15;
+        let mixed = (self.0.rotate_left(37) ^ other).wrapping_add(1);
+        let mixed = mixed.wrapping_mul(ODD);
+        Seen(mixed ^ mixed >> 59)
+    }
+}
+
+/// The first violation of a path; what follows from it is not another one.
+#[derive(Clone, Debug)]
+struct Pending {
+    step: usize,
+    violations: Violations,
+    reads: usize,
+    word: Addr,
+    mask: u8,
+}
+
+/// A recovery that no schedule has shown so far.
+#[derive(Clone, Debug)]
+struct Suspect {
+    violations: SmallVec<[(Violation, Vec<Fix>); 1]>,
+    evidence: Evidence,
+    times: u64,
+    /// Suspects are told in the order in which they came.
+    order: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Across {
+    /// What was read, up to and with each step.
+    read: Vec<(usize, Seen)>,
+    /// What the candidate judged last violates.
+    pub(super) judged: Violations,
+    pending: Option<Pending>,
+    /// What recoveries read where strict persistency shows it.
+    shown: FxHashSet<Seen>,
+    suspects: FxHashMap<Seen, Suspect>,
+    count: usize,
+    /// The execution of the newest suspect.
+    pub(super) newest: Option<u32>,
+}
+
+impl Across {
+    pub(super) fn violated(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    fn so_far(&self) -> Seen {
+        self.read.last().map_or(Seen::default(), |(_, seen)| *seen)
+    }
+
+    pub(super) fn take(&mut self, step: usize, seen: Seen) {
+        let all = self.so_far().and(seen.0);
+        self.read.push((step, all));
+    }
+
+    /// Is the path in violation, now that what was judged last is part of it?
+    pub(super) fn violate(&mut self, step: usize, reads: usize, read: &Read) -> bool {
+        let violations = std::mem::take(&mut self.judged);
+        if self.pending.is_none() && !violations.is_empty() {
+            self.pending = Some(Pending {
+                step,
+                violations,
+                reads,
+                word: read.word,
+                mask: read.mask,
+            });
+        }
+        self.violated()
+    }
+
+    pub(super) fn back(&mut self, to: usize) {
+        while self.read.pop_if(|(step, _)| *step >= to).is_some() {}
+        self.pending.take_if(|pending| pending.step >= to);
+    }
+
+    pub(super) fn ended(&mut self, path: &Path) {
+        let all = self.so_far();
+        let Some(pending) = &self.pending else {
+            if self.shown.insert(all) {
+                self.suspects.remove(&all);
+            }
+            return;
+        };
+        if self.shown.contains(&all) {
+            return;
+        }
+        if let Some(known) = self.suspects.get_mut(&all) {
+            known.times += 1;
+            return;
+        }
+        let Some(first) = path.crashed().first() else {
+            return;
+        };
+        self.count += 1;
+        self.newest = Some(first.execution.number());
+        let mended = |&violation: &Violation| {
+            let Violation { lost, kept, .. } = violation;
+            let fixes = fixes(&first.execution, lost.execution, lost.event, kept.event);
+            (violation, fixes)
+        };
+        let suspect = Suspect {
+            violations: pending.violations.iter().map(mended).collect(),
+            evidence: Evidence {
+                crashes: Vec::new(),
+                execution: first.execution.number(),
+                left: path.left(),
+                reads: pending.reads,
+                word: pending.word,
+                mask: pending.mask,
+            },
+            times: 1,
+            order: self.count,
+        };
+        self.suspects.insert(all, suspect);
+    }
+
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let mut suspects: Vec<&Suspect> = self.suspects.values().collect();
+        suspects.sort_unstable_by_key(|suspect| suspect.order);
+        let mut places: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+        let mut findings: Vec<Finding> = Vec::new();
+        for suspect in suspects {
+            for (violation, fixes) in &suspect.violations {
+                let Violation {
+                    lost,
+                    kept,
+                    reading,
+                } = *violation;
+                let next = findings.len();
+                let at = *places.entry((lost.site, kept.site)).or_insert(next);
+                if at < next {
+                    findings[at].times += suspect.times;
+                    continue;
+                }
+                findings.push(Finding {
+                    kind: Kind::Robustness {
+                        lost,
+                        kept,
+                        reading,
+                    },
+                    fixes: fixes.clone(),
+                    evidence: Some(suspect.evidence.clone()),
+                    times: suspect.times,
+                });
+            }
+        }
+        findings
+    }
+}

@@ -1,0 +1,202 @@
+//! Judges the recoveries of every schedule: robustness, persistency races, flushes and fences that do nothing.
+
+use super::power::Shown;
+use crate::check::Refusal;
+use crate::check::bugs::Bugs;
+use crate::check::judge::{LIMITS, MOST_SHOWN, checkers, perf, tell_after};
+use crate::check::options::{Check, Judged as Asked};
+use crate::check::report::Report;
+use crate::exit::Exit;
+use crate::scene::Act;
+use landfall_check::finding::At;
+use landfall_check::{Checker, Finding, Kind, Robustness, Wasted};
+use landfall_explore::schedule::judge::{Judge, Kept, Verdicts};
+use landfall_explore::schedule::judged::Names;
+use landfall_explore::schedule::power::{Crash, Power, Traced};
+use landfall_explore::schedule::{Access, Explored, NOWHERE, Replayed, Step};
+use landfall_model::line::Line;
+use landfall_model::log::{Cut, Entry};
+use landfall_native::{NativeThreads, Places, Ran, Watching};
+
+#[derive(Debug)]
+pub(super) struct Judging {
+    judge: Judge,
+    wasted: Option<Wasted>,
+}
+
+/// Lines and places of the program that runs first.
+pub(super) struct Called<'a, 's> {
+    pub(super) native: &'a NativeThreads<'s>,
+    pub(super) places: &'a mut Places,
+}
+
+impl Names for Called<'_, '_> {
+    fn line(&self, object: u32) -> Line {
+        self.native.line(object).unwrap_or(Line(0))
+    }
+
+    fn site(&mut self, site: u32) -> u32 {
+        match site {
+            NOWHERE => NOWHERE,
+            site => self.places.number_in(Ran::First, self.native.origin(site)),
+        }
+    }
+}
+
+impl Judging {
+    pub(super) fn new(options: &Check) -> Judging {
+        let (robustness, races) = (options.checks(Asked::Robustness), options.races());
+        let begin = move || -> Vec<Box<dyn Checker>> {
+            checkers(robustness.then(Robustness::across_schedules), races)
+        };
+        Judging {
+            judge: Judge::new(Box::new(begin), LIMITS),
+            wasted: options.checks(Asked::Flushes).then(Wasted::default),
+        }
+    }
+
+    /// Judges the last execution, of which `power` knows the recoveries.
+    pub(super) fn look(
+        &mut self,
+        power: &Power,
+        traced: &Traced,
+        search: &dyn Explored,
+        native: &NativeThreads<'_>,
+        watching: &mut Watching,
+    ) {
+        let places = &mut watching.places;
+        let mut names = Called { native, places };
+        let judged = self.judge.look(power, traced, search, &mut names);
+        if let (Some(execution), Some(wasted)) = (judged, &mut self.wasted) {
+            // The search has begun again, with more scheduling points.
+            if execution.number() == 0 {
+                *wasted = Wasted::default();
+            }
+            wasted.scheduled(&execution);
+        }
+    }
+
+    /// The search is over; `complete` if nothing ended it early.
+    pub(super) fn report(
+        self,
+        complete: bool,
+        power: &Power,
+        watching: Watching,
+        shown: &mut Shown<'_, '_>,
+        bugs: &mut Bugs<'_>,
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        let Watching {
+            mut places,
+            wasted: of_recoveries,
+            ..
+        } = watching;
+        let Verdicts {
+            checkers,
+            kept,
+            walked,
+        } = self.judge.finish();
+        if complete && !walked.is_complete() {
+            report.limits.push("judging");
+        }
+        for checker in checkers {
+            for finding in checker.findings().into_iter().take(MOST_SHOWN) {
+                let kept = finding
+                    .evidence
+                    .as_ref()
+                    .and_then(|e| kept.get(&e.execution));
+                if let Some(kept) = kept
+                    && !is_known(&finding, &places, bugs, report)?
+                {
+                    tell(&finding, kept, power, &mut places, shown, bugs, report)?;
+                }
+            }
+        }
+        if let Some(mut wasted) = self.wasted {
+            wasted.join(of_recoveries.unwrap_or_default());
+            if complete {
+                wasted.search_complete();
+            }
+            for finding in wasted.findings().into_iter().take(MOST_SHOWN) {
+                perf(&finding, &places, bugs, report)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Is a worse finding about the store that this one is about?
+fn is_known(
+    finding: &Finding,
+    places: &Places,
+    bugs: &mut Bugs<'_>,
+    report: &Report,
+) -> Result<bool, Refusal> {
+    let site = match finding.kind {
+        Kind::Robustness { lost, .. } => lost.site,
+        Kind::PersistencyRace { store } => store.site,
+        _ => return Ok(false),
+    };
+    match places.place(site) {
+        Some(placed) => bugs.is_lost(placed, report),
+        None => Ok(false),
+    }
+}
+
+/// Runs the schedule that a finding rests on once more, with a power failure that shows it.
+fn tell(
+    finding: &Finding,
+    kept: &Kept,
+    power: &Power,
+    places: &mut Places,
+    shown: &mut Shown<'_, '_>,
+    bugs: &mut Bugs<'_>,
+    report: &mut Report,
+) -> Result<(), Refusal> {
+    let again = shown.again(&kept.schedule, &kept.points)?;
+    let crash = crash(finding, power, &again, shown).ok_or_else(|| {
+        let why = "a power failure that was judged is not one of its schedule";
+        Refusal::new(Exit::Internal, why)
+    })?;
+    let stores: Vec<usize> = (again.trace().steps.iter())
+        .filter(|step| is_store(step))
+        .map(|step| again.order().thread(step.process))
+        .collect();
+    // A thread's stores reach memory in the order in which it makes them, under every schedule.
+    let entry = |acts: &[Act], at: At| {
+        let (before, from) = stores.split_at_checked(at.entry as usize)?;
+        let thread = *from.first()?;
+        let number = before.iter().filter(|&&of| of == thread).count();
+        let entries = acts.first()?.log.entries().iter().enumerate();
+        let mut mine = entries.filter(
+            |(_, entry)| matches!(entry, Entry::Store { thread: of, .. } if usize::from(*of) == thread),
+        );
+        Some(Cut(mine.nth(number)?.0 as u32))
+    };
+    let (job, scheduled) = shown.scheduled(&crash)?;
+    let (_, failure) = bugs.suffered(job, &crash)?;
+    bugs.under(Some(scheduled));
+    let told = tell_after(finding, &[failure], entry, Some(places), bugs, report);
+    bugs.under(None);
+    told
+}
+
+fn is_store(step: &Step) -> bool {
+    step.persistent && step.access == Access::Write
+}
+
+/// A power failure that leaves what the recovery reads.
+fn crash(
+    finding: &Finding,
+    power: &Power,
+    again: &Replayed,
+    shown: &Shown<'_, '_>,
+) -> Option<Crash> {
+    let evidence = finding.evidence.as_ref()?;
+    let line = |object| shown.native.line(object).unwrap_or(Line(0));
+    let traced = Traced::new(power.base(), power.platform(), again, line);
+    traced.crash(power.base(), again, &|line, version| {
+        let left = evidence.left.iter().find(|(of, _)| *of == line);
+        left.is_none_or(|&(_, (first, last))| first <= version && version <= last)
+    })
+}

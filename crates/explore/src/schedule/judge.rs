@@ -1,0 +1,247 @@
+//! Lets checkers judge every recovery after every power failure of every schedule, store by store.
+//!
+//! [`super::power`] shares recoveries between schedules that show them the same values. A verdict depends on the stores behind the
+//! values, too, and on what happens before what among them, so each schedule is judged by itself, along the tree that is there:
+//! nothing is run. Schedules that differ in nothing a checker could see are judged once.
+
+use super::crash::mix;
+use super::explored::Explored;
+use super::judged::{Names, execution};
+use super::power::{Power, Traced};
+use super::step::Process;
+use super::threads::Points;
+use crate::judge::Judged;
+use crate::tree::RecoveryTree;
+use landfall_check::path::{Candidate, Path, Read};
+use landfall_check::walk::Limits;
+use landfall_check::{Action, Checker, Execution, Recoveries, Step, Walked, event, walk};
+use landfall_model::line::Line;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use std::fmt;
+use std::rc::Rc;
+
+/// A schedule that some finding rests on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kept {
+    pub schedule: Vec<Process>,
+    pub points: Points,
+}
+
+pub struct Judge {
+    checkers: Vec<Box<dyn Checker>>,
+    begin: Box<dyn Fn() -> Vec<Box<dyn Checker>>>,
+    limits: Limits,
+    points: Option<Points>,
+    seen: FxHashSet<u128>,
+    /// By the number of the execution.
+    kept: FxHashMap<u32, Kept>,
+    walked: Walked,
+    /// Schedules that were judged.
+    pub judged: u32,
+}
+
+impl fmt::Debug for Judge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Judge")
+            .field("judged", &self.judged)
+            .field("walked", &self.walked)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What was found, and the schedules that show it.
+pub struct Verdicts {
+    pub checkers: Vec<Box<dyn Checker>>,
+    pub kept: FxHashMap<u32, Kept>,
+    pub walked: Walked,
+}
+
+impl fmt::Debug for Verdicts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verdicts")
+            .field("walked", &self.walked)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Judge {
+    /// `begin` makes the checkers.
+    pub fn new(begin: Box<dyn Fn() -> Vec<Box<dyn Checker>>>, limits: Limits) -> Judge {
+        Judge {
+            checkers: begin(),
+            begin,
+            limits,
+            points: None,
+            seen: FxHashSet::default(),
+            kept: FxHashMap::default(),
+            walked: Walked::default(),
+            judged: 0,
+        }
+    }
+
+    /// Judges the last execution, at which `power` has looked. Returns it, unless it is like one before.
+    pub fn look(
+        &mut self,
+        power: &Power,
+        traced: &Traced,
+        explored: &dyn Explored,
+        names: &mut impl Names,
+    ) -> Option<Rc<Execution>> {
+        if self.points.as_ref() != Some(explored.points()) {
+            self.begin_again(explored.points());
+        }
+        let (trace, order) = (explored.trace(), explored.order());
+        let number = self.judged;
+        let first = execution(trace, order, power.platform(), number, names);
+        if !self.seen.insert(signature(&first, traced.signature)) {
+            return None;
+        }
+        self.judged += 1;
+        let first = Rc::new(first);
+        let candidates = self.limits.candidates;
+        let limits = Limits {
+            candidates: candidates.saturating_sub(self.walked.candidates),
+            ..self.limits
+        };
+        let mut checkers: Vec<&mut dyn Checker> = Vec::new();
+        for checker in &mut self.checkers {
+            checkers.push(&mut **checker);
+        }
+        let trees: [&RecoveryTree; 1] = [power.tree()?];
+        let recoveries = Possible {
+            judged: Judged { trees: &trees },
+            traced,
+        };
+        let cuts = (0, first.end());
+        self.walked += walk(
+            &recoveries,
+            power.base(),
+            first.clone(),
+            cuts,
+            limits,
+            &mut checkers,
+        );
+        if self.checkers.iter().any(|checker| checker.rests_on(number)) {
+            let kept = Kept {
+                schedule: trace.steps.iter().map(|step| step.process).collect(),
+                points: explored.points().clone(),
+            };
+            self.kept.insert(number, kept);
+        }
+        Some(first)
+    }
+
+    /// More accesses are scheduling points from now on, and all schedules come once more. Reads that race and were none say nothing
+    /// of what they read from: what was judged with them is forgotten.
+    fn begin_again(&mut self, points: &Points) {
+        self.points = Some(points.clone());
+        self.checkers = (self.begin)();
+        self.seen.clear();
+        self.kept.clear();
+        self.walked = Walked::default();
+        self.judged = 0;
+    }
+
+    pub fn finish(self) -> Verdicts {
+        Verdicts {
+            checkers: self.checkers,
+            kept: self.kept,
+            walked: self.walked,
+        }
+    }
+}
+
+/// Everything that checkers look at: who did what where, and what happens before it. `traced` says what a power failure can leave.
+fn signature(execution: &Execution, traced: u128) -> u128 {
+    // What was only learnt counts by what follows it.
+    let counts = |event: u32| !matches!(execution.event(event).action, Action::Observe { .. });
+    let told: Vec<Vec<u32>> = (0..execution.threads() as u16)
+        .map(|thread| {
+            let mut count = 0;
+            let events = execution.of_thread(thread).iter();
+            let counted = events.map(|&event| {
+                count += u32::from(counts(event));
+                count
+            });
+            std::iter::once(0).chain(counted).collect()
+        })
+        .collect();
+    let mut hash = traced;
+    for thread in 0..execution.threads() as u16 {
+        for &event in execution.of_thread(thread) {
+            if !counts(event) {
+                continue;
+            }
+            let of = execution.event(event);
+            hash = mix(hash, u128::from(of.site) << 16 | u128::from(thread));
+            hash = mix(
+                hash,
+                match of.action {
+                    Action::Store { piece, how, atomic } => {
+                        let stores = execution.stores_to(piece.addr);
+                        let stored = stores.iter().find(|stored| stored.event == event);
+                        let version = stored.map_or(0, |stored| stored.version);
+                        let bytes = piece.bytes().iter();
+                        let bytes = bytes.fold(0, |all, &byte| all << 8 | u128::from(byte));
+                        let kind = u128::from(version) << 8 | (how as u128) << 2 | atomic as u128;
+                        mix(mix(kind << 64 | u128::from(piece.addr.0), bytes), 1)
+                    }
+                    Action::Clflush(Line(line)) => mix(line.into(), 2),
+                    Action::Clwb(Line(line)) => mix(line.into(), 3),
+                    Action::Fence(fence) => mix(fence as u128, 4),
+                    Action::FirstRead { .. } | Action::Observe { .. } => 0,
+                },
+            );
+            for (other, told) in (0..).zip(&told) {
+                let known = execution.known(event, other) as usize;
+                hash = mix(hash, told[known].into());
+            }
+        }
+    }
+    hash
+}
+
+/// The recoveries of a tree that a power failure of one trace can lead to.
+struct Possible<'a> {
+    judged: Judged<'a>,
+    traced: &'a Traced,
+}
+
+impl Recoveries for Possible<'_> {
+    type Node = <Judged<'static> as Recoveries>::Node;
+
+    fn root(&self, failures: usize) -> Self::Node {
+        self.judged.root(failures)
+    }
+
+    fn step(&self, node: Self::Node) -> Step {
+        self.judged.step(node)
+    }
+
+    fn child(&self, node: Self::Node, value: u64) -> Option<Self::Node> {
+        self.judged.child(node, value)
+    }
+
+    fn marks(&self, node: Self::Node) -> SmallVec<[event::Mark; 2]> {
+        self.judged.marks(node)
+    }
+
+    fn leaves(&self, path: &Path, read: &Read, candidate: &Candidate) -> bool {
+        let Some(wanted) = candidate.versions() else {
+            return true;
+        };
+        let here = self.traced.number(read.word.line());
+        let admits = |number: usize, version: u32| {
+            let (first, last) = match Some(number) == here {
+                true => wanted,
+                false => match path.versions_read(self.traced.line(number)) {
+                    Some(span) => span,
+                    None => return true,
+                },
+            };
+            first <= version && version <= last
+        };
+        self.traced.crashes.choose(&admits).is_some()
+    }
+}

@@ -1,0 +1,382 @@
+//! A trace as the checkers see it: what each thread did to persistent memory, in program order, and what it learnt of the others.
+//!
+//! What happens before what is program order and reads-from across threads (MODEL.md §7); a lock is read from whoever
+//! released it, a thread from whoever created it. That is less than what [`Order::depends`] orders: that a store overwrites
+//! another one, or a value that was read, does not make one happen before the other.
+
+use super::power::piece;
+use super::step::{Access, Act, NOWHERE, Order, Process, Step};
+use super::trace::Trace;
+use landfall_check::event::{Action, Atomicity, Event, Fence, How};
+use landfall_check::execution::Execution;
+use landfall_model::line::Line;
+use landfall_model::order::Platform;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// How the trace's numbers are called elsewhere.
+pub trait Names {
+    /// Where an object of persistent memory lies.
+    fn line(&self, object: u32) -> Line;
+    /// The number of a place in the source; [`NOWHERE`] where a thread ends.
+    fn site(&mut self, site: u32) -> u32;
+}
+
+/// The execution that a trace shows, under this number.
+pub fn execution(
+    trace: &Trace,
+    order: Order,
+    platform: Platform,
+    number: u32,
+    names: &mut impl Names,
+) -> Execution {
+    let (threads, places) = deeds(trace, order);
+    let mut telling = Telling {
+        trace,
+        order,
+        names,
+        threads,
+        places,
+        events: Vec::new(),
+        committed: Vec::new(),
+        memory: FxHashMap::default(),
+        stores: vec![None; trace.steps.len()],
+        sources: vec![None; trace.steps.len()],
+    };
+    telling.tell();
+    Execution::of_schedule(telling.events, &telling.committed, platform, number)
+}
+
+/// Something a thread did, in program order. Numbers are indices of the trace.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    /// A step; or what goes into the store buffer, and is a step of that later.
+    Step(u32),
+    WriteBack(u32),
+    /// It creates a thread.
+    Creates(u32),
+}
+
+/// Where a deed stands in its thread's program order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Place {
+    /// 0 while the thread has made no transition, and its ticks are not told.
+    phase: u8,
+    tick: u32,
+    kind: u8,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Thread {
+    /// In program order.
+    deeds: Vec<(Place, Deed)>,
+    /// For each of them that is told, the last event by then.
+    events: Vec<Option<u32>>,
+    last: Option<u32>,
+    ended: bool,
+    /// Stores that wait in its buffer: object, bytes, the step that commits them.
+    buffer: Vec<(u32, u64, u32)>,
+}
+
+/// Everything each thread did, and for each step of the trace where among that it is.
+fn deeds(trace: &Trace, order: Order) -> (Vec<Thread>, Vec<usize>) {
+    let mut threads: Vec<Thread> = vec![Thread::default(); order.threads];
+    let mut first = vec![u32::MAX; order.threads];
+    let mut untold = vec![false; order.threads];
+    for step in &trace.steps {
+        let thread = order.thread(step.process);
+        if !order.is_companion(step.process) {
+            first[thread] = first[thread].min(step.tick);
+        } else if usize::from(step.need.0) != thread {
+            untold[thread] = true;
+        }
+    }
+    for (at, step) in trace.steps.iter().enumerate() {
+        let thread = order.thread(step.process);
+        let (phase, tick) = match order.is_companion(step.process) {
+            true if usize::from(step.need.0) != thread => (0, step.tick),
+            true => (1, step.need.1),
+            false => (1, step.tick),
+        };
+        let kind = 0;
+        let place = Place { phase, tick, kind };
+        let deed = Deed::Step(at as u32);
+        threads[thread].deeds.push((place, deed));
+    }
+    for (at, back) in trace.write_backs.iter().enumerate() {
+        let thread = usize::from(back.thread);
+        let (phase, tick) = match untold[thread] && back.issued < first[thread] {
+            true => (0, back.buffered),
+            false => (1, back.issued),
+        };
+        let kind = 1;
+        let place = Place { phase, tick, kind };
+        let deed = Deed::WriteBack(at as u32);
+        threads[thread].deeds.push((place, deed));
+    }
+    for (at, birth) in trace.births.iter().enumerate() {
+        let place = Place {
+            phase: 1,
+            tick: birth.tick,
+            kind: 2,
+        };
+        let deed = Deed::Creates(at as u32);
+        threads[usize::from(birth.parent)].deeds.push((place, deed));
+    }
+    let mut places = vec![0; trace.steps.len()];
+    for thread in &mut threads {
+        thread.deeds.sort_by_key(|(place, _)| *place);
+        for (place, (_, deed)) in thread.deeds.iter().enumerate() {
+            if let Deed::Step(at) = *deed {
+                places[at as usize] = place;
+            }
+        }
+    }
+    (threads, places)
+}
+
+/// Bytes of an object that a thread wrote last, and the last event that it knew of then.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    mask: u64,
+    thread: usize,
+    source: Option<u32>,
+}
+
+struct Telling<'a, N: Names> {
+    trace: &'a Trace,
+    order: Order,
+    names: &'a mut N,
+    threads: Vec<Thread>,
+    places: Vec<usize>,
+    events: Vec<Event>,
+    committed: Vec<u32>,
+    /// By object, oldest first.
+    memory: FxHashMap<u32, Vec<Written>>,
+    /// By step: the event that a store is, and the last event that its thread knew of when it made it.
+    stores: Vec<Option<u32>>,
+    sources: Vec<Option<u32>>,
+}
+
+impl<N: Names> Telling<'_, N> {
+    fn tell(&mut self) {
+        for at in 0..self.trace.steps.len() {
+            let step = self.trace.steps[at];
+            let thread = self.order.thread(step.process);
+            self.tell_up_to(thread, self.places[at], at);
+            if step.access == Access::Write {
+                self.write(thread, at, &step);
+            }
+        }
+        for thread in 0..self.threads.len() {
+            let all = self.threads[thread].deeds.len();
+            self.tell_up_to(thread, all, self.trace.steps.len());
+        }
+    }
+
+    /// What a thread did, up to and with a deed, by the time of a step.
+    fn tell_up_to(&mut self, thread: usize, last: usize, now: usize) {
+        while self.threads[thread].events.len() <= last {
+            let next = self.threads[thread].events.len();
+            let Some(&(_, deed)) = self.threads[thread].deeds.get(next) else {
+                return;
+            };
+            match deed {
+                Deed::Step(at) => self.step(thread, at as usize, now),
+                Deed::WriteBack(at) => {
+                    let back = self.trace.write_backs[at as usize];
+                    self.learn(thread, back.site, &back.need, back.joined, now);
+                    let line = self.names.line(back.object);
+                    self.push(thread, back.site, Action::Clwb(line));
+                }
+                Deed::Creates(at) => self.publish(thread, self.trace.births[at as usize].site),
+            }
+            let last = self.threads[thread].last;
+            self.threads[thread].events.push(last);
+        }
+    }
+
+    /// A thread does what becomes a step, or what its store buffer makes one later.
+    fn step(&mut self, thread: usize, at: usize, now: usize) {
+        let step = self.trace.steps[at];
+        self.learn(thread, step.site, &[step.need, step.also], step.joined, now);
+        match step.act {
+            Act::Load => self.read(thread, &step),
+            Act::Rmw | Act::Cas => {
+                self.push(thread, step.site, Action::Fence(Fence::Full));
+                self.read(thread, &step);
+                if step.access == Access::Write {
+                    self.store(thread, at);
+                }
+                self.sources[at] = self.threads[thread].last;
+                self.push(thread, step.site, Action::Fence(Fence::Full));
+            }
+            Act::Store | Act::Commit => {
+                self.store(thread, at);
+                if !step.persistent {
+                    self.publish(thread, step.site);
+                }
+                self.sources[at] = self.threads[thread].last;
+                if at > now {
+                    let waits = (step.object, step.mask, at as u32);
+                    self.threads[thread].buffer.push(waits);
+                }
+            }
+            Act::Sync(_) => {
+                self.read(thread, &step);
+                if step.access == Access::Write {
+                    self.publish(thread, step.site);
+                }
+                self.sources[at] = self.threads[thread].last;
+            }
+            Act::Flush => {
+                let line = self.names.line(step.object);
+                self.push(thread, step.site, Action::Clflush(line));
+            }
+            // In the store buffer it is an `sfence`.
+            Act::Fence => {
+                let fence = match self.order.is_companion(step.process) {
+                    true => Fence::Store,
+                    false => Fence::Full,
+                };
+                self.push(thread, step.site, Action::Fence(fence));
+            }
+        }
+    }
+
+    fn store(&mut self, thread: usize, at: usize) {
+        let step = &self.trace.steps[at];
+        if !step.persistent {
+            return;
+        }
+        let Some(piece) = piece(step, self.names.line(step.object)) else {
+            return;
+        };
+        let atomic = match step.act {
+            Act::Rmw | Act::Cas => Atomicity::Release,
+            _ if !step.plain && step.atomic == Atomicity::Plain => Atomicity::Relaxed,
+            _ => step.atomic,
+        };
+        let how = match step.at_once {
+            true => How::AtOnce,
+            false => How::Cached,
+        };
+        let store = Action::Store { piece, how, atomic };
+        self.push(thread, step.site, store);
+        self.stores[at] = self.threads[thread].last;
+    }
+
+    /// A store reaches memory.
+    fn write(&mut self, thread: usize, at: usize, step: &Step) {
+        let source = self.sources[at];
+        self.committed.extend(self.stores[at]);
+        let waiting = &mut self.threads[thread].buffer;
+        waiting.retain(|&(.., commit)| commit != at as u32);
+        let written = self.memory.entry(step.object).or_default();
+        written.retain_mut(|older| {
+            older.mask &= !step.mask;
+            older.mask != 0
+        });
+        written.push(Written {
+            mask: step.mask,
+            thread,
+            source,
+        });
+    }
+
+    /// What a read finds in memory, it learns of. What it finds in its own buffer it knows.
+    fn read(&mut self, thread: usize, step: &Step) {
+        let own = self.threads[thread].buffer.iter();
+        let own = own.filter(|(object, ..)| *object == step.object);
+        let own = own.fold(0, |all, (_, mask, _)| all | mask);
+        let written = self.memory.get(&step.object).into_iter().flatten();
+        let seen: SmallVec<[u32; 4]> = written
+            .filter(|written| written.mask & step.mask & !own != 0 && written.thread != thread)
+            .filter_map(|written| written.source)
+            .collect();
+        self.observe(thread, step.site, &seen);
+    }
+
+    /// Others may learn here of what the thread has done: a place before which something can still be done. An event in which the
+    /// thread learns of itself.
+    fn publish(&mut self, thread: usize, site: u32) {
+        if let Some(event) = self.threads[thread].last {
+            self.push(thread, site, Action::Observe { event });
+        }
+    }
+
+    fn observe(&mut self, thread: usize, site: u32, seen: &[u32]) {
+        for &event in seen {
+            self.push(thread, site, Action::Observe { event });
+        }
+    }
+
+    /// What a thread knows of others besides what it read: who created it, whom it joined, who opened the barrier.
+    fn learn(
+        &mut self,
+        thread: usize,
+        site: u32,
+        need: &[(Process, u32)],
+        joined: u64,
+        now: usize,
+    ) {
+        let mut seen: SmallVec<[u32; 4]> = SmallVec::new();
+        for &(process, tick) in need {
+            let of = self.order.thread(process);
+            if tick != 0 && of != thread {
+                let last = self.last_by(process, tick);
+                self.tell_so_many(of, last, now, &mut seen);
+            }
+        }
+        for of in (0..self.order.threads).filter(|of| joined >> of & 1 != 0 && *of != thread) {
+            let all = self.threads[of].deeds.len();
+            self.tell_up_to(of, all, now);
+            if !std::mem::replace(&mut self.threads[of].ended, true) {
+                self.publish(of, NOWHERE);
+            }
+            seen.extend(self.threads[of].last);
+        }
+        self.observe(thread, site, &seen);
+    }
+
+    /// How many deeds of a thread, or of its store buffer, are done when the process has come to a tick.
+    fn last_by(&self, process: Process, tick: u32) -> usize {
+        let (of, companion) = (self.order.thread(process), self.order.is_companion(process));
+        let deeds = &self.threads[of].deeds;
+        let by = |(_, deed): &(Place, Deed)| match *deed {
+            Deed::Step(at) => {
+                let step = &self.trace.steps[at as usize];
+                step.process == process && step.tick <= tick
+            }
+            Deed::WriteBack(at) => {
+                let back = &self.trace.write_backs[at as usize];
+                !companion && back.issued <= tick
+            }
+            Deed::Creates(at) => {
+                let birth = &self.trace.births[at as usize];
+                !companion && birth.tick <= tick
+            }
+        };
+        deeds.iter().rposition(by).map_or(0, |last| last + 1)
+    }
+
+    /// Tells so many deeds of a thread, and names the last event by then.
+    fn tell_so_many(&mut self, of: usize, count: usize, now: usize, seen: &mut SmallVec<[u32; 4]>) {
+        if let Some(last) = count.checked_sub(1) {
+            self.tell_up_to(of, last, now);
+            let told = self.threads[of].events.get(last);
+            let event = told.or(self.threads[of].events.last());
+            seen.extend(event.copied().flatten());
+        }
+    }
+
+    fn push(&mut self, thread: usize, site: u32, action: Action) {
+        let site = self.names.site(site);
+        self.events.push(Event {
+            thread: thread as u16,
+            site,
+            action,
+        });
+        self.threads[thread].last = Some(self.events.len() as u32 - 1);
+    }
+}
