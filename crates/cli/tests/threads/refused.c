@@ -1,7 +1,7 @@
-// Files of --pm-dir are not for threads yet, and that is said.
-// check: --pm-dir .
+// What is not for threads yet is refused.
+// check: --tear
 // exit: 2
-// says: --pm-dir is not for such programs yet
+// says: --tear is not for such programs yet
 #include <landfall.h>
 #include <pthread.h>
 static long *p;

@@ -94,7 +94,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
                         .with_workers(again, options.workers())
                         .map_err(Refusal::cannot_run)?;
                     one.watching = options.judges().then(|| watching(options, scene));
-                    Recoveries::One(one)
+                    Recoveries::One(Box::new(one))
                 }
             };
             let power = Power::new(base.clone(), scene.platform).with_failures(options.failures);

@@ -35,7 +35,7 @@ pub(super) struct Crashing<'a> {
 #[derive(Debug)]
 pub(super) enum Recoveries<'a> {
     /// Under one schedule, should they create threads.
-    One(NativeSubject<'a>),
+    One(Box<NativeSubject<'a>>),
     Every(EverySchedule<'a>),
 }
 
