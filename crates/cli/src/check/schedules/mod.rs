@@ -82,13 +82,13 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
             native.set_atomics(options.atomics());
             let budget = options.budget(started);
             let recoveries = match options.recover_schedules {
-                true => Recoveries::Every(EverySchedule::new(
+                true => Recoveries::Every(Box::new(EverySchedule::new(
                     recovery,
                     job.clone(),
                     options.model(),
                     MOST_THREADS,
                     budget,
-                )),
+                ))),
                 false => {
                     let mut one = NativeSubject::new(recovery, job.clone(), budget)
                         .with_workers(again, options.workers())

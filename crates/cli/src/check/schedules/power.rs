@@ -36,7 +36,7 @@ pub(super) struct Crashing<'a> {
 pub(super) enum Recoveries<'a> {
     /// Under one schedule, should they create threads.
     One(Box<NativeSubject<'a>>),
-    Every(EverySchedule<'a>),
+    Every(Box<EverySchedule<'a>>),
 }
 
 impl Subject for Recoveries<'_> {
