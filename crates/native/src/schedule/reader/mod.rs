@@ -222,7 +222,10 @@ impl Reader {
             }
             Kind::Ended => {
                 self.close(trace)?;
-                let site = self.threads[thread].site;
+                let site = match (record.site, record.caller) {
+                    (0, 0) => self.threads[thread].site,
+                    _ => self.site(record),
+                };
                 // Leaving with 0 is no failure.
                 if record.value != End::Exited as u64 {
                     trace.failures.push(Failure {
