@@ -4,6 +4,7 @@ mod ahead;
 mod beginning;
 mod numbers;
 mod reader;
+mod recoveries;
 mod sealing;
 
 use crate::error::SubjectError;
@@ -19,6 +20,7 @@ use landfall_explore::schedule::{
 use landfall_model::line::Line;
 use landfall_vocab::record::{COMPANIONS, Kind, Records};
 use reader::Reader;
+pub use recoveries::{EverySchedule, FailedSchedule};
 pub use sealing::Sealing;
 pub(crate) use sealing::is_called;
 use std::sync::Arc;
@@ -46,6 +48,8 @@ pub struct NativeThreads<'s> {
     ahead: Ahead,
     sleepers: Sleepers,
     sealing: Option<Sealing>,
+    /// What executions read of the image they start on, if anyone asks.
+    reads: Option<recoveries::Reads>,
     /// How the last execution ended.
     pub outcome: Outcome,
     /// Runs of the program; more than executions where the runtime's guess at who sleeps was wrong.
@@ -89,6 +93,7 @@ impl<'s> NativeThreads<'s> {
             ahead: Ahead::default(),
             sleepers: Sleepers::default(),
             sealing: None,
+            reads: None,
             outcome: Outcome::Exited { code: 0 },
             runs: 0,
             bytes: 0,
@@ -231,6 +236,7 @@ impl<'s> NativeThreads<'s> {
             reader: &mut self.reader,
             beginning: &mut self.beginning,
             sealing: &mut self.sealing,
+            reads: &mut self.reads,
             trace,
         };
         let ran = cleared.and_then(|()| {
@@ -254,6 +260,7 @@ impl<'s> NativeThreads<'s> {
             reader: &mut self.reader,
             beginning: &mut self.beginning,
             sealing: &mut self.sealing,
+            reads: &mut self.reads,
             trace,
         };
         let ran = match flight.landed {
@@ -328,6 +335,7 @@ struct Reading<'a> {
     reader: &'a mut Reader,
     beginning: &'a mut Beginning,
     sealing: &'a mut Option<Sealing>,
+    reads: &'a mut Option<recoveries::Reads>,
     trace: &'a mut Trace,
 }
 
@@ -337,45 +345,39 @@ impl Reading<'_> {
         let known = if same { self.told } else { 0 };
         self.reader.begin(self.threads, self.keep, known);
         let bytes = self.beginning.take();
-        let read = read(
-            &bytes,
-            self.reader,
-            self.beginning,
-            self.sealing,
-            self.trace,
-        );
+        let read = self.records(&bytes);
         self.beginning.give_back(bytes);
         read.map(|()| trace.len() as u64)
     }
-}
 
-fn read(
-    bytes: &[u8],
-    reader: &mut Reader,
-    beginning: &mut Beginning,
-    sealing: &mut Option<Sealing>,
-    trace: &mut Trace,
-) -> Result<(), ThreadsError> {
-    let mut records = Records::new(bytes);
-    loop {
-        let at = records.position();
-        let Some(record) = records.next() else {
-            return reader.end(trace);
-        };
-        let record = record.map_err(|malformed| {
-            ThreadsError::CannotRun(format!(
-                "the program damaged its trace: at byte {}, {}",
-                malformed.at, malformed.why
-            ))
-        })?;
-        if reader::is_choice(&record) {
-            beginning.choice(at);
+    fn records(&mut self, bytes: &[u8]) -> Result<(), ThreadsError> {
+        let mut records = Records::new(bytes);
+        loop {
+            let at = records.position();
+            let Some(record) = records.next() else {
+                return self.reader.end(self.trace);
+            };
+            let record = record.map_err(|malformed| {
+                ThreadsError::CannotRun(format!(
+                    "the program damaged its trace: at byte {}, {}",
+                    malformed.at, malformed.why
+                ))
+            })?;
+            if reader::is_choice(&record) {
+                self.beginning.choice(at);
+            }
+            if let Some(reads) = self.reads {
+                reads.record(&record);
+            }
+            if let (Kind::Stack, 1.., Some(sealing)) =
+                (record.kind, record.flags, &mut *self.sealing)
+            {
+                let sealed = sealing.seals(record.payload);
+                self.reader.announced(record.mask.into(), sealed);
+                continue;
+            }
+            self.reader.record(&record, self.trace)?;
         }
-        if let (Kind::Stack, 1.., Some(sealing)) = (record.kind, record.flags, &mut *sealing) {
-            reader.announced(record.mask.into(), sealing.seals(record.payload));
-            continue;
-        }
-        reader.record(&record, trace)?;
     }
 }
 

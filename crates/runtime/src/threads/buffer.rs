@@ -104,6 +104,16 @@ unsafe fn memory(entry: *const Entry) -> *mut u8 {
     view((*entry).address as *mut u8)
 }
 
+/// Does a store to this byte wait there?
+pub(super) unsafe fn holds(thread: usize, byte: usize) -> bool {
+    let buffer = of(thread);
+    ((*buffer).head..(*buffer).tail).any(|at| {
+        let entry = &raw const (*buffer).entries[at];
+        (*entry).kind == Kind::Store
+            && ((*entry).address..(*entry).address + (*entry).length).contains(&byte)
+    })
+}
+
 /// The running thread stores.
 pub(super) unsafe fn push(
     to: usize,
@@ -270,7 +280,7 @@ pub(super) unsafe fn commit(thread: usize) {
     log::access(thread, object, WRITE, (*first).origin, [found, left, 0]);
     sleepers::executed((*first).address as u64, (*first).length, true);
     if blocks::refuses((*first).address, (*first).length) {
-        log::ended(thread, End::Heap as u64);
+        log::ended(thread, End::Heap as u64, (*first).origin);
         blocks::committed((*first).address, (*first).length, (*first).origin);
     }
     take_hidden(thread);
