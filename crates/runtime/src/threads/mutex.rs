@@ -141,6 +141,9 @@ pub(super) unsafe fn regain(lock_address: usize, held: u32, caller: usize) {
 
 /// Initialised or destroyed.
 pub(super) unsafe fn renew(lock: usize, caller: usize, destroyed: bool) {
+    let kind = if destroyed { step::DESTROY } else { step::INIT };
+    point(Step::new(kind, lock, caller));
+    effect(lock, WRITE, 0);
     let objects = (*threads()).objects;
     if destroyed
         && (*objects)
