@@ -9,7 +9,7 @@ use crate::clock;
 use crate::hooks;
 use crate::log::{self, Origin};
 use crate::real::real;
-use crate::shadow::{is_persistent, offset, recording};
+use crate::shadow::{is_persistent, recording};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{NOTHING, READ, WRITE};
 use landfall_vocab::record::step;
