@@ -230,9 +230,9 @@ pub(crate) unsafe fn access(thread: usize, object: u64, flags: u8, origin: Origi
 }
 
 /// A thread ended the process while others could go on.
-pub(crate) unsafe fn ended(thread: usize, end: u64) {
+pub(crate) unsafe fn ended(thread: usize, end: u64, last: Origin) {
     let head = record::head(Kind::Ended, thread as u8, 0, 0);
-    valued(head, Origin::NONE, end);
+    valued(head, last, end);
 }
 
 /// Bytes that a spinning thread watches.

@@ -4,7 +4,7 @@
 
 use super::context::{Context, Status, Step, switch_to};
 use super::objects::Object;
-use super::{buffer, condition, mutex, sleepers, spin, threads};
+use super::{buffer, condition, mutex, sleepers, spin, threads, told};
 use crate::log;
 use crate::outcome::{self, Report};
 use crate::stack;
@@ -224,6 +224,9 @@ fn pick(processes: u64, current: usize) -> u8 {
 }
 
 unsafe fn log_step(process: u8, step: Step, enabled: u64) {
+    if process < COMPANIONS {
+        told::moved(process.into(), step.origin);
+    }
     let head = head(Kind::Step, process, step.kind, 0);
     log::step(head, step.origin, step.object as u64, enabled);
 }

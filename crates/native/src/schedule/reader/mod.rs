@@ -27,6 +27,9 @@ struct Buffered {
     visible: bool,
 }
 
+/// Accesses of a thread that are remembered so as not to be told twice.
+const TOLD: usize = 64;
+
 #[derive(Clone, Debug, Default)]
 struct Thread {
     tick: u32,
@@ -52,6 +55,8 @@ struct Thread {
     site: u32,
     /// It is not to be preempted before its next step.
     sealed: bool,
+    /// Some of the last accesses that were no transitions, with the run they are of in place of where.
+    told: Vec<Option<Trailing>>,
 }
 
 impl Thread {
@@ -94,6 +99,7 @@ pub(super) struct Reader {
     stored_as: StoredAs,
     /// Which stores the source is taken to have made atomic.
     pub(super) atomics: Atomics,
+    run: u32,
     /// Some thread had timed out so often that it was not allowed to once more.
     pub(super) late: bool,
     pub(super) buffered: bool,
@@ -142,6 +148,7 @@ fn word(record: &Record<'_>, number: usize) -> u64 {
 impl Reader {
     pub(super) fn begin(&mut self, threads: usize, keep: usize) {
         self.most = threads;
+        self.run = self.run.wrapping_add(1);
         if self.threads.len() < threads {
             self.threads.resize_with(threads, Thread::default);
         }
@@ -215,7 +222,10 @@ impl Reader {
             }
             Kind::Ended => {
                 self.close(trace)?;
-                let site = self.threads[thread].site;
+                let site = match (record.site, record.caller) {
+                    (0, 0) => self.threads[thread].site,
+                    _ => self.site(record),
+                };
                 // Leaving with 0 is no failure.
                 if record.value != End::Exited as u64 {
                     trace.failures.push(Failure {
@@ -432,9 +442,9 @@ impl Reader {
         site: u32,
         trace: &mut Trace,
     ) {
-        let known = &self.threads[thread];
         let need = self.besides(thread);
-        trace.trailing.push(Trailing {
+        let known = &mut self.threads[thread];
+        let access = Trailing {
             after: (self.at as u32).wrapping_sub(1),
             thread: thread as u8,
             tick: known.tick,
@@ -444,7 +454,19 @@ impl Reader {
             mask,
             write,
             site,
-        });
+        };
+        // A loop does the same again and again: between two transitions, once says it all.
+        if known.told.is_empty() {
+            known.told.resize(TOLD, None);
+        }
+        let place = (object ^ site.rotate_left(3) ^ u32::from(write)) as usize % TOLD;
+        let alike = Trailing {
+            after: self.run,
+            ..access
+        };
+        if known.told[place].replace(alike) != Some(alike) {
+            trace.trailing.push(access);
+        }
     }
 
     /// What a thread knows besides its own transitions.
