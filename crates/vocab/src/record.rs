@@ -154,7 +154,10 @@ pub mod step {
     pub const ORDER: u8 = 35;
     /// Has waited long enough so often that it now waits to be signalled: else a loop around it would never end.
     pub const LATE_WAKE: u8 = 36;
-    pub const NAMES: [&str; 37] = [
+    /// Makes a lock or a condition, or ends its life.
+    pub const INIT: u8 = 37;
+    pub const DESTROY: u8 = 38;
+    pub const NAMES: [&str; 39] = [
         "begin",
         "create",
         "exit",
@@ -192,6 +195,8 @@ pub mod step {
         "flush",
         "order",
         "late-wake",
+        "init",
+        "destroy",
     ];
 }
 

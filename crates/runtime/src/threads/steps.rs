@@ -113,6 +113,8 @@ fn drains(kind: u8) -> bool {
             | step::WRITE
             | step::FLUSH
             | step::PASS
+            | step::INIT
+            | step::DESTROY
     )
 }
 

@@ -418,6 +418,7 @@ fn stuck(telling: &Telling<'_>, trace: &Trace, order: Order) -> Finding {
                 .to_owned()
         }
         (false, 0) => "deadlock: every thread waits for something that nobody will do".to_owned(),
+        (false, 1) => "deadlock: a thread waits for a lock that it holds itself".to_owned(),
         (false, n) => format!("deadlock: {n} threads wait for each other"),
     };
     let mut finding = Finding::of("deadlock", Severity::Error, message);
