@@ -13,7 +13,7 @@ use landfall_explore::recovery::SearchError;
 use landfall_explore::schedule::judged::{self, execution};
 use landfall_explore::schedule::power::{Crash, Power};
 use landfall_explore::schedule::{
-    Explored, Order, Persistency, Points, Process, Replayed, Threads,
+    Explored, NOWHERE, Order, Persistency, Points, Process, Replayed, Threads,
 };
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_model::line::Line;
@@ -173,6 +173,7 @@ impl Shown<'_, '_> {
         let mut sites = Sites(self.native);
         let execution = execution(trace, self.order, self.platform, 0, &mut sites);
         let places = (execution.events().iter())
+            .filter(|event| event.site != NOWHERE)
             .filter_map(|event| Some((event.site, telling.place(event.site)?)))
             .collect();
         let seen = Seen { execution, places };
