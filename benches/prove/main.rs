@@ -4,7 +4,8 @@
 //! 2. Encodings and propagation compared on the durable queue.
 //! 3. The FliT register with the clients of seed 004, as event graphs made by hand.
 //! 4. The same for the durable queue.
-//! 5. The C programs of `examples/prove` (`c`): register, queue and set, beside the published times.
+//! 5. The C programs of `examples/prove` (`c-programs`): register, queue and set, beside the published times. A further word selects
+//!    some: `-- c-programs queue/e+e`.
 
 mod c_programs;
 mod families;
@@ -154,7 +155,7 @@ fn main() {
         choices();
     }
     if wanted("c-programs") {
-        c_programs::print();
+        c_programs::print(std::env::args().nth(2).as_deref());
     }
     if wanted("flit") {
         published(

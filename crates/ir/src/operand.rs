@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Constant {
     /// The low 64 bits.
-    Int(u64),
+    Int(i128),
     Null,
     /// `undef` and `poison`
     Undef,
@@ -116,7 +116,7 @@ fn read(cursor: &mut Cursor) -> Read<Constant> {
             "getelementptr" => gep(cursor)?,
             other => {
                 if let Ok(number) = other.parse::<i128>() {
-                    return Ok(Constant::Int(number as u64));
+                    return Ok(Constant::Int(number));
                 }
                 if let Some(op) = CastOp::named(other) {
                     cursor.expect('(')?;

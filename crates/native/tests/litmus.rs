@@ -3,6 +3,8 @@
 
 #[path = "litmus/generate.rs"]
 mod generate;
+#[path = "litmus/random.rs"]
+mod random;
 #[allow(dead_code, reason = "shared between test files")]
 #[path = "../../litmus/tests/support/schedules.rs"]
 mod schedules;
@@ -198,8 +200,10 @@ fn recovered(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, S
             }
         }
     });
-    if let Err(error) = found {
-        return Err(error.to_string());
+    match found {
+        Err(error) => return Err(error.to_string()),
+        Ok(found) if found.counts.blocked > 0 => return Err(format!("{:?}", found.counts)),
+        Ok(_) => {}
     }
     if let Some(wrong) = wrong {
         return Err(wrong);
@@ -290,13 +294,11 @@ fn compare(
     (codes != wanted).then(|| format!("{name}: not seen: {missing:?}; others: {unexpected}"))
 }
 
-#[test]
-fn outcomes_of_recoveries() {
-    let scratch = Scratch::new("litmus-recovery");
-    let (names, tests) = tests(true);
-    assert!(tests.len() > 60, "{}", tests.len());
-    let program = build(&tests, &scratch.0);
-    let wrong: Vec<String> = (names.iter().zip(&tests).enumerate())
+/// Builds the tests and compares each with its definition.
+fn recoveries_are_as_defined(directory: &str, names: &[String], tests: &[(Test, Vec<Outcome>)]) {
+    let scratch = Scratch::new(directory);
+    let program = build(tests, &scratch.0);
+    let wrong: Vec<String> = (names.iter().zip(tests).enumerate())
         .filter_map(|(number, (name, (test, outcomes)))| {
             compare(name, outcomes, recovered(&program, number, test))
         })
@@ -308,6 +310,36 @@ fn outcomes_of_recoveries() {
         tests.len(),
         wrong.join("\n")
     );
+}
+
+#[test]
+fn outcomes_of_recoveries() {
+    let (names, tests) = tests(true);
+    assert!(tests.len() > 60, "{}", tests.len());
+    recoveries_are_as_defined("litmus-recovery", &names, &tests);
+}
+
+/// `LANDFALL_RANDOM_TESTS` says how many.
+#[test]
+fn outcomes_of_random_recoveries() {
+    let many =
+        std::env::var("LANDFALL_RANDOM_TESTS").map_or(60, |many| many.parse().expect("a number"));
+    let mut names = Vec::new();
+    let mut tests = Vec::new();
+    for number in 0..many {
+        let text = random::test(number);
+        let test = parse("random.lit", &text).unwrap_or_else(|error| panic!("{text}{error}"));
+        if let Some(outcomes) = defined(&test).filter(|outcomes| outcomes.len() < 250) {
+            names.push(text);
+            tests.push((test, outcomes));
+        }
+    }
+    assert!(
+        tests.len() as u64 > many * 3 / 4,
+        "{} of {many}",
+        tests.len()
+    );
+    recoveries_are_as_defined("litmus-random", &names, &tests);
 }
 
 #[test]

@@ -27,10 +27,14 @@ pub(super) fn schedule(
         threads: native.threads(),
         persistency: Persistency::Lines,
     };
+    let mut known: Vec<u64> = refutation.steps.iter().filter_map(persistent).collect();
+    known.sort_unstable();
+    known.dedup();
     let mut guide = Guide {
         native,
         names,
         order,
+        known,
         schedule: Vec::new(),
         enabled: 0,
         trace: Trace::default(),
@@ -53,6 +57,8 @@ struct Guide<'a, 's> {
     native: &'a mut NativeThreads<'s>,
     names: &'a Names,
     order: Order,
+    /// Where events of the proof access persistent memory.
+    known: Vec<u64>,
     schedule: Vec<Process>,
     /// Who can go on after it, as bits.
     enabled: u64,
@@ -95,9 +101,9 @@ impl Guide<'_, '_> {
             if self.shows(&step, wanted) {
                 return Ok(());
             }
-            // Every store to persistent memory is an event: the thread is beyond the one that was looked for.
+            // Every store of the program to persistent memory is an event: the thread is beyond the one that was looked for.
             let own = self.order.thread(process) == wanted.thread.index();
-            if own && step.persistent && step.access == Access::Write {
+            if own && step.persistent && step.access == Access::Write && self.is_known(&step) {
                 break;
             }
         }
@@ -119,6 +125,18 @@ impl Guide<'_, '_> {
         own.into_iter().chain(others).find(|&p| self.can(p))
     }
 
+    /// Does a transition touch what events of the proof touch? The library has words of its own (a lock, a heap's).
+    fn is_known(&self, step: &Step) -> bool {
+        let Some(line) = self.native.line(step.object) else {
+            return false;
+        };
+        let here = |offset: &u64| {
+            let byte = offset.checked_sub(line.start().0);
+            byte.is_some_and(|byte| byte < 64 && step.mask >> byte & 1 == 1)
+        };
+        self.known.iter().any(here)
+    }
+
     fn shows(&self, step: &Step, wanted: &witness::Step) -> bool {
         if self.order.thread(step.process) != wanted.thread.index() {
             return false;
@@ -131,7 +149,7 @@ impl Guide<'_, '_> {
             Deed::Flush => step.act == Act::Flush,
             Deed::Other => false,
         };
-        let persistent = wanted.at.and_then(landfall_native::persistent_offset);
+        let persistent = persistent(wanted);
         let line = self.native.line(step.object).filter(|_| step.persistent);
         act && match (persistent, line) {
             (Some(offset), Some(line)) => {
@@ -154,5 +172,13 @@ impl Guide<'_, '_> {
             }
             _ => true,
         }
+    }
+}
+
+/// Where an event accesses persistent memory. The state of a lock is not there, even if the lock is.
+fn persistent(step: &witness::Step) -> Option<u64> {
+    match step.deed {
+        Deed::Lock | Deed::Unlock => None,
+        _ => landfall_native::persistent_offset(step.at?),
     }
 }

@@ -312,7 +312,7 @@ impl Reader {
                         return Err("a case expected".to_owned());
                     };
                     cursor.expect(',')?;
-                    cases.push((case, self.target(cursor)?));
+                    cases.push((case as u64, self.target(cursor)?));
                 }
                 Kind::Switch {
                     value,

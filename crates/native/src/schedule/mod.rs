@@ -193,7 +193,13 @@ impl<'s> NativeThreads<'s> {
                 continue;
             }
             let writes = step.access == Access::Write;
-            add(step.object, step.mask, writes);
+            // Of persistent memory, stores to one line are in conflict (`Persistency::Lines`).
+            let mask = if writes && step.persistent {
+                u64::MAX
+            } else {
+                step.mask
+            };
+            add(step.object, mask, writes);
             for &(object, mask) in &watched[step.more as usize] {
                 add(object, mask, false);
             }
@@ -332,7 +338,8 @@ impl NativeThreads<'_> {
             let step = trace.steps[at];
             let mask = self.sleepers.mask();
             if mask == 0 {
-                return None;
+                // The rest was right, but for where it stopped.
+                break;
             }
             if at >= told && mask >> step.process & 1 != 0 {
                 let awake = trace.enabled[at] & !mask;

@@ -69,6 +69,13 @@ impl Machine<'_> {
                     }
                 }
             }
+            Constant::Int(value) if self.wide_bits(of).is_some() => {
+                for (number, byte) in value.to_le_bytes().into_iter().enumerate() {
+                    if let Some(place) = bytes.get_mut(at as usize + number) {
+                        *place = byte;
+                    }
+                }
+            }
             single => {
                 let size = self.size_of(of)?;
                 if let Value::Int(term) = self.constant(single, of)?

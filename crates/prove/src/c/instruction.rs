@@ -75,6 +75,12 @@ impl<'m> Machine<'m> {
                 }
                 Value::Int(self.element(base, of, &values)?)
             }
+            Kind::Binary { op, of, a, b } if self.wide_bits(of).is_some() => {
+                let bits = self.wide_bits(of).unwrap_or(128);
+                let (a, b) = (self.operand(frame, a, of)?, self.operand(frame, b, of)?);
+                let (a, b) = (self.as_wide(&a, bits)?, self.as_wide(&b, bits)?);
+                self.wide_binary(*op, a, b)?
+            }
             Kind::Binary { op, of, a, b } => {
                 let width = self.width_of(of)?;
                 let (a, b) = (
@@ -88,6 +94,17 @@ impl<'m> Machine<'m> {
                 of,
                 a,
                 b,
+            } if self.wide_bits(of).is_some() => {
+                let bits = self.wide_bits(of).unwrap_or(128);
+                let (a, b) = (self.operand(frame, a, of)?, self.operand(frame, b, of)?);
+                let (a, b) = (self.as_wide(&a, bits)?, self.as_wide(&b, bits)?);
+                Value::Int(self.wide_compare(*predicate, a, b))
+            }
+            Kind::Compare {
+                predicate,
+                of,
+                a,
+                b,
             } => {
                 let width = self.width_of(of)?;
                 let (a, b) = (
@@ -95,6 +112,17 @@ impl<'m> Machine<'m> {
                     self.integer(frame, b, width)?,
                 );
                 Value::Int(compare(&mut self.program.terms, *predicate, a, b))
+            }
+            Kind::Cast { op, value, to }
+                if self.wide_bits(to).or(self.wide_bits(&value.of)).is_some() =>
+            {
+                let bits = |of: &Type| match self.wide_bits(of) {
+                    Some(bits) => Ok(bits),
+                    None => self.width_of(of).map(u32::from),
+                };
+                let (from, to) = (bits(&value.of)?, bits(to)?);
+                let value = self.typed(frame, value)?;
+                self.wide_cast(*op, &value, from, to)?
             }
             Kind::Cast { op, value, to } => {
                 let from = self.typed_integer(frame, value)?;
@@ -243,6 +271,9 @@ impl<'m> Machine<'m> {
             }
             return Ok(Value::Many(all));
         }
+        if let Some(bits) = self.wide_bits(&resolved) {
+            return self.wide_load(state, pointer, bits);
+        }
         let width = self.width_of(&resolved)?;
         let size = self.size_of(&resolved)?;
         let whole = self.load(state, pointer, size)?;
@@ -262,6 +293,11 @@ impl<'m> Machine<'m> {
                 let size = self.size_of(of)?;
                 let whole = self.widened(*term, size);
                 self.store(state, pointer, whole, way)
+            }
+            Value::Many(_) if self.wide_bits(of).is_some() => {
+                let bits = self.wide_bits(of).unwrap_or(128);
+                let wide = self.as_wide(value, bits)?;
+                self.wide_store(state, pointer, wide, way)
             }
             Value::Many(all) => {
                 let layout = self.layout();

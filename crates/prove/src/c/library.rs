@@ -117,7 +117,9 @@ impl<'m> Machine<'m> {
         match self.program.terms.constant_of(term) {
             Some(length) if length < 1 << 30 => Ok(length),
             Some(_) => self.refuse(format!("{what} is too large")),
-            None => self.refuse(format!("{what} is not a constant here")),
+            None => self.refuse(format!(
+                "{what} is not a constant here: sizes that depend on an input, or on what was read, are not modelled"
+            )),
         }
     }
 

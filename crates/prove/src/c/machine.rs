@@ -70,6 +70,8 @@ pub(super) struct Machine<'m> {
     pub(super) parents: FxHashMap<usize, usize>,
     pub(super) followed: Vec<Followed>,
     pub(super) waiting: Vec<Waiting>,
+    /// Locks that were initialised, and when.
+    pub(super) renewed: Vec<(u64, Term)>,
     /// Where the whole process ends in the middle.
     pub(super) exits: Vec<Term>,
     /// Did the program ask how often the power failed?
@@ -125,6 +127,7 @@ impl<'m> Machine<'m> {
             parents: FxHashMap::default(),
             followed: Vec::new(),
             waiting: Vec::new(),
+            renewed: Vec::new(),
             exits: Vec::new(),
             asked: false,
             left: Vec::new(),
@@ -152,6 +155,7 @@ impl<'m> Machine<'m> {
         self.thread = 0;
         self.followed.clear();
         self.left.clear();
+        self.renewed.clear();
         self.running.clear();
         self.calls.clear();
         self.here = None;

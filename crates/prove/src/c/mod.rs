@@ -31,6 +31,7 @@ mod run;
 mod sight;
 mod threads;
 mod waiting;
+mod wide;
 
 use crate::program::Program;
 use knowledge::{Context, Knowledge};

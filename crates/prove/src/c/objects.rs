@@ -180,13 +180,17 @@ impl Machine<'_> {
             | "pthread_rwlock_init"
             | "pthread_cond_init" => {
                 let pointer = self.number(values, 0)?;
-                let at = self.sync_object(pointer)?;
+                if name.ends_with("_init") {
+                    self.renew(state, pointer);
+                }
+                let at = self.sync_object(state, pointer)?;
                 self.put(state, at, 0)?;
                 return self.gives(32, 0);
             }
             "sem_init" => {
                 let pointer = self.number(values, 0)?;
-                let at = self.sync_object(pointer)?;
+                self.renew(state, pointer);
+                let at = self.sync_object(state, pointer)?;
                 let count = self.length(values, 2, "the count of a semaphore")?;
                 self.put(state, at, count)?;
                 return self.gives(32, 0);
@@ -202,7 +206,7 @@ impl Machine<'_> {
             _ => return Ok(Answer::Unknown),
         };
         let pointer = self.number(values, 0)?;
-        let at = self.sync_object(pointer)?;
+        let at = self.sync_object(state, pointer)?;
         let refused = match name {
             _ if name.contains("_timed") => TIMED_OUT,
             "sem_trywait" => u64::MAX,
@@ -237,7 +241,10 @@ impl Machine<'_> {
             return self.refuse("more than 16 threads that wait for conditions");
         }
         let (condition, mutex) = (self.number(values, 0)?, self.number(values, 1)?);
-        let (condition, mutex) = (self.sync_object(condition)?, self.sync_object(mutex)?);
+        let (condition, mutex) = (
+            self.sync_object(state, condition)?,
+            self.sync_object(state, mutex)?,
+        );
         self.attempt(state, condition, &|terms, old| enlist(terms, old, thread))?;
         self.put(state, mutex, 0)?;
         let mut answer = self.program.terms.constant(32, 0);

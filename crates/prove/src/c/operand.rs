@@ -32,6 +32,9 @@ impl Machine<'_> {
     pub(super) fn typed_integer(&mut self, frame: &Frame, typed: &Typed) -> Go<Term> {
         match self.operand(frame, &typed.value, &typed.of)? {
             Value::Int(term) => Ok(term),
+            Value::Many(_) if self.wide_bits(&typed.of).is_some() => {
+                self.refuse("a number of more than 64 bits is not modelled here")
+            }
             Value::Many(_) => self.refuse("a struct where a number is needed"),
         }
     }
@@ -69,6 +72,7 @@ impl Machine<'_> {
                 }
                 Value::Many(all)
             }
+            &Type::Int(bits @ 65..=128) => self.wide_constant(0, bits),
             other => {
                 let width = self.width_of(other)?;
                 Value::Int(self.program.terms.constant(width, 0))
@@ -78,9 +82,13 @@ impl Machine<'_> {
 
     pub(super) fn constant(&mut self, constant: &Constant, of: &Type) -> Go<Value> {
         Ok(match constant {
+            Constant::Int(value) if self.wide_bits(of).is_some() => {
+                let bits = self.wide_bits(of).unwrap_or(128);
+                self.wide_constant(*value, bits)
+            }
             Constant::Int(value) => {
                 let width = self.width_of(of)?;
-                Value::Int(self.program.terms.constant(width, *value))
+                Value::Int(self.program.terms.constant(width, *value as u64))
             }
             Constant::Null | Constant::Undef | Constant::Zero => self.zero(of)?,
             Constant::Global(name) => {

@@ -4,7 +4,7 @@
 //! ran it again. Somebody may make it possible later, and another execution has it tried later. So a deadlock is an execution
 //! at whose end every thread has ended or has stopped at an operation that is still not possible.
 
-use super::knowledge::LOCKS;
+use super::knowledge::{LOCKS, is_persistent};
 use super::machine::{Go, Machine, Phase, State};
 use crate::program::Check;
 use crate::term::{Term, Terms};
@@ -108,10 +108,29 @@ impl Machine<'_> {
     }
 
     /// Where the state of an object of the thread library is kept: not among its bytes, which nobody looks at.
-    pub(super) fn sync_object(&mut self, pointer: Term) -> Go<u64> {
-        match self.program.terms.constant_of(pointer) {
-            Some(at) => Ok(at | LOCKS),
-            None => self.refuse("which lock it is depends on what was read"),
+    pub(super) fn sync_object(&mut self, state: &State, pointer: Term) -> Go<u64> {
+        let Some(at) = self.program.terms.constant_of(pointer) else {
+            return self.refuse("which lock it is depends on what was read");
+        };
+        if self.phase == Phase::After && is_persistent(at) {
+            let terms = &self.program.terms;
+            let now = terms.conjuncts(state.condition);
+            let made = |&(of, when): &(u64, Term)| {
+                of == at && terms.conjuncts(when).iter().all(|c| now.contains(c))
+            };
+            if !self.renewed.iter().any(made) {
+                return self.refuse(
+                    "a lock in persistent memory holds what the power failure left of it, which is not modelled: initialise it again first",
+                );
+            }
+        }
+        Ok(at | LOCKS)
+    }
+
+    /// An object begins anew.
+    pub(super) fn renew(&mut self, state: &State, pointer: Term) {
+        if let Some(at) = self.program.terms.constant_of(pointer) {
+            self.renewed.push((at, state.condition));
         }
     }
 }
