@@ -9,7 +9,8 @@ use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Log, Version};
 use landfall_model::order::Platform;
 use landfall_native::{
-    Event, Execution, Isolation, Job, Op, Outcome, Program, Server, SubjectError, translate,
+    Event, Execution, Isolation, Job, Op, Outcome, Program, Server, SubjectError, Threading,
+    translate,
 };
 
 /// Everything a run depends on but its image.
@@ -21,8 +22,37 @@ pub(crate) struct Scene {
     pub(crate) platform: Platform,
     /// Parts of one copy may persist in any order.
     pub(crate) tear: bool,
-    /// Limits and options of every run.
+    /// Limits and options of every run; if there is a schedule, it is the first execution's.
     pub(crate) job: Job,
+    /// How the threads of the last recovery run, where not by default.
+    pub(crate) recovery: Option<Threaded>,
+}
+
+/// A schedule, and what its steps are.
+#[derive(Clone, Debug)]
+pub(crate) struct Threaded {
+    pub(crate) schedule: Vec<u8>,
+    pub(crate) threads: Threading,
+}
+
+impl Scene {
+    /// The job of the execution after so many power failures, without its image.
+    pub(crate) fn job_after(&self, failures: usize, part: Part) -> Job {
+        let mut job = Job {
+            failures: failures as u32,
+            reads_only: part == Part::Last,
+            ..self.job.clone()
+        };
+        if failures > 0 && job.schedule.is_some() {
+            job.schedule = Some(Vec::new());
+            job.threads = Threading::default();
+        }
+        if let (Some(recovery), 1.., Part::Last) = (&self.recovery, failures, part) {
+            job.schedule = Some(recovery.schedule.clone());
+            job.threads = recovery.threads.clone();
+        }
+        job
+    }
 }
 
 /// One execution of a chain.
@@ -196,6 +226,15 @@ impl Stage {
         self.scene.job = job;
     }
 
+    /// And the last recovery like this.
+    pub(crate) fn set_recovery(&mut self, recovery: Option<Threaded>) {
+        self.scene.recovery = recovery;
+    }
+
+    pub(crate) fn recovery(&self) -> Option<&Threaded> {
+        self.scene.recovery.as_ref()
+    }
+
     pub(crate) fn job(&self) -> &Job {
         &self.scene.job
     }
@@ -229,17 +268,11 @@ impl Stage {
             })
             .collect();
         lines.sort_by_key(|line| line.offset);
-        let mut job = Job {
+        let job = Job {
             image: landfall_native::Image { lines },
-            failures: failures as u32,
             stacks,
-            reads_only: part == Part::Last,
-            ..self.scene.job.clone()
+            ..self.scene.job_after(failures, part)
         };
-        // The schedule is that of the first execution.
-        if failures > 0 && job.schedule.is_some() {
-            job.schedule = Some(Vec::new());
-        }
         let server = match &mut self.again {
             Some(again) if failures > 0 => again,
             _ => &mut self.first,

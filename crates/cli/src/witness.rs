@@ -1,6 +1,6 @@
 //! The file that keeps a bug: everything that is needed to see it happen again, from scratch.
 
-use crate::scene::{Failure, Scene};
+use crate::scene::{Failure, Scene, Threaded};
 use anyhow::{Context, bail};
 use landfall_model::image::Image;
 use landfall_model::line::{LINE_BYTES, Line};
@@ -31,6 +31,9 @@ pub(crate) struct Witness {
     /// How the threads of the first execution ran, if it had several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) threads: Option<Threads>,
+    /// How those of the last recovery did, where not by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) recovery_threads: Option<Threads>,
     pub(crate) failures: Vec<PowerFailure>,
     pub(crate) outcome: Ended,
     pub(crate) finding: Value,
@@ -51,6 +54,14 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
+    pub(crate) fn of_recovery(recovery: &Threaded) -> Option<Threads> {
+        Threads::of(&Job {
+            schedule: Some(recovery.schedule.clone()),
+            threads: recovery.threads.clone(),
+            ..Job::default()
+        })
+    }
+
     pub(crate) fn of(job: &Job) -> Option<Threads> {
         let schedule = job.schedule.clone()?;
         let points = job.threads.points.as_ref();
@@ -248,7 +259,17 @@ impl Witness {
         if let Some(threads) = &self.threads {
             threads.prepare(&mut job)?;
         }
+        let recovery = self.recovery_threads.as_ref();
+        let recovery = recovery.map(|threads| {
+            let mut job = Job::default();
+            threads.prepare(&mut job)?;
+            anyhow::Ok(Threaded {
+                schedule: threads.schedule.clone(),
+                threads: job.threads,
+            })
+        });
         Ok(Scene {
+            recovery: recovery.transpose()?,
             program: program(&self.program)?,
             recover: self.recover.as_ref().map(program).transpose()?,
             platform,

@@ -176,6 +176,18 @@ fn gdb_stops_where_it_fails() {
             "p root",
             "$1 = (struct root *) 0x100000000000",
         ),
+        (
+            "gdb-schedule",
+            "threads/treiber-stack-aba.c",
+            "p owned[1]",
+            "$1 = 1",
+        ),
+        (
+            "gdb-crash-of-a-schedule",
+            "threads-persistent/flit-register-no-flush.c",
+            "p pool->y",
+            "$1 = 1",
+        ),
     ] {
         let out = scratch().join("replay").join(name);
         let place = out.to_str().unwrap();

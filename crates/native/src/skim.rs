@@ -7,7 +7,7 @@ use crate::subject::{said, translate};
 use landfall_explore::subject::{self, FirstRead, Mark, Read, Wanted};
 use landfall_explore::tree::room_for;
 use landfall_model::line::Addr;
-use landfall_vocab::record::{Kind, Records};
+use landfall_vocab::record::{Kind, Records, step};
 
 /// What a search keeps of one run.
 #[derive(Debug, Default)]
@@ -21,6 +21,8 @@ pub(crate) struct Skimmed {
     pub(crate) events: Vec<subject::Event>,
     /// Events past the most that are kept were left out, but for first reads.
     pub(crate) shortened: bool,
+    /// It created a thread.
+    pub(crate) threads: bool,
     /// How many records there were.
     pub(crate) records: u64,
 }
@@ -55,6 +57,7 @@ pub(crate) fn skim(
                 let mark = said(record.value).map(|mark| (skimmed.reads.len() as u32, mark));
                 skimmed.marks.extend(mark);
             }
+            Kind::Step if record.flags == step::CREATE => skimmed.threads = true,
             _ => {}
         }
         if record.kind == Kind::Read {

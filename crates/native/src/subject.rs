@@ -41,6 +41,8 @@ pub struct NativeSubject<'a> {
     pub watching: Option<Watching>,
     /// A recovery went on for so long that what it flushed was not kept: those who judge flushes are gone.
     pub flushes_unjudged: bool,
+    /// A recovery created threads: it was run under one schedule of many.
+    pub threads: bool,
     /// The first recovery in which uninstrumented code touched persistent memory.
     pub foreign: Option<Foreign>,
     pub runs: u64,
@@ -60,6 +62,7 @@ impl<'a> NativeSubject<'a> {
             kept: 0,
             watching: None,
             flushes_unjudged: false,
+            threads: false,
             foreign: None,
             runs: 0,
             events: 0,
@@ -190,6 +193,7 @@ impl NativeSubject<'_> {
             }
         }
         self.events += skimmed.records;
+        self.threads |= skimmed.threads;
         self.foreign = self.foreign.or(execution.foreign);
         if let Some(watching) = &mut self.watching
             && execution.squeezed

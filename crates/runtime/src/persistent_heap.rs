@@ -177,8 +177,10 @@ pub unsafe extern "C" fn lf_root(index: u32) -> *mut *mut u8 {
 pub(crate) unsafe fn malloc(length: usize, align: usize, caller: usize) -> *mut u8 {
     let origin = Origin::library(Builtin::malloc, caller);
     (*state()).malloc_used = true;
+    crate::threads::lock_heap(caller);
     let block = malloc_heap().allocate(length, align as u64, origin);
     logged(Kind::Alloc, block, length, origin);
+    crate::threads::unlock_heap(caller);
     block
 }
 
@@ -188,8 +190,10 @@ pub(crate) unsafe fn free_malloced(block: usize, caller: usize) {
     }
     let origin = Origin::library(Builtin::free, caller);
     (*state()).malloc_used = true;
+    crate::threads::lock_heap(caller);
     logged(Kind::Free, block as *mut u8, 0, origin);
     malloc_heap().free(offset(block), origin);
+    crate::threads::unlock_heap(caller);
 }
 
 /// Bytes a block holds; its class is fixed for good, so this is not an event.

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::names::{Names, Place};
 use crate::provenance::first_reads;
 use crate::recorded::quoted;
-use crate::scene::{Act, Failure, Part, Stage};
+use crate::scene::{Act, Failure, Part, Stage, Threaded};
 use crate::witness::{Built, Ended, Memory, PowerFailure, Threads, Witness, Word, digest};
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::schedule::power;
@@ -206,16 +206,21 @@ impl<'a> Bugs<'a> {
         job: Job,
         behaviour: &power::Behaviour,
         failed: &Execution,
+        recovery: Option<Threaded>,
         report: &mut Report,
     ) -> Result<(), Refusal> {
         let (first, failure) = self.suffered(job, &behaviour.crash)?;
+        let later = behaviour.crash.later.clone();
         let behaviour = Behaviour {
             ended: behaviour.ended,
             run: behaviour.run,
-            crashes: vec![failure],
+            crashes: std::iter::once(failure).chain(later).collect(),
             times: behaviour.times,
         };
-        self.after_failures(&first, &behaviour, failed, report)
+        self.stage()?.set_recovery(recovery);
+        let told = self.after_failures(&first, &behaviour, failed, report);
+        self.stage()?.set_recovery(None);
+        told
     }
 
     pub(super) fn place(&mut self, placed: Placed) -> Result<Option<Place>, Refusal> {
@@ -313,6 +318,10 @@ impl<'a> Bugs<'a> {
         finding.id = format!("B{}", report.findings.len() + 1);
         if let Some(stage) = &self.stage {
             super::members::name(&mut finding, stage);
+            if stage.recovery().is_some() {
+                let note = "the recovery has threads, too, and fails under some of their schedules; replay shows one";
+                finding.notes.push(note.to_owned());
+            }
         }
         self.keep(&mut finding, acts, failures)?;
         if report.findings.len() < MOST_TOLD
@@ -366,6 +375,7 @@ impl<'a> Bugs<'a> {
             },
             events: scene.job.limits.events,
             threads: Threads::of(stage.job()),
+            recovery_threads: stage.recovery().and_then(Threads::of_recovery),
             failures: (acts.iter().zip(failures))
                 .map(|(act, failure)| PowerFailure::new(failure, &act.left(failure), stage.base()))
                 .collect(),

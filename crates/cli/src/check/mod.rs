@@ -97,7 +97,9 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
     report.note_foreign("", crash_free.foreign.as_ref(), &server.symbols());
-    if matches!(crash_free.outcome, Outcome::Thread { .. }) {
+    let touches = crash_free.events.iter().any(report::touches_memory);
+    if matches!(crash_free.outcome, Outcome::Thread { .. }) || options.recover_schedules && touches
+    {
         drop(server);
         if options.looks_at_heap_of_threads() {
             target.scene.program.heap = HeapChecks::On;
@@ -113,7 +115,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         report.finish(options, started)?;
         return Ok(report);
     }
-    if crash_free.events.iter().all(|e| !report::touches_memory(e)) {
+    if !touches {
         return Err(Refusal::new(
             Exit::Nothing,
             "the program touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
@@ -192,11 +194,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.cuts = found.cuts;
     report.behaviours = found.behaviours.len();
     if found.uncut > 0 {
-        report.limits.push("recovery-events");
-        report.warn(&format!(
-            "{} did more than 4 million things each: power failures in them were not tried",
-            report::count(u64::from(found.uncut), "recovery", "recoveries")
-        ));
+        report.uncut(found.uncut);
     }
     let foreign = subject.foreign.take();
     drop(subject);

@@ -150,6 +150,10 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t = OrderArg::Quiet, conflicts_with_all = ["bound", "within", "without"], help_heading = "Threads")]
     pub(super) order: OrderArg,
 
+    /// A recovery that creates threads runs under every schedule, too; otherwise under one
+    #[arg(long, help_heading = "Threads")]
+    pub(super) recover_schedules: bool,
+
     /// What orders two accesses, for data races: all synchronisation (happens-before), or only locks held by both and thread
     /// creation (limited)
     #[arg(long, value_enum, default_value_t = RacesArg::HappensBefore, help_heading = "Threads")]
@@ -318,6 +322,10 @@ impl Check {
             Check { tear: true, .. } => Some("--tear"),
             Check { eager: true, .. } => Some("--eager"),
             Check { no_share: true, .. } => Some("--no-share"),
+            Check {
+                recover_schedules: true,
+                ..
+            } => Some("--recover-schedules"),
             _ => None,
         }
     }

@@ -109,6 +109,15 @@ impl Report {
         self.warnings.push(text.to_owned());
     }
 
+    /// So many recoveries were too long for power failures in them.
+    pub(super) fn uncut(&mut self, recoveries: u32) {
+        self.limits.push("recovery-events");
+        self.warn(&format!(
+            "{} did more than 4 million things each: power failures in them were not tried",
+            count(u64::from(recoveries), "recovery", "recoveries")
+        ));
+    }
+
     pub(super) fn note_foreign(
         &mut self,
         when: &str,

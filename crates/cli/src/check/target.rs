@@ -112,6 +112,7 @@ impl Check {
             platform: self.platform.into(),
             tear: self.tear,
             job,
+            recovery: None,
         }
     }
 

@@ -43,6 +43,7 @@ pub(super) fn replayable(
         platform: Platform::Adr,
         tear: false,
         job: Job::default(),
+        recovery: None,
     };
     let mut stage = Stage::open(&scene)?;
     if refutation.threads.len() > 1 {
@@ -80,6 +81,7 @@ pub(super) fn replayable(
         },
         events: scene.job.limits.events,
         threads: Threads::of(stage.job()),
+        recovery_threads: None,
         failures: left
             .map(|(act, failure)| PowerFailure::new(failure, &act.left(failure), stage.base()))
             .collect(),

@@ -2,7 +2,7 @@
 
 use super::Replay;
 use crate::exit::Exit;
-use crate::scene::{Act, Failure, Scene};
+use crate::scene::{Act, Failure, Part, Scene};
 use anyhow::Context;
 use landfall_model::image::Image;
 use landfall_native::{Job, Outcome, SubjectError};
@@ -30,8 +30,8 @@ pub(super) fn open(
         .collect();
     let mut job = Job {
         image: landfall_native::Image { lines },
-        failures: failures.len() as u32,
-        ..scene.job.clone()
+        reads_only: false,
+        ..scene.job_after(failures.len(), Part::Last)
     };
     // Whoever looks around in a debugger takes their time.
     job.limits.processor = std::time::Duration::from_secs(24 * 3600);

@@ -108,7 +108,7 @@ impl Judge {
         for checker in &mut self.checkers {
             checkers.push(&mut **checker);
         }
-        let trees: [&RecoveryTree; 1] = [power.tree()];
+        let trees: [&RecoveryTree; 1] = [power.tree()?];
         let recoveries = Possible {
             judged: Judged { trees: &trees },
             traced,

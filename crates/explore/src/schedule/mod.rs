@@ -9,6 +9,7 @@
 
 pub mod bounded;
 pub mod catalogue;
+mod chain;
 pub mod crash;
 pub mod data_races;
 mod estimate;

@@ -9,20 +9,21 @@
 //! Traces that differ in nothing that a recovery could see (the stores to each line, what happens before what among stores and
 //! write-backs) are walked once.
 
+use super::chain::{On, State};
 use super::crash::{Choice, Crashes, mix};
 use super::explored::Explored;
 use super::step::{Process, Step};
 use super::threads::Points;
-use crate::recovery::{SearchError, WAVE};
+use crate::recovery::{self, SearchError, WAVE};
 use crate::subject::{Ended, Job, Subject, Wanted};
-use crate::tree::{Branch, Diverged, Here, RecoveryTree};
+use crate::tree::{Branch, Diverged, Forest, Here, Leaf, RecoveryTree};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, Piece, pieces};
 use landfall_model::log::Version;
 use landfall_model::order::Platform;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A power failure in some schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -35,13 +36,15 @@ pub struct Crash {
     pub old: Vec<(Line, Version)>,
     /// What persistent memory holds then, where that is not what it held at first; ascending.
     pub image: Vec<(Line, LineBytes)>,
+    /// Power failures in recoveries after that one, oldest first.
+    pub later: Vec<recovery::Crash>,
 }
 
 /// One way the recovery behaves, and a crash that leads to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Behaviour {
     pub ended: Ended,
-    /// Its place in the order of runs.
+    /// Its place in the order of runs after as many power failures.
     pub run: u32,
     pub crash: Crash,
     /// How many of the traces that were walked showed it.
@@ -53,11 +56,13 @@ pub struct Behaviour {
 pub struct Power {
     base: Image,
     platform: Platform,
-    tree: RecoveryTree,
+    /// Power failures that may follow one another, and a tree for each number of them.
+    failures: u32,
+    forest: Forest,
     /// Lines of `base` that no run was told of yet.
     untold: Vec<Line>,
     /// Where the behaviour of a run stands.
-    met: FxHashMap<u32, usize>,
+    met: FxHashMap<(u32, u32), usize>,
     seen: FxHashSet<u128>,
     pub behaviours: Vec<Behaviour>,
     /// Executions of the recovery.
@@ -65,6 +70,8 @@ pub struct Power {
     /// Traces that were walked, and those that were like one of them.
     pub walked: u64,
     pub alike: u64,
+    /// Recoveries that ended well but were too long to be cut themselves.
+    pub uncut: u32,
 }
 
 /// The store that a transition is.
@@ -84,18 +91,26 @@ impl Power {
             untold,
             base,
             platform,
-            tree: RecoveryTree::default(),
+            failures: 1,
+            forest: Forest::default(),
             met: FxHashMap::default(),
             seen: FxHashSet::default(),
             behaviours: Vec::new(),
             runs: 0,
             walked: 0,
             alike: 0,
+            uncut: 0,
         }
     }
 
-    pub fn tree(&self) -> &RecoveryTree {
-        &self.tree
+    /// So many power failures may follow one another: recoveries are cut, too.
+    pub fn with_failures(self, failures: u32) -> Power {
+        Power { failures, ..self }
+    }
+
+    /// What recoveries of the first power failure read.
+    pub fn tree(&self) -> Option<&RecoveryTree> {
+        self.forest.known(1)
     }
 
     /// Power failures anywhere in the search's last execution. `line` is where an object of persistent memory lies.
@@ -127,6 +142,11 @@ impl Power {
         &self.base
     }
 
+    /// Power failures that may follow one another.
+    pub fn failures(&self) -> u32 {
+        self.failures
+    }
+
     pub fn platform(&self) -> Platform {
         self.platform
     }
@@ -137,9 +157,9 @@ impl Power {
 pub struct Traced {
     pub crashes: Crashes,
     /// The lines that it stores to, as `crashes` numbers them.
-    lines: Vec<Line>,
+    pub(super) lines: Vec<Line>,
     numbers: FxHashMap<Line, usize>,
-    contents: Vec<Vec<LineBytes>>,
+    pub(super) contents: Vec<Vec<LineBytes>>,
     /// The same for traces that differ in nothing a recovery could see.
     pub signature: u128,
 }
@@ -215,6 +235,7 @@ impl Traced {
             points: search.points().clone(),
             old,
             image: self.image(base, choice),
+            later: Vec::new(),
         }
     }
 
@@ -251,41 +272,6 @@ fn contents(
     lines.iter().enumerate().map(versions).collect()
 }
 
-/// What is known of a power failure on the way down the tree.
-#[derive(Clone, Debug)]
-struct State {
-    /// Lines that were read: the versions that agree with it.
-    admitted: FxHashMap<usize, Rc<[u32]>>,
-    /// Whatever the power failure is, it leaves at least this.
-    least: Choice,
-    /// And this is one.
-    chosen: Choice,
-}
-
-impl State {
-    fn admits(&self) -> impl Fn(usize, u32) -> bool + '_ {
-        |line, version| {
-            let admitted = self.admitted.get(&line);
-            admitted.is_none_or(|versions| versions.contains(&version))
-        }
-    }
-
-    /// The same with a line narrowed; `None` if no power failure leaves that.
-    fn narrowed(&self, crashes: &Crashes, line: usize, to: &[u32]) -> Option<State> {
-        let mut next = self.clone();
-        next.admitted.insert(line, to.into());
-        if !to.contains(&self.least.versions[line]) {
-            let least = crashes.narrow(&self.least, line, &next.admits())?;
-            next.least = least;
-        }
-        if !to.contains(&self.chosen.versions[line]) {
-            let chosen = crashes.complete(next.least.clone(), &next.admits())?;
-            next.chosen = chosen;
-        }
-        Some(next)
-    }
-}
-
 #[derive(Clone, Debug)]
 struct Walk {
     /// `None`: at the root.
@@ -305,15 +291,8 @@ struct Walker<'a> {
 
 impl Walker<'_> {
     fn walk_all(&mut self, subject: &mut impl Subject) -> Result<(), SearchError> {
-        let nothing = self.traced.crashes.nothing();
-        self.todo.push(Walk {
-            at: None,
-            state: State {
-                admitted: FxHashMap::default(),
-                least: nothing.clone(),
-                chosen: nothing,
-            },
-        });
+        let state = State::new(&self.traced.crashes);
+        self.todo.push(Walk { at: None, state });
         loop {
             while let Some(walk) = self.todo.pop() {
                 self.walk(walk);
@@ -327,7 +306,8 @@ impl Walker<'_> {
 
     /// Goes down the tree as far as it is known, one way; the others are left to do.
     fn walk(&mut self, mut walk: Walk) {
-        let tree = &self.power.tree;
+        let level = walk.state.level();
+        let tree = self.power.forest.level(level);
         let start = match walk.at {
             None => tree.root(),
             Some(branch) => tree.child(branch),
@@ -337,34 +317,32 @@ impl Walker<'_> {
             return;
         };
         loop {
+            let Some(tree) = self.power.forest.known(level) else {
+                return;
+            };
             let read = match tree.here(place) {
                 Here::Read(read, _) => read,
                 Here::Leaf(leaf) => {
-                    let (run, ended) = (leaf.run, leaf.ended);
-                    return self.arrive(&walk, run, ended);
+                    let leaf = leaf.clone();
+                    return self.arrive(&walk, &leaf);
                 }
             };
             let (run, depth) = tree.name(place);
             let line = read.line();
-            let mut parts: SmallVec<[(u64, SmallVec<[u32; 4]>); 2]> = SmallVec::new();
-            let number = self.traced.number(line);
-            match number {
-                None => parts.push((read.value(&self.power.base.line(line)), SmallVec::new())),
-                Some(number) => {
-                    let admits = walk.state.admits();
-                    for (version, bytes) in self.traced.contents[number].iter().enumerate() {
-                        if !admits(number, version as u32) {
-                            continue;
-                        }
-                        let value = read.value(bytes);
-                        match parts.iter_mut().find(|(of, _)| *of == value) {
-                            Some((_, part)) => part.push(version as u32),
-                            None => parts.push((value, SmallVec::from_slice(&[version as u32]))),
+            let candidates = walk.state.candidates(&self.on(), line);
+            let mut values: SmallVec<[u64; 4]> = SmallVec::new();
+            match &candidates {
+                None => values.push(read.value(&self.power.base.line(line))),
+                Some(candidates) => {
+                    for candidate in candidates.iter() {
+                        let value = read.value(&candidate.bytes);
+                        if !values.contains(&value) {
+                            values.push(value);
                         }
                     }
                 }
             }
-            if let [(value, _)] = parts[..] {
+            if let [value] = values[..] {
                 match tree.step(place, value) {
                     Some(next) => place = next,
                     None => {
@@ -375,11 +353,13 @@ impl Walker<'_> {
                 }
                 continue;
             }
-            let Some(number) = number else {
+            let Some(candidates) = candidates else {
                 return; // More than one value, so it was stored to.
             };
-            for (value, part) in parts {
-                if let Some(state) = walk.state.narrowed(&self.traced.crashes, number, &part) {
+            for value in values {
+                let part = candidates.iter().filter(|c| read.value(&c.bytes) == value);
+                let part = part.cloned().collect();
+                if let Some(state) = walk.state.narrowed(&self.on(), line, part) {
                     let at = Some(Branch { run, depth, value });
                     self.todo.push(Walk { at, state });
                 }
@@ -388,51 +368,74 @@ impl Walker<'_> {
         }
     }
 
-    fn arrive(&mut self, walk: &Walk, run: u32, ended: Ended) {
-        match self.power.met.get(&run) {
+    fn on(&self) -> On<'_> {
+        On {
+            base: &self.power.base,
+            traced: &self.traced,
+        }
+    }
+
+    /// A recovery ends; and it may be cut itself.
+    fn arrive(&mut self, walk: &Walk, leaf: &Leaf) {
+        let level = walk.state.level();
+        match self.power.met.get(&(level, leaf.run)) {
             Some(&at) => self.power.behaviours[at].times += 1,
             None => {
-                let crash = self
-                    .traced
-                    .crash_of(&self.power.base, self.search, &walk.state.chosen);
-                self.power.met.insert(run, self.power.behaviours.len());
+                let base = &self.power.base;
+                let mut crash = self.traced.crash_of(base, self.search, &walk.state.chosen);
+                crash.later = walk.state.later(&self.on());
+                let at = self.power.behaviours.len();
+                self.power.met.insert((level, leaf.run), at);
                 self.power.behaviours.push(Behaviour {
-                    ended,
-                    run,
+                    ended: leaf.ended,
+                    run: leaf.run,
                     crash,
                     times: 1,
                 });
             }
+        }
+        let cut_too = leaf.log.as_ref().filter(|_| level < self.power.failures);
+        for (log, cut) in cut_too.into_iter().flat_map(|log| {
+            let cuts = log.sufficient_cuts();
+            cuts.into_iter().map(move |cut| (log, cut))
+        }) {
+            let state = walk.state.crash(log, cut);
+            self.todo.push(Walk { at: None, state });
         }
     }
 
     /// Runs what the waiting walks need, each once, and lets them go on.
     fn run_wave(&mut self, subject: &mut impl Subject) -> Result<(), SearchError> {
         let waiting = std::mem::take(&mut self.wave);
-        let mut asked: FxHashSet<Option<Branch>> = FxHashSet::default();
+        let mut asked: FxHashSet<(u32, Option<Branch>)> = FxHashSet::default();
         let runs: Vec<&Walk> = waiting
             .iter()
-            .filter(|walk| asked.insert(walk.at))
+            .filter(|walk| asked.insert((walk.state.level(), walk.at)))
             .collect();
         for runs in runs.chunks(WAVE) {
             let overrides: Vec<Vec<(Line, LineBytes)>> = runs
                 .iter()
-                .map(|walk| self.traced.image(&self.power.base, &walk.state.chosen))
+                .map(|walk| walk.state.image(&self.on()))
                 .collect();
             let power = &mut *self.power;
             let untold = std::mem::take(&mut power.untold);
             let jobs: Vec<Job<'_>> = overrides
                 .iter()
+                .zip(runs)
                 .enumerate()
-                .map(|(at, overrides)| Job {
+                .map(|(at, (overrides, walk))| Job {
                     image: &power.base,
                     changed: if at == 0 { &untold } else { &[] },
                     overrides,
-                    failures: 1,
-                    wanted: Wanted::Reads,
+                    failures: walk.state.level(),
+                    wanted: match walk.state.level() < power.failures {
+                        true => Wanted::Events,
+                        false => Wanted::Reads,
+                    },
                 })
                 .collect();
-            let (tree, count) = (&mut power.tree, &mut power.runs);
+            let (forest, count, uncut) = (&mut power.forest, &mut power.runs, &mut power.uncut);
+            let (failures, platform) = (power.failures, power.platform);
             let mut done = runs.iter();
             let mut diverged: Option<(Diverged, &Walk)> = None;
             let ended = subject.run_all(&jobs, &mut |execution| {
@@ -440,7 +443,12 @@ impl Walker<'_> {
                     return;
                 };
                 *count += 1;
-                match tree.graft(walk.at, execution.reads, execution.ended, None) {
+                *uncut += u32::from(execution.is_left_uncut());
+                let level = walk.state.level();
+                let cut_too = level < failures && !execution.shortened;
+                let log = cut_too.then(|| Arc::new(execution.log(platform)));
+                let tree = forest.level(level);
+                match tree.graft(walk.at, execution.reads, execution.ended, log) {
                     Ok(run) => tree.annotate(run, execution.marks, execution.judged),
                     Err(difference) => diverged = Some((difference, walk)),
                 }

@@ -2,6 +2,7 @@
 
 mod numbers;
 mod reader;
+mod recoveries;
 mod sealing;
 
 use crate::error::SubjectError;
@@ -15,6 +16,7 @@ use landfall_explore::schedule::{
 use landfall_model::line::Line;
 use landfall_vocab::record::{COMPANIONS, Kind, Records};
 use reader::Reader;
+pub use recoveries::{EverySchedule, FailedSchedule};
 pub use sealing::Sealing;
 pub(crate) use sealing::is_called;
 use std::sync::Arc;
@@ -40,6 +42,8 @@ pub struct NativeThreads<'s> {
     reader: Reader,
     sleepers: Sleepers,
     sealing: Option<Sealing>,
+    /// What executions read of the image they start on, if anyone asks.
+    reads: Option<recoveries::Reads>,
     /// How the last execution ended.
     pub outcome: Outcome,
     /// Runs of the program; more than executions where the runtime's guess at who sleeps was wrong.
@@ -77,6 +81,7 @@ impl<'s> NativeThreads<'s> {
             reader,
             sleepers: Sleepers::default(),
             sealing: None,
+            reads: None,
             outcome: Outcome::Exited { code: 0 },
             runs: 0,
             bytes: 0,
@@ -210,7 +215,7 @@ impl<'s> NativeThreads<'s> {
     /// Runs once and reads what happened.
     fn once(&mut self, keep: usize, trace: &mut Trace) -> Result<u64, ThreadsError> {
         self.runs += 1;
-        let (reader, sealing) = (&mut self.reader, &mut self.sealing);
+        let (reader, sealing, reads) = (&mut self.reader, &mut self.sealing, &mut self.reads);
         reader.begin(self.threads, keep);
         let ran = self.server.run_raw_with(&self.job, |bytes| {
             for record in Records::new(bytes) {
@@ -220,6 +225,9 @@ impl<'s> NativeThreads<'s> {
                         malformed.at, malformed.why
                     ))
                 })?;
+                if let Some(reads) = reads {
+                    reads.record(&record);
+                }
                 if let (Kind::Stack, 1.., Some(sealing)) =
                     (record.kind, record.flags, &mut *sealing)
                 {

@@ -201,12 +201,25 @@ pub(crate) unsafe fn load(from: usize, to: *mut u8, length: usize, abi: u32, ori
     by_lines(from, length, |at, piece| {
         let access = announce(from + at, piece, READ, ordering(abi), origin);
         if is_persistent(from + at) && recording() {
-            read_span(from + at, piece, crate::hooks::flags(abi), origin);
+            first_read(from + at, piece, crate::hooks::flags(abi), origin);
         }
         bytes::copy(to.add(at), view((from + at) as *const u8), piece);
         let found = digest(to.add(at), piece);
         access.done(found, found, 0);
     });
+}
+
+/// A read of what the execution found; what the thread itself has stored and nobody else can see yet is none of that.
+unsafe fn first_read(address: usize, length: usize, flags: u8, origin: Origin) {
+    let me = (*threads()).current;
+    if buffer::is_empty(me) {
+        return read_span(address, length, flags, origin);
+    }
+    for byte in address..address + length {
+        if !buffer::holds(me, byte) {
+            read_span(byte, 1, flags, origin);
+        }
+    }
 }
 
 /// A store while several threads run.

@@ -104,6 +104,16 @@ unsafe fn memory(entry: *const Entry) -> *mut u8 {
     view((*entry).address as *mut u8)
 }
 
+/// Does a store to this byte wait there?
+pub(super) unsafe fn holds(thread: usize, byte: usize) -> bool {
+    let buffer = of(thread);
+    ((*buffer).head..(*buffer).tail).any(|at| {
+        let entry = &raw const (*buffer).entries[at];
+        (*entry).kind == Kind::Store
+            && ((*entry).address..(*entry).address + (*entry).length).contains(&byte)
+    })
+}
+
 /// The running thread stores.
 pub(super) unsafe fn push(
     to: usize,

@@ -25,9 +25,10 @@ use landfall_explore::schedule::power::Power;
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{Counts, Options, Persistency, Points, ThreadsError};
 use landfall_native::{
-    Job, NativeSubject, NativeThreads, Op, Outcome, Places, Policy, Ran, Sealing, Server, Watching,
+    EverySchedule, Job, NativeSubject, NativeThreads, Op, Outcome, Places, Policy, Ran, Sealing,
+    Server, Watching,
 };
-use power::Crashing;
+use power::{Crashing, Recoveries};
 use progress::Progress;
 use seen::Seen;
 use std::ops::ControlFlow;
@@ -52,6 +53,9 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         |event: &&landfall_native::Event| event.op == Op::Step && event.step_name() == "create";
     let mut threads = 1 + first.events.iter().filter(created).count();
     report.events = first.events.len() as u64;
+    report.not_judged = (options.checks.is_empty())
+        .then(|| options.leaves_no_tree().map(str::to_owned))
+        .flatten();
     let mut bugs = Bugs::new(target, options);
     let persistent = first.events.iter().any(super::report::touches_memory);
     if let Some(refusal) = power::refuse(options).filter(|_| persistent) {
@@ -76,12 +80,25 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         if let Some(recovery) = &mut recovery {
             native.persist();
             native.set_atomics(options.atomics());
-            let mut subject = NativeSubject::new(recovery, job.clone(), options.budget(started))
-                .with_workers(again, options.workers())
-                .map_err(Refusal::cannot_run)?;
-            subject.watching = options.judges().then(|| watching(options, scene));
-            let power = Power::new(base.clone(), scene.platform);
-            crashing = Some(Crashing::new(options, power, subject));
+            let budget = options.budget(started);
+            let recoveries = match options.recover_schedules {
+                true => Recoveries::Every(Box::new(EverySchedule::new(
+                    recovery,
+                    job.clone(),
+                    options.model(),
+                    MOST_THREADS,
+                    budget,
+                ))),
+                false => {
+                    let mut one = NativeSubject::new(recovery, job.clone(), budget)
+                        .with_workers(again, options.workers())
+                        .map_err(Refusal::cannot_run)?;
+                    one.watching = options.judges().then(|| watching(options, scene));
+                    Recoveries::One(Box::new(one))
+                }
+            };
+            let power = Power::new(base.clone(), scene.platform).with_failures(options.failures);
+            crashing = Some(Crashing::new(options, power, recoveries));
         }
         let searched = search(
             options,

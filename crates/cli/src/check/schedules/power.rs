@@ -9,25 +9,103 @@ use crate::check::report::Report;
 use crate::check::ways::Seen;
 use crate::exit::Exit;
 use crate::names::Names;
+use crate::scene::Threaded;
 use landfall_explore::recovery::SearchError;
 use landfall_explore::schedule::judged::{self, execution};
 use landfall_explore::schedule::power::{Crash, Power};
 use landfall_explore::schedule::{
     Explored, NOWHERE, Order, Persistency, Points, Process, Replayed, Threads,
 };
-use landfall_explore::subject::{Ended, SubjectError};
+use landfall_explore::subject::{self, Ended, Execution, Subject, SubjectError};
 use landfall_model::line::Line;
 use landfall_model::order::Platform;
-use landfall_native::{NativeSubject, NativeThreads};
+use landfall_native::{EverySchedule, NativeSubject, NativeThreads, Watching};
 use std::ops::ControlFlow;
 
 /// What looks at the power failures of each schedule.
 #[derive(Debug)]
 pub(super) struct Crashing<'a> {
     power: Power,
-    subject: NativeSubject<'a>,
+    recoveries: Recoveries<'a>,
     judging: Option<Judging>,
     error: Option<Refusal>,
+}
+
+/// What runs recoveries.
+#[derive(Debug)]
+pub(super) enum Recoveries<'a> {
+    /// Under one schedule, should they create threads.
+    One(Box<NativeSubject<'a>>),
+    Every(Box<EverySchedule<'a>>),
+}
+
+impl Subject for Recoveries<'_> {
+    fn run(&mut self, job: &subject::Job<'_>) -> Result<Execution, SubjectError> {
+        match self {
+            Recoveries::One(one) => one.run(job),
+            Recoveries::Every(every) => every.run(job),
+        }
+    }
+
+    fn run_all(
+        &mut self,
+        jobs: &[subject::Job<'_>],
+        each: &mut dyn FnMut(Execution),
+    ) -> Result<(), SubjectError> {
+        match self {
+            Recoveries::One(one) => one.run_all(jobs, each),
+            Recoveries::Every(every) => every.run_all(jobs, each),
+        }
+    }
+}
+
+impl Recoveries<'_> {
+    /// Says what was not looked at.
+    fn report(&self, report: &mut Report) {
+        match self {
+            Recoveries::One(one) => {
+                report.limits.extend(one.stopped_by);
+                report.runs += one.runs;
+                report.events += one.events;
+                if one.flushes_unjudged {
+                    report.limits.push("judging");
+                    report.warn("flushes were not judged: a recovery did too much to keep track of what it flushed");
+                }
+                if one.threads {
+                    report.limits.push("recover-schedules");
+                    report.warn("recoveries create threads, and each was run under one schedule: use --recover-schedules");
+                }
+            }
+            Recoveries::Every(every) => {
+                report.limits.extend(every.stopped_by);
+                report.runs += every.runs;
+                report.limits.extend(every.cut.then_some("steps"));
+            }
+        }
+    }
+
+    /// What judges them, if anything does.
+    fn watching(&mut self) -> Option<&mut Watching> {
+        match self {
+            Recoveries::One(one) => one.watching.as_mut(),
+            Recoveries::Every(_) => None,
+        }
+    }
+
+    /// An execution that ended badly, and how its threads ran where that is not the default.
+    fn failed(&self, number: u32) -> (&landfall_native::Execution, Option<Threaded>) {
+        match self {
+            Recoveries::One(one) => (&one.failed[number as usize], None),
+            Recoveries::Every(every) => {
+                let failed = &every.failed[number as usize];
+                let threaded = failed.job.schedule.clone().map(|schedule| Threaded {
+                    schedule,
+                    threads: failed.job.threads.clone(),
+                });
+                (&failed.execution, threaded)
+            }
+        }
+    }
 }
 
 /// What cannot be combined with threads and persistent memory yet.
@@ -36,12 +114,15 @@ pub(super) fn refuse(options: &Check) -> Option<Refusal> {
         Check {
             pm_dir: Some(_), ..
         } => "--pm-dir",
-        Check { pm_heap: true, .. } => "--pm-heap",
         Check { tear: true, .. } => "--tear",
         Check {
             no_prefix: true, ..
         } if options.races().is_some() => "--no-prefix",
-        _ if options.failures > 1 => "--failures",
+        _ if options.recover_schedules && options.failures > 1 => {
+            let why = "with --recover-schedules the power does not fail during recovery: leave out --failures";
+            return Some(Refusal::new(Exit::Usage, why));
+        }
+        _ if options.recover_schedules => return None,
         _ => options.leaves_no_tree()?,
     };
     let why = format!(
@@ -51,10 +132,10 @@ pub(super) fn refuse(options: &Check) -> Option<Refusal> {
 }
 
 impl<'a> Crashing<'a> {
-    pub(super) fn new(options: &Check, power: Power, subject: NativeSubject<'a>) -> Crashing<'a> {
+    pub(super) fn new(options: &Check, power: Power, recoveries: Recoveries<'a>) -> Crashing<'a> {
         Crashing {
             power,
-            subject,
+            recoveries,
             judging: options.judges().then(|| Judging::new(options)),
             error: None,
         }
@@ -67,9 +148,9 @@ impl<'a> Crashing<'a> {
         search: &dyn Explored,
     ) -> ControlFlow<()> {
         let line = |object: u32| native.line(object).unwrap_or(Line(0));
-        match self.power.look(&mut self.subject, search, line) {
+        match self.power.look(&mut self.recoveries, search, line) {
             Ok(traced) => {
-                let watching = self.subject.watching.as_mut();
+                let watching = self.recoveries.watching();
                 if let (Some(judging), Some(watching)) = (&mut self.judging, watching) {
                     judging.look(&self.power, &traced, search, native, watching);
                 }
@@ -99,16 +180,15 @@ impl<'a> Crashing<'a> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        report.limits.extend(self.subject.stopped_by);
-        report.runs += self.subject.runs;
-        report.events += self.subject.events;
+        self.recoveries.report(report);
         report.behaviours = self.power.behaviours.len();
         report.crashes = true;
-        if self.subject.flushes_unjudged {
+        if self.power.uncut > 0 {
+            report.uncut(self.power.uncut);
+        }
+        if self.judging.is_some() && self.power.failures() > 1 {
             report.limits.push("judging");
-            report.warn(
-                "flushes were not judged: a recovery did too much to keep track of what it flushed",
-            );
+            report.warn("with threads, robustness, races and flushes are judged after the first power failure only");
         }
         let order = Order {
             threads: native.threads(),
@@ -125,14 +205,18 @@ impl<'a> Crashing<'a> {
                 continue;
             };
             let (job, scheduled) = shown.scheduled(&behaviour.crash)?;
-            let failed = &self.subject.failed[number as usize];
+            let (failed, recovery) = self.recoveries.failed(number);
             bugs.under(Some(scheduled));
-            let told = bugs.after_crash(job, behaviour, failed, report);
+            let told = bugs.after_crash(job, behaviour, failed, recovery, report);
             bugs.under(None);
             told?;
         }
         let complete = report.limits.is_empty();
-        if let (Some(judging), Some(watching)) = (self.judging, self.subject.watching.take()) {
+        let watching = match &mut self.recoveries {
+            Recoveries::One(one) => one.watching.take(),
+            Recoveries::Every(_) => None,
+        };
+        if let (Some(judging), Some(watching)) = (self.judging, watching) {
             judging.report(complete, &self.power, watching, &mut shown, bugs, report)?;
         }
         Ok(())
