@@ -51,7 +51,9 @@ pub enum Deed {
     Unlock,
     /// `clflush`
     Flush,
-    /// A fence, a weak flush, an assertion: others show when it happened.
+    /// `clflushopt`, `clwb`
+    WriteBack,
+    /// A fence, an assertion: others show when it happened.
     Other,
 }
 
@@ -70,6 +72,7 @@ impl Deed {
                 kind: FlushKind::Clflush,
                 ..
             } => Deed::Flush,
+            Kind::Flush { .. } => Deed::WriteBack,
             _ => Deed::Other,
         }
     }

@@ -202,6 +202,14 @@ pub(crate) unsafe fn locked_elsewhere(origin: Origin) {
     }
 }
 
+/// The checker knows the trace up to here: its digest is all it needs of that.
+pub(crate) unsafe fn keep() {
+    let slot = (*state()).slot;
+    let length = (*slot).trace_len.load(Relaxed);
+    let known = core::slice::from_raw_parts((*state()).trace, length as usize);
+    ((*slot).kept, (*slot).kept_digest) = (length, record::digest(known));
+}
+
 /// A step of a thread; `head` says which.
 pub(crate) unsafe fn step(head: u64, origin: Origin, object: u64, enabled: u64) {
     let at = reserve(32);
@@ -230,9 +238,9 @@ pub(crate) unsafe fn access(thread: usize, object: u64, flags: u8, origin: Origi
 }
 
 /// A thread ended the process while others could go on.
-pub(crate) unsafe fn ended(thread: usize, end: u64) {
+pub(crate) unsafe fn ended(thread: usize, end: u64, last: Origin) {
     let head = record::head(Kind::Ended, thread as u8, 0, 0);
-    valued(head, Origin::NONE, end);
+    valued(head, last, end);
 }
 
 /// Bytes that a spinning thread watches.

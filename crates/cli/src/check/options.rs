@@ -117,7 +117,7 @@ pub(crate) struct Check {
     #[arg(long, help_heading = "Search")]
     pub(super) eager: bool,
 
-    /// Try so many random power failures instead of all: for programs too large to search
+    /// Try so many random power failures instead of all, or with threads so many random schedules: for programs too large to search
     #[arg(long, value_name = "N", conflicts_with_all = ["eager", "no_share"], help_heading = "Search")]
     pub(super) random: Option<u32>,
 

@@ -36,6 +36,7 @@ pub(super) fn schedule(
         order,
         known,
         schedule: Vec::new(),
+        issued: Vec::new(),
         enabled: 0,
         trace: Trace::default(),
     };
@@ -48,7 +49,10 @@ pub(super) fn schedule(
         if guide.native.runs > RUNS {
             break;
         }
-        guide.follow(step)?;
+        match step.deed {
+            Deed::WriteBack => guide.issue(step)?,
+            _ => guide.follow(step)?,
+        }
     }
     Ok(guide.schedule)
 }
@@ -60,6 +64,8 @@ struct Guide<'a, 's> {
     /// Where events of the proof access persistent memory.
     known: Vec<u64>,
     schedule: Vec<Process>,
+    /// Write-backs that were seen begun: by whom, and the line.
+    issued: Vec<(usize, u64)>,
     /// Who can go on after it, as bits.
     enabled: u64,
     trace: Trace,
@@ -112,6 +118,52 @@ impl Guide<'_, '_> {
         Ok(())
     }
 
+    /// Goes on until a thread has begun a write-back, which is no transition by itself: it belongs to the one before it.
+    fn issue(&mut self, wanted: &witness::Step) -> Result<(), ThreadsError> {
+        let thread = wanted.thread.index();
+        let Some(line) = persistent(wanted).map(|offset| offset / 64) else {
+            return Ok(());
+        };
+        let one = (thread, line);
+        let before = self.issued.iter().filter(|&&known| known == one).count();
+        let start = (self.schedule.len(), self.enabled);
+        for _ in 0..PATIENCE {
+            if self.write_backs()?.filter(|&begun| begun == one).count() > before {
+                self.issued.push(one);
+                return Ok(());
+            }
+            let Some(process) = self.who(wanted) else {
+                break;
+            };
+            self.schedule.push(process);
+            self.look()?;
+        }
+        self.schedule.truncate(start.0);
+        self.enabled = start.1;
+        Ok(())
+    }
+
+    /// The write-backs that were begun so far.
+    fn write_backs(&mut self) -> Result<impl Iterator<Item = (usize, u64)>, ThreadsError> {
+        let mut trace = Trace::default();
+        if !self.schedule.is_empty() {
+            let job = Job {
+                follow: &self.schedule,
+                keep: 0,
+                sleep: &[],
+                order: self.order,
+                limit: self.schedule.len(),
+            };
+            self.native.run(&job, &mut trace)?;
+        }
+        let native = &self.native;
+        let begun = trace.write_backs.into_iter();
+        Ok(begun.filter_map(|of| {
+            let line = native.line(of.object)?;
+            Some((usize::from(of.thread), line.start().0 / 64))
+        }))
+    }
+
     /// The thread or its store buffer, whichever it takes; where both wait, somebody they may wait for.
     fn who(&self, wanted: &witness::Step) -> Option<Process> {
         let thread = wanted.thread.index();
@@ -147,7 +199,7 @@ impl Guide<'_, '_> {
             Deed::Rmw => matches!(step.act, Act::Rmw | Act::Cas),
             Deed::Lock | Deed::Unlock => matches!(step.act, Act::Sync(_)),
             Deed::Flush => step.act == Act::Flush,
-            Deed::Other => false,
+            Deed::WriteBack | Deed::Other => false,
         };
         let persistent = persistent(wanted);
         let line = self.native.line(step.object).filter(|_| step.persistent);

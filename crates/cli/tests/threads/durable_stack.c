@@ -10,6 +10,12 @@
 // check: --bound preemptions=0
 // exit: 5
 // limit: bound
+// check: -DFORGETS --random 50
+// exit: 100
+// finds: assertion `n->value != 0` is false
+// check: --random 5
+// exit: 5
+// limit: random
 // check: --order preempt-first
 // exit: 0
 #include <assert.h>

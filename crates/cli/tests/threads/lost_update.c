@@ -22,6 +22,12 @@
 // finds: assertion `x == 2` is false
 // check: --order preempt-first -DLOCK
 // exit: 0
+// check: --random 200 --seed 7 --checks crash
+// exit: 100
+// finds: assertion `x == 2` is false
+// check: --random 20 -DLOCK
+// exit: 5
+// limit: random
 // check: -DLOCK
 // exit: 0
 #include <assert.h>

@@ -7,6 +7,7 @@ use super::sleepers;
 use super::spin;
 use super::steps::point;
 use super::threads;
+use super::told;
 use crate::blocks;
 use crate::bytes;
 use crate::hooks::{SEQ_CST, read_span, store_span};
@@ -141,7 +142,9 @@ impl Access {
     pub(crate) unsafe fn done(self, found: u64, left: u64, expected: u64) {
         let me = (*threads()).current;
         let object = pack(self.address, self.length);
-        log::access(me, object, self.flags, self.origin, [found, left, expected]);
+        if !told::again(me, object, self.flags, self.origin) {
+            log::access(me, object, self.flags, self.origin, [found, left, expected]);
+        }
         let writes = self.flags & WRITE != 0;
         sleepers::executed(self.address as u64, self.length, writes);
         if writes && found != left {
@@ -241,6 +244,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
             if visible || !buffer::is_empty((*threads).current) {
                 blocks::look_if_asked(to, piece, true);
                 let hidden = if visible { 0 } else { READ };
+                told::moved((*threads).current, origin);
                 log::access(
                     (*threads).current,
                     pack(to, piece),
@@ -369,6 +373,7 @@ pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
     }
     spin::acted((*threads).current);
     if (*threads).buffered {
+        told::moved((*threads).current, origin);
         log::access((*threads).current, 0, BUFFERED | LOCKED, origin, [0, 0, 0]);
         buffer::push_order(buffer::Kind::Fence, 0, origin);
         return true;
@@ -390,6 +395,7 @@ pub(crate) unsafe fn write_back(kind: Kind, address: usize, origin: Origin) -> b
     spin::acted((*threads).current);
     let object = pack(address & !(LINE as usize - 1), LINE as usize);
     let me = (*threads).current;
+    told::moved(me, origin);
     log::access(me, object, BUFFERED | LOCKED | SWAP, origin, [0, 0, 0]);
     (*threads).buffered && buffer::write_back(kind, address, origin)
 }
@@ -403,6 +409,7 @@ pub(crate) unsafe fn flush(address: usize, origin: Origin) -> bool {
     spin::acted((*threads).current);
     let object = pack(address & !(LINE as usize - 1), LINE as usize);
     if (*threads).buffered {
+        told::moved((*threads).current, origin);
         log::access(
             (*threads).current,
             object,

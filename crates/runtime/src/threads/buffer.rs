@@ -280,7 +280,7 @@ pub(super) unsafe fn commit(thread: usize) {
     log::access(thread, object, WRITE, (*first).origin, [found, left, 0]);
     sleepers::executed((*first).address as u64, (*first).length, true);
     if blocks::refuses((*first).address, (*first).length) {
-        log::ended(thread, End::Heap as u64);
+        log::ended(thread, End::Heap as u64, (*first).origin);
         blocks::committed((*first).address, (*first).length, (*first).origin);
     }
     take_hidden(thread);

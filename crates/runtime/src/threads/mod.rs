@@ -22,6 +22,7 @@ mod specific;
 mod spin;
 mod standard;
 mod steps;
+mod told;
 
 use crate::heap::Heap;
 use crate::log::{self, Origin};
@@ -72,6 +73,7 @@ pub(crate) struct Threads {
     objects: *mut Objects,
     buffers: *mut buffer::Buffers,
     turns: *mut spin::Turns,
+    told: *mut told::Told,
 }
 
 /// Are the threads of this run under control?
@@ -88,6 +90,7 @@ pub(crate) fn threads() -> *mut Threads {
 pub(crate) unsafe fn prepare() -> bool {
     (*threads()).objects = allocate(size_of::<Objects>()) as *mut Objects;
     (*threads()).buffers = allocate(size_of::<buffer::Buffers>()) as *mut buffer::Buffers;
+    (*threads()).told = allocate(size_of::<told::Told>()) as *mut told::Told;
     (*threads()).turns = allocate(size_of::<spin::Turns>()) as *mut spin::Turns;
     (*state()).heaps = allocate(size_of::<[Heap; MOST]>()) as *mut [Heap; MOST];
     descriptor::prepare();
@@ -116,6 +119,7 @@ pub(crate) unsafe fn begin(flags: u32, dice: u64) {
     (*threads).contexts[0] = Context::main();
     (*(*threads).objects).reset();
     sleepers::begin();
+    told::begin();
     if (*threads).persistency {
         watch(true);
     }
@@ -138,7 +142,8 @@ pub(crate) unsafe fn others_alive() -> bool {
 pub(crate) unsafe fn ends_process(end: End, code: i32) {
     if on() && is_own(end) {
         let code = u64::from(code as u32);
-        log::ended((*threads()).current, end as u64 | code << 32);
+        let me = (*threads()).current;
+        log::ended(me, end as u64 | code << 32, told::last(me));
     }
     if goes_on(end) {
         (*threads()).over = true;

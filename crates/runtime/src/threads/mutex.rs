@@ -9,7 +9,7 @@ use crate::clock;
 use crate::hooks;
 use crate::log::{self, Origin};
 use crate::real::real;
-use crate::shadow::{is_persistent, offset, recording};
+use crate::shadow::{is_persistent, recording};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{NOTHING, READ, WRITE};
 use landfall_vocab::record::step;
@@ -141,6 +141,9 @@ pub(super) unsafe fn regain(lock_address: usize, held: u32, caller: usize) {
 
 /// Initialised or destroyed.
 pub(super) unsafe fn renew(lock: usize, caller: usize, destroyed: bool) {
+    let kind = if destroyed { step::DESTROY } else { step::INIT };
+    point(Step::new(kind, lock, caller));
+    effect(lock, WRITE, 0);
     let objects = (*threads()).objects;
     if destroyed
         && (*objects)

@@ -4,7 +4,7 @@
 
 use super::context::{Context, Status, Step, switch_to};
 use super::objects::Object;
-use super::{buffer, condition, mutex, sleepers, spin, threads};
+use super::{buffer, condition, mutex, sleepers, spin, threads, told};
 use crate::log;
 use crate::outcome::{self, Report};
 use crate::stack;
@@ -113,6 +113,8 @@ fn drains(kind: u8) -> bool {
             | step::WRITE
             | step::FLUSH
             | step::PASS
+            | step::INIT
+            | step::DESTROY
     )
 }
 
@@ -144,6 +146,9 @@ unsafe fn choose(current: usize) -> usize {
                 }
             }
         };
+        if (*threads).steps as u64 == (*(*state()).slot).job.keep {
+            log::keep();
+        }
         (*threads).steps += 1;
         if process < COMPANIONS {
             let next = usize::from(process);
@@ -222,6 +227,9 @@ fn pick(processes: u64, current: usize) -> u8 {
 }
 
 unsafe fn log_step(process: u8, step: Step, enabled: u64) {
+    if process < COMPANIONS {
+        told::moved(process.into(), step.origin);
+    }
     let head = head(Kind::Step, process, step.kind, 0);
     log::step(head, step.origin, step.object as u64, enabled);
 }

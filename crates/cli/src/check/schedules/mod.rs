@@ -5,6 +5,7 @@ mod judging;
 mod plain;
 mod power;
 mod progress;
+mod random;
 mod seen;
 mod story;
 
@@ -30,6 +31,7 @@ use landfall_native::{
 };
 use power::{Crashing, Recoveries};
 use progress::Progress;
+use random::random;
 use seen::Seen;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -133,8 +135,11 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         }
         native.prefer(Policy::Quiet);
         seen.settle(&mut native)?;
-        fewest(options, started, &mut native, &searched, &mut seen)
-            .map_err(|error| Refusal::new(Exit::Uncontrolled, error))?;
+        // Who cannot try all schedules cannot try all plainer ones.
+        if options.random.is_none() {
+            fewest(options, started, &mut native, &searched, &mut seen)
+                .map_err(|error| Refusal::new(Exit::Uncontrolled, error))?;
+        }
         seen.settle(&mut native)?;
         seen.report(&mut native, &names, &mut bugs, &mut report)?;
         if let Some(crashing) = crashing {
@@ -202,6 +207,22 @@ fn search(
         },
         ..Options::default()
     };
+    if options.random.is_some() {
+        let points = match options.preempt() {
+            Preempt::Sync => Points::Sites(Vec::new()),
+            Preempt::Auto | Preempt::Everywhere => Points::Everywhere,
+        };
+        let on = (&mut *native, &points);
+        let (executions, reached) = random(options, started, on, limits, seen, crashing)?;
+        report.limits.push("random");
+        report.limits.extend(reached);
+        report.schedules += executions;
+        return Ok(Searched {
+            points,
+            limits,
+            executions,
+        });
+    }
     let mut limit = Limit::new(options, started);
     let points;
     let counts: Counts = match (options.bound(), options.directives.0.is_empty()) {

@@ -122,7 +122,7 @@ pub(super) fn refuse(options: &Check) -> Option<Refusal> {
             let why = "with --recover-schedules the power does not fail during recovery: leave out --failures";
             return Some(Refusal::new(Exit::Usage, why));
         }
-        _ if options.recover_schedules => return None,
+        _ if options.recover_schedules || options.random.is_some() => return None,
         _ => options.leaves_no_tree()?,
     };
     let why = format!(

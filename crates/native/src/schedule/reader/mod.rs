@@ -27,6 +27,9 @@ struct Buffered {
     visible: bool,
 }
 
+/// Accesses of a thread that are remembered so as not to be told twice.
+const TOLD: usize = 64;
+
 #[derive(Clone, Debug, Default)]
 struct Thread {
     tick: u32,
@@ -52,6 +55,8 @@ struct Thread {
     site: u32,
     /// It is not to be preempted before its next step.
     sealed: bool,
+    /// Some of the last accesses that were no transitions, with the run they are of in place of where.
+    told: Vec<Option<Trailing>>,
 }
 
 impl Thread {
@@ -87,6 +92,7 @@ pub(super) struct Reader {
     /// Transitions so far, and of how many it is known what they are.
     at: usize,
     keep: usize,
+    known: usize,
     /// Threads that have been created.
     pub(super) created: usize,
     /// Some execution stored to persistent memory; and how it did so last.
@@ -94,6 +100,7 @@ pub(super) struct Reader {
     stored_as: StoredAs,
     /// Which stores the source is taken to have made atomic.
     pub(super) atomics: Atomics,
+    run: u32,
     /// Some thread had timed out so often that it was not allowed to once more.
     pub(super) late: bool,
     pub(super) buffered: bool,
@@ -139,9 +146,16 @@ fn word(record: &Record<'_>, number: usize) -> u64 {
     })
 }
 
+/// Does a choice begin here?
+pub(super) fn is_choice(record: &Record<'_>) -> bool {
+    record.kind == Kind::Step && word(record, 0) != 0
+}
+
 impl Reader {
-    pub(super) fn begin(&mut self, threads: usize, keep: usize) {
+    /// The first `keep` transitions are those of the execution before: so many are `known` to be, the others are compared.
+    pub(super) fn begin(&mut self, threads: usize, keep: usize, known: usize) {
         self.most = threads;
+        self.run = self.run.wrapping_add(1);
         if self.threads.len() < threads {
             self.threads.resize_with(threads, Thread::default);
         }
@@ -154,6 +168,7 @@ impl Reader {
         self.barriers.clear();
         self.open = None;
         (self.at, self.keep, self.created) = (0, keep, 1);
+        self.known = known;
     }
 
     fn companion(&self, thread: usize) -> Process {
@@ -215,7 +230,10 @@ impl Reader {
             }
             Kind::Ended => {
                 self.close(trace)?;
-                let site = self.threads[thread].site;
+                let site = match (record.site, record.caller) {
+                    (0, 0) => self.threads[thread].site,
+                    _ => self.site(record),
+                };
                 // Leaving with 0 is no failure.
                 if record.value != End::Exited as u64 {
                     trace.failures.push(Failure {
@@ -413,7 +431,7 @@ impl Reader {
         let at = self.at;
         self.at += 1;
         if at < self.keep {
-            return match trace.steps[at] == step {
+            return match at < self.known || trace.steps[at] == step {
                 true => Ok(()),
                 false => Err(ThreadsError::Diverged { at }),
             };
@@ -432,9 +450,9 @@ impl Reader {
         site: u32,
         trace: &mut Trace,
     ) {
-        let known = &self.threads[thread];
         let need = self.besides(thread);
-        trace.trailing.push(Trailing {
+        let known = &mut self.threads[thread];
+        let access = Trailing {
             after: (self.at as u32).wrapping_sub(1),
             thread: thread as u8,
             tick: known.tick,
@@ -444,7 +462,19 @@ impl Reader {
             mask,
             write,
             site,
-        });
+        };
+        // A loop does the same again and again: between two transitions, once says it all.
+        if known.told.is_empty() {
+            known.told.resize(TOLD, None);
+        }
+        let place = (object ^ site.rotate_left(3) ^ u32::from(write)) as usize % TOLD;
+        let alike = Trailing {
+            after: self.run,
+            ..access
+        };
+        if known.told[place].replace(alike) != Some(alike) {
+            trace.trailing.push(access);
+        }
     }
 
     /// What a thread knows besides its own transitions.

@@ -121,12 +121,17 @@ impl Reader {
 
 /// Steps that wait for the thread's own stores.
 pub(super) fn drains(kind: u8) -> bool {
-    !matches!(kind, step::READ | step::WRITE | step::FLUSH)
+    !matches!(
+        kind,
+        step::READ | step::WRITE | step::FLUSH | step::INIT | step::DESTROY
+    )
 }
 
 /// What a step on a lock or the like does to it; none for accesses to memory.
 pub(super) fn operation(kind: u8) -> Option<Op> {
     Some(match kind {
+        step::INIT => Op::Init,
+        step::DESTROY => Op::Destroy,
         step::LOCK => Op::Lock,
         step::TRY_LOCK => Op::TryLock,
         step::UNLOCK | step::RELEASE => Op::Unlock,

@@ -1,0 +1,50 @@
+//! Random schedules (`--random N --seed S`): for programs with too many to try all. Power failures of each are tried all the same.
+
+use super::Limit;
+use super::power::Crashing;
+use super::seen::Seen;
+use crate::check::options::Check;
+use landfall_explore::schedule::{Options, Order, Points, Replayed, Threads, ThreadsError};
+use landfall_native::{NativeThreads, Policy};
+use std::num::NonZeroU64;
+use std::time::Instant;
+
+/// So many schedules, the same for the same seed. Says how many there were, and which limit ended it if one did.
+pub(super) fn random(
+    options: &Check,
+    started: Instant,
+    (native, points): (&mut NativeThreads<'_>, &Points),
+    limits: Options,
+    seen: &mut Seen,
+    crashing: &mut Option<Crashing<'_>>,
+) -> Result<(u64, Option<&'static str>), ThreadsError> {
+    let mut limit = Limit::new(options, started);
+    let order = Order {
+        threads: native.threads(),
+        persistency: limits.persistency,
+    };
+    let tries = options.random.unwrap_or(0);
+    for number in 0..tries {
+        native.prefer(Policy::Dice(dice(options.seed, number)));
+        let execution = Replayed::run(native, order, &[], points)?;
+        seen.look(native, &execution);
+        if let Some(crashing) = crashing
+            && crashing.look(native, &execution).is_break()
+        {
+            return Ok((u64::from(number) + 1, None));
+        }
+        if limit.stop(native.runs).is_break() {
+            return Ok((u64::from(number) + 1, limit.reached));
+        }
+    }
+    Ok((tries.into(), None))
+}
+
+/// Where the dice of a schedule begin (splitmix64).
+fn dice(seed: u64, number: u32) -> NonZeroU64 {
+    let mut z = seed.wrapping_add(u64::from(number) + 1);
+    z = z.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    NonZeroU64::new(z ^ (z >> 31)).unwrap_or(NonZeroU64::MAX)
+}
