@@ -206,6 +206,24 @@ impl Slot<'_> {
         unsafe { (&raw const (*self.header()).outcome).read() }
     }
 
+    /// How it ended, with its code and address.
+    pub(crate) fn end(&self) -> (u32, i32, u64) {
+        // SAFETY: as above.
+        unsafe {
+            let outcome = &raw const (*self.header()).outcome;
+            ((*outcome).end, (*outcome).code, (*outcome).address)
+        }
+    }
+
+    /// How much of the trace repeats what was asked for, and its digest.
+    pub(crate) fn kept(&self) -> (u64, u64) {
+        // SAFETY: as above.
+        unsafe {
+            let header = self.header();
+            ((*header).kept, (*header).kept_digest)
+        }
+    }
+
     pub(crate) fn squeezed(&self) -> bool {
         // SAFETY: a word inside the mapping; the run is over, so nobody writes.
         unsafe { (&raw const (*self.header()).squeezed).read_volatile() != 0 }

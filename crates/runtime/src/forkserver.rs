@@ -74,7 +74,8 @@ pub(crate) unsafe fn await_job() -> *mut SlotHeader {
         if (*control).quit.load(Relaxed) != 0 {
             sys::exit(0);
         }
-        if (*slot).state.load(Acquire) == slot_state::POSTED {
+        // The cursor is looked at again: moved back in between, another slot comes first.
+        if (*slot).state.load(Acquire) == slot_state::POSTED && slot == current() {
             (*slot).state.store(slot_state::RUNNING, Release);
             return slot;
         }

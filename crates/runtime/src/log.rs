@@ -202,6 +202,14 @@ pub(crate) unsafe fn locked_elsewhere(origin: Origin) {
     }
 }
 
+/// The checker knows the trace up to here: its digest is all it needs of that.
+pub(crate) unsafe fn keep() {
+    let slot = (*state()).slot;
+    let length = (*slot).trace_len.load(Relaxed);
+    let known = core::slice::from_raw_parts((*state()).trace, length as usize);
+    ((*slot).kept, (*slot).kept_digest) = (length, record::digest(known));
+}
+
 /// A step of a thread; `head` says which.
 pub(crate) unsafe fn step(head: u64, origin: Origin, object: u64, enabled: u64) {
     let at = reserve(32);

@@ -310,6 +310,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     ) = (0, 0, 0);
     (*outcome).isolation = (*state).in_place as u32;
     (*slot).trace_len.store(0, Relaxed);
+    ((*slot).kept, (*slot).kept_digest) = (0, 0);
 }
 
 /// The lines of a job's image. They come from the checker; still, nothing outside the window is ever written.

@@ -332,6 +332,9 @@ pub struct SlotHeader {
     pub squeezed: u32,
     /// Bytes of trace written so far; in shared memory so that it survives any death.
     pub trace_len: AtomicU64,
+    /// Of the trace, what came before choice [`JobHeader::keep`]: bytes, and their digest ([`crate::record::digest`]).
+    pub kept: u64,
+    pub kept_digest: u64,
     pub job: JobHeader,
     pub outcome: Outcome,
 }

@@ -7,6 +7,7 @@
 
 use super::explored::Explored;
 use super::search::{Counts, Options, Search};
+use super::sharing::Sharing;
 use super::step::{Access, Step};
 use super::threads::{Points, Threads, ThreadsError};
 use super::trace::{End, Trailing};
@@ -42,6 +43,7 @@ pub fn saturate<T: Threads>(
     mut visit: impl FnMut(&T, &Search) -> ControlFlow<()>,
 ) -> Result<Saturated, ThreadsError> {
     let mut result = Saturated::default();
+    let mut sharing = Sharing::default();
     loop {
         let mut fresh = false;
         result.rounds += 1;
@@ -53,7 +55,10 @@ pub fn saturate<T: Threads>(
         let mut search = Search::new(threads, options)?;
         search.points = points;
         while !fresh && search.next(threads)? {
-            if preempt != Preempt::Everywhere {
+            if preempt != Preempt::Everywhere
+                && !search.trace().trailing.is_empty()
+                && sharing.of_plain(search.trace(), search.order())
+            {
                 fresh = add_racing(&search, &mut result.sites);
             }
             if search.trace().end == End::Asleep {

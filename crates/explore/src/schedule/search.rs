@@ -15,6 +15,8 @@
 //!    ended; a transition that never became possible takes part as well. Readers under a lock do not come in any order: a
 //!    writer races with each, and where it can only come before several of them, the reversal leaves all of those out.
 
+mod ahead;
+
 use super::estimate::Estimate;
 use super::happens::{Happens, Race};
 use super::step::{Access, Act, MOST_PROCESSES, Order, Persistency, Process, Step, Until};
@@ -22,6 +24,7 @@ use super::sync::ALL;
 use super::threads::{Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
 use super::wakeup::{Inserted, MOVED, NIL, Place, Sequence, Wakeup, place};
+use ahead::Ahead;
 use std::ops::{ControlFlow, Range};
 
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +99,7 @@ pub struct Search {
     /// What is taken away for the reversal of a race.
     without: Vec<u32>,
     ticks: Vec<u32>,
+    ahead: Ahead,
     /// Which plain accesses are scheduling points in it: a schedule means something only with them.
     pub points: Points,
     pub counts: Counts,
@@ -150,6 +154,7 @@ impl Search {
             sequence: Vec::new(),
             without: Vec::new(),
             ticks: Vec::new(),
+            ahead: Ahead::default(),
             points: Points::default(),
             counts: Counts::default(),
             estimate: Estimate::default(),
@@ -197,8 +202,12 @@ impl Search {
             limit: self.options.limit,
         };
         self.trace.restart(keep);
-        threads.run(&job, &mut self.trace)?;
+        match self.ahead.number.take() {
+            Some(number) => threads.run_ahead(number, &job, &mut self.trace)?,
+            None => threads.run(&job, &mut self.trace)?,
+        }
         self.absorb(keep);
+        self.ask_ahead(threads);
         Ok(true)
     }
 
@@ -228,6 +237,7 @@ impl Search {
         let mut node = self.frames[keep].branch;
         while node != NIL {
             let taken = self.wakeup.release(node);
+            self.ahead.number = taken.asked_for();
             self.follow.push(taken.step.process);
             let top = self.frames.len() - 1;
             self.frames[top].branch = taken.sibling;
@@ -408,6 +418,7 @@ impl Search {
             watched,
             &self.ticks,
         );
+        self.note_leaf(depth);
         match inserted {
             Inserted::AtRoot => {
                 self.estimate.mark(depth);

@@ -61,6 +61,27 @@ pub trait Threads {
     /// Follows `job.follow`, then its own policy among those who are awake ([`Sleepers`]), until nobody can go on. Leaves
     /// `job.keep` transitions of the trace as they are and appends the others.
     fn run(&mut self, job: &Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError>;
+
+    /// How many more executions may be asked for ahead of their time.
+    fn room_ahead(&self) -> usize {
+        0
+    }
+
+    /// This execution will be wanted: begin with it, if that helps. A number for [`Threads::run_ahead`]. `trace` is that of the
+    /// last execution; the new one shares the part of it that the job follows, not all that it keeps.
+    fn ahead(&mut self, _job: &Job<'_>, _trace: &Trace) -> Option<u32> {
+        None
+    }
+
+    /// Like [`Threads::run`] for an execution that was begun ahead. The job says the last word about who sleeps.
+    fn run_ahead(
+        &mut self,
+        _number: u32,
+        job: &Job<'_>,
+        trace: &mut Trace,
+    ) -> Result<(), ThreadsError> {
+        self.run(job, trace)
+    }
 }
 
 /// Who sleeps, kept along an execution. Executors use it to choose; nothing is allocated once it has grown.

@@ -10,6 +10,14 @@ pub(super) struct Node {
     pub(super) step: Step,
     pub(super) child: u32,
     pub(super) sibling: u32,
+    /// Of a leaf: the number under which its execution was asked for, or `NIL`.
+    ahead: u32,
+}
+
+impl Node {
+    pub(super) fn asked_for(&self) -> Option<u32> {
+        (self.ahead != NIL).then_some(self.ahead)
+    }
 }
 
 /// A beginning of an execution: transitions of the last one by their index, and one that was moved.
@@ -38,6 +46,9 @@ pub(super) struct Wakeup {
     nodes: Vec<Node>,
     free: Vec<u32>,
     ticks: Vec<u32>,
+    /// The nodes from the root to the leaf that was made last, and how many of them were there before; none if none was made.
+    path: Vec<u32>,
+    old: usize,
 }
 
 /// Where an insertion ended.
@@ -60,11 +71,22 @@ impl Wakeup {
         self.nodes[node as usize]
     }
 
+    /// Its execution was asked for.
+    pub(super) fn asked_for(&mut self, leaf: u32, number: u32) {
+        self.nodes[leaf as usize].ahead = number;
+    }
+
+    /// Where the last insertion made a leaf.
+    pub(super) fn inserted(&self) -> (&[u32], usize) {
+        (&self.path, self.old)
+    }
+
     fn make(&mut self, step: Step) -> u32 {
         let node = Node {
             step,
             child: NIL,
             sibling: NIL,
+            ahead: NIL,
         };
         match self.free.pop() {
             Some(at) => {
@@ -91,6 +113,7 @@ impl Wakeup {
     ) -> Inserted {
         self.ticks.clear();
         self.ticks.extend_from_slice(ticks);
+        self.path.clear();
         let mut parent = NIL;
         let mut branch = *root;
         let mut last = NIL;
@@ -115,14 +138,18 @@ impl Wakeup {
                 under = found;
             }
             if child == NIL || sequence.is_empty() {
+                self.path.clear();
                 return Inserted::Under(under);
             }
             self.ticks[process as usize] = tick;
+            self.path.push(branch);
             (parent, last, branch) = (branch, NIL, child);
         }
         let mut above = NIL;
+        self.old = self.path.len();
         for &index in sequence.iter() {
             let node = self.make(*of.step(index));
+            self.path.push(node);
             match (above, last, parent) {
                 (NIL, NIL, NIL) => *root = node,
                 (NIL, NIL, _) => self.nodes[parent as usize].child = node,

@@ -1,5 +1,7 @@
 //! A native program as the schedule search sees it: follow these choices, go on, say what each transition touched.
 
+mod ahead;
+mod beginning;
 mod numbers;
 mod reader;
 mod recoveries;
@@ -10,6 +12,8 @@ use crate::execution::Outcome;
 use crate::job::{Job, Policy, Sleeper, Threading};
 use crate::judge::Atomics;
 use crate::server::Server;
+use ahead::Ahead;
+use beginning::Beginning;
 use landfall_explore::schedule::{
     self, Access, End, Points, Process, Sleepers, Step, Threads, ThreadsError, Trace,
 };
@@ -40,6 +44,8 @@ pub struct NativeThreads<'s> {
     threads: usize,
     model: Model,
     reader: Reader,
+    beginning: Beginning,
+    ahead: Ahead,
     sleepers: Sleepers,
     sealing: Option<Sealing>,
     /// What executions read of the image they start on, if anyone asks.
@@ -50,6 +56,8 @@ pub struct NativeThreads<'s> {
     pub runs: u64,
     /// Bytes of trace, of all runs.
     pub bytes: u64,
+    /// Of the last one.
+    last_bytes: u64,
     /// What went wrong, where [`ThreadsError`] says only that something did.
     pub error: Option<SubjectError>,
     /// More threads than there is room for were seen: start over with at least so many.
@@ -64,6 +72,8 @@ impl<'s> NativeThreads<'s> {
         threads: usize,
         model: Model,
     ) -> NativeThreads<'s> {
+        // Somebody else may have asked for runs ahead.
+        server.settle();
         let mut job = job;
         job.schedule = Some(Vec::new());
         job.threads = Threading {
@@ -79,12 +89,15 @@ impl<'s> NativeThreads<'s> {
             threads,
             model,
             reader,
+            beginning: Beginning::default(),
+            ahead: Ahead::default(),
             sleepers: Sleepers::default(),
             sealing: None,
             reads: None,
             outcome: Outcome::Exited { code: 0 },
             runs: 0,
             bytes: 0,
+            last_bytes: u64::MAX,
             error: None,
             more_threads: None,
         }
@@ -214,31 +227,56 @@ impl<'s> NativeThreads<'s> {
 
     /// Runs once and reads what happened.
     fn once(&mut self, keep: usize, trace: &mut Trace) -> Result<u64, ThreadsError> {
-        self.runs += 1;
-        let (reader, sealing, reads) = (&mut self.reader, &mut self.sealing, &mut self.reads);
-        reader.begin(self.threads, keep);
-        let ran = self.server.run_raw_with(&self.job, |bytes| {
-            for record in Records::new(bytes) {
-                let record = record.map_err(|malformed| {
-                    ThreadsError::CannotRun(format!(
-                        "the program damaged its trace: at byte {}, {}",
-                        malformed.at, malformed.why
-                    ))
-                })?;
-                if let Some(reads) = reads {
-                    reads.record(&record);
-                }
-                if let (Kind::Stack, 1.., Some(sealing)) =
-                    (record.kind, record.flags, &mut *sealing)
-                {
-                    reader.announced(record.mask.into(), sealing.seals(record.payload));
-                    continue;
-                }
-                reader.record(&record, trace)?;
-            }
-            reader.end(trace)?;
-            Ok(bytes.len() as u64)
+        let told = self.job.threads.keep;
+        let cleared = self.ahead.clear_the_way(self.server);
+        let mut reading = Reading {
+            threads: self.threads,
+            keep,
+            told,
+            reader: &mut self.reader,
+            beginning: &mut self.beginning,
+            sealing: &mut self.sealing,
+            reads: &mut self.reads,
+            trace,
+        };
+        let ran = cleared.and_then(|()| {
+            self.server
+                .run_raw_with(&self.job, |bytes, kept| reading.read(bytes, kept))
         });
+        self.ran(ran)
+    }
+
+    /// The same for a run that was posted ahead.
+    fn land(
+        &mut self,
+        flight: ahead::Flight,
+        keep: usize,
+        trace: &mut Trace,
+    ) -> Result<u64, ThreadsError> {
+        let mut reading = Reading {
+            threads: self.threads,
+            keep,
+            told: flight.keep,
+            reader: &mut self.reader,
+            beginning: &mut self.beginning,
+            sealing: &mut self.sealing,
+            reads: &mut self.reads,
+            trace,
+        };
+        let ran = match flight.landed {
+            Some(landed) => {
+                let read = reading.read(&landed.trace, landed.kept);
+                Ok((landed.outcome, landed.enabled, read))
+            }
+            None => self
+                .server
+                .collect_raw(flight.slot, |bytes, kept| reading.read(bytes, kept)),
+        };
+        self.ran(ran)
+    }
+
+    fn ran(&mut self, ran: Ran) -> Result<u64, ThreadsError> {
+        self.runs += 1;
         let (outcome, enabled, read) = match ran {
             Ok(ran) => ran,
             Err(error) => {
@@ -247,13 +285,99 @@ impl<'s> NativeThreads<'s> {
                 return Err(ThreadsError::CannotRun(why));
             }
         };
-        self.bytes += read?;
+        self.last_bytes = read?;
+        self.bytes += self.last_bytes;
         self.outcome = outcome;
         if self.reader.created > self.threads {
             self.more_threads = Some(self.reader.created);
             return Err(ThreadsError::CannotRun("more threads than before".into()));
         }
         Ok(enabled)
+    }
+
+    /// What the runtime is to do.
+    fn tell(&mut self, job: &schedule::Job<'_>, trace: &Trace) {
+        let mut follow: Vec<u8> = self.job.schedule.take().unwrap_or_default();
+        follow.clear();
+        follow.extend(job.follow.iter().map(|&process| self.choice(process)));
+        self.job.schedule = Some(follow);
+        self.put_to_sleep(job.sleep, &trace.watched);
+        self.job.threads.keep = job.keep;
+        self.job.threads.most_steps = Some(job.limit as u64);
+    }
+
+    /// A run ended in a way that says nothing about the program.
+    fn refuse(&self, trace: &Trace) -> Result<(), ThreadsError> {
+        match &self.outcome {
+            Outcome::Internal { why } if why.contains("asks for a thread") => {
+                Err(ThreadsError::Diverged {
+                    at: trace.steps.len(),
+                })
+            }
+            Outcome::Internal { why }
+            | Outcome::Thread { why }
+            | Outcome::Forbidden { why, .. } => Err(ThreadsError::CannotRun(why.clone())),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a server says of a run: how it ended, who could have gone on, and bytes of trace.
+type Ran = Result<(Outcome, u64, Result<u64, ThreadsError>), SubjectError>;
+
+/// Reads the trace of one run.
+struct Reading<'a> {
+    threads: usize,
+    /// Transitions that are in the trace already.
+    keep: usize,
+    /// Choices that the run was told to be known.
+    told: usize,
+    reader: &'a mut Reader,
+    beginning: &'a mut Beginning,
+    sealing: &'a mut Option<Sealing>,
+    reads: &'a mut Option<recoveries::Reads>,
+    trace: &'a mut Trace,
+}
+
+impl Reading<'_> {
+    fn read(&mut self, trace: &[u8], kept: (u64, u64)) -> Result<u64, ThreadsError> {
+        let same = self.beginning.go_on(self.told, trace, kept);
+        let known = if same { self.told } else { 0 };
+        self.reader.begin(self.threads, self.keep, known);
+        let bytes = self.beginning.take();
+        let read = self.records(&bytes);
+        self.beginning.give_back(bytes);
+        read.map(|()| trace.len() as u64)
+    }
+
+    fn records(&mut self, bytes: &[u8]) -> Result<(), ThreadsError> {
+        let mut records = Records::new(bytes);
+        loop {
+            let at = records.position();
+            let Some(record) = records.next() else {
+                return self.reader.end(self.trace);
+            };
+            let record = record.map_err(|malformed| {
+                ThreadsError::CannotRun(format!(
+                    "the program damaged its trace: at byte {}, {}",
+                    malformed.at, malformed.why
+                ))
+            })?;
+            if reader::is_choice(&record) {
+                self.beginning.choice(at);
+            }
+            if let Some(reads) = self.reads {
+                reads.record(&record);
+            }
+            if let (Kind::Stack, 1.., Some(sealing)) =
+                (record.kind, record.flags, &mut *self.sealing)
+            {
+                let sealed = sealing.seals(record.payload);
+                self.reader.announced(record.mask.into(), sealed);
+                continue;
+            }
+            self.reader.record(&record, self.trace)?;
+        }
     }
 }
 
@@ -279,30 +403,18 @@ impl Threads for NativeThreads<'_> {
     }
 
     fn run(&mut self, job: &schedule::Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
+        if job.keep == 0 {
+            // Of another search, perhaps.
+            self.ahead.forget(self.server);
+        }
+        self.tell(job, trace);
         let mut follow: Vec<u8> = self.job.schedule.take().unwrap_or_default();
-        follow.clear();
-        follow.extend(job.follow.iter().map(|&process| self.choice(process)));
-        self.put_to_sleep(job.sleep, &trace.watched);
-        self.job.threads.keep = job.keep;
-        self.job.threads.most_steps = Some(job.limit as u64);
         loop {
             self.job.schedule = Some(follow);
             trace.restart(job.keep);
             let enabled = self.once(job.keep, trace)?;
             follow = self.job.schedule.take().unwrap_or_default();
-            match &self.outcome {
-                Outcome::Internal { why } if why.contains("asks for a thread") => {
-                    return Err(ThreadsError::Diverged {
-                        at: trace.steps.len(),
-                    });
-                }
-                Outcome::Internal { why }
-                | Outcome::Thread { why }
-                | Outcome::Forbidden { why, .. } => {
-                    return Err(ThreadsError::CannotRun(why.clone()));
-                }
-                _ => {}
-            }
+            self.refuse(trace)?;
             let enabled = self.reader.processes(enabled);
             match self.awake_instead(job, trace, follow.len(), enabled) {
                 Some((at, process)) => {
@@ -319,6 +431,45 @@ impl Threads for NativeThreads<'_> {
             }
         }
         self.job.schedule = Some(follow);
+        if trace.end == End::Complete {
+            trace.end = self.end(trace);
+        }
+        Ok(())
+    }
+
+    fn room_ahead(&self) -> usize {
+        self.ahead.room(self.last_bytes)
+    }
+
+    fn ahead(&mut self, job: &schedule::Job<'_>, trace: &Trace) -> Option<u32> {
+        self.tell(job, trace);
+        self.ahead.post(self.server, &self.job)
+    }
+
+    fn run_ahead(
+        &mut self,
+        number: u32,
+        job: &schedule::Job<'_>,
+        trace: &mut Trace,
+    ) -> Result<(), ThreadsError> {
+        let Some(flight) = self.ahead.take(number, self.server) else {
+            return self.run(job, trace);
+        };
+        let enabled = self.land(flight, job.keep, trace)?;
+        // Killed from outside, or by one that was in flight with it.
+        let lost = matches!(self.outcome, Outcome::Died { .. } | Outcome::Wedged);
+        let stopped = self.outcome == Outcome::Asleep && job.sleep.is_empty();
+        let enabled = self.reader.processes(enabled);
+        if lost
+            || stopped
+            || self.refuse(trace).is_err()
+            || self
+                .awake_instead(job, trace, job.follow.len(), enabled)
+                .is_some()
+        {
+            trace.restart(job.keep);
+            return self.run(job, trace);
+        }
         if trace.end == End::Complete {
             trace.end = self.end(trace);
         }

@@ -29,20 +29,28 @@ impl Hasher for Spread {
 pub(super) struct Numbers {
     numbers: HashMap<u64, u32, BuildHasherDefault<Spread>>,
     words: Vec<u64>,
-    last: (u64, u32),
+    /// Numbers asked for lately, by part of the word's hash; one more than they are, so that 0 says nothing.
+    recent: Vec<(u64, u32)>,
 }
+
+const RECENT: usize = 256;
 
 impl Numbers {
     pub(super) fn of(&mut self, word: u64) -> u32 {
-        if self.last.0 == word && !self.words.is_empty() {
-            return self.last.1;
+        if self.recent.is_empty() {
+            self.recent.resize(RECENT, (0, 0));
+        }
+        let place = (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % RECENT;
+        match self.recent[place] {
+            (known, number) if known == word && number != 0 => return number - 1,
+            _ => {}
         }
         let next = self.words.len() as u32;
         let number = *self.numbers.entry(word).or_insert(next);
         if number == next {
             self.words.push(word);
         }
-        self.last = (word, number);
+        self.recent[place] = (word, number + 1);
         number
     }
 

@@ -8,7 +8,7 @@ use crate::job::{Job, Policy};
 use crate::outcome::outcome;
 use crate::shared::{futex_wait, futex_wake};
 use landfall_vocab::shared::{
-    End, JobHeader, MOST_SLEEPERS, TICK, isolation, job, point, slot_state,
+    End, JobHeader, MOST_SLEEPERS, SLOTS, TICK, isolation, job, point, slot_state,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -35,6 +35,10 @@ impl Server {
             self.next = 0;
             self.shared.control().cursor.store(0, Release);
         }
+        if self.shared.slot(self.next).state().load(Acquire) != slot_state::FREE {
+            // Posted ahead, and nobody came for it.
+            self.await_slot(self.next, job.limits.wall);
+        }
         let slot = self.shared.slot(self.next);
         if !slot.fill(header, lines, job) {
             return Err(SubjectError::ImageTooLarge { lines: lines.len() });
@@ -48,6 +52,16 @@ impl Server {
         self.next += 1;
         self.in_flight += 1;
         Ok(self.next - 1)
+    }
+
+    /// Waits for everything that is in flight, which nobody wants any more.
+    pub(crate) fn settle(&mut self) {
+        for index in self.next.saturating_sub(SLOTS)..self.next {
+            if self.shared.slot(index).state().load(Acquire) != slot_state::FREE {
+                self.await_slot(index, Duration::from_secs(1));
+            }
+        }
+        self.in_flight = 0;
     }
 
     /// From now on plain accesses of these origins are steps where threads run.

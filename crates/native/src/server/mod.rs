@@ -15,7 +15,7 @@ use crate::sites::Sites;
 use crate::symbols::Symbols;
 pub(crate) use exchange::header;
 use exchange::{Keep, Waited};
-use landfall_vocab::shared::{SLOTS, isolation, job};
+use landfall_vocab::shared::{End, SLOTS, isolation, job};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::process::Child;
@@ -215,11 +215,11 @@ impl Server {
     }
 
     /// The same for a run under a schedule: says who could have gone on where it was stopped, and is compared with a fork now and
-    /// then.
+    /// then. `read` also gets how much of the trace repeats the job's `keep` first choices, and its digest.
     pub(crate) fn run_raw_with<R>(
         &mut self,
         job: &Job,
-        read: impl FnOnce(&[u8]) -> R,
+        read: impl FnOnce(&[u8], (u64, u64)) -> R,
     ) -> Result<(Outcome, u64, R), SubjectError> {
         if self.sample_is_due() {
             let execution = self.run(job)?;
@@ -228,12 +228,47 @@ impl Server {
             }
         }
         let index = self.post(job, &job.image.lines, 0)?;
-        let waited = self.await_slot(index, job.limits.wall);
+        self.collect_raw_within(index, job.limits.wall, read)
+    }
+
+    /// Posts a job that [`collect_raw`](Self::collect_raw) will ask for later; `None` if this is no time for that.
+    pub(crate) fn post_ahead(&mut self, job: &Job) -> Result<Option<usize>, SubjectError> {
+        if self.sample_is_due() {
+            return Ok(None);
+        }
+        self.post(job, &job.image.lines, 0).map(Some)
+    }
+
+    /// The slot of the next job, where some are in flight.
+    pub(crate) fn next_slot(&self) -> usize {
+        self.next
+    }
+
+    /// What came of a job that was posted, as [`run_raw_with`](Self::run_raw_with) tells it.
+    pub(crate) fn collect_raw<R>(
+        &mut self,
+        index: usize,
+        read: impl FnOnce(&[u8], (u64, u64)) -> R,
+    ) -> Result<(Outcome, u64, R), SubjectError> {
+        self.collect_raw_within(index, crate::job::Limits::default().wall, read)
+    }
+
+    fn collect_raw_within<R>(
+        &mut self,
+        index: usize,
+        wall: Duration,
+        read: impl FnOnce(&[u8], (u64, u64)) -> R,
+    ) -> Result<(Outcome, u64, R), SubjectError> {
+        let waited = self.await_slot(index, wall);
         let slot = self.shared.slot(index);
-        let raw = slot.outcome();
-        let enabled = raw.address;
-        let end = self.outcome(&raw, waited);
-        let result = slot.trace(read);
+        let (end, code, enabled) = slot.end();
+        let end = match waited {
+            // Most of them: the rest of what is reported need not be looked at.
+            Waited::Done if end == End::Exited as u32 => Outcome::Exited { code },
+            _ => self.outcome(&slot.outcome(), waited),
+        };
+        let kept = slot.kept();
+        let result = slot.trace(|trace| read(trace, kept));
         self.shared.trim(index, slot.trace_len());
         if waited == Waited::ServerGone {
             self.replace()?;

@@ -146,6 +146,9 @@ unsafe fn choose(current: usize) -> usize {
                 }
             }
         };
+        if (*threads).steps as u64 == (*(*state()).slot).job.keep {
+            log::keep();
+        }
         (*threads).steps += 1;
         if process < COMPANIONS {
             let next = usize::from(process);

@@ -12,7 +12,7 @@ use crate::names::{Names, Place};
 use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
 use landfall_explore::schedule::locks::{Misuse, Reason, explain, misuses};
 use landfall_explore::schedule::{
-    End, Explored, Job, NOWHERE, Order, Persistency, Process, Step, Threads, Trace,
+    End, Explored, Job, NOWHERE, Order, Persistency, Process, Sharing, Step, Threads, Trace,
 };
 use landfall_native::{NativeThreads, Outcome};
 
@@ -52,6 +52,7 @@ pub(super) struct Seen {
     locks: bool,
     entries: Vec<Entry>,
     found: Vec<DataRace>,
+    sharing: Sharing,
     /// Every schedule with fewer preemptions than this was seen.
     floor: u32,
 }
@@ -72,6 +73,7 @@ impl Seen {
             locks: options.checks(Judged::Locks),
             entries: Vec::new(),
             found: Vec::new(),
+            sharing: Sharing::default(),
             floor: 0,
         }
     }
@@ -161,17 +163,16 @@ impl Seen {
             }
             _ => {}
         }
-        if let Some(relation) = self.races {
-            let plain = !trace.trailing.is_empty() || trace.steps.iter().any(|step| step.plain);
-            if plain {
-                let mut found = std::mem::take(&mut self.found);
-                found.clear();
-                data_races(trace, self.order, relation, &mut found);
-                for &race in &found {
-                    self.note(native, Cause::Race(race), search);
-                }
-                self.found = found;
+        if let Some(relation) = self.races
+            && self.sharing.of_plain(trace, self.order)
+        {
+            let mut found = std::mem::take(&mut self.found);
+            found.clear();
+            data_races(trace, self.order, relation, &mut found);
+            for &race in &found {
+                self.note(native, Cause::Race(race), search);
             }
+            self.found = found;
         }
         let locks = |step: &landfall_explore::schedule::Step| {
             matches!(step.act, landfall_explore::schedule::Act::Sync(_))

@@ -92,6 +92,7 @@ pub(super) struct Reader {
     /// Transitions so far, and of how many it is known what they are.
     at: usize,
     keep: usize,
+    known: usize,
     /// Threads that have been created.
     pub(super) created: usize,
     /// Some execution stored to persistent memory; and how it did so last.
@@ -145,8 +146,14 @@ fn word(record: &Record<'_>, number: usize) -> u64 {
     })
 }
 
+/// Does a choice begin here?
+pub(super) fn is_choice(record: &Record<'_>) -> bool {
+    record.kind == Kind::Step && word(record, 0) != 0
+}
+
 impl Reader {
-    pub(super) fn begin(&mut self, threads: usize, keep: usize) {
+    /// The first `keep` transitions are those of the execution before: so many are `known` to be, the others are compared.
+    pub(super) fn begin(&mut self, threads: usize, keep: usize, known: usize) {
         self.most = threads;
         self.run = self.run.wrapping_add(1);
         if self.threads.len() < threads {
@@ -161,6 +168,7 @@ impl Reader {
         self.barriers.clear();
         self.open = None;
         (self.at, self.keep, self.created) = (0, keep, 1);
+        self.known = known;
     }
 
     fn companion(&self, thread: usize) -> Process {
@@ -423,7 +431,7 @@ impl Reader {
         let at = self.at;
         self.at += 1;
         if at < self.keep {
-            return match trace.steps[at] == step {
+            return match at < self.known || trace.steps[at] == step {
                 true => Ok(()),
                 false => Err(ThreadsError::Diverged { at }),
             };
