@@ -135,9 +135,23 @@ const ATOMIC_METHODS: &[&str] = &[
 ];
 
 fn is_atomic_function(name: &str) -> bool {
-    let load = name.contains("_load") || name.contains("fence") || name.contains("_is_lock_free");
+    let other = name.contains("fence") || name.contains("_is_lock_free");
     let prefixed = ["atomic_", "__atomic_", "__sync_", "__c11_atomic_"];
-    !load && prefixed.iter().any(|prefix| name.starts_with(prefix))
+    !other && prefixed.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Does it only read?
+fn is_load(name: &str) -> bool {
+    name == "load" || is_atomic_function(name) && name.contains("_load")
+}
+
+/// What an atomic operation reads from, if the call is one that reads.
+pub(crate) fn reading(source: &Source<'_>, call: Node<'_>) -> Option<Target> {
+    let name = name(call, source.text)?;
+    let stores = name == "store" || name == "clear" || name.contains("_store");
+    let atomic = is_load(name) || ATOMIC_METHODS.contains(&name) || is_atomic_function(name);
+    let found = through_argument(source, call).filter(|_| atomic && !stores)?;
+    Some(found.target)
 }
 
 fn is_streaming(name: &str) -> bool {
@@ -191,11 +205,17 @@ pub(crate) struct StoringCall {
 
 /// What a call stores to, if it is one that does.
 pub(crate) fn storing(source: &Source<'_>, call: Node<'_>) -> Option<StoringCall> {
+    let loads = is_load(name(call, source.text)?);
+    through_argument(source, call).filter(|_| !loads)
+}
+
+/// The memory that a call is about.
+fn through_argument(source: &Source<'_>, call: Node<'_>) -> Option<StoringCall> {
     let name = name(call, source.text)?;
     let arguments = arguments(call);
     let method = call.child_by_field_name("function")?.kind() == "field_expression";
     let (destination, size, streamed) = if method {
-        if !ATOMIC_METHODS.contains(&name) {
+        if !ATOMIC_METHODS.contains(&name) && !is_load(name) {
             return None;
         }
         let object = call

@@ -105,6 +105,9 @@ impl Idiom {
         callees.extend(own.into_values());
         callees.extend(available(source));
         callees.retain(|c| c.name != inside);
+        // A function that flushes what it is not given does more than that.
+        let given = |slot: &Slot| matches!(slot, Slot::Address(_));
+        callees.retain(|c| !c.effect.flushes || c.slots.iter().any(given));
         let score = |callee: &Callee| {
             let used = uses.get(callee.name.as_str());
             let used = used.map_or(0, |u| 100 + u.count.min(20) + u32::from(u.here) * 1000);

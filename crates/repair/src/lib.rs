@@ -15,6 +15,7 @@ mod order;
 mod path;
 mod remove;
 mod reset;
+mod seen;
 mod site;
 mod source;
 mod store;
@@ -38,6 +39,8 @@ pub enum Wanted {
         stores: Vec<Stored>,
         before: Option<Place>,
     },
+    /// What is read at this place another thread may not have flushed yet: it has to be durable before the reader goes on.
+    Seen { read: Place, bytes: u64 },
     /// The write-back is under way, or needs none: a fence is to follow what is at this place.
     Fence { after: Place, before: Option<Place> },
     /// A call that does nothing useful.
@@ -88,6 +91,8 @@ pub enum Refusal {
     Garbled,
     #[error("no statement fits in here; split the expression, or insert the flush by hand")]
     NoRoom,
+    #[error("nothing is read here that could be named; flush what the other thread stored by hand")]
+    NoRead,
     #[error("what is stored to cannot be named after the store ({0}); insert the flush by hand")]
     NoAddress(String),
     #[error(
@@ -117,6 +122,7 @@ pub fn candidates(
     let source = Source::read(unit);
     let mut found = match wanted {
         Wanted::Durable { stores, before } => durable(&source, stores, *before, template)?,
+        Wanted::Seen { read, bytes } => seen::candidates(&source, *read, *bytes, template)?,
         Wanted::Fence { after, before } => fence(&source, *after, *before, template)?,
         Wanted::Without { call, wasted } => remove::candidates(&source, *call, *wasted)?,
         Wanted::Atomic { store } => atomic::candidates(&source, *store)?,

@@ -77,6 +77,11 @@ impl<'t> Site<'t> {
         })
     }
 
+    /// First in a block.
+    pub(crate) fn first(block: Node<'t>) -> Site<'t> {
+        Site::at(Spot::First(block))
+    }
+
     pub(crate) fn in_front(_: &Source<'_>, statement: Node<'t>) -> Option<Site<'t>> {
         let parent = statement.parent()?;
         is_block(parent).then(|| Site::at(Spot::InFront(statement)))

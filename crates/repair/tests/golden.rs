@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! // durable [bytes=N] [line-only] [template=TEXT]     the stores at /*@*/, before the one at /*@before*/
+//! // seen                                              what is read at /*@*/
 //! // fence                                             after what is at /*@*/
 //! // without flush|fence                               the call at /*@*/
 //! // atomic                                            the store at /*@*/
@@ -106,6 +107,10 @@ impl Case {
                     before: self.before,
                 }
             }
+            ["seen"] => Wanted::Seen {
+                read: at(0),
+                bytes: 8,
+            },
             ["fence", ..] => Wanted::Fence {
                 after: at(0),
                 before: self.before,

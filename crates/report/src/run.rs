@@ -144,6 +144,9 @@ pub struct Fix {
     /// Bytes between the two stores, where bringing them together would do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<u64>,
+    /// In which thread, where several ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u64>,
     pub primary: bool,
 }
 
@@ -171,6 +174,11 @@ impl Fix {
         if let Some(apart) = self.apart {
             text.push_str(&format!(" (they are {apart} bytes apart)"));
         }
+        match self.thread {
+            None => {}
+            Some(0) => text.push_str(" in main"),
+            Some(n) => text.push_str(&format!(" in thread {n}")),
+        }
         let mut place = |word: &str, at: &Option<Place>| {
             if let Some(at) = at {
                 text.push_str(&format!("{word} {}", at.colons()));
@@ -183,8 +191,10 @@ impl Fix {
                 place(", before", &self.before);
             }
         }
-        if !self.primary {
-            text.push_str(" (another way)");
+        match (self.primary, self.thread) {
+            (true, _) => {}
+            (false, Some(_)) => text.push_str(" (it has seen the store)"),
+            (false, None) => text.push_str(" (another way)"),
         }
         text + "."
     }
@@ -375,6 +385,15 @@ mod tests {
         assert_eq!(
             told("atomic"),
             "Store the 8 bytes in one atomic access, at a.c:1."
+        );
+        let elsewhere = Fix {
+            thread: Some(1),
+            primary: false,
+            ..fix("flush+fence")
+        };
+        assert_eq!(
+            elsewhere.sentence(),
+            "Flush and fence the 8 bytes stored in thread 1 after a.c:1, before a.c:2 (it has seen the store)."
         );
         let near = Fix {
             action: "align".into(),

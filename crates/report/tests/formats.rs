@@ -51,6 +51,7 @@ fn finding(number: usize) -> Finding {
             before: Some(place(2)),
             bytes: Some(8),
             apart: None,
+            thread: None,
             primary: true,
         }],
         executions: 12,

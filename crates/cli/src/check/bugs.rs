@@ -1,7 +1,7 @@
 //! From failing executions to findings: one for each cause, each run from scratch, made plain, and kept in a file.
 
 use super::Refusal;
-use super::finding::{Finding, Severity, kind, what};
+use super::finding::{Finding, Preemptions, Severity, kind, what};
 use super::minimise::{Confirmed, confirm};
 use super::options::Check;
 use super::report::Report;
@@ -39,6 +39,7 @@ pub(super) struct Bugs<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Scheduled {
     pub(super) table: Table,
+    pub(super) preemptions: Preemptions,
     pub(super) seen: Seen,
 }
 
@@ -308,6 +309,7 @@ impl<'a> Bugs<'a> {
         }
         if let Some(scheduled) = &self.scheduled {
             finding.schedule = Some(scheduled.table.clone());
+            finding.preemptions = Some(scheduled.preemptions);
             finding.ways = story.and_then(|story| match (story.act, story.lost, story.kept) {
                 (0, Some(lost), Some(kept)) => {
                     Ways::new(acts.first()?, lost, kept, &scheduled.seen)

@@ -22,6 +22,7 @@ pub(super) struct Seen {
 pub(crate) struct Way {
     pub(crate) flush: bool,
     pub(crate) thread: usize,
+    /// None: from the beginning, or where it joined another one.
     pub(crate) after: Option<Place>,
     /// None: before the thread ends.
     pub(crate) before: Option<Place>,
@@ -63,11 +64,13 @@ impl Ways {
                 Fix::Fence { window } => (false, window),
                 _ => continue,
             };
+            // Who joined or was created learns of it without a place of its own.
+            let (after, before) = window.sites;
             let way = Way {
                 flush,
                 thread: window.thread.into(),
-                after: seen.places.get(&window.sites.0).cloned(),
-                before: seen.places.get(&window.sites.1).cloned(),
+                after: seen.places.get(&after).filter(|_| after != before).cloned(),
+                before: seen.places.get(&before).cloned(),
             };
             match window.primary {
                 true => ways.primary = Some(way),
@@ -127,12 +130,15 @@ impl Way {
             true => format!("flush {what} and fence"),
             false => "fence".to_owned(),
         };
-        let after = self.after.as_ref().map_or("?".to_owned(), Place::colons);
+        let after = match &self.after {
+            Some(after) => format!("after {}, ", after.colons()),
+            None => String::new(),
+        };
         let before = match &self.before {
             Some(before) => format!("before {}", before.colons()),
             None => "before it ends".to_owned(),
         };
-        format!("{action}{thread} after {after}, {before}")
+        format!("{action}{thread} {after}{before}")
     }
 }
 

@@ -23,8 +23,21 @@ pub(super) struct Finding {
     action: Option<String>,
     /// Where the fix goes, as the check sees it.
     after: Option<At>,
+    /// Where several threads ran: what to do in which of them, best first.
+    ways: Option<Vec<Way>>,
     /// Of the recovery that failed, innermost first.
     stack: Vec<At>,
+}
+
+/// A flush or fence in one of several threads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Way {
+    flush: bool,
+    /// In the thread that stored; else in one that has seen it.
+    primary: bool,
+    after: At,
+    before: Option<At>,
+    bytes: u64,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,6 +64,8 @@ pub(super) struct Key {
     at: Option<(String, u32)>,
     crash_at: Option<(String, u32)>,
 }
+
+const UNORDERED: &str = "nothing makes the thread that stores later wait for the other one, so no flush orders the two stores: let it read what it depends on, or take a lock";
 
 impl At {
     fn read(value: &Value) -> Option<At> {
@@ -81,6 +96,21 @@ impl Finding {
             })
         });
         let fixes = list(&value["fix"]);
+        let way = |fix: &Value| {
+            let flush = match fix["action"].as_str()? {
+                "flush+fence" => true,
+                "fence" => false,
+                _ => return None,
+            };
+            Some(Way {
+                flush,
+                primary: fix["primary"] == true,
+                after: At::read(&fix["after"])?,
+                before: At::read(&fix["before"]),
+                bytes: fix["bytes"].as_u64().unwrap_or(0),
+            })
+        };
+        let ways = || fixes.iter().filter_map(way).collect();
         let best = fixes
             .iter()
             .find(|f| f["primary"] == true)
@@ -95,6 +125,7 @@ impl Finding {
             kept: role("kept").find_map(|s| At::read(&s["at"])),
             action: best.and_then(|f| f["action"].as_str()).map(str::to_owned),
             after: best.and_then(|f| At::read(&f["after"])),
+            ways: (!value["schedule"].is_null()).then(ways),
             stack: list(&value["stack"]).iter().filter_map(At::read).collect(),
         }
     }
@@ -141,12 +172,12 @@ impl Finding {
 
     /// What to try, best first: where the store is, then where it was called from.
     pub(super) fn tasks(&self) -> Result<Vec<Task>, String> {
-        let before = |file: &str| {
-            self.kept
-                .as_ref()
-                .filter(|k| k.file == file)
-                .map(|k| k.place)
+        // Of a store in a thread of its own, what matters is how far that thread goes before others can see it.
+        let last = match self.primary() {
+            Some(way) => way.before.as_ref(),
+            None => self.kept.as_ref(),
         };
+        let before = |file: &str| last.filter(|k| k.file == file).map(|k| k.place);
         let here = |wanted: Wanted, at: &At| Task {
             file: at.file.clone(),
             line: at.place.line,
@@ -190,6 +221,30 @@ impl Finding {
             }
             return Ok(tasks);
         };
+        let mut elsewhere = Vec::new();
+        if let (Some(ways), true) = (&self.ways, self.kept.is_some()) {
+            if ways.is_empty() {
+                return Err(UNORDERED.to_owned());
+            }
+            for way in ways.iter().filter(|way| !way.primary) {
+                let (after, bytes) = (&way.after, way.bytes);
+                let wanted = match way.flush {
+                    true => Wanted::Seen {
+                        read: after.place,
+                        bytes,
+                    },
+                    false => Wanted::Fence {
+                        after: after.place,
+                        before: before(&after.file),
+                    },
+                };
+                elsewhere.push(here(wanted, after));
+            }
+            if self.primary().is_none() {
+                tasks.extend(elsewhere);
+                return Ok(tasks);
+            }
+        }
         // Stores of one file that one missing flush loses are repaired together.
         let together = self.lost.iter().filter(|l| l.at.file == first.at.file);
         let stores = together.map(|l| Stored {
@@ -211,9 +266,14 @@ impl Finding {
             };
             tasks.push(here(wanted, caller));
         }
+        tasks.extend(elsewhere);
         // All flushes tried: perhaps it is the order.
         tasks.extend(self.without_flush());
         Ok(tasks)
+    }
+
+    fn primary(&self) -> Option<&Way> {
+        self.ways.iter().flatten().find(|way| way.primary)
     }
 
     /// What else to try where no flush is missing: another order, an open lock.

@@ -20,6 +20,9 @@ use super::explored::Explored;
 use super::step::{Access, Act, Step};
 use landfall_model::order::Platform;
 
+/// Transitions past which an execution is not made plainer.
+const LONG: usize = 300;
+
 #[derive(Clone, Debug)]
 struct Line {
     object: u32,
@@ -363,10 +366,13 @@ impl Crashes {
         }
         let mut left: Vec<u32> = (0..steps.len() as u32).filter(happened).collect();
         let mut order = Vec::with_capacity(left.len());
-        if waits.is_empty() {
+        if waits.is_empty() && left.len() > LONG {
             return left;
         }
-        // The first of those left that waits for nobody left; there is one, since there is no circle.
+        let of = search.order();
+        let mut running = None;
+        // One of those left that waits for nobody left; there is one, since there is no circle. For people: of the thread that
+        // runs, or of its store buffer, as long as there is one, so that few are preempted.
         while !left.is_empty() {
             let free = |at: &u32| {
                 let before = |other: &&u32| {
@@ -377,7 +383,16 @@ impl Crashes {
                 };
                 !left.iter().any(|other| before(&other))
             };
-            let next = left.iter().position(free).unwrap_or(0);
+            let free: Vec<usize> = (0..left.len()).filter(|&at| free(&left[at])).collect();
+            let process = |at: &usize| steps[left[*at] as usize].process;
+            let goes_on = |at: &&usize| Some(process(at)) == running;
+            let commits = |at: &&usize| Some(of.thread(process(at)) as u8) == running;
+            let next = (free.iter().find(goes_on)).or_else(|| free.iter().find(commits));
+            let next = next.or(free.first()).copied().unwrap_or(0);
+            let process = process(&next);
+            if !of.is_companion(process) {
+                running = Some(process);
+            }
             order.push(left.remove(next));
         }
         order

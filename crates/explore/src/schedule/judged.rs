@@ -118,7 +118,7 @@ fn deeds(trace: &Trace, order: Order) -> (Vec<Thread>, Vec<usize>) {
         let place = Place {
             phase: 1,
             tick: birth.tick,
-            kind: 2,
+            kind: 0,
         };
         let deed = Deed::Creates(at as u32);
         threads[usize::from(birth.parent)].deeds.push((place, deed));
@@ -350,7 +350,8 @@ impl<N: Names> Telling<'_, N> {
             }
             Deed::WriteBack(at) => {
                 let back = &self.trace.write_backs[at as usize];
-                !companion && back.issued <= tick
+                // One that was begun at this tick came after what took it.
+                !companion && back.issued < tick
             }
             Deed::Creates(at) => {
                 let birth = &self.trace.births[at as usize];

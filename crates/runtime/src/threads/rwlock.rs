@@ -75,42 +75,40 @@ crate::weak!(
     "pthread_rwlock_timedwrlock" => rwlock_timedwrlock, "pthread_rwlock_clockwrlock" => rwlock_clockwrlock,
 );
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_rwlock_timedrdlock(rwlock: usize, time: usize) -> i32 {
+unsafe fn read_until(rwlock: usize, time: usize, caller: usize) -> i32 {
     if on() {
-        return lock_shared(rwlock, Ask::Until(time), caller!());
+        return lock_shared(rwlock, Ask::Until(time), caller);
     }
     (*real())
         .pthread_rwlock_timedrdlock
         .map_or(libc::ENOSYS, |lock| lock(rwlock, time))
+}
+
+unsafe fn write_until(rwlock: usize, time: usize, caller: usize) -> i32 {
+    if on() {
+        return lock(rwlock, Ask::Until(time), caller);
+    }
+    (*real())
+        .pthread_rwlock_timedwrlock
+        .map_or(libc::ENOSYS, |lock| lock(rwlock, time))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_rwlock_timedrdlock(rwlock: usize, time: usize) -> i32 {
+    read_until(rwlock, time, caller!())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_rwlock_clockrdlock(rwlock: usize, _clock: i32, time: usize) -> i32 {
-    if on() {
-        return lock_shared(rwlock, Ask::Until(time), caller!());
-    }
-    (*real())
-        .pthread_rwlock_timedrdlock
-        .map_or(libc::ENOSYS, |lock| lock(rwlock, time))
+    read_until(rwlock, time, caller!())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_rwlock_timedwrlock(rwlock: usize, time: usize) -> i32 {
-    if on() {
-        return lock(rwlock, Ask::Until(time), caller!());
-    }
-    (*real())
-        .pthread_rwlock_timedwrlock
-        .map_or(libc::ENOSYS, |lock| lock(rwlock, time))
+    write_until(rwlock, time, caller!())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_rwlock_clockwrlock(rwlock: usize, _clock: i32, time: usize) -> i32 {
-    if on() {
-        return lock(rwlock, Ask::Until(time), caller!());
-    }
-    (*real())
-        .pthread_rwlock_timedwrlock
-        .map_or(libc::ENOSYS, |lock| lock(rwlock, time))
+    write_until(rwlock, time, caller!())
 }

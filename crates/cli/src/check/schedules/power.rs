@@ -4,6 +4,7 @@ use super::judging::Judging;
 use super::story::Telling;
 use crate::check::Refusal;
 use crate::check::bugs::{Bugs, Scheduled};
+use crate::check::finding::Preemptions;
 use crate::check::options::Check;
 use crate::check::report::Report;
 use crate::check::ways::Seen;
@@ -14,7 +15,7 @@ use landfall_explore::recovery::SearchError;
 use landfall_explore::schedule::judged::{self, execution};
 use landfall_explore::schedule::power::{Crash, Power};
 use landfall_explore::schedule::{
-    Explored, Order, Persistency, Points, Process, Replayed, Threads,
+    Explored, NOWHERE, Order, Persistency, Points, Process, Replayed, Threads,
 };
 use landfall_explore::subject::{self, Ended, Execution, Subject, SubjectError};
 use landfall_model::line::Line;
@@ -254,14 +255,25 @@ impl Shown<'_, '_> {
         };
         let trace = again.trace();
         let table = telling.table(trace, crash.schedule.len(), None);
+        let count = trace.preemptions(self.order, crash.schedule.len());
+        let preemptions = Preemptions {
+            count,
+            fewest: count == 0,
+        };
         let mut sites = Sites(self.native);
         let execution = execution(trace, self.order, self.platform, 0, &mut sites);
         let places = (execution.events().iter())
+            .filter(|event| event.site != NOWHERE)
             .filter_map(|event| Some((event.site, telling.place(event.site)?)))
             .collect();
         let seen = Seen { execution, places };
         let job = self.native.replay(&crash.schedule);
-        Ok((job, Scheduled { table, seen }))
+        let scheduled = Scheduled {
+            table,
+            preemptions,
+            seen,
+        };
+        Ok((job, scheduled))
     }
 }
 

@@ -43,30 +43,21 @@ impl Reader {
         if !visible {
             self.trail(thread, true, object, mask, site, trace);
         }
+        let plain = record.flags & access::ORDERING == 0;
+        self.enter(thread, Some(object), site, plain, visible);
         let known = &mut self.threads[thread];
-        known.pushed += 1;
-        known.tick += 1;
-        let need = match known.born {
-            [(_, tick), _] if !known.stepped && tick != 0 => known.born,
-            _ => [(thread as Process, known.tick), (0, 0)],
-        };
-        known.buffer.push_back(Buffered {
-            tick: known.pushed,
-            need,
-            joined: known.joined,
-            site,
-            plain: record.flags & access::ORDERING == 0,
-            visible,
-        });
         known
             .own
             .retain(|&(line, bytes, _)| line != object || bytes & !mask != 0);
         known.own.push((object, mask, known.pushed));
-        known.entries.push((known.pushed, Some(object)));
     }
 
     /// A `clflush` of a line, or an `sfence`, goes into the buffer.
     pub(super) fn push_order(&mut self, thread: usize, line: Option<u32>, site: u32) {
+        self.enter(thread, line, site, false, true);
+    }
+
+    fn enter(&mut self, thread: usize, line: Option<u32>, site: u32, plain: bool, visible: bool) {
         let known = &mut self.threads[thread];
         known.pushed += 1;
         known.tick += 1;
@@ -79,8 +70,8 @@ impl Reader {
             need,
             joined: known.joined,
             site,
-            plain: false,
-            visible: true,
+            plain,
+            visible,
         });
         known.entries.push((known.pushed, line));
     }

@@ -1,0 +1,29 @@
+// expect: robustness lost first kept then
+// says: "primary":true,"thread":1
+/* Whoever joins a thread has seen all that it stored. */
+#include <landfall.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+static struct two {
+  _Alignas(64) atomic_int first;
+  _Alignas(64) atomic_int then;
+} *two;
+
+static void *work(void *unused) {
+  atomic_store_explicit(&two->first, 1, memory_order_release); //~ first
+  return unused;
+}
+
+int main(void) {
+  two = lf_pm(sizeof *two);
+  if (lf_failures())
+    return two->then == 77 || two->first == 77;
+  pthread_t thread;
+  pthread_create(&thread, NULL, work, NULL);
+  pthread_join(thread, NULL);
+  atomic_store_explicit(&two->then, 1, memory_order_release); //~ then
+  lf_persist(&two->then, sizeof two->then);
+  return 0;
+}
