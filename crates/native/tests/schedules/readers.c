@@ -1,4 +1,4 @@
-// executions: 2: 4, 8: 256
+// executions: 2: 4, 8: 256, 13: 8192
 #include "common.h"
 atomic_int x;
 static void *write_it(void *_) { store(x, 1); return 0; }
