@@ -11,8 +11,10 @@ mod schedules;
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
 
+use generate::By;
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Robustness};
+use landfall_explore::recovery::{self, Searched};
 use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::judge::Judge;
 use landfall_explore::schedule::judged::Names;
@@ -20,10 +22,11 @@ use landfall_explore::schedule::power::Power;
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Options, Persistency};
 use landfall_explore::subject::{self, Execution, Subject, SubjectError};
+use landfall_explore::tree::Forest;
 use landfall_litmus::Model as Definition;
 use landfall_litmus::operational::{self, explore};
 use landfall_litmus::parse::parse;
-use landfall_litmus::program::{Observe, Outcome, Test};
+use landfall_litmus::program::{Instr, Observe, Outcome, Test};
 use landfall_model::line::Line;
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
@@ -77,18 +80,18 @@ fn defined(test: &Test) -> Option<Vec<Outcome>> {
 }
 
 /// Tests that are native programs, with their outcomes.
-fn tests(recovery: bool) -> (Vec<String>, Vec<(Test, Vec<Outcome>)>) {
+fn tests(recovery: bool, by: By) -> (Vec<String>, Vec<(Test, Vec<Outcome>)>) {
     let chosen = corpus().into_iter().filter_map(|(name, test)| {
-        let fits = test.observe.is_recovery() == recovery && generate::is_native(&test);
+        let fits = test.observe.is_recovery() == recovery && generate::is_native(&test, by);
         let outcomes = defined(&test).filter(|o| fits && o.len() < 250)?;
         Some((name, (test, outcomes)))
     });
     chosen.unzip()
 }
 
-fn build(tests: &[(Test, Vec<Outcome>)], to: &Path) -> PathBuf {
+fn build(tests: &[(Test, Vec<Outcome>)], by: By, to: &Path) -> PathBuf {
     let (source, program) = (to.join("litmus.c"), to.join("litmus"));
-    std::fs::write(&source, generate::program(tests)).expect("writable");
+    std::fs::write(&source, generate::program(tests, by)).expect("writable");
     let arguments = ["-w", "-O1", "-mclwb", "-mclflushopt", "-I"].map(Into::into);
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
     let rest = [
@@ -148,7 +151,9 @@ struct Recovery {
 impl Subject for Recovery {
     fn run(&mut self, job: &subject::Job<'_>) -> Result<Execution, SubjectError> {
         let mut image = Image::default();
-        for &(line, bytes) in job.overrides {
+        let base = landfall_model::image::Image::default();
+        let lines = job.image.delta(&base);
+        for (line, bytes) in lines.chain(job.overrides.iter().copied()) {
             image.write(line.start().0, &bytes);
         }
         let run = Job {
@@ -219,6 +224,35 @@ fn recovered(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, S
     if interpreted(test).is_some_and(|robust| robust != is_robust) {
         return Err(format!("robust: {is_robust}"));
     }
+    let codes = recovery.codes.into_iter();
+    Ok(codes.filter(|&code| code != generate::TOO_EARLY).collect())
+}
+
+/// The exit codes of recoveries after all power failures of a run without threads.
+fn recovered_alone(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, String> {
+    let mut recovery = Recovery {
+        server: serve(path, number),
+        codes: Vec::new(),
+    };
+    let first = recovery.server.run(&Job::default());
+    let first = first.map_err(|error| error.to_string())?;
+    let (events, _) = translate(&first.events);
+    let log = Execution::new(events, subject::Ended::Well).log(test.platform);
+    let options = recovery::Options {
+        platform: test.platform,
+        ..recovery::Options::default()
+    };
+    let (mut forest, mut found) = (Forest::default(), Searched::default());
+    let base = landfall_model::image::Image::default();
+    recovery::search(
+        &mut recovery,
+        &mut forest,
+        &base,
+        &log,
+        &options,
+        &mut found,
+    )
+    .map_err(|error| error.to_string())?;
     let codes = recovery.codes.into_iter();
     Ok(codes.filter(|&code| code != generate::TOO_EARLY).collect())
 }
@@ -299,10 +333,11 @@ fn are_as_defined(
     directory: &str,
     names: &[String],
     tests: &[(Test, Vec<Outcome>)],
+    by: By,
     run: impl Fn(&Path, usize, &Test) -> Result<BTreeSet<i32>, String>,
 ) {
     let scratch = Scratch::new(directory);
-    let program = build(tests, &scratch.0);
+    let program = build(tests, by, &scratch.0);
     let wrong: Vec<String> = (names.iter().zip(tests).enumerate())
         .filter_map(|(number, (name, (test, outcomes)))| {
             compare(name, outcomes, run(&program, number, test))
@@ -319,9 +354,19 @@ fn are_as_defined(
 
 #[test]
 fn outcomes_of_recoveries() {
-    let (names, tests) = tests(true);
+    let (names, tests) = tests(true, By::Threads);
     assert!(tests.len() > 60, "{}", tests.len());
-    are_as_defined("litmus-recovery", &names, &tests, recovered);
+    are_as_defined("litmus-recovery", &names, &tests, By::Threads, recovered);
+}
+
+/// Tests of one thread without threads, also those with non-temporal stores: by the search of one log.
+#[test]
+fn outcomes_of_recoveries_of_one_thread() {
+    let (names, tests) = tests(true, By::Main);
+    let streams = |instr: &Instr| matches!(instr, Instr::NtStore { .. });
+    let streaming = |(test, _): &&(Test, _)| test.program.threads[0].body.iter().any(streams);
+    assert!(tests.iter().filter(streaming).count() > 10);
+    are_as_defined("litmus-alone", &names, &tests, By::Main, recovered_alone);
 }
 
 /// `LANDFALL_RANDOM_TESTS` says how many.
@@ -344,13 +389,13 @@ fn outcomes_of_random_recoveries() {
         "{} of {many}",
         tests.len()
     );
-    are_as_defined("litmus-random", &names, &tests, recovered);
+    are_as_defined("litmus-random", &names, &tests, By::Threads, recovered);
 }
 
 #[test]
 fn outcomes_without_a_crash() {
-    let (names, tests) = tests(false);
+    let (names, tests) = tests(false, By::Threads);
     assert!(tests.len() > 30, "{}", tests.len());
     assert!(tests.iter().all(|(test, _)| test.platform == Platform::Adr));
-    are_as_defined("litmus", &names, &tests, codes);
+    are_as_defined("litmus", &names, &tests, By::Threads, codes);
 }

@@ -38,18 +38,27 @@ static int place(const int64_t *list, int length, int width, const int64_t *foun
 }
 "#;
 
-/// `None` where there is an instruction whose native counterpart is not explored: non-temporal stores.
-pub(crate) fn is_native(test: &Test) -> bool {
-    let instrs = test.program.threads.iter().flat_map(|t| &t.body);
-    !instrs
-        .into_iter()
-        .any(|instr| matches!(instr, Instr::NtStore { .. }))
+/// Who executes a test's code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    Threads,
+    /// Its only thread is main.
+    Main,
 }
 
-pub(crate) fn program(tests: &[(Test, Vec<Outcome>)]) -> String {
+/// Are all its instructions explored natively? Non-temporal stores that other threads could see are not.
+pub(crate) fn is_native(test: &Test, by: By) -> bool {
+    let mut instrs = test.program.threads.iter().flat_map(|t| &t.body);
+    match by {
+        By::Threads => !instrs.any(|instr| matches!(instr, Instr::NtStore { .. })),
+        By::Main => test.program.threads.len() == 1,
+    }
+}
+
+pub(crate) fn program(tests: &[(Test, Vec<Outcome>)], by: By) -> String {
     let mut out = HEAD.to_owned();
     for (number, (test, outcomes)) in tests.iter().enumerate() {
-        one(&mut out, number, test, outcomes);
+        one(&mut out, number, test, outcomes, by);
     }
     out += "int main(int count, char **arguments) {\n  switch (count > 1 ? atoi(arguments[1]) : -1) {\n";
     for number in 0..tests.len() {
@@ -73,7 +82,7 @@ fn places(test: &Test) -> Vec<(u8, u8)> {
         .collect()
 }
 
-fn one(out: &mut String, number: usize, test: &Test, outcomes: &[Outcome]) {
+fn one(out: &mut String, number: usize, test: &Test, outcomes: &[Outcome], by: By) {
     let at = places(test);
     for (index, thread) in test.program.threads.iter().enumerate() {
         let _ = writeln!(out, "static void *thread_{number}_{index}(void *unused) {{");
@@ -130,8 +139,14 @@ fn one(out: &mut String, number: usize, test: &Test, outcomes: &[Outcome]) {
             "  lf_persist(M, {lines} * sizeof *M);\n  STORE({lines}, 0, 1);\n  lf_persist(AT({lines}, 0), 8);"
         );
     }
-    let threads = test.program.threads.len();
-    let _ = writeln!(out, "  pthread_t threads[{threads}];");
+    let threads = match by {
+        By::Threads => test.program.threads.len(),
+        By::Main => 0,
+    };
+    let _ = match by {
+        By::Threads => writeln!(out, "  pthread_t threads[{threads}];"),
+        By::Main => writeln!(out, "  thread_{number}_0(0);"),
+    };
     for index in 0..threads {
         let _ = writeln!(
             out,
