@@ -212,8 +212,23 @@ pub mod access {
     pub const LOCKED: u8 = 1 << 5;
     /// A compare-and-swap; it wrote if it found what it asked for.
     pub const SWAP: u8 = 1 << 6;
-    /// The store waits in the thread's store buffer. With [`READ`]: its commit is no step of its own.
+    /// The store waits in the thread's store buffer. With [`READ`]: its commit is no step of its own. What it found is not known yet;
+    /// in its place is 0, or [`streamed`].
     pub const BUFFERED: u8 = 1 << 7;
+
+    /// Of a buffered store that is non-temporal: its stream (from 1 on; 0 if it waits with the others), and how many streams its
+    /// thread would need by now.
+    pub const fn streamed(stream: u64, wanted: u64) -> u64 {
+        1 | stream << 8 | wanted << 16
+    }
+
+    /// The same, read.
+    pub const fn stream_of(word: u64) -> Option<(u64, u64)> {
+        if word & 1 == 0 {
+            return None;
+        }
+        Some((word >> 8 & 0xff, word >> 16 & 0xff))
+    }
     /// Of a step on a lock or the like ([`crate::shared::LOCK`] is set in the third word): it did nothing that others notice.
     pub const NOTHING: u8 = 0;
 }

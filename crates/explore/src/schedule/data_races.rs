@@ -138,10 +138,9 @@ impl Detector<'_> {
         let thread = self.order.thread(step.process);
         let commits = self.order.is_companion(step.process);
         // A commit passes on what was known when the store was issued.
-        let tick = match (commits, self.order.same_thread(step.need.0, step.process)) {
-            (true, true) => step.need.1,
-            (true, false) => 0,
-            (false, _) => step.tick,
+        let tick = match commits {
+            true => step.need.1,
+            false => step.tick,
         };
         let mut clock = self.clock(thread, tick);
         self.learn(thread, [step.need, step.also], step.joined, &mut clock);

@@ -245,7 +245,8 @@ impl Seen {
             let fails =
                 matches!(entry.cause, Cause::Failed { .. }).then_some("the program fails here");
             let table = telling.table(&trace, count, fails);
-            let finding = entry.cause.tell(&telling, &trace, order);
+            let mut finding = entry.cause.tell(&telling, &trace, order);
+            finding.notes.extend(telling.overtaken(&trace, count));
             bugs.scheduled(native.replay(steps), report, |execution, names| {
                 let mut finding = finish(finding, &entry.cause, execution, names)?;
                 finding.schedule = Some(table);

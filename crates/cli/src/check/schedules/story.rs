@@ -89,6 +89,29 @@ impl Telling<'_> {
         }
     }
 
+    /// A non-temporal store that one after it overtook within the first so many steps.
+    pub(super) fn overtaken(&self, trace: &Trace, count: usize) -> Option<String> {
+        let is_commit = |step: &Step| self.order.is_companion(step.process);
+        let shown = &trace.steps[..count.min(trace.steps.len())];
+        let (late, early) = (trace.steps.iter().enumerate()).find_map(|(at, late)| {
+            let overtakes = |early: &&Step| {
+                self.order.same_thread(early.process, late.process)
+                    && early.act == Act::Commit
+                    && is_commit(early)
+                    && early.need.1 > late.need.1
+            };
+            let before = &shown[..at.min(shown.len())];
+            let early = before.iter().find(overtakes)?;
+            (late.streams && is_commit(late)).then_some((late, early))
+        })?;
+        let place = |step: &Step| self.place(step.site).map(|place| place.colons());
+        Some(format!(
+            "the non-temporal store at {} reaches memory after the store at {} that follows it; an `sfence` between them orders the two",
+            place(late)?,
+            place(early)?
+        ))
+    }
+
     /// The first so many steps of an execution, and who waits at its end.
     pub(super) fn table(&self, trace: &Trace, count: usize, fails: Option<&str>) -> Table {
         let steps = &trace.steps[..count.min(trace.steps.len())];
