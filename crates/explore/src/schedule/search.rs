@@ -418,7 +418,6 @@ impl Search {
             watched,
             &self.ticks,
         );
-        self.note_leaf(depth);
         match inserted {
             Inserted::AtRoot => {
                 self.estimate.mark(depth);

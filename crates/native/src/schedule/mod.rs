@@ -403,7 +403,7 @@ impl Threads for NativeThreads<'_> {
     }
 
     fn run(&mut self, job: &schedule::Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
-        if job.keep == 0 {
+        if job.follow.is_empty() {
             // Of another search, perhaps.
             self.ahead.forget(self.server);
         }
