@@ -1,7 +1,7 @@
 //! Wakeup trees (Abdulla, Aronis, Jonsson, Sagonas, JACM 2017, §6): for a state on the current path, the beginnings of
 //! executions that are still to be explored from it, in the order in which they will be.
 
-use super::step::{Order, Step};
+use super::step::{Order, Sets, Step};
 
 pub(super) const NIL: u32 = u32::MAX;
 
@@ -100,7 +100,7 @@ impl Wakeup {
         sequence: &mut Vec<u32>,
         of: Sequence<'_>,
         order: &Order,
-        watched: &[Vec<(u32, u64)>],
+        sets: &Sets,
         ticks: &[u32],
     ) -> Inserted {
         self.ticks.clear();
@@ -113,7 +113,7 @@ impl Wakeup {
             let node = &self.nodes[branch as usize];
             let (sibling, child) = (node.sibling, node.child);
             let (process, tick) = (node.step.process, node.step.tick);
-            let found = place(&node.step, sequence, of, order, watched, &mut self.ticks);
+            let found = place(&node.step, sequence, of, order, sets, &mut self.ticks);
             match found {
                 Place::Elsewhere => {
                     last = branch;
@@ -169,11 +169,11 @@ pub(super) fn place(
     sequence: &[u32],
     of: Sequence<'_>,
     order: &Order,
-    watched: &[Vec<(u32, u64)>],
+    sets: &Sets,
     ticks: &mut [u32],
 ) -> Place {
-    let reads_own = step.own != 0;
-    let companion = order.companion(step.process as usize);
+    let reads_own = step.own.1 != 0;
+    let companion = usize::from(step.own.0);
     let before = if reads_own { ticks[companion] } else { 0 };
     let mut found = Place::Beside;
     for (index, &number) in sequence.iter().enumerate() {
@@ -182,7 +182,7 @@ pub(super) fn place(
             found = Place::At(index);
             break;
         }
-        if order.depends(step, other, watched, |process| ticks[process as usize]) {
+        if order.depends(step, other, sets, |process| ticks[process as usize]) {
             found = Place::Elsewhere;
             break;
         }

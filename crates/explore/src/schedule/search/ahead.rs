@@ -130,10 +130,10 @@ impl Search {
             }
             if level < old {
                 let taken = self.wakeup.node(node);
-                let watched = &self.trace.watched;
+                let sets = &self.trace.sets;
                 asleep.retain(|sleeper| {
                     let tick = |process: u8| ticks[usize::from(process)];
-                    !self.order.depends(sleeper, &taken.step, watched, tick)
+                    !self.order.depends(sleeper, &taken.step, sets, tick)
                 });
                 ticks[usize::from(taken.step.process)] = taken.step.tick;
                 first = taken.child;
