@@ -29,7 +29,7 @@ impl Straight {
                 thread: thread as u8,
                 object: line.0 as u32,
                 issued: tick,
-                after: 0,
+                after: (0, 0),
                 buffered: 0,
                 need: [(0, 0); 2],
                 joined: 0,
@@ -124,7 +124,7 @@ impl Threads for Straight {
             at[process] += 1;
             self.write_backs(process, &mut at[process], ticks[process], trace);
             if done >= job.keep {
-                sleepers.executed(&job.order, &step, &trace.watched);
+                sleepers.executed(&job.order, &step, &trace.sets);
             }
             trace.steps.push(step);
             trace.enabled.push(enabled);

@@ -38,6 +38,8 @@ pub use happens::Race;
 pub use replayed::Replayed;
 pub use search::{Counts, Options, Search, search};
 pub use sharing::Sharing;
-pub use step::{Access, Act, MOST_PROCESSES, NOWHERE, Order, Persistency, Process, Step, Until};
+pub use step::{
+    Access, Act, MOST_PROCESSES, NOWHERE, Order, Persistency, Process, Sets, Step, Until,
+};
 pub use threads::{Job, Points, Sleepers, Threads, ThreadsError};
 pub use trace::{Birth, End, Failure, Trace, Trailing, Wait, WriteBack};

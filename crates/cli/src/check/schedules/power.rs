@@ -188,10 +188,7 @@ impl<'a> Crashing<'a> {
             report.limits.push("judging");
             report.warn("with threads, robustness, races and flushes are judged after the first power failure only");
         }
-        let order = Order {
-            threads: native.threads(),
-            persistency: Persistency::Lines,
-        };
+        let order = native.order(Persistency::Lines);
         let mut shown = Shown {
             native,
             names,

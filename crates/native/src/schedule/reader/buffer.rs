@@ -7,14 +7,14 @@ use landfall_vocab::record::{Record, access};
 
 impl Reader {
     /// The commit of the thread's newest store to these bytes, if one store covers them.
-    pub(super) fn own(&self, thread: usize, object: u32, mask: u64) -> u32 {
+    pub(super) fn own(&self, thread: usize, object: u32, mask: u64) -> (Process, u32) {
         let own = self.threads[thread].own.iter().rev();
         let newest = own
             .copied()
             .find(|&(line, bytes, _)| line == object && bytes & mask != 0);
         match newest {
-            Some((_, bytes, tick)) if mask & !bytes == 0 => tick,
-            _ => 0,
+            Some((_, bytes, commit)) if mask & !bytes == 0 => commit,
+            _ => (0, 0),
         }
     }
 
@@ -45,11 +45,12 @@ impl Reader {
         }
         let plain = record.flags & access::ORDERING == 0;
         self.enter(thread, Some(object), site, plain, visible);
+        let companion = self.companion(thread);
         let known = &mut self.threads[thread];
         known
             .own
             .retain(|&(line, bytes, _)| line != object || bytes & !mask != 0);
-        known.own.push((object, mask, known.pushed));
+        known.own.push((object, mask, (companion, known.pushed)));
     }
 
     /// A `clflush` of a line, or an `sfence`, goes into the buffer.
@@ -58,6 +59,7 @@ impl Reader {
     }
 
     fn enter(&mut self, thread: usize, line: Option<u32>, site: u32, plain: bool, visible: bool) {
+        let companion = self.companion(thread);
         let known = &mut self.threads[thread];
         known.pushed += 1;
         known.tick += 1;
@@ -73,7 +75,7 @@ impl Reader {
             plain,
             visible,
         });
-        known.entries.push((known.pushed, line));
+        known.entries.push(((companion, known.pushed), line));
     }
 
     /// The running thread begins to write a line back.
@@ -85,7 +87,7 @@ impl Reader {
             thread: thread as u8,
             object,
             issued: known.tick,
-            after: behind.map_or(0, |&(tick, _)| tick),
+            after: behind.map_or((0, 0), |&(commit, _)| commit),
             buffered: known.pushed,
             need: self.besides(thread),
             joined: known.joined,
