@@ -154,12 +154,12 @@ unsafe fn vector_length(state: *const u8) -> usize {
 /// From now on memory for a moment is the running thread's own: what others take and give back in between is none of it.
 pub(crate) unsafe fn take_scratch() {
     prepare_scratch();
-    core::mem::swap(&mut (*state()).scratch, &mut *threads::own_scratch());
+    core::ptr::swap(&raw mut (*state()).scratch, threads::own_scratch());
 }
 
 /// The thread's place keeps what is everybody's while it is taken.
 pub(crate) unsafe fn give_scratch_back() {
-    core::mem::swap(&mut (*state()).scratch, &mut *threads::own_scratch());
+    core::ptr::swap(&raw mut (*state()).scratch, threads::own_scratch());
 }
 
 unsafe extern "C" fn perform(context: *mut ucontext_t) {
