@@ -277,9 +277,13 @@ fn native_executions_are_those_of_the_interpreter() {
             let what = format!("program {number} {model:?}: {:#?}", program.threads);
             let mut expected = BTreeSet::new();
             let mut interpreter = Interpreter::new(program, model);
-            let executions = explore(&mut interpreter, Preempt::Everywhere, |interpreter, trace| {
-                expected.insert(signature(trace, interpreter));
-            });
+            let executions = explore(
+                &mut interpreter,
+                Preempt::Everywhere,
+                |interpreter, trace| {
+                    expected.insert(signature(trace, interpreter));
+                },
+            );
             let (mut found, mut results) = (BTreeSet::new(), BTreeSet::new());
             let mut threads = NativeThreads::new(&mut server, Job::default(), count, native_model)
                 .with_streams(program.streams());

@@ -87,7 +87,9 @@ fn deeds(trace: &Trace, order: Order) -> (Vec<Thread>, Vec<usize>) {
         };
         let place = Place { tick, kind: 0 };
         let deed = Deed::Step(at as u32);
-        threads[order.thread(step.process)].deeds.push((place, deed));
+        threads[order.thread(step.process)]
+            .deeds
+            .push((place, deed));
     }
     for (at, back) in trace.write_backs.iter().enumerate() {
         let tick = back.issued;

@@ -422,7 +422,6 @@ impl Search {
             sets,
             &self.ticks,
         );
-        self.note_leaf(depth);
         match inserted {
             Inserted::AtRoot => {
                 self.estimate.mark(depth);

@@ -46,9 +46,6 @@ pub(super) struct Wakeup {
     nodes: Vec<Node>,
     free: Vec<u32>,
     ticks: Vec<u32>,
-    /// The nodes from the root to the leaf that was made last, and how many of them were there before; none if none was made.
-    path: Vec<u32>,
-    old: usize,
 }
 
 /// Where an insertion ended.
@@ -74,11 +71,6 @@ impl Wakeup {
     /// Its execution was asked for.
     pub(super) fn asked_for(&mut self, leaf: u32, number: u32) {
         self.nodes[leaf as usize].ahead = number;
-    }
-
-    /// Where the last insertion made a leaf.
-    pub(super) fn inserted(&self) -> (&[u32], usize) {
-        (&self.path, self.old)
     }
 
     fn make(&mut self, step: Step) -> u32 {
@@ -113,7 +105,6 @@ impl Wakeup {
     ) -> Inserted {
         self.ticks.clear();
         self.ticks.extend_from_slice(ticks);
-        self.path.clear();
         let mut parent = NIL;
         let mut branch = *root;
         let mut last = NIL;
@@ -138,18 +129,14 @@ impl Wakeup {
                 under = found;
             }
             if child == NIL || sequence.is_empty() {
-                self.path.clear();
                 return Inserted::Under(under);
             }
             self.ticks[process as usize] = tick;
-            self.path.push(branch);
             (parent, last, branch) = (branch, NIL, child);
         }
         let mut above = NIL;
-        self.old = self.path.len();
         for &index in sequence.iter() {
             let node = self.make(*of.step(index));
-            self.path.push(node);
             match (above, last, parent) {
                 (NIL, NIL, NIL) => *root = node,
                 (NIL, NIL, _) => self.nodes[parent as usize].child = node,

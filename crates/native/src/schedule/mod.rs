@@ -15,7 +15,8 @@ use crate::server::Server;
 use ahead::Ahead;
 use beginning::Beginning;
 use landfall_explore::schedule::{
-    self, Access, End, MOST_PROCESSES, Points, Process, Sets, Sleepers, Step, Threads, ThreadsError, Trace,
+    self, Access, End, MOST_PROCESSES, Points, Process, Sets, Sleepers, Step, Threads,
+    ThreadsError, Trace,
 };
 use landfall_model::line::Line;
 use landfall_vocab::record::{COMPANIONS, Kind, Records};
@@ -116,8 +117,7 @@ impl<'s> NativeThreads<'s> {
         if self.model == Model::Tso {
             let streams = streams.min(most_streams(self.threads));
             self.reader.streams = streams;
-            (self.job.threads.streams, self.job.threads.most) =
-                (streams as u8, self.threads as u8);
+            (self.job.threads.streams, self.job.threads.most) = (streams as u8, self.threads as u8);
         }
         self
     }
@@ -442,7 +442,7 @@ impl Threads for NativeThreads<'_> {
     }
 
     fn run(&mut self, job: &schedule::Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
-        if job.keep == 0 {
+        if job.follow.is_empty() {
             // Of another search, perhaps.
             self.ahead.forget(self.server);
         }

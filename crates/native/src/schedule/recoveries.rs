@@ -173,12 +173,13 @@ impl<'a> EverySchedule<'a> {
                         stopped: stopped_by.is_some(),
                     });
                 }
-                Err(ThreadsError::CannotRun(why)) => match (native.more_threads, native.more_streams)
-                {
-                    (Some(more), _) if more <= self.most_threads => self.threads = more,
-                    (_, Some(more)) => self.streams = more,
-                    _ => return Err(SubjectError::CannotRun(why)),
-                },
+                Err(ThreadsError::CannotRun(why)) => {
+                    match (native.more_threads, native.more_streams) {
+                        (Some(more), _) if more <= self.most_threads => self.threads = more,
+                        (_, Some(more)) => self.streams = more,
+                        _ => return Err(SubjectError::CannotRun(why)),
+                    }
+                }
                 Err(error) => return Err(SubjectError::CannotRun(error.to_string())),
             }
             self.runs += runs;

@@ -45,7 +45,10 @@ impl Reader {
         }
         let streamed = access::stream_of(word(record, 0));
         let stream = streamed.map_or(0, |(stream, _)| stream as usize);
-        let process = match stream.checked_sub(1).filter(|&number| number < self.streams) {
+        let process = match stream
+            .checked_sub(1)
+            .filter(|&number| number < self.streams)
+        {
             Some(number) => self.order().stream(thread, number) as Process,
             None => self.companion(thread),
         };
