@@ -53,6 +53,8 @@ pub(crate) struct Threads {
     persistency: bool,
     /// Steps are announced with their call stacks.
     announced: bool,
+    /// Creating a thread is a step.
+    creations: bool,
     policy: steps::Policy,
     /// A thread ended the process; what others still do is looked at, as if they had been faster.
     over: bool,
@@ -108,6 +110,7 @@ pub(crate) unsafe fn begin(flags: u32, dice: u64) {
     (*threads).buffered = flags & job::TSO != 0;
     (*threads).persistency = flags & job::PERSISTENCY != 0;
     (*threads).announced = flags & job::ANNOUNCED != 0;
+    (*threads).creations = flags & job::CREATIONS != 0;
     (*threads).policy = steps::Policy::of(flags, dice);
     ((*threads).over, (*threads).apart) = (false, 0);
     // Only threads of the last run have left anything behind.

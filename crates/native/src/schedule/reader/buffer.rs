@@ -63,7 +63,7 @@ impl Reader {
         known.tick += 1;
         let need = match known.born {
             [(_, tick), _] if !known.stepped && tick != 0 => known.born,
-            _ => [(thread as Process, known.tick), (0, 0)],
+            _ => [(thread as Process, known.tick), known.opened],
         };
         known.buffer.push_back(Buffered {
             tick: known.pushed,

@@ -12,7 +12,7 @@ use landfall_explore::schedule::{
     Access, Act, Birth, Failure, Process, Step, ThreadsError, Trace, Trailing,
 };
 use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
-use landfall_vocab::shared::End;
+use landfall_vocab::shared::{CREATIONS, End};
 use std::collections::VecDeque;
 use sync::drains;
 
@@ -95,6 +95,9 @@ pub(super) struct Reader {
     known: usize,
     /// Threads that have been created.
     pub(super) created: usize,
+    /// Threads that create others, a bit each, and whether creations are in conflict.
+    pub(super) creators: u32,
+    pub(super) creations: bool,
     /// Some execution stored to persistent memory; and how it did so last.
     pub(super) stored: bool,
     stored_as: StoredAs,
@@ -168,6 +171,7 @@ impl Reader {
         self.barriers.clear();
         self.open = None;
         (self.at, self.keep, self.created) = (0, keep, 1);
+        self.creators = 0;
         self.known = known;
     }
 
@@ -212,9 +216,9 @@ impl Reader {
             Kind::Step => {
                 self.close(trace)?;
                 self.stored_as = StoredAs::default();
-                self.step(thread, record, trace);
+                self.step(thread, record, trace)?;
                 // Nothing more is heard of these.
-                if matches!(record.flags, step::ORDER | step::FLUSH) {
+                if matches!(record.flags, step::ORDER | step::FLUSH | step::EXIT) {
                     self.close(trace)?;
                 }
             }
@@ -259,34 +263,43 @@ impl Reader {
         Ok(())
     }
 
-    fn step(&mut self, thread: usize, record: &Record<'_>, trace: &mut Trace) {
+    fn step(
+        &mut self,
+        thread: usize,
+        record: &Record<'_>,
+        trace: &mut Trace,
+    ) -> Result<(), ThreadsError> {
         if record.mask >= COMPANIONS {
-            return self.open(thread, record, trace);
+            self.open(thread, record, trace);
+            return Ok(());
         }
         let site = self.site(record);
         let known = &mut self.threads[thread];
         known.site = site;
         let choice = word(record, 0) != 0;
         match record.flags {
-            step::BEGIN | step::YIELD | step::SLEEP => return,
+            step::BEGIN | step::YIELD | step::SLEEP => return Ok(()),
             step::CREATE => {
                 self.created = self.created.max(record.value as usize + 1);
+                self.creators |= 1 << thread;
                 if choice {
                     // A transition of its own; the child comes after it.
                     self.open(thread, record, trace);
-                    let _ = self.close(trace);
+                    self.close(trace)?;
                     self.bear(thread, record.value as usize, site, trace);
-                    return;
+                    return Ok(());
                 }
                 known.drained = known.committed;
                 known.tick += 1;
                 self.bear(thread, record.value as usize, site, trace);
-                return;
+                return Ok(());
             }
+            // Of its own, it tells those who join it which barrier it passed last.
+            step::EXIT if choice => {}
             step::EXIT => {
                 known.drained = known.committed;
                 known.tick += 1;
-                return;
+                return Ok(());
             }
             step::JOIN => {
                 let of = record.value as usize;
@@ -297,22 +310,23 @@ impl Reader {
                     }
                     self.threads[thread].joined |= joined;
                 }
-                return;
+                return Ok(());
             }
             step::FENCE => {
                 known.drained = known.committed;
-                return;
+                return Ok(());
             }
             step::PASS => {
                 let (place, _) = place(record.value | landfall_vocab::shared::LOCK);
                 let object = self.objects.of(place);
                 let opened = self.barriers.iter().find(|(of, _)| *of == object);
                 known.opened = opened.map_or((0, 0), |(_, arrival)| *arrival);
-                return;
+                return Ok(());
             }
             _ => {}
         }
         self.open(thread, record, trace);
+        Ok(())
     }
 
     /// The new thread comes after its creator, and after what its creator had committed.
@@ -400,6 +414,11 @@ impl Reader {
             (step.object, step.mask) = (self.objects.of(place), mask);
             (step.act, step.access) = (Act::Flush, Access::Flush);
             step.persistent = true;
+        }
+        if open.kind == step::CREATE && self.creations {
+            let (place, mask) = place(CREATIONS);
+            (step.object, step.mask) = (self.objects.of(place), mask);
+            (step.access, step.left) = (Access::Write, open.object);
         }
         self.finish(&open, step, trace)
     }
