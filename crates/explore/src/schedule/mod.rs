@@ -19,6 +19,7 @@ pub mod interpret;
 pub mod judge;
 pub mod judged;
 pub mod locks;
+mod messages;
 pub mod power;
 pub mod program;
 mod replayed;
@@ -38,6 +39,8 @@ pub use happens::Race;
 pub use replayed::Replayed;
 pub use search::{Counts, Options, Search, search};
 pub use sharing::Sharing;
-pub use step::{Access, Act, MOST_PROCESSES, NOWHERE, Order, Persistency, Process, Step, Until};
+pub use step::{
+    Access, Act, MOST_PROCESSES, NOWHERE, Order, Orders, Persistency, Process, Step, Until,
+};
 pub use threads::{Job, Points, Sleepers, Threads, ThreadsError};
-pub use trace::{Birth, End, Failure, Trace, Trailing, Wait, WriteBack};
+pub use trace::{Birth, End, Failure, Fence, Trace, Trailing, Wait, WriteBack};

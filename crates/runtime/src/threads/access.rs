@@ -25,12 +25,17 @@ use landfall_vocab::window::LINE;
 /// In what an access does, before it is written down: it is a step whatever the job says.
 const PERSISTS: u8 = 1;
 
+/// Where the pass puts the ordering of a compare-and-swap that fails.
+const FAILURE: u32 = 8;
+
 /// An access that is about to happen, of bytes of one line.
 #[derive(Clone, Copy)]
 pub(crate) struct Access {
     pub(super) address: usize,
     pub(super) length: usize,
     flags: u8,
+    /// The ordering of a compare-and-swap that finds another value.
+    otherwise: u8,
     origin: Origin,
 }
 
@@ -75,6 +80,7 @@ unsafe fn announce(
         address,
         length,
         flags: what | ordering,
+        otherwise: ordering,
         origin,
     };
     if blocks::refuses(address, length) {
@@ -100,6 +106,7 @@ pub(crate) unsafe fn give_back(block: usize, length: usize, origin: Origin) {
             address: block + at,
             length: piece,
             flags: WRITE,
+            otherwise: 0,
             origin,
         };
         let found = digest((block + at) as *const u8, piece);
@@ -134,7 +141,11 @@ pub(crate) unsafe fn update(
         )
     }
     let what = READ | WRITE | LOCKED | what;
-    announce(address, length, what, ordering(abi), Origin::source(site))
+    let access = announce(address, length, what, ordering(abi), Origin::source(site));
+    Access {
+        otherwise: ordering(abi >> FAILURE),
+        ..access
+    }
 }
 
 impl Access {
@@ -157,7 +168,7 @@ impl Access {
 
     /// It only read after all: a compare-and-swap that found another value.
     pub(crate) unsafe fn only_read(mut self, found: u64, expected: u64) {
-        self.flags &= !WRITE;
+        self.flags = self.flags & !(WRITE | flag::ORDERING) | self.otherwise;
         self.done(found, found, expected);
     }
 }
@@ -282,6 +293,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                 address: to,
                 length: piece,
                 flags: what | order,
+                otherwise: order,
                 origin,
             }
         };

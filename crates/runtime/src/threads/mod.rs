@@ -192,6 +192,15 @@ pub(crate) unsafe fn fence(origin: Origin) {
     }
 }
 
+/// A fence of the source, for those who look for data races.
+pub(crate) unsafe fn ordered(ordering: u8, origin: Origin) {
+    if watching() && on() {
+        let me = (*threads()).current;
+        told::moved(me, origin);
+        log::access(me, 0, ordering, origin, [0, 0, 0]);
+    }
+}
+
 /// The persistent heap is used by one thread at a time.
 pub(crate) unsafe fn lock_heap(caller: usize) {
     if watching() {

@@ -67,7 +67,9 @@ impl Interpreter<'_> {
                     if self.model == Model::Tso {
                         processes |= 1 << (of as usize + self.threads.len());
                     }
+                    // Whom it created before does not know of it.
                     self.threads[thread].joined |= processes;
+                    self.threads[thread].tick += 1;
                 }
                 Instr::Fence if !self.program.persistent => {
                     if !self.wait_to_drain(thread) {

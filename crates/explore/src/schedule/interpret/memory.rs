@@ -1,7 +1,7 @@
 //! Memory and store buffers.
 
 use super::super::program::{Model, Operand, Place};
-use super::super::step::{Access, Act, Process, Step};
+use super::super::step::{Access, Act, Orders, Process, Step};
 use super::super::sync::ALL;
 use super::super::trace::{Trace, WriteBack};
 use super::{Buffered, Entry, Interpreter, Status};
@@ -87,6 +87,7 @@ impl Interpreter<'_> {
             need,
             joined: state.joined,
             tick,
+            issued: state.tick,
         });
         if let Entry::Store { cell, .. } = entry {
             let index = thread * self.memory.len() + cell as usize;
@@ -143,6 +144,10 @@ impl Interpreter<'_> {
                 cell, value, plain, ..
             } => {
                 step.plain = plain;
+                step.issued = buffered.issued;
+                if !plain {
+                    step.orders = Orders::strongest(Act::Commit, true);
+                }
                 (step.object, step.mask) = self.bytes(cell);
                 step.act = Act::Commit;
                 step.access = Access::Write;

@@ -36,6 +36,8 @@ struct Buffered {
     joined: u64,
     /// Its companion's tick when it will be committed.
     tick: u32,
+    /// Its thread's when it was issued.
+    issued: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,7 +9,7 @@ use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
 use landfall_check::Atomicity;
 use landfall_explore::schedule::{
-    Access, Act, Birth, Failure, Process, Step, ThreadsError, Trace, Trailing,
+    Access, Act, Birth, Failure, Orders, Process, Step, ThreadsError, Trace, Trailing,
 };
 use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
 use landfall_vocab::shared::{CREATIONS, End};
@@ -24,6 +24,8 @@ struct Buffered {
     joined: u64,
     site: u32,
     plain: bool,
+    orders: Orders,
+    issued: u32,
     visible: bool,
 }
 
@@ -308,7 +310,9 @@ impl Reader {
                     if self.buffered {
                         joined |= 1 << self.companion(of);
                     }
+                    // Whom it created before does not know of it.
                     self.threads[thread].joined |= joined;
+                    self.threads[thread].tick += 1;
                 }
                 return Ok(());
             }
@@ -321,6 +325,7 @@ impl Reader {
                 let object = self.objects.of(place);
                 let opened = self.barriers.iter().find(|(of, _)| *of == object);
                 known.opened = opened.map_or((0, 0), |(_, arrival)| *arrival);
+                known.tick += 1;
                 return Ok(());
             }
             _ => {}
