@@ -83,6 +83,7 @@ fn everything(program: &Program, model: Model, most: usize) -> Option<Vec<(Signa
     let count = program.threads.len();
     let order = Order {
         threads: count,
+        streams: 0,
         persistency: Persistency::Ignored,
     };
     let mut found = Vec::new();

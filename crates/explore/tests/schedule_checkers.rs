@@ -19,6 +19,7 @@ const A: Reg = Reg(0);
 fn order(program: &Program) -> Order {
     Order {
         threads: program.threads.len(),
+        streams: 0,
         persistency: Persistency::Ignored,
     }
 }

@@ -193,6 +193,9 @@ fn recovered(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, S
     let mut judge = judging();
     let mut wrong = None;
     let found = saturate(&mut threads, Preempt::Auto, options, |threads, search| {
+        if search.racy {
+            return ControlFlow::Continue(());
+        }
         let line = |object| threads.line(object).unwrap_or(Line(u64::MAX / 64));
         match power.look(&mut recovery, search, line) {
             Ok(traced) => {

@@ -55,7 +55,7 @@ struct Found {
 
 /// Every schedule, every power failure, every recovery judged.
 fn judge(test: &Test, vars: &[Var], order: target::Order) -> Option<Found> {
-    let program = translate_as(test, order)?;
+    let program = translate_as(test, order).filter(|program| program.streams() == 0)?;
     let base = initial(&program);
     let mut recovery = Recovery {
         program: &program,
@@ -73,6 +73,9 @@ fn judge(test: &Test, vars: &[Var], order: target::Order) -> Option<Found> {
         ..Schedules::default()
     };
     saturate(&mut threads, Preempt::Auto, options, |_, search| {
+        if search.racy {
+            return ControlFlow::Continue(());
+        }
         let line = |object: u32| Line(object.into());
         let traced = power.look(&mut recovery, search, line).expect("recovers");
         if let Some(execution) = judge.look(&power, &traced, search, &mut Plain) {
@@ -92,6 +95,7 @@ fn judge(test: &Test, vars: &[Var], order: target::Order) -> Option<Found> {
         let kept = &verdicts.kept[&evidence.execution];
         let order = Order {
             threads: program.threads.len(),
+            streams: program.streams(),
             persistency: Persistency::Lines,
         };
         let again = Replayed::run(&mut threads, order, &kept.schedule, &kept.points);

@@ -23,10 +23,7 @@ pub(super) fn schedule(
     names: &Names,
     refutation: &Witness,
 ) -> Result<Vec<Process>, ThreadsError> {
-    let order = Order {
-        threads: native.threads(),
-        persistency: Persistency::Lines,
-    };
+    let order = native.order(Persistency::Lines);
     let mut known: Vec<u64> = refutation.steps.iter().filter_map(persistent).collect();
     known.sort_unstable();
     known.dedup();
@@ -167,13 +164,14 @@ impl Guide<'_, '_> {
     /// The thread or its store buffer, whichever it takes; where both wait, somebody they may wait for.
     fn who(&self, wanted: &witness::Step) -> Option<Process> {
         let thread = wanted.thread.index();
-        let buffer = self.order.companion(thread) as Process;
+        let buffers = self.order.commits_of(thread);
         let thread = thread as Process;
-        let own = match wanted.deed {
-            Deed::Store | Deed::Flush => [buffer, thread],
-            _ => [thread, buffer],
-        };
-        let others = 0..2 * self.order.threads as Process;
+        let mut own: Vec<Process> = (0..64).filter(|p| buffers >> p & 1 != 0).collect();
+        match wanted.deed {
+            Deed::Store | Deed::Flush => own.push(thread),
+            _ => own.insert(0, thread),
+        }
+        let others = 0..self.order.processes() as Process;
         own.into_iter().chain(others).find(|&p| self.can(p))
     }
 

@@ -81,11 +81,11 @@ pub fn bounded<T: Threads>(
 ) -> Result<Bounded, ThreadsError> {
     threads.preempt_at(points);
     let count = threads.threads();
-    let order = Order {
-        threads: count,
-        persistency: options.persistency,
+    let order = threads.order(options.persistency);
+    let processes = match threads.buffered() {
+        true => order.processes(),
+        false => count,
     };
-    let processes = if threads.buffered() { 2 * count } else { count };
     let mut search = Search {
         order,
         buffered: threads.buffered(),
@@ -207,7 +207,7 @@ impl Search<'_> {
         self.frames.truncate(keep + 1);
         for at in keep..length {
             self.happens
-                .push(&self.trace.steps, at, &self.trace.watched, &mut self.races);
+                .push(&self.trace.steps, at, &self.trace.sets, &mut self.races);
             let process = self.trace.steps[at].process;
             let cost = self.cost(at, process).unwrap_or(0);
             let superfluous = self.frames[at].superfluous || self.is_superfluous(at, process);
@@ -241,7 +241,7 @@ impl Search<'_> {
                     &self.trace.steps,
                     &step,
                     number,
-                    &self.trace.watched,
+                    &self.trace.sets,
                     &mut self.races,
                 );
             }
@@ -273,7 +273,7 @@ impl Search<'_> {
             return false;
         }
         let commit = self.next_of(depth, process);
-        commit.is_some_and(|commit| !self.order.conflicts(step, commit, &self.trace.watched))
+        commit.is_some_and(|commit| !self.order.conflicts(step, commit, &self.trace.sets))
     }
 
     /// The next operation of a process. It is the same whoever runs in between.

@@ -60,6 +60,8 @@ struct Store {
     process: u8,
     tick: u32,
     clock: Vec<u32>,
+    /// Durable where it is, if caches are: not a non-temporal store.
+    cached: bool,
 }
 
 /// A choice of versions, and what has happened at least.
@@ -89,6 +91,7 @@ impl Crashes {
                     process: steps[at as usize].process,
                     tick: steps[at as usize].tick,
                     clock: search.clock(at as usize).to_vec(),
+                    cached: !steps[at as usize].streams,
                 };
                 line.stores.iter().map(store).collect()
             })
@@ -100,10 +103,8 @@ impl Crashes {
             stores,
             completes: vec![Vec::new(); width],
         };
-        if platform == Platform::Adr {
-            crashes.clflushes(search);
-            crashes.write_backs(search);
-        }
+        crashes.clflushes(search);
+        crashes.write_backs(search);
         for (number, flush) in crashes.flushes.iter().enumerate() {
             crashes.completes[usize::from(flush.by.0)].push((flush.by.1, number as u32));
         }
@@ -120,7 +121,9 @@ impl Crashes {
 
     fn clflushes(&mut self, search: &dyn Explored) {
         for (at, step) in search.trace().steps.iter().enumerate() {
-            if step.act == Act::Flush
+            // A store that is durable at once is its own write-back.
+            let stores_durably = step.at_once && step.persistent && step.access == Access::Write;
+            if (step.act == Act::Flush || stores_durably)
                 && let Some(line) = self.line_of(step.object)
             {
                 let clock = search.clock(at).to_vec();
@@ -146,6 +149,7 @@ impl Crashes {
             let thread = usize::from(write_back.thread);
             let of_thread = |step: &Step| usize::from(step.process) == thread;
             let of_companion = |step: &Step| usize::from(step.process) == thread + threads;
+            let (committing, last) = write_back.after;
             let completes = |step: &&Step| match step.act {
                 Act::Rmw | Act::Cas | Act::Fence if of_thread(step) => {
                     step.tick > write_back.issued
@@ -158,7 +162,7 @@ impl Crashes {
             };
             // What comes before it: its thread up to where it was issued, and what it cannot overtake in the buffer.
             let issued = |step: &Step| of_thread(step) && step.tick <= write_back.issued;
-            let behind = |step: &Step| of_companion(step) && step.tick <= write_back.after;
+            let behind = |step: &Step| step.process == committing && step.tick <= last;
             let after = [
                 steps.iter().rposition(issued),
                 steps.iter().rposition(behind),
@@ -207,6 +211,13 @@ impl Crashes {
         self.stores[line].partition_point(known) as u32
     }
 
+    /// The newest version of a line that a clock knows to be in a cache.
+    fn cached(&self, line: usize, clock: &[u32]) -> u32 {
+        let known = &self.stores[line][..self.known(line, clock) as usize];
+        let newest = known.iter().rposition(|store| store.cached);
+        newest.map_or(0, |at| at as u32 + 1)
+    }
+
     /// Nothing has happened, and every line is as it was.
     pub fn nothing(&self) -> Choice {
         Choice {
@@ -251,8 +262,8 @@ impl Crashes {
                 *mine = theirs;
             }
             if grew && self.platform == Platform::Eadr {
-                // What is stored is durable.
-                wanted.extend((0..self.lines.len()).map(|l| (l, self.known(l, &choice.clock))));
+                // What is in a cache is durable.
+                wanted.extend((0..self.lines.len()).map(|l| (l, self.cached(l, &choice.clock))));
             }
         }
         true
@@ -426,6 +437,9 @@ impl Crashes {
                 let completed = completed.fold(0u128, |sum, (_, &hash)| sum.wrapping_add(hash));
                 hash = mix(hash, content(line, version as u32 + 1));
                 hash = mix(mix(hash, seen(&store.clock)), completed);
+                if self.platform == Platform::Eadr {
+                    hash = mix(hash, store.cached.into());
+                }
             }
         }
         hash

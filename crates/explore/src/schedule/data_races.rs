@@ -6,7 +6,7 @@
 //! whose accesses an unrelated lock happened to separate, and raises some false alarms.
 
 use super::messages::{Clock, Messages, join};
-use super::step::{Access, Act, Order, Step};
+use super::step::{Access, Act, MOST_PROCESSES, Order, Step};
 use super::sync::{ALL, Op};
 use super::trace::{Fence, Trace, Trailing};
 
@@ -53,7 +53,7 @@ struct Detector<'a> {
     passed: Vec<(u32, u64, Clock)>,
     /// What atomics do.
     messages: Messages,
-    /// Per thread, up to where its store buffer is in memory.
+    /// Per process, up to where its stores are in memory.
     committed: Vec<u32>,
     seen: Vec<Seen>,
     found: &'a mut Vec<DataRace>,
@@ -68,7 +68,7 @@ pub fn data_races(trace: &Trace, order: Order, relation: Relation, found: &mut V
         held: vec![Vec::new(); order.threads],
         passed: Vec::new(),
         messages: Messages::new(order.threads),
-        committed: vec![0; order.threads],
+        committed: vec![0; MOST_PROCESSES],
         seen: Vec::new(),
         found,
     };
@@ -195,7 +195,7 @@ impl Detector<'_> {
     fn pass(&mut self, thread: usize, issued: u32, step: &Step, clock: &mut Clock) {
         let commits = self.order.is_companion(step.process);
         if commits {
-            self.committed[thread] = step.tick;
+            self.committed[usize::from(step.process)] = step.tick;
         }
         let writes = step.access == Access::Write
             && matches!(step.act, Act::Store | Act::Commit | Act::Rmw | Act::Cas);
@@ -207,7 +207,7 @@ impl Detector<'_> {
         }
         let reads = step.act == Act::Load || step.orders.updates || step.access == Access::Read;
         // A load of its own buffered store does not see memory.
-        let hidden = step.own > self.committed[thread];
+        let hidden = step.own.1 > self.committed[usize::from(step.own.0)];
         if reads && !hidden && self.relation == Relation::Pure {
             self.messages.read(thread, step, clock);
         }

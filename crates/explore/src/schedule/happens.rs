@@ -4,7 +4,7 @@
 //! predecessors of a transition are found through the list of earlier accesses to its object, newest first, so a
 //! predecessor that is already covered by a newer one is no race.
 
-use super::step::{Access, Order, Persistency, Step, Until};
+use super::step::{Access, Order, Persistency, Sets, Step, Until};
 use super::sync::ALL;
 
 const NONE: u32 = u32::MAX;
@@ -101,16 +101,10 @@ impl Happens {
     }
 
     /// The next transition of the execution: its clock, and the races it is the second of.
-    pub(super) fn push(
-        &mut self,
-        steps: &[Step],
-        at: usize,
-        watched: &[Vec<(u32, u64)>],
-        races: &mut Vec<Race>,
-    ) {
+    pub(super) fn push(&mut self, steps: &[Step], at: usize, sets: &Sets, races: &mut Vec<Race>) {
         let step = &steps[at];
         self.ticks.extend_from_slice(&self.now);
-        self.relate(steps, step, at, watched, races);
+        self.relate(steps, step, at, sets, races);
         self.row[step.process as usize] = step.tick;
         self.clocks.extend_from_slice(&self.row);
         let mut on = NONE;
@@ -133,14 +127,14 @@ impl Happens {
         steps: &[Step],
         step: &Step,
         number: usize,
-        watched: &[Vec<(u32, u64)>],
+        sets: &Sets,
         races: &mut Vec<Race>,
     ) {
-        self.structure(steps, step);
+        self.structure(steps, step, sets);
         self.bare.copy_from_slice(&self.row);
         let second = steps.len() + number;
         match step.until {
-            Until::Changed => self.spinning(steps, step, second, watched, races),
+            Until::Changed => self.spinning(steps, step, second, sets, races),
             _ => self.waiting(steps, step, self.newest(step.object), second, races),
         }
     }
@@ -150,7 +144,7 @@ impl Happens {
     }
 
     /// Puts into `row` what comes before `step` whatever memory holds.
-    fn structure(&mut self, steps: &[Step], step: &Step) {
+    fn structure(&mut self, steps: &[Step], step: &Step, sets: &Sets) {
         let width = self.width;
         match self.newest_of[step.process as usize] {
             NONE => self.row.fill(0),
@@ -158,7 +152,8 @@ impl Happens {
                 .row
                 .copy_from_slice(&self.clocks[previous as usize * width..][..width]),
         }
-        for (process, tick) in [step.need, step.also] {
+        let further = &sets.behind[step.behind as usize];
+        for &(process, tick) in [step.need, step.also].iter().chain(further) {
             if tick == 0 {
                 continue;
             }
@@ -196,10 +191,10 @@ impl Happens {
         steps: &[Step],
         step: &Step,
         at: usize,
-        watched: &[Vec<(u32, u64)>],
+        sets: &Sets,
         races: &mut Vec<Race>,
     ) {
-        self.structure(steps, step);
+        self.structure(steps, step, sets);
         if step.access == Access::None && !self.order.is_wide(step) {
             return;
         }
@@ -208,7 +203,7 @@ impl Happens {
         }
         self.direct.clear();
         if self.order.is_wide(step) {
-            self.scan(steps, step, at, watched);
+            self.scan(steps, step, at, sets);
         } else {
             self.walk(steps, step);
         }
@@ -228,7 +223,7 @@ impl Happens {
         }
         match step.until {
             Until::Now => {}
-            Until::Changed => self.spinning(steps, step, at, watched, races),
+            Until::Changed => self.spinning(steps, step, at, sets, races),
             _ => self.waiting(steps, step, self.newest(step.object), at, races),
         }
     }
@@ -247,7 +242,7 @@ impl Happens {
             && (step.access == Access::Write
                 || (step.access == Access::Flush && order.orders_flushes()));
         // Its own store hides what is older, committed or not.
-        if step.access == Access::Read && step.own > self.committed(step.process) {
+        if step.access == Access::Read && step.own.1 > self.committed(step.own.0) {
             return;
         }
         let mut at = self.newest(step.object);
@@ -264,7 +259,8 @@ impl Happens {
                 let (touches, covers) = match (other.access, step.access) {
                     (Access::Write, Access::Read) => (bytes, true),
                     (Access::Read, Access::Write) => {
-                        let visible = other.own == 0 || other.own <= self.committed(other.process);
+                        let visible =
+                            other.own.1 == 0 || other.own.1 <= self.committed(other.own.0);
                         (bytes && visible, false)
                     }
                     (Access::Write, _) => (bytes || line, true),
@@ -286,9 +282,8 @@ impl Happens {
         }
     }
 
-    fn committed(&self, thread: u8) -> u32 {
-        let companion = self.order.companion(thread as usize);
-        self.now.get(companion).copied().unwrap_or(0)
+    fn committed(&self, process: u8) -> u32 {
+        self.now.get(usize::from(process)).copied().unwrap_or(0)
     }
 
     /// A thread may read its own store before that is committed: such loads come before whatever overwrites the store,
@@ -303,7 +298,7 @@ impl Happens {
                     return;
                 }
                 if load.access == Access::Read
-                    && load.own == store.tick
+                    && load.own == (store.process, store.tick)
                     && load.mask & overwritten != 0
                 {
                     self.direct.push(at);
@@ -314,7 +309,7 @@ impl Happens {
     }
 
     /// The same over all objects, for transitions that touch more than one.
-    fn scan(&mut self, steps: &[Step], step: &Step, at: usize, watched: &[Vec<(u32, u64)>]) {
+    fn scan(&mut self, steps: &[Step], step: &Step, at: usize, sets: &Sets) {
         for index in (0..at).rev() {
             let other = &steps[index];
             let written_first = other.access == Access::Write && step.access != Access::Write;
@@ -323,7 +318,7 @@ impl Happens {
                 false => self.now[process as usize],
             };
             if !self.order.same_thread(other.process, step.process)
-                && self.order.depends(other, step, watched, at_write)
+                && self.order.depends(other, step, sets, at_write)
             {
                 self.direct.push(index as u32);
             }
@@ -443,7 +438,7 @@ impl Happens {
         steps: &[Step],
         step: &Step,
         second: usize,
-        watched: &[Vec<(u32, u64)>],
+        sets: &Sets,
         races: &mut Vec<Race>,
     ) {
         let end = second.min(steps.len());
@@ -452,7 +447,7 @@ impl Happens {
             other.access == Access::Write
                 && other.found != other.left
                 && !self.order.same_thread(other.process, step.process)
-                && watched[step.more as usize].iter().any(|&(object, mask)| {
+                && sets.watched[step.more as usize].iter().any(|&(object, mask)| {
                     object == other.object
                         && mask & other.mask != 0
                         // The thread's last look at it is older.
@@ -465,7 +460,7 @@ impl Happens {
         for index in (0..end).rev() {
             let other = &steps[index];
             if self.order.same_thread(other.process, step.process)
-                || !self.order.conflicts(other, step, watched)
+                || !self.order.conflicts(other, step, sets)
                 || row[other.process as usize] >= other.tick
             {
                 continue;

@@ -40,7 +40,7 @@ pub use replayed::Replayed;
 pub use search::{Counts, Options, Search, search};
 pub use sharing::Sharing;
 pub use step::{
-    Access, Act, MOST_PROCESSES, NOWHERE, Order, Orders, Persistency, Process, Step, Until,
+    Access, Act, MOST_PROCESSES, NOWHERE, Order, Orders, Persistency, Process, Sets, Step, Until,
 };
 pub use threads::{Job, Points, Sleepers, Threads, ThreadsError};
 pub use trace::{Birth, End, Failure, Fence, Trace, Trailing, Wait, WriteBack};

@@ -113,6 +113,12 @@ pub enum Instr {
         value: Operand,
         order: Order,
     },
+    /// A non-temporal store.
+    Stream {
+        at: Place,
+        value: Operand,
+        order: Order,
+    },
     /// A locked read-modify-write; `to` gets the old value.
     Rmw {
         to: Reg,
@@ -278,7 +284,34 @@ impl Program {
                 }
             }
         }
+        if self.threads.len() * (2 + self.streams()) > MOST_PROCESSES {
+            return bad(
+                self.threads.len(),
+                0,
+                "too many threads for so many non-temporal stores",
+            );
+        }
         Ok(())
+    }
+
+    /// Lines that one thread may have non-temporal stores to, at the most.
+    pub fn streams(&self) -> usize {
+        let lines = |code: &Vec<Instr>| {
+            let mut lines: Vec<u32> = Vec::new();
+            for instr in code {
+                match *instr {
+                    Instr::Stream { at, .. } if at.index.is_none() => {
+                        lines.push(self.cells[at.cell as usize].line);
+                    }
+                    Instr::Stream { .. } => lines.extend(self.cells.iter().map(|c| c.line)),
+                    _ => {}
+                }
+            }
+            lines.sort_unstable();
+            lines.dedup();
+            lines.len()
+        };
+        self.threads.iter().map(lines).max().unwrap_or(0)
     }
 
     /// Instructions are numbered through all threads.
@@ -293,6 +326,7 @@ impl Instr {
         match *self {
             Instr::Load { at, .. }
             | Instr::Store { at, .. }
+            | Instr::Stream { at, .. }
             | Instr::Rmw { at, .. }
             | Instr::Cas { at, .. }
             | Instr::Flush { at, .. }
@@ -301,6 +335,14 @@ impl Instr {
             | Instr::Arrive { at, .. } => Some(at),
             _ => None,
         }
+    }
+
+    /// Does it wait for the thread's own stores?
+    pub(super) fn drains(&self) -> bool {
+        !matches!(
+            self,
+            Instr::Load { .. } | Instr::Store { .. } | Instr::Stream { .. } | Instr::Flush { .. }
+        )
     }
 
     /// The operation on a synchronisation object.
@@ -322,7 +364,9 @@ impl Instr {
             Instr::Load { to, .. } | Instr::Ask { to, .. } | Instr::Arrive { to, .. } => {
                 [Some(to), index, None, None]
             }
-            Instr::Store { value, .. } => [of(value), index, None, None],
+            Instr::Store { value, .. } | Instr::Stream { value, .. } => {
+                [of(value), index, None, None]
+            }
             Instr::Rmw { to, value, .. } => [Some(to), of(value), index, None],
             Instr::Cas {
                 to, expect, new, ..

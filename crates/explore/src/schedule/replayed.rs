@@ -34,13 +34,13 @@ impl Replayed {
         };
         threads.run(&job, &mut trace)?;
         let processes = match threads.buffered() {
-            true => 2 * order.threads,
+            true => order.processes(),
             false => order.threads,
         };
         let mut happens = Happens::new(order, processes);
         let mut races = Vec::new();
         for at in 0..trace.steps.len() {
-            happens.push(&trace.steps, at, &trace.watched, &mut races);
+            happens.push(&trace.steps, at, &trace.sets, &mut races);
         }
         Ok(Replayed {
             trace,

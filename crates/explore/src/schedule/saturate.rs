@@ -35,7 +35,8 @@ pub struct Saturated {
 }
 
 /// Searches with the scheduling points that `preempt` asks for. `visit` sees executions of abandoned rounds too: they are
-/// executions of the program. The search it gets has the last execution and its happens-before.
+/// executions of the program. The search it gets has the last execution and its happens-before; of the one that ends a
+/// round, that is not all that happens before what ([`Search::racy`]).
 pub fn saturate<T: Threads>(
     threads: &mut T,
     preempt: Preempt,
@@ -55,11 +56,13 @@ pub fn saturate<T: Threads>(
         let mut search = Search::new(threads, options)?;
         search.points = points;
         while !fresh && search.next(threads)? {
+            search.racy = false;
             if preempt != Preempt::Everywhere
                 && !search.trace().trailing.is_empty()
                 && sharing.of_plain(search.trace(), search.order())
             {
                 fresh = add_racing(&search, &mut result.sites);
+                search.racy = fresh;
             }
             if search.trace().end == End::Asleep {
                 continue;
@@ -184,7 +187,7 @@ fn unordered(search: &dyn Explored, mut found: impl FnMut(u32, u32)) {
 fn knowledge(search: &dyn Explored, steps: &[Step], access: &Trailing, clock: &mut Vec<u32>) {
     let width = steps.first().map_or(0, |_| search.clock(0).len());
     clock.clear();
-    clock.resize(width.max(2 * search.order().threads), 0);
+    clock.resize(width.max(search.order().processes()), 0);
     let mut learn = |process: u8, tick: u32| {
         let last = steps
             .iter()

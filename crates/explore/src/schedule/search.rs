@@ -102,6 +102,9 @@ pub struct Search {
     ahead: Ahead,
     /// Which plain accesses are scheduling points in it: a schedule means something only with them.
     pub points: Points,
+    /// In the last execution, accesses that are no scheduling points race: clocks do not know of all that happens before what, so
+    /// no power failure may be looked for in it. It is executed again, with more points.
+    pub racy: bool,
     pub counts: Counts,
     pub estimate: Estimate,
 }
@@ -128,16 +131,16 @@ pub fn search<T: Threads>(
 impl Search {
     pub fn new<T: Threads>(threads: &T, options: Options) -> Result<Search, ThreadsError> {
         let count = threads.threads();
-        let processes = if threads.buffered() { 2 * count } else { count };
+        let order = threads.order(options.persistency);
+        let processes = match threads.buffered() {
+            true => order.processes(),
+            false => count,
+        };
         if processes > MOST_PROCESSES {
             return Err(ThreadsError::CannotRun(format!(
                 "{count} threads need {processes} processes, more than {MOST_PROCESSES}"
             )));
         }
-        let order = Order {
-            threads: count,
-            persistency: options.persistency,
-        };
         Ok(Search {
             order,
             options,
@@ -156,6 +159,7 @@ impl Search {
             ticks: Vec::new(),
             ahead: Ahead::default(),
             points: Points::default(),
+            racy: false,
             counts: Counts::default(),
             estimate: Estimate::default(),
         })
@@ -262,7 +266,7 @@ impl Search {
         let mut begin = self.frames[keep].sleep as usize;
         for at in keep..length {
             self.happens
-                .push(&self.trace.steps, at, &self.trace.watched, &mut self.races);
+                .push(&self.trace.steps, at, &self.trace.sets, &mut self.races);
             let step = self.trace.steps[at];
             let end = self.sleepers.len();
             let ticks = self.happens.ticks_before(at);
@@ -270,7 +274,7 @@ impl Search {
                 let sleeper = self.sleepers[index];
                 if !self
                     .order
-                    .depends(&sleeper, &step, &self.trace.watched, |p| ticks[p as usize])
+                    .depends(&sleeper, &step, &self.trace.sets, |p| ticks[p as usize])
                 {
                     self.sleepers.push(sleeper);
                 }
@@ -306,7 +310,7 @@ impl Search {
                     &self.trace.steps,
                     &step,
                     number,
-                    &self.trace.watched,
+                    &self.trace.sets,
                     &mut self.races,
                 );
             }
@@ -393,7 +397,7 @@ impl Search {
         };
         self.ticks.clear();
         self.ticks.extend_from_slice(happens.ticks_before(depth));
-        let watched = &self.trace.watched;
+        let sets = &self.trace.sets;
         let asleep = self.frames[depth].sleep as usize..self.frames[depth + 1].sleep as usize;
         for sleeper in &self.sleepers[asleep] {
             match place(
@@ -401,7 +405,7 @@ impl Search {
                 &self.sequence,
                 of,
                 &self.order,
-                watched,
+                sets,
                 &mut self.ticks,
             ) {
                 Place::Elsewhere => {}
@@ -415,10 +419,9 @@ impl Search {
             &mut self.sequence,
             of,
             &self.order,
-            watched,
+            sets,
             &self.ticks,
         );
-        self.note_leaf(depth);
         match inserted {
             Inserted::AtRoot => {
                 self.estimate.mark(depth);

@@ -75,6 +75,7 @@ mod tests {
     fn only_plain_accesses_of_several_threads_with_a_write_count() {
         let order = Order {
             threads: 2,
+            streams: 0,
             persistency: Default::default(),
         };
         let mut sharing = Sharing::default();

@@ -3,11 +3,14 @@
 //! A transition does at most one visible thing: it reads, writes or writes back bytes of one object (a line of memory, a
 //! lock). What a thread does after that, up to its next visible operation, belongs to the same transition. Under TSO a
 //! thread's stores are made visible by its *companion*, a process whose transitions are the commits of the store buffer.
+//! Non-temporal stores keep no order with stores to other lines (MODEL.md §2): each line of them between two fences has a
+//! process of its own, a *stream*.
 
 use super::sync::Op;
 use landfall_check::Atomicity;
 
-/// A thread, or (from [`Order::threads`] on) the companion that commits a thread's store buffer.
+/// A thread, or (from [`Order::threads`] on) the companion that commits a thread's store buffer, or (from twice as many on) one
+/// of the streams that commit its non-temporal stores.
 pub type Process = u8;
 
 /// Processes are kept as bits of a word.
@@ -99,9 +102,11 @@ pub struct Step {
     pub orders: Orders,
     /// Of a commit: its thread's tick when the store was issued.
     pub issued: u32,
-    /// Of a store to persistent memory: what the source says of it, and whether the model makes it durable at once.
+    /// Of a store to persistent memory: what the source says of it, and whether it is durable at once (a file's metadata).
     pub atomic: Atomicity,
     pub at_once: bool,
+    /// A non-temporal store: durable at its thread's next fence, wherever caches are persistent.
+    pub streams: bool,
     /// Its thread is not to be preempted before it ([`super::seal`]).
     pub sealed: bool,
     /// Ascending within a process. Not dense: creating a thread, joining one and ending take a tick too.
@@ -112,16 +117,19 @@ pub struct Step {
     /// The same once more: a created thread comes after its creator and after what its creator had committed; who waited
     /// at a barrier, after the last arrival.
     pub also: (Process, u32),
+    /// And these: an index into [`Sets`]; 0 is empty. Stores before a non-temporal one on its line, and the other way round;
+    /// the streams that a fence waits for.
+    pub behind: u32,
     /// Processes that ended before it (joins): all of their transitions come before it.
     pub joined: u64,
     pub object: u32,
     /// Which bytes of the object; of a synchronisation object, which bits of its word.
     pub mask: u64,
-    /// A load under TSO: the tick of the commit of its thread's newest earlier store to these bytes, 0 if there is none.
+    /// A load under TSO: the commit of its thread's newest earlier store to these bytes, tick 0 if there is none.
     /// The load returns that store, committed or not, unless another store got in between.
-    pub own: u32,
+    pub own: (Process, u32),
     /// Further bytes that it reads: whose change makes it possible ([`Until::Changed`]), or a futex's word. An index into
-    /// [`super::Trace::watched`]; 0 is empty.
+    /// [`Sets`]; 0 is empty.
     pub more: u32,
     /// What the object held before (of a synchronisation object, its whole word).
     pub found: u64,
@@ -149,14 +157,16 @@ impl Step {
         issued: 0,
         atomic: Atomicity::Plain,
         at_once: false,
+        streams: false,
         sealed: false,
         tick: 0,
         need: (0, 0),
         also: (0, 0),
+        behind: 0,
         joined: 0,
         object: NOWHERE,
         mask: 0,
-        own: 0,
+        own: (0, 0),
         more: 0,
         found: 0,
         left: 0,
@@ -168,6 +178,47 @@ impl Step {
     pub fn guarantees(&self) -> bool {
         matches!(self.act, Act::Flush | Act::Fence | Act::Rmw | Act::Cas)
     }
+}
+
+/// Sets that steps name by their index, the same for the whole search. The first of each is empty.
+#[derive(Clone, Debug)]
+pub struct Sets {
+    /// Bytes whose change a thread waits for.
+    pub watched: Vec<Vec<(u32, u64)>>,
+    /// Transitions that come before one: processes, and the tick up to which.
+    pub behind: Vec<Vec<(Process, u32)>>,
+}
+
+impl Default for Sets {
+    fn default() -> Sets {
+        Sets {
+            watched: vec![Vec::new()],
+            behind: vec![Vec::new()],
+        }
+    }
+}
+
+impl Sets {
+    pub fn watch(&mut self, set: &[(u32, u64)]) -> u32 {
+        number(&mut self.watched, set)
+    }
+
+    pub fn come_after(&mut self, set: &[(Process, u32)]) -> u32 {
+        number(&mut self.behind, set)
+    }
+
+    fn is_behind(&self, second: &Step, first: &Step) -> bool {
+        let mut set = self.behind[second.behind as usize].iter();
+        set.any(|&(process, tick)| process == first.process && first.tick <= tick)
+    }
+}
+
+fn number<T: PartialEq + Clone>(sets: &mut Vec<Vec<T>>, set: &[T]) -> u32 {
+    let known = sets.iter().position(|known| known == set);
+    known.unwrap_or_else(|| {
+        sets.push(set.to_vec());
+        sets.len() - 1
+    }) as u32
 }
 
 /// How much of persistency decides whether two transitions depend on each other.
@@ -189,8 +240,10 @@ pub enum Persistency {
 /// The dependence of one search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Order {
-    /// Threads; their companions follow.
+    /// Threads; their companions follow, and their streams.
     pub threads: usize,
+    /// How many streams each thread has.
+    pub streams: usize,
     pub persistency: Persistency,
 }
 
@@ -199,22 +252,49 @@ impl Order {
         let process = process as usize;
         if process < self.threads {
             process
-        } else {
+        } else if process < 2 * self.threads {
             process - self.threads
+        } else {
+            (process - 2 * self.threads) / self.streams.max(1)
         }
+    }
+
+    /// How many processes there can be where stores wait in buffers.
+    pub fn processes(&self) -> usize {
+        self.threads * (2 + self.streams)
+    }
+
+    /// One of a thread's streams.
+    pub fn stream(&self, thread: usize, number: usize) -> usize {
+        2 * self.threads + thread * self.streams + number
+    }
+
+    /// What commits a thread's stores, a bit each.
+    pub fn commits_of(&self, thread: usize) -> u64 {
+        let streams = match self.streams {
+            0 => 0,
+            some => (u64::MAX >> (64 - some)) << self.stream(thread, 0),
+        };
+        1 << self.companion(thread) | streams
     }
 
     pub fn companion(&self, thread: usize) -> usize {
         thread + self.threads
     }
 
+    /// Does it commit stores that a thread made?
     pub fn is_companion(&self, process: Process) -> bool {
         process as usize >= self.threads
     }
 
     /// Among those that can go on, is this thread, if only its store buffer?
     pub fn goes_on(&self, enabled: u64, thread: Process) -> bool {
-        (enabled | enabled >> self.threads.min(63)) >> thread & 1 != 0
+        let thread = usize::from(thread);
+        let commits = match self.threads + thread {
+            0..MOST_PROCESSES => self.commits_of(thread),
+            _ => 0,
+        };
+        enabled & (1 << thread | commits) != 0
     }
 
     /// A thread and its own store buffer see each other in program order only.
@@ -233,7 +313,7 @@ impl Order {
     }
 
     /// Do the two touch the same thing in a way that does not commute? Says nothing about who executes them.
-    pub fn conflicts(&self, a: &Step, b: &Step, watched: &[Vec<(u32, u64)>]) -> bool {
+    pub fn conflicts(&self, a: &Step, b: &Step, sets: &Sets) -> bool {
         if a.object == b.object && a.object != NOWHERE {
             let overlap = a.mask & b.mask != 0;
             let line = self.persistency != Persistency::Ignored && a.persistent;
@@ -260,7 +340,7 @@ impl Order {
         let watches = |a: &Step, b: &Step| {
             a.more != 0
                 && b.access == Access::Write
-                && watched[a.more as usize]
+                && sets.watched[a.more as usize]
                     .iter()
                     .any(|&(object, mask)| object == b.object && mask & b.mask != 0)
         };
@@ -276,26 +356,25 @@ impl Order {
         &self,
         first: &Step,
         second: &Step,
-        watched: &[Vec<(u32, u64)>],
+        sets: &Sets,
         committed: impl Fn(Process) -> u32,
     ) -> bool {
         if first.process == second.process
             || (second.need.0 == first.process && first.tick <= second.need.1)
             || (second.also.0 == first.process && first.tick <= second.also.1)
             || second.joined >> first.process & 1 != 0
+            || second.behind != 0 && sets.is_behind(second, first)
         {
             return true;
         }
-        if self.same_thread(first.process, second.process)
-            || !self.conflicts(first, second, watched)
-        {
+        if self.same_thread(first.process, second.process) || !self.conflicts(first, second, sets) {
             return false;
         }
         let hidden = |load: &Step, other: &Step| {
-            load.own != 0
+            load.own.1 != 0
                 && load.more == 0
                 && other.access == Access::Write
-                && committed(self.companion(load.process as usize) as Process) < load.own
+                && committed(load.own.0) < load.own.1
         };
         !hidden(first, second) && !hidden(second, first)
     }

@@ -1,6 +1,6 @@
 //! A multi-threaded program that can be executed, from its start, under a given schedule.
 
-use super::step::{MOST_PROCESSES, Order, Process, Step};
+use super::step::{MOST_PROCESSES, Order, Persistency, Process, Sets, Step};
 use super::trace::Trace;
 
 /// What one execution is told.
@@ -55,6 +55,20 @@ pub trait Threads {
     /// Can stores wait in buffers? Then each thread has a companion.
     fn buffered(&self) -> bool;
 
+    /// How many streams has each thread, for its non-temporal stores?
+    fn streams(&self) -> usize {
+        0
+    }
+
+    /// The dependence of a search of it.
+    fn order(&self, persistency: Persistency) -> Order {
+        Order {
+            threads: self.threads(),
+            streams: self.streams(),
+            persistency,
+        }
+    }
+
     /// From now on, stop before these plain accesses; the others are reported as [`super::Trailing`].
     fn preempt_at(&mut self, points: &Points);
 
@@ -97,8 +111,7 @@ impl Sleepers {
     /// A new execution, of which `kept` is known.
     pub fn restart(&mut self, order: &Order, kept: &[Step], asleep: &[Step]) {
         self.ticks.clear();
-        self.ticks
-            .resize((2 * order.threads).min(MOST_PROCESSES), 0);
+        self.ticks.resize(order.processes().min(MOST_PROCESSES), 0);
         for step in kept {
             self.ticks[step.process as usize] = step.tick;
         }
@@ -113,12 +126,12 @@ impl Sleepers {
     }
 
     /// A transition is executed: it wakes those it concerns.
-    pub fn executed(&mut self, order: &Order, step: &Step, watched: &[Vec<(u32, u64)>]) {
+    pub fn executed(&mut self, order: &Order, step: &Step, sets: &Sets) {
         if self.mask != 0 {
             let ticks = &self.ticks;
             let mask = &mut self.mask;
             self.asleep.retain(|asleep| {
-                let wakes = order.depends(asleep, step, watched, |process| ticks[process as usize]);
+                let wakes = order.depends(asleep, step, sets, |process| ticks[process as usize]);
                 if wakes {
                     *mask &= !(1 << asleep.process);
                 }

@@ -1,6 +1,6 @@
 //! What one execution did.
 
-use super::step::{Order, Orders, Process, Step};
+use super::step::{Order, Orders, Process, Sets, Step};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum End {
@@ -52,8 +52,8 @@ pub struct WriteBack {
     pub object: u32,
     /// Its thread's tick when it was issued: it comes after those transitions.
     pub issued: u32,
-    /// And after its companion's transitions up to here: the last store to the line, the last fence.
-    pub after: u32,
+    /// And after what its thread's stores are committed by, up to here: the last store to the line, the last fence.
+    pub after: (Process, u32),
     /// What its thread had put into the store buffer before it: a fence there with a later tick completes it.
     pub buffered: u32,
     /// What its thread knows besides its own transitions up to then, as in [`Step`].
@@ -104,8 +104,8 @@ pub struct Trace {
     pub blocked: Vec<Wait>,
     pub failures: Vec<Failure>,
     pub end: End,
-    /// Sets of bytes that spinning threads watch, known by their index for the whole search. The first is empty.
-    pub watched: Vec<Vec<(u32, u64)>>,
+    /// What steps name by an index.
+    pub sets: Sets,
 }
 
 impl Default for Trace {
@@ -120,7 +120,7 @@ impl Default for Trace {
             blocked: Vec::new(),
             failures: Vec::new(),
             end: End::Complete,
-            watched: vec![Vec::new()],
+            sets: Sets::default(),
         }
     }
 }
@@ -153,16 +153,5 @@ impl Trace {
             running = Some(step.process);
         }
         preemptions
-    }
-
-    /// The index of a watched set.
-    pub fn watch(&mut self, set: &[(u32, u64)]) -> u32 {
-        match self.watched.iter().position(|known| known == set) {
-            Some(index) => index as u32,
-            None => {
-                self.watched.push(set.to_vec());
-                self.watched.len() as u32 - 1
-            }
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Wakeup trees (Abdulla, Aronis, Jonsson, Sagonas, JACM 2017, §6): for a state on the current path, the beginnings of
 //! executions that are still to be explored from it, in the order in which they will be.
 
-use super::step::{Order, Step};
+use super::step::{Order, Sets, Step};
 
 pub(super) const NIL: u32 = u32::MAX;
 
@@ -46,9 +46,6 @@ pub(super) struct Wakeup {
     nodes: Vec<Node>,
     free: Vec<u32>,
     ticks: Vec<u32>,
-    /// The nodes from the root to the leaf that was made last, and how many of them were there before; none if none was made.
-    path: Vec<u32>,
-    old: usize,
 }
 
 /// Where an insertion ended.
@@ -74,11 +71,6 @@ impl Wakeup {
     /// Its execution was asked for.
     pub(super) fn asked_for(&mut self, leaf: u32, number: u32) {
         self.nodes[leaf as usize].ahead = number;
-    }
-
-    /// Where the last insertion made a leaf.
-    pub(super) fn inserted(&self) -> (&[u32], usize) {
-        (&self.path, self.old)
     }
 
     fn make(&mut self, step: Step) -> u32 {
@@ -108,12 +100,11 @@ impl Wakeup {
         sequence: &mut Vec<u32>,
         of: Sequence<'_>,
         order: &Order,
-        watched: &[Vec<(u32, u64)>],
+        sets: &Sets,
         ticks: &[u32],
     ) -> Inserted {
         self.ticks.clear();
         self.ticks.extend_from_slice(ticks);
-        self.path.clear();
         let mut parent = NIL;
         let mut branch = *root;
         let mut last = NIL;
@@ -122,7 +113,7 @@ impl Wakeup {
             let node = &self.nodes[branch as usize];
             let (sibling, child) = (node.sibling, node.child);
             let (process, tick) = (node.step.process, node.step.tick);
-            let found = place(&node.step, sequence, of, order, watched, &mut self.ticks);
+            let found = place(&node.step, sequence, of, order, sets, &mut self.ticks);
             match found {
                 Place::Elsewhere => {
                     last = branch;
@@ -138,18 +129,14 @@ impl Wakeup {
                 under = found;
             }
             if child == NIL || sequence.is_empty() {
-                self.path.clear();
                 return Inserted::Under(under);
             }
             self.ticks[process as usize] = tick;
-            self.path.push(branch);
             (parent, last, branch) = (branch, NIL, child);
         }
         let mut above = NIL;
-        self.old = self.path.len();
         for &index in sequence.iter() {
             let node = self.make(*of.step(index));
-            self.path.push(node);
             match (above, last, parent) {
                 (NIL, NIL, NIL) => *root = node,
                 (NIL, NIL, _) => self.nodes[parent as usize].child = node,
@@ -182,11 +169,11 @@ pub(super) fn place(
     sequence: &[u32],
     of: Sequence<'_>,
     order: &Order,
-    watched: &[Vec<(u32, u64)>],
+    sets: &Sets,
     ticks: &mut [u32],
 ) -> Place {
-    let reads_own = step.own != 0;
-    let companion = order.companion(step.process as usize);
+    let reads_own = step.own.1 != 0;
+    let companion = usize::from(step.own.0);
     let before = if reads_own { ticks[companion] } else { 0 };
     let mut found = Place::Beside;
     for (index, &number) in sequence.iter().enumerate() {
@@ -195,7 +182,7 @@ pub(super) fn place(
             found = Place::At(index);
             break;
         }
-        if order.depends(step, other, watched, |process| ticks[process as usize]) {
+        if order.depends(step, other, sets, |process| ticks[process as usize]) {
             found = Place::Elsewhere;
             break;
         }

@@ -82,7 +82,11 @@ fn translate_thread(thread: &Thread, order: target::Order) -> Option<Vec<target:
                 value: operand(value),
                 order,
             },
-            Instr::NtStore { .. } => return None,
+            Instr::NtStore { var, value } => target::Instr::Stream {
+                at: at(var),
+                value: operand(value),
+                order,
+            },
             Instr::Rmw {
                 reg,
                 var,

@@ -1,5 +1,5 @@
 //! Runs that were posted before their executions are wanted. They wait in their slots; one whose slot is needed for another is
-//! copied out.
+//! copied out. What is known at the beginning of a search is wanted at its end, so many may wait: as many as memory allows.
 
 use crate::error::SubjectError;
 use crate::execution::Outcome;
@@ -7,8 +7,9 @@ use crate::job::Job;
 use crate::server::Server;
 use landfall_vocab::shared::SLOTS;
 
-/// Runs ahead, at most; fewer than slots.
-const MOST: usize = 64;
+/// Bits of a number that say where its run is kept; the others tell it from those that were there before.
+const PLACE: u32 = 12;
+const MOST: usize = 1 << PLACE;
 /// Bytes of trace that may wait.
 const MEMORY: u64 = 4 << 20;
 
@@ -34,35 +35,54 @@ pub(super) struct Flight {
 
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
-    flights: Vec<Flight>,
-    next: u32,
+    flights: Vec<Option<Flight>>,
+    free: Vec<usize>,
+    /// Who was posted to a slot last, by number.
+    slots: Vec<u32>,
+    serial: u32,
 }
 
 impl Ahead {
     /// How many more there may be, where a trace takes so many bytes.
     pub(super) fn room(&self, bytes: u64) -> usize {
-        let most = (MEMORY / bytes.max(1)).min(MOST as u64) as usize;
-        most.saturating_sub(self.flights.len())
+        let waiting = self.flights.len() - self.free.len();
+        let memory = (MEMORY / bytes.max(1)) as usize;
+        memory.min(MOST).saturating_sub(waiting)
     }
 
     pub(super) fn post(&mut self, server: &mut Server, job: &Job) -> Option<u32> {
         self.clear_the_way(server).ok()?;
         let slot = server.post_ahead(job).ok()??;
-        self.next = self.next.wrapping_add(1) % u32::MAX;
-        self.flights.push(Flight {
-            number: self.next,
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.flights.push(None);
+            self.flights.len() - 1
+        });
+        self.serial = (self.serial + 1) % (u32::MAX >> PLACE);
+        let number = self.serial << PLACE | place as u32;
+        self.flights[place] = Some(Flight {
+            number,
             slot,
             process: server.process(),
             keep: job.threads.keep,
             landed: None,
         });
-        Some(self.next)
+        self.slots.resize(SLOTS, u32::MAX);
+        self.slots[slot % SLOTS] = number;
+        Some(number)
+    }
+
+    fn flight(&mut self, number: u32) -> Option<&mut Flight> {
+        let place = number as usize % MOST;
+        let flight = self.flights.get_mut(place)?.as_mut();
+        flight.filter(|flight| flight.number == number)
     }
 
     /// The run of that number; `None` if it is lost, with its server.
     pub(super) fn take(&mut self, number: u32, server: &Server) -> Option<Flight> {
-        let at = self.flights.iter().rposition(|f| f.number == number)?;
-        let flight = self.flights.remove(at);
+        self.flight(number)?;
+        let place = number as usize % MOST;
+        let flight = self.flights[place].take()?;
+        self.free.push(place);
         (flight.landed.is_some() || flight.process == server.process()).then_some(flight)
     }
 
@@ -70,10 +90,15 @@ impl Ahead {
     pub(super) fn clear_the_way(&mut self, server: &mut Server) -> Result<(), SubjectError> {
         const JOBS: usize = 4;
         let next = server.next_slot();
-        for flight in &mut self.flights {
-            let ahead = (flight.slot + SLOTS - next % SLOTS) % SLOTS;
-            let there = flight.landed.is_none() && flight.process == server.process();
-            if !there || ahead >= JOBS {
+        for slot in next..next + JOBS {
+            let Some(&number) = self.slots.get(slot % SLOTS) else {
+                break;
+            };
+            let process = server.process();
+            let Some(flight) = self.flight(number) else {
+                continue;
+            };
+            if flight.landed.is_some() || flight.process != process {
                 continue;
             }
             let (outcome, enabled, (trace, kept)) =
@@ -90,10 +115,11 @@ impl Ahead {
 
     /// Nobody wants them any more.
     pub(super) fn forget(&mut self, server: &mut Server) {
-        for flight in self.flights.drain(..) {
+        for flight in self.flights.drain(..).flatten() {
             if flight.landed.is_none() && flight.process == server.process() {
                 let _ = server.collect_raw(flight.slot, |_, _| ());
             }
         }
+        self.free.clear();
     }
 }

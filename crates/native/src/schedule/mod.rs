@@ -15,7 +15,7 @@ use crate::server::Server;
 use ahead::Ahead;
 use beginning::Beginning;
 use landfall_explore::schedule::{
-    self, Access, End, Points, Process, Sleepers, Step, Threads, ThreadsError, Trace,
+    self, Access, End, Points, Process, Sets, Sleepers, Step, Threads, ThreadsError, Trace,
 };
 use landfall_model::line::Line;
 use landfall_vocab::record::{COMPANIONS, Kind, Records};
@@ -194,7 +194,7 @@ impl<'s> NativeThreads<'s> {
         }
     }
 
-    fn put_to_sleep(&mut self, steps: &[Step], watched: &[Vec<(u32, u64)>]) {
+    fn put_to_sleep(&mut self, steps: &[Step], sets: &Sets) {
         let mut sleepers = std::mem::take(&mut self.job.threads.sleepers);
         sleepers.clear();
         for step in steps {
@@ -225,7 +225,7 @@ impl<'s> NativeThreads<'s> {
                 step.mask
             };
             add(step.object, mask, writes);
-            for &(object, mask) in &watched[step.more as usize] {
+            for &(object, mask) in &sets.watched[step.more as usize] {
                 add(object, mask, false);
             }
         }
@@ -308,7 +308,7 @@ impl<'s> NativeThreads<'s> {
         follow.clear();
         follow.extend(job.follow.iter().map(|&process| self.choice(process)));
         self.job.schedule = Some(follow);
-        self.put_to_sleep(job.sleep, &trace.watched);
+        self.put_to_sleep(job.sleep, &trace.sets);
         self.job.threads.keep = job.keep;
         self.job.threads.most_steps = Some(job.limit as u64);
     }
@@ -410,7 +410,7 @@ impl Threads for NativeThreads<'_> {
     }
 
     fn run(&mut self, job: &schedule::Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
-        if job.keep == 0 {
+        if job.follow.is_empty() {
             // Of another search, perhaps.
             self.ahead.forget(self.server);
         }
@@ -519,7 +519,7 @@ impl NativeThreads<'_> {
                 }
                 return Some((at, awake.trailing_zeros() as Process));
             }
-            self.sleepers.executed(&job.order, &step, &trace.watched);
+            self.sleepers.executed(&job.order, &step, &trace.sets);
         }
         let awake = enabled & !self.sleepers.mask();
         (stopped && awake != 0).then(|| (trace.steps.len(), awake.trailing_zeros() as Process))

@@ -24,7 +24,7 @@ use landfall_check::Wasted;
 use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::power::Power;
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
-use landfall_explore::schedule::{Counts, Options, Persistency, Points, ThreadsError};
+use landfall_explore::schedule::{Counts, Options, Persistency, Points, Threads, ThreadsError};
 use landfall_native::{
     EverySchedule, Job, NativeSubject, NativeThreads, Op, Outcome, Places, Policy, Ran, Sealing,
     Server, Watching,
@@ -77,7 +77,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         if let Some(sealing) = sealing.take() {
             native.seal(sealing);
         }
-        let mut seen = Seen::new(options, threads);
+        let mut seen = Seen::new(options, native.order(Persistency::Ignored));
         let mut crashing = None;
         if let Some(recovery) = &mut recovery {
             native.persist();
@@ -232,7 +232,7 @@ fn search(
             let found = saturate(native, preempt, limits, |native, search| {
                 progress.tick(&search.estimate, started);
                 seen.look(native, search);
-                if let Some(crashing) = crashing {
+                if let Some(crashing) = crashing.as_mut().filter(|_| !search.racy) {
                     crashing.look(native, search)?;
                 }
                 limit.stop(native.runs)
@@ -265,13 +265,14 @@ fn search(
                 let found = bounded(native, &now, bound, limits, |native, search| {
                     seen.look(native, search);
                     let mut flow = limit.stop(native.runs);
-                    if let (Some(crashing), ControlFlow::Continue(())) = (&mut *crashing, flow) {
+                    let racy = preempt != Preempt::Everywhere && add_racing(search, &mut sites);
+                    fresh |= racy;
+                    if let (Some(crashing), false, ControlFlow::Continue(())) =
+                        (&mut *crashing, racy, flow)
+                    {
                         flow = crashing.look(native, search);
                     }
                     broken = flow.is_break();
-                    if preempt != Preempt::Everywhere {
-                        fresh |= add_racing(search, &mut sites);
-                    }
                     match fresh && preempt == Preempt::Auto {
                         true => ControlFlow::Break(()),
                         false => flow,

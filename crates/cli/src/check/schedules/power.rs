@@ -112,9 +112,6 @@ impl Recoveries<'_> {
 /// What cannot be combined with threads and persistent memory yet.
 pub(super) fn refuse(options: &Check) -> Option<Refusal> {
     let option = match options {
-        Check {
-            pm_dir: Some(_), ..
-        } => "--pm-dir",
         Check { tear: true, .. } => "--tear",
         Check {
             no_prefix: true, ..
@@ -191,10 +188,7 @@ impl<'a> Crashing<'a> {
             report.limits.push("judging");
             report.warn("with threads, robustness, races and flushes are judged after the first power failure only");
         }
-        let order = Order {
-            threads: native.threads(),
-            persistency: Persistency::Lines,
-        };
+        let order = native.order(Persistency::Lines);
         let mut shown = Shown {
             native,
             names,

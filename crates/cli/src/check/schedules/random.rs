@@ -4,7 +4,7 @@ use super::Limit;
 use super::power::Crashing;
 use super::seen::Seen;
 use crate::check::options::Check;
-use landfall_explore::schedule::{Options, Order, Points, Replayed, Threads, ThreadsError};
+use landfall_explore::schedule::{Options, Points, Replayed, Threads, ThreadsError};
 use landfall_native::{NativeThreads, Policy};
 use std::num::NonZeroU64;
 use std::time::Instant;
@@ -19,10 +19,7 @@ pub(super) fn random(
     crashing: &mut Option<Crashing<'_>>,
 ) -> Result<(u64, Option<&'static str>), ThreadsError> {
     let mut limit = Limit::new(options, started);
-    let order = Order {
-        threads: native.threads(),
-        persistency: limits.persistency,
-    };
+    let order = native.order(limits.persistency);
     let tries = options.random.unwrap_or(0);
     for number in 0..tries {
         native.prefer(Policy::Dice(dice(options.seed, number)));

@@ -12,7 +12,7 @@ use crate::names::{Names, Place};
 use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
 use landfall_explore::schedule::locks::{Misuse, Reason, explain, misuses};
 use landfall_explore::schedule::{
-    End, Explored, Job, NOWHERE, Order, Persistency, Process, Sharing, Step, Threads, Trace,
+    End, Explored, Job, NOWHERE, Order, Process, Sharing, Step, Threads, Trace,
 };
 use landfall_native::{NativeThreads, Outcome};
 
@@ -61,12 +61,9 @@ pub(super) struct Seen {
 const MOST: usize = 50;
 
 impl Seen {
-    pub(super) fn new(options: &Check, threads: usize) -> Seen {
+    pub(super) fn new(options: &Check, order: Order) -> Seen {
         Seen {
-            order: Order {
-                threads,
-                persistency: Persistency::Ignored,
-            },
+            order,
             races: options
                 .checks(Judged::DataRaces)
                 .then(|| options.relation()),

@@ -65,7 +65,12 @@ impl Interpreter<'_> {
                     }
                     let mut processes = 1 << of;
                     if self.model == Model::Tso {
-                        processes |= 1 << (of as usize + self.threads.len());
+                        let order = super::super::step::Order {
+                            threads: self.threads.len(),
+                            streams: self.streams,
+                            persistency: Default::default(),
+                        };
+                        processes |= order.commits_of(of.into());
                     }
                     // Whom it created before does not know of it.
                     self.threads[thread].joined |= processes;
@@ -77,7 +82,7 @@ impl Interpreter<'_> {
                     }
                 }
                 // Between ordinary stores and loads of TSO it orders nothing that is not ordered.
-                Instr::Sfence if !self.program.persistent => {}
+                Instr::Sfence if !self.program.persistent && self.streams == 0 => {}
                 Instr::Flush { .. } if !self.program.persistent => {}
                 Instr::Load {
                     to,
@@ -94,30 +99,36 @@ impl Interpreter<'_> {
                     at: place,
                     value,
                     order,
+                }
+                | Instr::Stream {
+                    at: place,
+                    value,
+                    order,
                 } if !self.is_point(thread, order) && !self.program.persistent => {
                     let cell = self.cell(thread, place);
                     let value = self.value(thread, value);
                     self.trail(thread, cell, true, trace, at);
                     self.threads[thread].turn.pure = false;
-                    if self.drained(thread) {
-                        self.write(thread, cell, value);
-                    } else {
-                        self.push(
-                            thread,
-                            Entry::Store {
-                                cell,
-                                value,
-                                visible: false,
-                                plain: true,
-                            },
-                        );
-                    }
+                    let entry = Entry::Store {
+                        cell,
+                        value,
+                        visible: false,
+                        plain: true,
+                        streams: matches!(instr, Instr::Stream { .. }) && self.streams != 0,
+                    };
+                    self.store_hidden(thread, entry, trace);
                 }
                 Instr::Store {
                     at: place,
                     value,
                     order,
+                }
+                | Instr::Stream {
+                    at: place,
+                    value,
+                    order,
                 } if self.model == Model::Tso => {
+                    let streams = matches!(instr, Instr::Stream { .. });
                     let cell = self.cell(thread, place);
                     let value = self.value(thread, value);
                     self.threads[thread].turn.pure = false;
@@ -128,15 +139,20 @@ impl Interpreter<'_> {
                             value,
                             visible: true,
                             plain: order == Ordering::Plain,
+                            streams,
                         },
+                        trace,
                     );
+                    if streams && self.program.persistent {
+                        self.write_back(thread, cell, trace);
+                    }
                 }
                 Instr::Flush {
                     at: place,
                     kind: WriteBack::Clflush,
                 } if self.model == Model::Tso => {
                     let cell = self.cell(thread, place);
-                    self.push(thread, Entry::Clflush { cell });
+                    self.push(thread, Entry::Clflush { cell }, trace);
                 }
                 Instr::Flush {
                     at: place,
@@ -145,7 +161,9 @@ impl Interpreter<'_> {
                     let cell = self.cell(thread, place);
                     self.write_back(thread, cell, trace);
                 }
-                Instr::Sfence if self.model == Model::Tso => self.push(thread, Entry::Sfence),
+                Instr::Sfence if self.model == Model::Tso => {
+                    self.push(thread, Entry::Sfence, trace)
+                }
                 _ => {
                     self.threads[thread].status = Status::Stopped;
                     match instr {
@@ -212,7 +230,7 @@ impl Interpreter<'_> {
             self.threads[thread].status = Status::Draining;
             return false;
         }
-        self.threads[thread].drained = self.threads[thread].committed;
+        self.fence_off(thread);
         true
     }
 

@@ -10,11 +10,7 @@ impl Interpreter<'_> {
     pub(super) fn possible(&self, thread: usize) -> bool {
         let state = &self.threads[thread];
         let instr = self.program.threads[thread][state.pc as usize];
-        let drains = !matches!(
-            instr,
-            Instr::Load { .. } | Instr::Store { .. } | Instr::Flush { .. }
-        );
-        if drains && !self.drained(thread) {
+        if instr.drains() && !self.drained(thread) {
             return false;
         }
         if let (Some(op), Some(place)) = (instr.sync(), instr.place()) {
@@ -42,11 +38,7 @@ impl Interpreter<'_> {
             site: self.first_site[thread] + state.pc,
             ..Step::NOTHING
         };
-        let fences = !matches!(
-            instr,
-            Instr::Load { .. } | Instr::Store { .. } | Instr::Flush { .. }
-        );
-        let drained = if fences && self.model == Model::Tso {
+        let drained = if instr.drains() && self.model == Model::Tso {
             state.committed
         } else {
             state.drained
@@ -59,6 +51,7 @@ impl Interpreter<'_> {
                 [(companion, tick), state.met]
             }
         };
+        step.behind = self.behind_streams(thread, instr.drains(), trace);
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
             (step.object, step.mask) = self.bytes(cell);
@@ -74,8 +67,9 @@ impl Interpreter<'_> {
                     step.left = value;
                     (Act::Load, Access::Read)
                 }
-                Instr::Store { order, .. } => {
+                Instr::Store { order, .. } | Instr::Stream { order, .. } => {
                     step.plain = order == Order::Plain;
+                    step.streams = matches!(instr, Instr::Stream { .. });
                     (Act::Store, Access::Write)
                 }
                 Instr::Rmw { .. } => (Act::Rmw, Access::Write),
@@ -110,7 +104,7 @@ impl Interpreter<'_> {
                     .map(|&(cell, _)| self.bytes(cell)),
             );
             watch.sort_unstable();
-            step.more = trace.watch(&watch);
+            step.more = trace.sets.watch(&watch);
             self.watch = watch;
         }
         step
@@ -151,7 +145,7 @@ impl Interpreter<'_> {
         self.write(thread, cell, value);
         // Its own loads see it through memory.
         if self.model == Model::Tso {
-            self.own[thread * self.memory.len() + cell as usize] = 0;
+            self.own[thread * self.memory.len() + cell as usize] = (0, 0);
         }
         if found != value {
             self.threads[thread].turn.pure = false;
@@ -160,17 +154,31 @@ impl Interpreter<'_> {
 
     /// The visible part is done; the thread goes on to its next one.
     fn done(&mut self, thread: usize, trace: &mut Trace, at: usize) {
+        let instr = self.program.threads[thread][self.threads[thread].pc as usize];
+        self.threads[thread].tick += 1;
+        if let Instr::Stream { at: place, .. } = instr
+            && self.program.persistent
+        {
+            let cell = self.cell(thread, place);
+            self.write_back(thread, cell, trace);
+        }
+        self.threads[thread].tick -= 1;
         self.did(thread);
         self.advance(thread, trace, at + 1);
     }
 
     fn did(&mut self, thread: usize) {
+        let instr = self.program.threads[thread][self.threads[thread].pc as usize];
+        if self.streams != 0 && instr.drains() {
+            self.begin_epoch(thread);
+        }
         let state = &mut self.threads[thread];
         state.tick += 1;
         state.stepped = true;
         state.joined = 0;
         state.met = (0, 0);
         state.drained = 0;
+        state.floor.clear();
         state.pc += 1;
     }
 
@@ -185,7 +193,9 @@ impl Interpreter<'_> {
             let mut result = found;
             let (to, new) = match instr {
                 Instr::Load { to, .. } => (Some(to), None),
-                Instr::Store { value, .. } => (None, Some(self.value(thread, value))),
+                Instr::Store { value, .. } | Instr::Stream { value, .. } => {
+                    (None, Some(self.value(thread, value)))
+                }
                 Instr::Rmw { to, op, value, .. } => {
                     (Some(to), Some(op.apply(found, self.value(thread, value))))
                 }

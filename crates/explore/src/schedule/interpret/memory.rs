@@ -30,18 +30,19 @@ impl Interpreter<'_> {
     }
 
     /// What a load finds, and the commit of its own newest store there.
-    pub(super) fn look(&self, thread: usize, cell: u32) -> (u64, u32) {
+    pub(super) fn look(&self, thread: usize, cell: u32) -> (u64, (Process, u32)) {
         if self.model == Model::Sc {
-            return (self.memory[cell as usize], 0);
+            return (self.memory[cell as usize], (0, 0));
         }
         let own = self.own[thread * self.memory.len() + cell as usize];
         let state = &self.threads[thread];
-        if own > state.committed {
+        if state.streaming != 0 || own.1 > state.committed {
             for buffered in state.buffer[state.head..].iter().rev() {
                 if let Entry::Store {
                     cell: at, value, ..
                 } = buffered.entry
                     && at == cell
+                    && !buffered.gone
                 {
                     return (value, own);
                 }
@@ -71,7 +72,143 @@ impl Interpreter<'_> {
         (cell.line, 0xff << (8 * u64::from(cell.word & 7)))
     }
 
-    pub(super) fn push(&mut self, thread: usize, entry: Entry) {
+    fn line_of(&self, entry: Entry) -> Option<u32> {
+        match entry {
+            Entry::Store { cell, .. } | Entry::Clflush { cell } => {
+                Some(self.program.cells[cell as usize].line)
+            }
+            Entry::Sfence => None,
+        }
+    }
+
+    /// Who commits an entry of the store buffer.
+    fn committer(&mut self, thread: usize, entry: Entry) -> Process {
+        let threads = self.threads.len();
+        let Entry::Store {
+            cell,
+            streams: true,
+            ..
+        } = entry
+        else {
+            return (thread + threads) as Process;
+        };
+        let line = self.program.cells[cell as usize].line;
+        let lines = &mut self.threads[thread].lines;
+        let number = lines.iter().position(|&of| of == line).unwrap_or_else(|| {
+            lines.push(line);
+            lines.len() - 1
+        });
+        (2 * threads + thread * self.streams + number) as Process
+    }
+
+    /// Must the second of a thread's entries wait for the first? (The column and the row of non-temporal stores.)
+    fn waits(&self, first: (Process, Entry), second: (Process, Entry)) -> bool {
+        first.0 == second.0
+            || matches!((first.1, second.1), (Entry::Sfence, _) | (_, Entry::Sfence))
+            || self.line_of(first.1) == self.line_of(second.1)
+    }
+
+    /// Can an entry leave the buffer, whose place in it would be this?
+    fn may_leave(&self, thread: usize, place: usize, process: Process, entry: Entry) -> bool {
+        let state = &self.threads[thread];
+        !state.buffer[state.head..place].iter().any(|earlier| {
+            !earlier.gone && self.waits((earlier.process, earlier.entry), (process, entry))
+        })
+    }
+
+    /// A store that nobody else can see the timing of: at once, or behind those it has to wait for.
+    pub(super) fn store_hidden(&mut self, thread: usize, entry: Entry, trace: &mut Trace) {
+        let process = self.committer(thread, entry);
+        let Entry::Store { cell, value, .. } = entry else {
+            return;
+        };
+        let end = self.threads[thread].buffer.len();
+        if self.may_leave(thread, end, process, entry) {
+            self.write(thread, cell, value);
+        } else {
+            self.push(thread, entry, trace);
+        }
+    }
+
+    /// The streams that have come to something since the last fence.
+    fn streamed(&self, thread: usize) -> Vec<(Process, u32)> {
+        let state = &self.threads[thread];
+        let mut streamed: Vec<(Process, u32)> = Vec::new();
+        let companion = thread + self.threads.len();
+        for buffered in &state.buffer[state.epoch..] {
+            if usize::from(buffered.process) != companion {
+                streamed.retain(|(process, _)| *process != buffered.process);
+                streamed.push((buffered.process, buffered.tick));
+            }
+        }
+        streamed
+    }
+
+    /// What a transition that waits for the thread's stores comes behind, besides its companion's.
+    pub(super) fn behind_streams(&self, thread: usize, drains: bool, trace: &mut Trace) -> u32 {
+        if self.streams == 0 {
+            return 0;
+        }
+        let mut set = self.threads[thread].floor.clone();
+        if drains {
+            set.extend(self.streamed(thread));
+        }
+        trace.sets.come_after(&set)
+    }
+
+    /// The thread's stores are all in memory, and what follows is behind them.
+    pub(super) fn begin_epoch(&mut self, thread: usize) {
+        let state = &mut self.threads[thread];
+        state.epoch = state.buffer.len();
+        state.lines.clear();
+    }
+
+    /// The same where no transition says so.
+    pub(super) fn fence_off(&mut self, thread: usize) {
+        self.threads[thread].drained = self.threads[thread].committed;
+        if self.streams != 0 {
+            let streamed = self.streamed(thread);
+            self.threads[thread].floor.extend(streamed);
+            self.begin_epoch(thread);
+        }
+    }
+
+    /// What an entry comes behind in other queues.
+    fn behind(&self, thread: usize, process: Process, entry: Entry, trace: &mut Trace) -> u32 {
+        let state = &self.threads[thread];
+        let companion = (thread + self.threads.len()) as Process;
+        let mut set = state.floor.clone();
+        if process != companion && state.drained != 0 {
+            set.push((companion, state.drained));
+        }
+        for earlier in &state.buffer {
+            let fenced =
+                earlier.process != companion && earlier.tick <= self.tick_at(state.epoch, thread);
+            if earlier.process != process
+                && !fenced
+                && self.waits((earlier.process, earlier.entry), (process, entry))
+            {
+                set.retain(|(of, _)| *of != earlier.process);
+                set.push((earlier.process, earlier.tick));
+            }
+        }
+        trace.sets.come_after(&set)
+    }
+
+    /// The number of the last entry before a place.
+    fn tick_at(&self, place: usize, thread: usize) -> u32 {
+        match place.checked_sub(1) {
+            Some(before) => self.threads[thread].buffer[before].tick,
+            None => 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, thread: usize, entry: Entry, trace: &mut Trace) {
+        let process = self.committer(thread, entry);
+        let behind = match self.streams {
+            0 => 0,
+            _ => self.behind(thread, process, entry, trace),
+        };
         let state = &mut self.threads[thread];
         let site = self.first_site[thread] + state.pc;
         let tick = state.buffer.last().map_or(0, |buffered| buffered.tick) + 1;
@@ -86,18 +223,48 @@ impl Interpreter<'_> {
             site,
             need,
             joined: state.joined,
+            behind,
+            process,
             tick,
             issued: state.tick,
+            gone: false,
         });
-        if let Entry::Store { cell, .. } = entry {
+        if let Entry::Store { cell, streams, .. } = entry {
+            state.streaming += usize::from(streams);
             let index = thread * self.memory.len() + cell as usize;
-            self.own[index] = tick;
+            self.own[index] = (process, tick);
             self.own_written.push(index as u32);
         }
-        self.open |= 1 << (thread + self.threads.len());
+        if entry == Entry::Sfence {
+            self.begin_epoch(thread);
+        }
+        self.reopen(thread);
     }
 
-    /// A `clflushopt` is issued.
+    /// Which of a thread's queues can go on.
+    fn reopen(&mut self, thread: usize) {
+        let threads = self.threads.len();
+        let state = &self.threads[thread];
+        let companion = 1u64 << (thread + threads);
+        if self.streams == 0 {
+            match state.head == state.buffer.len() {
+                true => self.open &= !companion,
+                false => self.open |= companion,
+            }
+            return;
+        }
+        let all = u64::MAX >> (64 - self.streams) << (2 * threads + thread * self.streams);
+        self.open &= !(all | companion);
+        let mut open = 0;
+        for (place, buffered) in state.buffer.iter().enumerate().skip(state.head) {
+            if !buffered.gone && self.may_leave(thread, place, buffered.process, buffered.entry) {
+                open |= 1 << buffered.process;
+            }
+        }
+        self.open |= open;
+    }
+
+    /// A `clflushopt` is issued, or a non-temporal store on its way to memory.
     pub(super) fn write_back(&mut self, thread: usize, cell: u32, trace: &mut Trace) {
         let line = self.program.cells[cell as usize].line;
         let state = &self.threads[thread];
@@ -114,7 +281,7 @@ impl Interpreter<'_> {
             thread: thread as u8,
             object: line,
             issued: state.tick,
-            after: behind.map_or(0, |buffered| buffered.tick),
+            after: behind.map_or((0, 0), |buffered| (buffered.process, buffered.tick)),
             buffered: state.buffer.last().map_or(0, |buffered| buffered.tick),
             need: self.besides(thread),
             joined: state.joined,
@@ -122,27 +289,32 @@ impl Interpreter<'_> {
         });
     }
 
-    /// The oldest entry of a store buffer takes effect.
-    pub(super) fn commit(&mut self, thread: usize, trace: &mut Trace, at: usize) -> Step {
-        let state = &mut self.threads[thread];
-        let buffered = state.buffer[state.head];
-        state.head += 1;
-        state.committed = buffered.tick;
+    /// The oldest entry of one of a thread's queues takes effect.
+    pub(super) fn commit(&mut self, process: Process, trace: &mut Trace, at: usize) -> Step {
+        let threads = self.threads.len();
+        let thread = match usize::from(process).checked_sub(2 * threads) {
+            Some(stream) => stream / self.streams,
+            None => usize::from(process) - threads,
+        };
+        let state = &self.threads[thread];
+        let oldest = |buffered: &Buffered| !buffered.gone && buffered.process == process;
+        let first = state.buffer[state.head..].iter().position(oldest);
+        let place = state.head + first.unwrap_or(0);
+        let buffered = state.buffer[place];
         let [need, also] = buffered.need;
         let mut step = Step {
-            process: (thread + self.threads.len()) as Process,
+            process,
             tick: buffered.tick,
             need,
             also,
+            behind: buffered.behind,
             joined: buffered.joined,
             site: buffered.site,
             act: Act::Fence,
             ..Step::NOTHING
         };
         match buffered.entry {
-            Entry::Store {
-                cell, value, plain, ..
-            } => {
+            Entry::Store { cell, plain, .. } => {
                 step.plain = plain;
                 step.issued = buffered.issued;
                 if !plain {
@@ -152,8 +324,6 @@ impl Interpreter<'_> {
                 step.act = Act::Commit;
                 step.access = Access::Write;
                 step.persistent = self.program.persistent;
-                step.found = self.write(thread, cell, value);
-                step.left = value;
             }
             Entry::Clflush { cell } => {
                 (step.object, step.mask) = self.bytes(cell);
@@ -163,32 +333,55 @@ impl Interpreter<'_> {
             }
             Entry::Sfence => {}
         }
-        // Stores that nobody else can see the timing of follow by themselves.
-        while let Some(Buffered {
-            entry:
-                Entry::Store {
-                    cell,
-                    value,
-                    visible: false,
-                    ..
-                },
-            ..
-        }) = self.threads[thread]
-            .buffer
-            .get(self.threads[thread].head)
-            .copied()
-        {
-            self.threads[thread].head += 1;
-            self.write(thread, cell, value);
-            let committed = self.threads[thread].buffer[self.threads[thread].head - 1].tick;
-            self.threads[thread].committed = committed;
+        if let Entry::Store { value, streams, .. } = buffered.entry {
+            (step.left, step.streams) = (value, streams);
         }
-        if self.drained(thread) {
-            self.open &= !(1 << (thread + self.threads.len()));
-            if self.threads[thread].status == Status::Draining {
-                self.advance(thread, trace, at + 1);
-            }
+        step.found = self.take(thread, place);
+        self.take_hidden(thread);
+        self.reopen(thread);
+        if self.drained(thread) && self.threads[thread].status == Status::Draining {
+            self.advance(thread, trace, at + 1);
         }
         step
+    }
+
+    /// An entry leaves the buffer; what it replaces.
+    fn take(&mut self, thread: usize, place: usize) -> u64 {
+        let state = &mut self.threads[thread];
+        let buffered = &mut state.buffer[place];
+        buffered.gone = true;
+        let (entry, tick, process) = (buffered.entry, buffered.tick, buffered.process);
+        while state.buffer.get(state.head).is_some_and(|first| first.gone) {
+            state.head += 1;
+        }
+        match entry {
+            Entry::Store { streams: true, .. } => state.streaming -= 1,
+            _ => state.committed = tick,
+        }
+        debug_assert_eq!(
+            matches!(entry, Entry::Store { streams: true, .. }),
+            usize::from(process) >= 2 * self.threads.len()
+        );
+        match entry {
+            Entry::Store { cell, value, .. } => self.write(thread, cell, value),
+            Entry::Clflush { .. } | Entry::Sfence => 0,
+        }
+    }
+
+    /// Stores that nobody else can see the timing of follow by themselves.
+    fn take_hidden(&mut self, thread: usize) {
+        let mut place = self.threads[thread].head;
+        while let Some(&buffered) = self.threads[thread].buffer.get(place) {
+            let hidden = matches!(buffered.entry, Entry::Store { visible: false, .. });
+            if !buffered.gone
+                && hidden
+                && self.may_leave(thread, place, buffered.process, buffered.entry)
+            {
+                self.take(thread, place);
+            } else if self.streams == 0 {
+                return;
+            }
+            place += 1;
+        }
     }
 }

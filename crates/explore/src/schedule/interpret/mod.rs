@@ -19,6 +19,7 @@ enum Entry {
         value: u64,
         visible: bool,
         plain: bool,
+        streams: bool,
     },
     Clflush {
         cell: u32,
@@ -34,10 +35,14 @@ struct Buffered {
     need: [(Process, u32); 2],
     /// Processes its thread had joined and no transition of its own says so yet.
     joined: u64,
-    /// Its companion's tick when it will be committed.
+    /// Others that it comes behind, as [`Step::behind`](super::Step::behind).
+    behind: u32,
+    /// Who commits it, and that process' tick then: entries of a thread are numbered in program order.
+    process: Process,
     tick: u32,
     /// Its thread's when it was issued.
     issued: u32,
+    gone: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,9 +74,16 @@ struct Thread {
     /// Its own commits up to here come before its next operation.
     drained: u32,
     buffer: Vec<Buffered>,
-    /// Entries of the buffer already committed, and the companion's tick.
+    /// Entries of the buffer before this one are committed; and the companion's tick.
     head: usize,
     committed: u32,
+    /// Entries that wait in streams.
+    streaming: usize,
+    /// Since the last fence: the first entry, and lines of non-temporal stores, one for each stream.
+    epoch: usize,
+    lines: Vec<u32>,
+    /// Streams that the thread waited for where no transition says so.
+    floor: Vec<(Process, u32)>,
     /// The loop the thread is in, for spinning: where, with what, and what it read since.
     turn: Turn,
 }
@@ -94,8 +106,8 @@ pub struct Interpreter<'p> {
     first_site: Vec<u32>,
     memory: Vec<u64>,
     threads: Vec<Thread>,
-    /// Per thread and cell: the tick of the commit of its newest store there.
-    own: Vec<u32>,
+    /// Per thread and cell: the commit of its newest store there.
+    own: Vec<(Process, u32)>,
     own_written: Vec<u32>,
     /// Per cell, how often its value changed; per thread and cell, how often by that thread.
     changes: Vec<u32>,
@@ -103,6 +115,8 @@ pub struct Interpreter<'p> {
     loops: bool,
     /// Which cells are synchronisation objects.
     objects: Vec<bool>,
+    /// How many streams each thread has.
+    streams: usize,
     sleepers: Sleepers,
     /// Who can go on: threads in the low bits, companions above.
     open: u64,
@@ -147,12 +161,16 @@ impl<'p> Interpreter<'p> {
                     buffer: Vec::new(),
                     head: 0,
                     committed: 0,
+                    streaming: 0,
+                    epoch: 0,
+                    lines: Vec::new(),
+                    floor: Vec::new(),
                     turn: Turn::default(),
                 };
                 threads
             ],
             own: vec![
-                0;
+                (0, 0);
                 if model == Model::Tso {
                     cells * threads
                 } else {
@@ -164,6 +182,10 @@ impl<'p> Interpreter<'p> {
             own_changes: vec![0; if loops { cells * threads } else { 0 }],
             loops,
             objects,
+            streams: match model {
+                Model::Sc => 0,
+                Model::Tso => program.streams(),
+            },
             sleepers: Sleepers::default(),
             open: 0,
             gated: 0,
@@ -198,12 +220,16 @@ impl<'p> Interpreter<'p> {
             thread.buffer.clear();
             thread.head = 0;
             thread.committed = 0;
+            thread.streaming = 0;
+            thread.epoch = 0;
+            thread.lines.clear();
+            thread.floor.clear();
             thread.turn.head = u32::MAX;
             thread.turn.spinning = false;
             thread.turn.reads.clear();
         }
         for index in self.own_written.drain(..) {
-            self.own[index as usize] = 0;
+            self.own[index as usize] = (0, 0);
         }
         self.changes.fill(0);
         self.own_changes.fill(0);
@@ -254,6 +280,10 @@ impl Threads for Interpreter<'_> {
         self.model == Model::Tso
     }
 
+    fn streams(&self) -> usize {
+        self.streams
+    }
+
     fn run(&mut self, job: &Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
         let threads = self.threads.len();
         self.restart();
@@ -269,8 +299,8 @@ impl Threads for Interpreter<'_> {
             let step = trace.steps[at];
             match step.process as usize {
                 thread if thread < threads => self.repeat(thread, &step, trace, at),
-                companion => {
-                    self.commit(companion - threads, trace, at);
+                _ => {
+                    self.commit(step.process, trace, at);
                 }
             }
             if (step.process as usize) < threads {
@@ -300,9 +330,9 @@ impl Threads for Interpreter<'_> {
                     running = thread;
                     self.execute(thread, trace, at)
                 }
-                companion => self.commit(companion - threads, trace, at),
+                _ => self.commit(process, trace, at),
             };
-            self.sleepers.executed(&job.order, &step, &trace.watched);
+            self.sleepers.executed(&job.order, &step, &trace.sets);
             trace.steps.push(step);
             trace.enabled.push(enabled);
         }

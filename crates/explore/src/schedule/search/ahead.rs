@@ -4,22 +4,15 @@
 use super::Search;
 use crate::schedule::step::Step;
 use crate::schedule::threads::{Job, Threads};
-use std::cmp::Reverse;
+use crate::schedule::wakeup::NIL;
 
-/// A leaf that an insertion made.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Leaf {
-    /// The state whose wakeup tree it is in.
-    depth: usize,
-    /// Its nodes, from the root on: a range of [`Ahead::nodes`].
-    nodes: (usize, usize),
-    /// How many of them were there before.
-    old: usize,
-}
+/// So many of the executions that come next are asked for, as far as they are known. Some searches know nearly all of theirs
+/// from the beginning on.
+const SOON: usize = 8;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ahead {
-    leaves: Vec<Leaf>,
+    /// The nodes from the root of a wakeup tree to the one that is looked at.
     nodes: Vec<u32>,
     asleep: Vec<Step>,
     ticks: Vec<u32>,
@@ -28,65 +21,100 @@ pub(super) struct Ahead {
 }
 
 impl Search {
-    /// The last insertion, at this depth, may have made a leaf.
-    pub(super) fn note_leaf(&mut self, depth: usize) {
-        let (path, old) = self.wakeup.inserted();
-        if path.is_empty() {
+    /// Asks for the executions that come next, in the order in which they will be wanted.
+    pub(super) fn ask_ahead<T: Threads>(&mut self, threads: &mut T) {
+        if threads.room_ahead() == 0 {
             return;
         }
-        let from = self.ahead.nodes.len();
-        self.ahead.nodes.extend_from_slice(path);
-        self.ahead.leaves.push(Leaf {
-            depth,
-            nodes: (from, self.ahead.nodes.len()),
-            old,
-        });
-    }
-
-    /// Asks for what the last execution made known, in the order in which it will be wanted.
-    pub(super) fn ask_ahead<T: Threads>(&mut self, threads: &mut T) {
         let mut ahead = std::mem::take(&mut self.ahead);
-        if threads.room_ahead() > 0 {
-            ahead.leaves.sort_by_key(|leaf| Reverse(leaf.depth));
-            for leaf in &ahead.leaves {
-                if threads.room_ahead() == 0 {
-                    break;
-                }
-                let nodes = &ahead.nodes[leaf.nodes.0..leaf.nodes.1];
-                let keep = self.sleepers_of(leaf, nodes, &mut ahead.asleep, &mut ahead.ticks);
-                self.follow.clear();
-                let kept = self.trace.steps[..leaf.depth].iter();
-                self.follow.extend(kept.map(|step| step.process));
-                let rest = nodes.iter().map(|&node| self.wakeup.node(node));
-                self.follow.extend(rest.map(|node| node.step.process));
-                let job = Job {
-                    follow: &self.follow,
-                    keep,
-                    sleep: &ahead.asleep,
-                    order: self.order,
-                    limit: self.options.limit,
-                };
-                if let (Some(number), Some(&last)) =
-                    (threads.ahead(&job, &self.trace), nodes.last())
-                {
-                    self.wakeup.asked_for(last, number);
-                }
+        let mut left = SOON;
+        for depth in (0..self.frames.len()).rev() {
+            let root = self.frames[depth].branch;
+            if root == NIL {
+                continue;
+            }
+            left = self.ask_for_leaves(threads, depth, root, left, &mut ahead);
+            if left == 0 {
+                break;
             }
         }
-        ahead.leaves.clear();
-        ahead.nodes.clear();
         self.ahead = ahead;
     }
 
-    /// Who will sleep where the leaf leaves what is explored before it; returns how deep that is.
-    fn sleepers_of(
-        &self,
-        leaf: &Leaf,
-        nodes: &[u32],
-        asleep: &mut Vec<Step>,
-        ticks: &mut Vec<u32>,
+    /// Asks for the first leaves of the tree at this depth, as long as some are `left` to be asked for; returns how many still are.
+    fn ask_for_leaves<T: Threads>(
+        &mut self,
+        threads: &mut T,
+        depth: usize,
+        root: u32,
+        mut left: usize,
+        ahead: &mut Ahead,
     ) -> usize {
-        let depth = leaf.depth;
+        ahead.nodes.clear();
+        let mut next = root;
+        // Nodes that the leaf shares with the one before it.
+        let mut old = 0;
+        loop {
+            while next != NIL {
+                ahead.nodes.push(next);
+                next = self.wakeup.node(next).child;
+            }
+            let Some(&leaf) = ahead.nodes.last() else {
+                return left;
+            };
+            if self.wakeup.node(leaf).asked_for().is_none() {
+                if threads.room_ahead() == 0 {
+                    return 0;
+                }
+                if let Some(number) = self.ask_for(threads, depth, old, ahead) {
+                    self.wakeup.asked_for(leaf, number);
+                }
+            }
+            left -= 1;
+            if left == 0 {
+                return 0;
+            }
+            while next == NIL
+                && let Some(done) = ahead.nodes.pop()
+            {
+                next = self.wakeup.node(done).sibling;
+            }
+            old = ahead.nodes.len();
+        }
+    }
+
+    /// Asks for one execution: the leaf at the end of `ahead.nodes`.
+    fn ask_for<T: Threads>(
+        &mut self,
+        threads: &mut T,
+        depth: usize,
+        old: usize,
+        ahead: &mut Ahead,
+    ) -> Option<u32> {
+        self.sleepers_of(depth, old, ahead);
+        self.follow.clear();
+        let kept = self.trace.steps[..depth].iter();
+        self.follow.extend(kept.map(|step| step.process));
+        let rest = ahead.nodes.iter().map(|&node| self.wakeup.node(node));
+        self.follow.extend(rest.map(|node| node.step.process));
+        let job = Job {
+            follow: &self.follow,
+            keep: depth + old,
+            sleep: &ahead.asleep,
+            order: self.order,
+            limit: self.options.limit,
+        };
+        threads.ahead(&job, &self.trace)
+    }
+
+    /// Who will sleep where the leaf leaves what is explored before it, which is after `old` of its nodes.
+    fn sleepers_of(&self, depth: usize, old: usize, ahead: &mut Ahead) {
+        let Ahead {
+            nodes,
+            asleep,
+            ticks,
+            ..
+        } = ahead;
         asleep.clear();
         let known = self.frames[depth].sleep as usize..self.frames[depth + 1].sleep as usize;
         asleep.extend_from_slice(&self.sleepers[known]);
@@ -94,23 +122,22 @@ impl Search {
         ticks.clear();
         ticks.extend_from_slice(self.happens.ticks_before(depth));
         let mut first = self.frames[depth].branch;
-        for (level, &node) in nodes.iter().enumerate().take(leaf.old + 1) {
+        for (level, &node) in nodes.iter().enumerate().take(old + 1) {
             while first != node {
                 let before = self.wakeup.node(first);
                 asleep.push(before.step);
                 first = before.sibling;
             }
-            if level < leaf.old {
+            if level < old {
                 let taken = self.wakeup.node(node);
-                let watched = &self.trace.watched;
+                let sets = &self.trace.sets;
                 asleep.retain(|sleeper| {
                     let tick = |process: u8| ticks[usize::from(process)];
-                    !self.order.depends(sleeper, &taken.step, watched, tick)
+                    !self.order.depends(sleeper, &taken.step, sets, tick)
                 });
                 ticks[usize::from(taken.step.process)] = taken.step.tick;
                 first = taken.child;
             }
         }
-        depth + leaf.old
     }
 }

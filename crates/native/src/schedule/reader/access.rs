@@ -98,7 +98,7 @@ impl Reader {
         };
         if open.kind == step::FUTEX_WAIT && place & landfall_vocab::shared::LOCK == 0 {
             // The word it looks at; what it does to its queue comes next.
-            let more = trace.watch(&[(object, mask)]);
+            let more = trace.sets.watch(&[(object, mask)]);
             self.open = Some(Open { more, ..open });
             return Ok(());
         }

@@ -10,14 +10,14 @@ use landfall_vocab::record::{Record, access};
 
 impl Reader {
     /// The commit of the thread's newest store to these bytes, if one store covers them.
-    pub(super) fn own(&self, thread: usize, object: u32, mask: u64) -> u32 {
+    pub(super) fn own(&self, thread: usize, object: u32, mask: u64) -> (Process, u32) {
         let own = self.threads[thread].own.iter().rev();
         let newest = own
             .copied()
             .find(|&(line, bytes, _)| line == object && bytes & mask != 0);
         match newest {
-            Some((_, bytes, tick)) if mask & !bytes == 0 => tick,
-            _ => 0,
+            Some((_, bytes, commit)) if mask & !bytes == 0 => commit,
+            _ => (0, 0),
         }
     }
 
@@ -49,11 +49,12 @@ impl Reader {
         let plain = record.flags & access::ORDERING == 0;
         let orders = orders(record.flags | access::WRITE);
         self.enter(thread, Some(object), site, (plain, orders), visible);
+        let companion = self.companion(thread);
         let known = &mut self.threads[thread];
         known
             .own
             .retain(|&(line, bytes, _)| line != object || bytes & !mask != 0);
-        known.own.push((object, mask, known.pushed));
+        known.own.push((object, mask, (companion, known.pushed)));
     }
 
     /// A `clflush` of a line, or an `sfence`, goes into the buffer.
@@ -69,6 +70,7 @@ impl Reader {
         (plain, orders): (bool, Orders),
         visible: bool,
     ) {
+        let companion = self.companion(thread);
         let known = &mut self.threads[thread];
         known.pushed += 1;
         known.tick += 1;
@@ -86,7 +88,7 @@ impl Reader {
             issued: known.tick,
             visible,
         });
-        known.entries.push((known.pushed, line));
+        known.entries.push(((companion, known.pushed), line));
     }
 
     /// The running thread begins to write a line back.
@@ -98,7 +100,7 @@ impl Reader {
             thread: thread as u8,
             object,
             issued: known.tick,
-            after: behind.map_or(0, |&(tick, _)| tick),
+            after: behind.map_or((0, 0), |&(commit, _)| commit),
             buffered: known.pushed,
             need: self.besides(thread),
             joined: known.joined,

@@ -47,10 +47,10 @@ struct Thread {
     buffer: VecDeque<Buffered>,
     pushed: u32,
     committed: u32,
-    /// Its own stores, newest last: line, bytes, the tick of their commit.
-    own: Vec<(u32, u64, u32)>,
-    /// Everything it put into its store buffer: the tick of its commit, and its line; none for a fence.
-    entries: Vec<(u32, Option<u32>)>,
+    /// Its own stores, newest last: line, bytes, their commit.
+    own: Vec<(u32, u64, (Process, u32))>,
+    /// Everything it put into its store buffer: its commit, and its line; none for a fence.
+    entries: Vec<((Process, u32), Option<u32>)>,
     /// What it watches while it spins.
     watches: Vec<(u32, u64)>,
     /// Where it was last.
@@ -358,7 +358,7 @@ impl Reader {
         // Its store buffer goes on without it.
         if !watches.is_empty() && record.mask < COMPANIONS {
             watches.sort_unstable();
-            more = trace.watch(watches);
+            more = trace.sets.watch(watches);
             watches.clear();
         }
         self.late |= record.flags == step::LATE_WAKE;
