@@ -1,5 +1,5 @@
 //! Programs with threads, checked from source to verdict. The first lines of each say how, and what must come out: `check:` the
-//! options, `exit:` the code, `finds:` a kind and words of a message, `not:` the same of what must not be found, `note:` words of a note, `limit:`
+//! options (`{pool}` is an empty directory), `exit:` the code, `finds:` a kind and words of a message, `not:` the same of what must not be found, `note:` words of a note, `limit:`
 //! what was left out, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
 
 #![allow(missing_docs)]
@@ -73,10 +73,14 @@ fn check(source: &Path, number: usize, case: &Case) {
         "threads-{}-{number}",
         source.file_stem().expect("a name").display()
     ));
+    // Pool files, for who asks for them.
+    let pool = out.with_extension("pool");
+    std::fs::create_dir_all(&pool).expect("a directory");
+    let options = (case.options.iter()).map(|o| o.replace("{pool}", &pool.display().to_string()));
     let checked = landfall()
         .args(["check", "--format", "json", "--out"])
         .arg(&out)
-        .args(&case.options)
+        .args(options)
         .arg(source)
         .output()
         .expect("landfall runs");

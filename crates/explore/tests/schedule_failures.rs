@@ -45,13 +45,14 @@ impl Straight {
             ..Step::NOTHING
         };
         match &self.threads[thread][at] {
-            Event::Store(piece) => {
+            event @ (Event::Store(piece) | Event::DurableStore(piece)) => {
                 let mut left = [0; 8];
                 left[..piece.bytes().len()].copy_from_slice(piece.bytes());
                 Step {
                     act: Act::Store,
                     access: Access::Write,
                     persistent: true,
+                    at_once: matches!(event, Event::DurableStore(_)),
                     object: piece.addr.line().0 as u32,
                     mask: ((1 << piece.bytes().len()) - 1) << piece.addr.offset(),
                     left: u64::from_le_bytes(left),
@@ -159,7 +160,7 @@ fn mixed(
 
 fn thread() -> impl Strategy<Value = Vec<Event>> {
     let plain = event().prop_map(|event| match event {
-        Event::NtStore(piece) => Event::Store(piece),
+        Event::NtStore(piece) => Event::DurableStore(piece),
         event => event,
     });
     prop::collection::vec(plain, 0..4)

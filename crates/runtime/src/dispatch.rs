@@ -19,6 +19,26 @@ pub(crate) struct Call {
     pub(crate) context: *mut libc::ucontext_t,
 }
 
+impl Call {
+    /// The one that a program was about to make there.
+    pub(crate) unsafe fn of(context: *mut libc::ucontext_t) -> Call {
+        let registers = &raw const (*context).uc_mcontext.gregs;
+        let at = |index: i32| (*registers)[index as usize] as usize;
+        Call {
+            number: (*registers)[libc::REG_RAX as usize],
+            arguments: [
+                at(libc::REG_RDI),
+                at(libc::REG_RSI),
+                at(libc::REG_RDX),
+                at(libc::REG_R10),
+                at(libc::REG_R8),
+                at(libc::REG_R9),
+            ],
+            context,
+        }
+    }
+}
+
 /// Switches dispatching on for this process; false when the kernel cannot.
 pub(crate) unsafe fn enable() -> bool {
     let (start, length) = sys::stub_range();
@@ -48,39 +68,35 @@ pub(crate) unsafe extern "C" fn on_syscall(
 ) {
     let state = state();
     let registers = &raw mut (*context).uc_mcontext.gregs;
-    let at = |index: i32| (*registers)[index as usize] as usize;
-    let arguments = [
-        at(libc::REG_RDI),
-        at(libc::REG_RSI),
-        at(libc::REG_RDX),
-        at(libc::REG_R10),
-        at(libc::REG_R8),
-        at(libc::REG_R9),
-    ];
-    let number = (*registers)[libc::REG_RAX as usize];
+    let call = Call::of(context);
     if (*state).mode != Mode::Running {
-        (*registers)[libc::REG_RAX as usize] = sys::call(number, arguments) as i64;
+        (*registers)[libc::REG_RAX as usize] = sys::call(call.number, call.arguments) as i64;
         return;
     }
+    if crate::outside::is_for(&call) {
+        return crate::outside::go(context);
+    }
     let outer = (*state).call;
+    let result = perform(&call, false);
+    (*state).call = outer;
+    (*registers)[libc::REG_RAX as usize] = result as i64;
+}
+
+/// Performs a call; `outside` of the signal handler, others may go on in between.
+pub(crate) unsafe fn perform(call: &Call, outside: bool) -> isize {
+    let state = state();
     (*state).call = Current {
-        context,
+        context: call.context,
         scratch: (*state).scratch,
-        number: number as i32,
+        number: call.number as i32,
+        outside,
     };
     crate::threads::acted();
     *budget() -= STEPS;
     if *budget() < 0 {
         out_of_steps();
     }
-    let call = Call {
-        number,
-        arguments,
-        context,
-    };
-    let result = crate::lend::lending(&call, || crate::syscalls::perform(&call));
-    (*state).call = outer;
-    (*registers)[libc::REG_RAX as usize] = result as i64;
+    crate::lend::lending(call, || crate::syscalls::perform(call))
 }
 
 /// The system call being performed; a null context between calls.
@@ -91,6 +107,8 @@ pub(crate) struct Current {
     /// Where scratch memory was when it began.
     scratch: usize,
     number: i32,
+    /// On the stack of its thread ([`crate::outside`]).
+    outside: bool,
 }
 
 impl Current {
@@ -98,7 +116,44 @@ impl Current {
         context: core::ptr::null_mut(),
         scratch: 0,
         number: 0,
+        outside: false,
     };
+}
+
+impl Current {
+    #[inline(always)]
+    pub(crate) fn is_none(&self) -> bool {
+        self.context.is_null()
+    }
+}
+
+/// Another thread goes on in the middle of a call, which reaches further than the program does.
+pub(crate) unsafe fn leave() -> (Current, crate::files::Reach) {
+    let call = core::mem::replace(&mut (*state()).call, Current::NONE);
+    if call.outside {
+        crate::outside::give_scratch_back();
+    }
+    (call, crate::files::withdraw())
+}
+
+pub(crate) unsafe fn go_on((call, reach): (Current, crate::files::Reach)) {
+    (*state()).call = call;
+    if call.outside {
+        crate::outside::take_scratch();
+    }
+    crate::files::reach(reach);
+}
+
+/// Is a call being performed that nobody interrupts?
+#[inline(always)]
+pub(crate) unsafe fn uninterrupted() -> bool {
+    let call = &raw const (*state()).call;
+    !(*call).context.is_null() && !(*call).outside
+}
+
+/// Is one being performed that others may interrupt?
+pub(crate) unsafe fn is_outside() -> bool {
+    (*state()).call.outside
 }
 
 pub(crate) unsafe fn context() -> *mut libc::ucontext_t {
@@ -115,12 +170,18 @@ pub(crate) unsafe fn fail_with_fault(fault: *mut libc::ucontext_t) -> bool {
     }
     (*call.context).uc_mcontext.gregs[libc::REG_RAX as usize] = -(libc::EFAULT as i64);
     (*state).scratch = call.scratch;
+    crate::files::withdraw();
     crate::watch::take_back(Origin::library(Builtin::system_call, caller()));
     (*state).call = Current::NONE;
     // Straight to the end of the call's own signal frame: `rt_sigreturn` wants the stack where the context is.
     let registers = &raw mut (*fault).uc_mcontext.gregs;
     (*registers)[libc::REG_RSP as usize] = call.context as i64;
-    (*registers)[libc::REG_RIP as usize] = sys::__lf_restorer as *const () as i64;
+    let then = if call.outside {
+        crate::outside::after_fault()
+    } else {
+        sys::__lf_restorer as *const ()
+    };
+    (*registers)[libc::REG_RIP as usize] = then as i64;
     true
 }
 
@@ -161,7 +222,10 @@ pub(crate) unsafe fn origin(function: Builtin) -> Origin {
 
 /// Where the program made the system call; zero if that cannot be told.
 pub(crate) unsafe fn caller() -> usize {
-    let context = context();
+    caller_in(context())
+}
+
+pub(crate) unsafe fn caller_in(context: *mut libc::ucontext_t) -> usize {
     if context.is_null() {
         return 0;
     }

@@ -14,7 +14,7 @@ use crate::shadow;
 use crate::state::{Scratch, state};
 use crate::sys;
 use landfall_vocab::builtin::Builtin;
-use landfall_vocab::record::{self, flag};
+use landfall_vocab::record;
 use landfall_vocab::window::{self, FILE_DIRECTORY, FILE_EXISTS, FILE_SLOT};
 
 pub(crate) const fn error(number: i32) -> isize {
@@ -29,12 +29,69 @@ unsafe fn length_unlogged(file: u8) -> u64 {
     shadow::word(entry(file) + 8)
 }
 
+/// What a system call may reach while it is performed: a file that is mapped or not, protected or not.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Reach {
+    files: u32,
+    /// While a file grows: its new part is zeroed before it belongs to it.
+    growing_to: u64,
+    /// What the program protected is open.
+    open: bool,
+}
+
+impl Reach {
+    pub(crate) const NONE: Reach = Reach {
+        files: 0,
+        growing_to: 0,
+        open: false,
+    };
+
+    /// To read a file.
+    pub(crate) fn reading(file: u8) -> Reach {
+        Reach {
+            files: 1 << file,
+            ..Reach::NONE
+        }
+    }
+
+    pub(crate) fn writing(file: u8) -> Reach {
+        Reach {
+            open: true,
+            ..Reach::reading(file)
+        }
+    }
+
+    /// Is what the program protected open?
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+}
+
+pub(crate) unsafe fn reach(further: Reach) {
+    (*state()).reach = further;
+    if further.open {
+        crate::guards::lift();
+    }
+}
+
+/// No further than the program again.
+pub(crate) unsafe fn withdraw() -> Reach {
+    let before = core::mem::replace(&mut (*state()).reach, Reach::NONE);
+    if before.open {
+        crate::guards::lower();
+    }
+    before
+}
+
 /// Is this part of a file slot mapped in this run, and inside the file?
 pub(crate) unsafe fn is_mapped(offset: u64) -> bool {
     let file = ((offset - window::FILES.start) / FILE_SLOT) as u8;
-    let length = length_unlogged(file).max((*state()).growing_to);
+    let reach = (*state()).reach;
+    let length = length_unlogged(file).max(reach.growing_to);
     let pages = (length + window::PAGE - 1) & !(window::PAGE - 1);
-    (*state()).mapped_files & 1 << file != 0 && (offset - window::FILES.start) % FILE_SLOT < pages
+    ((*state()).mapped_files | reach.files) & 1 << file != 0
+        && (offset - window::FILES.start) % FILE_SLOT < pages
 }
 
 pub(crate) unsafe fn open(path: &[u8], flags: i32) -> isize {
@@ -139,10 +196,10 @@ pub(crate) unsafe fn set_length(file: u8, length: u64, function: Builtin) -> isi
 /// Zeroes part of a file, durably: cut-off bytes and holes read as zero. Only lines that hold something need it.
 unsafe fn clear(file: u8, from: u64, to: u64, function: Builtin) {
     // The slot is the file, mapped by the program or not.
-    let mapped = (*state()).mapped_files;
-    (*state()).mapped_files |= 1 << file;
-    (*state()).growing_to = to;
-    crate::guards::lift();
+    reach(Reach {
+        growing_to: to,
+        ..Reach::writing(file)
+    });
     for page in (from & !(window::PAGE - 1)..to).step_by(window::PAGE as usize) {
         if shadow::is_touched(slot(file) + page) || forkserver::is_given(slot(file) + page) {
             // A file that grows does not reach there yet.
@@ -157,8 +214,7 @@ unsafe fn clear(file: u8, from: u64, to: u64, function: Builtin) {
             }
         }
     }
-    crate::guards::lower();
-    ((*state()).mapped_files, (*state()).growing_to) = (mapped, 0);
+    withdraw();
 }
 
 unsafe fn clear_line(slot: u64, from: u64, to: u64, function: Builtin) {
@@ -168,13 +224,7 @@ unsafe fn clear_line(slot: u64, from: u64, to: u64, function: Builtin) {
         shadow::touch(slot + from);
         let held = shadow::content(slot + from);
         if !bytes::equal(held, zero.as_ptr(), (to - from) as usize) {
-            hooks::fill_span(
-                start,
-                0,
-                (to - from) as usize,
-                flag::DURABLE,
-                origin(function),
-            );
+            hooks::store_durably(start, zero.as_ptr(), (to - from) as usize, origin(function));
         }
     }
 }

@@ -375,7 +375,7 @@ pub unsafe extern "C" fn __lf_store_n(
 /// Could other threads see what happens now? Not inside a system call, which is not interrupted.
 #[inline(always)]
 pub(crate) unsafe fn others_see() -> bool {
-    watching() && crate::dispatch::context().is_null()
+    watching() && !crate::dispatch::uninterrupted()
 }
 
 /// A store of the program's by a function of libc.
@@ -392,12 +392,29 @@ pub(crate) unsafe fn library_store(
     }
 }
 
+/// What is durable when its call returns: file metadata, what a file that changes its length reads as.
+pub(crate) unsafe fn store_durably(
+    address: usize,
+    source: *const u8,
+    length: usize,
+    origin: Origin,
+) {
+    if others_see() && crate::dispatch::is_outside() {
+        crate::threads::at_once::store(address, source, length, flag::DURABLE, origin);
+    } else {
+        store_span(address, source, length, flag::DURABLE, origin);
+    }
+}
+
 /// A copy by any function: reads of persistent sources, stores to persistent targets.
 pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, length: usize, flags: u8, origin: Origin) {
     if length == 0 {
         return;
     }
     if others_see() {
+        if crate::dispatch::is_outside() && is_persistent(to as usize) {
+            return crate::threads::at_once::copy(to as usize, from, length, flags, origin);
+        }
         return access::copy(to as usize, from as usize, length, flags.into(), origin);
     }
     let persistent = is_persistent(to as usize) || is_persistent(from as usize);

@@ -53,6 +53,7 @@ mod mappings;
 mod memory;
 mod ordinary;
 mod outcome;
+mod outside;
 mod overlay;
 mod paths;
 mod persistent_heap;

@@ -1,9 +1,10 @@
 //! Reading and writing pool files through descriptors: the slot is the file, the memfd behind the descriptor its position.
 
 use crate::dispatch::origin;
-use crate::files::{error, is_writable, length as length_of, set_length, slot};
+use crate::files::{
+    Reach, error, is_writable, length as length_of, reach, set_length, slot, withdraw,
+};
 use crate::hooks;
-use crate::state::state;
 use crate::sys;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::window::{self, FILE_SLOT};
@@ -38,8 +39,7 @@ pub(crate) unsafe fn read(file: u8, fd: usize, to: usize, length: usize, at: i64
     let from = position(fd, at);
     let length = length.min(length_of(file).saturating_sub(from) as usize);
     if length > 0 {
-        let mapped = (*state()).mapped_files;
-        (*state()).mapped_files |= 1 << file;
+        reach(Reach::reading(file));
         hooks::copy(
             to as *mut u8,
             (window::BASE + slot(file) + from) as *const u8,
@@ -47,7 +47,7 @@ pub(crate) unsafe fn read(file: u8, fd: usize, to: usize, length: usize, at: i64
             0,
             origin(Builtin::read),
         );
-        (*state()).mapped_files = mapped;
+        withdraw();
         if at < 0 {
             sys::call(libc::SYS_lseek, [fd, length, libc::SEEK_CUR as usize]);
         }
@@ -67,6 +67,10 @@ pub(crate) unsafe fn write(file: u8, fd: usize, from: usize, length: usize, at: 
     } else {
         position(fd, at)
     };
+    // What cannot be read is not written, and the file does not grow.
+    for page in (from..from.saturating_add(length)).step_by(window::PAGE as usize) {
+        (page as *const u8).read_volatile();
+    }
     let end = start.saturating_add(length as u64);
     if end > FILE_SLOT {
         return error(libc::EFBIG);
@@ -75,9 +79,7 @@ pub(crate) unsafe fn write(file: u8, fd: usize, from: usize, length: usize, at: 
         set_length(file, end, Builtin::write);
     }
     if length > 0 {
-        let mapped = (*state()).mapped_files;
-        (*state()).mapped_files |= 1 << file;
-        crate::guards::lift();
+        reach(Reach::writing(file));
         hooks::copy(
             (window::BASE + slot(file) + start) as *mut u8,
             from as *const u8,
@@ -85,8 +87,7 @@ pub(crate) unsafe fn write(file: u8, fd: usize, from: usize, length: usize, at: 
             0,
             origin(Builtin::write),
         );
-        crate::guards::lower();
-        (*state()).mapped_files = mapped;
+        withdraw();
         if at < 0 {
             sys::call(libc::SYS_lseek, [fd, end as usize, libc::SEEK_SET as usize]);
         }

@@ -26,7 +26,9 @@ pub(crate) unsafe fn word(at: u64, function: Builtin) -> u64 {
 
 /// Writes a word of the table: durable at once.
 pub(crate) unsafe fn set_word(at: u64, value: u64, function: Builtin) {
-    hooks::store_word(at, value, 8, flag::DURABLE, origin(function));
+    let address = (window::BASE + at) as usize;
+    let word = (&raw const value).cast();
+    hooks::store_durably(address, word, 8, origin(function));
 }
 
 pub(crate) enum Found {
@@ -96,11 +98,10 @@ unsafe fn set_path(file: u8, path: &[u8], generation: u64, function: Builtin) {
     bytes::fill(padded.start(), 0, FILE_PATH_LEN as usize);
     bytes::copy(padded.start(), path.as_ptr(), length);
     let target = (window::BASE + entry(file) + path_at(generation)) as usize;
-    hooks::store_span(
+    hooks::store_durably(
         target,
         padded.start(),
         record::padded(length + 1),
-        flag::DURABLE,
         origin(function),
     );
 }

@@ -268,7 +268,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     (*state).foreign = Default::default();
     (*state).watch.reset();
     ((*state).region_len, (*state).mapped_files) = (0, 0);
-    (*state).growing_to = 0;
+    (*state).reach = crate::files::Reach::NONE;
     ((*state).used_files, (*state).umask) = (0, 0o022);
     ((*state).shared_count, (*state).directory.length) = (0, 0);
     (*state).overlay.reset();

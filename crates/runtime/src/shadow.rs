@@ -149,7 +149,9 @@ unsafe fn give(offset: u64) {
     if crate::guards::any() {
         crate::guards::lift();
         crate::forkserver::given_page(start, content(start));
-        crate::guards::lower();
+        if !(*state).reach.is_open() {
+            crate::guards::lower();
+        }
     } else {
         crate::forkserver::given_page(start, content(start));
     }

@@ -73,8 +73,8 @@ pub(crate) struct State {
     pub(crate) heap_used: bool,
     pub(crate) malloc_used: bool,
     pub(crate) mapped_files: u32,
-    /// While a file grows: what it will reach to. Its new part is zeroed before it belongs to it.
-    pub(crate) growing_to: u64,
+    /// What the system call being performed may do that the program may not.
+    pub(crate) reach: crate::files::Reach,
 
     /// Writable memory this run mapped.
     pub(crate) mapped_bytes: usize,
@@ -235,6 +235,22 @@ pub(crate) unsafe fn allocate(length: usize) -> *mut u8 {
     start as *mut u8
 }
 
+pub(crate) unsafe fn prepare_scratch() {
+    let state = state();
+    if (*state).scratch == 0 {
+        if crate::sys::map(place::SCRATCH, place::ARENA_LEN).is_none() {
+            crate::outcome::internal(b"no memory for the runtime", 0)
+        }
+        (*state).scratch = place::SCRATCH;
+    }
+}
+
+/// Part of the memory for moments: others may interrupt whoever uses it.
+pub(crate) fn scratch_of(thread: usize) -> usize {
+    const EACH: usize = place::ARENA_LEN / 64;
+    place::SCRATCH + (thread + 1) * EACH
+}
+
 /// Memory for a moment: taken from a stack of its own, given back when dropped, and all of it when the run ends.
 pub(crate) struct Scratch {
     start: *mut u8,
@@ -242,13 +258,8 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) unsafe fn new(length: usize) -> Scratch {
+        prepare_scratch();
         let state = state();
-        if (*state).scratch == 0 {
-            if crate::sys::map(place::SCRATCH, place::ARENA_LEN).is_none() {
-                crate::outcome::internal(b"no memory for the runtime", 0)
-            }
-            (*state).scratch = place::SCRATCH;
-        }
         let start = (*state).scratch;
         if length > place::ARENA_LEN || start + length > place::SCRATCH + place::ARENA_LEN {
             crate::outcome::internal(b"no memory for the runtime", 0)

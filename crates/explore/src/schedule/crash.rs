@@ -121,7 +121,9 @@ impl Crashes {
 
     fn clflushes(&mut self, search: &dyn Explored) {
         for (at, step) in search.trace().steps.iter().enumerate() {
-            if step.act == Act::Flush
+            // A store that is durable at once is its own write-back.
+            let stores_durably = step.at_once && step.persistent && step.access == Access::Write;
+            if (step.act == Act::Flush || stores_durably)
                 && let Some(line) = self.line_of(step.object)
             {
                 let clock = search.clock(at).to_vec();

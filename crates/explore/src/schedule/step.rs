@@ -77,7 +77,7 @@ pub struct Step {
     pub persistent: bool,
     /// A data access, which synchronises with nothing.
     pub plain: bool,
-    /// Of a store to persistent memory: what the source says of it, and whether the model makes it durable at once.
+    /// Of a store to persistent memory: what the source says of it, and whether it is durable at once (a file's metadata).
     pub atomic: Atomicity,
     pub at_once: bool,
     /// A non-temporal store: durable at its thread's next fence, wherever caches are persistent.

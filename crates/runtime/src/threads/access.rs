@@ -23,7 +23,7 @@ use landfall_vocab::shared::{End, point as point_bit};
 use landfall_vocab::window::LINE;
 
 /// In what an access does, before it is written down: it is a step whatever the job says.
-const PERSISTS: u8 = 1;
+pub(super) const PERSISTS: u8 = 1;
 
 /// An access that is about to happen, of bytes of one line.
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ pub(super) fn pack(address: usize, length: usize) -> u64 {
 }
 
 /// Announces an access of bytes of one line; [`Access::done`] tells what came of it.
-unsafe fn announce(
+pub(super) unsafe fn announce(
     address: usize,
     length: usize,
     what: u8,
@@ -191,7 +191,7 @@ unsafe fn by_lines(address: usize, length: usize, each: impl FnMut(usize, usize)
 }
 
 /// The same for pieces of at most so many aligned bytes.
-unsafe fn by_pieces(
+pub(super) unsafe fn by_pieces(
     address: usize,
     length: usize,
     most: usize,
@@ -376,7 +376,7 @@ pub(crate) unsafe fn fence(origin: Origin) {
 /// An `sfence`: behind the stores before it. False where nobody asks when.
 pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
     let threads = threads();
-    if !(*threads).persistency || !crate::dispatch::context().is_null() {
+    if !(*threads).persistency || crate::dispatch::uninterrupted() {
         return false;
     }
     spin::acted((*threads).current);
@@ -397,7 +397,7 @@ pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
 /// A `clwb` or `clflushopt` of the running thread; true if it happens later.
 pub(crate) unsafe fn write_back(kind: Kind, address: usize, origin: Origin) -> bool {
     let threads = threads();
-    if !(*threads).persistency || !crate::dispatch::context().is_null() {
+    if !(*threads).persistency || crate::dispatch::uninterrupted() {
         return false;
     }
     spin::acted((*threads).current);
@@ -411,7 +411,7 @@ pub(crate) unsafe fn write_back(kind: Kind, address: usize, origin: Origin) -> b
 /// A `clflush`: behind the stores before it. False where nobody asks when.
 pub(crate) unsafe fn flush(address: usize, origin: Origin) -> bool {
     let threads = threads();
-    if !(*threads).persistency || !crate::dispatch::context().is_null() {
+    if !(*threads).persistency || crate::dispatch::uninterrupted() {
         return false;
     }
     spin::acted((*threads).current);

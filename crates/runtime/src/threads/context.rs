@@ -65,6 +65,8 @@ pub(crate) struct Context {
     pub(crate) argument: usize,
     pub(crate) result: usize,
     pub(crate) stack: (usize, usize),
+    /// Memory for a moment, of system calls that others may interrupt; zero before the first.
+    pub(crate) scratch: usize,
 }
 
 /// Stacks of threads other than main; main keeps the stack of the run.
@@ -116,7 +118,8 @@ impl Context {
             start: 0,
             argument: 0,
             result: 0,
-            stack: (place::STACK, place::STACK + place::STACK_LEN),
+            stack: ((*state()).stack_low, (*state()).stack_high),
+            scratch: 0,
         }
     }
 
@@ -150,6 +153,7 @@ impl Context {
             argument,
             result: 0,
             stack,
+            scratch: 0,
         })
     }
 }
@@ -186,7 +190,18 @@ unsafe extern "C" {
 }
 
 /// Goes on in another context; returns when this one is chosen again.
+#[inline]
 pub(crate) unsafe fn switch_to(next: usize) {
+    if (*state()).call.is_none() {
+        return switch(next);
+    }
+    let call = crate::dispatch::leave();
+    switch(next);
+    crate::dispatch::go_on(call);
+}
+
+#[inline]
+unsafe fn switch(next: usize) {
     let threads = threads();
     let leaving = &raw mut (*threads).contexts[(*threads).current];
     let from = &raw mut (*leaving).stack_pointer;

@@ -4,6 +4,7 @@
 //! libc would keep inside its locks is kept here, in `objects`, by address.
 
 pub(crate) mod access;
+pub(crate) mod at_once;
 mod barrier;
 mod buffer;
 mod condition;
@@ -29,7 +30,7 @@ use crate::log::{self, Origin};
 use crate::shadow::{is_persistent, touch_span, view};
 use crate::state::{Mode, allocate, state, watch, watching};
 use context::Context;
-use landfall_vocab::record::Kind;
+use landfall_vocab::record::{Kind, step};
 use landfall_vocab::shared::{End, job};
 use objects::Objects;
 
@@ -202,15 +203,52 @@ pub(crate) unsafe fn unlock_heap(caller: usize) {
     }
 }
 
-/// Where a lock would be; all zero, as a new one is.
-#[repr(C, align(4096))]
-struct HeapLock([u64; 8]);
+/// System calls that change pool files come one after the other, and all come after the stores of their threads.
+pub(crate) unsafe fn lock_pool(changes: bool, caller: usize) {
+    if changes {
+        rwlock::lock(pool_lock(), mutex::Ask::Wait, caller);
+    } else {
+        rwlock::lock_shared(pool_lock(), mutex::Ask::Wait, caller);
+    }
+}
 
+pub(crate) unsafe fn unlock_pool(caller: usize) {
+    rwlock::unlock(pool_lock(), caller);
+}
+
+/// Where the running thread's own memory for a moment begins, or where it left off.
+pub(crate) unsafe fn own_scratch() -> *mut usize {
+    let me = (*threads()).current;
+    let own = &raw mut (*threads()).contexts[me].scratch;
+    if *own == 0 {
+        *own = crate::state::scratch_of(me);
+    }
+    own
+}
+
+/// Goes on when the stores of the running thread are in memory.
+pub(crate) unsafe fn drain(caller: usize) {
+    if (*threads()).buffered && !buffer::is_empty((*threads()).current) {
+        steps::point(context::Step::new(step::FENCE, 0, caller));
+    }
+}
+
+/// Where a lock of ours would be; all zero, as a new one is.
+#[repr(C, align(4096))]
+struct Lock([u64; 8]);
+
+// The checker knows them by their names (`cli/check/schedules/story`).
 #[unsafe(link_section = "lf_state")]
-static mut HEAP_LOCK: HeapLock = HeapLock([0; 8]);
+static mut HEAP_LOCK: Lock = Lock([0; 8]);
+#[unsafe(link_section = "lf_state")]
+static mut POOL_LOCK: Lock = Lock([0; 8]);
 
 fn heap_lock() -> usize {
     &raw const HEAP_LOCK as usize
+}
+
+fn pool_lock() -> usize {
+    &raw const POOL_LOCK as usize
 }
 
 /// An `sfence` of the running thread; false where it is not ours.
@@ -226,11 +264,13 @@ pub(crate) unsafe fn flush(kind: Kind, address: usize, origin: Origin) -> bool {
     }
 }
 
-/// Before the driver takes over: its thread descriptor is the main thread's.
+/// Before the driver takes over: its thread descriptor and its stack are the main thread's.
 pub(crate) unsafe fn leave() {
     watch(false);
     if (*threads()).on && (*threads()).current != 0 {
-        context::set_thread_pointer((*threads()).contexts[0].thread_pointer);
+        let main = &raw const (*threads()).contexts[0];
+        context::set_thread_pointer((*main).thread_pointer);
+        ((*state()).stack_low, (*state()).stack_high) = (*main).stack;
         (*threads()).current = 0;
     }
 }

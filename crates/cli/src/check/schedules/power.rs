@@ -112,9 +112,6 @@ impl Recoveries<'_> {
 /// What cannot be combined with threads and persistent memory yet.
 pub(super) fn refuse(options: &Check) -> Option<Refusal> {
     let option = match options {
-        Check {
-            pm_dir: Some(_), ..
-        } => "--pm-dir",
         Check { tear: true, .. } => "--tear",
         Check {
             no_prefix: true, ..

@@ -50,6 +50,8 @@ impl Telling<'_> {
             return crate::names::address(offset);
         }
         match self.names.symbols.variable(address) {
+            Some(name) if name.ends_with("threads::HEAP_LOCK") => "the persistent heap".to_owned(),
+            Some(name) if name.ends_with("threads::POOL_LOCK") => "the pool files".to_owned(),
             Some(name) => name,
             None => format!("{address:#x}"),
         }
