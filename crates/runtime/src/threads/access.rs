@@ -175,8 +175,16 @@ impl Access {
 
 /// What an access found, as one word: the value, or a digest of what is longer than that.
 pub(crate) unsafe fn digest(at: *const u8, length: usize) -> u64 {
+    // Loads of the right width: a word that was put together in memory would be read before its parts are there.
+    match length {
+        4 => return (at as *const u32).read_unaligned().into(),
+        8 => return (at as *const u64).read_unaligned(),
+        1 => return (*at).into(),
+        2 => return (at as *const u16).read_unaligned().into(),
+        _ => {}
+    }
     let mut value = 0u64;
-    if length <= 8 {
+    if length < 8 {
         bytes::copy((&raw mut value) as *mut u8, at, length);
         return value;
     }

@@ -34,7 +34,10 @@ pub(crate) unsafe fn point(step: Step) {
 pub(super) unsafe fn announce(thread: usize, step: Step) {
     let threads = threads();
     let context = &raw mut (*threads).contexts[thread];
-    (*context).step = step;
+    // Field by field: each has just been written by itself, and a load of two at once would have to wait for both stores.
+    (*context).step.kind = step.kind;
+    (*context).step.object = step.object;
+    (*context).step.origin = step.origin;
     let bit = 1 << thread;
     (*threads).ready |= bit;
     (*threads).eager &= !bit;
