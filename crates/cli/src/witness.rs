@@ -56,6 +56,9 @@ pub(crate) struct Threads {
     /// Stores to persistent memory, flushes and fences are steps.
     #[serde(default)]
     pub(crate) persistency: bool,
+    /// So are creations of threads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) creations: bool,
 }
 
 fn is_zero(number: &u8) -> bool {
@@ -81,6 +84,7 @@ impl Threads {
             most: job.threads.most,
             everywhere: job.threads.everywhere,
             persistency: job.threads.persistency,
+            creations: job.threads.creations,
             points: points.map_or_else(Vec::new, |points| points.to_vec()),
         })
     }
@@ -95,6 +99,7 @@ impl Threads {
         (job.threads.streams, job.threads.most) = (self.streams, self.most);
         job.threads.everywhere = self.everywhere;
         job.threads.persistency = self.persistency;
+        job.threads.creations = self.creations;
         job.threads.points = Some(Arc::new(self.points.clone()));
         Ok(())
     }

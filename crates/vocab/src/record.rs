@@ -229,7 +229,8 @@ pub mod access {
         }
         Some((word >> 8 & 0xff, word >> 16 & 0xff))
     }
-    /// Of a step on a lock or the like ([`crate::shared::LOCK`] is set in the third word): it did nothing that others notice.
+    /// Of a step on a lock or the like ([`crate::shared::LOCK`] is set in the third word): it did nothing that others notice. With
+    /// an ordering and no place: a fence of the source.
     pub const NOTHING: u8 = 0;
 }
 

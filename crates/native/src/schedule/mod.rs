@@ -61,7 +61,7 @@ pub struct NativeThreads<'s> {
     last_bytes: u64,
     /// What went wrong, where [`ThreadsError`] says only that something did.
     pub error: Option<SubjectError>,
-    /// More threads than there is room for were seen: start over with at least so many.
+    /// More threads than there is room for were seen, or [`NativeThreads::several_create`]: start over with at least so many.
     pub more_threads: Option<usize>,
     /// The same for streams of non-temporal stores.
     pub more_streams: Option<usize>,
@@ -87,10 +87,12 @@ impl<'s> NativeThreads<'s> {
         job.threads = Threading {
             buffered: model == Model::Tso,
             everywhere: true,
+            creations: job.threads.creations,
             ..Threading::default()
         };
         let mut reader = Reader::default();
         reader.buffered = model == Model::Tso;
+        reader.creations = job.threads.creations;
         NativeThreads {
             server,
             job,
@@ -126,6 +128,11 @@ impl<'s> NativeThreads<'s> {
     /// that x86 does not promise.
     pub fn crowded(&self) -> bool {
         self.reader.wanted > self.reader.streams
+    }
+
+    /// Several threads create others, and the search did not expect it: start over with [`Threading::creations`].
+    pub fn several_create(&self) -> bool {
+        self.reader.creators.count_ones() > 1 && !self.reader.creations
     }
 
     pub fn server(&self) -> &Server {
@@ -316,8 +323,8 @@ impl<'s> NativeThreads<'s> {
         self.last_bytes = read?;
         self.bytes += self.last_bytes;
         self.outcome = outcome;
-        if self.reader.created > self.threads {
-            self.more_threads = Some(self.reader.created);
+        if self.reader.created > self.threads || self.several_create() {
+            self.more_threads = Some(self.reader.created.max(self.threads));
             return Err(ThreadsError::CannotRun("more threads than before".into()));
         }
         let most = most_streams(self.threads);

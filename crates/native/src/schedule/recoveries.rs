@@ -134,7 +134,9 @@ impl<'a> EverySchedule<'a> {
                 }
             };
             let threads = self.threads;
-            let mut native = NativeThreads::new(self.server, job.clone(), threads, self.model)
+            let mut job = job.clone();
+            job.threads.creations = self.template.threads.creations;
+            let mut native = NativeThreads::new(self.server, job, threads, self.model)
                 .with_streams(self.streams);
             native.reads = Some(Reads::default());
             let mut failing: Option<Vec<Process>> = None;
@@ -175,7 +177,10 @@ impl<'a> EverySchedule<'a> {
                 }
                 Err(ThreadsError::CannotRun(why)) => {
                     match (native.more_threads, native.more_streams) {
-                        (Some(more), _) if more <= self.most_threads => self.threads = more,
+                        (Some(more), _) if more <= self.most_threads => {
+                            self.threads = more;
+                            self.template.threads.creations |= native.several_create();
+                        }
                         (_, Some(more)) => self.streams = more,
                         _ => return Err(SubjectError::CannotRun(why)),
                     }

@@ -58,6 +58,8 @@ pub(crate) struct Context {
     pub(crate) learned: bool,
     /// There may be others: it was created, or has created one. Not a question of the schedule.
     pub(crate) among_others: bool,
+    /// A barrier, of these: joining says nothing of that.
+    pub(crate) passed: bool,
     /// How often it waited long enough for something that did not happen.
     pub(crate) timeouts: u32,
     /// Its virtual time, while others run.
@@ -115,6 +117,7 @@ impl Context {
             released: false,
             learned: false,
             among_others: false,
+            passed: false,
             timeouts: 0,
             clock: (*state()).clock,
             step: Step::NONE,
@@ -150,6 +153,7 @@ impl Context {
             released: false,
             learned: false,
             among_others: true,
+            passed: false,
             timeouts: 0,
             clock: (*state()).clock,
             step: Step::NONE,

@@ -57,6 +57,8 @@ pub(crate) struct Threads {
     persistency: bool,
     /// Steps are announced with their call stacks.
     announced: bool,
+    /// Creating a thread is a step.
+    creations: bool,
     policy: steps::Policy,
     /// A thread ended the process; what others still do is looked at, as if they had been faster.
     over: bool,
@@ -117,6 +119,7 @@ pub(crate) unsafe fn begin(flags: u32, dice: u64) {
     // All of them are bits of a word.
     let room = 64 / u32::from((*threads).companions) - 2;
     (*threads).streams = numbers.streams.min(room) as u8;
+    (*threads).creations = flags & job::CREATIONS != 0;
     (*threads).policy = steps::Policy::of(flags, dice);
     ((*threads).over, (*threads).apart) = (false, 0);
     // Only threads of the last run have left anything behind.
@@ -195,6 +198,15 @@ pub(crate) unsafe fn acted() {
 pub(crate) unsafe fn fence(origin: Origin) {
     if on() {
         access::fence(origin);
+    }
+}
+
+/// A fence of the source, for those who look for data races.
+pub(crate) unsafe fn ordered(ordering: u8, origin: Origin) {
+    if watching() && on() {
+        let me = (*threads()).current;
+        told::moved(me, origin);
+        log::access(me, 0, ordering, origin, [0, 0, 0]);
     }
 }
 

@@ -87,6 +87,7 @@ impl Telling<'_> {
             Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
+            Act::Fence if step.access == Access::Write => format!("creates thread {}", step.left),
             Act::Fence => "goes on".to_owned(),
         }
     }

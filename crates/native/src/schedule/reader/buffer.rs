@@ -1,8 +1,11 @@
 //! Store buffers: what a thread put in, what has left it, and which of its own stores a load sees.
 
 use super::super::numbers::{is_persistent, place};
+use super::access::orders;
 use super::{Buffered, Open, Reader, word};
-use landfall_explore::schedule::{Access, Act, Process, Step, ThreadsError, Trace, WriteBack};
+use landfall_explore::schedule::{
+    Access, Act, Orders, Process, Step, ThreadsError, Trace, WriteBack,
+};
 use landfall_vocab::record::{Record, access, step};
 
 impl Reader {
@@ -60,6 +63,7 @@ impl Reader {
             line: Some(object),
             site,
             plain: record.flags & access::ORDERING == 0,
+            orders: orders(record.flags | access::WRITE),
             visible,
             streams: streamed.is_some(),
         };
@@ -84,6 +88,7 @@ impl Reader {
             line,
             site,
             plain: false,
+            orders: Orders::default(),
             visible: true,
             streams: false,
         };
@@ -124,6 +129,8 @@ impl Reader {
             joined: known.joined,
             site: entry.site,
             plain: entry.plain,
+            orders: entry.orders,
+            issued: known.tick,
             visible: entry.visible,
         });
         let commit = (entry.process, known.pushed);
@@ -259,6 +266,8 @@ impl Reader {
         Ok(Step {
             process,
             plain: buffered.plain,
+            orders: buffered.orders,
+            issued: buffered.issued,
             streams: buffered.streams,
             tick: buffered.tick,
             need: buffered.need[0],
@@ -308,6 +317,7 @@ struct Entering {
     line: Option<u32>,
     site: u32,
     plain: bool,
+    orders: Orders,
     visible: bool,
     streams: bool,
 }
