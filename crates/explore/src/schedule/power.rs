@@ -108,9 +108,9 @@ impl Power {
         Power { failures, ..self }
     }
 
-    /// What recoveries of the first power failure read.
-    pub fn tree(&self) -> Option<&RecoveryTree> {
-        self.forest.known(1)
+    /// What recoveries read, after one power failure, after two …
+    pub fn trees(&self) -> impl Iterator<Item = &RecoveryTree> {
+        (1..).map_while(|failures| self.forest.known(failures))
     }
 
     /// Power failures anywhere in the search's last execution. `line` is where an object of persistent memory lies.

@@ -184,10 +184,6 @@ impl<'a> Crashing<'a> {
         if self.power.uncut > 0 {
             report.uncut(self.power.uncut);
         }
-        if self.judging.is_some() && self.power.failures() > 1 {
-            report.limits.push("judging");
-            report.warn("with threads, robustness, races and flushes are judged after the first power failure only");
-        }
         let order = native.order(Persistency::Lines);
         let mut shown = Shown {
             native,
