@@ -75,7 +75,7 @@ pub struct Step {
     pub until: Until,
     /// Is the object persistent memory?
     pub persistent: bool,
-    /// A data access, which synchronises with nothing.
+    /// A data access, which synchronises with nothing; a fence of a thread's that orders stores only.
     pub plain: bool,
     /// Of a store to persistent memory: what the source says of it, and whether it is durable at once (a file's metadata).
     pub atomic: Atomicity,

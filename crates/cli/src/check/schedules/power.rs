@@ -238,11 +238,7 @@ impl Shown<'_, '_> {
         crash: &Crash,
     ) -> Result<(landfall_native::Job, Scheduled), Refusal> {
         let again = self.again(&crash.schedule, &crash.points)?;
-        let telling = Telling {
-            threads: self.native,
-            names: self.names,
-            order: self.order,
-        };
+        let telling = Telling::new(self.native, self.names, self.order);
         let trace = again.trace();
         let table = telling.table(trace, crash.schedule.len(), None);
         let count = trace.preemptions(self.order, crash.schedule.len());

@@ -401,6 +401,7 @@ impl Reader {
             (step.act, step.access) = (Act::Flush, Access::Flush);
             step.persistent = true;
         }
+        step.plain |= open.kind == step::ORDER && open.object == step::STORES_ONLY;
         self.finish(&open, step, trace)
     }
 
