@@ -2,7 +2,7 @@
 
 mod toy;
 
-use landfall_explore::schedule::power::Power;
+use landfall_explore::schedule::power::{Power, Way};
 use landfall_explore::schedule::{End, Explored, Options, Persistency, Search};
 use landfall_explore::subject::{Ended, Event, Execution};
 use landfall_model::line::Line;
@@ -37,23 +37,28 @@ proptest! {
             let log = Execution::new(events, Ended::Well).log(platform);
             expected.extend(brute_force(&toy, &base, &log, platform, failures));
         }
-        let mut program = Straight::new(threads);
-        let options = Options { persistency: Persistency::Lines, ..Options::default() };
-        let mut search = Search::new(&program, options).expect("few threads");
-        let mut power = Power::new(base, platform).with_failures(failures);
-        while search.next(&mut program).expect("runs") {
-            if search.trace().end == End::Complete {
-                let explored: &dyn Explored = &search;
-                power.look(&mut toy, explored, |object| Line(object.into())).expect("walks");
+        for way in [Way::Shared, Way::Alone, Way::Eager] {
+            toy.runs.clear();
+            let mut program = Straight::new(threads.clone());
+            let options = Options { persistency: Persistency::Lines, ..Options::default() };
+            let mut search = Search::new(&program, options).expect("few threads");
+            let mut power = Power::new(base.clone(), platform).with_failures(failures).by(way);
+            while search.next(&mut program).expect("runs") {
+                if search.trace().end == End::Complete {
+                    let explored: &dyn Explored = &search;
+                    power.look(&mut toy, explored, |object| Line(object.into())).expect("walks");
+                }
             }
-        }
-        let found: BTreeSet<_> = toy.runs.iter().cloned().collect();
-        prop_assert_eq!(&found, &expected);
-        prop_assert_eq!(toy.runs.len(), expected.len(), "a behaviour was run twice");
-        prop_assert_eq!(power.behaviours.len(), expected.len());
-        for behaviour in &power.behaviours {
-            let level = behaviour.crash.later.len() as u32 + 1;
-            prop_assert!(level <= failures);
+            let found: BTreeSet<_> = toy.runs.iter().cloned().collect();
+            prop_assert_eq!(&found, &expected);
+            if way == Way::Shared {
+                prop_assert_eq!(toy.runs.len(), expected.len(), "a behaviour was run twice");
+            }
+            prop_assert_eq!(power.behaviours.len(), expected.len());
+            for behaviour in &power.behaviours {
+                let level = behaviour.crash.later.len() as u32 + 1;
+                prop_assert!(level <= failures);
+            }
         }
     }
 }
