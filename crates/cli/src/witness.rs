@@ -51,6 +51,9 @@ pub(crate) struct Threads {
     /// Stores to persistent memory, flushes and fences are steps.
     #[serde(default)]
     pub(crate) persistency: bool,
+    /// So are creations of threads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) creations: bool,
 }
 
 impl Threads {
@@ -70,6 +73,7 @@ impl Threads {
             schedule,
             everywhere: job.threads.everywhere,
             persistency: job.threads.persistency,
+            creations: job.threads.creations,
             points: points.map_or_else(Vec::new, |points| points.to_vec()),
         })
     }
@@ -83,6 +87,7 @@ impl Threads {
         };
         job.threads.everywhere = self.everywhere;
         job.threads.persistency = self.persistency;
+        job.threads.creations = self.creations;
         job.threads.points = Some(Arc::new(self.points.clone()));
         Ok(())
     }

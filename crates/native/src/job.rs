@@ -91,6 +91,8 @@ pub struct Threading {
     pub persistency: bool,
     /// Plain accesses to shared memory are steps, all of them; otherwise those that were made points.
     pub everywhere: bool,
+    /// Creating a thread is a step, in conflict with every other creation: their order says which thread has which number.
+    pub creations: bool,
     /// Plain accesses that are steps, by their origins (`site | caller << 32`).
     pub points: Option<Arc<Vec<u64>>>,
     /// Who is not chosen beyond the schedule, from step `keep` on, until something touches what its next step does.

@@ -57,18 +57,24 @@ fn count(path: &Path, n: u64, model: Model, preempt: Preempt) -> Counts {
     let mut program = Program::new(path).arguments([n.to_string()]);
     program.isolation = Isolation::Auto;
     let mut server = Server::start(&program).expect("serves");
-    let mut threads = NativeThreads::new(&mut server, Job::default(), 17, model);
-    let found = saturate(&mut threads, preempt, Options::default(), |_, _| {
-        ControlFlow::Continue(())
-    })
-    .unwrap_or_else(|error| {
-        let (runs, outcome) = (threads.runs, &threads.outcome);
-        panic!(
-            "{} {model:?}, run {runs}: {error} ({outcome:?})",
-            path.display()
-        )
-    });
-    found.counts
+    let mut job = Job::default();
+    loop {
+        let mut threads = NativeThreads::new(&mut server, job.clone(), 17, model);
+        let found = saturate(&mut threads, preempt, Options::default(), |_, _| {
+            ControlFlow::Continue(())
+        });
+        match found {
+            Ok(found) => return found.counts,
+            Err(_) if threads.several_create() => job.threads.creations = true,
+            Err(error) => {
+                let (runs, outcome) = (threads.runs, &threads.outcome);
+                panic!(
+                    "{} {model:?}, run {runs}: {error} ({outcome:?})",
+                    path.display()
+                )
+            }
+        }
+    }
 }
 
 fn check(model: Model) {

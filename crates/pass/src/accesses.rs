@@ -62,6 +62,11 @@ impl Flags {
         Self(ordering as u32 | u32::from(volatile) << 3 | u32::from(nontemporal) << 4)
     }
 
+    /// A compare-and-exchange that finds another value is ordered like that.
+    pub(crate) fn or_fails(self, ordering: LLVMAtomicOrdering) -> Self {
+        Self(self.0 | (ordering as u32) << 8)
+    }
+
     pub(crate) fn word(self, emit: &Emit) -> Value {
         emit.u32(self.0)
     }

@@ -52,8 +52,9 @@ impl Weaver<'_> {
             self.emit.word(expected, bytes),
             self.emit.word(desired, bytes),
         );
-        let flags =
-            Flags::of(exchange.success_ordering(), exchange.is_volatile(), false).word(self.emit);
+        let flags = Flags::of(exchange.success_ordering(), exchange.is_volatile(), false)
+            .or_fails(exchange.failure_ordering())
+            .word(self.emit);
         let arguments = [pointer, expected_word, desired_word, flags, site];
         let old = self
             .emit

@@ -170,6 +170,10 @@ impl Value {
         llvm!(LLVMGetOrdering(self.0))
     }
 
+    pub(crate) fn failure_ordering(self) -> LLVMAtomicOrdering {
+        llvm!(LLVMGetCmpXchgFailureOrdering(self.0))
+    }
+
     pub(crate) fn success_ordering(self) -> LLVMAtomicOrdering {
         llvm!(LLVMGetCmpXchgSuccessOrdering(self.0))
     }

@@ -51,6 +51,7 @@ macro_rules! fences {
         pub unsafe extern "C" fn $name(site: *const Site) {
             if matches!(Kind::$kind, Kind::Mfence) {
                 crate::threads::fence(Origin::source(site));
+                crate::threads::ordered(SEQ_CST as u8, Origin::source(site));
             }
             fence(Kind::$kind, Origin::source(site));
         }
@@ -74,4 +75,5 @@ pub unsafe extern "C" fn __lf_fence(ordering: u32, site: *const Site) {
         crate::threads::fence(Origin::source(site));
         fence(Kind::Mfence, Origin::source(site));
     }
+    crate::threads::ordered(ordering as u8 & 7, Origin::source(site));
 }

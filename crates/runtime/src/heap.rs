@@ -58,17 +58,24 @@ const EACH: usize = place::HEAP_LEN / 2 / crate::threads::MOST;
 unsafe fn current() -> (*mut Heap, usize) {
     match crate::threads::current() {
         0 => (&raw mut (*state()).heap, place::HEAP),
-        thread => (
-            &raw mut (*(*state()).heaps)[thread],
-            THREADS + thread * EACH,
-        ),
+        thread => {
+            (*state()).heaps_used |= 1 << thread;
+            (
+                &raw mut (*(*state()).heaps)[thread],
+                THREADS + thread * EACH,
+            )
+        }
     }
 }
 
 /// A new thread has nothing.
 pub(crate) unsafe fn begin(thread: usize) {
     let heap = &raw mut (*(*state()).heaps)[thread];
-    bytes::fill(heap as *mut u8, 0, size_of::<Heap>());
+    // Most threads allocate nothing, and what nobody used since is as it was.
+    if (*state()).heaps_used >> thread & 1 != 0 {
+        (*state()).heaps_used &= !(1 << thread);
+        bytes::fill(heap as *mut u8, 0, size_of::<Heap>());
+    }
     (*heap).end = THREADS + thread * EACH;
 }
 

@@ -66,24 +66,37 @@ unsafe fn resident() -> ! {
         look_through_image(slot);
         go();
         enter();
-        restore();
-        if (*slot).job.flags & job::AUDIT != 0 {
-            (*slot).outcome.audit_bytes = tracked::audit();
-        }
         (*control).restarts.fetch_add(1, Relaxed);
         (*state).restart.runs += 1;
-        if (*slot).outcome.end == End::NeedsFork as u32 {
-            let text = &(*slot).outcome.text;
-            leave_for_fork(
-                slot,
-                &[&text[..((*slot).outcome.text_len as usize).min(TEXT)]],
-            );
+        // Most runs are over here: the checker reads what they did while memory is put back.
+        let over =
+            (*slot).job.flags & job::AUDIT == 0 && (*slot).outcome.end != End::NeedsFork as u32;
+        if over {
+            finish(slot);
+        }
+        restore();
+        if !over {
+            finish_restored(slot);
         }
         if (*state).restart.runs.is_multiple_of(REARM) {
             tracked::rearm();
         }
-        finish(slot);
     }
+}
+
+/// The same for runs of which more is to be said once memory is back, or which are to be repeated in a fork.
+unsafe fn finish_restored(slot: *mut SlotHeader) {
+    if (*slot).job.flags & job::AUDIT != 0 {
+        (*slot).outcome.audit_bytes = tracked::audit();
+    }
+    if (*slot).outcome.end == End::NeedsFork as u32 {
+        let text = &(*slot).outcome.text;
+        leave_for_fork(
+            slot,
+            &[&text[..((*slot).outcome.text_len as usize).min(TEXT)]],
+        );
+    }
+    finish(slot);
 }
 
 /// This job goes back to be run in a fork; with `auto` so do all later ones.

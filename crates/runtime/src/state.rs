@@ -95,6 +95,8 @@ pub(crate) struct State {
     pub(crate) heap: crate::heap::Heap,
     /// Of threads other than main.
     pub(crate) heaps: *mut [crate::heap::Heap; crate::threads::MOST],
+    /// Those that something was taken from or given back to, a bit each.
+    pub(crate) heaps_used: u32,
     pub(crate) exe_base: usize,
     pub(crate) main: usize,
     pub(crate) arguments: (i32, usize, usize),

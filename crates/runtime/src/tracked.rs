@@ -47,11 +47,7 @@ pub(crate) unsafe fn restore() {
     let state = state();
     let tracked = &raw const (*state).tracked;
     for hot in core::slice::from_raw_parts((*tracked).hot, (*tracked).hot_count) {
-        if hot.saved == 0 {
-            bytes::fill(hot.page as *mut u8, 0, PAGE);
-        } else {
-            bytes::copy_words(hot.page as *mut u64, hot.saved as *const u64, PAGE / 8);
-        }
+        bytes::put_back(hot.page as *mut u8, hot.saved as *const u8, PAGE);
     }
     let strings = (*tracked).strings;
     bytes::copy(

@@ -216,7 +216,8 @@ pub mod access {
     pub const SWAP: u8 = 1 << 6;
     /// The store waits in the thread's store buffer. With [`READ`]: its commit is no step of its own.
     pub const BUFFERED: u8 = 1 << 7;
-    /// Of a step on a lock or the like ([`crate::shared::LOCK`] is set in the third word): it did nothing that others notice.
+    /// Of a step on a lock or the like ([`crate::shared::LOCK`] is set in the third word): it did nothing that others notice. With
+    /// an ordering and no place: a fence of the source.
     pub const NOTHING: u8 = 0;
 }
 

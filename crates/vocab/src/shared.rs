@@ -171,6 +171,8 @@ pub mod job {
     pub const ANNOUNCED: u32 = 1 << 21;
     /// Where the schedule says nothing, another thread goes on rather than the running one, and stores wait.
     pub const PREEMPT_FIRST: u32 = 1 << 22;
+    /// Several threads create others: each creation is a step, and they are in conflict with each other.
+    pub const CREATIONS: u32 = 1 << 23;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
 }
@@ -219,6 +221,9 @@ pub struct Sleeper {
 
 /// Set in a place that is a lock or the like and no memory.
 pub const LOCK: u64 = 1 << 63;
+
+/// What creations of threads have in common: as if there were a lock.
+pub const CREATIONS: u64 = LOCK | 8;
 
 /// Words of [`Control::points`]: a bit for each origin, by [`point`].
 pub const POINTS: usize = 1024;

@@ -1,13 +1,14 @@
 //! Data races of one execution: two accesses of different threads to the same bytes, one of them a write, one of them plain,
 //! that nothing orders (seed 002 §2.3.2 and §3.4.4).
 //!
-//! *Pure*: what orders is synchronisation as it happened: locks, atomics read from, creating and joining threads; a report
-//! is a race. *Limited*: only waiting for another thread orders, and a lock held at both accesses protects; it sees races
+//! *Pure*: what orders is synchronisation as it happened: locks, atomics and fences by the orders that the source gives them
+//! (`messages`; what x86 orders all the same does not count), creating and joining threads; a report is a race. *Limited*: only waiting for another thread orders, and a lock held at both accesses protects; it sees races
 //! whose accesses an unrelated lock happened to separate, and raises some false alarms.
 
-use super::step::{Access, Act, Order, Step};
+use super::messages::{Clock, Messages, join};
+use super::step::{Access, Act, MOST_PROCESSES, Order, Step};
 use super::sync::{ALL, Op};
-use super::trace::{Trace, Trailing};
+use super::trace::{Fence, Trace, Trailing};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Relation {
@@ -41,9 +42,6 @@ struct Seen {
     held: Vec<u32>,
 }
 
-/// Clock entries count the ticks of threads; companions have none of their own.
-type Clock = Vec<u32>;
-
 #[derive(Debug)]
 struct Detector<'a> {
     order: Order,
@@ -51,8 +49,12 @@ struct Detector<'a> {
     /// Per thread: its clock from each tick on, ascending.
     clocks: Vec<Vec<(u32, Clock)>>,
     held: Vec<Vec<u32>>,
-    /// What a released lock, or an atomic's last store, passes on.
+    /// What a released lock passes on.
     passed: Vec<(u32, u64, Clock)>,
+    /// What atomics do.
+    messages: Messages,
+    /// Per process, up to where its stores are in memory.
+    committed: Vec<u32>,
     seen: Vec<Seen>,
     found: &'a mut Vec<DataRace>,
 }
@@ -65,26 +67,35 @@ pub fn data_races(trace: &Trace, order: Order, relation: Relation, found: &mut V
         clocks: vec![vec![(0, vec![0; order.threads])]; order.threads],
         held: vec![Vec::new(); order.threads],
         passed: Vec::new(),
+        messages: Messages::new(order.threads),
+        committed: vec![0; MOST_PROCESSES],
         seen: Vec::new(),
         found,
     };
-    let mut rest = trace.trailing.iter().peekable();
-    for (at, step) in trace.steps.iter().enumerate() {
-        while let Some(access) =
-            rest.next_if(|access| access.after == u32::MAX || (access.after as usize) < at)
-        {
-            detector.trailing(access);
+    let (mut told, mut fenced) = (0, 0);
+    for at in 0..=trace.steps.len() {
+        let before = |after: u32| after == u32::MAX || (after as usize) < at;
+        loop {
+            let access = trace
+                .trailing
+                .get(told)
+                .filter(|access| before(access.after));
+            let fence = trace.fences.get(fenced).filter(|fence| before(fence.after));
+            match (access, fence) {
+                (_, Some(fence)) if access.is_none() || fence.trailing as usize <= told => {
+                    fenced += 1;
+                    detector.fence(fence);
+                }
+                (Some(access), _) => {
+                    told += 1;
+                    detector.trailing(access);
+                }
+                (None, _) => break,
+            }
         }
-        detector.step(step);
-    }
-    for access in rest {
-        detector.trailing(access);
-    }
-}
-
-fn join(mine: &mut Clock, theirs: &Clock) {
-    for (mine, &theirs) in mine.iter_mut().zip(theirs) {
-        *mine = theirs.max(*mine);
+        if let Some(step) = trace.steps.get(at) {
+            detector.step(step);
+        }
     }
 }
 
@@ -113,8 +124,20 @@ impl Detector<'_> {
         }
     }
 
+    fn fence(&mut self, fence: &Fence) {
+        let thread = usize::from(fence.thread);
+        let mut clock = self.clock(thread, fence.tick);
+        if self.relation == Relation::Pure {
+            self.messages.fence(fence, &mut clock);
+            self.clocks[thread].push((fence.tick, clock));
+        }
+    }
+
     fn trailing(&mut self, access: &Trailing) {
         let thread = usize::from(access.thread);
+        if access.write {
+            self.messages.overwritten(access.object, access.mask);
+        }
         let mut clock = self.clock(thread, access.tick);
         self.learn(thread, access.need, access.joined, &mut clock);
         self.clocks[thread].push((access.tick, clock.clone()));
@@ -138,16 +161,12 @@ impl Detector<'_> {
         let thread = self.order.thread(step.process);
         let commits = self.order.is_companion(step.process);
         // A commit passes on what was known when the store was issued.
-        let tick = match (commits, self.order.same_thread(step.need.0, step.process)) {
-            (true, true) => step.need.1,
-            (true, false) => 0,
-            (false, _) => step.tick,
-        };
+        let tick = if commits { step.issued } else { step.tick };
         let mut clock = self.clock(thread, tick);
         self.learn(thread, [step.need, step.also], step.joined, &mut clock);
         match step.act {
             Act::Sync(op) => self.synchronise(thread, op, step, &mut clock),
-            _ => self.pass(step, &mut clock),
+            _ => self.pass(thread, tick, step, &mut clock),
         }
         if !commits {
             self.clocks[thread].push((step.tick, clock.clone()));
@@ -173,21 +192,29 @@ impl Detector<'_> {
     }
 
     /// Atomics pass on to those who read from them what their writer knew.
-    fn pass(&mut self, step: &Step, clock: &mut Clock) {
-        let key = (step.object, step.mask);
-        let acquires = match step.act {
-            Act::Rmw | Act::Cas => true,
-            // A load of its own buffered store learns nothing; of its own committed one, nothing new.
-            Act::Load => !step.plain,
-            _ => false,
-        };
-        if acquires && self.relation == Relation::Pure {
-            self.acquire(clock, |object, mask| (object, mask) == key);
+    fn pass(&mut self, thread: usize, issued: u32, step: &Step, clock: &mut Clock) {
+        let commits = self.order.is_companion(step.process);
+        if commits {
+            self.committed[usize::from(step.process)] = step.tick;
         }
-        let writes = matches!(step.act, Act::Store | Act::Commit | Act::Rmw | Act::Cas)
-            && step.access == Access::Write;
-        if writes && !step.plain {
-            self.release(key, clock);
+        let writes = step.access == Access::Write
+            && matches!(step.act, Act::Store | Act::Commit | Act::Rmw | Act::Cas);
+        if step.plain {
+            if writes {
+                self.messages.overwritten(step.object, step.mask);
+            }
+            return;
+        }
+        let reads = step.act == Act::Load || step.orders.updates || step.access == Access::Read;
+        // A load of its own buffered store does not see memory.
+        let hidden = step.own.1 > self.committed[usize::from(step.own.0)];
+        if reads && !hidden && self.relation == Relation::Pure {
+            self.messages.read(thread, step, clock);
+        }
+        if writes {
+            let bytes = (step.object, step.mask);
+            self.messages
+                .written(thread, bytes, step.orders, issued, clock);
         }
     }
 

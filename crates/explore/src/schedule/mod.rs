@@ -20,6 +20,7 @@ pub mod interpret;
 pub mod judge;
 pub mod judged;
 pub mod locks;
+mod messages;
 pub mod power;
 pub mod program;
 mod replayed;
@@ -40,7 +41,7 @@ pub use replayed::Replayed;
 pub use search::{Counts, Options, Search, search};
 pub use sharing::Sharing;
 pub use step::{
-    Access, Act, MOST_PROCESSES, NOWHERE, Order, Persistency, Process, Sets, Step, Until,
+    Access, Act, MOST_PROCESSES, NOWHERE, Order, Orders, Persistency, Process, Sets, Step, Until,
 };
 pub use threads::{Job, Points, Sleepers, Threads, ThreadsError};
-pub use trace::{Birth, End, Failure, Trace, Trailing, Wait, WriteBack};
+pub use trace::{Birth, End, Failure, Fence, Trace, Trailing, Wait, WriteBack};

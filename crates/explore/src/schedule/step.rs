@@ -44,6 +44,27 @@ pub enum Access {
     Flush,
 }
 
+/// What an atomic access asks for in the source, as far as data races are concerned.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Orders {
+    pub acquire: bool,
+    pub release: bool,
+    /// It reads what it replaces.
+    pub updates: bool,
+}
+
+impl Orders {
+    /// The strongest that there are for such an access.
+    pub fn strongest(act: Act, writes: bool) -> Orders {
+        let locked = matches!(act, Act::Rmw | Act::Cas);
+        Orders {
+            acquire: locked || !writes,
+            release: writes,
+            updates: locked && writes,
+        }
+    }
+}
+
 /// When a transition is possible.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Until {
@@ -77,6 +98,10 @@ pub struct Step {
     pub persistent: bool,
     /// A data access, which synchronises with nothing; a fence of a thread's that orders stores only.
     pub plain: bool,
+    /// An atomic access: what it passes on and takes over.
+    pub orders: Orders,
+    /// Of a commit: its thread's tick when the store was issued.
+    pub issued: u32,
     /// Of a store to persistent memory: what the source says of it, and whether it is durable at once (a file's metadata).
     pub atomic: Atomicity,
     pub at_once: bool,
@@ -84,7 +109,7 @@ pub struct Step {
     pub streams: bool,
     /// Its thread is not to be preempted before it ([`super::seal`]).
     pub sealed: bool,
-    /// Ascending within a process. Not dense: creating a thread and ending take a tick too.
+    /// Ascending within a process. Not dense: creating a thread, joining one and ending take a tick too.
     pub tick: u32,
     /// This process' transitions up to `need.1` come before it: who issued a committed store, whose stores a fence
     /// waits for, who created the thread. Tick 0 asks for nothing.
@@ -124,6 +149,12 @@ impl Step {
         until: Until::Now,
         persistent: false,
         plain: false,
+        orders: Orders {
+            acquire: false,
+            release: false,
+            updates: false,
+        },
+        issued: 0,
         atomic: Atomicity::Plain,
         at_once: false,
         streams: false,

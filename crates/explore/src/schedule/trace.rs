@@ -1,6 +1,6 @@
 //! What one execution did.
 
-use super::step::{Order, Process, Sets, Step};
+use super::step::{Order, Orders, Process, Sets, Step};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum End {
@@ -29,6 +29,19 @@ pub struct Trailing {
     pub mask: u64,
     pub write: bool,
     pub site: u32,
+}
+
+/// A fence of the source. What it does to store buffers, if anything, is said elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fence {
+    /// Index of the last transition before it; `u32::MAX` before the first.
+    pub after: u32,
+    /// How many of [`Trace::trailing`] came before it.
+    pub trailing: u32,
+    pub thread: u8,
+    /// Its thread's tick, which is its own.
+    pub tick: u32,
+    pub orders: Orders,
 }
 
 /// A `clflushopt` or `clwb`. It is no transition: where nothing forces it to come after a store, it can come before it,
@@ -84,6 +97,7 @@ pub struct Trace {
     /// Before each transition, the processes that could have made one.
     pub enabled: Vec<u64>,
     pub trailing: Vec<Trailing>,
+    pub fences: Vec<Fence>,
     pub write_backs: Vec<WriteBack>,
     /// Who created threads, if the executor says so.
     pub births: Vec<Birth>,
@@ -100,6 +114,7 @@ impl Default for Trace {
             steps: Vec::new(),
             enabled: Vec::new(),
             trailing: Vec::new(),
+            fences: Vec::new(),
             write_backs: Vec::new(),
             births: Vec::new(),
             blocked: Vec::new(),
@@ -116,6 +131,7 @@ impl Trace {
         self.steps.truncate(keep);
         self.enabled.truncate(keep);
         self.trailing.clear();
+        self.fences.clear();
         self.write_backs.clear();
         self.births.clear();
         self.blocked.clear();

@@ -60,7 +60,7 @@ pub struct NativeThreads<'s> {
     last_bytes: u64,
     /// What went wrong, where [`ThreadsError`] says only that something did.
     pub error: Option<SubjectError>,
-    /// More threads than there is room for were seen: start over with at least so many.
+    /// More threads than there is room for were seen, or [`NativeThreads::several_create`]: start over with at least so many.
     pub more_threads: Option<usize>,
 }
 
@@ -79,10 +79,12 @@ impl<'s> NativeThreads<'s> {
         job.threads = Threading {
             buffered: model == Model::Tso,
             everywhere: true,
+            creations: job.threads.creations,
             ..Threading::default()
         };
         let mut reader = Reader::default();
         reader.buffered = model == Model::Tso;
+        reader.creations = job.threads.creations;
         NativeThreads {
             server,
             job,
@@ -101,6 +103,11 @@ impl<'s> NativeThreads<'s> {
             error: None,
             more_threads: None,
         }
+    }
+
+    /// Several threads create others, and the search did not expect it: start over with [`Threading::creations`].
+    pub fn several_create(&self) -> bool {
+        self.reader.creators.count_ones() > 1 && !self.reader.creations
     }
 
     pub fn server(&self) -> &Server {
@@ -288,8 +295,8 @@ impl<'s> NativeThreads<'s> {
         self.last_bytes = read?;
         self.bytes += self.last_bytes;
         self.outcome = outcome;
-        if self.reader.created > self.threads {
-            self.more_threads = Some(self.reader.created);
+        if self.reader.created > self.threads || self.several_create() {
+            self.more_threads = Some(self.reader.created.max(self.threads));
             return Err(ThreadsError::CannotRun("more threads than before".into()));
         }
         Ok(enabled)

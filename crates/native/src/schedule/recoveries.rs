@@ -132,7 +132,9 @@ impl<'a> EverySchedule<'a> {
                 }
             };
             let threads = self.threads;
-            let mut native = NativeThreads::new(self.server, job.clone(), threads, self.model);
+            let mut job = job.clone();
+            job.threads.creations = self.template.threads.creations;
+            let mut native = NativeThreads::new(self.server, job, threads, self.model);
             native.reads = Some(Reads::default());
             let mut failing: Option<Vec<Process>> = None;
             let mut points = None;
@@ -170,7 +172,10 @@ impl<'a> EverySchedule<'a> {
                     });
                 }
                 Err(ThreadsError::CannotRun(why)) => match native.more_threads {
-                    Some(more) if more <= self.most_threads => self.threads = more,
+                    Some(more) if more <= self.most_threads => {
+                        self.threads = more;
+                        self.template.threads.creations |= native.several_create();
+                    }
                     _ => return Err(SubjectError::CannotRun(why)),
                 },
                 Err(error) => return Err(SubjectError::CannotRun(error.to_string())),

@@ -72,6 +72,13 @@ static const char *how(uint32_t flags) {
   return text;
 }
 
+// A compare-and-exchange that fails has an ordering of its own, from bit 8 on.
+static uint32_t exchanged(uint32_t flags, int done) {
+  uint32_t fails = flags >> 8;
+  flags &= 0xff;
+  return done || !fails ? flags : (flags & ~7u) | fails;
+}
+
 static const char *hex(const void *p, uint64_t n) {
   // Addresses of the program's own code and data change from run to run.
   uint64_t word = 0;
@@ -110,7 +117,7 @@ static const char *hex(const void *p, uint64_t n) {
     if (old == expected)                                                                                               \
       memcpy(p, &desired, N);                                                                                          \
     print("cas%d %s %s->%s %s%s %s\n", N, place(p), hex(&expected, N), hex(&desired, N),                               \
-          old == expected ? "done" : "failed", how(flags), at(site));                                                  \
+          old == expected ? "done" : "failed", how(exchanged(flags, old == expected)), at(site));                      \
     return old;                                                                                                        \
   }                                                                                                                    \
   T __lf_rmw##N(void *p, T v, uint32_t op, uint32_t flags, const struct lf_site *site) {                               \

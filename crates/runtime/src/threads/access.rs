@@ -25,12 +25,17 @@ use landfall_vocab::window::LINE;
 /// In what an access does, before it is written down: it is a step whatever the job says.
 pub(super) const PERSISTS: u8 = 1;
 
+/// Where the pass puts the ordering of a compare-and-swap that fails.
+const FAILURE: u32 = 8;
+
 /// An access that is about to happen, of bytes of one line.
 #[derive(Clone, Copy)]
 pub(crate) struct Access {
     pub(super) address: usize,
     pub(super) length: usize,
     flags: u8,
+    /// The ordering of a compare-and-swap that finds another value.
+    otherwise: u8,
     origin: Origin,
 }
 
@@ -75,6 +80,7 @@ pub(super) unsafe fn announce(
         address,
         length,
         flags: what | ordering,
+        otherwise: ordering,
         origin,
     };
     if blocks::refuses(address, length) {
@@ -100,6 +106,7 @@ pub(crate) unsafe fn give_back(block: usize, length: usize, origin: Origin) {
             address: block + at,
             length: piece,
             flags: WRITE,
+            otherwise: 0,
             origin,
         };
         let found = digest((block + at) as *const u8, piece);
@@ -134,7 +141,11 @@ pub(crate) unsafe fn update(
         )
     }
     let what = READ | WRITE | LOCKED | what;
-    announce(address, length, what, ordering(abi), Origin::source(site))
+    let access = announce(address, length, what, ordering(abi), Origin::source(site));
+    Access {
+        otherwise: ordering(abi >> FAILURE),
+        ..access
+    }
 }
 
 impl Access {
@@ -157,15 +168,23 @@ impl Access {
 
     /// It only read after all: a compare-and-swap that found another value.
     pub(crate) unsafe fn only_read(mut self, found: u64, expected: u64) {
-        self.flags &= !WRITE;
+        self.flags = self.flags & !(WRITE | flag::ORDERING) | self.otherwise;
         self.done(found, found, expected);
     }
 }
 
 /// What an access found, as one word: the value, or a digest of what is longer than that.
 pub(crate) unsafe fn digest(at: *const u8, length: usize) -> u64 {
+    // Loads of the right width: a word that was put together in memory would be read before its parts are there.
+    match length {
+        4 => return (at as *const u32).read_unaligned().into(),
+        8 => return (at as *const u64).read_unaligned(),
+        1 => return (*at).into(),
+        2 => return (at as *const u16).read_unaligned().into(),
+        _ => {}
+    }
     let mut value = 0u64;
-    if length <= 8 {
+    if length < 8 {
         bytes::copy((&raw mut value) as *mut u8, at, length);
         return value;
     }
@@ -282,6 +301,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                 address: to,
                 length: piece,
                 flags: what | order,
+                otherwise: order,
                 origin,
             }
         };

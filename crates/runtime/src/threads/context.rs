@@ -56,6 +56,8 @@ pub(crate) struct Context {
     pub(crate) released: bool,
     /// It knows of others what no step of its own says yet: it has just begun, joined, passed a barrier.
     pub(crate) learned: bool,
+    /// A barrier, of these: joining says nothing of that.
+    pub(crate) passed: bool,
     /// How often it waited long enough for something that did not happen.
     pub(crate) timeouts: u32,
     /// Its virtual time, while others run.
@@ -112,6 +114,7 @@ impl Context {
             detached: true,
             released: false,
             learned: false,
+            passed: false,
             timeouts: 0,
             clock: (*state()).clock,
             step: Step::NONE,
@@ -146,6 +149,7 @@ impl Context {
             detached: false,
             released: false,
             learned: false,
+            passed: false,
             timeouts: 0,
             clock: (*state()).clock,
             step: Step::NONE,

@@ -2,14 +2,14 @@
 
 use super::context::{Context, Status, Step};
 use super::steps::{self, depart, point};
-use super::{MOST, buffer, on, specific, threads};
+use super::{MOST, buffer, on, sleepers, specific, threads};
 use crate::caller;
 use crate::outcome::{self, Report};
 use crate::real::real;
 use crate::stack;
 use crate::state::{state, watch};
 use landfall_vocab::record::step;
-use landfall_vocab::shared::End;
+use landfall_vocab::shared::{CREATIONS, End};
 
 /// The first thing a new thread does on its stack.
 pub(super) unsafe extern "C" fn entered() -> ! {
@@ -48,6 +48,10 @@ pub(super) unsafe fn create(
     caller: usize,
 ) -> i32 {
     let threads = threads();
+    point(Step::new(step::CREATE, 0, caller));
+    if (*threads).creations {
+        sleepers::executed(CREATIONS, 1, true);
+    }
     let number = (*threads).count;
     if number == MOST {
         let text: &[&[u8]] = &[b"more than 32 threads in one run"];
@@ -61,7 +65,6 @@ pub(super) unsafe fn create(
             },
         )
     }
-    point(Step::new(step::CREATE, number, caller));
     let Some(mut context) = Context::new(number, start, argument) else {
         return libc::EAGAIN;
     };

@@ -54,6 +54,8 @@ pub(crate) struct Threads {
     persistency: bool,
     /// Steps are announced with their call stacks.
     announced: bool,
+    /// Creating a thread is a step.
+    creations: bool,
     policy: steps::Policy,
     /// A thread ended the process; what others still do is looked at, as if they had been faster.
     over: bool,
@@ -109,6 +111,7 @@ pub(crate) unsafe fn begin(flags: u32, dice: u64) {
     (*threads).buffered = flags & job::TSO != 0;
     (*threads).persistency = flags & job::PERSISTENCY != 0;
     (*threads).announced = flags & job::ANNOUNCED != 0;
+    (*threads).creations = flags & job::CREATIONS != 0;
     (*threads).policy = steps::Policy::of(flags, dice);
     ((*threads).over, (*threads).apart) = (false, 0);
     // Only threads of the last run have left anything behind.
@@ -187,6 +190,15 @@ pub(crate) unsafe fn acted() {
 pub(crate) unsafe fn fence(origin: Origin) {
     if on() {
         access::fence(origin);
+    }
+}
+
+/// A fence of the source, for those who look for data races.
+pub(crate) unsafe fn ordered(ordering: u8, origin: Origin) {
+    if watching() && on() {
+        let me = (*threads()).current;
+        told::moved(me, origin);
+        log::access(me, 0, ordering, origin, [0, 0, 0]);
     }
 }
 

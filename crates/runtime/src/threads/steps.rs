@@ -34,7 +34,10 @@ pub(crate) unsafe fn point(step: Step) {
 pub(super) unsafe fn announce(thread: usize, step: Step) {
     let threads = threads();
     let context = &raw mut (*threads).contexts[thread];
-    (*context).step = step;
+    // Field by field: each has just been written by itself, and a load of two at once would have to wait for both stores.
+    (*context).step.kind = step.kind;
+    (*context).step.object = step.object;
+    (*context).step.origin = step.origin;
     let bit = 1 << thread;
     (*threads).ready |= bit;
     (*threads).eager &= !bit;
@@ -83,20 +86,15 @@ pub(crate) unsafe fn depart(status: Status) -> ! {
     outcome::internal(b"a thread that ended went on", 0)
 }
 
-/// Steps that are no choice: nobody can tell when they happen. Creating a thread is one where it passes on what only a step
-/// of the creator's own can say.
-fn is_eager(context: &Context) -> bool {
+/// Steps that are no choice: nobody can tell when they happen. Creating a thread is one where several do, and where it passes on
+/// what only a step of the creator's own can say; so is ending.
+unsafe fn is_eager(context: &Context) -> bool {
     match context.step.kind {
-        step::CREATE => !context.learned,
+        step::CREATE => !context.learned && !(*threads()).creations,
+        step::EXIT => !context.passed,
         kind => matches!(
             kind,
-            step::BEGIN
-                | step::EXIT
-                | step::JOIN
-                | step::FENCE
-                | step::PASS
-                | step::YIELD
-                | step::SLEEP
+            step::BEGIN | step::JOIN | step::FENCE | step::PASS | step::YIELD | step::SLEEP
         ),
     }
 }
@@ -125,6 +123,7 @@ unsafe fn choose(current: usize) -> usize {
         if let Some(next) = eager(current) {
             let context = &raw mut (*threads).contexts[next];
             log_step(next as u8, (*context).step, 0);
+            (*context).passed |= (*context).step.kind == step::PASS;
             (*context).learned |=
                 matches!((*context).step.kind, step::BEGIN | step::JOIN | step::PASS);
             return arrive(next);
@@ -153,7 +152,10 @@ unsafe fn choose(current: usize) -> usize {
         if process < COMPANIONS {
             let next = usize::from(process);
             log_step(process, (*threads).contexts[next].step, enabled);
-            (*threads).contexts[next].learned = false;
+            (
+                (*threads).contexts[next].learned,
+                (*threads).contexts[next].passed,
+            ) = (false, false);
             return arrive(next);
         }
         let commit = buffer::next_step(usize::from(process - COMPANIONS));
@@ -231,7 +233,12 @@ unsafe fn log_step(process: u8, step: Step, enabled: u64) {
         told::moved(process.into(), step.origin);
     }
     let head = head(Kind::Step, process, step.kind, 0);
-    log::step(head, step.origin, step.object as u64, enabled);
+    let object = match step.kind {
+        // Whoever creates first gets the next number.
+        step::CREATE => (*threads()).count,
+        _ => step.object,
+    };
+    log::step(head, step.origin, object as u64, enabled);
 }
 
 unsafe fn choice(number: usize) -> Option<u8> {

@@ -43,7 +43,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     let scene = &target.scene;
     let mut server = Server::start(&scene.program).map_err(Refusal::cannot_run)?;
     let mut report = Report::default();
-    let job = Job {
+    let mut job = Job {
         schedule: Some(Vec::new()),
         ..scene.job.clone()
     };
@@ -125,6 +125,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
             Err(ThreadsError::CannotRun(why)) => match native.more_threads {
                 Some(more) if more <= MOST_THREADS => {
                     threads = more;
+                    job.threads.creations |= native.several_create();
                     continue;
                 }
                 _ => return Err(Refusal::new(cannot(&native.outcome), why)),

@@ -132,6 +132,7 @@ impl<'a> Telling<'a> {
             Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
+            Act::Fence if step.access == Access::Write => format!("creates thread {}", step.left),
             Act::Fence => "goes on".to_owned(),
         }
     }

@@ -72,7 +72,9 @@ impl Interpreter<'_> {
                         };
                         processes |= order.commits_of(of.into());
                     }
+                    // Whom it created before does not know of it.
                     self.threads[thread].joined |= processes;
+                    self.threads[thread].tick += 1;
                 }
                 Instr::Fence if !self.program.persistent => {
                     if !self.wait_to_drain(thread) {

@@ -1,7 +1,7 @@
 //! Visible operations: whether they are possible, what they touch, what they do.
 
 use super::super::program::{Instr, Model, Order, Reg};
-use super::super::step::{Access, Act, Process, Step, Until};
+use super::super::step::{Access, Act, Orders, Process, Step, Until};
 use super::super::trace::{End, Trace, Wait};
 use super::{Interpreter, Status};
 
@@ -81,6 +81,10 @@ impl Interpreter<'_> {
                 Instr::Flush { .. } => (Act::Flush, Access::Flush),
                 _ => (step.act, step.access),
             };
+            let accesses = matches!(step.act, Act::Load | Act::Store | Act::Rmw | Act::Cas);
+            if accesses && !step.plain {
+                step.orders = Orders::strongest(step.act, step.access == Access::Write);
+            }
             if let Some(op) = instr.sync() {
                 step.act = Act::Sync(op);
                 step.until = op.until(thread);

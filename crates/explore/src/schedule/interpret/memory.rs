@@ -1,7 +1,7 @@
 //! Memory and store buffers.
 
 use super::super::program::{Model, Operand, Place};
-use super::super::step::{Access, Act, Process, Step};
+use super::super::step::{Access, Act, Orders, Process, Step};
 use super::super::sync::ALL;
 use super::super::trace::{Trace, WriteBack};
 use super::{Buffered, Entry, Interpreter, Status};
@@ -226,6 +226,7 @@ impl Interpreter<'_> {
             behind,
             process,
             tick,
+            issued: state.tick,
             gone: false,
         });
         if let Entry::Store { cell, streams, .. } = entry {
@@ -315,6 +316,10 @@ impl Interpreter<'_> {
         match buffered.entry {
             Entry::Store { cell, plain, .. } => {
                 step.plain = plain;
+                step.issued = buffered.issued;
+                if !plain {
+                    step.orders = Orders::strongest(Act::Commit, true);
+                }
                 (step.object, step.mask) = self.bytes(cell);
                 step.act = Act::Commit;
                 step.access = Access::Write;

@@ -40,6 +40,8 @@ struct Buffered {
     /// Who commits it, and that process' tick then: entries of a thread are numbered in program order.
     process: Process,
     tick: u32,
+    /// Its thread's when it was issued.
+    issued: u32,
     gone: bool,
 }
 

@@ -3,16 +3,54 @@
 use super::super::numbers::{is_persistent, place};
 use super::sync::operation;
 use super::{Open, Reader, word};
-use landfall_explore::schedule::{Access, Act, ThreadsError, Trace, Until};
+use landfall_explore::schedule::{Access, Act, Fence, Orders, ThreadsError, Trace, Until};
 use landfall_vocab::record::{Record, access, step};
 
+/// What an access asks for in the source. Where that says nothing of a locked instruction, it is as strong as can be.
+pub(super) fn orders(flags: u8) -> Orders {
+    const ACQUIRE: u8 = 4;
+    const RELEASE: u8 = 5;
+    const BOTH: u8 = 6;
+    const SEQ_CST: u8 = 7;
+    let ordering = match flags & access::ORDERING {
+        0 if flags & access::LOCKED != 0 => SEQ_CST,
+        ordering => ordering,
+    };
+    let writes = flags & access::WRITE != 0;
+    // A store alone may be a locked instruction, too.
+    let reads = flags & access::READ != 0;
+    Orders {
+        acquire: reads && matches!(ordering, ACQUIRE | BOTH | SEQ_CST),
+        release: writes && matches!(ordering, RELEASE | BOTH | SEQ_CST),
+        updates: reads && writes && flags & access::LOCKED != 0,
+    }
+}
+
 impl Reader {
+    /// A fence of the source: others may come to know what its thread knew there, so it has a tick of its own.
+    fn fence(&mut self, thread: usize, flags: u8, trace: &mut Trace) {
+        let known = &mut self.threads[thread];
+        known.tick += 1;
+        trace.fences.push(Fence {
+            after: (self.at as u32).wrapping_sub(1),
+            trailing: trace.trailing.len() as u32,
+            thread: thread as u8,
+            tick: known.tick,
+            orders: orders(flags | access::READ | access::WRITE),
+        });
+    }
+
     pub(super) fn access(
         &mut self,
         thread: usize,
         record: &Record<'_>,
         trace: &mut Trace,
     ) -> Result<(), ThreadsError> {
+        if record.value == 0 && record.flags & !access::ORDERING == 0 {
+            self.close(trace)?;
+            self.fence(thread, record.flags, trace);
+            return Ok(());
+        }
         let site = self.site(record);
         let (place, mask) = place(record.value);
         let object = self.objects.of(place);
@@ -80,6 +118,7 @@ impl Reader {
         let locked = record.flags & access::LOCKED != 0;
         (step.found, step.left, step.expect) = (found, left, expect);
         step.plain = record.flags & access::ORDERING == 0 && !locked;
+        step.orders = orders(record.flags);
         step.persistent = is_persistent(place);
         if step.persistent && writes {
             self.stored_as.say(&mut step);

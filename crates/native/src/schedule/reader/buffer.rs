@@ -1,8 +1,11 @@
 //! Store buffers: what a thread put in, what has left it, and which of its own stores a load sees.
 
 use super::super::numbers::{is_persistent, place};
+use super::access::orders;
 use super::{Buffered, Open, Reader, word};
-use landfall_explore::schedule::{Access, Act, Process, Step, ThreadsError, Trace, WriteBack};
+use landfall_explore::schedule::{
+    Access, Act, Orders, Process, Step, ThreadsError, Trace, WriteBack,
+};
 use landfall_vocab::record::{Record, access};
 
 impl Reader {
@@ -44,7 +47,8 @@ impl Reader {
             self.trail(thread, true, object, mask, site, trace);
         }
         let plain = record.flags & access::ORDERING == 0;
-        self.enter(thread, Some(object), site, plain, visible);
+        let orders = orders(record.flags | access::WRITE);
+        self.enter(thread, Some(object), site, (plain, orders), visible);
         let companion = self.companion(thread);
         let known = &mut self.threads[thread];
         known
@@ -55,17 +59,24 @@ impl Reader {
 
     /// A `clflush` of a line, or an `sfence`, goes into the buffer.
     pub(super) fn push_order(&mut self, thread: usize, line: Option<u32>, site: u32) {
-        self.enter(thread, line, site, false, true);
+        self.enter(thread, line, site, (false, Orders::default()), true);
     }
 
-    fn enter(&mut self, thread: usize, line: Option<u32>, site: u32, plain: bool, visible: bool) {
+    fn enter(
+        &mut self,
+        thread: usize,
+        line: Option<u32>,
+        site: u32,
+        (plain, orders): (bool, Orders),
+        visible: bool,
+    ) {
         let companion = self.companion(thread);
         let known = &mut self.threads[thread];
         known.pushed += 1;
         known.tick += 1;
         let need = match known.born {
             [(_, tick), _] if !known.stepped && tick != 0 => known.born,
-            _ => [(thread as Process, known.tick), (0, 0)],
+            _ => [(thread as Process, known.tick), known.opened],
         };
         known.buffer.push_back(Buffered {
             tick: known.pushed,
@@ -73,6 +84,8 @@ impl Reader {
             joined: known.joined,
             site,
             plain,
+            orders,
+            issued: known.tick,
             visible,
         });
         known.entries.push(((companion, known.pushed), line));
@@ -119,6 +132,8 @@ impl Reader {
             access: Access::Write,
             persistent: is_persistent(place),
             plain: buffered.plain,
+            orders: buffered.orders,
+            issued: buffered.issued,
             tick: buffered.tick,
             need: buffered.need[0],
             also: buffered.need[1],

@@ -9,10 +9,10 @@ use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
 use landfall_check::Atomicity;
 use landfall_explore::schedule::{
-    Access, Act, Birth, Failure, Process, Step, ThreadsError, Trace, Trailing,
+    Access, Act, Birth, Failure, Orders, Process, Step, ThreadsError, Trace, Trailing,
 };
 use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
-use landfall_vocab::shared::End;
+use landfall_vocab::shared::{CREATIONS, End};
 use std::collections::VecDeque;
 use sync::drains;
 
@@ -24,6 +24,8 @@ struct Buffered {
     joined: u64,
     site: u32,
     plain: bool,
+    orders: Orders,
+    issued: u32,
     visible: bool,
 }
 
@@ -95,6 +97,9 @@ pub(super) struct Reader {
     known: usize,
     /// Threads that have been created.
     pub(super) created: usize,
+    /// Threads that create others, a bit each, and whether creations are in conflict.
+    pub(super) creators: u32,
+    pub(super) creations: bool,
     /// Some execution stored to persistent memory; and how it did so last.
     pub(super) stored: bool,
     stored_as: StoredAs,
@@ -168,6 +173,7 @@ impl Reader {
         self.barriers.clear();
         self.open = None;
         (self.at, self.keep, self.created) = (0, keep, 1);
+        self.creators = 0;
         self.known = known;
     }
 
@@ -212,9 +218,9 @@ impl Reader {
             Kind::Step => {
                 self.close(trace)?;
                 self.stored_as = StoredAs::default();
-                self.step(thread, record, trace);
+                self.step(thread, record, trace)?;
                 // Nothing more is heard of these.
-                if matches!(record.flags, step::ORDER | step::FLUSH) {
+                if matches!(record.flags, step::ORDER | step::FLUSH | step::EXIT) {
                     self.close(trace)?;
                 }
             }
@@ -259,34 +265,43 @@ impl Reader {
         Ok(())
     }
 
-    fn step(&mut self, thread: usize, record: &Record<'_>, trace: &mut Trace) {
+    fn step(
+        &mut self,
+        thread: usize,
+        record: &Record<'_>,
+        trace: &mut Trace,
+    ) -> Result<(), ThreadsError> {
         if record.mask >= COMPANIONS {
-            return self.open(thread, record, trace);
+            self.open(thread, record, trace);
+            return Ok(());
         }
         let site = self.site(record);
         let known = &mut self.threads[thread];
         known.site = site;
         let choice = word(record, 0) != 0;
         match record.flags {
-            step::BEGIN | step::YIELD | step::SLEEP => return,
+            step::BEGIN | step::YIELD | step::SLEEP => return Ok(()),
             step::CREATE => {
                 self.created = self.created.max(record.value as usize + 1);
+                self.creators |= 1 << thread;
                 if choice {
                     // A transition of its own; the child comes after it.
                     self.open(thread, record, trace);
-                    let _ = self.close(trace);
+                    self.close(trace)?;
                     self.bear(thread, record.value as usize, site, trace);
-                    return;
+                    return Ok(());
                 }
                 known.drained = known.committed;
                 known.tick += 1;
                 self.bear(thread, record.value as usize, site, trace);
-                return;
+                return Ok(());
             }
+            // Of its own, it tells those who join it which barrier it passed last.
+            step::EXIT if choice => {}
             step::EXIT => {
                 known.drained = known.committed;
                 known.tick += 1;
-                return;
+                return Ok(());
             }
             step::JOIN => {
                 let of = record.value as usize;
@@ -295,24 +310,28 @@ impl Reader {
                     if self.buffered {
                         joined |= 1 << self.companion(of);
                     }
+                    // Whom it created before does not know of it.
                     self.threads[thread].joined |= joined;
+                    self.threads[thread].tick += 1;
                 }
-                return;
+                return Ok(());
             }
             step::FENCE => {
                 known.drained = known.committed;
-                return;
+                return Ok(());
             }
             step::PASS => {
                 let (place, _) = place(record.value | landfall_vocab::shared::LOCK);
                 let object = self.objects.of(place);
                 let opened = self.barriers.iter().find(|(of, _)| *of == object);
                 known.opened = opened.map_or((0, 0), |(_, arrival)| *arrival);
-                return;
+                known.tick += 1;
+                return Ok(());
             }
             _ => {}
         }
         self.open(thread, record, trace);
+        Ok(())
     }
 
     /// The new thread comes after its creator, and after what its creator had committed.
@@ -402,6 +421,11 @@ impl Reader {
             step.persistent = true;
         }
         step.plain |= open.kind == step::ORDER && open.object == step::STORES_ONLY;
+        if open.kind == step::CREATE && self.creations {
+            let (place, mask) = place(CREATIONS);
+            (step.object, step.mask) = (self.objects.of(place), mask);
+            (step.access, step.left) = (Access::Write, open.object);
+        }
         self.finish(&open, step, trace)
     }
 
