@@ -150,8 +150,10 @@ pub mod step {
     pub const TIMED_WAKE: u8 = 33;
     /// Writes a line of persistent memory back (`clflush`); from a store buffer, a step of that.
     pub const FLUSH: u8 = 34;
-    /// A fence that completes write-backs; an `sfence` is a step of the store buffer.
+    /// A fence that completes write-backs; an `sfence` is a step of the store buffer, or (where there is none) is about
+    /// [`STORES_ONLY`].
     pub const ORDER: u8 = 35;
+    pub const STORES_ONLY: u64 = 1;
     /// Has waited long enough so often that it now waits to be signalled: else a loop around it would never end.
     pub const LATE_WAKE: u8 = 36;
     /// Makes a lock or a condition, or ends its life.

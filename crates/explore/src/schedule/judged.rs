@@ -217,7 +217,7 @@ impl<N: Names> Telling<'_, N> {
             }
             // In the store buffer it is an `sfence`.
             Act::Fence => {
-                let fence = match self.order.is_companion(step.process) {
+                let fence = match step.plain || self.order.is_companion(step.process) {
                     true => Fence::Store,
                     false => Fence::Full,
                 };

@@ -403,7 +403,7 @@ pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
     }
     point(Step {
         kind: step::ORDER,
-        object: 0,
+        object: step::STORES_ONLY as usize,
         origin,
     });
     false

@@ -22,7 +22,7 @@ use crate::scene::{Scene, base_of};
 use fewest::fewest;
 use landfall_check::Wasted;
 use landfall_explore::schedule::bounded::{Bound, bounded};
-use landfall_explore::schedule::power::Power;
+use landfall_explore::schedule::power::{Power, Way};
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{Counts, Options, Persistency, Points, Threads, ThreadsError};
 use landfall_native::{
@@ -101,7 +101,9 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
                     Recoveries::One(Box::new(one))
                 }
             };
-            let power = Power::new(base.clone(), scene.platform).with_failures(options.failures);
+            let power = Power::new(base.clone(), scene.platform)
+                .with_failures(options.failures)
+                .by(way(options));
             crashing = Some(Crashing::new(options, power, recoveries));
         }
         let searched = search(
@@ -159,6 +161,14 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     report.runs += bugs.runs();
     report.finish(options, started)?;
     Ok(report)
+}
+
+fn way(options: &Check) -> Way {
+    match options {
+        Check { eager: true, .. } => Way::Eager,
+        Check { no_share: true, .. } => Way::Alone,
+        _ => Way::Shared,
+    }
 }
 
 /// What looks at recoveries as they are run.

@@ -435,6 +435,7 @@ impl Reader {
             (step.act, step.access) = (Act::Flush, Access::Flush);
             step.persistent = true;
         }
+        step.plain |= open.kind == step::ORDER && open.object == step::STORES_ONLY;
         if open.kind == step::CREATE && self.creations {
             let (place, mask) = place(CREATIONS);
             (step.object, step.mask) = (self.objects.of(place), mask);
