@@ -159,7 +159,14 @@ fn agree(test: &Test, distinct: bool) -> Result<(), TestCaseError> {
             Verdict::Unknown(why) => prop_assert!(false, "{}", why),
         }
         // Non-temporal stores may be in caches out of order, but are not strictly persistent so.
-        if distinct && !test.program.threads.iter().flat_map(|t| &t.body).any(streams) {
+        if distinct
+            && !test
+                .program
+                .threads
+                .iter()
+                .flat_map(|t| &t.body)
+                .any(streams)
+        {
             let instants = defined(test, Platform::Eadr);
             let weak = defined(test, Platform::Adr);
             prop_assert_eq!(violated, !weak.is_subset(&instants), "{}", to_lit(test));
