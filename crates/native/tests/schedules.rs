@@ -110,7 +110,7 @@ fn executions(path: &Path, n: u64, model: Model, whole: bool) -> Vec<u64> {
     let mut server = Server::start(&program).expect("serves");
     let mut job = Job::default();
     job.threads.creations = true;
-    let mut threads = NativeThreads::new(&mut server, job, 17, model);
+    let mut threads = NativeThreads::new(&mut server, job, 10, model).with_streams(1);
     threads.persist();
     if whole {
         threads.read_whole();
@@ -145,6 +145,7 @@ fn what_a_run_repeats_need_not_be_read_again() {
         "futex.c",
         "lost_update.c",
         "lost_wakeup.c",
+        "nontemporal_message.c",
         "spinlock.c",
     ]
     .map(|name| others.join(name));

@@ -61,6 +61,8 @@ impl Clone for Thread {
             committed,
             own,
             entries,
+            epoch,
+            floor,
             watches,
             site,
             sealed,
@@ -72,6 +74,8 @@ impl Clone for Thread {
         (self.pushed, self.committed) = (*pushed, *committed);
         self.own.clone_from(own);
         self.entries.clone_from(entries);
+        self.epoch = *epoch;
+        self.floor.clone_from(floor);
         self.watches.clone_from(watches);
         (self.site, self.sealed) = (*site, *sealed);
     }
@@ -157,6 +161,8 @@ impl Reader {
             late: _,
             buffered: _,
             most: _,
+            streams: _,
+            wanted: _,
             whole: _,
             // What the job says.
             keep: _,
