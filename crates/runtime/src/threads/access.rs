@@ -5,7 +5,7 @@ use super::buffer;
 use super::context::Step;
 use super::sleepers;
 use super::spin;
-use super::steps::point;
+use super::steps::{pass_by, point};
 use super::threads;
 use super::told;
 use crate::blocks;
@@ -15,7 +15,7 @@ use crate::log::{self, Origin, Site};
 use crate::outcome::{self, Report};
 use crate::shadow::{is_persistent, recording, view};
 use crate::stack;
-use crate::state::state;
+use crate::state::{state, watching};
 use core::sync::atomic::Ordering::Relaxed;
 pub(crate) use landfall_vocab::record::access::{BUFFERED, LOCKED, READ, SWAP, WRITE};
 use landfall_vocab::record::{Kind, flag, step};
@@ -368,18 +368,21 @@ pub(crate) unsafe fn fill(to: usize, byte: u8, length: usize, abi: u32, origin: 
 /// A full fence: goes on when the store buffer is empty.
 pub(crate) unsafe fn fence(origin: Origin) {
     let threads = threads();
-    let kind = if (*threads).persistency {
-        step::ORDER
-    } else if (*threads).buffered && !buffer::is_empty((*threads).current) {
-        step::FENCE
-    } else {
-        return;
+    let kind = match (*threads).persistency {
+        true => step::ORDER,
+        false if (*threads).buffered && watching() => step::FENCE,
+        false => return,
     };
-    point(Step {
+    let step = Step {
         kind,
         object: 0,
         origin,
-    });
+    };
+    if kind == step::FENCE && buffer::is_empty((*threads).current) {
+        // It does not wait, but would have, had the stores before it been slower.
+        return pass_by(step);
+    }
+    point(step);
     if kind == step::ORDER {
         spin::acted((*threads).current);
     }
