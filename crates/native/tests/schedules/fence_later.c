@@ -1,5 +1,6 @@
-// A fence that finds the store buffer empty would have waited, had the store been slower. Dekker's 3, times what each reads of z.
-// executions: 1: 12
+// A fence that finds the store buffer empty would have waited, had the store been slower. Whoever reads z may do so before its own store.
+// executions sc: 1: 10
+// executions tso: 1: 12
 #include "common.h"
 #define relaxed memory_order_relaxed
 static atomic_int x, y, z;
