@@ -203,11 +203,12 @@ impl Execution {
         execution
     }
 
-    /// What a store is called in all schedules: the n-th one of its thread at its place.
+    /// What a store is called in all schedules: the n-th one of its thread at its place. In a recovery, which does what it reads
+    /// makes it do, its number among the events.
     pub fn name(&self, store: u32) -> (u16, u32, u32) {
         let Event { thread, site, .. } = self.events[store as usize];
         let number = |numbers: &Vec<u32>| numbers[store as usize];
-        (thread, site, self.numbers.as_ref().map_or(0, number))
+        (thread, site, self.numbers.as_ref().map_or(store, number))
     }
 
     fn number_stores(&mut self) {

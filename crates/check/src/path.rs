@@ -426,6 +426,23 @@ impl Path {
         self.lines.get(&line)?.first().copied()
     }
 
+    /// Power failures that lead through everything read so far, oldest first.
+    pub fn crashes(&self) -> Vec<Crash> {
+        let crashes = self.crashed.iter().enumerate().map(|(index, crashed)| {
+            // The first cut that agrees: every line read is at least as new as it must be there.
+            let cut = crashed.cuts.0;
+            let survivors = self.lines.iter().filter_map(|(&line, spans)| {
+                let newest = crashed.execution.newest(line, cut);
+                let version = spans.get(index)?.1.min(newest);
+                (version < newest).then_some((line, Version(version)))
+            });
+            let mut old: Vec<(Line, Version)> = survivors.collect();
+            old.sort_unstable();
+            Crash { cut: Cut(cut), old }
+        });
+        crashes.collect()
+    }
+
     /// A crash that leads through everything read so far, and on to a candidate.
     pub fn evidence(&self, read: &Read, candidate: Option<&Candidate>) -> Evidence {
         let mut path = Path {
@@ -436,20 +453,8 @@ impl Path {
         if let Some(candidate) = candidate {
             path.take(read, candidate);
         }
-        let crashes = path.crashed.iter().enumerate().map(|(index, crashed)| {
-            // The first cut that agrees: every line read is at least as new as it must be there.
-            let cut = crashed.cuts.0;
-            let survivors = path.lines.iter().filter_map(|(&line, spans)| {
-                let newest = crashed.execution.newest(line, cut);
-                let version = spans.get(index)?.1.min(newest);
-                (version < newest).then_some((line, Version(version)))
-            });
-            let mut old: Vec<(Line, Version)> = survivors.collect();
-            old.sort_unstable();
-            Crash { cut: Cut(cut), old }
-        });
         Evidence {
-            crashes: crashes.collect(),
+            crashes: path.crashes(),
             execution: (path.crashed.first()).map_or(0, |first| first.execution.number()),
             left: path.left(),
             reads,

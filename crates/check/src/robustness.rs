@@ -262,7 +262,7 @@ impl Checker for Robustness {
                 let constraint = std::mem::take(&mut self.judged);
                 let violated = self.across.as_mut().is_some_and(|across| {
                     across.take(step, Seen::new(path, read, candidate));
-                    across.violate(step, path.reads(), read)
+                    across.violate(path, path.reads(), read)
                 });
                 if !violated {
                     self.apply(step, &constraint);
@@ -298,7 +298,7 @@ impl Checker for Robustness {
                     if let Some(across) = &mut self.across {
                         across.take(step, held.seen);
                         across.judged = violations;
-                        if across.violate(step, held.reads, &held.read) {
+                        if across.violate(path, held.reads, &held.read) {
                             continue;
                         }
                     } else if !violations.is_empty() {

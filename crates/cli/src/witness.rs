@@ -43,8 +43,13 @@ pub(crate) struct Witness {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Threads {
     pub(crate) model: String,
-    /// Who takes each step: a thread, or from 32 on its store buffer.
+    /// Who takes each step: a thread, or from 32 on its store buffer. With streams of non-temporal stores, store buffers are numbered
+    /// from `most` on, and each thread's streams after those.
     pub(crate) schedule: Vec<u8>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) streams: u8,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) most: u8,
     /// Plain accesses are steps: all of them, or these.
     pub(crate) everywhere: bool,
     pub(crate) points: Vec<u64>,
@@ -54,6 +59,10 @@ pub(crate) struct Threads {
     /// So are creations of threads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) creations: bool,
+}
+
+fn is_zero(number: &u8) -> bool {
+    *number == 0
 }
 
 impl Threads {
@@ -71,6 +80,8 @@ impl Threads {
         Some(Threads {
             model: if job.threads.buffered { "tso" } else { "sc" }.to_owned(),
             schedule,
+            streams: job.threads.streams,
+            most: job.threads.most,
             everywhere: job.threads.everywhere,
             persistency: job.threads.persistency,
             creations: job.threads.creations,
@@ -85,6 +96,7 @@ impl Threads {
             "sc" => false,
             other => bail!("the witness names a model `{other}`; tso or sc"),
         };
+        (job.threads.streams, job.threads.most) = (self.streams, self.most);
         job.threads.everywhere = self.everywhere;
         job.threads.persistency = self.persistency;
         job.threads.creations = self.creations;

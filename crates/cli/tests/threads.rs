@@ -127,6 +127,10 @@ fn check(source: &Path, number: usize, case: &Case) {
     }
     for finding in findings {
         let witness = text(&finding["witness"]);
+        // What is only wasted needs none.
+        if witness.is_empty() && text(&finding["severity"]) == "perf" {
+            continue;
+        }
         let replayed = landfall()
             .args(["replay", &witness])
             .output()

@@ -222,7 +222,11 @@ impl Execution {
         };
         let copy_of = |at: usize| copies.get(at).copied().flatten();
         let effects: Vec<Effect> = self.events.iter().map(Event::effect).collect();
-        let order = commit_order(&effects);
+        // Under a schedule, everything stands where it was committed.
+        let order = match threads.is_empty() {
+            true => commit_order(&effects),
+            false => (0..self.events.len()).collect(),
+        };
         let mut next = 0;
         while let Some(&at) = order.get(next) {
             next += 1;

@@ -2,13 +2,12 @@
 
 mod toy;
 
-use landfall_check::event::{Action, Atomicity, Event as Judging, Fence, How};
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Finding, Kind, Robustness};
 use landfall_explore::judge::Judge;
 use landfall_explore::recovery::{Options, Searched, search, search_watched};
 use landfall_explore::subject::{
-    Ended, Event, Execution, FirstRead, Job, Mark, Read, Subject, SubjectError, Wanted,
+    Ended, Event, Execution, FirstRead, Job, Mark, Read, Subject, SubjectError,
 };
 use landfall_explore::tree::Forest;
 use landfall_model::image::Image;
@@ -16,44 +15,8 @@ use landfall_model::line::{Addr, pieces};
 use landfall_model::order::Platform;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use toy::judging::{Crashing, judging};
 use toy::{Toy, base, cases, event, platform};
-
-/// The same events for the checkers, and their log.
-fn judging(events: &[Event], platform: Platform) -> landfall_check::Execution {
-    let of = |event: &Event| match *event {
-        Event::Store(piece) => Some((piece, How::Cached)),
-        Event::NtStore(piece) => Some((piece, How::NonTemporal)),
-        Event::DurableStore(piece) => Some((piece, How::AtOnce)),
-        _ => None,
-    };
-    let judged = events.iter().zip(0..).map(|(event, site)| {
-        let action = match (event, of(event)) {
-            (_, Some((piece, how))) => Action::Store {
-                piece,
-                how,
-                atomic: Atomicity::Plain,
-            },
-            (Event::Clflush(line), _) => Action::Clflush(*line),
-            (Event::ClflushOpt(line), _) => Action::Clwb(*line),
-            (Event::Read(read), _) => Action::FirstRead {
-                word: read.read.word,
-                mask: read.read.mask,
-            },
-            // Learns of nothing.
-            (Event::Mark(_), _) => Action::Observe { event: u32::MAX },
-            _ => Action::Fence(Fence::Full),
-        };
-        Judging {
-            thread: 0,
-            site,
-            action,
-        }
-    });
-    let execution = Execution::new(events.to_vec(), Ended::Well);
-    let (log, origins) = execution.log_with_origins(platform);
-    landfall_check::Execution::new(judged.collect(), &log, &origins, platform)
-}
 
 /// Counts recoveries that were followed to their end, and objects to nothing.
 #[derive(Default)]
@@ -132,22 +95,6 @@ proptest! {
         let (_, walked) = judge.finish(&forest);
         prop_assert!(walked.is_complete());
         prop_assert!(walked.paths >= found.behaviours.len() as u64);
-    }
-}
-
-/// Tells the checkers what it did.
-struct Crashing {
-    toy: Toy,
-    platform: Platform,
-}
-
-impl Subject for Crashing {
-    fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError> {
-        let mut execution = self.toy.run(job)?;
-        if job.wanted == Wanted::Events {
-            execution.judged = Some(Rc::new(judging(&execution.events, self.platform)));
-        }
-        Ok(execution)
     }
 }
 

@@ -95,6 +95,10 @@ pub struct Threading {
     pub creations: bool,
     /// Plain accesses that are steps, by their origins (`site | caller << 32`).
     pub points: Option<Arc<Vec<u64>>>,
+    /// Streams of non-temporal stores that each thread has, and, with any, how many threads there may be. Without, choices name
+    /// store buffers from [`landfall_vocab::record::COMPANIONS`] on; with them, from `most` on.
+    pub streams: u8,
+    pub most: u8,
     /// Who is not chosen beyond the schedule, from step `keep` on, until something touches what its next step does.
     pub sleepers: Vec<Sleeper>,
     pub keep: usize,

@@ -112,11 +112,26 @@ fn serve(path: &Path, number: usize) -> Server {
     Server::start(&program).expect("serves")
 }
 
+/// Lines that a thread may have non-temporal stores to.
+fn streams(test: &Test) -> usize {
+    let code = test.program.threads.iter().flat_map(|thread| &thread.body);
+    let mut lines: Vec<_> = code
+        .filter_map(|instr| match *instr {
+            Instr::NtStore { var, .. } => Some(test.program.vars[usize::from(var.0)].line),
+            _ => None,
+        })
+        .collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines.len()
+}
+
 /// The exit codes of all schedules.
 fn codes(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, String> {
     let mut server = serve(path, number);
     let count = test.program.threads.len() + 1;
-    let mut threads = NativeThreads::new(&mut server, Job::default(), count, Model::Tso);
+    let mut threads = NativeThreads::new(&mut server, Job::default(), count, Model::Tso)
+        .with_streams(streams(test));
     let mut codes = BTreeSet::new();
     let mut strange = None;
     let found = saturate(
@@ -138,6 +153,7 @@ fn codes(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, Strin
         (Err(error), _) => Err(error.to_string()),
         (_, Some(outcome)) => Err(outcome),
         (Ok(found), None) if !found.counts.complete => Err(format!("{:?}", found.counts)),
+        _ if threads.crowded() => Err("too few streams".to_owned()),
         _ => Ok(codes),
     }
 }
@@ -183,7 +199,8 @@ fn recovered(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, S
         codes: Vec::new(),
     };
     let count = test.program.threads.len() + 1;
-    let mut threads = NativeThreads::new(&mut server, Job::default(), count, Model::Tso);
+    let mut threads = NativeThreads::new(&mut server, Job::default(), count, Model::Tso)
+        .with_streams(streams(test));
     threads.persist();
     let options = Options {
         persistency: Persistency::Lines,

@@ -11,7 +11,7 @@ use landfall_explore::schedule::program::{
     Cmp, Instr, Model, Op, Operand, Order, Place, Program, Reg, Sync,
 };
 use landfall_explore::schedule::saturate::{Preempt, saturate};
-use landfall_explore::schedule::{Act, Options, Threads, Trace};
+use landfall_explore::schedule::{Act, Options, Persistency, Threads, Trace};
 use landfall_native::compiler::{self, Language};
 use landfall_native::{Isolation, Job, NativeThreads, Outcome, Program as Native, Server};
 use std::collections::BTreeSet;
@@ -60,7 +60,13 @@ fn random(dice: &mut Dice) -> Program {
                 0 if number > 0 => Reg(number as u8 - 1).into(),
                 _ => (1 + dice.roll(2)).into(),
             };
-            code.push(match dice.roll(9) {
+            code.push(match dice.roll(11) {
+                9 => Instr::Stream {
+                    at,
+                    value,
+                    order: Order::Plain,
+                },
+                10 => Instr::Sfence,
                 0..3 => Instr::Load { to, at, order },
                 3..6 => Instr::Store { at, value, order },
                 6 => Instr::Rmw {
@@ -128,6 +134,12 @@ fn statement(instr: &Instr) -> String {
                 operand(value)
             ),
         },
+        Instr::Stream { at, value, .. } => format!(
+            "_mm_stream_si64((long long *)&{}, {});",
+            cell(at),
+            operand(value)
+        ),
+        Instr::Sfence => "_mm_sfence();".to_owned(),
         Instr::Rmw { to, at, value, .. } => format!(
             "r[{}] = __atomic_fetch_add(&{}, {}, __ATOMIC_SEQ_CST);",
             to.0,
@@ -157,7 +169,7 @@ fn statement(instr: &Instr) -> String {
 /// All programs in one file, chosen by the first argument. The exit code is a digest of registers and memory.
 fn source(programs: &[Program]) -> String {
     let mut out = String::from(
-        "#include <pthread.h>\n#include <stdint.h>\n#include <stdlib.h>\n\
+        "#include <immintrin.h>\n#include <pthread.h>\n#include <stdint.h>\n#include <stdlib.h>\n\
          static struct { _Alignas(64) uint64_t value; } cells[8];\n\
          static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n\
          static uint64_t seen[4];\n",
@@ -207,8 +219,9 @@ fn source(programs: &[Program]) -> String {
 /// What each thread but main saw and did, in its order.
 type Signature = Vec<Vec<(u8, u64, u64)>>;
 
-fn signature(trace: &Trace, threads: usize) -> Signature {
-    let mut all = vec![Vec::new(); 2 * threads];
+fn signature(trace: &Trace, threads: &impl Threads) -> Signature {
+    let order = threads.order(Persistency::Ignored);
+    let mut all = vec![Vec::new(); order.processes()];
     for step in &trace.steps {
         let act = match step.act {
             Act::Load => 0,
@@ -219,7 +232,7 @@ fn signature(trace: &Trace, threads: usize) -> Signature {
             Act::Sync(_) => 5,
             Act::Flush | Act::Fence => continue,
         };
-        if usize::from(step.process) % threads != 0 {
+        if order.thread(step.process) != 0 {
             all[usize::from(step.process)].push((act, step.found, step.left));
         }
     }
@@ -264,19 +277,25 @@ fn native_executions_are_those_of_the_interpreter() {
             let what = format!("program {number} {model:?}: {:#?}", program.threads);
             let mut expected = BTreeSet::new();
             let mut interpreter = Interpreter::new(program, model);
-            let executions = explore(&mut interpreter, Preempt::Everywhere, |_, trace| {
-                expected.insert(signature(trace, count));
-            });
+            let executions = explore(
+                &mut interpreter,
+                Preempt::Everywhere,
+                |interpreter, trace| {
+                    expected.insert(signature(trace, interpreter));
+                },
+            );
             let (mut found, mut results) = (BTreeSet::new(), BTreeSet::new());
-            let mut threads = NativeThreads::new(&mut server, Job::default(), count, native_model);
+            let mut threads = NativeThreads::new(&mut server, Job::default(), count, native_model)
+                .with_streams(program.streams());
             let natively = explore(&mut threads, Preempt::Everywhere, |native, trace| {
-                found.insert(signature(trace, count));
+                found.insert(signature(trace, native));
                 results.insert(code(&native.outcome));
             });
             assert_eq!(found, expected, "{what}");
             assert_eq!(natively, executions, "{what}");
             let mut fewer = BTreeSet::new();
-            let mut threads = NativeThreads::new(&mut server, Job::default(), count, native_model);
+            let mut threads = NativeThreads::new(&mut server, Job::default(), count, native_model)
+                .with_streams(program.streams());
             explore(&mut threads, Preempt::Auto, |native, _| {
                 fewer.insert(code(&native.outcome));
             });

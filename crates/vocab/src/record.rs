@@ -150,8 +150,10 @@ pub mod step {
     pub const TIMED_WAKE: u8 = 33;
     /// Writes a line of persistent memory back (`clflush`); from a store buffer, a step of that.
     pub const FLUSH: u8 = 34;
-    /// A fence that completes write-backs; an `sfence` is a step of the store buffer.
+    /// A fence that completes write-backs; an `sfence` is a step of the store buffer, or (where there is none) is about
+    /// [`STORES_ONLY`].
     pub const ORDER: u8 = 35;
+    pub const STORES_ONLY: u64 = 1;
     /// Has waited long enough so often that it now waits to be signalled: else a loop around it would never end.
     pub const LATE_WAKE: u8 = 36;
     /// Makes a lock or a condition, or ends its life.
@@ -223,8 +225,23 @@ pub mod access {
     pub const LOCKED: u8 = 1 << 5;
     /// A compare-and-swap; it wrote if it found what it asked for.
     pub const SWAP: u8 = 1 << 6;
-    /// The store waits in the thread's store buffer. With [`READ`]: its commit is no step of its own.
+    /// The store waits in the thread's store buffer. With [`READ`]: its commit is no step of its own. What it found is not known yet;
+    /// in its place is 0, or [`streamed`].
     pub const BUFFERED: u8 = 1 << 7;
+
+    /// Of a buffered store that is non-temporal: its stream (from 1 on; 0 if it waits with the others), and how many streams its
+    /// thread would need by now.
+    pub const fn streamed(stream: u64, wanted: u64) -> u64 {
+        1 | stream << 8 | wanted << 16
+    }
+
+    /// The same, read.
+    pub const fn stream_of(word: u64) -> Option<(u64, u64)> {
+        if word & 1 == 0 {
+            return None;
+        }
+        Some((word >> 8 & 0xff, word >> 16 & 0xff))
+    }
     /// Of a step on a lock or the like ([`crate::shared::LOCK`] is set in the third word): it did nothing that others notice. With
     /// an ordering and no place: a fence of the source.
     pub const NOTHING: u8 = 0;

@@ -204,6 +204,10 @@ pub struct JobHeader {
     pub steps: u64,
     /// Where the schedule says nothing, whoever these dice choose; 0 for no dice.
     pub dice: u64,
+    /// How processes are numbered in choices, sleepers and sets of them: threads, as many store buffers, and for each thread so
+    /// many streams of non-temporal stores. No thread beyond `companions` is created.
+    pub companions: u32,
+    pub streams: u32,
 }
 
 /// A thread or store buffer whose next step need not be looked at again, until something touches the same bytes.

@@ -30,7 +30,7 @@ impl Seen {
             let (thread, site, number) = path.execution(source.execution).name(source.store.event);
             seen = seen
                 .and(source.mask.into())
-                .and(thread.into())
+                .and((source.execution as u128) << 16 | u128::from(thread))
                 .and(u128::from(site) << 32 | u128::from(number));
         }
         seen
@@ -48,6 +48,8 @@ impl Seen {
 #[derive(Clone, Debug)]
 struct Pending {
     step: usize,
+    /// Power failures before the recovery that shows it.
+    failures: usize,
     violations: Violations,
     reads: usize,
     word: Addr,
@@ -94,11 +96,12 @@ impl Across {
     }
 
     /// Is the path in violation, now that what was judged last is part of it?
-    pub(super) fn violate(&mut self, step: usize, reads: usize, read: &Read) -> bool {
+    pub(super) fn violate(&mut self, path: &Path, reads: usize, read: &Read) -> bool {
         let violations = std::mem::take(&mut self.judged);
         if self.pending.is_none() && !violations.is_empty() {
             self.pending = Some(Pending {
-                step,
+                step: path.steps(),
+                failures: path.crashed().len(),
                 violations,
                 reads,
                 word: read.word,
@@ -135,13 +138,16 @@ impl Across {
         self.newest = Some(first.execution.number());
         let mended = |&violation: &Violation| {
             let Violation { lost, kept, .. } = violation;
-            let fixes = fixes(&first.execution, lost.execution, lost.event, kept.event);
+            let execution = path.execution(lost.execution);
+            let fixes = fixes(execution, lost.execution, lost.event, kept.event);
             (violation, fixes)
         };
+        let mut crashes = path.crashes();
+        crashes.truncate(pending.failures);
         let suspect = Suspect {
             violations: pending.violations.iter().map(mended).collect(),
             evidence: Evidence {
-                crashes: Vec::new(),
+                crashes,
                 execution: first.execution.number(),
                 left: path.left(),
                 reads: pending.reads,

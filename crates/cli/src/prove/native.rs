@@ -104,10 +104,18 @@ fn scheduled(scene: &Scene, refutation: &Refutation) -> anyhow::Result<Job> {
     let mut server = Server::start(&scene.program)?;
     let names = Names::of(&server);
     let threads = refutation.threads.len();
-    let mut native = NativeThreads::new(&mut server, scene.job.clone(), threads, Model::Tso);
-    native.persist();
-    let schedule = guide::schedule(&mut native, &names, refutation)?;
-    Ok(native.replay(&schedule))
+    let mut streams = 0;
+    loop {
+        let mut native = NativeThreads::new(&mut server, scene.job.clone(), threads, Model::Tso)
+            .with_streams(streams);
+        native.persist();
+        let schedule = guide::schedule(&mut native, &names, refutation);
+        match (schedule, native.more_streams) {
+            (Ok(schedule), _) => return Ok(native.replay(&schedule)),
+            (Err(_), Some(more)) => streams = more,
+            (Err(error), None) => return Err(error.into()),
+        }
+    }
 }
 
 /// Runs until one shows what was refuted: its power failures, and its executions.

@@ -147,12 +147,18 @@ impl State {
         possible.max_by(|a, b| a.later.cmp(&b.later)).cloned()
     }
 
-    /// Lines that are not as they were at first, after the last power failure.
-    pub(super) fn image(&self, of: &On<'_>) -> Vec<(Line, LineBytes)> {
+    /// Lines that anyone stored to, ascending.
+    pub(super) fn lines(&self, of: &On<'_>) -> Vec<Line> {
         let mut lines: Vec<Line> = of.traced.lines.to_vec();
         lines.extend(self.crashed.iter().flat_map(|(log, _)| log.lines()));
         lines.sort_unstable();
         lines.dedup();
+        lines
+    }
+
+    /// Lines that are not as they were at first, after the last power failure.
+    pub(super) fn image(&self, of: &On<'_>) -> Vec<(Line, LineBytes)> {
+        let lines = self.lines(of);
         let bytes = |line| Some((line, self.pick(of, line)?.bytes));
         let found = lines.into_iter().filter_map(bytes);
         found

@@ -12,7 +12,7 @@ use super::step::Process;
 use super::threads::Points;
 use crate::judge::Judged;
 use crate::tree::RecoveryTree;
-use landfall_check::path::{Candidate, Path, Read};
+use landfall_check::path::{Candidate, Path, Read, Span};
 use landfall_check::walk::Limits;
 use landfall_check::{Action, Checker, Execution, Recoveries, Step, Walked, event, walk};
 use landfall_model::line::Line;
@@ -108,7 +108,10 @@ impl Judge {
         for checker in &mut self.checkers {
             checkers.push(&mut **checker);
         }
-        let trees: [&RecoveryTree; 1] = [power.tree()?];
+        let trees: Vec<&RecoveryTree> = power.trees().take(limits.failures).collect();
+        if trees.is_empty() {
+            return None;
+        }
         let recoveries = Possible {
             judged: Judged { trees: &trees },
             traced,
@@ -225,6 +228,10 @@ impl Recoveries for Possible<'_> {
 
     fn marks(&self, node: Self::Node) -> SmallVec<[event::Mark; 2]> {
         self.judged.marks(node)
+    }
+
+    fn ran(&self, node: Self::Node) -> Option<(Rc<Execution>, Span)> {
+        self.judged.ran(node)
     }
 
     fn leaves(&self, path: &Path, read: &Read, candidate: &Candidate) -> bool {

@@ -60,8 +60,6 @@ enum Deed {
 /// Where a deed stands in its thread's program order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Place {
-    /// 0 while the thread has made no transition, and its ticks are not told.
-    phase: u8,
     tick: u32,
     kind: u8,
 }
@@ -81,42 +79,26 @@ struct Thread {
 /// Everything each thread did, and for each step of the trace where among that it is.
 fn deeds(trace: &Trace, order: Order) -> (Vec<Thread>, Vec<usize>) {
     let mut threads: Vec<Thread> = vec![Thread::default(); order.threads];
-    let mut first = vec![u32::MAX; order.threads];
-    let mut untold = vec![false; order.threads];
-    for step in &trace.steps {
-        let thread = order.thread(step.process);
-        if !order.is_companion(step.process) {
-            first[thread] = first[thread].min(step.tick);
-        } else if usize::from(step.need.0) != thread {
-            untold[thread] = true;
-        }
-    }
     for (at, step) in trace.steps.iter().enumerate() {
-        let thread = order.thread(step.process);
-        let (phase, tick) = match order.is_companion(step.process) {
-            true if usize::from(step.need.0) != thread => (0, step.tick),
-            true => (1, step.need.1),
-            false => (1, step.tick),
+        // What goes into a store buffer says where its thread stood.
+        let tick = match order.is_companion(step.process) {
+            true => step.need.1,
+            false => step.tick,
         };
-        let kind = 0;
-        let place = Place { phase, tick, kind };
+        let place = Place { tick, kind: 0 };
         let deed = Deed::Step(at as u32);
-        threads[thread].deeds.push((place, deed));
+        threads[order.thread(step.process)]
+            .deeds
+            .push((place, deed));
     }
     for (at, back) in trace.write_backs.iter().enumerate() {
-        let thread = usize::from(back.thread);
-        let (phase, tick) = match untold[thread] && back.issued < first[thread] {
-            true => (0, back.buffered),
-            false => (1, back.issued),
-        };
-        let kind = 1;
-        let place = Place { phase, tick, kind };
+        let tick = back.issued;
+        let place = Place { tick, kind: 1 };
         let deed = Deed::WriteBack(at as u32);
-        threads[thread].deeds.push((place, deed));
+        threads[usize::from(back.thread)].deeds.push((place, deed));
     }
     for (at, birth) in trace.births.iter().enumerate() {
         let place = Place {
-            phase: 1,
             tick: birth.tick,
             kind: 0,
         };
@@ -235,7 +217,7 @@ impl<N: Names> Telling<'_, N> {
             }
             // In the store buffer it is an `sfence`.
             Act::Fence => {
-                let fence = match self.order.is_companion(step.process) {
+                let fence = match step.plain || self.order.is_companion(step.process) {
                     true => Fence::Store,
                     false => Fence::Full,
                 };

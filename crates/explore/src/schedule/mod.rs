@@ -12,6 +12,7 @@ pub mod catalogue;
 mod chain;
 pub mod crash;
 pub mod data_races;
+mod eager;
 mod estimate;
 mod explored;
 mod happens;

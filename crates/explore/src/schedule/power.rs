@@ -15,7 +15,7 @@ use super::explored::Explored;
 use super::step::{Process, Step};
 use super::threads::Points;
 use crate::recovery::{self, SearchError, WAVE};
-use crate::subject::{Ended, Job, Subject, Wanted};
+use crate::subject::{Ended, Job, Read, Subject, Wanted};
 use crate::tree::{Branch, Diverged, Forest, Here, Leaf, RecoveryTree};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, Piece, pieces};
@@ -51,18 +51,34 @@ pub struct Behaviour {
     pub times: u32,
 }
 
+/// How much of what one trace shows is used for the next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Way {
+    /// One tree for all, and traces that are alike are walked once.
+    #[default]
+    Shared,
+    /// Each trace has trees of its own: for comparison.
+    Alone,
+    /// Every image that a power failure can leave, whatever the recovery reads of it (Yat's way): for comparison, on tiny programs.
+    Eager,
+}
+
 /// The whole check: the tree, and what was found.
 #[derive(Debug)]
 pub struct Power {
-    base: Image,
-    platform: Platform,
+    pub(super) base: Image,
+    pub(super) platform: Platform,
     /// Power failures that may follow one another, and a tree for each number of them.
-    failures: u32,
+    pub(super) failures: u32,
+    way: Way,
     forest: Forest,
     /// Lines of `base` that no run was told of yet.
-    untold: Vec<Line>,
-    /// Where the behaviour of a run stands.
-    met: FxHashMap<(u32, u32), usize>,
+    pub(super) untold: Vec<Line>,
+    /// Where the behaviour of a run stands, after so many power failures. With a tree for all a run has its own; else it is
+    /// known by what it reads.
+    met: FxHashMap<(u32, u128), usize>,
+    /// What the runs of this trace's own trees read.
+    paths: FxHashMap<(u32, u32), u128>,
     seen: FxHashSet<u128>,
     pub behaviours: Vec<Behaviour>,
     /// Executions of the recovery.
@@ -92,8 +108,10 @@ impl Power {
             base,
             platform,
             failures: 1,
+            way: Way::Shared,
             forest: Forest::default(),
             met: FxHashMap::default(),
+            paths: FxHashMap::default(),
             seen: FxHashSet::default(),
             behaviours: Vec::new(),
             runs: 0,
@@ -108,9 +126,14 @@ impl Power {
         Power { failures, ..self }
     }
 
-    /// What recoveries of the first power failure read.
-    pub fn tree(&self) -> Option<&RecoveryTree> {
-        self.forest.known(1)
+    /// For comparison.
+    pub fn by(self, way: Way) -> Power {
+        Power { way, ..self }
+    }
+
+    /// What recoveries read, after one power failure, after two …
+    pub fn trees(&self) -> impl Iterator<Item = &RecoveryTree> {
+        (1..).map_while(|failures| self.forest.known(failures))
     }
 
     /// Power failures anywhere in the search's last execution. `line` is where an object of persistent memory lies.
@@ -121,11 +144,15 @@ impl Power {
         line: impl Fn(u32) -> Line,
     ) -> Result<Traced, SearchError> {
         let traced = Traced::new(&self.base, self.platform, search, line);
-        if !self.seen.insert(traced.signature) {
+        if self.way == Way::Shared && !self.seen.insert(traced.signature) {
             self.alike += 1;
             return Ok(traced);
         }
         self.walked += 1;
+        if self.way == Way::Alone {
+            self.forest = Forest::default();
+            self.paths.clear();
+        }
         let mut walker = Walker {
             power: self,
             search,
@@ -133,7 +160,10 @@ impl Power {
             todo: Vec::new(),
             wave: Vec::new(),
         };
-        walker.walk_all(subject)?;
+        match walker.power.way {
+            Way::Shared | Way::Alone => walker.walk_all(subject)?,
+            Way::Eager => walker.every_image(subject)?,
+        }
         Ok(walker.traced)
     }
 
@@ -272,6 +302,14 @@ fn contents(
     lines.iter().enumerate().map(versions).collect()
 }
 
+/// Everything a recovery reads, as one number.
+pub(super) fn path(reads: &[Read]) -> u128 {
+    reads.iter().fold(0, |all, of| {
+        let place = u128::from(of.read.word.0) << 8 | u128::from(of.read.mask);
+        mix(mix(all, place), of.value.into())
+    })
+}
+
 #[derive(Clone, Debug)]
 struct Walk {
     /// `None`: at the root.
@@ -280,10 +318,10 @@ struct Walk {
 }
 
 /// One trace on its way down.
-struct Walker<'a> {
-    power: &'a mut Power,
+pub(super) struct Walker<'a> {
+    pub(super) power: &'a mut Power,
     search: &'a dyn Explored,
-    traced: Traced,
+    pub(super) traced: Traced,
     todo: Vec<Walk>,
     /// Walks that need a run to go on.
     wave: Vec<Walk>,
@@ -368,7 +406,7 @@ impl Walker<'_> {
         }
     }
 
-    fn on(&self) -> On<'_> {
+    pub(super) fn on(&self) -> On<'_> {
         On {
             base: &self.power.base,
             traced: &self.traced,
@@ -378,22 +416,9 @@ impl Walker<'_> {
     /// A recovery ends; and it may be cut itself.
     fn arrive(&mut self, walk: &Walk, leaf: &Leaf) {
         let level = walk.state.level();
-        match self.power.met.get(&(level, leaf.run)) {
-            Some(&at) => self.power.behaviours[at].times += 1,
-            None => {
-                let base = &self.power.base;
-                let mut crash = self.traced.crash_of(base, self.search, &walk.state.chosen);
-                crash.later = walk.state.later(&self.on());
-                let at = self.power.behaviours.len();
-                self.power.met.insert((level, leaf.run), at);
-                self.power.behaviours.push(Behaviour {
-                    ended: leaf.ended,
-                    run: leaf.run,
-                    crash,
-                    times: 1,
-                });
-            }
-        }
+        let own = self.power.paths.get(&(level, leaf.run)).copied();
+        let known_as = own.unwrap_or(leaf.run.into());
+        self.meet(&walk.state, known_as, leaf.run, leaf.ended);
         let cut_too = leaf.log.as_ref().filter(|_| level < self.power.failures);
         for (log, cut) in cut_too.into_iter().flat_map(|log| {
             let cuts = log.sufficient_cuts();
@@ -402,6 +427,26 @@ impl Walker<'_> {
             let state = walk.state.crash(log, cut);
             self.todo.push(Walk { at: None, state });
         }
+    }
+
+    /// A recovery behaves like this.
+    pub(super) fn meet(&mut self, state: &State, known_as: u128, run: u32, ended: Ended) {
+        let level = state.level();
+        if let Some(&at) = self.power.met.get(&(level, known_as)) {
+            self.power.behaviours[at].times += 1;
+            return;
+        }
+        let base = &self.power.base;
+        let mut crash = self.traced.crash_of(base, self.search, &state.chosen);
+        crash.later = state.later(&self.on());
+        let at = self.power.behaviours.len();
+        self.power.met.insert((level, known_as), at);
+        self.power.behaviours.push(Behaviour {
+            ended,
+            run,
+            crash,
+            times: 1,
+        });
     }
 
     /// Runs what the waiting walks need, each once, and lets them go on.
@@ -436,6 +481,7 @@ impl Walker<'_> {
                 .collect();
             let (forest, count, uncut) = (&mut power.forest, &mut power.runs, &mut power.uncut);
             let (failures, platform) = (power.failures, power.platform);
+            let mut paths = (power.way == Way::Alone).then_some(&mut power.paths);
             let mut done = runs.iter();
             let mut diverged: Option<(Diverged, &Walk)> = None;
             let ended = subject.run_all(&jobs, &mut |execution| {
@@ -448,8 +494,14 @@ impl Walker<'_> {
                 let cut_too = level < failures && !execution.shortened;
                 let log = cut_too.then(|| Arc::new(execution.log(platform)));
                 let tree = forest.level(level);
+                let path = path(&execution.reads);
                 match tree.graft(walk.at, execution.reads, execution.ended, log) {
-                    Ok(run) => tree.annotate(run, execution.marks, execution.judged),
+                    Ok(run) => {
+                        if let Some(paths) = &mut paths {
+                            paths.insert((level, run), path);
+                        }
+                        tree.annotate(run, execution.marks, execution.judged);
+                    }
                     Err(difference) => diverged = Some((difference, walk)),
                 }
             });

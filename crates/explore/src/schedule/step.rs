@@ -96,7 +96,7 @@ pub struct Step {
     pub until: Until,
     /// Is the object persistent memory?
     pub persistent: bool,
-    /// A data access, which synchronises with nothing.
+    /// A data access, which synchronises with nothing; a fence of a thread's that orders stores only.
     pub plain: bool,
     /// An atomic access: what it passes on and takes over.
     pub orders: Orders,

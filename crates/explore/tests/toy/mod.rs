@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub(crate) mod judging;
+pub(crate) mod straight;
+
 use landfall_explore::subject::{
     Ended, Event, Execution, FirstRead, Job, Mark, Read, Subject, SubjectError, Wanted,
 };
@@ -23,6 +26,8 @@ pub(crate) struct Toy {
     pub(crate) steps: u32,
     /// It stores and flushes, too.
     pub(crate) writes: bool,
+    /// Each of its stores is cached and has a value of its own.
+    pub(crate) apart: bool,
     /// Every run: power failures before it, and what it read.
     pub(crate) runs: Vec<(u32, Path)>,
 }
@@ -33,6 +38,7 @@ impl Toy {
             seed,
             steps,
             writes,
+            apart: false,
             runs: Vec::new(),
         }
     }
@@ -42,6 +48,7 @@ impl Toy {
         let mut memory: Vec<LineBytes> = (0..LINES).map(|l| line(Line(l))).collect();
         let mut mine = vec![0u64; LINES as usize];
         let mut events = Vec::new();
+        let mut stores = 0;
         for _ in 0..self.steps {
             hash ^= hash << 13;
             hash ^= hash >> 7;
@@ -53,7 +60,12 @@ impl Toy {
                 // Sizes from a byte to three words, some across words, some in copies.
                 let start = Addr(word.0 + (hash >> 44) % 6);
                 let len = [1, 4, 8, 13][((hash >> 52) % 4) as usize];
-                let bytes = [1 + (hash >> 58) as u8 % 2; 13];
+                stores += 1;
+                let value = match self.apart {
+                    true => 64 * failures as u8 + stores,
+                    false => 1 + (hash >> 58) as u8 % 2,
+                };
+                let bytes = [value; 13];
                 let copy = len == 13;
                 events.extend(copy.then_some(Event::Mark(Mark::CopyBegin)));
                 for piece in pieces(start, &bytes[..len]) {
@@ -61,7 +73,7 @@ impl Toy {
                     let from = piece.addr.offset();
                     mine[at as usize] |= ((1 << piece.bytes().len()) - 1) << from;
                     events.push(match (hash >> 11) % 4 {
-                        0 => Event::NtStore(piece),
+                        0 if !self.apart => Event::NtStore(piece),
                         _ => Event::Store(piece),
                     });
                 }

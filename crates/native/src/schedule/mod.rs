@@ -15,7 +15,8 @@ use crate::server::Server;
 use ahead::Ahead;
 use beginning::Beginning;
 use landfall_explore::schedule::{
-    self, Access, End, Points, Process, Sets, Sleepers, Step, Threads, ThreadsError, Trace,
+    self, Access, End, MOST_PROCESSES, Points, Process, Sets, Sleepers, Step, Threads,
+    ThreadsError, Trace,
 };
 use landfall_model::line::Line;
 use landfall_vocab::record::{COMPANIONS, Kind, Records};
@@ -62,6 +63,13 @@ pub struct NativeThreads<'s> {
     pub error: Option<SubjectError>,
     /// More threads than there is room for were seen, or [`NativeThreads::several_create`]: start over with at least so many.
     pub more_threads: Option<usize>,
+    /// The same for streams of non-temporal stores.
+    pub more_streams: Option<usize>,
+}
+
+/// Streams there can be for so many threads.
+fn most_streams(threads: usize) -> usize {
+    (MOST_PROCESSES / threads.max(1)).saturating_sub(2)
 }
 
 impl<'s> NativeThreads<'s> {
@@ -102,7 +110,24 @@ impl<'s> NativeThreads<'s> {
             last_bytes: u64::MAX,
             error: None,
             more_threads: None,
+            more_streams: None,
         }
+    }
+
+    /// Each thread has so many streams for its non-temporal stores, or as many as there can be.
+    pub fn with_streams(mut self, streams: usize) -> NativeThreads<'s> {
+        if self.model == Model::Tso {
+            let streams = streams.min(most_streams(self.threads));
+            self.reader.streams = streams;
+            (self.job.threads.streams, self.job.threads.most) = (streams as u8, self.threads as u8);
+        }
+        self
+    }
+
+    /// Did a thread make non-temporal stores to more lines, between two fences, than there can be streams? Then some were in an order
+    /// that x86 does not promise.
+    pub fn crowded(&self) -> bool {
+        self.reader.wanted > self.reader.streams
     }
 
     /// Several threads create others, and the search did not expect it: start over with [`Threading::creations`].
@@ -188,6 +213,9 @@ impl<'s> NativeThreads<'s> {
 
     /// A process of the search as the runtime numbers it.
     fn choice(&self, process: Process) -> u8 {
+        if self.reader.streams != 0 {
+            return process;
+        }
         match usize::from(process).checked_sub(self.threads) {
             Some(thread) => COMPANIONS + thread as u8,
             None => process,
@@ -299,6 +327,13 @@ impl<'s> NativeThreads<'s> {
             self.more_threads = Some(self.reader.created.max(self.threads));
             return Err(ThreadsError::CannotRun("more threads than before".into()));
         }
+        let most = most_streams(self.threads);
+        if self.crowded() && self.reader.streams < most {
+            self.more_streams = Some(self.reader.wanted.min(most));
+            return Err(ThreadsError::CannotRun(
+                "more non-temporal stores than before".into(),
+            ));
+        }
         Ok(enabled)
     }
 
@@ -395,6 +430,10 @@ impl Threads for NativeThreads<'_> {
 
     fn buffered(&self) -> bool {
         self.model == Model::Tso
+    }
+
+    fn streams(&self) -> usize {
+        self.reader.streams
     }
 
     fn preempt_at(&mut self, points: &Points) {

@@ -33,6 +33,7 @@ pub struct EverySchedule<'a> {
     model: Model,
     /// Threads there may be.
     threads: usize,
+    streams: usize,
     most_threads: usize,
     budget: Budget,
     /// By the number in [`Ended::Badly`].
@@ -95,6 +96,7 @@ impl<'a> EverySchedule<'a> {
             template,
             model,
             threads: 1,
+            streams: 0,
             most_threads,
             budget,
             failed: Vec::new(),
@@ -134,7 +136,8 @@ impl<'a> EverySchedule<'a> {
             let threads = self.threads;
             let mut job = job.clone();
             job.threads.creations = self.template.threads.creations;
-            let mut native = NativeThreads::new(self.server, job, threads, self.model);
+            let mut native = NativeThreads::new(self.server, job, threads, self.model)
+                .with_streams(self.streams);
             native.reads = Some(Reads::default());
             let mut failing: Option<Vec<Process>> = None;
             let mut points = None;
@@ -162,7 +165,8 @@ impl<'a> EverySchedule<'a> {
                     }
                     let failing = failing.map(|schedule| native.replay(&schedule));
                     let reads = native.reads.take().unwrap_or_default().all;
-                    self.cut |= found.counts.cut > 0 && failing.is_none();
+                    let cut = found.counts.cut > 0 || native.crowded();
+                    self.cut |= cut && failing.is_none();
                     self.runs += runs;
                     self.stopped_by = self.stopped_by.or(stopped_by);
                     return Ok(Searched {
@@ -171,13 +175,16 @@ impl<'a> EverySchedule<'a> {
                         stopped: stopped_by.is_some(),
                     });
                 }
-                Err(ThreadsError::CannotRun(why)) => match native.more_threads {
-                    Some(more) if more <= self.most_threads => {
-                        self.threads = more;
-                        self.template.threads.creations |= native.several_create();
+                Err(ThreadsError::CannotRun(why)) => {
+                    match (native.more_threads, native.more_streams) {
+                        (Some(more), _) if more <= self.most_threads => {
+                            self.threads = more;
+                            self.template.threads.creations |= native.several_create();
+                        }
+                        (_, Some(more)) => self.streams = more,
+                        _ => return Err(SubjectError::CannotRun(why)),
                     }
-                    _ => return Err(SubjectError::CannotRun(why)),
-                },
+                }
                 Err(error) => return Err(SubjectError::CannotRun(error.to_string())),
             }
             self.runs += runs;

@@ -7,6 +7,7 @@ use crate::execution::{Execution, Foreign, Outcome};
 use crate::job::{Job, Policy};
 use crate::outcome::outcome;
 use crate::shared::{futex_wait, futex_wake};
+use landfall_vocab::record::COMPANIONS;
 use landfall_vocab::shared::{
     End, JobHeader, MOST_SLEEPERS, SLOTS, TICK, isolation, job, point, slot_state,
 };
@@ -267,6 +268,11 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
             Policy::Dice(dice) => dice.get(),
             Policy::Quiet | Policy::PreemptFirst => 0,
         },
+        companions: match job.threads.streams {
+            0 => COMPANIONS.into(),
+            _ => job.threads.most.into(),
+        },
+        streams: job.threads.streams.into(),
     }
 }
 

@@ -30,7 +30,8 @@ fn thread(numbers: &mut Numbers, value: &mut u64) -> String {
         if !body.is_empty() {
             body += "; ";
         }
-        let _ = match numbers.below(17) {
+        let _ = match numbers.below(20) {
+            17.. => write!(body, "{variable} = nt {value}"),
             0..=4 => write!(body, "{variable} = {value}"),
             5 if loads > 0 => write!(body, "{variable} = r{loads}"),
             5 | 6 => {

@@ -5,7 +5,7 @@ use super::buffer;
 use super::context::Step;
 use super::sleepers;
 use super::spin;
-use super::steps::{pass_by, point};
+use super::steps::point;
 use super::threads;
 use super::told;
 use crate::blocks;
@@ -15,9 +15,11 @@ use crate::log::{self, Origin, Site};
 use crate::outcome::{self, Report};
 use crate::shadow::{is_persistent, recording, view};
 use crate::stack;
-use crate::state::{state, watching};
+use crate::state::state;
 use core::sync::atomic::Ordering::Relaxed;
-pub(crate) use landfall_vocab::record::access::{BUFFERED, LOCKED, READ, SWAP, WRITE};
+pub(crate) use landfall_vocab::record::access::{
+    self as record, BUFFERED, LOCKED, READ, SWAP, WRITE,
+};
 use landfall_vocab::record::{Kind, flag, step};
 use landfall_vocab::shared::{End, point as point_bit};
 use landfall_vocab::window::LINE;
@@ -252,36 +254,35 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
     let locked = abi & 7 == SEQ_CST;
     let order = ordering(abi);
     let flags = crate::hooks::flags(abi) | if locked { flag::LOCKED } else { 0 };
-    let streams = flags & flag::NON_TEMPORAL != 0;
+    let streams = flags & flag::NON_TEMPORAL != 0 && !locked;
     // What is persisted in one piece is a step of its own.
     let persists = (*threads).persistency && is_persistent(to);
     let most = if persists { 8 } else { LINE as usize };
     by_pieces(to, length, most, |at, piece| {
         let (to, from) = (to + at, from.add(at));
         if (*threads).buffered && !locked {
-            let visible = persists || is_point(order != 0, origin);
-            if visible || !buffer::is_empty((*threads).current) {
+            let (stream, wanted) = if streams { buffer::stream(to) } else { (0, 0) };
+            // What orders a thread's other stores does not order this one, so nobody can say that it does not race.
+            let visible = persists || wanted != 0 || is_point(order != 0, origin);
+            if visible || !buffer::goes_past(stream, to) {
                 blocks::look_if_asked(to, piece, true);
                 let hidden = if visible { 0 } else { READ };
+                let streamed = match streams {
+                    true => record::streamed(stream.into(), wanted),
+                    false => 0,
+                };
                 told::moved((*threads).current, origin);
                 log::access(
                     (*threads).current,
                     pack(to, piece),
                     WRITE | BUFFERED | hidden | order,
                     origin,
-                    [0, digest(from, piece), 0],
+                    [streamed, digest(from, piece), 0],
                 );
                 spin::acted((*threads).current);
-                buffer::push(
-                    to,
-                    from,
-                    piece,
-                    visible,
-                    flags & !flag::NON_TEMPORAL,
-                    origin,
-                );
+                buffer::push(to, from, piece, (visible, stream), flags, origin);
                 if persists && streams {
-                    crate::flush::flush(Kind::Clwb, to, origin);
+                    writes_back(to, origin);
                 }
                 return;
             }
@@ -307,9 +308,9 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
         };
         let found = found(to, piece);
         perform(to, from, piece, flags, origin);
-        access.done(found, digest(from, piece), 0);
+        access.done(found, digest(from, piece), streams.into());
         if persists && streams {
-            crate::flush::flush(Kind::Clwb, to, origin);
+            writes_back(to, origin);
         }
     });
 }
@@ -368,21 +369,18 @@ pub(crate) unsafe fn fill(to: usize, byte: u8, length: usize, abi: u32, origin: 
 /// A full fence: goes on when the store buffer is empty.
 pub(crate) unsafe fn fence(origin: Origin) {
     let threads = threads();
-    let kind = match (*threads).persistency {
-        true => step::ORDER,
-        false if (*threads).buffered && watching() => step::FENCE,
-        false => return,
+    let kind = if (*threads).persistency {
+        step::ORDER
+    } else if (*threads).buffered && buffer::is_unfenced((*threads).current) {
+        step::FENCE
+    } else {
+        return;
     };
-    let step = Step {
+    point(Step {
         kind,
         object: 0,
         origin,
-    };
-    if kind == step::FENCE && buffer::is_empty((*threads).current) {
-        // It does not wait, but would have, had the stores before it been slower.
-        return pass_by(step);
-    }
-    point(step);
+    });
     if kind == step::ORDER {
         spin::acted((*threads).current);
     }
@@ -391,7 +389,9 @@ pub(crate) unsafe fn fence(origin: Origin) {
 /// An `sfence`: behind the stores before it. False where nobody asks when.
 pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
     let threads = threads();
-    if !(*threads).persistency || crate::dispatch::uninterrupted() {
+    // Between ordinary stores it orders nothing that is not ordered.
+    let streams = (*threads).streams != 0 && buffer::is_unfenced((*threads).current);
+    if !((*threads).persistency || streams) || crate::dispatch::uninterrupted() {
         return false;
     }
     spin::acted((*threads).current);
@@ -403,7 +403,7 @@ pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
     }
     point(Step {
         kind: step::ORDER,
-        object: 0,
+        object: step::STORES_ONLY as usize,
         origin,
     });
     false
@@ -416,11 +416,16 @@ pub(crate) unsafe fn write_back(kind: Kind, address: usize, origin: Origin) -> b
         return false;
     }
     spin::acted((*threads).current);
+    writes_back(address, origin);
+    (*threads).buffered && buffer::write_back(kind, address, origin)
+}
+
+/// The running thread begins to write a line back: a fence will complete it.
+unsafe fn writes_back(address: usize, origin: Origin) {
+    let me = (*threads()).current;
     let object = pack(address & !(LINE as usize - 1), LINE as usize);
-    let me = (*threads).current;
     told::moved(me, origin);
     log::access(me, object, BUFFERED | LOCKED | SWAP, origin, [0, 0, 0]);
-    (*threads).buffered && buffer::write_back(kind, address, origin)
 }
 
 /// A `clflush`: behind the stores before it. False where nobody asks when.

@@ -1,10 +1,13 @@
 //! Store buffers, as an overlay: a thread's stores are in memory while it runs, and what they cover is kept. When another
 //! thread goes on they are taken back, newest first; when this one does, they are put there again. So everything a
 //! thread does, in libc or anywhere, finds its own stores, and nobody else's.
+//!
+//! Non-temporal stores keep no order with stores to other lines, so they leave from where they are: each line of them has a
+//! *stream*, from one fence of the thread to the next. Which one does not depend on the schedule.
 
 use super::access::{found, perform};
 use super::context::Step;
-use super::{MOST, sleepers, spin, threads};
+use super::{MOST, Threads, sleepers, spin, threads};
 use crate::blocks;
 use crate::bytes;
 use crate::log::{self, Origin};
@@ -17,6 +20,9 @@ use landfall_vocab::window::LINE;
 
 /// Stores one thread may have waiting: far more than any processor has.
 const ROOM: usize = 1024;
+
+/// Lines of non-temporal stores that are told apart between two fences; there are never that many streams.
+const LINES: usize = 32;
 
 /// What waits in a store buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,6 +45,10 @@ struct Entry {
     flags: u8,
     /// Its commit is a step; of others, nobody can see when they happen.
     visible: bool,
+    /// The stream that it is in, from 1 on; 0 for all that waits in order.
+    stream: u8,
+    /// It has left, but an older one has not.
+    gone: bool,
     new: [u8; LINE as usize],
     /// What is under it, while it is in memory.
     old: [u8; LINE as usize],
@@ -53,6 +63,13 @@ struct Buffer {
     /// Write-backs that come right behind an entry.
     behind: [Behind; ROOM],
     followers: usize,
+    /// Entries that wait in streams.
+    streaming: usize,
+    /// The lines of non-temporal stores since the last fence, and how many. Their places are their streams.
+    lines: [usize; LINES],
+    streamed: usize,
+    /// Something was put in since the last fence.
+    unfenced: bool,
 }
 
 /// A `clwb` or `clflushopt` that waits for an entry: the last store to its line, or the last fence.
@@ -71,6 +88,8 @@ pub(super) struct Buffers {
     shown: usize,
     /// Those that hold something, a bit each.
     waiting: u32,
+    /// Those of which some are in streams.
+    streaming: u32,
     all: [Buffer; MOST],
 }
 
@@ -82,12 +101,142 @@ unsafe fn of(thread: usize) -> *mut Buffer {
 pub(super) unsafe fn begin(before: usize) {
     let buffers = (*threads()).buffers;
     ((*buffers).shown, (*buffers).waiting) = (0, 0);
+    (*buffers).streaming = 0;
     for thread in 0..before {
-        (
-            (*of(thread)).head,
-            (*of(thread)).tail,
-            (*of(thread)).followers,
-        ) = (0, 0, 0);
+        let buffer = of(thread);
+        ((*buffer).head, (*buffer).tail, (*buffer).followers) = (0, 0, 0);
+        ((*buffer).streaming, (*buffer).streamed) = (0, 0);
+        (*buffer).unfenced = false;
+    }
+}
+
+fn line_of(address: usize) -> usize {
+    address & !(LINE as usize - 1)
+}
+
+/// The stream of the running thread that a non-temporal store belongs to, and how many streams there would have to be for each
+/// line since the last fence to have one.
+pub(super) unsafe fn stream(address: usize) -> (u8, u64) {
+    let threads = threads();
+    let me = (*threads).current;
+    if !(*threads).contexts[me].among_others {
+        return (0, 0);
+    }
+    let (buffer, line) = (of(me), line_of(address));
+    let known = (0..(*buffer).streamed).find(|&at| (*buffer).lines[at] == line);
+    let number = known.unwrap_or((*buffer).streamed);
+    if number == LINES {
+        return (0, LINES as u64 + 1);
+    }
+    (*buffer).lines[number] = line;
+    (*buffer).streamed = (*buffer).streamed.max(number + 1);
+    let stream = if number < usize::from((*threads).streams) {
+        number as u8 + 1
+    } else {
+        0
+    };
+    (stream, number as u64 + 1)
+}
+
+/// Has the thread made non-temporal stores since its last fence that others could see late?
+pub(super) unsafe fn has_streamed(thread: usize) -> bool {
+    (*threads()).streams != 0 && (*of(thread)).streamed != 0
+}
+
+/// Has it stored since its last fence?
+pub(super) unsafe fn is_unfenced(thread: usize) -> bool {
+    (*of(thread)).unfenced
+}
+
+/// All that a thread has stored so far comes before what it will store.
+pub(super) unsafe fn fenced(thread: usize) {
+    let buffer = of(thread);
+    (*buffer).streamed = 0;
+    (*buffer).unfenced = false;
+}
+
+/// Can an entry of this kind leave, with those before this place still there?
+unsafe fn may_leave(thread: usize, place: usize, kind: Kind, stream: u8, address: usize) -> bool {
+    let buffer = of(thread);
+    if (*buffer).streaming == 0 && stream == 0 {
+        return (*buffer).head >= place;
+    }
+    !((*buffer).head..place).any(|at| {
+        let earlier = &raw const (*buffer).entries[at];
+        !(*earlier).gone
+            && ((*earlier).stream == stream
+                || (*earlier).kind == Kind::Fence
+                || kind == Kind::Fence
+                || line_of((*earlier).address) == line_of(address))
+    })
+}
+
+/// Would a store of the running thread have to wait for nothing?
+pub(super) unsafe fn goes_past(stream: u8, address: usize) -> bool {
+    let me = (*threads()).current;
+    is_empty(me) || may_leave(me, (*of(me)).tail, Kind::Store, stream, address)
+}
+
+/// The oldest entry of a stream (or of what waits in order).
+unsafe fn oldest(thread: usize, stream: u8) -> Option<usize> {
+    let buffer = of(thread);
+    ((*buffer).head..(*buffer).tail).find(|&at| {
+        let entry = &raw const (*buffer).entries[at];
+        !(*entry).gone && (*entry).stream == stream
+    })
+}
+
+/// What can leave store buffers, a bit for each process.
+pub(super) unsafe fn leaving() -> u64 {
+    let threads = threads();
+    let buffers = (*threads).buffers;
+    let companions = (*threads).companions;
+    if (*buffers).streaming == 0 {
+        return u64::from((*buffers).waiting) << companions;
+    }
+    let mut mask = 0;
+    for thread in 0..MOST {
+        if (*buffers).waiting >> thread & 1 == 0 {
+            continue;
+        }
+        for stream in 0..=(*threads).streams {
+            if let Some(at) = oldest(thread, stream) {
+                let entry = &raw const (*of(thread)).entries[at];
+                if may_leave(thread, at, (*entry).kind, stream, (*entry).address) {
+                    mask |= 1 << process(thread, stream);
+                }
+            }
+        }
+    }
+    mask
+}
+
+/// The number of a store buffer or stream among processes.
+unsafe fn process(thread: usize, stream: u8) -> u8 {
+    let Threads {
+        companions,
+        streams,
+        ..
+    } = &*threads();
+    match stream {
+        0 => companions + thread as u8,
+        stream => 2 * companions + thread as u8 * streams + stream - 1,
+    }
+}
+
+/// The thread and the stream that a process number above the threads' stands for.
+pub(super) unsafe fn of_process(process: u8) -> (usize, u8) {
+    let Threads {
+        companions,
+        streams,
+        ..
+    } = &*threads();
+    match process.checked_sub(2 * companions) {
+        Some(number) => {
+            let streams = (*streams).max(1);
+            (usize::from(number / streams), number % streams + 1)
+        }
+        None => (usize::from(process - companions), 0),
     }
 }
 
@@ -110,6 +259,7 @@ pub(super) unsafe fn holds(thread: usize, byte: usize) -> bool {
     ((*buffer).head..(*buffer).tail).any(|at| {
         let entry = &raw const (*buffer).entries[at];
         (*entry).kind == Kind::Store
+            && !(*entry).gone
             && ((*entry).address..(*entry).address + (*entry).length).contains(&byte)
     })
 }
@@ -119,7 +269,7 @@ pub(super) unsafe fn push(
     to: usize,
     from: *const u8,
     length: usize,
-    visible: bool,
+    (visible, stream): (bool, u8),
     flags: u8,
     origin: Origin,
 ) {
@@ -127,6 +277,11 @@ pub(super) unsafe fn push(
     show(me);
     let entry = new(me, Kind::Store, to, origin);
     ((*entry).length, (*entry).visible, (*entry).flags) = (length, visible, flags);
+    if stream != 0 {
+        (*entry).stream = stream;
+        (*of(me)).streaming += 1;
+        (*(*threads()).buffers).streaming |= 1 << me;
+    }
     if is_persistent(to) {
         touch_span(to, length);
     }
@@ -147,7 +302,9 @@ unsafe fn new(me: usize, kind: Kind, address: usize, origin: Origin) -> *mut Ent
     let entry = &raw mut (*buffer).entries[(*buffer).tail];
     ((*entry).kind, (*entry).address, (*entry).origin) = (kind, address, origin);
     ((*entry).length, (*entry).visible) = (0, true);
+    ((*entry).stream, (*entry).gone) = (0, false);
     (*buffer).tail += 1;
+    (*buffer).unfenced = true;
     (*(*threads()).buffers).waiting |= 1 << me;
     entry
 }
@@ -157,15 +314,18 @@ pub(super) unsafe fn push_order(kind: Kind, address: usize, origin: Origin) {
     let me = (*threads()).current;
     show(me);
     new(me, kind, address, origin);
+    if kind == Kind::Fence {
+        (*of(me)).streamed = 0;
+    }
 }
 
 /// The running thread begins to write a line back; true if that waits for something in its buffer.
 pub(super) unsafe fn write_back(kind: record::Kind, address: usize, origin: Origin) -> bool {
     let buffer = of((*threads()).current);
-    let line = |address: usize| address & !(LINE as usize - 1);
     let last = ((*buffer).head..(*buffer).tail).rev().find(|&at| {
         let entry = &raw const (*buffer).entries[at];
-        (*entry).kind == Kind::Fence || line((*entry).address) == line(address)
+        !(*entry).gone
+            && ((*entry).kind == Kind::Fence || line_of((*entry).address) == line_of(address))
     });
     let Some(entry) = last else {
         return false;
@@ -183,13 +343,23 @@ pub(super) unsafe fn write_back(kind: record::Kind, address: usize, origin: Orig
     true
 }
 
-/// The oldest entry is gone: what waited for it happens.
-unsafe fn gone(thread: usize) {
+/// An entry is gone: what waited for it happens.
+unsafe fn gone(thread: usize, entry: usize) {
     let buffer = of(thread);
-    let entry = (*buffer).head;
-    (*buffer).head += 1;
+    let buffers = (*threads()).buffers;
+    let left = &raw mut (*buffer).entries[entry];
+    (*left).gone = true;
+    if (*left).stream != 0 {
+        (*buffer).streaming -= 1;
+        if (*buffer).streaming == 0 {
+            (*buffers).streaming &= !(1 << thread);
+        }
+    }
+    while (*buffer).head < (*buffer).tail && (*buffer).entries[(*buffer).head].gone {
+        (*buffer).head += 1;
+    }
     if (*buffer).head == (*buffer).tail {
-        (*(*threads()).buffers).waiting &= !(1 << thread);
+        (*buffers).waiting &= !(1 << thread);
     }
     for behind in &(&(*buffer).behind)[..(*buffer).followers] {
         if behind.entry == entry {
@@ -199,12 +369,13 @@ unsafe fn gone(thread: usize) {
     }
 }
 
-/// What the next commit of a thread is.
-pub(super) unsafe fn next_step(thread: usize) -> Step {
+/// What the next commit of a thread, or of one of its streams, is.
+pub(super) unsafe fn next_step(thread: usize, stream: u8) -> Step {
     let buffer = of(thread);
-    let entry = &raw const (*buffer).entries[(*buffer).head];
+    let at = oldest(thread, stream).unwrap_or((*buffer).head);
+    let entry = &raw const (*buffer).entries[at];
     let (kind, object) = match (*entry).kind {
-        Kind::Store => (step::COMMIT, 0),
+        Kind::Store => (step::COMMIT, usize::from(stream)),
         Kind::Flush => {
             let line = (*entry).address & !(LINE as usize - 1);
             (
@@ -230,6 +401,9 @@ pub(super) unsafe fn show(thread: usize) {
         let buffer = of(thread);
         for at in (*buffer).head..(*buffer).tail {
             let entry = &raw mut (*buffer).entries[at];
+            if (*entry).gone {
+                continue;
+            }
             let length = (*entry).length;
             bytes::copy((&raw mut (*entry).old) as *mut u8, memory(entry), length);
             bytes::copy(
@@ -249,6 +423,9 @@ unsafe fn hide() {
         let buffer = of(thread);
         for at in ((*buffer).head..(*buffer).tail).rev() {
             let entry = &raw const (*buffer).entries[at];
+            if (*entry).gone {
+                continue;
+            }
             let length = (*entry).length;
             bytes::copy(
                 memory(entry),
@@ -260,10 +437,11 @@ unsafe fn hide() {
     (*buffers).shown = MOST;
 }
 
-/// The oldest entry of a thread's buffer leaves it, and the stores behind it whose time nobody can tell.
-pub(super) unsafe fn commit(thread: usize) {
+/// The oldest entry of a thread's buffer, or of a stream, leaves it, and the stores behind it whose time nobody can tell.
+pub(super) unsafe fn commit(thread: usize, stream: u8) {
     let buffer = of(thread);
-    let first = &raw const (*buffer).entries[(*buffer).head];
+    let at = oldest(thread, stream).unwrap_or((*buffer).head);
+    let first = &raw const (*buffer).entries[at];
     if (*first).kind != Kind::Store {
         match (*first).kind {
             Kind::Flush => {
@@ -272,10 +450,10 @@ pub(super) unsafe fn commit(thread: usize) {
             }
             _ => log::plain(record::Kind::Sfence, 0, 0, (*first).origin),
         }
-        gone(thread);
+        gone(thread, at);
         return take_hidden(thread);
     }
-    let (left, found) = take(thread);
+    let (left, found) = take(thread, at);
     let object = super::access::pack((*first).address, (*first).length);
     log::access(thread, object, WRITE, (*first).origin, [found, left, 0]);
     sleepers::executed((*first).address as u64, (*first).length, true);
@@ -286,23 +464,33 @@ pub(super) unsafe fn commit(thread: usize) {
     take_hidden(thread);
 }
 
-/// Behind whatever left the buffer, the stores whose time nobody can tell.
+/// After something left the buffer, the stores whose time nobody can tell and that wait for nothing any more.
 unsafe fn take_hidden(thread: usize) {
-    while is_hidden(thread) {
-        take(thread);
+    let buffer = of(thread);
+    let mut at = (*buffer).head;
+    while at < (*buffer).tail {
+        let entry = &raw const (*buffer).entries[at];
+        let Entry {
+            kind,
+            stream,
+            address,
+            visible,
+            gone,
+            ..
+        } = *entry;
+        if !gone && !visible && may_leave(thread, at, kind, stream, address) {
+            take(thread, at);
+        } else if (*buffer).streaming == 0 {
+            return;
+        }
+        at += 1;
     }
 }
 
-/// Is the oldest entry one whose commit is no step?
-unsafe fn is_hidden(thread: usize) -> bool {
+/// Takes an entry out; what it stores, and what it replaces.
+unsafe fn take(thread: usize, at: usize) -> (u64, u64) {
     let buffer = of(thread);
-    !is_empty(thread) && !(*buffer).entries[(*buffer).head].visible
-}
-
-/// Takes the oldest entry out; what it stores, and what it replaces.
-unsafe fn take(thread: usize) -> (u64, u64) {
-    let buffer = of(thread);
-    let entry = &raw const (*buffer).entries[(*buffer).head];
+    let entry = &raw const (*buffer).entries[at];
     let length = (*entry).length;
     let new = (&raw const (*entry).new) as *const u8;
     let left = super::access::digest(new, length);
@@ -330,7 +518,7 @@ unsafe fn take(thread: usize) -> (u64, u64) {
         );
         found
     };
-    gone(thread);
+    gone(thread, at);
     if found != left {
         spin::changed(thread, (*entry).address as u64, length);
     }

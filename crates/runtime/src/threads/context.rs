@@ -56,6 +56,8 @@ pub(crate) struct Context {
     pub(crate) released: bool,
     /// It knows of others what no step of its own says yet: it has just begun, joined, passed a barrier.
     pub(crate) learned: bool,
+    /// There may be others: it was created, or has created one. Not a question of the schedule.
+    pub(crate) among_others: bool,
     /// A barrier, of these: joining says nothing of that.
     pub(crate) passed: bool,
     /// How often it waited long enough for something that did not happen.
@@ -114,6 +116,7 @@ impl Context {
             detached: true,
             released: false,
             learned: false,
+            among_others: false,
             passed: false,
             timeouts: 0,
             clock: (*state()).clock,
@@ -149,6 +152,7 @@ impl Context {
             detached: false,
             released: false,
             learned: false,
+            among_others: true,
             passed: false,
             timeouts: 0,
             clock: (*state()).clock,

@@ -65,6 +65,11 @@ pub(super) unsafe fn create(
             },
         )
     }
+    if number >= usize::from((*threads).companions) {
+        // The checker sees that, and starts over with more.
+        steps::stop(End::Limit, 0)
+    }
+    (*threads).contexts[(*threads).current].among_others = true;
     let Some(mut context) = Context::new(number, start, argument) else {
         return libc::EAGAIN;
     };

@@ -51,6 +51,9 @@ pub(crate) struct Threads {
     everywhere: bool,
     /// Threads have store buffers.
     buffered: bool,
+    /// The number of the first store buffer among processes, and how many streams each thread has.
+    companions: u8,
+    streams: u8,
     /// Stores to persistent memory, flushes and fences are steps.
     persistency: bool,
     /// Steps are announced with their call stacks.
@@ -112,6 +115,11 @@ pub(crate) unsafe fn begin(flags: u32, dice: u64) {
     (*threads).buffered = flags & job::TSO != 0;
     (*threads).persistency = flags & job::PERSISTENCY != 0;
     (*threads).announced = flags & job::ANNOUNCED != 0;
+    let numbers = &(*(*state()).slot).job;
+    (*threads).companions = numbers.companions.clamp(1, MOST as u32) as u8;
+    // All of them are bits of a word.
+    let room = 64 / u32::from((*threads).companions) - 2;
+    (*threads).streams = numbers.streams.min(room) as u8;
     (*threads).creations = flags & job::CREATIONS != 0;
     (*threads).policy = steps::Policy::of(flags, dice);
     ((*threads).over, (*threads).apart) = (false, 0);

@@ -28,11 +28,9 @@ pub(crate) unsafe fn point(step: Step) {
         spin::switch(me, next);
         switch_to(next);
     }
-}
-
-/// The running thread does something that is no choice, possible as it is, and others must know of.
-pub(super) unsafe fn pass_by(step: Step) {
-    log_step((*threads()).current as u8, step, 0);
+    if drains(step.kind) {
+        buffer::fenced(me);
+    }
 }
 
 /// What a thread will do next.
@@ -47,7 +45,7 @@ pub(super) unsafe fn announce(thread: usize, step: Step) {
     (*threads).ready |= bit;
     (*threads).eager &= !bit;
     (*threads).free &= !bit;
-    if is_eager(&*context) {
+    if is_eager(thread, &*context) {
         (*threads).eager |= bit;
     } else if is_access(step.kind)
         && !spin::spins(thread)
@@ -91,11 +89,13 @@ pub(crate) unsafe fn depart(status: Status) -> ! {
     outcome::internal(b"a thread that ended went on", 0)
 }
 
-/// Steps that are no choice: nobody can tell when they happen. Creating a thread is one where several do, and where it passes on
-/// what only a step of the creator's own can say; so is ending.
-unsafe fn is_eager(context: &Context) -> bool {
+/// Steps that are no choice: nobody can tell when they happen. Creating a thread is one where several do, where it passes on what
+/// only a step of the creator's own can say, and behind non-temporal stores; so is ending.
+unsafe fn is_eager(thread: usize, context: &Context) -> bool {
     match context.step.kind {
-        step::CREATE => !context.learned && !(*threads()).creations,
+        step::CREATE => {
+            !context.learned && !(*threads()).creations && !buffer::has_streamed(thread)
+        }
         step::EXIT => !context.passed,
         kind => matches!(
             kind,
@@ -146,7 +146,10 @@ unsafe fn choose(current: usize) -> usize {
                 }
                 match enabled & !(*threads).asleep {
                     0 => stop(End::Asleep, enabled),
-                    awake => (*threads).policy.pick(awake, current),
+                    awake => {
+                        let companions = (*threads).companions;
+                        (*threads).policy.pick(awake, current, companions)
+                    }
                 }
             }
         };
@@ -154,7 +157,7 @@ unsafe fn choose(current: usize) -> usize {
             log::keep();
         }
         (*threads).steps += 1;
-        if process < COMPANIONS {
+        if process < (*threads).companions {
             let next = usize::from(process);
             log_step(process, (*threads).contexts[next].step, enabled);
             (
@@ -163,9 +166,10 @@ unsafe fn choose(current: usize) -> usize {
             ) = (false, false);
             return arrive(next);
         }
-        let commit = buffer::next_step(usize::from(process - COMPANIONS));
-        log_step(process, commit, enabled);
-        buffer::commit(usize::from(process - COMPANIONS));
+        let (thread, stream) = buffer::of_process(process);
+        let commit = buffer::next_step(thread, stream);
+        log_step(COMPANIONS + thread as u8, commit, enabled);
+        buffer::commit(thread, stream);
     }
 }
 
@@ -198,10 +202,10 @@ impl Policy {
     }
 
     /// One of the processes, of which there is at least one.
-    fn pick(&mut self, awake: u64, current: usize) -> u8 {
-        let threads = awake & ((1 << COMPANIONS) - 1);
+    fn pick(&mut self, awake: u64, current: usize, companions: u8) -> u8 {
+        let threads = awake & ((1 << companions) - 1);
         match self {
-            Policy::Quiet if awake != threads => COMPANIONS + pick(awake >> COMPANIONS, current),
+            Policy::Quiet if awake != threads => companions + pick(awake >> companions, current),
             Policy::Quiet => pick(threads, current),
             Policy::PreemptFirst => {
                 let from = if threads != 0 { threads } else { awake };
@@ -276,7 +280,7 @@ unsafe fn enabled() -> u64 {
             mask |= 1 << number;
         }
     }
-    u64::from(mask) | u64::from(buffer::waiting()) << COMPANIONS
+    u64::from(mask) | buffer::leaving()
 }
 
 unsafe fn possible(number: usize, context: &Context) -> bool {
@@ -374,7 +378,7 @@ unsafe fn stuck() -> ! {
 }
 
 /// The search has seen enough of this run.
-unsafe fn stop(end: End, enabled: u64) -> ! {
+pub(super) unsafe fn stop(end: End, enabled: u64) -> ! {
     (*threads()).over = false;
     let address = enabled;
     outcome::end(

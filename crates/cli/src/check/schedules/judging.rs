@@ -7,8 +7,9 @@ use crate::check::judge::{LIMITS, MOST_SHOWN, checkers, perf, tell_after};
 use crate::check::options::{Check, Judged as Asked};
 use crate::check::report::Report;
 use crate::exit::Exit;
-use crate::scene::Act;
+use crate::scene::{Act, Failure};
 use landfall_check::finding::At;
+use landfall_check::walk::Limits;
 use landfall_check::{Checker, Finding, Kind, Robustness, Wasted};
 use landfall_explore::schedule::judge::{Judge, Kept, Verdicts};
 use landfall_explore::schedule::judged::Names;
@@ -49,8 +50,12 @@ impl Judging {
         let begin = move || -> Vec<Box<dyn Checker>> {
             checkers(robustness.then(Robustness::across_schedules), races)
         };
+        let limits = Limits {
+            failures: options.failures as usize,
+            ..LIMITS
+        };
         Judging {
-            judge: Judge::new(Box::new(begin), LIMITS),
+            judge: Judge::new(Box::new(begin), limits),
             wasted: options.checks(Asked::Flushes).then(Wasted::default),
         }
     }
@@ -164,6 +169,9 @@ fn tell(
         .collect();
     // A thread's stores reach memory in the order in which it makes them, under every schedule.
     let entry = |acts: &[Act], at: At| {
+        if at.execution > 0 {
+            return Some(Cut(at.entry));
+        }
         let (before, from) = stores.split_at_checked(at.entry as usize)?;
         let thread = *from.first()?;
         let number = before.iter().filter(|&&of| of == thread).count();
@@ -176,7 +184,9 @@ fn tell(
     let (job, scheduled) = shown.scheduled(&crash)?;
     let (_, failure) = bugs.suffered(job, &crash)?;
     bugs.under(Some(scheduled));
-    let told = tell_after(finding, &[failure], entry, Some(places), bugs, report);
+    let later = crash.later.iter().cloned();
+    let failures: Vec<Failure> = std::iter::once(failure).chain(later).collect();
+    let told = tell_after(finding, &failures, entry, Some(places), bugs, report);
     bugs.under(None);
     told
 }
@@ -195,8 +205,17 @@ fn crash(
     let evidence = finding.evidence.as_ref()?;
     let line = |object| shown.native.line(object).unwrap_or(Line(0));
     let traced = Traced::new(power.base(), power.platform(), again, line);
-    traced.crash(power.base(), again, &|line, version| {
+    let crash = traced.crash(power.base(), again, &|line, version| {
         let left = evidence.left.iter().find(|(of, _)| *of == line);
         left.is_none_or(|&(_, (first, last))| first <= version && version <= last)
+    })?;
+    // Of the schedule, cuts say nothing; recoveries crash where they are cut.
+    let later = evidence.crashes.iter().skip(1).map(|crash| Failure {
+        cut: crash.cut,
+        old: crash.old.clone(),
+    });
+    Some(Crash {
+        later: later.collect(),
+        ..crash
     })
 }

@@ -22,7 +22,7 @@ use crate::scene::{Scene, base_of};
 use fewest::fewest;
 use landfall_check::Wasted;
 use landfall_explore::schedule::bounded::{Bound, bounded};
-use landfall_explore::schedule::power::Power;
+use landfall_explore::schedule::power::{Power, Way};
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{Counts, Options, Persistency, Points, Threads, ThreadsError};
 use landfall_native::{
@@ -53,6 +53,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     }
     let created =
         |event: &&landfall_native::Event| event.op == Op::Step && event.step_name() == "create";
+    let mut streams = 0;
     let mut threads = 1 + first.events.iter().filter(created).count();
     report.events = first.events.len() as u64;
     report.not_judged = (options.checks.is_empty())
@@ -72,7 +73,8 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     loop {
         let names = Names::of(&server);
         let mut sealing = sealing(options, &server)?;
-        let mut native = NativeThreads::new(&mut server, job.clone(), threads, options.model());
+        let mut native = NativeThreads::new(&mut server, job.clone(), threads, options.model())
+            .with_streams(streams);
         native.prefer(options.policy());
         if let Some(sealing) = sealing.take() {
             native.seal(sealing);
@@ -99,7 +101,9 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
                     Recoveries::One(Box::new(one))
                 }
             };
-            let power = Power::new(base.clone(), scene.platform).with_failures(options.failures);
+            let power = Power::new(base.clone(), scene.platform)
+                .with_failures(options.failures)
+                .by(way(options));
             crashing = Some(Crashing::new(options, power, recoveries));
         }
         let searched = search(
@@ -120,10 +124,14 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
                 );
                 return Err(Refusal::new(Exit::Uncontrolled, why));
             }
-            Err(ThreadsError::CannotRun(why)) => match native.more_threads {
-                Some(more) if more <= MOST_THREADS => {
+            Err(ThreadsError::CannotRun(why)) => match (native.more_threads, native.more_streams) {
+                (Some(more), _) if more <= MOST_THREADS => {
                     threads = more;
                     job.threads.creations |= native.several_create();
+                    continue;
+                }
+                (_, Some(more)) => {
+                    streams = more;
                     continue;
                 }
                 _ => return Err(Refusal::new(cannot(&native.outcome), why)),
@@ -153,6 +161,14 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     report.runs += bugs.runs();
     report.finish(options, started)?;
     Ok(report)
+}
+
+fn way(options: &Check) -> Way {
+    match options {
+        Check { eager: true, .. } => Way::Eager,
+        Check { no_share: true, .. } => Way::Alone,
+        _ => Way::Shared,
+    }
 }
 
 /// What looks at recoveries as they are run.
@@ -301,6 +317,12 @@ fn search(
     report.progress = progress.done();
     report.schedules += counts.executions;
     report.limits.extend(limit.reached);
+    if limit.reached.is_none() && native.crowded() {
+        report.limits.push("non-temporal");
+        report.warn(
+            "a thread makes non-temporal stores to more cache lines between two fences than are told apart: some were tried in program order only",
+        );
+    }
     if limit.reached.is_none() && native.late() {
         report.limits.push("timeouts");
     } else if limit.reached.is_none() && counts.cut > 0 {

@@ -109,23 +109,31 @@ impl Recoveries<'_> {
     }
 }
 
-/// What cannot be combined with threads and persistent memory yet.
+/// What cannot be combined with threads and persistent memory.
 pub(super) fn refuse(options: &Check) -> Option<Refusal> {
-    let option = match options {
-        Check { tear: true, .. } => "--tear",
+    let why = match options {
+        Check { tear: true, .. } => {
+            "--tear is not for such programs yet: what another thread stores between the pieces of a copy is not told apart from them; leave it out"
+        }
         Check {
             no_prefix: true, ..
-        } if options.races().is_some() => "--no-prefix",
-        _ if options.recover_schedules && options.failures > 1 => {
-            let why = "with --recover-schedules the power does not fail during recovery: leave out --failures";
-            return Some(Refusal::new(Exit::Usage, why));
+        } if options.races().is_some() => {
+            "--no-prefix is not for such programs: it looks at the one place where the power failed, and here that is any set of steps that agrees with the recovery; leave it out"
         }
-        _ if options.recover_schedules || options.random.is_some() => return None,
-        _ => options.leaves_no_tree()?,
+        Check {
+            count_eager: true, ..
+        } => {
+            "--count-eager is not for such programs: their images are counted as they are run; use --eager"
+        }
+        _ if options.recover_schedules && options.failures > 1 => {
+            "with --recover-schedules the power does not fail during recovery: leave out --failures"
+        }
+        _ => return None,
     };
-    let why = format!(
-        "the program creates threads and stores to persistent memory: {option} is not for such programs yet; leave it out"
-    );
+    let why = match options.recover_schedules && options.failures > 1 {
+        true => why.to_owned(),
+        false => format!("the program creates threads and stores to persistent memory: {why}"),
+    };
     Some(Refusal::new(Exit::Usage, why))
 }
 
@@ -184,10 +192,6 @@ impl<'a> Crashing<'a> {
         if self.power.uncut > 0 {
             report.uncut(self.power.uncut);
         }
-        if self.judging.is_some() && self.power.failures() > 1 {
-            report.limits.push("judging");
-            report.warn("with threads, robustness, races and flushes are judged after the first power failure only");
-        }
         let order = native.order(Persistency::Lines);
         let mut shown = Shown {
             native,
@@ -242,11 +246,7 @@ impl Shown<'_, '_> {
         crash: &Crash,
     ) -> Result<(landfall_native::Job, Scheduled), Refusal> {
         let again = self.again(&crash.schedule, &crash.points)?;
-        let telling = Telling {
-            threads: self.native,
-            names: self.names,
-            order: self.order,
-        };
+        let telling = Telling::new(self.native, self.names, self.order);
         let trace = again.trace();
         let table = telling.table(trace, crash.schedule.len(), None);
         let count = trace.preemptions(self.order, crash.schedule.len());

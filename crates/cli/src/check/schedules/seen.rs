@@ -237,15 +237,12 @@ impl Seen {
                 return Err(not_again());
             }
             let count = steps.len();
-            let telling = Telling {
-                threads: native,
-                names,
-                order,
-            };
+            let telling = Telling::new(native, names, order);
             let fails =
                 matches!(entry.cause, Cause::Failed { .. }).then_some("the program fails here");
             let table = telling.table(&trace, count, fails);
-            let finding = entry.cause.tell(&telling, &trace, order);
+            let mut finding = entry.cause.tell(&telling, &trace, order);
+            finding.notes.extend(telling.overtaken(&trace, count));
             bugs.scheduled(native.replay(steps), report, |execution, names| {
                 let mut finding = finish(finding, &entry.cause, execution, names)?;
                 finding.schedule = Some(table);

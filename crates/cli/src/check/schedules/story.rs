@@ -2,17 +2,23 @@
 
 use crate::check::table::{Deed, Table, What};
 use crate::names::{Names, Place};
+use crate::source::Sources;
 use landfall_explore::schedule::sync::Op;
 use landfall_explore::schedule::{Access, Act, End, Order, Step, Trace, Until, Wait};
 use landfall_native::NativeThreads;
+use std::collections::HashMap;
 
 /// Names for objects and places of a search.
 #[derive(Debug)]
 pub(super) struct Telling<'a> {
-    pub(super) threads: &'a NativeThreads<'a>,
-    pub(super) names: &'a Names,
-    pub(super) order: Order,
+    threads: &'a NativeThreads<'a>,
+    names: &'a Names,
+    order: Order,
+    called: Called,
 }
+
+/// Bytes of persistent memory as the source calls them where it stores to them.
+type Called = HashMap<(u32, u64), String>;
 
 pub(in crate::check) fn column(thread: usize) -> String {
     match thread {
@@ -21,7 +27,43 @@ pub(in crate::check) fn column(thread: usize) -> String {
     }
 }
 
-impl Telling<'_> {
+impl<'a> Telling<'a> {
+    pub(super) fn new(
+        threads: &'a NativeThreads<'a>,
+        names: &'a Names,
+        order: Order,
+    ) -> Telling<'a> {
+        Telling {
+            threads,
+            names,
+            order,
+            called: Called::new(),
+        }
+    }
+
+    /// The same for one execution, with the names that its stores give to persistent memory. A name that stands for several places, or one of
+    /// several for a place, says nothing.
+    fn of(&self, trace: &Trace) -> Telling<'a> {
+        let mut sources = Sources::default();
+        let mut all: Vec<((u32, u64), String)> = Vec::new();
+        let stores = |step: &&Step| step.persistent && step.access == Access::Write;
+        for step in trace.steps.iter().filter(stores) {
+            let text = self.place(step.site).and_then(|at| sources.assigned(&at));
+            let named = ((step.object, step.mask), text.unwrap_or_default());
+            if !all.contains(&named) {
+                all.push(named);
+            }
+        }
+        let alone = |(place, text): &&((u32, u64), String)| {
+            let same = |(other, called): &&((u32, u64), String)| other == place || called == text;
+            !text.is_empty() && all.iter().filter(same).count() == 1
+        };
+        Telling {
+            called: all.iter().filter(alone).cloned().collect(),
+            ..*self
+        }
+    }
+
     pub(super) fn place(&self, site: u32) -> Option<Place> {
         self.names.origin(self.threads.origin(site))
     }
@@ -47,6 +89,9 @@ impl Telling<'_> {
                 0
             });
         if let Some(offset) = landfall_native::persistent_offset(address) {
+            if let Some(name) = self.called.get(&(object, mask)) {
+                return name.clone();
+            }
             return crate::names::address(offset);
         }
         match self.names.symbols.variable(address) {
@@ -92,8 +137,35 @@ impl Telling<'_> {
         }
     }
 
+    /// A non-temporal store that one after it overtook within the first so many steps.
+    pub(super) fn overtaken(&self, trace: &Trace, count: usize) -> Option<String> {
+        let is_commit = |step: &Step| self.order.is_companion(step.process);
+        let shown = &trace.steps[..count.min(trace.steps.len())];
+        let (late, early) = (trace.steps.iter().enumerate()).find_map(|(at, late)| {
+            let overtakes = |early: &&Step| {
+                self.order.same_thread(early.process, late.process)
+                    && early.act == Act::Commit
+                    && is_commit(early)
+                    && early.need.1 > late.need.1
+            };
+            let before = &shown[..at.min(shown.len())];
+            let early = before.iter().find(overtakes)?;
+            (late.streams && is_commit(late)).then_some((late, early))
+        })?;
+        let place = |step: &Step| self.place(step.site).map(|place| place.colons());
+        Some(format!(
+            "the non-temporal store at {} reaches memory after the store at {} that follows it; an `sfence` between them orders the two",
+            place(late)?,
+            place(early)?
+        ))
+    }
+
     /// The first so many steps of an execution, and who waits at its end.
     pub(super) fn table(&self, trace: &Trace, count: usize, fails: Option<&str>) -> Table {
+        self.of(trace).told(trace, count, fails)
+    }
+
+    fn told(&self, trace: &Trace, count: usize, fails: Option<&str>) -> Table {
         let steps = &trace.steps[..count.min(trace.steps.len())];
         let mut deeds = Vec::new();
         let mut running: Option<usize> = None;
@@ -160,6 +232,12 @@ impl Telling<'_> {
         let object = match step.act {
             Act::Sync(_) => self.name(step.object, step.mask),
             _ if step.until == Until::Changed => "a change".to_owned(),
+            // Of those that it joined, the last to end.
+            _ if step.joined != 0 => {
+                let of = |thread: &usize| step.joined >> thread & 1 != 0;
+                let last = (0..self.order.threads).rev().find(of);
+                format!("{} to end", column(last.unwrap_or(0)))
+            }
             _ => "its own stores".to_owned(),
         };
         Deed {

@@ -99,11 +99,6 @@ impl Interpreter<'_> {
                     at: place,
                     value,
                     order,
-                }
-                | Instr::Stream {
-                    at: place,
-                    value,
-                    order,
                 } if !self.is_point(thread, order) && !self.program.persistent => {
                     let cell = self.cell(thread, place);
                     let value = self.value(thread, value);
@@ -114,7 +109,7 @@ impl Interpreter<'_> {
                         value,
                         visible: false,
                         plain: true,
-                        streams: matches!(instr, Instr::Stream { .. }) && self.streams != 0,
+                        streams: false,
                     };
                     self.store_hidden(thread, entry, trace);
                 }

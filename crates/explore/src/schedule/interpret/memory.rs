@@ -174,10 +174,18 @@ impl Interpreter<'_> {
     }
 
     /// What an entry comes behind in other queues.
-    fn behind(&self, thread: usize, process: Process, entry: Entry, trace: &mut Trace) -> u32 {
+    fn behind(
+        &self,
+        thread: usize,
+        process: Process,
+        entry: Entry,
+        besides: (Process, u32),
+        trace: &mut Trace,
+    ) -> u32 {
         let state = &self.threads[thread];
         let companion = (thread + self.threads.len()) as Process;
         let mut set = state.floor.clone();
+        set.extend(Some(besides).filter(|(_, tick)| *tick != 0));
         if process != companion && state.drained != 0 {
             set.push((companion, state.drained));
         }
@@ -205,19 +213,23 @@ impl Interpreter<'_> {
 
     pub(super) fn push(&mut self, thread: usize, entry: Entry, trace: &mut Trace) {
         let process = self.committer(thread, entry);
-        let behind = match self.streams {
-            0 => 0,
-            _ => self.behind(thread, process, entry, trace),
+        // A new thread's creator may have left stores behind: they come first.
+        let state = &self.threads[thread];
+        let [creator, its_stores] = match state.stepped {
+            true => [(0, 0); 2],
+            false => state.born,
+        };
+        let behind = match (self.streams, its_stores) {
+            (0, (_, 0)) => 0,
+            _ => self.behind(thread, process, entry, its_stores, trace),
         };
         let state = &mut self.threads[thread];
         let site = self.first_site[thread] + state.pc;
         let tick = state.buffer.last().map_or(0, |buffered| buffered.tick) + 1;
         // What was done before the store is known wherever the store is.
         state.tick += 1;
-        let need = match state.born {
-            [(_, tick), _] if !state.stepped && tick != 0 => state.born,
-            _ => [(thread as Process, state.tick), state.met],
-        };
+        let also = if creator.1 != 0 { creator } else { state.met };
+        let need = [(thread as Process, state.tick), also];
         state.buffer.push(Buffered {
             entry,
             site,

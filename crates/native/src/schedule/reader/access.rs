@@ -62,8 +62,8 @@ impl Reader {
         if record.flags & access::BUFFERED != 0 && record.flags & access::WRITE == 0 {
             // A `clwb`, an `sfence`, a `clflush`.
             match record.flags & (access::LOCKED | access::SWAP) {
-                access::LOCKED => self.push_order(thread, None, site),
-                access::SWAP => self.push_order(thread, Some(object), site),
+                access::LOCKED => self.push_order(thread, None, site, trace),
+                access::SWAP => self.push_order(thread, Some(object), site, trace),
                 _ => self.write_back(thread, object, site, trace),
             }
             return Ok(());
@@ -106,7 +106,7 @@ impl Reader {
         if open.commits {
             return self.commit(&open, record, object, mask, trace);
         }
-        let mut step = self.skeleton(&open, site);
+        let mut step = self.skeleton(&open, site, trace);
         step.object = object;
         step.mask = mask;
         step.more = open.more;
@@ -129,6 +129,8 @@ impl Reader {
         if step.persistent && writes {
             self.stored_as.say(&mut step);
         }
+        // Nothing was expected of a store.
+        step.streams = writes && !locked && expect != 0;
         step.access = if writes { Access::Write } else { Access::Read };
         step.act = match (locked, record.flags & access::SWAP != 0, writes) {
             (true, true, _) => Act::Cas,

@@ -6,7 +6,7 @@ use super::{Buffered, Open, Reader, word};
 use landfall_explore::schedule::{
     Access, Act, Orders, Process, Step, ThreadsError, Trace, WriteBack,
 };
-use landfall_vocab::record::{Record, access};
+use landfall_vocab::record::{Record, access, step};
 
 impl Reader {
     /// The commit of the thread's newest store to these bytes, if one store covers them.
@@ -46,49 +46,159 @@ impl Reader {
         if !visible {
             self.trail(thread, true, object, mask, site, trace);
         }
-        let plain = record.flags & access::ORDERING == 0;
-        let orders = orders(record.flags | access::WRITE);
-        self.enter(thread, Some(object), site, (plain, orders), visible);
-        let companion = self.companion(thread);
+        let streamed = access::stream_of(word(record, 0));
+        let stream = streamed.map_or(0, |(stream, _)| stream as usize);
+        let process = match stream
+            .checked_sub(1)
+            .filter(|&number| number < self.streams)
+        {
+            Some(number) => self.order().stream(thread, number) as Process,
+            None => self.companion(thread),
+        };
+        if let Some((_, wanted)) = streamed {
+            self.wanted = self.wanted.max(wanted as usize);
+        }
+        let entry = Entering {
+            process,
+            line: Some(object),
+            site,
+            plain: record.flags & access::ORDERING == 0,
+            orders: orders(record.flags | access::WRITE),
+            visible,
+            streams: streamed.is_some(),
+        };
+        let commit = (process, self.enter(thread, entry, trace));
         let known = &mut self.threads[thread];
         known
             .own
             .retain(|&(line, bytes, _)| line != object || bytes & !mask != 0);
-        known.own.push((object, mask, (companion, known.pushed)));
+        known.own.push((object, mask, commit));
     }
 
     /// A `clflush` of a line, or an `sfence`, goes into the buffer.
-    pub(super) fn push_order(&mut self, thread: usize, line: Option<u32>, site: u32) {
-        self.enter(thread, line, site, (false, Orders::default()), true);
-    }
-
-    fn enter(
+    pub(super) fn push_order(
         &mut self,
         thread: usize,
         line: Option<u32>,
         site: u32,
-        (plain, orders): (bool, Orders),
-        visible: bool,
+        trace: &mut Trace,
     ) {
-        let companion = self.companion(thread);
+        let entry = Entering {
+            process: self.companion(thread),
+            line,
+            site,
+            plain: false,
+            orders: Orders::default(),
+            visible: true,
+            streams: false,
+        };
+        self.enter(thread, entry, trace);
+        if line.is_none() {
+            let known = &mut self.threads[thread];
+            known.epoch = known.entries.len();
+        }
+    }
+
+    /// The tick of its commit.
+    fn enter(&mut self, thread: usize, entry: Entering, trace: &mut Trace) -> u32 {
+        // A new thread's creator may have left stores behind: they come first.
+        let known = &self.threads[thread];
+        let [creator, its_stores] = match known.stepped {
+            true => [(0, 0); 2],
+            false => known.born,
+        };
+        let behind = match (self.streams, its_stores) {
+            (0, (_, 0)) => 0,
+            _ => self.behind(thread, &entry, its_stores, trace),
+        };
         let known = &mut self.threads[thread];
         known.pushed += 1;
         known.tick += 1;
-        let need = match known.born {
-            [(_, tick), _] if !known.stepped && tick != 0 => known.born,
-            _ => [(thread as Process, known.tick), known.opened],
+        let also = match creator {
+            (_, 0) => known.opened,
+            creator => creator,
         };
+        let need = [(thread as Process, known.tick), also];
         known.buffer.push_back(Buffered {
+            process: entry.process,
             tick: known.pushed,
+            line: entry.line,
+            behind,
+            streams: entry.streams,
             need,
             joined: known.joined,
-            site,
-            plain,
-            orders,
+            site: entry.site,
+            plain: entry.plain,
+            orders: entry.orders,
             issued: known.tick,
-            visible,
+            visible: entry.visible,
         });
-        known.entries.push(((companion, known.pushed), line));
+        let commit = (entry.process, known.pushed);
+        known.entries.push((commit, entry.line));
+        known.pushed
+    }
+
+    /// What goes into the buffer comes behind in other queues.
+    fn behind(
+        &self,
+        thread: usize,
+        entry: &Entering,
+        besides: (Process, u32),
+        trace: &mut Trace,
+    ) -> u32 {
+        let known = &self.threads[thread];
+        let companion = self.companion(thread);
+        let mut set = known.floor.clone();
+        set.extend(Some(besides).filter(|(_, tick)| *tick != 0));
+        if entry.process != companion && known.drained != 0 {
+            set.push((companion, known.drained));
+        }
+        for (number, &((process, tick), line)) in known.entries.iter().enumerate() {
+            let fenced = process != companion && number < known.epoch;
+            if process != entry.process && !fenced && waits(line, entry.line) {
+                set.retain(|(of, _)| *of != process);
+                set.push((process, tick));
+            }
+        }
+        trace.sets.come_after(&set)
+    }
+
+    /// The streams that have come to something since the thread's last fence.
+    fn streamed(&self, thread: usize) -> impl Iterator<Item = (Process, u32)> {
+        let known = &self.threads[thread];
+        let companion = self.companion(thread);
+        let recent = &known.entries[known.epoch.min(known.entries.len())..];
+        recent
+            .iter()
+            .enumerate()
+            .filter_map(move |(at, &(commit, _))| {
+                let newest = !recent[at + 1..].iter().any(|((of, _), _)| *of == commit.0);
+                (commit.0 != companion && newest).then_some(commit)
+            })
+    }
+
+    /// What a transition comes behind besides its companion's: streams, where it waits for the thread's stores.
+    pub(super) fn behind_streams(&self, thread: usize, drains: bool, trace: &mut Trace) -> u32 {
+        if self.streams == 0 {
+            return 0;
+        }
+        let mut set = self.threads[thread].floor.clone();
+        if drains {
+            set.extend(self.streamed(thread));
+        }
+        trace.sets.come_after(&set)
+    }
+
+    /// The thread's stores are all in memory, and no transition says so.
+    pub(super) fn fence_off(&mut self, thread: usize) {
+        if self.streams != 0 {
+            let streamed: Vec<(Process, u32)> = self.streamed(thread).collect();
+            let known = &mut self.threads[thread];
+            known.floor.extend(streamed);
+            known.epoch = known.entries.len();
+        }
+        let known = &mut self.threads[thread];
+        known.drained = known.committed;
     }
 
     /// The running thread begins to write a line back.
@@ -116,34 +226,16 @@ impl Reader {
         mask: u64,
         trace: &mut Trace,
     ) -> Result<(), ThreadsError> {
-        let companion = self.companion(open.thread);
-        let known = &mut self.threads[open.thread];
-        let Some(buffered) = known.buffer.pop_front() else {
-            return Err(ThreadsError::CannotRun(
-                "a store was committed that nobody made: a fault of landfall, not of the program"
-                    .into(),
-            ));
-        };
-        self.commit_hidden(open.thread, buffered.tick);
         let (place, _) = place(record.value);
         let mut step = Step {
-            process: companion,
             act: Act::Commit,
             access: Access::Write,
             persistent: is_persistent(place),
-            plain: buffered.plain,
-            orders: buffered.orders,
-            issued: buffered.issued,
-            tick: buffered.tick,
-            need: buffered.need[0],
-            also: buffered.need[1],
-            joined: buffered.joined,
             object,
             mask,
             found: word(record, 0),
             left: word(record, 1),
-            site: buffered.site,
-            ..Step::NOTHING
+            ..self.leaves(open)?
         };
         if step.persistent {
             self.stored_as.say(&mut step);
@@ -151,12 +243,81 @@ impl Reader {
         self.finish(open, step, trace)
     }
 
-    /// After a commit, the stores behind it whose time nobody can tell.
-    pub(super) fn commit_hidden(&mut self, thread: usize, committed: u32) {
-        let known = &mut self.threads[thread];
-        known.committed = committed;
-        while let Some(hidden) = known.buffer.pop_front_if(|next| !next.visible) {
-            known.committed = hidden.tick;
+    /// Something leaves a thread's buffer: the oldest of the queue that the step names.
+    pub(super) fn leaves(&mut self, open: &Open) -> Result<Step, ThreadsError> {
+        let stream = match open.kind {
+            step::COMMIT => open.object as usize,
+            _ => 0,
+        };
+        let process = match stream.checked_sub(1) {
+            Some(number) => self.order().stream(open.thread, number) as Process,
+            None => self.companion(open.thread),
+        };
+        let buffer = &mut self.threads[open.thread].buffer;
+        let oldest = buffer.iter().position(|entry| entry.process == process);
+        let Some(buffered) = oldest.and_then(|at| buffer.remove(at)) else {
+            return Err(ThreadsError::CannotRun(
+                "something was committed that nobody stored: a fault of landfall, not of the program"
+                    .into(),
+            ));
+        };
+        self.left(open.thread, &buffered);
+        self.commit_hidden(open.thread);
+        Ok(Step {
+            process,
+            plain: buffered.plain,
+            orders: buffered.orders,
+            issued: buffered.issued,
+            streams: buffered.streams,
+            tick: buffered.tick,
+            need: buffered.need[0],
+            also: buffered.need[1],
+            behind: buffered.behind,
+            joined: buffered.joined,
+            site: buffered.site,
+            ..Step::NOTHING
+        })
+    }
+
+    fn left(&mut self, thread: usize, buffered: &Buffered) {
+        if buffered.process == self.companion(thread) {
+            self.threads[thread].committed = buffered.tick;
         }
     }
+
+    /// After a commit, the stores whose time nobody can tell and that wait for nothing any more.
+    fn commit_hidden(&mut self, thread: usize) {
+        let mut at = 0;
+        while let Some(&entry) = self.threads[thread].buffer.get(at) {
+            let mut earlier = self.threads[thread].buffer.range(..at);
+            let waits = |earlier: &Buffered| {
+                earlier.process == entry.process || waits(earlier.line, entry.line)
+            };
+            if !entry.visible && !earlier.any(waits) {
+                self.threads[thread].buffer.remove(at);
+                self.left(thread, &entry);
+            } else if self.streams == 0 {
+                return;
+            } else {
+                at += 1;
+            }
+        }
+    }
+}
+
+/// Must the second of a thread's entries, in different queues, wait for the first? None is a fence.
+fn waits(first: Option<u32>, second: Option<u32>) -> bool {
+    first.is_none() || second.is_none() || first == second
+}
+
+/// What goes into a buffer.
+struct Entering {
+    process: Process,
+    /// None for a fence.
+    line: Option<u32>,
+    site: u32,
+    plain: bool,
+    orders: Orders,
+    visible: bool,
+    streams: bool,
 }

@@ -9,17 +9,25 @@ use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
 use landfall_check::Atomicity;
 use landfall_explore::schedule::{
-    Access, Act, Birth, Failure, Orders, Process, Step, ThreadsError, Trace, Trailing,
+    Access, Act, Birth, Failure, Order, Orders, Persistency, Process, Step, ThreadsError, Trace,
+    Trailing,
 };
 use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
 use landfall_vocab::shared::{CREATIONS, End};
 use std::collections::VecDeque;
 use sync::drains;
 
-/// A store that waits in a thread's buffer.
+/// Something that waits in a thread's buffer.
 #[derive(Clone, Copy, Debug)]
 struct Buffered {
+    /// Who commits it, and that process' tick then: entries of a thread are numbered in program order.
+    process: Process,
     tick: u32,
+    /// Its line; none for a fence.
+    line: Option<u32>,
+    /// What it comes behind in other queues, as [`Step::behind`].
+    behind: u32,
+    streams: bool,
     need: [(Process, u32); 2],
     joined: u64,
     site: u32,
@@ -51,6 +59,9 @@ struct Thread {
     own: Vec<(u32, u64, (Process, u32))>,
     /// Everything it put into its store buffer: its commit, and its line; none for a fence.
     entries: Vec<((Process, u32), Option<u32>)>,
+    /// Where in there its last fence was; and streams that it waited for where no transition says so.
+    epoch: usize,
+    floor: Vec<(Process, u32)>,
     /// What it watches while it spins.
     watches: Vec<(u32, u64)>,
     /// Where it was last.
@@ -73,6 +84,8 @@ impl Thread {
         (self.pushed, self.committed) = (0, 0);
         self.own.clear();
         self.entries.clear();
+        self.epoch = 0;
+        self.floor.clear();
         self.watches.clear();
         (self.site, self.sealed) = (0, false);
     }
@@ -110,6 +123,9 @@ pub(super) struct Reader {
     pub(super) late: bool,
     pub(super) buffered: bool,
     most: usize,
+    /// Streams that each thread has, and that some would need.
+    pub(super) streams: usize,
+    pub(super) wanted: usize,
 }
 
 /// What a step says of a store to persistent memory for those who judge it.
@@ -181,9 +197,22 @@ impl Reader {
         (thread + self.most) as Process
     }
 
+    /// How processes are numbered.
+    fn order(&self) -> Order {
+        Order {
+            threads: self.most,
+            streams: self.streams,
+            persistency: Persistency::Ignored,
+        }
+    }
+
     /// A set of processes, from the runtime's numbers to the search's.
     pub(super) fn processes(&self, mask: u64) -> u64 {
-        (mask & u64::from(u32::MAX)) | (mask >> COMPANIONS) << self.most
+        match self.streams {
+            0 => (mask & u64::from(u32::MAX)) | (mask >> COMPANIONS) << self.most,
+            // The runtime was told how many there are.
+            _ => mask,
+        }
     }
 
     /// A thread has announced its next step.
@@ -291,16 +320,16 @@ impl Reader {
                     self.bear(thread, record.value as usize, site, trace);
                     return Ok(());
                 }
-                known.drained = known.committed;
                 known.tick += 1;
+                self.fence_off(thread);
                 self.bear(thread, record.value as usize, site, trace);
                 return Ok(());
             }
             // Of its own, it tells those who join it which barrier it passed last.
             step::EXIT if choice => {}
             step::EXIT => {
-                known.drained = known.committed;
                 known.tick += 1;
+                self.fence_off(thread);
                 return Ok(());
             }
             step::JOIN => {
@@ -308,7 +337,7 @@ impl Reader {
                 if let Some(other) = self.threads.get(of) {
                     let mut joined = other.joined | 1 << of;
                     if self.buffered {
-                        joined |= 1 << self.companion(of);
+                        joined |= self.order().commits_of(of);
                     }
                     // Whom it created before does not know of it.
                     self.threads[thread].joined |= joined;
@@ -317,7 +346,7 @@ impl Reader {
                 return Ok(());
             }
             step::FENCE => {
-                known.drained = known.committed;
+                self.fence_off(thread);
                 return Ok(());
             }
             step::PASS => {
@@ -396,30 +425,17 @@ impl Reader {
         let Some(open) = self.open.take() else {
             return Ok(());
         };
-        let mut step = self.skeleton(&open, self.threads[open.thread].site);
-        if open.commits {
-            let Some(buffered) = self.threads[open.thread].buffer.pop_front() else {
-                return Err(ThreadsError::CannotRun(
-                    "a flush was committed that nobody made: a fault of landfall, not of the program".into(),
-                ));
-            };
-            self.commit_hidden(open.thread, buffered.tick);
-            step = Step {
-                process: self.companion(open.thread),
-                tick: buffered.tick,
-                need: buffered.need[0],
-                also: buffered.need[1],
-                joined: buffered.joined,
-                site: buffered.site,
-                ..Step::NOTHING
-            };
-        }
+        let mut step = match open.commits {
+            true => self.leaves(&open)?,
+            false => self.skeleton(&open, self.threads[open.thread].site, trace),
+        };
         if open.kind == step::FLUSH {
             let (place, mask) = place(open.object);
             (step.object, step.mask) = (self.objects.of(place), mask);
             (step.act, step.access) = (Act::Flush, Access::Flush);
             step.persistent = true;
         }
+        step.plain |= open.kind == step::ORDER && open.object == step::STORES_ONLY;
         if open.kind == step::CREATE && self.creations {
             let (place, mask) = place(CREATIONS);
             (step.object, step.mask) = (self.objects.of(place), mask);
@@ -428,7 +444,8 @@ impl Reader {
         self.finish(&open, step, trace)
     }
 
-    fn skeleton(&self, open: &Open, site: u32) -> Step {
+    fn skeleton(&self, open: &Open, site: u32, trace: &mut Trace) -> Step {
+        let behind = self.behind_streams(open.thread, drains(open.kind), trace);
         let known = &self.threads[open.thread];
         let [need, also] = self.structure(open.thread, drains(open.kind));
         Step {
@@ -436,6 +453,7 @@ impl Reader {
             tick: known.tick + 1,
             need,
             also,
+            behind,
             joined: known.joined,
             sealed: known.sealed,
             site,
@@ -446,6 +464,10 @@ impl Reader {
     fn finish(&mut self, open: &Open, step: Step, trace: &mut Trace) -> Result<(), ThreadsError> {
         if !open.commits {
             let known = &mut self.threads[open.thread];
+            if drains(open.kind) {
+                known.epoch = known.entries.len();
+            }
+            known.floor.clear();
             known.tick += 1;
             known.stepped = true;
             known.joined = 0;

@@ -96,7 +96,7 @@ impl Reader {
             _ => {
                 self.open(thread, record, trace);
                 let Some(open) = self.open.take() else { return };
-                let mut step = self.skeleton(&open, site);
+                let mut step = self.skeleton(&open, site, trace);
                 step.more = open.more;
                 match operation(kind) {
                     Some(op) => {

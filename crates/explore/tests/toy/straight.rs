@@ -1,0 +1,164 @@
+//! Threads that do the same whatever memory holds, and every way to mix them.
+
+use landfall_explore::schedule::{
+    Access, Act, End, Job, NOWHERE, Points, Sleepers, Step, Threads, ThreadsError, Trace, WriteBack,
+};
+use landfall_explore::subject::{Event, Mark};
+
+/// Threads that store, flush and fence, whatever memory holds, each store in memory at once.
+#[derive(Debug)]
+pub(crate) struct Straight {
+    threads: Vec<Vec<Event>>,
+    sleepers: Sleepers,
+}
+
+impl Straight {
+    pub(crate) fn new(threads: Vec<Vec<Event>>) -> Straight {
+        Straight {
+            threads,
+            sleepers: Sleepers::default(),
+        }
+    }
+
+    /// The events that a thread's next step begins with, from `at` on: write-backs before it belong to the step before.
+    fn write_backs(&self, thread: usize, at: &mut usize, tick: u32, trace: &mut Trace) {
+        while let Some(Event::ClflushOpt(line)) = self.threads[thread].get(*at) {
+            *at += 1;
+            trace.write_backs.push(WriteBack {
+                thread: thread as u8,
+                object: line.0 as u32,
+                issued: tick,
+                after: (0, 0),
+                buffered: 0,
+                need: [(0, 0); 2],
+                joined: 0,
+                site: 0,
+            });
+        }
+    }
+
+    fn step(&self, thread: usize, at: usize, tick: u32) -> Step {
+        let step = Step {
+            process: thread as u8,
+            tick,
+            ..Step::NOTHING
+        };
+        match &self.threads[thread][at] {
+            event @ (Event::Store(piece) | Event::DurableStore(piece)) => {
+                let mut left = [0; 8];
+                left[..piece.bytes().len()].copy_from_slice(piece.bytes());
+                Step {
+                    act: Act::Store,
+                    access: Access::Write,
+                    persistent: true,
+                    at_once: matches!(event, Event::DurableStore(_)),
+                    object: piece.addr.line().0 as u32,
+                    mask: ((1 << piece.bytes().len()) - 1) << piece.addr.offset(),
+                    left: u64::from_le_bytes(left),
+                    ..step
+                }
+            }
+            Event::Clflush(line) => Step {
+                act: Act::Flush,
+                access: Access::Flush,
+                persistent: true,
+                object: line.0 as u32,
+                mask: u64::MAX,
+                ..step
+            },
+            _ => Step {
+                act: Act::Fence,
+                object: NOWHERE,
+                ..step
+            },
+        }
+    }
+}
+
+impl Threads for Straight {
+    fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    fn buffered(&self) -> bool {
+        false
+    }
+
+    fn preempt_at(&mut self, _: &Points) {}
+
+    fn run(&mut self, job: &Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
+        trace.restart(0);
+        let count = self.threads.len();
+        let (mut at, mut ticks) = (vec![0; count], vec![0; count]);
+        let mut sleepers = std::mem::take(&mut self.sleepers);
+        for (thread, at) in at.iter_mut().enumerate() {
+            self.write_backs(thread, at, 0, trace);
+        }
+        loop {
+            let done = trace.steps.len();
+            if done == job.keep {
+                sleepers.restart(&job.order, &trace.steps, job.sleep);
+            }
+            let enabled = (0..count)
+                .filter(|&thread| at[thread] < self.threads[thread].len())
+                .fold(0u64, |set, thread| set | 1 << thread);
+            if enabled == 0 {
+                trace.end = End::Complete;
+                break;
+            }
+            let awake = match done >= job.keep {
+                true => enabled & !sleepers.mask(),
+                false => enabled,
+            };
+            let process = match job.follow.get(done) {
+                Some(&process) => usize::from(process),
+                None if awake == 0 => {
+                    trace.end = End::Asleep;
+                    break;
+                }
+                None => awake.trailing_zeros() as usize,
+            };
+            ticks[process] += 1;
+            let step = self.step(process, at[process], ticks[process]);
+            at[process] += 1;
+            self.write_backs(process, &mut at[process], ticks[process], trace);
+            if done >= job.keep {
+                sleepers.executed(&job.order, &step, &trace.sets);
+            }
+            trace.steps.push(step);
+            trace.enabled.push(enabled);
+        }
+        self.sleepers = sleepers;
+        Ok(())
+    }
+}
+
+/// Every way to mix the threads' events.
+pub(crate) fn mixed(threads: &[Vec<Event>]) -> Vec<Vec<Event>> {
+    let mut all = Vec::new();
+    mix(threads, &vec![0; threads.len()], &mut Vec::new(), &mut all);
+    all
+}
+
+fn mix(
+    threads: &[Vec<Event>],
+    taken: &[usize],
+    so_far: &mut Vec<Event>,
+    all: &mut Vec<Vec<Event>>,
+) {
+    let mut ended = true;
+    for thread in 0..threads.len() {
+        let Some(event) = threads[thread].get(taken[thread]) else {
+            continue;
+        };
+        ended = false;
+        let mut next = taken.to_vec();
+        next[thread] += 1;
+        so_far.extend([Event::Mark(Mark::Thread(thread as u8)), *event]);
+        mix(threads, &next, so_far, all);
+        so_far.truncate(so_far.len() - 2);
+    }
+    if ended {
+        all.push(so_far.clone());
+    }
+}
