@@ -40,7 +40,8 @@ impl Writer {
     fn statement(&mut self, nested: bool) -> String {
         let (v, n) = (self.variable(), 1 + self.random.below(2));
         match self.random.below(100) {
-            0..30 => format!("atomic_store_explicit(&m->{v}, {n}, memory_order_release);"),
+            0..22 => format!("atomic_store_explicit(&m->{v}, {n}, memory_order_release);"),
+            22..30 => format!("_mm_stream_si64((long long *)&m->{v}, {n});"),
             30..40 => format!("atomic_store(&m->{v}, {n});"),
             40..50 => format!("atomic_fetch_add(&m->{v}, 1);"),
             50..58 => {
