@@ -182,13 +182,19 @@ fn code_from_elsewhere_is_a_limit() {
         .args([&object, &sources.join("library.c")])
         .status();
     assert!(compiled.expect("clang is installed").success());
-    let checked = landfall()
-        .args(["check", "--format", "json", "--out"])
-        .arg(&out)
-        .args([&sources.join("main.c"), &object])
-        .output()
-        .expect("runs");
-    assert_eq!(checked.status.code(), Some(5), "{checked:?}");
-    let run: Value = serde_json::from_slice(&checked.stdout).expect("JSON");
-    assert_eq!(run["limits"], serde_json::json!(["foreign"]), "{run:#}");
+    for main in ["main.c", "volatile.c"] {
+        let checked = landfall()
+            .args(["check", "--format", "json", "--out"])
+            .arg(&out)
+            .args([&sources.join(main), &object])
+            .output()
+            .expect("runs");
+        assert_eq!(checked.status.code(), Some(5), "{main}: {checked:?}");
+        let run: Value = serde_json::from_slice(&checked.stdout).expect("JSON");
+        assert_eq!(run["limits"], serde_json::json!(["foreign"]), "{run:#}");
+        assert!(
+            run.to_string().contains("`library.c` was not compiled"),
+            "{run:#}"
+        );
+    }
 }

@@ -5,7 +5,7 @@ use crate::sites::Position;
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// One file mapped into a server.
 #[derive(Debug)]
@@ -100,6 +100,14 @@ impl Symbols {
             .collect();
         paths.dedup();
         paths.into_iter().any(|path| defines(path, name)) || inlined()
+    }
+
+    /// Source files of the executable that were not compiled with `landfall cc`, by their names.
+    pub fn from_elsewhere(&self) -> Vec<String> {
+        let Ok(file) = std::fs::read(&self.executable) else {
+            return Vec::new();
+        };
+        object::File::parse(&*file).map_or_else(|_| Vec::new(), |object| not_ours(&object))
     }
 
     /// One line about a return address.
@@ -203,6 +211,55 @@ fn defines(path: &str, name: &str) -> bool {
                 .name()
                 .is_ok_and(|found| is_called(&demangled(found), name))
     })
+}
+
+/// Parts of a C program that come with the compiler and libc.
+const STARTUP: [&str; 6] = [
+    "crtstuff.c",
+    "libgcc2.c",
+    "atexit.c",
+    "at_quick_exit.c",
+    "pthread_atfork.c",
+    "stack_chk_fail_local.c",
+];
+
+/// Source files of what is linked to every program.
+fn of_the_runtime() -> HashSet<String> {
+    let bytes = crate::compiler::RUNTIME;
+    let members = object::read::archive::ArchiveFile::parse(bytes).map(|archive| archive.members());
+    let members = members.into_iter().flatten().flatten();
+    let mut names = HashSet::new();
+    for member in members {
+        let object = member.data(bytes).map(object::File::parse);
+        if let Ok(Ok(object)) = object {
+            let files = object.symbols().filter(|s| s.kind() == SymbolKind::File);
+            names.extend(files.filter_map(|file| Some(file.name().ok()?.to_owned())));
+        }
+    }
+    names
+}
+
+/// Local symbols stand behind that of their source file. Every function that we compile has a record of a source position.
+fn not_ours(object: &object::File<'_>) -> Vec<String> {
+    let mut names: Vec<(String, bool)> = Vec::new();
+    for symbol in object.symbols() {
+        let name = symbol.name().unwrap_or_default();
+        match (symbol.kind(), names.last_mut()) {
+            (SymbolKind::File, _) => names.push((name.to_owned(), false)),
+            (_, Some((_, ours))) if symbol.is_local() => *ours |= name.starts_with("landfall.site"),
+            _ => {}
+        }
+    }
+    let is_source = |name: &str| {
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+        matches!(ending, Some("c" | "cc" | "cpp" | "cxx" | "C" | "c++"))
+    };
+    let came_along = of_the_runtime();
+    let strange = names.into_iter().filter(|(name, ours)| {
+        let known = STARTUP.contains(&name.as_str()) || came_along.contains(name);
+        !ours && is_source(name) && !known
+    });
+    strange.map(|(name, _)| name).collect()
 }
 
 fn parse(line: &str) -> Option<Mapped> {

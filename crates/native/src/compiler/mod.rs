@@ -9,6 +9,7 @@ mod response;
 mod toolbox;
 
 pub use clang::find_clang;
+pub(crate) use toolbox::RUNTIME;
 pub use toolbox::Toolbox;
 
 use std::ffi::OsString;

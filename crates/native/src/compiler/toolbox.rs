@@ -14,12 +14,12 @@ const KEY: &str = env!("LANDFALL_TOOLS_KEY");
 /// What programs export to the shared libraries they load: those resolve their hooks from the executable.
 const EXPORTS: &[u8] = b"{ __lf_*; lf_*; pmem_*; };\n";
 
+/// Linked to every program.
+pub(crate) const RUNTIME: &[u8] = include_bytes!(env!("LANDFALL_RUNTIME_ARCHIVE"));
+
 const FILES: [(&str, &[u8]); 4] = [
     ("landfall-pass.so", include_bytes!(env!("LANDFALL_PASS"))),
-    (
-        "liblandfall-runtime.a",
-        include_bytes!(env!("LANDFALL_RUNTIME_ARCHIVE")),
-    ),
+    ("liblandfall-runtime.a", RUNTIME),
     (
         "include/landfall.h",
         include_bytes!(env!("LANDFALL_HEADER")),

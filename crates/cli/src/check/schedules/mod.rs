@@ -57,6 +57,17 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     let mut threads = 1 + first.events.iter().filter(created).count();
     report.events = first.events.len() as u64;
     report.note_foreign("", first.foreign.as_ref(), &server.symbols());
+    let elsewhere = server.symbols().from_elsewhere();
+    if let Some(name) = elsewhere.first() {
+        let more = match elsewhere.len() {
+            1 => String::new(),
+            n => format!(" (and {} more files)", n - 1),
+        };
+        report.limits.push("foreign");
+        report.warn(&format!(
+            "`{name}`{more} was not compiled with `landfall cc`: what it does to memory that threads share is no step of a schedule; compile it with `landfall cc`"
+        ));
+    }
     report.not_judged = (options.checks.is_empty())
         .then(|| options.leaves_no_tree().map(str::to_owned))
         .flatten();
@@ -319,7 +330,9 @@ fn search(
     report.schedules += counts.executions;
     report.limits.extend(limit.reached);
     if native.foreign() || report.is_foreign() {
-        report.limits.push("foreign");
+        if !report.limits.contains(&"foreign") {
+            report.limits.push("foreign");
+        }
         report.warn(
             "what code that was not compiled with `landfall cc` does to persistent memory is no step of a schedule: other orders of it were not tried, nor power failures between its stores",
         );
