@@ -8,6 +8,7 @@ use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Counts, Options};
 use landfall_native::compiler::{self, Language};
 use landfall_native::{Isolation, Job, Model, NativeThreads, Program, Server};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use support::Scratch;
@@ -100,4 +101,61 @@ fn counts_under_sc() {
 #[test]
 fn counts_under_tso() {
     check(Model::Tso);
+}
+
+/// All that is known of each of the first executions, as a number.
+fn executions(path: &Path, n: u64, model: Model, whole: bool) -> Vec<u64> {
+    let mut program = Program::new(path).arguments([n.to_string()]);
+    program.isolation = Isolation::Auto;
+    let mut server = Server::start(&program).expect("serves");
+    let mut job = Job::default();
+    job.threads.creations = true;
+    let mut threads = NativeThreads::new(&mut server, job, 10, model).with_streams(1);
+    threads.persist();
+    if whole {
+        threads.read_whole();
+    }
+    let options = Options {
+        executions: 200,
+        ..Options::default()
+    };
+    let mut seen = Vec::new();
+    // Whatever ends the search ends it the same way.
+    let end = saturate(&mut threads, Preempt::Auto, options, |_, search| {
+        let mut hasher = DefaultHasher::new();
+        format!("{:?}", search.trace()).hash(&mut hasher);
+        seen.push(hasher.finish());
+        ControlFlow::Continue(())
+    });
+    let mut hasher = DefaultHasher::new();
+    format!("{:?}", end.map(|found| found.counts)).hash(&mut hasher);
+    seen.push(hasher.finish());
+    seen
+}
+
+#[test]
+fn what_a_run_repeats_need_not_be_read_again() {
+    let scratch = Scratch::new("milestones");
+    let others = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/threads");
+    let others = [
+        "barrier.c",
+        "durable_flag.c",
+        "durable_stack.c",
+        "exits_early.c",
+        "futex.c",
+        "lost_update.c",
+        "lost_wakeup.c",
+        "nontemporal_message.c",
+        "spinlock.c",
+    ]
+    .map(|name| others.join(name));
+    for source in support::sources(&directory()).into_iter().chain(others) {
+        let program = build(&source, &scratch.0);
+        for model in [Model::Sc, Model::Tso] {
+            let read = executions(&program, 4, model, false);
+            let whole = executions(&program, 4, model, true);
+            assert!(read == whole, "{} {model:?}", source.display());
+            assert!(read.len() > 1, "{} {model:?}", source.display());
+        }
+    }
 }

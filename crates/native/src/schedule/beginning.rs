@@ -20,15 +20,21 @@ impl Beginning {
             trace.len() >= known.len() && kept == (known.len() as u64, digest(known))
         });
         let length = length.filter(|_| same).unwrap_or(0);
-        self.choices.clear();
+        self.choices.truncate(if same { keep } else { 0 });
         self.bytes.truncate(length);
         self.bytes.extend_from_slice(&trace[length..]);
         same
     }
 
-    /// A choice begins there.
-    pub(super) fn choice(&mut self, at: usize) {
+    /// Of the choices that are known, the first so many need not be read again.
+    pub(super) fn read_from(&mut self, choice: usize) {
+        self.choices.truncate(choice);
+    }
+
+    /// A choice begins there; its number.
+    pub(super) fn choice(&mut self, at: usize) -> usize {
         self.choices.push(at);
+        self.choices.len() - 1
     }
 
     /// The trace; to be given back.
@@ -63,6 +69,7 @@ mod tests {
         let mut unread = second.clone();
         unread[3] = 77;
         assert!(beginning.go_on(2, &unread, told(&second, 40)));
+        beginning.read_from(0);
         let bytes = beginning.take();
         assert_eq!(bytes, second);
         beginning.give_back(bytes);

@@ -154,6 +154,12 @@ impl<'s> NativeThreads<'s> {
         self.job.threads.persistency = true;
     }
 
+    /// From now on every run is read from its first record on, be its beginning known or not: the yardstick for going on from
+    /// milestones.
+    pub fn read_whole(&mut self) {
+        self.reader.whole = true;
+    }
+
     /// Which stores the source is taken to have made atomic; the steps say it.
     pub fn set_atomics(&mut self, atomics: Atomics) {
         self.reader.atomics = atomics;
@@ -386,27 +392,34 @@ impl Reading<'_> {
         let same = self.beginning.go_on(self.told, trace, kept);
         let known = if same { self.told } else { 0 };
         self.reader.begin(self.threads, self.keep, known);
+        // Who else looks at the records sees all of them.
+        let alone = self.reads.is_none() && self.sealing.is_none() && !self.reader.whole;
+        let skipped = if alone { known } else { 0 };
+        let (choices, from) = self.reader.go_back(skipped, self.trace);
+        self.beginning.read_from(choices);
         let bytes = self.beginning.take();
-        let read = self.records(&bytes);
+        let read = self.records(&bytes, from, skipped);
         self.beginning.give_back(bytes);
         read.map(|()| trace.len() as u64)
     }
 
-    fn records(&mut self, bytes: &[u8]) -> Result<(), ThreadsError> {
-        let mut records = Records::new(bytes);
+    /// Takes in the records from a byte on. What comes before choice `known` will be known of the next run as well, perhaps.
+    fn records(&mut self, bytes: &[u8], from: usize, known: usize) -> Result<(), ThreadsError> {
+        let mut records = Records::new(&bytes[from..]);
         loop {
-            let at = records.position();
+            let at = from + records.position();
             let Some(record) = records.next() else {
                 return self.reader.end(self.trace);
             };
             let record = record.map_err(|malformed| {
                 ThreadsError::CannotRun(format!(
                     "the program damaged its trace: at byte {}, {}",
-                    malformed.at, malformed.why
+                    from + malformed.at,
+                    malformed.why
                 ))
             })?;
-            if reader::is_choice(&record) {
-                self.beginning.choice(at);
+            if reader::is_choice(&record) && self.beginning.choice(at) == known && known > 0 {
+                self.reader.keep_milestone(known, at, self.trace);
             }
             if let Some(reads) = self.reads {
                 reads.record(&record);

@@ -3,7 +3,9 @@
 
 mod access;
 mod buffer;
+mod milestone;
 mod sync;
+mod told;
 
 use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
@@ -14,8 +16,10 @@ use landfall_explore::schedule::{
 };
 use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
 use landfall_vocab::shared::{CREATIONS, End};
+use milestone::Milestones;
 use std::collections::VecDeque;
 use sync::drains;
+use told::Told;
 
 /// Something that waits in a thread's buffer.
 #[derive(Clone, Copy, Debug)]
@@ -37,10 +41,7 @@ struct Buffered {
     visible: bool,
 }
 
-/// Accesses of a thread that are remembered so as not to be told twice.
-const TOLD: usize = 64;
-
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Thread {
     tick: u32,
     /// It has made a transition.
@@ -68,8 +69,6 @@ struct Thread {
     site: u32,
     /// It is not to be preempted before its next step.
     sealed: bool,
-    /// Some of the last accesses that were no transitions, with the run they are of in place of where.
-    told: Vec<Option<Trailing>>,
 }
 
 impl Thread {
@@ -119,6 +118,10 @@ pub(super) struct Reader {
     /// Which stores the source is taken to have made atomic.
     pub(super) atomics: Atomics,
     run: u32,
+    told: Told,
+    milestones: Milestones,
+    /// Every run is read from its first record on.
+    pub(super) whole: bool,
     /// Some thread had timed out so often that it was not allowed to once more.
     pub(super) late: bool,
     pub(super) buffered: bool,
@@ -497,7 +500,7 @@ impl Reader {
         trace: &mut Trace,
     ) {
         let need = self.besides(thread);
-        let known = &mut self.threads[thread];
+        let known = &self.threads[thread];
         let access = Trailing {
             after: (self.at as u32).wrapping_sub(1),
             thread: thread as u8,
@@ -509,16 +512,7 @@ impl Reader {
             write,
             site,
         };
-        // A loop does the same again and again: between two transitions, once says it all.
-        if known.told.is_empty() {
-            known.told.resize(TOLD, None);
-        }
-        let place = (object ^ site.rotate_left(3) ^ u32::from(write)) as usize % TOLD;
-        let alike = Trailing {
-            after: self.run,
-            ..access
-        };
-        if known.told[place].replace(alike) != Some(alike) {
+        if self.told.first_time(&access, self.run) {
             trace.trailing.push(access);
         }
     }
