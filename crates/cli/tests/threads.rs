@@ -169,3 +169,26 @@ fn programs_with_threads() {
         }
     });
 }
+
+/// What others compiled is no step: then not everything was tried.
+#[test]
+fn code_from_elsewhere_is_a_limit() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/elsewhere");
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("elsewhere");
+    std::fs::create_dir_all(&out).expect("a directory");
+    let object = out.join("library.o");
+    let compiled = Command::new("clang-19")
+        .args(["-O1", "-c", "-o"])
+        .args([&object, &sources.join("library.c")])
+        .status();
+    assert!(compiled.expect("clang is installed").success());
+    let checked = landfall()
+        .args(["check", "--format", "json", "--out"])
+        .arg(&out)
+        .args([&sources.join("main.c"), &object])
+        .output()
+        .expect("runs");
+    assert_eq!(checked.status.code(), Some(5), "{checked:?}");
+    let run: Value = serde_json::from_slice(&checked.stdout).expect("JSON");
+    assert_eq!(run["limits"], serde_json::json!(["foreign"]), "{run:#}");
+}

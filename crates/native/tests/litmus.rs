@@ -86,7 +86,13 @@ fn tests(recovery: bool, by: By) -> (Vec<String>, Vec<(Test, Vec<Outcome>)>) {
         let outcomes = defined(&test).filter(|o| fits && o.len() < 250)?;
         Some((name, (test, outcomes)))
     });
-    chosen.unzip()
+    let chosen: (Vec<_>, Vec<_>) = chosen.unzip();
+    // None is left out.
+    let all = corpus().into_iter().filter(|(_, test)| {
+        test.observe.is_recovery() == recovery && generate::is_native(test, by)
+    });
+    assert_eq!(chosen.0.len(), all.count());
+    chosen
 }
 
 fn build(tests: &[(Test, Vec<Outcome>)], by: By, to: &Path) -> PathBuf {
@@ -375,7 +381,7 @@ fn are_as_defined(
 #[test]
 fn outcomes_of_recoveries() {
     let (names, tests) = tests(true, By::Threads);
-    assert!(tests.len() > 60, "{}", tests.len());
+    assert!(tests.len() > 85, "{}", tests.len());
     are_as_defined("litmus-recovery", &names, &tests, By::Threads, recovered);
 }
 
@@ -415,7 +421,7 @@ fn outcomes_of_random_recoveries() {
 #[test]
 fn outcomes_without_a_crash() {
     let (names, tests) = tests(false, By::Threads);
-    assert!(tests.len() > 30, "{}", tests.len());
+    assert!(tests.len() > 100, "{}", tests.len());
     assert!(tests.iter().all(|(test, _)| test.platform == Platform::Adr));
     are_as_defined("litmus", &names, &tests, By::Threads, codes);
 }

@@ -55,7 +55,7 @@ struct Found {
 
 /// Every schedule, every power failure, every recovery judged.
 fn judge(test: &Test, vars: &[Var], order: target::Order) -> Option<Found> {
-    let program = translate_as(test, order).filter(|program| program.streams() == 0)?;
+    let program = translate_as(test, order)?;
     let base = initial(&program);
     let mut recovery = Recovery {
         program: &program,
@@ -122,6 +122,10 @@ fn defined(test: &Test, platform: Platform) -> BTreeSet<Outcome> {
     explored.expect("small").outcomes
 }
 
+fn streams(instr: &landfall_litmus::program::Instr) -> bool {
+    matches!(instr, landfall_litmus::program::Instr::NtStore { .. })
+}
+
 /// Does each store write a value of its own?
 fn distinct(draft: &Draft) -> bool {
     !matches!(
@@ -154,7 +158,15 @@ fn agree(test: &Test, distinct: bool) -> Result<(), TestCaseError> {
             }
             Verdict::Unknown(why) => prop_assert!(false, "{}", why),
         }
-        if distinct {
+        // Non-temporal stores may be in caches out of order, but are not strictly persistent so.
+        if distinct
+            && !test
+                .program
+                .threads
+                .iter()
+                .flat_map(|t| &t.body)
+                .any(streams)
+        {
             let instants = defined(test, Platform::Eadr);
             let weak = defined(test, Platform::Adr);
             prop_assert_eq!(violated, !weak.is_subset(&instants), "{}", to_lit(test));
@@ -183,11 +195,6 @@ proptest! {
     fn random_programs(mut shape in random::shape(3, 5)) {
         shape.recover = true;
         shape.look = u32::MAX;
-        for draft in shape.threads.iter_mut().flatten() {
-            if let Draft::Nt(var) = *draft {
-                *draft = Draft::Store(var);
-            }
-        }
         let told_apart = shape.threads.iter().flatten().all(distinct) && shape.init.iter().all(|&i| i == 0);
         agree(&random::build(&shape), told_apart)?;
     }

@@ -303,23 +303,53 @@ unsafe extern "C" fn __lf_weak_usable_size(block: usize) -> usize {
     if block == 0 { 0 } else { size(block) }
 }
 
-/// `operator new` never returns null; running out of memory ends the run.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_new(length: usize) -> *mut u8 {
-    let block = obtain(length, 16, crate::caller!());
-    if block.is_null() {
-        crate::outcome::internal(b"operator new: out of memory", 0);
-    }
-    block
+// `operator new` throws where there is no memory. An exception cannot pass through Rust, so these are frames of their own, with what
+// an unwinder must know of them. They hand on who called: rsi, or rdx where the alignment is in rsi.
+core::arch::global_asm!(
+    ".macro lf_new name, function, caller",
+    ".globl \\name",
+    "\\name:",
+    ".cfi_startproc",
+    "push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "mov \\caller, [rbp + 8]",
+    "call \\function",
+    "test rax, rax",
+    "jnz 1f",
+    "call {thrower}",
+    "call rax",
+    "ud2",
+    "1: pop rbp",
+    ".cfi_def_cfa rsp, 8",
+    "ret",
+    ".cfi_endproc",
+    ".endm",
+    "lf_new __lf_weak_new, {new}, rsi",
+    "lf_new __lf_weak_aligned_new, {aligned_new}, rdx",
+    thrower = sym thrower,
+    new = sym new,
+    aligned_new = sym aligned_new,
+);
+
+unsafe extern "C" fn new(length: usize, caller: usize) -> *mut u8 {
+    obtain(length, 16, caller)
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_aligned_new(length: usize, align: usize) -> *mut u8 {
-    let block = obtain(length, align.max(16), crate::caller!());
-    if block.is_null() {
+unsafe extern "C" fn aligned_new(length: usize, align: usize, caller: usize) -> *mut u8 {
+    obtain(length, align.max(16), caller)
+}
+
+/// What throws `std::bad_alloc`.
+unsafe extern "C" fn thrower() -> usize {
+    let name = c"_ZSt17__throw_bad_allocv";
+    let function = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as usize;
+    if function == 0 {
         crate::outcome::internal(b"operator new: out of memory", 0);
     }
-    block
+    function
 }
 
 /// Zeroes memory that is not persistent.

@@ -25,19 +25,18 @@ macro_rules! locks {
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $weak(lock: usize, argument: usize) -> i32 {
                 let Some(function) = (*real()).$target else { return libc::ENOSYS };
-                if threads::on() && Use::$use == Use::Existing {
-                    return $controlled(lock, caller!());
+                if threads::on() {
+                    let result = $controlled(lock, caller!());
+                    if Use::$use == Use::Existing {
+                        return result;
+                    }
                 }
-                let result = if is_persistent(lock) && recording() {
+                if is_persistent(lock) && recording() {
                     let origin = Origin::library(Builtin::pthread_lock, caller!());
                     on_content(lock, $size, Use::$use, origin, |lock| function(lock, argument))
                 } else {
                     function(lock, argument)
-                };
-                if threads::on() {
-                    return $controlled(lock, caller!());
                 }
-                result
             }
         )*
     };
@@ -85,19 +84,19 @@ fn changed(before: u64, after: u64) -> Option<(usize, usize)> {
 }
 
 locks! {
-    "pthread_mutex_init" => pthread_mutex_init, __lf_weak_pthread_mutex_init, 40, New, controlled::renewed;
+    "pthread_mutex_init" => pthread_mutex_init, __lf_weak_pthread_mutex_init, 40, New, controlled::made;
     "pthread_mutex_lock" => pthread_mutex_lock, __lf_weak_pthread_mutex_lock, 40, Existing, controlled::lock;
     "pthread_mutex_trylock" => pthread_mutex_trylock, __lf_weak_pthread_mutex_trylock, 40, Existing, controlled::try_lock;
     "pthread_mutex_unlock" => pthread_mutex_unlock, __lf_weak_pthread_mutex_unlock, 40, Existing, controlled::unlock;
     "pthread_mutex_destroy" => pthread_mutex_destroy, __lf_weak_pthread_mutex_destroy, 40, Existing, controlled::destroyed;
-    "pthread_rwlock_init" => pthread_rwlock_init, __lf_weak_pthread_rwlock_init, 56, New, controlled::renewed;
+    "pthread_rwlock_init" => pthread_rwlock_init, __lf_weak_pthread_rwlock_init, 56, New, controlled::made;
     "pthread_rwlock_rdlock" => pthread_rwlock_rdlock, __lf_weak_pthread_rwlock_rdlock, 56, Existing, controlled::read_lock;
     "pthread_rwlock_tryrdlock" => pthread_rwlock_tryrdlock, __lf_weak_pthread_rwlock_tryrdlock, 56, Existing, controlled::try_read_lock;
     "pthread_rwlock_wrlock" => pthread_rwlock_wrlock, __lf_weak_pthread_rwlock_wrlock, 56, Existing, controlled::write_lock;
     "pthread_rwlock_trywrlock" => pthread_rwlock_trywrlock, __lf_weak_pthread_rwlock_trywrlock, 56, Existing, controlled::try_write_lock;
     "pthread_rwlock_unlock" => pthread_rwlock_unlock, __lf_weak_pthread_rwlock_unlock, 56, Existing, controlled::rw_unlock;
     "pthread_rwlock_destroy" => pthread_rwlock_destroy, __lf_weak_pthread_rwlock_destroy, 56, Existing, controlled::destroyed;
-    "pthread_cond_init" => pthread_cond_init, __lf_weak_pthread_cond_init, 48, New, controlled::renewed;
+    "pthread_cond_init" => pthread_cond_init, __lf_weak_pthread_cond_init, 48, New, controlled::made;
     "pthread_cond_signal" => pthread_cond_signal, __lf_weak_pthread_cond_signal, 48, Existing, controlled::signal;
     "pthread_cond_broadcast" => pthread_cond_broadcast, __lf_weak_pthread_cond_broadcast, 48, Existing, controlled::broadcast;
     "pthread_cond_destroy" => pthread_cond_destroy, __lf_weak_pthread_cond_destroy, 48, Existing, controlled::destroyed;

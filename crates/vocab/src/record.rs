@@ -205,6 +205,17 @@ pub mod step {
 /// Store buffers have numbers of their own: their thread's, plus this.
 pub const COMPANIONS: u8 = 32;
 
+/// In the first word after an `Access` of a lock or the like, besides a value.
+pub mod lifetime {
+    /// It has been destroyed.
+    pub const GONE: u64 = 1 << 63;
+    /// It is made anew, or destroyed, though somebody holds it or waits for it.
+    pub const IN_USE: u64 = 1 << 62;
+    /// It is destroyed; what it holds stays for those who leave it.
+    pub const KEPT: u64 = 1 << 61;
+    pub const ALL: u64 = GONE | IN_USE | KEPT;
+}
+
 /// Flags of an `Access`. Bits 0..=2 hold the atomic ordering in LLVM's numbering.
 pub mod access {
     pub const ORDERING: u8 = 7;

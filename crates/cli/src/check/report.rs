@@ -40,6 +40,8 @@ pub(crate) struct Report {
     pub(crate) seconds: f64,
     pub(crate) isolation: Isolation,
     warnings: Vec<String>,
+    /// Code that was not compiled with `landfall cc` touched persistent memory.
+    foreign: bool,
     /// Why recoveries were not judged, though nobody asked for less.
     pub(super) not_judged: Option<String>,
     pub(crate) coverage: landfall_report::Coverage,
@@ -118,6 +120,11 @@ impl Report {
         ));
     }
 
+    /// Was code seen that was not compiled with `landfall cc`?
+    pub(super) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
     pub(super) fn note_foreign(
         &mut self,
         when: &str,
@@ -126,6 +133,7 @@ impl Report {
     ) {
         if let Some(foreign) = foreign {
             let text = foreign.describe(symbols);
+            self.foreign = true;
             self.warnings.push(format!("{when}{text}"));
         }
     }

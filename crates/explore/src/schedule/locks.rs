@@ -29,6 +29,20 @@ pub enum Misuse {
         site: u32,
         holder: u8,
     },
+    /// A lock, a semaphore or the like is used after it was destroyed, there.
+    UsedDestroyed {
+        thread: u8,
+        lock: u32,
+        site: u32,
+        destroyed: Option<u32>,
+    },
+    /// One is destroyed that somebody waits for, or made anew that somebody holds or waits for.
+    Disturbed {
+        thread: u8,
+        lock: u32,
+        site: u32,
+        destroyed: bool,
+    },
     /// Two locks are taken in one order here and in the other there: `outer` is held when `inner` is taken.
     Inversion {
         outer: u32,
@@ -61,9 +75,31 @@ pub fn misuses(trace: &Trace, order: Order) -> Vec<Misuse> {
                 nested.push((outer, step.object, thread, step.site));
             }
         };
-    for step in &trace.steps {
+    for (at, step) in trace.steps.iter().enumerate() {
         let thread = order.thread(step.process);
+        if step.gone {
+            found.push(used_destroyed(trace, at, thread, step));
+        }
         match step.act {
+            Act::Sync(op @ (Op::Init | Op::Destroy))
+                if step.in_use && holder(&held, thread, step.object).is_none() =>
+            {
+                found.push(Misuse::Disturbed {
+                    thread: thread as u8,
+                    lock: step.object,
+                    site: step.site,
+                    destroyed: op == Op::Destroy,
+                });
+            }
+            Act::Sync(Op::Init) if step.in_use => {
+                held.retain(|&(_, lock, _)| lock != step.object);
+                found.push(Misuse::Disturbed {
+                    thread: thread as u8,
+                    lock: step.object,
+                    site: step.site,
+                    destroyed: false,
+                });
+            }
             Act::Sync(op) if op.locks() && step.access == Access::Write => {
                 // Who only tries cannot wait in a ring.
                 if step.until != Until::Now {
@@ -123,6 +159,21 @@ pub fn misuses(trace: &Trace, order: Order) -> Vec<Misuse> {
         }
     }
     found
+}
+
+fn used_destroyed(trace: &Trace, at: usize, thread: usize, step: &Step) -> Misuse {
+    let destroys =
+        |other: &&Step| other.object == step.object && matches!(other.act, Act::Sync(Op::Destroy));
+    Misuse::UsedDestroyed {
+        thread: thread as u8,
+        lock: step.object,
+        site: step.site,
+        destroyed: trace.steps[..at]
+            .iter()
+            .rev()
+            .find(destroys)
+            .map(|step| step.site),
+    }
 }
 
 /// Who holds a lock: preferably the thread itself.

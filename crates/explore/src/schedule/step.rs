@@ -107,6 +107,9 @@ pub struct Step {
     pub at_once: bool,
     /// A non-temporal store: durable at its thread's next fence, wherever caches are persistent.
     pub streams: bool,
+    /// A lock or the like was destroyed before; or it is destroyed or made anew while others hold it or wait for it.
+    pub gone: bool,
+    pub in_use: bool,
     /// Its thread is not to be preempted before it ([`super::seal`]).
     pub sealed: bool,
     /// Ascending within a process. Not dense: creating a thread, joining one and ending take a tick too.
@@ -158,6 +161,8 @@ impl Step {
         atomic: Atomicity::Plain,
         at_once: false,
         streams: false,
+        gone: false,
+        in_use: false,
         sealed: false,
         tick: 0,
         need: (0, 0),

@@ -144,6 +144,11 @@ impl<'s> NativeThreads<'s> {
         self.reader.stored
     }
 
+    /// Did code that was not compiled with `landfall cc` touch persistent memory? What it does is no step of a schedule.
+    pub fn foreign(&self) -> bool {
+        self.reader.foreign
+    }
+
     /// Was a thread in some execution kept from timing out once more?
     pub fn late(&self) -> bool {
         self.reader.late

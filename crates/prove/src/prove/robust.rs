@@ -7,6 +7,9 @@
 //! state that some other execution does show is blocked.
 //!
 //! A state is which store each location that the recovery reads came from, and its value.
+//!
+//! Strict persistency follows the program (choice L5): a non-temporal store may be seen after a later one, but an instant between the
+//! two shows nothing. So a missing fence is named, as it is where the recovery fails.
 
 use super::{Answered, Options, Sizes, Verdict, gave_up};
 use crate::cnf::Lit;
@@ -33,6 +36,7 @@ pub fn robust(program: &Program, options: &Options) -> Answered {
 
     let mut shown = Encoding::new(program, View::Instant);
     assertions_hold(&mut shown);
+    in_program_order(&mut shown, &seen);
     let shown_bits: Vec<Vec<Lit>> = seen.iter().map(|s| shown.bits(s.value)).collect();
     let mut observer = open(&shown.formula, &shown.ordering, &options.search);
 
@@ -83,6 +87,38 @@ fn assertions_hold(encoding: &mut Encoding) {
         if let Kind::Assert { holds } = program.event(event).kind {
             let (executed, holds) = (encoding.executed(event), encoding.truth(holds));
             encoding.formula.implies(executed, holds);
+        }
+    }
+}
+
+/// Stores of one thread that reach memory in any order, first one first.
+fn streamed(program: &Program, seen: &[Seen]) -> Vec<(EventId, EventId)> {
+    let stores: Vec<EventId> = program
+        .event_ids()
+        .filter(|&id| {
+            let loc = program.event(id).loc();
+            program.event(id).written().is_some() && seen.iter().any(|of| Some(of.loc) == loc)
+        })
+        .collect();
+    let streams = |id: EventId| matches!(program.event(id).kind, Kind::NtStore { .. });
+    let mut pairs = Vec::new();
+    for (at, &second) in stores.iter().enumerate() {
+        let thread = program.event(second).thread;
+        for &first in &stores[..at] {
+            if program.event(first).thread == thread && (streams(first) || streams(second)) {
+                pairs.push((first, second));
+            }
+        }
+    }
+    pairs
+}
+
+/// What an instant shows of a thread's stores is the beginning of them.
+fn in_program_order(shown: &mut Encoding, seen: &[Seen]) {
+    for (first, second) in streamed(shown.program, seen) {
+        if let (Some(kept), Some(before)) = (shown.survived(second), shown.survived(first)) {
+            let wrote = shown.wrote(first);
+            shown.formula.clause(&[!kept, !wrote, before]);
         }
     }
 }
@@ -151,6 +187,10 @@ fn suspicious(encoding: &mut Encoding, seen: &[Seen]) -> Pairs {
             kept_after.push(both);
             pairs.kept.push((write, both));
         }
+    }
+    for (first, second) in streamed(program, seen) {
+        let (from, to) = (encoding.node(first), encoding.node(second));
+        reasons[to as usize].push(after[from as usize]);
     }
     let events = program.events.len() as u32;
     for at in 0..encoding.ordering.fixed.len() {

@@ -2,11 +2,11 @@
 
 use super::context::{Status, Step};
 use super::steps::{effect, point};
-use super::{on, threads, word};
+use super::{lifetime, on, threads, word};
 use crate::caller;
 use crate::outcome::{self, Report};
 use crate::stack;
-use landfall_vocab::record::access::WRITE;
+use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 use landfall_vocab::shared::End;
 
@@ -25,17 +25,17 @@ unsafe extern "C" fn __lf_weak_barrier_init(
         return libc::EINVAL;
     }
     // The program's memory remembers the count as well: it may be initialised before the run that uses it.
-    *word(barrier) = count;
     if on() {
-        (*(*(*threads()).objects).renew(barrier as usize)).kind = count;
+        lifetime::made(barrier as usize, 0, caller!());
     }
+    *word(barrier) = count;
     0
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_barrier_destroy(barrier: *mut u32) -> i32 {
     if on() {
-        (*(*threads()).objects).renew(barrier as usize);
+        lifetime::destroyed(barrier as usize, barrier as usize, 0, caller!());
     }
     0
 }
@@ -62,6 +62,10 @@ unsafe extern "C" fn __lf_weak_barrier_wait(barrier: *mut u32) -> i32 {
     let me = (*threads).current;
     let object = (*(*threads).objects).get(barrier as usize);
     point(Step::new(step::ARRIVE, barrier as usize, caller));
+    if lifetime::is_gone(barrier as usize) {
+        effect(barrier as usize, READ, 0);
+        return libc::EINVAL;
+    }
     effect(barrier as usize, WRITE, (*word(barrier)).max(1).into());
     (*object).count += 1;
     if (*object).count >= (*word(barrier)).max(1) {

@@ -1,15 +1,17 @@
 //! The lock functions of pthreads, by their names, for `locks`.
 
+use super::lifetime::{self, MARK_AT};
 use super::mutex::{self, Ask};
 use super::{condition, rwlock};
 
-pub(crate) unsafe fn renewed(object: usize, caller: usize) -> i32 {
-    mutex::renew(object, caller, false);
+/// Before libc makes it.
+pub(crate) unsafe fn made(object: usize, caller: usize) -> i32 {
+    lifetime::made(object, 0, caller);
     0
 }
 
 pub(crate) unsafe fn destroyed(object: usize, caller: usize) -> i32 {
-    mutex::renew(object, caller, true);
+    lifetime::destroyed(object, object + MARK_AT, 0, caller);
     0
 }
 

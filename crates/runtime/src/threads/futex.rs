@@ -6,11 +6,14 @@ use super::{MOST, access, condition, on, threads};
 use crate::caller;
 use crate::clock;
 use crate::log::{self, Origin};
+use crate::outcome::{self, Report};
 use crate::real::real;
+use crate::stack;
 use crate::state::state;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
+use landfall_vocab::shared::End;
 
 const WAIT: i32 = 0;
 const WAKE: i32 = 1;
@@ -24,10 +27,27 @@ unsafe fn futex(
     operation: i32,
     value: u32,
     timeout: usize,
+    bits: u32,
     caller: usize,
 ) -> Option<isize> {
     if !on() {
         return None;
+    }
+    let command = operation & COMMAND;
+    if !matches!(command, WAIT | WAKE | WAIT_BITSET | WAKE_BITSET)
+        || matches!(command, WAIT_BITSET | WAKE_BITSET) && bits != u32::MAX
+    {
+        let text: &[&[u8]] =
+            &[b"futex: only FUTEX_WAIT and FUTEX_WAKE are supported (with all bits, where there are any)"];
+        let frame = stack::frame_pointer();
+        outcome::end(
+            End::Forbidden,
+            Report {
+                frame,
+                text,
+                ..Report::default()
+            },
+        )
     }
     // Beside the word's own entry: a lock and a futex may share an address.
     let queue = word ^ (1 << 62);
@@ -95,7 +115,7 @@ unsafe extern "C" fn __lf_weak_syscall(
     f: usize,
 ) -> i64 {
     if number == libc::SYS_futex
-        && let Some(result) = futex(a, b as i32, c as u32, d, caller!())
+        && let Some(result) = futex(a, b as i32, c as u32, d, f as u32, caller!())
     {
         if result < 0 {
             *libc::__errno_location() = -result as i32;

@@ -54,7 +54,7 @@ pub(super) unsafe fn create(
     }
     let number = (*threads).count;
     if number == MOST {
-        let text: &[&[u8]] = &[b"more than 32 threads in one run"];
+        let text: &[&[u8]] = &[b"more than 32 threads in one run, those that were joined included: let it create fewer"];
         let frame = stack::frame_pointer();
         outcome::end(
             End::Thread,
@@ -133,6 +133,7 @@ crate::weak!(
     "pthread_create" => pthread_create, "pthread_join" => pthread_join, "pthread_detach" => pthread_detach,
     "pthread_exit" => pthread_exit, "sched_yield" => sched_yield, "pthread_yield" => sched_yield,
     "pthread_cancel" => pthread_cancel, "pthread_tryjoin_np" => pthread_tryjoin,
+    "pthread_timedjoin_np" => pthread_tryjoin, "pthread_clockjoin_np" => pthread_tryjoin,
 );
 
 #[unsafe(no_mangle)]
@@ -179,15 +180,11 @@ unsafe extern "C" fn __lf_weak_pthread_join(thread: usize, to: *mut usize) -> i3
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pthread_tryjoin(thread: usize, to: *mut usize) -> i32 {
+unsafe extern "C" fn __lf_weak_pthread_tryjoin(_thread: usize, _to: *mut usize) -> i32 {
     if !on() {
         return libc::ENOSYS;
     }
-    yielded(caller!());
-    match number_of(thread) {
-        Some(number) if (*threads()).contexts[number].status != Status::Done => libc::EBUSY,
-        _ => __lf_weak_pthread_join(thread, to),
-    }
+    refuse(b"pthread_tryjoin_np and pthread_timedjoin_np are not supported: whether a thread has ended yet is no step; use pthread_join")
 }
 
 #[unsafe(no_mangle)]
@@ -224,14 +221,16 @@ unsafe extern "C" fn __lf_weak_pthread_cancel(_thread: usize) -> i32 {
     if !on() {
         return libc::ESRCH;
     }
-    let text: &[&[u8]] =
-        &[b"pthread_cancel: cancelling threads is not supported; let the thread end by itself"];
+    refuse(b"pthread_cancel: cancelling threads is not supported; let the thread end by itself")
+}
+
+unsafe fn refuse(why: &[u8]) -> ! {
     let frame = stack::frame_pointer();
     outcome::end(
         End::Forbidden,
         Report {
             frame,
-            text,
+            text: &[why],
             ..Report::default()
         },
     )

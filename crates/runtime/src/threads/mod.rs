@@ -13,6 +13,7 @@ pub(crate) mod controlled;
 mod descriptor;
 mod futex;
 mod life;
+mod lifetime;
 mod mutex;
 mod objects;
 mod once;

@@ -3,25 +3,43 @@
 use super::context::Step;
 use super::objects::Object;
 use super::steps::{effect, point};
-use super::{on, threads, word};
+use super::{lifetime, on, threads, word};
 use crate::caller;
 use crate::clock;
 use crate::hooks;
 use crate::log::{self, Origin};
+use crate::outcome::{self, Report};
 use crate::real::real;
 use crate::shadow::{is_persistent, recording};
+use crate::stack;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{NOTHING, READ, WRITE};
 use landfall_vocab::record::step;
+use landfall_vocab::shared::End;
 
 /// Kinds, as libc's static initialisers write them into the object.
 const KIND_AT: usize = 16;
 const RECURSIVE: u32 = 1;
 const ERROR_CHECKING: u32 = 2;
+const ROBUST: u32 = 16;
 
 unsafe fn get(lock: usize) -> *mut Object {
     let object = (*(*threads()).objects).get(lock);
-    (*object).kind = *word((lock + KIND_AT) as *mut u32) & 3;
+    let kind = *word((lock + KIND_AT) as *mut u32);
+    if kind & ROBUST != 0 && !lifetime::is_gone(lock) {
+        let text: &[&[u8]] =
+            &[b"a robust mutex: what happens to one whose owner has died is not modelled; make it an ordinary one"];
+        let frame = stack::frame_pointer();
+        outcome::end(
+            End::Forbidden,
+            Report {
+                frame,
+                text,
+                ..Report::default()
+            },
+        )
+    }
+    (*object).kind = kind & 3;
     object
 }
 
@@ -139,22 +157,6 @@ pub(super) unsafe fn regain(lock_address: usize, held: u32, caller: usize) {
     (*get(lock_address)).count = held.max(1);
 }
 
-/// Initialised or destroyed.
-pub(super) unsafe fn renew(lock: usize, caller: usize, destroyed: bool) {
-    let kind = if destroyed { step::DESTROY } else { step::INIT };
-    point(Step::new(kind, lock, caller));
-    effect(lock, WRITE, 0);
-    let objects = (*threads()).objects;
-    if destroyed
-        && (*objects)
-            .find(lock)
-            .is_some_and(|object| (*object).owner != 0)
-    {
-        log::misuse((*threads()).current, step::EXIT, caller, lock);
-    }
-    (*objects).renew(lock);
-}
-
 crate::weak!(
     "pthread_mutex_timedlock" => mutex_timedlock, "pthread_mutex_clocklock" => mutex_clocklock,
     "pthread_spin_init" => spin_init, "pthread_spin_destroy" => spin_destroy, "pthread_spin_lock" => spin_lock,
@@ -190,7 +192,7 @@ unsafe fn spin(lock: usize) -> *mut Object {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_spin_init(lock: *mut i32, _shared: i32) -> i32 {
     if on() {
-        renew(lock as usize, caller!(), false);
+        lifetime::made(lock as usize, 0, caller!());
     }
     *word(lock) = 1;
     0
@@ -199,7 +201,7 @@ unsafe extern "C" fn __lf_weak_spin_init(lock: *mut i32, _shared: i32) -> i32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_spin_destroy(lock: *mut i32) -> i32 {
     if on() {
-        renew(lock as usize, caller!(), true);
+        lifetime::destroyed(lock as usize, lock as usize, 0, caller!());
     }
     0
 }

@@ -17,6 +17,8 @@ pub(crate) struct Object {
     pub(crate) waiting: u32,
     /// A kind of lock, a barrier's number of threads.
     pub(crate) kind: u32,
+    /// Where the mark is that it was destroyed; zero if it was not.
+    pub(crate) mark: usize,
 }
 
 impl Object {

@@ -2,8 +2,12 @@
 
 use super::context::Step;
 use super::steps::{effect, point};
-use super::{on, threads, word};
+use super::{access, on, threads, word};
 use crate::caller;
+use crate::hooks::SEQ_CST;
+use crate::log::Origin;
+use crate::state::watching;
+use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 
@@ -74,8 +78,15 @@ unsafe extern "C" fn __lf_weak_guard_acquire(guard: *mut u8) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_guard_release(guard: *mut u8) {
-    guard_left(guard, true, caller!());
-    *word(guard) = 1;
+    let caller = caller!();
+    if watching() {
+        // Whoever looks at that byte first, as compiled code does, needs not ask.
+        let origin = Origin::library(Builtin::thread, caller);
+        access::store(guard as usize, &1, 1, SEQ_CST, origin);
+    } else {
+        *word(guard) = 1;
+    }
+    guard_left(guard, true, caller);
 }
 
 #[unsafe(no_mangle)]

@@ -2,12 +2,13 @@
 
 use super::context::Step;
 use super::mutex::Ask;
+use super::objects::Object;
 use super::steps::{effect, point};
 use super::{on, threads};
 use crate::caller;
 use crate::log;
 use crate::real::real;
-use landfall_vocab::record::access::{READ, WRITE};
+use landfall_vocab::record::access::{NOTHING, READ, WRITE};
 use landfall_vocab::record::step;
 
 pub(super) unsafe fn lock_shared(lock: usize, ask: Ask, caller: usize) -> i32 {
@@ -26,9 +27,19 @@ pub(super) unsafe fn lock_shared(lock: usize, ask: Ask, caller: usize) -> i32 {
             _ => ask.refused(),
         };
     }
+    if (*object).shared & 1 << me != 0 {
+        effect(lock, NOTHING, 0);
+        (*again(lock, me)).count += 1;
+        return 0;
+    }
     effect(lock, WRITE, 0);
     (*object).shared |= 1 << me;
     0
+}
+
+/// How often a thread reads under the lock besides the first time.
+unsafe fn again(lock: usize, thread: usize) -> *mut Object {
+    (*(*threads()).objects).get(lock ^ (thread + 1) << 48)
 }
 
 pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
@@ -59,6 +70,11 @@ pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
         step::UNLOCK
     };
     point(Step::new(kind, lock, caller));
+    if shared && (*object).shared & 1 << me != 0 && (*again(lock, me)).count > 0 {
+        effect(lock, NOTHING, 0);
+        (*again(lock, me)).count -= 1;
+        return 0;
+    }
     effect(lock, WRITE, 0);
     if (*object).is_owner(me) {
         (*object).owner = 0;

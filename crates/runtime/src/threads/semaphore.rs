@@ -3,7 +3,7 @@
 use super::context::Step;
 use super::mutex::Ask;
 use super::steps::{effect, point};
-use super::{on, threads, word};
+use super::{lifetime, on, threads, word};
 use crate::caller;
 use crate::outcome::{self, Report};
 use crate::stack;
@@ -27,17 +27,19 @@ unsafe extern "C" fn __lf_weak_sem_init(semaphore: *mut u32, _shared: i32, value
     if value > i32::MAX as u32 {
         return fail(libc::EINVAL);
     }
-    *word(semaphore) = value;
     if on() {
-        (*(*(*threads()).objects).renew(semaphore as usize)).count = value;
+        lifetime::made(semaphore as usize, value.into(), caller!());
+        (*(*(*threads()).objects).get(semaphore as usize)).count = value;
     }
+    *word(semaphore) = value;
     0
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_sem_destroy(semaphore: *mut u32) -> i32 {
     if on() {
-        (*(*threads()).objects).renew(semaphore as usize);
+        let at = semaphore as usize;
+        lifetime::destroyed(at, at, lifetime::GONE, caller!());
     }
     0
 }
@@ -56,6 +58,10 @@ unsafe fn take(semaphore: *mut u32, ask: Ask, caller: usize) -> i32 {
     if on() {
         let object = (*(*threads()).objects).get(semaphore as usize);
         point(Step::new(kind, semaphore as usize, caller));
+        if lifetime::is_gone(semaphore as usize) {
+            effect(semaphore as usize, READ, lifetime::GONE);
+            return fail(libc::EINVAL);
+        }
         if (*object).count == 0 {
             effect(semaphore as usize, READ, 0);
             return refused();
@@ -109,6 +115,10 @@ unsafe extern "C" fn __lf_weak_sem_post(semaphore: *mut u32) -> i32 {
     if on() {
         let object = (*(*threads()).objects).get(semaphore as usize);
         point(Step::new(step::GIVE, semaphore as usize, caller!()));
+        if lifetime::is_gone(semaphore as usize) {
+            effect(semaphore as usize, READ, lifetime::GONE);
+            return fail(libc::EINVAL);
+        }
         effect(semaphore as usize, WRITE, (*object).count.into());
         (*object).count += 1;
         *word(semaphore) = (*object).count;

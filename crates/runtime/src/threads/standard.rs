@@ -1,6 +1,7 @@
 //! C11's threads.h, on top of the rest.
 
 use super::context::Step;
+use super::lifetime::{self, MARK_AT};
 use super::mutex::{self, Ask};
 use super::steps::point;
 use super::{condition, life, on};
@@ -80,18 +81,18 @@ unsafe extern "C" fn __lf_weak_thrd_detach(thread: usize) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_mtx_init(lock: usize, kind: i32) -> i32 {
+    if on() {
+        lifetime::made(lock, 0, caller!());
+    }
     crate::bytes::fill(lock as *mut u8, 0, 40);
     *((lock + KIND_AT) as *mut i32) = kind & RECURSIVE;
-    if on() {
-        mutex::renew(lock, caller!(), false);
-    }
     SUCCESS
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_mtx_destroy(lock: usize) {
     if on() {
-        mutex::renew(lock, caller!(), true);
+        lifetime::destroyed(lock, lock + MARK_AT, 0, caller!());
     }
 }
 
@@ -133,17 +134,17 @@ unsafe extern "C" fn __lf_weak_mtx_unlock(lock: usize) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_cnd_init(condition: usize) -> i32 {
-    crate::bytes::fill(condition as *mut u8, 0, 48);
     if on() {
-        mutex::renew(condition, caller!(), false);
+        lifetime::made(condition, 0, caller!());
     }
+    crate::bytes::fill(condition as *mut u8, 0, 48);
     SUCCESS
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_cnd_destroy(condition: usize) {
     if on() {
-        mutex::renew(condition, caller!(), true);
+        lifetime::destroyed(condition, condition + MARK_AT, 0, caller!());
     }
 }
 

@@ -4,13 +4,13 @@
 
 use super::context::{Context, Status, Step, switch_to};
 use super::objects::Object;
-use super::{buffer, condition, mutex, sleepers, spin, threads, told};
+use super::{buffer, condition, lifetime, mutex, sleepers, spin, threads, told};
 use crate::log;
 use crate::outcome::{self, Report};
 use crate::stack;
 use crate::state::state;
 use landfall_vocab::record::access::READ;
-use landfall_vocab::record::{COMPANIONS, Kind, head, step};
+use landfall_vocab::record::{COMPANIONS, Kind, head, lifetime as life, step};
 use landfall_vocab::shared::{CHOICES_AT, CHOICES_LEN, End, LOCK, job};
 
 /// Announces a step; returns when it is this thread's turn and the step is possible.
@@ -295,7 +295,9 @@ unsafe fn possible(number: usize, context: &Context) -> bool {
             found().is_none_or(|lock| mutex::is_free(lock, number))
         }
         step::LOCK_SHARED => found().is_none_or(|lock| (*lock).owner == 0),
-        step::TAKE => found().is_some_and(|semaphore| (*semaphore).count > 0),
+        step::TAKE => {
+            found().is_some_and(|semaphore| (*semaphore).count > 0 || lifetime::is_gone(object))
+        }
         step::ONCE => found().is_none_or(|once| (*once).owner == 0),
         step::WAKE | step::LATE_WAKE => {
             found().is_some_and(|condition| condition::reached(condition, number))
@@ -315,6 +317,8 @@ pub(super) unsafe fn effect(object: usize, what: u8, parameter: u64) {
     let me = (*threads()).current;
     let origin = (*threads()).contexts[me].step.origin;
     let place = object as u64 | LOCK;
+    let gone = lifetime::is_gone(object);
+    let parameter = parameter | if gone { life::GONE } else { 0 };
     log::access(me, place, what, origin, [parameter, 0, 0]);
     if what == READ {
         sleepers::executed(place, 1, false);

@@ -56,6 +56,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     let mut streams = 0;
     let mut threads = 1 + first.events.iter().filter(created).count();
     report.events = first.events.len() as u64;
+    report.note_foreign("", first.foreign.as_ref(), &server.symbols());
     report.not_judged = (options.checks.is_empty())
         .then(|| options.leaves_no_tree().map(str::to_owned))
         .flatten();
@@ -317,6 +318,12 @@ fn search(
     report.progress = progress.done();
     report.schedules += counts.executions;
     report.limits.extend(limit.reached);
+    if native.foreign() || report.is_foreign() {
+        report.limits.push("foreign");
+        report.warn(
+            "what code that was not compiled with `landfall cc` does to persistent memory is no step of a schedule: other orders of it were not tried, nor power failures between its stores",
+        );
+    }
     if limit.reached.is_none() && native.crowded() {
         report.limits.push("non-temporal");
         report.warn(

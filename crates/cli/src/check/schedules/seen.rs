@@ -563,6 +563,36 @@ fn misused(telling: &Telling<'_>, misuse: &Misuse) -> Finding {
             site,
             Severity::Error,
         ),
+        Misuse::UsedDestroyed {
+            thread,
+            lock,
+            site,
+            destroyed,
+        } => (
+            format!(
+                "{} uses {}, which was destroyed{}",
+                column(thread.into()),
+                name(lock),
+                destroyed.map_or_else(String::new, |site| format!(" at {}", place(site)))
+            ),
+            site,
+            Severity::Error,
+        ),
+        Misuse::Disturbed {
+            thread,
+            lock,
+            site,
+            destroyed,
+        } => (
+            format!(
+                "{} {} {}, which others hold or wait for",
+                column(thread.into()),
+                if destroyed { "destroys" } else { "makes anew" },
+                name(lock)
+            ),
+            site,
+            Severity::Error,
+        ),
         Misuse::Inversion {
             outer,
             inner,

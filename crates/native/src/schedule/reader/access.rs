@@ -3,6 +3,7 @@
 use super::super::numbers::{is_persistent, place};
 use super::sync::operation;
 use super::{Open, Reader, word};
+use landfall_explore::schedule::sync::{MOST_WAITERS, Op};
 use landfall_explore::schedule::{Access, Act, Fence, Orders, ThreadsError, Trace, Until};
 use landfall_vocab::record::{Record, access, step};
 
@@ -111,6 +112,11 @@ impl Reader {
         step.more = open.more;
         let [found, left, expect] = [0, 1, 2].map(|number| word(record, number));
         if let Some(op) = operation(open.kind) {
+            if op == Op::Wait && thread >= MOST_WAITERS {
+                return Err(ThreadsError::CannotRun(format!(
+                    "thread {thread} waits for a condition: only the first {MOST_WAITERS} threads of a run can; let it create fewer"
+                )));
+            }
             self.synchronise(&open, op, record, &mut step);
             return self.finish(&open, step, trace);
         }

@@ -163,6 +163,7 @@ impl Reader {
             most: _,
             streams: _,
             wanted: _,
+            foreign: _,
             whole: _,
             // What the job says.
             keep: _,

@@ -125,6 +125,8 @@ pub(super) struct Reader {
     /// Some thread had timed out so often that it was not allowed to once more.
     pub(super) late: bool,
     pub(super) buffered: bool,
+    /// Code that is not ours touched persistent memory in some execution: that is seen, but is no step.
+    pub(super) foreign: bool,
     most: usize,
     /// Streams that each thread has, and that some would need.
     pub(super) streams: usize,
@@ -281,8 +283,10 @@ impl Reader {
                     });
                 }
             }
+            Kind::Read => self.foreign |= record.flags & flag::FOREIGN != 0,
             Kind::Store | Kind::Run | Kind::Fill => {
                 self.stored = true;
+                self.foreign |= record.flags & flag::FOREIGN != 0;
                 self.stored_as = StoredAs {
                     atomic: atomicity(record.flags, record.mask, self.atomics),
                     at_once: record.flags & flag::DURABLE != 0,

@@ -4,7 +4,7 @@ use super::super::numbers::place;
 use super::{Open, Reader, word};
 use landfall_explore::schedule::sync::Op;
 use landfall_explore::schedule::{Access, Act, NOWHERE, Process, Step, Trace, Until, Wait};
-use landfall_vocab::record::{Record, access, step};
+use landfall_vocab::record::{Record, access, lifetime, step};
 
 impl Reader {
     pub(super) fn word(&mut self, object: u32) -> &mut u64 {
@@ -24,7 +24,8 @@ impl Reader {
         record: &Record<'_>,
         step: &mut Step,
     ) {
-        let parameter = word(record, 0);
+        let said = word(record, 0);
+        let parameter = said & !lifetime::ALL;
         let thread = open.thread;
         if record.flags == access::NOTHING {
             // A lock that it holds, once more or once less.
@@ -52,12 +53,21 @@ impl Reader {
         step.act = op.act();
         step.until = op.until(thread);
         (step.access, step.mask) = op.footprint(thread, *held);
+        // Who leaves a condition may find it destroyed.
+        if !matches!(op, Op::Wake | Op::TimedWake) {
+            step.gone = said & lifetime::GONE != 0;
+        }
+        step.in_use = said & lifetime::IN_USE != 0;
         let refused = record.flags & access::WRITE == 0 && op.succeeds(thread, *held);
         if refused || op == Op::Wait && parameter == 0 {
             // Unlocking what somebody else holds; a futex whose word had changed.
             return;
         }
-        step.left = op.left(thread, *held);
+        step.left = match op {
+            Op::Init | Op::Destroy if said & lifetime::KEPT != 0 => *held,
+            Op::Init | Op::Destroy => parameter,
+            op => op.left(thread, *held),
+        };
         *held = step.left;
         if open.kind == step::ARRIVE && parameter != 0 && step.left.is_multiple_of(parameter) {
             let arrival = (thread as Process, step.tick);
