@@ -1,10 +1,6 @@
 //! Copying, filling and comparing without calling `memcpy` and friends: the program may have replaced those.
 
 use core::arch::asm;
-use core::arch::x86_64::{
-    __m128i, _mm_cmpeq_epi8, _mm_load_si128, _mm_movemask_epi8, _mm_or_si128, _mm_setzero_si128,
-    _mm_store_si128, _mm_xor_si128,
-};
 
 #[inline(always)]
 pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, length: usize) {
@@ -40,35 +36,35 @@ pub(crate) unsafe fn copy_words(to: *mut u64, from: *const u64, words: usize) {
 }
 
 /// Makes `to` what `from` is, or zero where `from` is null, writing only where it is not so already: of a page that a run wrote to,
-/// most is as it was, and reading that takes half the time of writing it. Both are aligned to 64 bytes, the length is a multiple of 128.
+/// most is as it was, and reading that takes less time than writing it. The length is a multiple of 128.
 #[inline(always)]
-pub(crate) unsafe fn put_back(to: *mut u8, from: *const u8, length: usize) {
+pub(crate) unsafe fn put_back(to: *mut u64, from: *const u64, length: usize) {
+    const WORDS: usize = 16;
     let mut at = 0;
-    while at < length {
-        let to = to.add(at) as *mut __m128i;
-        let mut different = _mm_setzero_si128();
+    while at < length / 8 {
+        let to = to.add(at);
+        let mut different = 0;
         if from.is_null() {
-            for i in 0..8 {
-                different = _mm_or_si128(different, _mm_load_si128(to.add(i)));
+            for i in 0..WORDS {
+                different |= *to.add(i);
+            }
+            if different != 0 {
+                for i in 0..WORDS {
+                    *to.add(i) = 0;
+                }
             }
         } else {
-            let from = from.add(at) as *const __m128i;
-            for i in 0..8 {
-                let both = _mm_xor_si128(_mm_load_si128(to.add(i)), _mm_load_si128(from.add(i)));
-                different = _mm_or_si128(different, both);
+            let from = from.add(at);
+            for i in 0..WORDS {
+                different |= *to.add(i) ^ *from.add(i);
+            }
+            if different != 0 {
+                for i in 0..WORDS {
+                    *to.add(i) = *from.add(i);
+                }
             }
         }
-        let same = _mm_cmpeq_epi8(different, _mm_setzero_si128());
-        if _mm_movemask_epi8(same) != 0xffff {
-            for i in 0..8 {
-                let word = match from.is_null() {
-                    true => _mm_setzero_si128(),
-                    false => _mm_load_si128((from.add(at) as *const __m128i).add(i)),
-                };
-                _mm_store_si128(to.add(i), word);
-            }
-        }
-        at += 128;
+        at += WORDS;
     }
 }
 

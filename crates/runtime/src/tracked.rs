@@ -5,6 +5,8 @@ use crate::heap::Heap;
 use crate::restart::give_up;
 use crate::state::{Scratch, allocate, place, state};
 use crate::sys;
+use core::arch::asm;
+use core::arch::x86_64::{__cpuid, __cpuid_count};
 use landfall_vocab::window;
 
 const PAGE: usize = 4096;
@@ -39,6 +41,8 @@ pub(crate) struct Tracked {
     /// Arguments and environment, on the driver's stack: always copied back.
     strings: Region,
     free_descriptor: usize,
+    /// The processor has wide registers.
+    wide: bool,
 }
 
 /// Copies every hot page back, and what is never protected.
@@ -46,8 +50,10 @@ pub(crate) struct Tracked {
 pub(crate) unsafe fn restore() {
     let state = state();
     let tracked = &raw const (*state).tracked;
-    for hot in core::slice::from_raw_parts((*tracked).hot, (*tracked).hot_count) {
-        bytes::put_back(hot.page as *mut u8, hot.saved as *const u8, PAGE);
+    if (*tracked).wide {
+        cool_down_wide(tracked);
+    } else {
+        cool_down(tracked);
     }
     let strings = (*tracked).strings;
     bytes::copy(
@@ -56,6 +62,37 @@ pub(crate) unsafe fn restore() {
         strings.end - strings.start,
     );
     copy_heap(&raw mut (*state).heap, &raw const (*tracked).heap);
+}
+
+/// Hot pages back to what they were.
+#[inline(always)]
+unsafe fn cool_down(tracked: *const Tracked) {
+    for hot in core::slice::from_raw_parts((*tracked).hot, (*tracked).hot_count) {
+        bytes::put_back(hot.page as *mut u64, hot.saved as *const u64, PAGE);
+    }
+}
+
+/// The same, in larger pieces.
+#[target_feature(enable = "avx2")]
+unsafe fn cool_down_wide(tracked: *const Tracked) {
+    cool_down(tracked);
+}
+
+/// Do processor and system know AVX2?
+fn knows_avx2() -> bool {
+    const OSXSAVE: u32 = 1 << 27;
+    const AVX2: u32 = 1 << 5;
+    const SSE_AND_AVX: u64 = 6;
+    if __cpuid(0).eax < 7 || __cpuid(1).ecx & OSXSAVE == 0 {
+        return false;
+    }
+    let (low, high): (u32, u32);
+    // SAFETY: the system has said that it uses this.
+    unsafe {
+        asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high, options(nomem, nostack));
+    }
+    let used = u64::from(low) | u64::from(high) << 32;
+    used & SSE_AND_AVX == SSE_AND_AVX && __cpuid_count(7, 0).ebx & AVX2 != 0
 }
 
 /// Closes what the run opened.
@@ -80,6 +117,7 @@ pub(crate) unsafe fn rearm() {
 pub(crate) unsafe fn snapshot() {
     let state = state();
     let tracked = &raw mut (*state).tracked;
+    (*tracked).wide = knows_avx2();
     (*tracked).hot = allocate(MOST_HOT * size_of::<Hot>()) as *mut Hot;
     copy_heap(&raw mut (*tracked).heap, &raw const (*state).heap);
     let stack_end = each_mapping(|start, end, writable, own| {

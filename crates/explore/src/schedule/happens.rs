@@ -6,6 +6,7 @@
 
 use super::step::{Access, Order, Persistency, Sets, Step, Until};
 use super::sync::ALL;
+use std::ops::Range;
 
 const NONE: u32 = u32::MAX;
 
@@ -421,6 +422,28 @@ impl Happens {
                     && !self.after_any(steps, without, *at)
             };
             without.push((first + 1..end).rev().find(sets)? as u32);
+        }
+    }
+
+    /// Adds those of a range that do not happen after any of these.
+    pub(super) fn not_after(
+        &self,
+        steps: &[Step],
+        firsts: &[u32],
+        range: Range<usize>,
+        to: &mut Vec<u32>,
+    ) {
+        match firsts {
+            // Nearly always.
+            [first] => {
+                let first = &steps[*first as usize];
+                let free = |at: &usize| !self.before(first, *at);
+                to.extend(range.filter(free).map(|at| at as u32));
+            }
+            _ => {
+                let free = |at: &usize| !self.after_any(steps, firsts, *at);
+                to.extend(range.filter(free).map(|at| at as u32));
+            }
         }
     }
 

@@ -25,7 +25,7 @@ use super::threads::{Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
 use super::wakeup::{Inserted, MOVED, NIL, Place, Sequence, Wakeup, place};
 use ahead::Ahead;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -242,7 +242,7 @@ impl Search {
         while node != NIL {
             let taken = self.wakeup.release(node);
             self.ahead.number = taken.asked_for();
-            self.follow.push(taken.step.process);
+            self.follow.push(self.wakeup.step(node).process);
             let top = self.frames.len() - 1;
             self.frames[top].branch = taken.sibling;
             // The sleepers of the states below are known once these transitions are executed.
@@ -384,13 +384,12 @@ impl Search {
         let length = self.trace.steps.len();
         let second = length.min(race.second as usize);
         let happens = &self.happens;
-        let free = |at: &usize| !happens.after_any(&self.trace.steps, &self.without, *at);
-        let numbers = |range: Range<usize>| range.filter(free).map(|at| at as u32);
-        self.sequence.extend(numbers(depth + 1..second));
+        let rest = second.min(length - 1) + 1..length;
+        let (steps, without) = (&self.trace.steps, &self.without);
+        happens.not_after(steps, without, depth + 1..second, &mut self.sequence);
         self.sequence.push(MOVED);
         let shared = self.sequence.len();
-        self.sequence
-            .extend(numbers(second.min(length - 1) + 1..length));
+        happens.not_after(steps, without, rest, &mut self.sequence);
         let of = Sequence {
             steps: &self.trace.steps,
             moved: &moved,

@@ -5,9 +5,9 @@ use super::step::{Order, Sets, Step};
 
 pub(super) const NIL: u32 = u32::MAX;
 
+/// Where a node is in its tree. Its transition is kept elsewhere: who follows a branch to its leaf does not look at that.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
-    pub(super) step: Step,
     pub(super) child: u32,
     pub(super) sibling: u32,
     /// Of a leaf: the number under which its execution was asked for, or `NIL`.
@@ -44,6 +44,7 @@ impl Sequence<'_> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wakeup {
     nodes: Vec<Node>,
+    steps: Vec<Step>,
     free: Vec<u32>,
     ticks: Vec<u32>,
 }
@@ -62,6 +63,10 @@ impl Wakeup {
         &self.nodes[node as usize]
     }
 
+    pub(super) fn step(&self, node: u32) -> &Step {
+        &self.steps[node as usize]
+    }
+
     /// The node is being explored: its children go on elsewhere.
     pub(super) fn release(&mut self, node: u32) -> Node {
         self.free.push(node);
@@ -75,7 +80,6 @@ impl Wakeup {
 
     fn make(&mut self, step: Step) -> u32 {
         let node = Node {
-            step,
             child: NIL,
             sibling: NIL,
             ahead: NIL,
@@ -83,10 +87,12 @@ impl Wakeup {
         match self.free.pop() {
             Some(at) => {
                 self.nodes[at as usize] = node;
+                self.steps[at as usize] = step;
                 at
             }
             None => {
                 self.nodes.push(node);
+                self.steps.push(step);
                 self.nodes.len() as u32 - 1
             }
         }
@@ -112,8 +118,9 @@ impl Wakeup {
         while branch != NIL {
             let node = &self.nodes[branch as usize];
             let (sibling, child) = (node.sibling, node.child);
-            let (process, tick) = (node.step.process, node.step.tick);
-            let found = place(&node.step, sequence, of, order, sets, &mut self.ticks);
+            let step = &self.steps[branch as usize];
+            let (process, tick) = (step.process, step.tick);
+            let found = place(step, sequence, of, order, sets, &mut self.ticks);
             match found {
                 Place::Elsewhere => {
                     last = branch;

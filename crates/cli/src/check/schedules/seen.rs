@@ -237,7 +237,7 @@ impl Seen {
                 return Err(not_again());
             }
             let count = steps.len();
-            let telling = Telling::new(native, names, order);
+            let telling = Telling::new(native, names, order).of(&trace);
             let fails =
                 matches!(entry.cause, Cause::Failed { .. }).then_some("the program fails here");
             let table = telling.table(&trace, count, fails);

@@ -43,7 +43,7 @@ impl<'a> Telling<'a> {
 
     /// The same for one execution, with the names that its stores give to persistent memory. A name that stands for several places, or one of
     /// several for a place, says nothing.
-    fn of(&self, trace: &Trace) -> Telling<'a> {
+    pub(super) fn of(&self, trace: &Trace) -> Telling<'a> {
         let mut sources = Sources::default();
         let mut all: Vec<((u32, u64), String)> = Vec::new();
         let stores = |step: &&Step| step.persistent && step.access == Access::Write;
@@ -71,7 +71,7 @@ impl<'a> Telling<'a> {
     /// What an object is called, in a sentence.
     pub(super) fn object(&self, object: u32, mask: u64) -> String {
         let name = self.name(object, mask);
-        match name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        match name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '*') {
             true => format!("`{name}`"),
             false => name,
         }

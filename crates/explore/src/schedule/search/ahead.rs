@@ -95,8 +95,8 @@ impl Search {
         self.follow.clear();
         let kept = self.trace.steps[..depth].iter();
         self.follow.extend(kept.map(|step| step.process));
-        let rest = ahead.nodes.iter().map(|&node| self.wakeup.node(node));
-        self.follow.extend(rest.map(|node| node.step.process));
+        let rest = ahead.nodes.iter().map(|&node| self.wakeup.step(node));
+        self.follow.extend(rest.map(|step| step.process));
         let job = Job {
             follow: &self.follow,
             keep: depth + old,
@@ -124,19 +124,18 @@ impl Search {
         let mut first = self.frames[depth].branch;
         for (level, &node) in nodes.iter().enumerate().take(old + 1) {
             while first != node {
-                let before = self.wakeup.node(first);
-                asleep.push(before.step);
-                first = before.sibling;
+                asleep.push(*self.wakeup.step(first));
+                first = self.wakeup.node(first).sibling;
             }
             if level < old {
-                let taken = self.wakeup.node(node);
+                let taken = self.wakeup.step(node);
                 let sets = &self.trace.sets;
                 asleep.retain(|sleeper| {
                     let tick = |process: u8| ticks[usize::from(process)];
-                    !self.order.depends(sleeper, &taken.step, sets, tick)
+                    !self.order.depends(sleeper, taken, sets, tick)
                 });
-                ticks[usize::from(taken.step.process)] = taken.step.tick;
-                first = taken.child;
+                ticks[usize::from(taken.process)] = taken.tick;
+                first = self.wakeup.node(node).child;
             }
         }
     }
