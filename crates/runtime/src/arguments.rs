@@ -1,5 +1,6 @@
 //! Variadic functions, which stable Rust cannot define: small stubs build the argument list and call ours.
 
+use crate::hooks;
 use crate::library::{seen_text, seen_wide};
 use crate::shadow::{is_persistent, view};
 use crate::state::{Scratch, running};
@@ -265,7 +266,7 @@ impl Printed {
             return Printed { format, plan: None };
         }
         let found = view(format);
-        if is_persistent(format as usize) {
+        if is_persistent(format as usize) || hooks::others_see() {
             seen_text(format, usize::MAX, function, caller);
         }
         let scratch = Scratch::new(size_of::<Format>());
@@ -305,10 +306,14 @@ impl Printed {
     }
 }
 
-/// Records one text, if it is persistent.
+/// Records one text, if it is persistent or others may look at it.
 unsafe fn print(plan: *mut Format, text: Text, function: Builtin, caller: usize) {
     let slot = (*plan).slots[text.argument];
-    if slot.is_null() || !is_persistent(*slot as usize) {
+    if slot.is_null() || *slot == 0 {
+        return;
+    }
+    let persistent = is_persistent(*slot as usize);
+    if !persistent && !hooks::others_see() {
         return;
     }
     let limit = match text.precision {
@@ -324,8 +329,10 @@ unsafe fn print(plan: *mut Format, text: Text, function: Builtin, caller: usize)
     } else {
         seen_text(*slot as *const u8, limit, function, caller);
     }
-    (*plan).replaced[(*plan).replaced_count] = (slot, *slot);
-    (*plan).replaced_count += 1;
+    if persistent {
+        (*plan).replaced[(*plan).replaced_count] = (slot, *slot);
+        (*plan).replaced_count += 1;
+    }
 }
 
 impl Drop for Printed {

@@ -17,7 +17,12 @@ crate::weak!(
 
 const BUFFER: usize = 64 << 10;
 
-/// Formats into a buffer of ours first when the target is persistent, then stores that.
+/// Is what libc does to this memory to be seen? It is persistent, or others may look at it.
+unsafe fn concerns_us(address: usize) -> bool {
+    is_persistent(address) && recording() || hooks::others_see()
+}
+
+/// Formats into a buffer of ours first when somebody could see the target, then stores that.
 unsafe fn format(
     to: *mut u8,
     room: usize,
@@ -30,14 +35,17 @@ unsafe fn format(
     };
     let printed = Printed::new(format, list, Builtin::sprintf, caller);
     let format = printed.format;
-    if !is_persistent(to as usize) || room == 0 || !recording() {
+    if room == 0 || !concerns_us(to as usize) {
         return vsnprintf(to, room, format, list as *mut u8);
     }
-    let scratch = Scratch::new(BUFFER);
-    let buffer = scratch.start();
-    let length = vsnprintf(buffer, room.min(BUFFER), format, list as *mut u8);
+    let mut measured = *list;
+    let list_of = |list: *mut Arguments| list as *mut u8;
+    let length = vsnprintf(core::ptr::null_mut(), 0, format, list_of(&raw mut measured));
     if length >= 0 {
-        let stored = (length as usize + 1).min(room).min(BUFFER);
+        let stored = (length as usize + 1).min(room);
+        let scratch = Scratch::new(stored);
+        let buffer = scratch.start();
+        vsnprintf(buffer, stored, format, list_of(list));
         hooks::library_store(
             to as usize,
             buffer,
@@ -191,7 +199,7 @@ unsafe extern "C" fn __lf_weak_fread(
         return 0;
     };
     let length = each.saturating_mul(count);
-    if length == 0 || !is_persistent(to as usize) || !recording() {
+    if length == 0 || !concerns_us(to as usize) {
         return fread(to, each, count, stream);
     }
     let scratch = Scratch::new(BUFFER);
@@ -219,7 +227,7 @@ unsafe extern "C" fn __lf_weak_fgets(to: *mut u8, room: i32, stream: usize) -> *
     let Some(fgets) = (*real()).fgets else {
         return core::ptr::null_mut();
     };
-    if room <= 0 || !is_persistent(to as usize) || !recording() {
+    if room <= 0 || !concerns_us(to as usize) {
         return fgets(to, room, stream);
     }
     let scratch = Scratch::new(room as usize);
@@ -261,7 +269,7 @@ unsafe extern "C" fn __lf_weak_fputs(text: *const u8, stream: usize) -> i32 {
     let Some(fputs) = (*real()).fputs else {
         return -1;
     };
-    if is_persistent(text as usize) {
+    if concerns_us(text as usize) {
         seen_text(text, usize::MAX, Builtin::puts, program_caller());
     }
     fputs(view(text), stream)
@@ -272,7 +280,7 @@ unsafe extern "C" fn __lf_weak_puts(text: *const u8) -> i32 {
     let Some(puts) = (*real()).puts else {
         return -1;
     };
-    if is_persistent(text as usize) {
+    if concerns_us(text as usize) {
         seen_text(text, usize::MAX, Builtin::puts, program_caller());
     }
     puts(view(text))
