@@ -215,6 +215,7 @@ impl<N: Names> Telling<'_, N> {
                 let line = self.names.line(step.object);
                 self.push(thread, step.site, Action::Clflush(line));
             }
+            Act::Other => {}
             // In the store buffer it is an `sfence`.
             Act::Fence => {
                 let fence = match step.plain || self.order.is_companion(step.process) {

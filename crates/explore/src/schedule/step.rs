@@ -8,6 +8,7 @@
 
 use super::sync::Op;
 use landfall_check::Atomicity;
+use rustc_hash::FxHashMap;
 
 /// A thread, or (from [`Order::threads`] on) the companion that commits a thread's store buffer, or (from twice as many on) one
 /// of the streams that commit its non-temporal stores.
@@ -32,7 +33,10 @@ pub enum Act {
     Sync(Op),
     /// `clflush`.
     Flush,
+    /// Completes the write-backs of its thread.
     Fence,
+    /// A thread is created, or ends, or nothing comes of it: no store and no fence.
+    Other,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -147,7 +151,7 @@ pub struct Step {
 impl Step {
     pub const NOTHING: Step = Step {
         process: 0,
-        act: Act::Fence,
+        act: Act::Other,
         access: Access::None,
         until: Until::Now,
         persistent: false,
@@ -192,6 +196,7 @@ pub struct Sets {
     pub watched: Vec<Vec<(u32, u64)>>,
     /// Transitions that come before one: processes, and the tick up to which.
     pub behind: Vec<Vec<(Process, u32)>>,
+    numbers: FxHashMap<Vec<(Process, u32)>, u32>,
 }
 
 impl Default for Sets {
@@ -199,31 +204,37 @@ impl Default for Sets {
         Sets {
             watched: vec![Vec::new()],
             behind: vec![Vec::new()],
+            numbers: FxHashMap::default(),
         }
     }
 }
 
 impl Sets {
     pub fn watch(&mut self, set: &[(u32, u64)]) -> u32 {
-        number(&mut self.watched, set)
+        let known = self.watched.iter().position(|known| known == set);
+        known.unwrap_or_else(|| {
+            self.watched.push(set.to_vec());
+            self.watched.len() - 1
+        }) as u32
     }
 
     pub fn come_after(&mut self, set: &[(Process, u32)]) -> u32 {
-        number(&mut self.behind, set)
+        if set.is_empty() {
+            return 0;
+        }
+        if let Some(&number) = self.numbers.get(set) {
+            return number;
+        }
+        let number = self.behind.len() as u32;
+        self.behind.push(set.to_vec());
+        self.numbers.insert(set.to_vec(), number);
+        number
     }
 
     fn is_behind(&self, second: &Step, first: &Step) -> bool {
         let mut set = self.behind[second.behind as usize].iter();
         set.any(|&(process, tick)| process == first.process && first.tick <= tick)
     }
-}
-
-fn number<T: PartialEq + Clone>(sets: &mut Vec<Vec<T>>, set: &[T]) -> u32 {
-    let known = sets.iter().position(|known| known == set);
-    known.unwrap_or_else(|| {
-        sets.push(set.to_vec());
-        sets.len() - 1
-    }) as u32
 }
 
 /// How much of persistency decides whether two transitions depend on each other.

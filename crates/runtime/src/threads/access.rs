@@ -261,6 +261,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
     by_pieces(to, length, most, |at, piece| {
         let (to, from) = (to + at, from.add(at));
         if (*threads).buffered && !locked {
+            buffer::make_room(origin);
             let (stream, wanted) = if streams { buffer::stream(to) } else { (0, 0) };
             // What orders a thread's other stores does not order this one, so nobody can say that it does not race.
             let visible = persists || wanted != 0 || is_point(order != 0, origin);
@@ -396,6 +397,7 @@ pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
     }
     spin::acted((*threads).current);
     if (*threads).buffered {
+        buffer::make_room(origin);
         told::moved((*threads).current, origin);
         log::access((*threads).current, 0, BUFFERED | LOCKED, origin, [0, 0, 0]);
         buffer::push_order(buffer::Kind::Fence, 0, origin);
@@ -437,6 +439,7 @@ pub(crate) unsafe fn flush(address: usize, origin: Origin) -> bool {
     spin::acted((*threads).current);
     let object = pack(address & !(LINE as usize - 1), LINE as usize);
     if (*threads).buffered {
+        buffer::make_room(origin);
         told::moved((*threads).current, origin);
         log::access(
             (*threads).current,

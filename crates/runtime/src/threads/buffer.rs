@@ -68,8 +68,8 @@ struct Buffer {
     /// The lines of non-temporal stores since the last fence, and how many. Their places are their streams.
     lines: [usize; LINES],
     streamed: usize,
-    /// Something was put in since the last fence.
-    unfenced: bool,
+    /// How many were put in since the thread last waited for its stores.
+    unfenced: usize,
 }
 
 /// A `clwb` or `clflushopt` that waits for an entry: the last store to its line, or the last fence.
@@ -106,7 +106,7 @@ pub(super) unsafe fn begin(before: usize) {
         let buffer = of(thread);
         ((*buffer).head, (*buffer).tail, (*buffer).followers) = (0, 0, 0);
         ((*buffer).streaming, (*buffer).streamed) = (0, 0);
-        (*buffer).unfenced = false;
+        (*buffer).unfenced = 0;
     }
 }
 
@@ -145,14 +145,26 @@ pub(super) unsafe fn has_streamed(thread: usize) -> bool {
 
 /// Has it stored since its last fence?
 pub(super) unsafe fn is_unfenced(thread: usize) -> bool {
-    (*of(thread)).unfenced
+    (*of(thread)).unfenced != 0
 }
 
 /// All that a thread has stored so far comes before what it will store.
 pub(super) unsafe fn fenced(thread: usize) {
     let buffer = of(thread);
     (*buffer).streamed = 0;
-    (*buffer).unfenced = false;
+    (*buffer).unfenced = 0;
+}
+
+/// The running thread is about to put something in. No processor has room for that many stores; which one is too many does not
+/// depend on the schedule.
+pub(super) unsafe fn make_room(origin: Origin) {
+    if (*of((*threads()).current)).unfenced == ROOM - 1 {
+        super::steps::point(Step {
+            kind: step::FENCE,
+            object: 0,
+            origin,
+        });
+    }
 }
 
 /// Can an entry of this kind leave, with those before this place still there?
@@ -304,7 +316,7 @@ unsafe fn new(me: usize, kind: Kind, address: usize, origin: Origin) -> *mut Ent
     ((*entry).length, (*entry).visible) = (0, true);
     ((*entry).stream, (*entry).gone) = (0, false);
     (*buffer).tail += 1;
-    (*buffer).unfenced = true;
+    (*buffer).unfenced += 1;
     (*(*threads()).buffers).waiting |= 1 << me;
     entry
 }
@@ -480,7 +492,7 @@ unsafe fn take_hidden(thread: usize) {
         } = *entry;
         if !gone && !visible && may_leave(thread, at, kind, stream, address) {
             take(thread, at);
-        } else if (*buffer).streaming == 0 {
+        } else if !gone && (*buffer).streaming == 0 {
             return;
         }
         at += 1;

@@ -249,7 +249,7 @@ pub(crate) unsafe fn own_scratch() -> *mut usize {
 
 /// Goes on when the stores of the running thread are in memory.
 pub(crate) unsafe fn drain(caller: usize) {
-    if (*threads()).buffered && !buffer::is_empty((*threads()).current) {
+    if (*threads()).buffered && buffer::is_unfenced((*threads()).current) {
         steps::point(context::Step::new(step::FENCE, 0, caller));
     }
 }

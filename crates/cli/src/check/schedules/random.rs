@@ -4,6 +4,7 @@ use super::Limit;
 use super::power::Crashing;
 use super::seen::Seen;
 use crate::check::options::Check;
+use landfall_explore::schedule::saturate::add_racing;
 use landfall_explore::schedule::{Options, Points, Replayed, Threads, ThreadsError};
 use landfall_native::{NativeThreads, Policy};
 use std::num::NonZeroU64;
@@ -25,7 +26,9 @@ pub(super) fn random(
         native.prefer(Policy::Dice(dice(options.seed, number)));
         let execution = Replayed::run(native, order, &[], points)?;
         seen.look(native, &execution);
-        if let Some(crashing) = crashing
+        // Where accesses that are no steps race, it is not known what happens before what.
+        let racy = points != &Points::Everywhere && add_racing(&execution, &mut Vec::new());
+        if let Some(crashing) = crashing.as_mut().filter(|_| !racy)
             && crashing.look(native, &execution).is_break()
         {
             return Ok((u64::from(number) + 1, None));

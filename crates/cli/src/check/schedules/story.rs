@@ -132,8 +132,8 @@ impl<'a> Telling<'a> {
             Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
-            Act::Fence if step.access == Access::Write => format!("creates thread {}", step.left),
-            Act::Fence => "goes on".to_owned(),
+            Act::Other if step.access == Access::Write => format!("creates thread {}", step.left),
+            Act::Fence | Act::Other => "goes on".to_owned(),
         }
     }
 
@@ -189,7 +189,7 @@ impl<'a> Telling<'a> {
                     Act::Commit => What::Commit(object),
                     Act::Sync(_) => What::Sync(object),
                     Act::Load | Act::Store | Act::Rmw | Act::Cas => What::Access(object),
-                    Act::Flush | Act::Fence => What::Other,
+                    Act::Flush | Act::Fence | Act::Other => What::Other,
                 },
             });
         }

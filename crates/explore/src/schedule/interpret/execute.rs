@@ -52,6 +52,9 @@ impl Interpreter<'_> {
             }
         };
         step.behind = self.behind_streams(thread, instr.drains(), trace);
+        if matches!(instr, Instr::Fence | Instr::Sfence) {
+            step.act = Act::Fence;
+        }
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
             (step.object, step.mask) = self.bytes(cell);

@@ -168,7 +168,9 @@ impl Interpreter<'_> {
         self.threads[thread].drained = self.threads[thread].committed;
         if self.streams != 0 {
             let streamed = self.streamed(thread);
-            self.threads[thread].floor.extend(streamed);
+            let floor = &mut self.threads[thread].floor;
+            floor.retain(|(process, _)| !streamed.iter().any(|(of, _)| of == process));
+            floor.extend(streamed);
             self.begin_epoch(thread);
         }
     }

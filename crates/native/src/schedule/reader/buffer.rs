@@ -153,7 +153,9 @@ impl Reader {
         if entry.process != companion && known.drained != 0 {
             set.push((companion, known.drained));
         }
-        for (number, &((process, tick), line)) in known.entries.iter().enumerate() {
+        // The last fence stands for all that was before it.
+        let first = known.epoch.saturating_sub(1);
+        for (number, &((process, tick), line)) in known.entries.iter().enumerate().skip(first) {
             let fenced = process != companion && number < known.epoch;
             if process != entry.process && !fenced && waits(line, entry.line) {
                 set.retain(|(of, _)| *of != process);
@@ -194,6 +196,8 @@ impl Reader {
         if self.streams != 0 {
             let streamed: Vec<(Process, u32)> = self.streamed(thread).collect();
             let known = &mut self.threads[thread];
+            let again = |of: Process| streamed.iter().any(|(process, _)| *process == of);
+            known.floor.retain(|(process, _)| !again(*process));
             known.floor.extend(streamed);
             known.epoch = known.entries.len();
         }

@@ -383,8 +383,11 @@ impl Reader {
             (parent as Process, known.tick),
             (companion, if self.buffered { known.committed } else { 0 }),
         ];
+        // What it waited for where no transition of its own says so.
+        let floor = known.floor.clone();
         if let Some(child) = self.threads.get_mut(child) {
             child.born = born;
+            child.floor = floor;
         }
     }
 
@@ -441,6 +444,9 @@ impl Reader {
             (step.object, step.mask) = (self.objects.of(place), mask);
             (step.act, step.access) = (Act::Flush, Access::Flush);
             step.persistent = true;
+        }
+        if open.kind == step::ORDER {
+            step.act = Act::Fence;
         }
         step.plain |= open.kind == step::ORDER && open.object == step::STORES_ONLY;
         if open.kind == step::CREATE && self.creations {
