@@ -84,6 +84,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     };
     loop {
         let names = Names::of(&server);
+        let after = recovery.as_ref().map(Names::of);
         let mut sealing = sealing(options, &server)?;
         let mut native = NativeThreads::new(&mut server, job.clone(), threads, options.model())
             .with_streams(streams);
@@ -164,7 +165,8 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         seen.settle(&mut native)?;
         seen.report(&mut native, &names, &mut bugs, &mut report)?;
         if let Some(crashing) = crashing {
-            crashing.report(&mut native, &names, &mut bugs, &mut report)?;
+            let both = (&names, after.as_ref().unwrap_or(&names));
+            crashing.report(&mut native, both, &mut bugs, &mut report)?;
         }
         report.runs += native.runs - ran;
         break;
