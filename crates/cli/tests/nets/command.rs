@@ -74,7 +74,10 @@ impl Line {
         let way = match dice.below(10) {
             0 => Way::NoShare,
             1 => Way::Eager,
-            2 => Way::Random { count: 30 + dice.below(100) as u32, seed: 1 + dice.below(1000) as u64 },
+            2 => Way::Random {
+                count: 30 + dice.below(100) as u32,
+                seed: 1 + dice.below(1000) as u64,
+            },
             _ => Way::Shared,
         };
         let failing = match dice.below(10) {
@@ -99,24 +102,34 @@ impl Line {
             jobs: dice.of(&[None, Some(1), Some(1), Some(2), Some(3)]),
             everywhere: threads && dice.chance(15),
             preempt_first: threads && dice.chance(10),
-            built: dice.chance(40),
+            built: false,
             optimise: dice.below(4) as u8,
             no_builtin: dice.chance(15),
         }
     }
 
     pub(crate) fn question(&self) -> Question {
-        Question { failures: self.failures, model: self.model, platform: self.platform }
+        Question {
+            failures: self.failures,
+            model: self.model,
+            platform: self.platform,
+        }
     }
 
     /// Options drawn, for the table.
     pub(crate) fn options(&self) -> Vec<String> {
         let mut all = self.search();
-        let with_value = |name: &str| matches!(name, "--failures" | "--model" | "--platform" | "-j" | "--checks");
+        let with_value = |name: &str| {
+            matches!(
+                name,
+                "--failures" | "--model" | "--platform" | "-j" | "--checks"
+            )
+        };
         let mut options = Vec::new();
         while !all.is_empty() {
             let name = all.remove(0);
-            let value = name.starts_with('-') && all.first().is_some_and(|next| !next.starts_with('-'));
+            let value =
+                name.starts_with('-') && all.first().is_some_and(|next| !next.starts_with('-'));
             let value = if value { all.remove(0) } else { String::new() };
             options.push(match with_value(&name) {
                 true => format!("{name} {value}"),
@@ -170,7 +183,11 @@ impl Line {
     }
 
     fn compiling(&self, program: &Program) -> Vec<String> {
-        let mut all = vec![format!("-O{}", self.optimise), "-mclwb".to_owned(), "-mclflushopt".to_owned()];
+        let mut all = vec![
+            format!("-O{}", self.optimise),
+            "-mclwb".to_owned(),
+            "-mclflushopt".to_owned(),
+        ];
         if program.language == Language::Cpp {
             all.push("-std=c++17".to_owned());
         }
@@ -180,31 +197,49 @@ impl Line {
         all
     }
 
-    /// What to type, from the directory of the source; the last one is the check.
-    pub(crate) fn commands(&self, program: &Program) -> Vec<Vec<String>> {
-        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let source = source_name(program);
+    /// A check, but for what is checked.
+    pub(crate) fn check(&self, program: &Program) -> Vec<String> {
         let mut check = words("check --out out --format json");
         check.extend(self.search());
         if program.source == Source::Pool {
             check.extend(words("--pm-dir pool"));
         }
+        check
+    }
+
+    /// How sources of this language are built.
+    pub(crate) fn build(&self, program: &Program) -> Vec<String> {
+        let mut build = words(match program.language {
+            Language::C => "cc",
+            Language::Cpp => "c++",
+        });
+        build.extend(self.compiling(program));
+        build.extend(words(&format!(
+            "-g {} -o program -pthread",
+            source_name(program)
+        )));
+        build
+    }
+
+    /// What to type, from the directory of the source; the last one is the check.
+    pub(crate) fn commands(&self, program: &Program) -> Vec<Vec<String>> {
+        let mut check = self.check(program);
         match self.built {
             true => {
-                let compiler = if program.language == Language::Cpp { "c++" } else { "cc" };
-                let mut build = words(compiler);
-                build.extend(self.compiling(program));
-                build.extend(words(&format!("-g {source} -o program -pthread")));
                 check.extend(words("-- ./program"));
-                vec![build, check]
+                vec![self.build(program), check]
             }
             false => {
                 check.extend(self.compiling(program));
-                check.push(source.to_owned());
+                check.push(source_name(program).to_owned());
                 vec![check]
             }
         }
     }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_owned).collect()
 }
 
 pub(crate) fn source_name(program: &Program) -> &'static str {
@@ -275,7 +310,14 @@ fn one(landfall: &Path, command: &[String], directory: &Path) -> (Option<i32>, S
         if let Some(status) = child.try_wait().expect("waits") {
             let said = fs::read_to_string(&errors).unwrap_or_default();
             let code = status.code();
-            return (code, if code.is_none() { format!("{status}\n{said}") } else { said });
+            return (
+                code,
+                if code.is_none() {
+                    format!("{status}\n{said}")
+                } else {
+                    said
+                },
+            );
         }
         if begun.elapsed() > PATIENCE {
             let _ = child.kill();
@@ -300,16 +342,23 @@ fn read(run: &Value, seen: &mut Seen) {
         match (end["kind"].as_str(), code(&text(&end["text"]))) {
             (Some("well"), _) => _ = seen.recoveries.insert(0),
             (Some("exit"), Some(code)) => _ = seen.recoveries.insert(code),
-            _ => seen.strange.push(format!("{}: {}", text(&end["kind"]), text(&end["text"]))),
+            _ => seen
+                .strange
+                .push(format!("{}: {}", text(&end["kind"]), text(&end["text"]))),
         }
     }
     for finding in list(&run["findings"]) {
-        let messages = [finding["message"].clone()].into_iter().chain(list(&finding["other_messages"]));
+        let messages = [finding["message"].clone()]
+            .into_iter()
+            .chain(list(&finding["other_messages"]));
         let messages: Vec<String> = messages.map(|message| text(&message)).collect();
         match finding["kind"].as_str() {
             Some("exit") => {}
             // Judged, not failed.
-            Some("robustness" | "persistency-race" | "data-race" | "redundant-flush" | "redundant-fence") => continue,
+            Some(
+                "robustness" | "persistency-race" | "data-race" | "redundant-flush"
+                | "redundant-fence",
+            ) => continue,
             _ => seen.strange.extend(messages.iter().cloned()),
         }
         seen.findings += 1;

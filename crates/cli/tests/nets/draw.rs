@@ -1,8 +1,8 @@
 //! Random programs, small enough for brute force.
 
 use super::program::{
-    At, Flush, Handle, How, LINE, Language, Phase, Program, REGISTERS, Source, Space, Stmt, Update, Value,
-    Writer,
+    At, Flush, Handle, How, LINE, Language, Phase, Program, REGISTERS, Source, Space, Stmt, Update,
+    Value, Writer,
 };
 
 /// Numbers that look random and follow from a seed.
@@ -107,7 +107,14 @@ pub(crate) fn draw(seed: u64) -> Program {
         true => drawing.constructor(source),
         false => Vec::new(),
     };
-    Program { language, source, persistent_lines, volatile_lines, constructor, phases }
+    Program {
+        language,
+        source,
+        persistent_lines,
+        volatile_lines,
+        constructor,
+        phases,
+    }
 }
 
 impl Drawing {
@@ -115,7 +122,10 @@ impl Drawing {
         if threads == 0 {
             let length = self.dice.between(2, 8);
             let before = self.list(length, Company::Alone, 0);
-            return Phase { before, ..Phase::default() };
+            return Phase {
+                before,
+                ..Phase::default()
+            };
         }
         let (least, most) = [(2, 5), (2, 4), (1, 2)][threads - 1];
         let mut lists = Vec::new();
@@ -146,7 +156,10 @@ impl Drawing {
         if self.dice.chance(40) {
             before.push(self.load(Company::Alone, true));
         }
-        Phase { before, ..Phase::default() }
+        Phase {
+            before,
+            ..Phase::default()
+        }
     }
 
     /// Registers are no use there, nor is persistent memory that main asks for.
@@ -156,7 +169,9 @@ impl Drawing {
         let fits = |stmt: &Stmt| {
             let (at, value) = match *stmt {
                 Stmt::Store { at, value, .. } | Stmt::Stream { at, value, .. } => (at, value),
-                Stmt::Fill { at, .. } | Stmt::Write { at, .. } | Stmt::Flush { at, .. } => (at, Value::Const(0)),
+                Stmt::Fill { at, .. } | Stmt::Write { at, .. } | Stmt::Flush { at, .. } => {
+                    (at, Value::Const(0))
+                }
                 Stmt::Sfence | Stmt::Mfence | Stmt::FenceSeqCst => return true,
                 _ => return false,
             };
@@ -176,7 +191,9 @@ impl Drawing {
             30..42 => self.load(company, false),
             42..50 => self.update(),
             50..60 => Stmt::Flush {
-                with: self.dice.of(&[Flush::Clflush, Flush::Clflushopt, Flush::Clwb]),
+                with: self
+                    .dice
+                    .of(&[Flush::Clflush, Flush::Clflushopt, Flush::Clwb]),
                 at: self.near(),
             },
             60..63 => {
@@ -188,7 +205,9 @@ impl Drawing {
             }
             63..68 => Stmt::Sfence,
             68..72 => self.fence(),
-            72..75 => Stmt::LocalUpdate { size: self.dice.of(&[1, 2, 4, 8]) },
+            72..75 => Stmt::LocalUpdate {
+                size: self.dice.of(&[1, 2, 4, 8]),
+            },
             75..82 if self.streams => self.stream(),
             82..89 => self.many(company),
             89..91 if self.handles => self.handle(),
@@ -227,7 +246,10 @@ impl Drawing {
     /// Somewhere on the line of a spot.
     fn near(&mut self) -> At {
         let at = self.spot();
-        At { offset: at.offset - at.offset % 8 + self.dice.below(8), ..at }
+        At {
+            offset: at.offset - at.offset % 8 + self.dice.below(8),
+            ..at
+        }
     }
 
     /// An aligned place at a spot.
@@ -277,23 +299,46 @@ impl Drawing {
         let plain = self.dice.of(&[How::Plain, How::Volatile]);
         if let (true, Some(at)) = (self.dice.chance(20), self.loose(size)) {
             let how = if size == 16 { How::Plain } else { plain };
-            return Stmt::Store { at, size, value, how };
+            return Stmt::Store {
+                at,
+                size,
+                value,
+                how,
+            };
         }
         if size == 16 {
             let at = self.aligned(16);
             if self.free(at, 16).is_some() {
-                return Stmt::Store { at, size, value, how: How::Plain };
+                return Stmt::Store {
+                    at,
+                    size,
+                    value,
+                    how: How::Plain,
+                };
             }
         }
         let size = size.min(8);
-        let how = self.dice.of(&[plain, plain, How::Relaxed, How::Ordered, How::SeqCst]);
-        Stmt::Store { at: self.aligned(size), size, value, how }
+        let how = self
+            .dice
+            .of(&[plain, plain, How::Relaxed, How::Ordered, How::SeqCst]);
+        Stmt::Store {
+            at: self.aligned(size),
+            size,
+            value,
+            how,
+        }
     }
 
     fn load(&mut self, company: Company, recovery: bool) -> Stmt {
         let register = self.register();
         let size = self.dice.of(&[1, 2, 4, 8, 8, 8]);
-        let how = self.dice.of(&[How::Plain, How::Volatile, How::Relaxed, How::Ordered, How::SeqCst]);
+        let how = self.dice.of(&[
+            How::Plain,
+            How::Volatile,
+            How::Relaxed,
+            How::Ordered,
+            How::SeqCst,
+        ]);
         if recovery && self.handles && self.dice.chance(25) {
             let at = At {
                 space: Space::Persistent,
@@ -304,10 +349,20 @@ impl Drawing {
         if company == Company::Alone && self.dice.chance(20) {
             let size = self.dice.of(&[2, 4, 8, 16]);
             if let Some(at) = self.loose(size) {
-                return Stmt::Load { register, at, size, how: How::Plain };
+                return Stmt::Load {
+                    register,
+                    at,
+                    size,
+                    how: How::Plain,
+                };
             }
         }
-        Stmt::Load { register, at: self.aligned(size), size, how }
+        Stmt::Load {
+            register,
+            at: self.aligned(size),
+            size,
+            how,
+        }
     }
 
     fn update(&mut self) -> Stmt {
@@ -320,10 +375,24 @@ impl Drawing {
                 true => 0,
                 false => pattern(self.dice.between(1, 5), size),
             };
-            return Stmt::CompareAndSwap { register, at, size, expected, new: value };
+            return Stmt::CompareAndSwap {
+                register,
+                at,
+                size,
+                expected,
+                new: value,
+            };
         }
-        let with = self.dice.of(&[Update::Add, Update::Exchange, Update::Or, Update::Xor]);
-        Stmt::Update { register, at, size, with, value }
+        let with = self
+            .dice
+            .of(&[Update::Add, Update::Exchange, Update::Or, Update::Xor]);
+        Stmt::Update {
+            register,
+            at,
+            size,
+            with,
+            value,
+        }
     }
 
     fn stream(&mut self) -> Stmt {
@@ -332,14 +401,27 @@ impl Drawing {
         let value = self.value(size);
         match self.free(at, size) {
             Some(at) => Stmt::Stream { at, size, value },
-            None => Stmt::Stream { at: self.aligned(8), size: 8, value },
+            None => Stmt::Stream {
+                at: self.aligned(8),
+                size: 8,
+                value,
+            },
         }
     }
 
     fn persistent_range(&mut self) -> (At, usize) {
         let offset = self.dice.below(self.persistent_lines) * LINE + 8 * self.dice.below(8);
-        let length = self.dice.of(&[1, 8, 24, 64]).min(self.persistent_lines * LINE - offset);
-        (At { space: Space::Persistent, offset }, length)
+        let length = self
+            .dice
+            .of(&[1, 8, 24, 64])
+            .min(self.persistent_lines * LINE - offset);
+        (
+            At {
+                space: Space::Persistent,
+                offset,
+            },
+            length,
+        )
     }
 
     fn many(&mut self, company: Company) -> Stmt {
@@ -350,11 +432,19 @@ impl Drawing {
         };
         if company == Company::Alone && self.dice.chance(20) {
             if let Some(from) = self.loose(length) {
-                return Stmt::Move { to: at, from, length };
+                return Stmt::Move {
+                    to: at,
+                    from,
+                    length,
+                };
             }
         }
         if self.dice.chance(30) {
-            return Stmt::Fill { at, length, byte: self.dice.between(0, 5) as u8 };
+            return Stmt::Fill {
+                at,
+                length,
+                byte: self.dice.between(0, 5) as u8,
+            };
         }
         let with = self.dice.of(&[
             Writer::Memcpy,
@@ -374,7 +464,12 @@ impl Drawing {
             space: Space::Persistent,
             offset: self.dice.below(self.persistent_lines) * LINE + HANDLE_AT,
         };
-        let what = self.dice.of(&[Handle::Thread, Handle::Pointer, Handle::Function, Handle::Descriptor]);
+        let what = self.dice.of(&[
+            Handle::Thread,
+            Handle::Pointer,
+            Handle::Function,
+            Handle::Descriptor,
+        ]);
         Stmt::StoreHandle { at, what }
     }
 

@@ -33,7 +33,11 @@ pub(crate) type Outcome = Vec<u64>;
 type Image = Vec<u8>;
 
 /// The outcomes after 0, 1, … power failures; `None` if there is too much to look at.
-pub(crate) fn outcomes(program: &Program, question: Question, most: usize) -> Option<Vec<BTreeSet<Outcome>>> {
+pub(crate) fn outcomes(
+    program: &Program,
+    question: Question,
+    most: usize,
+) -> Option<Vec<BTreeSet<Outcome>>> {
     let mut images: BTreeSet<Image> = BTreeSet::from([vec![0; program.persistent_lines * LINE]]);
     let mut all = Vec::new();
     let mut budget = most;
@@ -84,10 +88,20 @@ impl Found {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Entry {
     /// At most 8 bytes, inside of 8 aligned ones.
-    Store { at: usize, bytes: Vec<u8> },
-    Stream { at: usize, bytes: Vec<u8> },
-    FlushOpt { line: usize },
-    Flush { line: usize },
+    Store {
+        at: usize,
+        bytes: Vec<u8>,
+    },
+    Stream {
+        at: usize,
+        bytes: Vec<u8>,
+    },
+    FlushOpt {
+        line: usize,
+    },
+    Flush {
+        line: usize,
+    },
     Sfence,
 }
 
@@ -152,7 +166,10 @@ impl Explorer<'_> {
         let start = State {
             threads: (0..self.code.len()).map(thread).collect(),
             memory,
-            left: image.chunks(LINE).map(|line| BTreeSet::from([line.to_vec()])).collect(),
+            left: image
+                .chunks(LINE)
+                .map(|line| BTreeSet::from([line.to_vec()]))
+                .collect(),
             lock: None,
         };
         let mut seen = HashSet::from([start.clone()]);
@@ -208,7 +225,9 @@ impl Explorer<'_> {
                 self.write(state, to, &bytes, false);
                 // Seen by all, and on its way to memory until the next fence.
                 let line = to / LINE;
-                state.threads[number].buffer.insert(at, Entry::FlushOpt { line });
+                state.threads[number]
+                    .buffer
+                    .insert(at, Entry::FlushOpt { line });
             }
             Entry::FlushOpt { line } | Entry::Flush { line } => {
                 if let Some(left) = state.left.get_mut(line) {
@@ -239,7 +258,9 @@ impl Explorer<'_> {
         let buffer = &state.threads[number].buffer;
         let drained = buffer.is_empty();
         // Write-backs are completed by fences and locked instructions only.
-        let visible = buffer.iter().all(|entry| matches!(entry, Entry::FlushOpt { .. }));
+        let visible = buffer
+            .iter()
+            .all(|entry| matches!(entry, Entry::FlushOpt { .. }));
         let value = |state: &State, value: Value| match value {
             Value::Const(value) => value,
             Value::Plus(register, value) => {
@@ -247,28 +268,50 @@ impl Explorer<'_> {
             }
         };
         match *op {
-            Op::Put { at, size, value: stored, streamed } => {
+            Op::Put {
+                at,
+                size,
+                value: stored,
+                streamed,
+            } => {
                 let word = value(state, stored).to_le_bytes();
                 let bytes: Vec<u8> = word.iter().copied().cycle().take(size).collect();
                 self.put(state, number, at, &bytes, streamed);
             }
             Op::Bytes { at, ref bytes } => self.put(state, number, at, bytes, false),
             Op::Move { to, from, length } => {
-                let bytes: Vec<u8> = (0..length).map(|i| self.byte(state, number, self.program.place(from) + i)).collect();
+                let bytes: Vec<u8> = (0..length)
+                    .map(|i| self.byte(state, number, self.program.place(from) + i))
+                    .collect();
                 self.put(state, number, to, &bytes, false);
             }
-            Op::Get { register, at, size, handle } => {
+            Op::Get {
+                register,
+                at,
+                size,
+                handle,
+            } => {
                 let found = self.get(state, number, at, size);
                 state.threads[number].registers[usize::from(register)] = match handle {
                     true => u64::from(found != 0),
                     false => found,
                 };
             }
-            Op::Exchange { at, size, value: new } => {
+            Op::Exchange {
+                at,
+                size,
+                value: new,
+            } => {
                 let new = value(state, new);
                 drained.then(|| self.put_now(state, at, size, new))?;
             }
-            Op::Update { register, at, size, with, value: operand } => {
+            Op::Update {
+                register,
+                at,
+                size,
+                with,
+                value: operand,
+            } => {
                 let operand = value(state, operand);
                 let old = drained.then(|| self.get(state, number, at, size))?;
                 let new = match with {
@@ -280,7 +323,13 @@ impl Explorer<'_> {
                 self.put_now(state, at, size, new);
                 state.threads[number].registers[usize::from(register)] = old;
             }
-            Op::CompareAndSwap { register, at, size, expected, new } => {
+            Op::CompareAndSwap {
+                register,
+                at,
+                size,
+                expected,
+                new,
+            } => {
                 let new = value(state, new);
                 let old = drained.then(|| self.get(state, number, at, size))?;
                 if old == expected & mask(size) {
@@ -298,7 +347,11 @@ impl Explorer<'_> {
             }
             Op::Sfence => self.enter(state, number, Entry::Sfence),
             Op::Drain => drained.then_some(())?,
-            Op::Branch { register, is, otherwise } => {
+            Op::Branch {
+                register,
+                is,
+                otherwise,
+            } => {
                 if state.threads[number].registers[usize::from(register)] != is {
                     state.threads[number].at = otherwise;
                 }
@@ -359,15 +412,20 @@ impl Explorer<'_> {
 
     /// By a locked instruction: past the buffer, which is empty.
     fn put_now(&self, state: &mut State, at: At, size: usize, value: u64) {
-        self.write(state, self.program.place(at), &value.to_le_bytes()[..size], true);
+        self.write(
+            state,
+            self.program.place(at),
+            &value.to_le_bytes()[..size],
+            true,
+        );
     }
 
     /// The newest store in the thread's own buffer, or else memory; byte by byte.
     fn byte(&self, state: &State, number: usize, place: usize) -> u8 {
         let buffered = |entry: &Entry| match entry {
-            Entry::Store { at, bytes } | Entry::Stream { at, bytes } => {
-                place.checked_sub(*at).and_then(|offset| bytes.get(offset).copied())
-            }
+            Entry::Store { at, bytes } | Entry::Stream { at, bytes } => place
+                .checked_sub(*at)
+                .and_then(|offset| bytes.get(offset).copied()),
             _ => None,
         };
         let mut newest = state.threads[number].buffer.iter().rev();
@@ -379,7 +437,9 @@ impl Explorer<'_> {
         let place = self.program.place(at);
         let byte = |i: usize| u64::from(self.byte(state, number, place + i));
         let word = |from: usize| {
-            (from..size.min(from + 8)).map(|i| byte(i) << (8 * (i - from))).sum::<u64>()
+            (from..size.min(from + 8))
+                .map(|i| byte(i) << (8 * (i - from)))
+                .sum::<u64>()
         };
         match size {
             16 => word(0) ^ word(8).rotate_left(1),

@@ -231,6 +231,10 @@ impl Program {
         !self.phases[0].threads.is_empty()
     }
 
+    pub(crate) fn has_constructor(&self) -> bool {
+        !self.constructor.is_empty() || self.source == Source::Constructor
+    }
+
     /// Every statement, those inside of others, too.
     pub(crate) fn each<'a>(&'a self, visit: &mut dyn FnMut(&'a Stmt)) {
         fn inside<'a>(list: &'a [Stmt], visit: &mut dyn FnMut(&'a Stmt)) {
@@ -269,10 +273,14 @@ impl Program {
         let crosses = |at: &At, size: usize| at.offset / 8 != (at.offset + size - 1) / 8;
         self.each(&mut |stmt| {
             shapes.insert(match stmt {
-                Stmt::Store { at, size, .. } if at.offset / LINE != (at.offset + size - 1) / LINE => {
+                Stmt::Store { at, size, .. }
+                    if at.offset / LINE != (at.offset + size - 1) / LINE =>
+                {
                     "stores across lines"
                 }
-                Stmt::Store { at, size, .. } | Stmt::Load { at, size, .. } if crosses(at, *size) => {
+                Stmt::Store { at, size, .. } | Stmt::Load { at, size, .. }
+                    if crosses(at, *size) =>
+                {
                     "wide or unaligned"
                 }
                 Stmt::Store { size, .. } if *size < 8 => "small stores",
@@ -292,13 +300,15 @@ impl Program {
             }
             _ => false,
         };
-        if self.has(|stmt| on(stmt, Space::Persistent)) && self.has(|stmt| on(stmt, Space::Volatile)) {
+        if self.has(|stmt| on(stmt, Space::Persistent))
+            && self.has(|stmt| on(stmt, Space::Volatile))
+        {
             shapes.insert("volatile and persistent");
         }
         if self.phases[0] == Phase::default() {
             shapes.insert("empty first run");
         }
-        if !self.constructor.is_empty() || self.source == Source::Constructor {
+        if self.has_constructor() {
             shapes.insert("constructors");
         }
         if self.source == Source::Pool {
@@ -307,7 +317,10 @@ impl Program {
         if self.language == Language::Cpp {
             shapes.insert("C++");
         }
-        if self.phases[1..].iter().any(|phase| !phase.threads.is_empty()) {
+        if self.phases[1..]
+            .iter()
+            .any(|phase| !phase.threads.is_empty())
+        {
             shapes.insert("threads in recoveries");
         }
         shapes.insert(match self.phases[0].threads.len() {

@@ -14,7 +14,9 @@ pub(crate) fn shrink(
     let (mut program, mut line) = (program, line);
     loop {
         let lines = lines(&line).into_iter().map(|line| (program.clone(), line));
-        let programs = programs(&program).into_iter().map(|program| (program, line.clone()));
+        let programs = programs(&program)
+            .into_iter()
+            .map(|program| (program, line.clone()));
         let mut smaller = None;
         for candidate in lines.chain(programs) {
             if tries == 0 {
@@ -135,7 +137,12 @@ fn lists(list: &[Stmt]) -> Vec<Vec<Stmt>> {
         let without = |put: &[Stmt]| [&list[..at], put, &list[at + 1..]].concat();
         all.push(without(&[]));
         match &list[at] {
-            Stmt::If { register, is, then, otherwise } => {
+            Stmt::If {
+                register,
+                is,
+                then,
+                otherwise,
+            } => {
                 all.extend([without(then), without(otherwise)]);
                 for (then, otherwise) in [(lists(then), None), (lists(otherwise), Some(then))]
                     .into_iter()
@@ -145,13 +152,22 @@ fn lists(list: &[Stmt]) -> Vec<Vec<Stmt>> {
                         Some(then) => (then.clone(), list),
                     })
                 {
-                    let stmt = Stmt::If { register: *register, is: *is, then, otherwise };
+                    let stmt = Stmt::If {
+                        register: *register,
+                        is: *is,
+                        then,
+                        otherwise,
+                    };
                     all.push(without(&[stmt]));
                 }
             }
             Stmt::Locked(inner) => {
                 all.push(without(inner));
-                all.extend(lists(inner).into_iter().map(|inner| without(&[Stmt::Locked(inner)])));
+                all.extend(
+                    lists(inner)
+                        .into_iter()
+                        .map(|inner| without(&[Stmt::Locked(inner)])),
+                );
             }
             _ => {}
         }
