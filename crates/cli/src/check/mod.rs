@@ -97,9 +97,9 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
     report.note_foreign("", crash_free.foreign.as_ref(), &server.symbols());
-    let touches = crash_free.events.iter().any(report::touches_memory);
-    if matches!(crash_free.outcome, Outcome::Thread { .. }) || options.recover_schedules && touches
-    {
+    // Another program may do anything; the same one does the same again if it never asked.
+    let asked = server.asked() || scene.recover.is_some();
+    if matches!(crash_free.outcome, Outcome::Thread { .. }) || options.recover_schedules && asked {
         drop(server);
         if options.looks_at_heap_of_threads() {
             target.scene.program.heap = HeapChecks::On;
@@ -115,10 +115,10 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         report.finish(options, started)?;
         return Ok(report);
     }
-    if !touches {
+    if !asked {
         return Err(Refusal::new(
             Exit::Nothing,
-            "the program touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
+            "there is nothing to check: the program creates no threads and asks for no persistent memory; use lf_pm or lf_alloc from landfall.h, --pm-dir DIR for files that are persistent, or --pm-heap for malloc",
         ));
     }
     let act = Act::new(base, crash_free, scene);

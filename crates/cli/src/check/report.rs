@@ -8,7 +8,7 @@ use crate::args::Format;
 use crate::exit::Exit;
 use crate::screen::Screen;
 use crate::source::Sources;
-use landfall_native::{Event, Foreign, Op, Server, Symbols};
+use landfall_native::{Foreign, Server, Symbols};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Instant;
@@ -73,10 +73,6 @@ impl Isolation {
 
 pub(super) fn count(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
-}
-
-pub(super) fn touches_memory(event: &Event) -> bool {
-    matches!(event.op, Op::Store | Op::Read)
 }
 
 impl Report {
