@@ -152,13 +152,17 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             report.limits.push("random");
             let search = options.search();
             let (base, log) = (&act.found, &act.log);
+            let tries = random::Tries {
+                count: tries,
+                seed: options.seed,
+            };
             random::search(
                 &mut watched,
+                &mut forest,
                 base,
                 log,
                 &search,
                 tries,
-                options.seed,
                 &mut found,
             )
         }
@@ -195,6 +199,12 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.behaviours = found.behaviours.len();
     if found.uncut > 0 {
         report.uncut(found.uncut);
+    }
+    if found.contradictions > 0 {
+        report.warn(&format!(
+            "{} read what another had read and then went another way: the recovery is not deterministic, and they were not judged",
+            report::count(found.contradictions.into(), "recovery", "recoveries")
+        ));
     }
     let foreign = subject.foreign.take();
     drop(subject);

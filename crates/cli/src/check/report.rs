@@ -40,6 +40,8 @@ pub(crate) struct Report {
     pub(crate) seconds: f64,
     pub(crate) isolation: Isolation,
     warnings: Vec<String>,
+    /// Persistency races that are not listed: a worse finding is about the same store.
+    hidden_races: u64,
     /// Code that was not compiled with `landfall cc` touched persistent memory.
     foreign: bool,
     /// Why recoveries were not judged, though nobody asked for less.
@@ -100,6 +102,11 @@ impl Report {
     /// Counts it, and does not list it.
     pub(super) fn allow(&mut self, finding: Finding) {
         self.allowed.push(finding);
+    }
+
+    /// A worse finding is about the same store as this race.
+    pub(super) fn hide_race(&mut self) {
+        self.hidden_races += 1;
     }
 
     /// Something worth knowing that is no finding.
@@ -171,6 +178,7 @@ impl Report {
             "tool": "landfall", "version": env!("CARGO_PKG_VERSION"), "verdict": verdict,
             "complete": self.limits.is_empty(), "limits": self.limits,
             "findings": findings, "check": check, "allowed": self.allowed.len(),
+            "hidden_races": self.hidden_races,
             "warnings": self.warnings, "not_judged": self.not_judged,
             "stats": {
                 "schedules": self.schedules.max(1), "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
@@ -258,6 +266,17 @@ impl Report {
             Verdict::Incomplete => format!("incomplete (limit: {})", self.limits.join(", ")),
         };
         let _ = writeln!(out, "{verdict}: {covered}{eager}");
+        if self.hidden_races > 0 {
+            let races = count(
+                self.hidden_races,
+                "persistency race is",
+                "persistency races are",
+            );
+            let _ = writeln!(
+                out,
+                "not listed: {races} about stores that findings above are about (--checks races lists them)"
+            );
+        }
         if let Some(why) = &self.not_judged {
             let _ = writeln!(out, "not judged: robustness, races, flushes ({why})");
         }

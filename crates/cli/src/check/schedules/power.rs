@@ -198,6 +198,7 @@ impl<'a> Crashing<'a> {
             names,
             order,
             platform: self.power.platform(),
+            all: report.limits.is_empty(),
         };
         for behaviour in &self.power.behaviours {
             let Ended::Badly(number) = behaviour.ended else {
@@ -228,6 +229,8 @@ pub(super) struct Shown<'a, 's> {
     names: &'a Names,
     order: Order,
     platform: Platform,
+    /// Was every schedule tried? Otherwise one that was not may be as strict persistency has it.
+    pub(super) all: bool,
 }
 
 impl Shown<'_, '_> {
@@ -266,6 +269,7 @@ impl Shown<'_, '_> {
             table,
             preemptions,
             seen,
+            of_all: self.all,
         };
         Ok((job, scheduled))
     }
