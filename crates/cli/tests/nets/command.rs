@@ -83,11 +83,15 @@ impl Line {
         let failing = match dice.below(10) {
             0 => Failing::One(dice.below(1 << 20) as u64),
             1 => Failing::None,
-            2..5 if threads => Failing::All,
+            2..5 if !program.phases[0].threads.is_empty() => Failing::All,
             _ => Failing::Recoveries,
         };
         Line {
-            failures: dice.of(&[1, 1, 1, 2, 2, 3]),
+            // Power failures in recoveries of several threads are not searched.
+            failures: match program.threaded_recoveries() {
+                true => 1,
+                false => dice.of(&[1, 1, 1, 2, 2, 3]),
+            },
             model: match threads && dice.chance(25) {
                 true => Model::Sc,
                 false => Model::Tso,
@@ -203,6 +207,9 @@ impl Line {
         check.extend(self.search());
         if program.source == Source::Pool {
             check.extend(words("--pm-dir pool"));
+        }
+        if program.threaded_recoveries() {
+            check.push("--recover-schedules".to_owned());
         }
         check
     }

@@ -59,6 +59,7 @@ struct Drawing {
     handles: bool,
     streams: bool,
     locks: bool,
+    threaded_recoveries: bool,
 }
 
 /// The program of a seed.
@@ -93,6 +94,7 @@ pub(crate) fn draw(seed: u64) -> Program {
         handles: dice.chance(20),
         streams: dice.chance(35),
         locks: threads > 0 && dice.chance(25),
+        threaded_recoveries: dice.chance(6),
         dice,
     };
     let first = match drawing.dice.chance(4) {
@@ -156,9 +158,19 @@ impl Drawing {
         if self.dice.chance(40) {
             before.push(self.load(Company::Alone, true));
         }
+        if !self.threaded_recoveries {
+            return Phase {
+                before,
+                ..Phase::default()
+            };
+        }
+        before.truncate(2);
+        let (one, meanwhile) = (self.dice.between(1, 2), self.dice.below(3));
         Phase {
             before,
-            ..Phase::default()
+            threads: vec![self.list(one, Company::Others, 1)],
+            meanwhile: self.list(meanwhile, Company::Others, 1),
+            after: vec![self.load(Company::Alone, true)],
         }
     }
 

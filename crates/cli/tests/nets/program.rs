@@ -226,9 +226,15 @@ impl Program {
         (self.persistent_lines + self.volatile_lines) * LINE
     }
 
-    /// Has the first execution several threads?
+    /// Has an execution several threads?
     pub(crate) fn has_threads(&self) -> bool {
-        !self.phases[0].threads.is_empty()
+        self.phases.iter().any(|phase| !phase.threads.is_empty())
+    }
+
+    pub(crate) fn threaded_recoveries(&self) -> bool {
+        self.phases[1..]
+            .iter()
+            .any(|phase| !phase.threads.is_empty())
     }
 
     pub(crate) fn has_constructor(&self) -> bool {
@@ -317,10 +323,7 @@ impl Program {
         if self.language == Language::Cpp {
             shapes.insert("C++");
         }
-        if self.phases[1..]
-            .iter()
-            .any(|phase| !phase.threads.is_empty())
-        {
+        if self.threaded_recoveries() {
             shapes.insert("threads in recoveries");
         }
         shapes.insert(match self.phases[0].threads.len() {
