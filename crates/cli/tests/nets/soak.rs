@@ -320,11 +320,8 @@ pub(crate) fn soak() -> bool {
             println!("{difference}");
         }
         let _ = fs::write(directory.join("next-seed"), soak.seed.to_string());
-        if soak.checks % 50 == 0 {
-            let _ = fs::write(directory.join("table.txt"), soak.to_string());
-        }
+        let _ = fs::write(directory.join("table.txt"), soak.to_string());
     }
-    let _ = fs::write(directory.join("table.txt"), soak.to_string());
     println!("{soak}");
     soak.differences.is_empty()
 }
