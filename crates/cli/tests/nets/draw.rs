@@ -442,14 +442,15 @@ impl Drawing {
         let Some(at) = self.loose(length + 3) else {
             return self.store();
         };
-        if company == Company::Alone && self.dice.chance(20) {
-            if let Some(from) = self.loose(length) {
-                return Stmt::Move {
-                    to: at,
-                    from,
-                    length,
-                };
-            }
+        if company == Company::Alone
+            && self.dice.chance(20)
+            && let Some(from) = self.loose(length)
+        {
+            return Stmt::Move {
+                to: at,
+                from,
+                length,
+            };
         }
         if self.dice.chance(30) {
             return Stmt::Fill {
