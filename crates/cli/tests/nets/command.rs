@@ -82,6 +82,7 @@ impl Line {
         };
         let failing = match dice.below(10) {
             0 => Failing::One(dice.below(1 << 20) as u64),
+            2.. if program.threaded_recoveries() => Failing::One(dice.below(1 << 20) as u64),
             1 => Failing::None,
             2..5 if !program.phases[0].threads.is_empty() => Failing::All,
             _ => Failing::Recoveries,
