@@ -43,6 +43,9 @@ impl Dice {
 /// Handles are alone in these bytes of each persistent line.
 const HANDLE_AT: usize = 48;
 
+/// Of a hundred programs with threads.
+const WORDS: usize = 15;
+
 /// Who else runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Company {
@@ -60,6 +63,8 @@ struct Drawing {
     streams: bool,
     locks: bool,
     threaded_recoveries: bool,
+    /// Threads do nothing but read, store and update parts of a word or two.
+    words: bool,
 }
 
 /// The program of a seed.
@@ -95,6 +100,7 @@ pub(crate) fn draw(seed: u64) -> Program {
         streams: dice.chance(35),
         locks: threads > 0 && dice.chance(25),
         threaded_recoveries: dice.chance(6),
+        words: threads > 0 && dice.chance(WORDS),
         dice,
     };
     let first = match drawing.dice.chance(4) {
@@ -198,6 +204,14 @@ impl Drawing {
     }
 
     fn stmt(&mut self, company: Company, depth: usize) -> Stmt {
+        if self.words && company == Company::Others {
+            self.spots.truncate(2);
+            return match self.dice.below(3) {
+                0 => self.load(company, false),
+                1 => self.update(),
+                _ => self.store(),
+            };
+        }
         match self.dice.below(100) {
             0..30 => self.store(),
             30..42 => self.load(company, false),

@@ -346,11 +346,14 @@ impl Search {
             return step;
         }
         match step.act {
-            // Other bytes: whatever stored to its own before it comes before it still, and it finds the same.
-            Act::Cas if first.mask & step.mask == 0 => {}
+            // It finds what it found, but for bytes that the first one stored: no other store to them can lie between the two.
+            Act::Cas if first.access != Access::Write || first.mask & step.mask == 0 => {}
             Act::Cas => {
-                // Where the bytes are not the same it is not known; a write is the safe guess.
-                let fails = first.mask == step.mask && first.found != step.expect;
+                // Of more than a word a digest is known; a write is a guess then.
+                let fails = match found_without(&step, first) {
+                    Some(found) => found != step.expect,
+                    None => first.mask == step.mask && first.found != step.expect,
+                };
                 step.access = if fails { Access::Read } else { Access::Write };
             }
             Act::Sync(op) => {
@@ -432,4 +435,20 @@ impl Search {
             Inserted::Under(_) => Settled::ForNow,
         }
     }
+}
+
+/// What a compare-and-swap would find had a store to some of its bytes not happened.
+fn found_without(swap: &Step, store: &Step) -> Option<u64> {
+    let is_word = |step: &Step| step.mask.count_ones() <= 8;
+    if !is_word(swap) || !is_word(store) {
+        return None;
+    }
+    let (mut found, old) = (swap.found.to_le_bytes(), store.found.to_le_bytes());
+    let (first, begin) = (swap.mask.trailing_zeros(), store.mask.trailing_zeros());
+    for (at, byte) in (first..).zip(&mut found[..swap.mask.count_ones() as usize]) {
+        if store.mask >> at & 1 != 0 {
+            *byte = old[(at - begin) as usize];
+        }
+    }
+    Some(u64::from_le_bytes(found))
 }
