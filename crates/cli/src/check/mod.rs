@@ -34,6 +34,7 @@ use crate::progress::Watched;
 use crate::scene::{Act, base_of};
 use bugs::Bugs;
 use judge::Judging;
+use landfall_explore::limit::Limit;
 use landfall_explore::recovery::{
     Behaviour, Crash, SearchError, Searched, eager, random, search_watched,
 };
@@ -97,9 +98,9 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
     report.note_foreign("", crash_free.foreign.as_ref(), &server.symbols());
-    let touches = crash_free.events.iter().any(report::touches_memory);
-    if matches!(crash_free.outcome, Outcome::Thread { .. }) || options.recover_schedules && touches
-    {
+    // Another program may do anything; the same one does the same again if it never asked.
+    let asked = server.asked() || scene.recover.is_some();
+    if matches!(crash_free.outcome, Outcome::Thread { .. }) || options.recover_schedules && asked {
         drop(server);
         if options.looks_at_heap_of_threads() {
             target.scene.program.heap = HeapChecks::On;
@@ -115,17 +116,17 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         report.finish(options, started)?;
         return Ok(report);
     }
-    if !touches {
+    if !asked {
         return Err(Refusal::new(
             Exit::Nothing,
-            "the program touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
+            "there is nothing to check: the program creates no threads and asks for no persistent memory; use lf_pm or lf_alloc from landfall.h, --pm-dir DIR for files that are persistent, or --pm-heap for malloc",
         ));
     }
     let act = Act::new(base, crash_free, scene);
     report.eager_states = eager::count(&act.log).to_string();
     if options.count_eager {
         report.cuts = act.log.sufficient_cuts().len();
-        report.limits.push("count-eager");
+        report.limit(Limit::CountEager);
         report.isolation.add(&server);
         report.finish(options, started)?;
         return Ok(report);
@@ -149,16 +150,20 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let mut nobody = ();
     let ended = match options.random {
         Some(tries) => {
-            report.limits.push("random");
+            report.limit(Limit::Random);
             let search = options.search();
             let (base, log) = (&act.found, &act.log);
+            let tries = random::Tries {
+                count: tries,
+                seed: options.seed,
+            };
             random::search(
                 &mut watched,
+                &mut forest,
                 base,
                 log,
                 &search,
                 tries,
-                options.seed,
                 &mut found,
             )
         }
@@ -181,7 +186,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     );
     judging.watching = subject.watching.take();
     if subject.flushes_unjudged {
-        report.limits.push("judging");
+        report.limit(Limit::Judging);
         report.warn(
             "flushes were not judged: a recovery did too much to keep track of what it flushed",
         );
@@ -195,6 +200,12 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.behaviours = found.behaviours.len();
     if found.uncut > 0 {
         report.uncut(found.uncut);
+    }
+    if found.contradictions > 0 {
+        report.warn(&format!(
+            "{} read what another had read and then went another way: the recovery is not deterministic, and they were not judged",
+            report::count(found.contradictions.into(), "recovery", "recoveries")
+        ));
     }
     let foreign = subject.foreign.take();
     drop(subject);
@@ -222,7 +233,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     match ended {
         Ok(()) => {}
         Err(SearchError::Subject(SubjectError::Stopped)) => {
-            report.limits.extend(stopped_by);
+            report.limited(stopped_by);
         }
         Err(SearchError::Subject(error)) => return Err(Refusal::new(Exit::Internal, error)),
         Err(SearchError::Diverged {
@@ -242,7 +253,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         let failed = &failed[number as usize];
         bugs.after_failures(&act, behaviour, failed, &mut report)?;
     }
-    let complete = report.limits.is_empty();
+    let complete = report.is_complete();
     judging.report(&forest, complete, &mut bugs, &mut report)?;
     report.runs += bugs.runs();
     report.finish(options, started)?;
@@ -273,6 +284,10 @@ fn refuse(execution: &Execution) -> Option<Refusal> {
             Some(Refusal::new(Exit::Usage, why))
         }
         Outcome::Internal { why } => Some(Refusal::new(Exit::Internal, why)),
+        Outcome::Strayed => Some(Refusal::new(
+            Exit::Uncontrolled,
+            "the program is not deterministic under control: a thread that went on before cannot go on now",
+        )),
         _ => None,
     }
 }

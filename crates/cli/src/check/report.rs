@@ -8,7 +8,8 @@ use crate::args::Format;
 use crate::exit::Exit;
 use crate::screen::Screen;
 use crate::source::Sources;
-use landfall_native::{Event, Foreign, Op, Server, Symbols};
+use landfall_explore::limit::Limit;
+use landfall_native::{Foreign, Server, Symbols};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Instant;
@@ -27,7 +28,7 @@ pub(crate) struct Report {
     pub(crate) findings: Vec<Finding>,
     /// Known and allowed.
     allowed: Vec<Finding>,
-    pub(crate) limits: Vec<&'static str>,
+    limits: Vec<Limit>,
     /// Power failures of those schedules were tried, too.
     pub(crate) crashes: bool,
     /// Schedules tried; none for a program with one thread.
@@ -40,6 +41,8 @@ pub(crate) struct Report {
     pub(crate) seconds: f64,
     pub(crate) isolation: Isolation,
     warnings: Vec<String>,
+    /// Persistency races that are not listed: a worse finding is about the same store.
+    hidden_races: u64,
     /// Code that was not compiled with `landfall cc` touched persistent memory.
     foreign: bool,
     /// Why recoveries were not judged, though nobody asked for less.
@@ -75,10 +78,6 @@ pub(super) fn count(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-pub(super) fn touches_memory(event: &Event) -> bool {
-    matches!(event.op, Op::Store | Op::Read)
-}
-
 impl Report {
     /// Counts a failure that is on the list already.
     pub(super) fn is_known(&mut self, finding: &Finding) -> bool {
@@ -106,14 +105,42 @@ impl Report {
         self.allowed.push(finding);
     }
 
+    /// A worse finding is about the same store as this race.
+    pub(super) fn hide_race(&mut self) {
+        self.hidden_races += 1;
+    }
+
     /// Something worth knowing that is no finding.
     pub(super) fn warn(&mut self, text: &str) {
         self.warnings.push(text.to_owned());
     }
 
+    /// Not everything is looked at, for this reason.
+    pub(super) fn limit(&mut self, limit: Limit) {
+        if !self.limits.contains(&limit) {
+            self.limits.push(limit);
+        }
+    }
+
+    /// The same, if there is such a reason.
+    pub(super) fn limited(&mut self, limit: Option<Limit>) {
+        if let Some(limit) = limit {
+            self.limit(limit);
+        }
+    }
+
+    /// Was everything looked at, as far as is known?
+    pub(super) fn is_complete(&self) -> bool {
+        self.limits.is_empty()
+    }
+
+    fn limit_names(&self) -> Vec<&'static str> {
+        self.limits.iter().map(|limit| limit.name()).collect()
+    }
+
     /// So many recoveries were too long for power failures in them.
     pub(super) fn uncut(&mut self, recoveries: u32) {
-        self.limits.push("recovery-events");
+        self.limit(Limit::RecoveryEvents);
         self.warn(&format!(
             "{} did more than 4 million things each: power failures in them were not tried",
             count(u64::from(recoveries), "recovery", "recoveries")
@@ -173,8 +200,9 @@ impl Report {
         let mut run = json!({
             "scope": self.scope,
             "tool": "landfall", "version": env!("CARGO_PKG_VERSION"), "verdict": verdict,
-            "complete": self.limits.is_empty(), "limits": self.limits,
+            "complete": self.limits.is_empty(), "limits": self.limit_names(),
             "findings": findings, "check": check, "allowed": self.allowed.len(),
+            "hidden_races": self.hidden_races,
             "warnings": self.warnings, "not_judged": self.not_judged,
             "stats": {
                 "schedules": self.schedules.max(1), "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
@@ -258,10 +286,21 @@ impl Report {
             }
             Verdict::Clean => format!("clean ({found}): {all} was tried"),
             Verdict::Findings if self.limits.is_empty() => found,
-            Verdict::Findings => format!("{found} (limit: {})", self.limits.join(", ")),
-            Verdict::Incomplete => format!("incomplete (limit: {})", self.limits.join(", ")),
+            Verdict::Findings => format!("{found} (limit: {})", self.limit_names().join(", ")),
+            Verdict::Incomplete => format!("incomplete (limit: {})", self.limit_names().join(", ")),
         };
         let _ = writeln!(out, "{verdict}: {covered}{eager}");
+        if self.hidden_races > 0 {
+            let races = count(
+                self.hidden_races,
+                "persistency race is",
+                "persistency races are",
+            );
+            let _ = writeln!(
+                out,
+                "not listed: {races} about stores that findings above are about (--checks races lists them)"
+            );
+        }
         if let Some(why) = &self.not_judged {
             let _ = writeln!(out, "not judged: robustness, races, flushes ({why})");
         }

@@ -139,11 +139,6 @@ impl<'s> NativeThreads<'s> {
         self.server
     }
 
-    /// Did any execution store to persistent memory?
-    pub fn stored(&self) -> bool {
-        self.reader.stored
-    }
-
     /// Did code that was not compiled with `landfall cc` touch persistent memory? What it does is no step of a schedule.
     pub fn foreign(&self) -> bool {
         self.reader.foreign
@@ -362,11 +357,9 @@ impl<'s> NativeThreads<'s> {
     /// A run ended in a way that says nothing about the program.
     fn refuse(&self, trace: &Trace) -> Result<(), ThreadsError> {
         match &self.outcome {
-            Outcome::Internal { why } if why.contains("asks for a thread") => {
-                Err(ThreadsError::Diverged {
-                    at: trace.steps.len(),
-                })
-            }
+            Outcome::Strayed => Err(ThreadsError::Diverged {
+                at: trace.steps.len(),
+            }),
             Outcome::Internal { why }
             | Outcome::Thread { why }
             | Outcome::Forbidden { why, .. } => Err(ThreadsError::CannotRun(why.clone())),

@@ -11,6 +11,7 @@ use crate::scene::{Act, Failure};
 use landfall_check::finding::At;
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Finding, Kind, Robustness, Wasted};
+use landfall_explore::limit::Limit;
 use landfall_explore::schedule::judge::{Judge, Kept, Verdicts};
 use landfall_explore::schedule::judged::Names;
 use landfall_explore::schedule::power::{Crash, Power, Traced};
@@ -102,7 +103,7 @@ impl Judging {
             walked,
         } = self.judge.finish();
         if complete && !walked.is_complete() {
-            report.limits.push("judging");
+            report.limit(Limit::Judging);
         }
         for checker in checkers {
             for finding in checker.findings().into_iter().take(MOST_SHOWN) {
@@ -110,11 +111,16 @@ impl Judging {
                     .evidence
                     .as_ref()
                     .and_then(|e| kept.get(&e.execution));
-                if let Some(kept) = kept
-                    && !is_known(&finding, &places, bugs, report)?
-                {
-                    tell(&finding, kept, power, &mut places, shown, bugs, report)?;
+                let Some(kept) = kept else {
+                    continue;
+                };
+                if is_known(&finding, &places, bugs, report)? {
+                    if matches!(finding.kind, Kind::PersistencyRace { .. }) {
+                        report.hide_race();
+                    }
+                    continue;
                 }
+                tell(&finding, kept, power, &mut places, shown, bugs, report)?;
             }
         }
         if let Some(mut wasted) = self.wasted {

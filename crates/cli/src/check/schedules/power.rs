@@ -11,6 +11,7 @@ use crate::check::ways::Seen;
 use crate::exit::Exit;
 use crate::names::Names;
 use crate::scene::Threaded;
+use landfall_explore::limit::Limit;
 use landfall_explore::recovery::SearchError;
 use landfall_explore::schedule::judged::{self, execution};
 use landfall_explore::schedule::power::{Crash, Power};
@@ -65,22 +66,22 @@ impl Recoveries<'_> {
     fn report(&self, report: &mut Report) {
         match self {
             Recoveries::One(one) => {
-                report.limits.extend(one.stopped_by);
+                report.limited(one.stopped_by);
                 report.runs += one.runs;
                 report.events += one.events;
                 if one.flushes_unjudged {
-                    report.limits.push("judging");
+                    report.limit(Limit::Judging);
                     report.warn("flushes were not judged: a recovery did too much to keep track of what it flushed");
                 }
                 if one.threads {
-                    report.limits.push("recover-schedules");
+                    report.limit(Limit::RecoverSchedules);
                     report.warn("recoveries create threads, and each was run under one schedule: use --recover-schedules");
                 }
             }
             Recoveries::Every(every) => {
-                report.limits.extend(every.stopped_by);
+                report.limited(every.stopped_by);
                 report.runs += every.runs;
-                report.limits.extend(every.cut.then_some("steps"));
+                report.limited(every.cut.then_some(Limit::Steps));
             }
         }
     }
@@ -198,6 +199,7 @@ impl<'a> Crashing<'a> {
             names,
             order,
             platform: self.power.platform(),
+            all: report.is_complete(),
         };
         for behaviour in &self.power.behaviours {
             let Ended::Badly(number) = behaviour.ended else {
@@ -210,7 +212,7 @@ impl<'a> Crashing<'a> {
             bugs.under(None);
             told?;
         }
-        let complete = report.limits.is_empty();
+        let complete = report.is_complete();
         let watching = match &mut self.recoveries {
             Recoveries::One(one) => one.watching.take(),
             Recoveries::Every(_) => None,
@@ -228,6 +230,8 @@ pub(super) struct Shown<'a, 's> {
     names: &'a Names,
     order: Order,
     platform: Platform,
+    /// Was every schedule tried? Otherwise one that was not may be as strict persistency has it.
+    pub(super) all: bool,
 }
 
 impl Shown<'_, '_> {
@@ -266,6 +270,7 @@ impl Shown<'_, '_> {
             table,
             preemptions,
             seen,
+            of_all: self.all,
         };
         Ok((job, scheduled))
     }
