@@ -12,6 +12,7 @@ mod heap;
 mod litmus;
 mod manual;
 mod names;
+mod out;
 mod progress;
 mod prove;
 mod provenance;
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
     let exit = std::panic::catch_unwind(move || match args.command {
         args::Command::Check(mut options) => {
             options.compiler_flags = compiler_flags;
-            check::run(&options)
+            check::run(&mut options)
         }
         // Only reached by a spelling that `cc::intercept` does not know.
         args::Command::Cc(_) | args::Command::Cxx(_) => Exit::Usage,

@@ -296,6 +296,7 @@ pub(crate) fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
         Outcome::Terminate { exception } => format!("uncaught exception {exception}"),
         Outcome::StackOverflow { .. } => "stack overflow".into(),
         Outcome::Hang { why, .. } => format!("hang: {why}"),
+        Outcome::Exhausted { why, .. } | Outcome::Stuck { why } => format!("stopped: {why}"),
         Outcome::Deadlock { why } => format!("deadlock: {why}"),
         Outcome::Heap {
             error,

@@ -33,6 +33,8 @@ limits!(
     CountEager = "count-eager": "--count-eager, which counts and runs nothing",
     /// An execution that computes for longer than it may, and could have gone on.
     Events = "events": "the number of events allowed in one execution (--events)",
+    /// Code that is not instrumented ran for longer than it may.
+    Processor = "processor": "the time that code without instrumentation may take in one execution",
     Bound = "bound": "the number of preemptions allowed (--bound)",
     Sealed = "sealed": "functions in which threads are left alone (--within, --without)",
     Preempt = "preempt": "--preempt sync, though plain accesses race",

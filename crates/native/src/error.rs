@@ -21,6 +21,9 @@ pub enum SubjectError {
     },
     #[error("the image does not fit: {lines} lines")]
     ImageTooLarge { lines: usize },
+    /// The deadline of the job is reached.
+    #[error("there was no time to run it")]
+    Stopped,
     #[error("shared memory: {0}")]
     Shared(io::Error),
     #[error("{directory}: {cause}")]

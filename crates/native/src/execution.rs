@@ -2,6 +2,7 @@
 
 use crate::heap::{HeapBlock, HeapError};
 use crate::symbols::Symbols;
+use landfall_explore::limit::Limit;
 use landfall_vocab::record::{Kind, flag};
 
 /// What happened.
@@ -122,10 +123,19 @@ pub enum Outcome {
     StackOverflow {
         address: u64,
     },
-    /// The event budget or the trace ran out, at this site.
+    /// It comes back to the same state for ever, at this site, and nobody could change that.
     Hang {
         why: String,
         site: Option<u32>,
+    },
+    /// The event budget or the trace ran out, at this site. It may only compute for long.
+    Exhausted {
+        why: String,
+        site: Option<u32>,
+    },
+    /// Code that is not instrumented ran for long.
+    Stuck {
+        why: String,
     },
     Deadlock {
         why: String,
@@ -172,6 +182,28 @@ impl Outcome {
     /// Ended the way a program means to end.
     pub fn is_ok(&self) -> bool {
         matches!(self, Outcome::Exited { code: 0 })
+    }
+
+    /// How a thread ended the process, by the number that traces have for it; nothing else is known of it.
+    pub fn of_thread(code: u32) -> Outcome {
+        let mut raw = landfall_vocab::shared::Outcome::NONE;
+        (raw.end, raw.code) = (code & 0xff, (code >> 8) as i32);
+        crate::outcome::outcome(&raw)
+    }
+
+    /// The limit that ended it, where that says nothing about the program.
+    pub fn limit(&self) -> Option<Limit> {
+        match self {
+            Outcome::Exhausted { .. } => Some(Limit::Events),
+            Outcome::Stuck { .. } | Outcome::Wedged => Some(Limit::Processor),
+            Outcome::Limit => Some(Limit::Steps),
+            _ => None,
+        }
+    }
+
+    /// Did the program do something wrong?
+    pub fn is_failure(&self) -> bool {
+        !self.is_ok() && self.limit().is_none()
     }
 }
 
@@ -243,6 +275,8 @@ pub struct Execution {
     pub audit_bytes: u32,
     /// Bytes of trace, for statistics.
     pub trace_bytes: u64,
+    /// It read from its standard input.
+    pub asked: bool,
     /// It did more than is among the events; the reads are all there.
     pub squeezed: bool,
 }

@@ -30,11 +30,9 @@ pub(crate) fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
         Some(End::StackOverflow) => Outcome::StackOverflow {
             address: raw.address,
         },
-        Some(End::Budget) => Outcome::Hang { why: text, site },
-        Some(End::Stuck) => Outcome::Hang {
-            why: text,
-            site: None,
-        },
+        Some(End::Hang) => Outcome::Hang { why: text, site },
+        Some(End::Budget) => Outcome::Exhausted { why: text, site },
+        Some(End::Stuck) => Outcome::Stuck { why: text },
         Some(End::Deadlock) => Outcome::Deadlock { why: text },
         Some(End::Heap) => crate::heap::outcome(raw.code, raw.address, site, &text),
         Some(End::Thread) => Outcome::Thread { why: text },

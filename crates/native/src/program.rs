@@ -1,5 +1,6 @@
 //! A program to check, as it is started.
 
+use crate::input::Input;
 use crate::job::Isolation;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ pub struct Program {
     pub pm_heap: Option<MallocMetadata>,
     /// Are accesses to the volatile heap looked at?
     pub heap: HeapChecks,
+    /// What it reads from its standard input; nothing, if there is none.
+    pub stdin: Option<Input>,
     pub seed: u64,
     pub isolation: Isolation,
 }
@@ -54,6 +57,7 @@ impl Program {
             pm_dir: None,
             pm_heap: None,
             heap: HeapChecks::default(),
+            stdin: None,
             seed: 1,
             isolation: Isolation::default(),
         }

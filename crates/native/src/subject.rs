@@ -1,8 +1,8 @@
 //! A native program as the search sees it.
 
 use crate::covered::Covered;
+use crate::deadline::Deadline;
 use crate::execution::{Event, Execution, Foreign, Op, Outcome};
-use crate::interrupt::interrupted;
 use crate::job::Job;
 use crate::judge::Watching;
 use crate::program::Program;
@@ -14,17 +14,14 @@ use landfall_explore::subject::{self, Ended, FirstRead, Mark, Read, Subject, Sub
 use landfall_model::line::{Addr, pieces};
 use landfall_vocab::record::{flag, mark};
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
 
 /// When to stop searching.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
     pub runs: Option<u64>,
-    pub until: Option<Instant>,
+    pub until: Deadline,
 }
 
-/// A run gets this long even when the search's time is up.
-const SHORTEST_WALL: Duration = Duration::from_secs(1);
 /// Events of failed executions that are kept, all told.
 const MOST_KEPT: usize = 4_000_000;
 
@@ -40,6 +37,8 @@ pub struct NativeSubject<'a> {
     kept: usize,
     /// Judges recoveries, if anyone does.
     pub watching: Option<Watching>,
+    /// The first recovery that a limit ended: it may only compute for long.
+    pub unfinished: Option<Box<Execution>>,
     /// A recovery went on for so long that what it flushed was not kept: those who judge flushes are gone.
     pub flushes_unjudged: bool,
     /// A recovery created threads: it was run under one schedule of many.
@@ -62,6 +61,7 @@ impl<'a> NativeSubject<'a> {
             failed: Vec::new(),
             kept: 0,
             watching: None,
+            unfinished: None,
             flushes_unjudged: false,
             threads: false,
             foreign: None,
@@ -102,17 +102,18 @@ impl<'a> NativeSubject<'a> {
     }
 
     fn reason_to_stop(&self) -> Option<Limit> {
-        if interrupted() {
-            Some(Limit::Interrupt)
-        } else if self.budget.until.is_some_and(|end| Instant::now() >= end) {
-            Some(Limit::Time)
-        } else {
-            None
-        }
+        self.budget.until.reached()
     }
 }
 
 impl Subject for NativeSubject<'_> {
+    fn stopped(&mut self) -> bool {
+        if self.stopped_by.is_none() {
+            self.stopped_by = self.reason_to_stop();
+        }
+        self.stopped_by.is_some()
+    }
+
     fn run(&mut self, job: &subject::Job<'_>) -> Result<subject::Execution, SubjectError> {
         let mut ran = None;
         self.run_all(std::slice::from_ref(job), &mut |execution| {
@@ -147,10 +148,7 @@ impl Subject for NativeSubject<'_> {
             })
             .collect();
         let mut template = self.template.clone();
-        if let Some(end) = self.budget.until {
-            let left = end.saturating_duration_since(Instant::now());
-            template.limits.wall = template.limits.wall.min(left.max(SHORTEST_WALL));
-        }
+        template.limits.until = self.budget.until;
         if let Some(reason) = self.reason_to_stop() {
             self.stopped_by = Some(reason);
             return Err(SubjectError::Stopped);
@@ -182,11 +180,9 @@ impl NativeSubject<'_> {
     /// One run in the words of the search; `None` to stop.
     fn judge(&mut self, mut execution: Execution, skimmed: Skimmed) -> Option<subject::Execution> {
         self.runs += 1;
-        // A run that was cut short by us or by the user's Ctrl-C says nothing about the program.
-        let cut_short = matches!(
-            execution.outcome,
-            Outcome::Wedged | Outcome::Died { .. } | Outcome::Signal { .. }
-        );
+        // A run that was cut short by us says nothing about the program; nor does half a trace.
+        let cut_short = matches!(execution.outcome, Outcome::Wedged | Outcome::Died { .. });
+        let cut_short = cut_short || skimmed.interrupted;
         if let Some(reason) = self.reason_to_stop() {
             self.stopped_by = Some(reason);
             if cut_short {
@@ -206,10 +202,17 @@ impl NativeSubject<'_> {
         let judged = (self.watching.as_mut())
             .filter(|_| !execution.squeezed)
             .and_then(|watching| watching.ran(&skimmed));
-        let ended = match execution.outcome.is_ok() {
-            true => Ended::Well,
-            false => Ended::Badly(self.failed.len() as u32),
+        let ended = match execution.outcome.is_failure() {
+            true => Ended::Badly(self.failed.len() as u32),
+            false => Ended::Well,
         };
+        if execution.outcome.limit().is_some() && self.unfinished.is_none() {
+            self.unfinished = Some(Box::new(Execution {
+                events: Vec::new(),
+                stacks: Vec::new(),
+                ..execution.clone()
+            }));
+        }
         if ended != Ended::Well {
             if self.kept + execution.events.len() > MOST_KEPT {
                 execution.events = Vec::new();

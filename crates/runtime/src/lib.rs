@@ -63,6 +63,7 @@ mod pool_table;
 mod random;
 mod real;
 mod region;
+mod repeats;
 mod restart;
 mod scan;
 mod serve;

@@ -151,15 +151,21 @@ pub(crate) unsafe fn trace_full() -> ! {
     )
 }
 
+/// What a hang is.
+pub(crate) const FOR_EVER: &[u8] = b"it comes back to the same state for ever";
+
 pub(crate) unsafe fn budget_out(site: u64) {
     if (*state()).mode != Mode::Running {
         *budget() = i64::MAX;
         return;
     }
     let id = crate::sites::id(site as *const _) as u64;
-    let text: &[&[u8]] = &[b"the event budget is used up"];
+    let (kind, text): (End, &[&[u8]]) = match crate::repeats::proven() {
+        true => (End::Hang, &[FOR_EVER]),
+        false => (End::Budget, &[b"the event budget is used up"]),
+    };
     end(
-        End::Budget,
+        kind,
         Report {
             site: id,
             frame: stack::frame_pointer(),

@@ -50,6 +50,8 @@ pub(crate) struct State {
     pub(crate) output_limit: u64,
     pub(crate) input: *const u8,
     pub(crate) input_left: u64,
+    /// Standard input as every run finds it: where it lies, and how much of it there is.
+    pub(crate) given: (usize, u64),
     pub(crate) failures: u32,
     pub(crate) options: u64,
     pub(crate) last_stack: u64,
@@ -214,6 +216,7 @@ pub(crate) mod place {
     pub(crate) const SCRATCH: usize = 0x3200_0000_0000;
     pub(crate) const OVERLAY: usize = 0x3300_0000_0000;
     pub(crate) const OVERLAY_LEN: usize = 1 << 30;
+    pub(crate) const INPUT: usize = 0x3c00_0000_0000;
     pub(crate) const SHARED: usize = 0x4000_0000_0000;
 }
 

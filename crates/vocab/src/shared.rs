@@ -124,6 +124,8 @@ pub struct Control {
     pub restarts: AtomicU64,
     pub forks: AtomicU64,
     pub text: [u8; TEXT],
+    /// Bytes of standard input that every run gets; a server finds them as its own.
+    pub stdin_len: u64,
     pub pm_dir_len: u64,
     pub pm_dir: [u8; 4096],
     /// Plain accesses that are steps of their own, by where they are in the program.
@@ -264,7 +266,7 @@ outcomes!(
     /// `text` names the exception's type.
     Terminate = 5,
     StackOverflow = 6,
-    /// The budget or the trace limit ran out.
+    /// The budget or the trace limit ran out; whether it would ever end is not known.
     Budget = 7,
     /// Processor time ran out without a step of instrumented code.
     Stuck = 8,
@@ -287,6 +289,8 @@ outcomes!(
     Heap = 16,
     /// The schedule asks for a thread that cannot go on.
     Strayed = 17,
+    /// It comes back to the same state for ever, and nobody else can change that.
+    Hang = 18,
 );
 
 /// Accesses of persistent memory by uninstrumented code: how many, and where in memory and in the code the first was.
@@ -315,12 +319,41 @@ pub struct Outcome {
     pub foreign: Foreign,
     /// Where the run happened: an `isolation`.
     pub isolation: u32,
+    /// Nonzero: it read from its standard input.
+    pub asked: u32,
     /// Bytes that differed after an in-place restart (audit).
     pub audit_bytes: u32,
     pub frames: u32,
     pub text_len: u32,
     pub frame: [u64; FRAMES],
     pub text: [u8; TEXT],
+}
+
+impl Outcome {
+    /// Nothing is known.
+    pub const NONE: Outcome = Outcome {
+        end: End::Died as u32,
+        code: 0,
+        address: 0,
+        pc: 0,
+        site: 0,
+        budget_left: 0,
+        stdout_len: 0,
+        stderr_len: 0,
+        foreign: Foreign {
+            reads: 0,
+            writes: 0,
+            address: 0,
+            pc: 0,
+        },
+        isolation: 0,
+        asked: 0,
+        audit_bytes: 0,
+        frames: 0,
+        text_len: 0,
+        frame: [0; FRAMES],
+        text: [0; TEXT],
+    };
 }
 
 /// In a cache line of its own: one side looks at it again and again while the other writes what lies around it.

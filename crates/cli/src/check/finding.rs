@@ -115,6 +115,8 @@ pub(crate) struct Finding {
     pub(crate) notes: Vec<String>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) executions: u64,
+    /// How sure, and how plain.
+    pub(crate) told: Told,
     /// What went wrong, whoever it happened to.
     pub(crate) end: Option<String>,
     /// How other recoveries end for the same reason.
@@ -126,6 +128,31 @@ pub(crate) struct Finding {
     pub(crate) timeline: Option<landfall_report::Timeline>,
     /// What the failing execution printed.
     pub(crate) output: String,
+}
+
+/// How much was done about a finding before it was told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Told {
+    /// Run from scratch, and made as plain as it can be.
+    Whole,
+    /// There was no time to make it plainer.
+    AsFound,
+    /// There was no time to run it again.
+    Once,
+}
+
+impl Told {
+    pub(crate) fn note(self) -> Option<&'static str> {
+        match self {
+            Told::Whole => None,
+            Told::AsFound => Some(
+                "not minimised: the search was ended before a plainer way to it was looked for",
+            ),
+            Told::Once => Some(
+                "not minimised, and not run again from scratch: the search was ended before that",
+            ),
+        }
+    }
 }
 
 /// Another end for the same reason.
@@ -157,7 +184,10 @@ pub(crate) fn kind(outcome: &Outcome) -> &'static str {
         Outcome::Assertion { .. } => "assertion",
         Outcome::Signal { .. } | Outcome::StackOverflow { .. } => "segfault",
         Outcome::Exited { .. } => "exit",
-        Outcome::Hang { .. } | Outcome::Wedged => "hang",
+        Outcome::Hang { .. }
+        | Outcome::Exhausted { .. }
+        | Outcome::Stuck { .. }
+        | Outcome::Wedged => "hang",
         Outcome::Deadlock { .. } => "deadlock",
         Outcome::Heap { error, .. } => match error {
             HeapError::ReadAfterFree | HeapError::WriteAfterFree => "use-after-free",
@@ -195,6 +225,9 @@ pub(crate) fn failing_place(execution: &Execution, names: &Names) -> Option<Plac
         return Some(exact.unwrap_or(said));
     }
     if let Outcome::Hang {
+        site: Some(site), ..
+    }
+    | Outcome::Exhausted {
         site: Some(site), ..
     }
     | Outcome::Heap {
@@ -250,6 +283,7 @@ impl Finding {
             notes: Vec::new(),
             choices: Vec::new(),
             executions: 1,
+            told: Told::Whole,
             end: None,
             other_ends: Vec::new(),
             replay: None,
@@ -384,12 +418,14 @@ impl Finding {
             .chain(self.kept.iter().map(|kept| store("kept", kept)))
             .chain(self.racing.iter().map(|racing| store("racing", racing)))
             .collect();
+        let others: Vec<&String> = self.other_ends.iter().map(|other| &other.message).collect();
         let mut finding = json!({
             "id": self.id, "kind": self.kind, "severity": self.severity.name(), "message": self.message,
             "at": place(&self.at), "stack": places(&self.stack), "crash_at": place(&self.crash_at),
             "failures": self.failures, "stores": stores, "fix": self.fix(), "notes": self.notes,
             "reads": self.choices.iter().map(Choice::json).collect::<Vec<_>>(),
-            "executions": self.executions, "other_messages": self.other_ends.iter().map(|other| &other.message).collect::<Vec<_>>(), "witness": self.witness,
+            "executions": self.executions, "other_messages": others, "witness": self.witness,
+            "minimised": self.told == Told::Whole,
         });
         if let Some(schedule) = &self.schedule {
             finding["schedule"] = schedule.json();

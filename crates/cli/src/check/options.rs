@@ -10,7 +10,7 @@ use landfall_check::races::Window;
 use landfall_explore::recovery::Options;
 use landfall_explore::schedule::data_races::Relation;
 use landfall_explore::schedule::saturate::Preempt;
-use landfall_native::{Atomics, Budget, Model, Policy};
+use landfall_native::{Atomics, Budget, Deadline, Input, Model, Policy};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
@@ -88,7 +88,7 @@ pub(crate) struct Check {
     #[arg(long, help_heading = "Persistent memory")]
     pub(super) tear: bool,
 
-    /// Stop after this time (10s, 5m, 1h)
+    /// Stop searching after this time (10s, 5m, 1h); building the program does not count
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Search")]
     pub(super) time: Option<Duration>,
 
@@ -96,7 +96,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(super) runs: Option<u64>,
 
-    /// Steps of one execution before it counts as a hang
+    /// Steps of one execution before it is stopped: it hangs if it was in the same state before, otherwise that is a limit
     #[arg(
         long,
         value_name = "N",
@@ -163,14 +163,18 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t = Format::Human, help_heading = "Output")]
     pub(crate) format: Format,
 
-    /// Where to put run.json, report.html and what is needed to see each bug again
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "landfall-out",
-        help_heading = "Output"
-    )]
+    /// Where to put run.json, report.html and what is needed to see each bug again [default: landfall-out, or one beside it
+    /// while another check writes there]
+    #[arg(long = "out", value_name = "DIR", help_heading = "Output")]
+    pub(super) asked_out: Option<PathBuf>,
+
+    /// The same, once it is claimed.
+    #[arg(skip)]
     pub(crate) out: PathBuf,
+
+    /// What the program reads from its standard input.
+    #[arg(skip)]
+    pub(super) stdin: Option<Input>,
 
     /// Also write the findings as SARIF 2.1.0, for code-scanning views
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -408,7 +412,19 @@ impl Check {
     pub(super) fn budget(&self, started: Instant) -> Budget {
         Budget {
             runs: self.runs,
-            until: self.time.map(|time| started + time),
+            until: self.deadline(started),
         }
+    }
+
+    /// When the search ends. It started when the program was built.
+    pub(super) fn deadline(&self, started: Instant) -> Deadline {
+        Deadline::new(self.time.map(|time| started + time))
+    }
+
+    /// When nothing is run any more for what was found until then: the rest of the time that is left goes to printing.
+    pub(super) fn last_call(&self, started: Instant) -> Deadline {
+        const LEAST: Duration = Duration::from_secs(2);
+        let after = self.time.map_or(LEAST, |time| (time / 10).max(LEAST));
+        self.deadline(started).later(after / 2)
     }
 }

@@ -43,11 +43,11 @@ pub(super) fn sources_of(run: &Value) -> BTreeMap<String, String> {
 }
 
 pub(super) fn save(run: &Value, options: &Check) -> Result<(), Refusal> {
-    write(&options.out.join("run.json"), &format!("{run:#}\n"))?;
+    listed(&options.out, "run.json", &format!("{run:#}\n"))?;
     let read: Run = serde_json::from_value(run.clone())
         .map_err(|why| Refusal::new(Exit::Internal, format!("run.json: {why}")))?;
     let page = landfall_report::page(&read, &texts(run, Path::new("")).found);
-    write(&options.out.join("report.html"), &page)?;
+    listed(&options.out, "report.html", &page)?;
     if let Some(path) = &options.sarif {
         write(path, &landfall_report::sarif(&read))?;
     }
@@ -57,8 +57,14 @@ pub(super) fn save(run: &Value, options: &Check) -> Result<(), Refusal> {
     Ok(())
 }
 
+fn listed(folder: &Path, name: &str, text: &str) -> Result<(), Refusal> {
+    let failed = |why| format!("{}: {why}", folder.join(name).display());
+    crate::out::write_listed(folder, name, text.as_bytes())
+        .map_err(|why| Refusal::new(Exit::Usage, failed(why)))
+}
+
 fn write(path: &Path, text: &str) -> Result<(), Refusal> {
-    std::fs::write(path, text)
+    crate::out::write(path, text.as_bytes())
         .map_err(|why| Refusal::new(Exit::Usage, format!("{}: {why}", path.display())))
 }
 

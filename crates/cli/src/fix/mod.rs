@@ -53,6 +53,9 @@ struct Run {
     complete: bool,
     findings: Vec<serde_json::Value>,
     check: Option<Recorded>,
+    /// What every execution read from its standard input.
+    #[serde(default)]
+    stdin: Option<crate::witness::Given>,
 }
 
 pub(crate) fn run(options: &Fix) -> Exit {
@@ -93,7 +96,8 @@ fn fix(options: &Fix) -> anyhow::Result<Exit> {
         return Ok(Exit::Clean);
     }
     let mut project = Project::open(&recorded)?;
-    let mut recheck = Recheck::new(&recorded, build, run.complete)?;
+    let stdin = run.stdin.map(|given| given.file.path());
+    let mut recheck = Recheck::new(&recorded, build, run.complete, stdin)?;
     let mut search = Search::new(&mut recheck, template.as_deref(), options.perf);
     let repaired = search.repair(&mut project, findings)?;
     for step in &repaired.steps {

@@ -6,7 +6,7 @@ use crate::recorded::Recorded;
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Does the check of a run.json again.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(super) struct Recheck {
     scratch: Scratch,
     /// The first check reached no limit, and so may none.
     complete: bool,
+    /// A file with what it read from standard input, if it did.
+    stdin: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -43,6 +45,7 @@ impl Recheck {
         recorded: &Recorded,
         build: Option<String>,
         complete: bool,
+        stdin: Option<PathBuf>,
     ) -> anyhow::Result<Recheck> {
         let (mut arguments, mut command) = (Vec::new(), Vec::new());
         let mut words = recorded.arguments.iter().cloned();
@@ -83,6 +86,7 @@ impl Recheck {
             how,
             scratch: Scratch::new()?,
             complete,
+            stdin,
         })
     }
 
@@ -148,6 +152,7 @@ impl Recheck {
             .current_dir(directory)
             // clang believes it where it can, and the overlay names files by their real directory.
             .env("PWD", directory)
+            .stdin(self.input()?)
             .output()
             .context("landfall check")?;
         if landfall_native::interrupted() {
@@ -169,6 +174,23 @@ impl Recheck {
         Ok(Checked::Findings(
             findings.iter().map(Finding::read).collect(),
         ))
+    }
+
+    /// What the first check read from standard input.
+    fn input(&self) -> anyhow::Result<Stdio> {
+        let Some(file) = &self.stdin else {
+            return Ok(Stdio::null());
+        };
+        let path = self.directory.join(file);
+        let open = std::fs::File::open(&path);
+        Ok(open
+            .with_context(|| {
+                format!(
+                    "{}: what the check read from standard input",
+                    path.display()
+                )
+            })?
+            .into())
     }
 
     /// A description for clang of which files to read in place of which.
@@ -221,7 +243,8 @@ fn copy_tree(from: &Path, to: &Path) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(from).with_context(|| failed(from))? {
         let entry = entry.with_context(|| failed(from))?;
         let (path, name) = (entry.path(), entry.file_name());
-        if [".git", "landfall-out"].iter().any(|skip| name == *skip) {
+        let results = name.to_string_lossy().starts_with("landfall-out");
+        if name == ".git" || results {
             continue;
         }
         let target = to.join(&name);

@@ -150,6 +150,21 @@ pub(crate) unsafe fn others_alive() -> bool {
     on() && (*threads).ready & !(1 << (*threads).current) != 0
 }
 
+/// Could anyone but the running thread go on now?
+pub(crate) unsafe fn others_may_go_on() -> bool {
+    on() && steps::others_may_go_on()
+}
+
+/// Steps that were taken in this run.
+pub(crate) unsafe fn steps_taken() -> u64 {
+    (*threads()).steps as u64
+}
+
+/// Where the running thread's stack begins and ends.
+pub(crate) unsafe fn stack() -> (usize, usize) {
+    (*threads()).contexts[(*threads()).current].stack
+}
+
 /// The running thread ends the process. If others could go on they do, and this returns their turn: what they do is what they
 /// could have done before.
 pub(crate) unsafe fn ends_process(end: End, code: i32) {

@@ -271,6 +271,12 @@ unsafe fn eager(current: usize) -> Option<usize> {
     each(eager).find(able)
 }
 
+/// Is any step of others possible, be it of a store buffer?
+pub(super) unsafe fn others_may_go_on() -> bool {
+    let me = 1 << (*threads()).current;
+    (*threads()).eager & !me != 0 || enabled() & !u64::from(me) != 0
+}
+
 /// Threads whose step is possible, a bit each, and above them store buffers that hold something.
 unsafe fn enabled() -> u64 {
     let threads = threads();

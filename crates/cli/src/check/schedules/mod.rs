@@ -27,8 +27,8 @@ use landfall_explore::schedule::power::{Power, Way};
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{Counts, Options, Persistency, Points, Threads, ThreadsError};
 use landfall_native::{
-    EverySchedule, Job, NativeSubject, NativeThreads, Outcome, Places, Policy, Ran, Sealing,
-    Server, Watching,
+    Deadline, EverySchedule, Job, NativeSubject, NativeThreads, Outcome, Places, Policy, Ran,
+    Sealing, Server, Watching,
 };
 use power::{Crashing, Recoveries};
 use progress::Progress;
@@ -55,6 +55,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     let mut streams = 0;
     let mut threads = 1 + first.events.iter().filter(|e| e.creates_thread()).count();
     report.events = first.events.len() as u64;
+    report.note_input(first.asked, options);
     report.note_foreign("", first.foreign.as_ref(), &server.symbols());
     let elsewhere = server.symbols().from_elsewhere();
     if let Some(name) = elsewhere.first() {
@@ -70,7 +71,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     report.not_judged = (options.checks.is_empty())
         .then(|| options.leaves_no_tree().map(str::to_owned))
         .flatten();
-    let mut bugs = Bugs::new(target, options);
+    let mut bugs = Bugs::new(target, options, started);
     let persistent = first.events.iter().any(super::report::touches_memory);
     if let Some(refusal) = power::refuse(options).filter(|_| persistent) {
         return Err(refusal);
@@ -81,12 +82,16 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         true => Some(Server::start(again).map_err(Refusal::cannot_run)?),
         false => None,
     };
+    let after = (recovery.as_ref())
+        .filter(|_| scene.recover.is_some())
+        .map(Names::of);
     loop {
         let names = Names::of(&server);
         let mut sealing = sealing(options, &server)?;
         let mut native = NativeThreads::new(&mut server, job.clone(), threads, options.model())
             .with_streams(streams);
         native.prefer(options.policy());
+        native.until(options.deadline(started));
         if let Some(sealing) = sealing.take() {
             native.seal(sealing);
         }
@@ -115,11 +120,11 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
             let power = Power::new(base.clone(), scene.platform)
                 .with_failures(options.failures)
                 .by(way(options));
-            crashing = Some(Crashing::new(options, power, recoveries));
+            crashing = Some(Crashing::new(options, power, recoveries, budget.until));
         }
         let searched = search(
-            options,
-            started,
+            (options, started),
+            &names,
             &mut native,
             &mut seen,
             &mut crashing,
@@ -147,6 +152,8 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
                 }
                 _ => return Err(Refusal::new(cannot(&native.outcome), why)),
             },
+            // The search says so itself; only what is asked beside it comes here.
+            Err(ThreadsError::Stopped) => Searched::default(),
         };
         // A clean verdict about schedules would be read as one about power failures, too.
         if native.stored() && crashing.is_none() {
@@ -154,23 +161,26 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
             return Err(Refusal::new(Exit::Usage, why));
         }
         native.prefer(Policy::Quiet);
+        native.until(options.last_call(started));
         seen.settle(&mut native)?;
         // Who cannot try all schedules cannot try all plainer ones.
         if options.random.is_none() {
+            native.until(options.deadline(started));
             fewest(options, started, &mut native, &searched, &mut seen)
                 .map_err(|error| Refusal::new(Exit::Uncontrolled, error))?;
+            native.until(options.last_call(started));
         }
         seen.settle(&mut native)?;
         seen.report(&mut native, &names, &mut bugs, &mut report)?;
         if let Some(crashing) = crashing {
-            crashing.report(&mut native, &names, &mut bugs, &mut report)?;
+            let after = after.as_ref().unwrap_or(&names);
+            crashing.report(&mut native, (&names, after), &mut bugs, &mut report)?;
         }
         report.runs += native.runs - ran;
         break;
     }
     report.isolation.add(&server);
     report.runs += bugs.runs();
-    report.finish(options, started)?;
     Ok(report)
 }
 
@@ -220,8 +230,8 @@ fn cannot(outcome: &Outcome) -> Exit {
 }
 
 fn search(
-    options: &Check,
-    started: Instant,
+    (options, started): (&Check, Instant),
+    names: &Names,
     native: &mut NativeThreads<'_>,
     seen: &mut Seen,
     crashing: &mut Option<Crashing<'_>>,
@@ -242,6 +252,7 @@ fn search(
         };
         let on = (&mut *native, &points);
         let (executions, reached) = random(options, started, on, limits, seen, crashing)?;
+        report.cut(&native.cut, "an execution", names);
         report.limit(Limit::Random);
         report.limited(reached);
         report.schedules += executions;
@@ -252,6 +263,7 @@ fn search(
         });
     }
     let mut ending = Ending::new(options, started);
+    let mut stopped = false;
     let points;
     let counts: Counts = match (options.bound(), options.directives.0.is_empty()) {
         (None, true) => {
@@ -268,6 +280,7 @@ fn search(
                 warn_of_sync(report);
             }
             report.schedules += found.abandoned;
+            stopped |= found.stopped;
             points = match preempt {
                 Preempt::Sync => Points::Sites(Vec::new()),
                 Preempt::Auto => Points::Sites(found.sites),
@@ -305,6 +318,8 @@ fn search(
                         false => flow,
                     }
                 })?;
+                broken |= found.stopped;
+                stopped |= found.stopped;
                 if fresh && preempt == Preempt::Auto && !broken {
                     report.schedules += found.counts.executions;
                     continue;
@@ -327,6 +342,10 @@ fn search(
     };
     report.progress = progress.done();
     report.schedules += counts.executions;
+    if stopped {
+        // Between two executions, or inside one.
+        let _ = ending.stop(native.runs);
+    }
     report.limited(ending.reached);
     if native.foreign() || report.is_foreign() {
         report.limit(Limit::Foreign);
@@ -342,9 +361,8 @@ fn search(
     }
     if ending.reached.is_none() && native.late() {
         report.limit(Limit::Timeouts);
-    } else if ending.reached.is_none() && counts.cut > 0 {
-        report.limit(Limit::Steps);
     }
+    report.cut(&native.cut, "an execution", names);
     Ok(Searched {
         points,
         limits,
@@ -360,7 +378,7 @@ fn warn_of_sync(report: &mut Report) {
 }
 
 /// What is known after a search, and how it was made.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Searched {
     points: Points,
     limits: Options,
@@ -371,7 +389,7 @@ struct Searched {
 #[derive(Debug)]
 struct Ending<'a> {
     options: &'a Check,
-    started: Instant,
+    until: Deadline,
     reached: Option<Limit>,
 }
 
@@ -379,22 +397,18 @@ impl<'a> Ending<'a> {
     fn new(options: &'a Check, started: Instant) -> Ending<'a> {
         Ending {
             options,
-            started,
+            until: options.deadline(started),
             reached: None,
         }
     }
 
     fn stop(&mut self, runs: u64) -> ControlFlow<()> {
-        let time = self.options.time;
-        self.reached = if landfall_native::interrupted() {
-            Some(Limit::Interrupt)
-        } else if time.is_some_and(|time| self.started.elapsed() >= time) {
-            Some(Limit::Time)
-        } else if self.options.runs.is_some_and(|most| runs >= most) {
-            Some(Limit::Runs)
-        } else {
-            return ControlFlow::Continue(());
-        };
-        ControlFlow::Break(())
+        let spent = self.options.runs.is_some_and(|most| runs >= most);
+        let reached = self.until.reached();
+        self.reached = reached.or(spent.then_some(Limit::Runs));
+        match self.reached {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
     }
 }

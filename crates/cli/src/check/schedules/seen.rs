@@ -5,14 +5,14 @@ use super::plain::plainer;
 use super::story::{Telling, column};
 use crate::check::Refusal;
 use crate::check::bugs::{Bugs, not_again};
-use crate::check::finding::{Finding, Preemptions, Severity, failing_place, kind, what};
+use crate::check::finding::{Finding, Preemptions, Severity, Told, failing_place, kind, what};
 use crate::check::options::{Check, Judged};
 use crate::check::report::Report;
 use crate::names::{Names, Place};
 use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
 use landfall_explore::schedule::locks::{Misuse, Reason, explain, misuses};
 use landfall_explore::schedule::{
-    End, Explored, Job, NOWHERE, Order, Process, Sharing, Step, Threads, Trace,
+    End, Explored, Job, NOWHERE, Order, Process, Sharing, Step, Threads, ThreadsError, Trace,
 };
 use landfall_native::{NativeThreads, Outcome};
 
@@ -109,7 +109,8 @@ impl Seen {
         }
     }
 
-    /// Shows everything again, and keeps the plainest schedule of each: the fewest preemptions, then the fewest steps.
+    /// Shows everything again, and keeps the plainest schedule of each: the fewest preemptions, then the fewest steps. What there is no
+    /// time for stays as it is.
     pub(super) fn settle(&mut self, native: &mut NativeThreads<'_>) -> Result<(), Refusal> {
         let (order, relation) = (self.order, self.races.unwrap_or_default());
         for entry in &mut self.entries {
@@ -118,9 +119,11 @@ impl Seen {
             }
             native.adopt(&entry.job);
             let mut best: Option<(u32, usize, Vec<Process>)> = None;
-            for schedule in std::mem::take(&mut entry.schedules) {
-                let Some(trace) = follow(native, &schedule, order) else {
-                    continue;
+            for schedule in entry.schedules.clone() {
+                let trace = match follow(native, &schedule, order) {
+                    Ok(trace) => trace,
+                    Err(ThreadsError::Stopped) => return Ok(()),
+                    Err(_) => continue,
                 };
                 if !entry.cause.shows(native, &trace, order, relation) {
                     continue;
@@ -136,7 +139,7 @@ impl Seen {
             }
             let (preemptions, _, schedule) = best.ok_or_else(not_again)?;
             entry.preemptions = preemptions;
-            entry.schedules.push(schedule);
+            entry.schedules = vec![schedule];
         }
         Ok(())
     }
@@ -153,7 +156,7 @@ impl Seen {
             self.note(native, cause, search);
         }
         match native.outcome {
-            Outcome::Hang { .. } | Outcome::Wedged => self.note(native, Cause::Endless, search),
+            Outcome::Hang { .. } => self.note(native, Cause::Endless, search),
             _ if trace.end == End::Deadlock => {
                 let waits = waits(trace, self.order);
                 self.note(native, Cause::Stuck(waits), search);
@@ -232,7 +235,20 @@ impl Seen {
         for entry in entries {
             native.adopt(&entry.job);
             let steps = entry.schedules.first().ok_or_else(not_again)?;
-            let trace = follow(native, steps, order).ok_or_else(not_again)?;
+            // As it was found, if it was not settled.
+            let steps = match entry.preemptions {
+                u32::MAX => entry.schedules.last().unwrap_or(steps),
+                _ => steps,
+            };
+            let trace = match follow(native, steps, order) {
+                Ok(trace) => trace,
+                Err(ThreadsError::Stopped) => {
+                    let telling = Telling::new(native, names, order);
+                    bugs.unshown(entry.brief(&telling, order), report)?;
+                    continue;
+                }
+                Err(_) => return Err(not_again()),
+            };
             if !entry.cause.shows(native, &trace, order, races) {
                 return Err(not_again());
             }
@@ -243,14 +259,19 @@ impl Seen {
             let table = telling.table(&trace, count, fails);
             let mut finding = entry.cause.tell(&telling, &trace, order);
             finding.notes.extend(telling.overtaken(&trace, count));
-            bugs.scheduled(native.replay(steps), report, |execution, names| {
+            let brief = entry.brief(&telling, order);
+            bugs.scheduled(native.replay(steps), report, brief, |execution, names| {
                 let mut finding = finish(finding, &entry.cause, execution, names)?;
                 finding.schedule = Some(table);
                 finding.executions = entry.times;
-                finding.preemptions = Some(Preemptions {
-                    count: entry.preemptions,
-                    fewest: entry.preemptions <= floor,
-                });
+                if entry.preemptions == u32::MAX {
+                    finding.told = Told::AsFound;
+                } else {
+                    finding.preemptions = Some(Preemptions {
+                        count: entry.preemptions,
+                        fewest: entry.preemptions <= floor,
+                    });
+                }
                 Some(finding)
             })?;
         }
@@ -258,8 +279,36 @@ impl Seen {
     }
 }
 
+impl Entry {
+    /// What there is to tell without running it again.
+    fn brief(&self, telling: &Telling<'_>, order: Order) -> Finding {
+        let mut finding = self.cause.tell(telling, &Trace::default(), order);
+        match &self.cause {
+            Cause::Failed { site, code, .. } => {
+                finding.kind = kind(&Outcome::of_thread(*code));
+                finding.message = "a thread fails under some schedule".to_owned();
+                finding.at = telling.place(*site);
+            }
+            Cause::Endless => {
+                finding.kind = "hang";
+                finding.message = "a thread comes back to the same state for ever".to_owned();
+            }
+            Cause::Stuck(waits) => {
+                finding.at = waits.first().and_then(|&(_, site)| telling.place(site));
+            }
+            Cause::Race(_) | Cause::Misused(_) => {}
+        }
+        finding.executions = self.times;
+        finding
+    }
+}
+
 /// An execution from its start: these take the first steps.
-fn follow(native: &mut NativeThreads<'_>, schedule: &[Process], order: Order) -> Option<Trace> {
+fn follow(
+    native: &mut NativeThreads<'_>,
+    schedule: &[Process],
+    order: Order,
+) -> Result<Trace, ThreadsError> {
     let job = Job {
         follow: schedule,
         keep: 0,
@@ -268,7 +317,7 @@ fn follow(native: &mut NativeThreads<'_>, schedule: &[Process], order: Order) ->
         limit: usize::MAX,
     };
     let mut trace = Trace::default();
-    native.run(&job, &mut trace).is_ok().then_some(trace)
+    native.run(&job, &mut trace).map(|()| trace)
 }
 
 fn processes(steps: &[Step]) -> Vec<Process> {
@@ -372,7 +421,7 @@ impl Cause {
                 .first()
                 .is_some_and(|first| (first.site, first.code) == (*site, *code)),
             Cause::Stuck(at) => trace.end == End::Deadlock && waits(trace, order) == *at,
-            Cause::Endless => matches!(native.outcome, Outcome::Hang { .. } | Outcome::Wedged),
+            Cause::Endless => matches!(native.outcome, Outcome::Hang { .. }),
             Cause::Race(_) => {
                 let mut found = Vec::new();
                 data_races(trace, order, relation, &mut found);
