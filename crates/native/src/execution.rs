@@ -276,7 +276,7 @@ pub struct Execution {
     /// Bytes of trace, for statistics.
     pub trace_bytes: u64,
     /// It read from its standard input.
-    pub asked: bool,
+    pub read_input: bool,
     /// It did more than is among the events; the reads are all there.
     pub squeezed: bool,
 }

@@ -342,7 +342,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
         (*outcome).text_len,
     ) = (0, 0, 0);
     (*outcome).isolation = (*state).in_place as u32;
-    (*outcome).asked = 0;
+    (*outcome).read_input = 0;
     (*slot).trace_len.store(0, Relaxed);
     ((*slot).kept, (*slot).kept_digest) = (0, 0);
 }

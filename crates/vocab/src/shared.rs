@@ -8,6 +8,16 @@ pub const MAGIC: u64 = 0x6c6c_6166_646e_616c; // "landfall"
 pub const CONTROL_FD: i32 = 1019;
 /// Environment variable that makes a program serve instead of simply running.
 pub const SERVE: &str = "LANDFALL_SERVE";
+/// Environment variable by which glibc is told which processor to take this one for.
+pub const PROCESSOR: &str = "GLIBC_TUNABLES";
+/// The plainest x86-64 there is, with caches of one size: what libc reads at once, and the last digit of what libm computes,
+/// are then the same on every machine.
+pub const PLAIN_PROCESSOR: &str = concat!(
+    "glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-AVX_Fast_Unaligned_Load,-BMI2,-ERMS,-FMA,-FMA4,-FSRM,",
+    "-Fast_Copy_Backward,-Fast_Rep_String,-Fast_Unaligned_Copy,-Fast_Unaligned_Load,-MOVBE,-Prefer_ERMS,-Prefer_FSRM,-RTM,",
+    "-SSE4_1,-SSE4_2,-SSSE3,-Slow_BSF:glibc.cpu.x86_non_temporal_threshold=0xc0000:",
+    "glibc.cpu.x86_rep_movsb_threshold=2048:glibc.cpu.x86_rep_stosb_threshold=2048"
+);
 
 pub const SLOTS: usize = 128;
 pub const FRAMES: usize = 64;
@@ -123,6 +133,9 @@ pub struct Control {
     /// In-place restarts and forks so far.
     pub restarts: AtomicU64,
     pub forks: AtomicU64,
+    /// Nonzero: some run asked for persistent memory, or how often the power has failed. One that does neither does the same again
+    /// after a power failure.
+    pub asked: AtomicU32,
     pub text: [u8; TEXT],
     /// Bytes of standard input that every run gets; a server finds them as its own.
     pub stdin_len: u64,
@@ -320,7 +333,7 @@ pub struct Outcome {
     /// Where the run happened: an `isolation`.
     pub isolation: u32,
     /// Nonzero: it read from its standard input.
-    pub asked: u32,
+    pub read_input: u32,
     /// Bytes that differed after an in-place restart (audit).
     pub audit_bytes: u32,
     pub frames: u32,
@@ -347,7 +360,7 @@ impl Outcome {
             pc: 0,
         },
         isolation: 0,
-        asked: 0,
+        read_input: 0,
         audit_bytes: 0,
         frames: 0,
         text_len: 0,

@@ -113,10 +113,10 @@ fn searched(options: &Check, mut target: Target, started: Instant) -> Result<Rep
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
     report.note_foreign("", crash_free.foreign.as_ref(), &server.symbols());
-    report.note_input(crash_free.asked, options);
-    let touches = crash_free.events.iter().any(report::touches_memory);
-    if matches!(crash_free.outcome, Outcome::Thread { .. }) || options.recover_schedules && touches
-    {
+    report.note_input(crash_free.read_input, options);
+    // Another program may do anything; the same one does the same again if it never asked.
+    let asked = server.asked() || scene.recover.is_some();
+    if matches!(crash_free.outcome, Outcome::Thread { .. }) || options.recover_schedules && asked {
         drop(server);
         if options.looks_at_heap_of_threads() {
             target.scene.program.heap = HeapChecks::On;
@@ -141,10 +141,10 @@ fn searched(options: &Check, mut target: Target, started: Instant) -> Result<Rep
         bugs.without_failure(&crash_free, &mut report)?;
         return Ok(report);
     }
-    if !touches {
+    if !asked {
         return Err(Refusal::new(
             Exit::Nothing,
-            "the program touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
+            "there is nothing to check: the program creates no threads and asks for no persistent memory; use lf_pm or lf_alloc from landfall.h, --pm-dir DIR for files that are persistent, or --pm-heap for malloc",
         ));
     }
     let act = Act::new(base, crash_free, scene);
@@ -177,13 +177,17 @@ fn searched(options: &Check, mut target: Target, started: Instant) -> Result<Rep
             report.limit(Limit::Random);
             let search = options.search();
             let (base, log) = (&act.found, &act.log);
+            let tries = random::Tries {
+                count: tries,
+                seed: options.seed,
+            };
             random::search(
                 &mut watched,
+                &mut forest,
                 base,
                 log,
                 &search,
                 tries,
-                options.seed,
                 &mut found,
             )
         }
@@ -220,6 +224,12 @@ fn searched(options: &Check, mut target: Target, started: Instant) -> Result<Rep
     report.behaviours = found.behaviours.len();
     if found.uncut > 0 {
         report.uncut(found.uncut);
+    }
+    if found.contradictions > 0 {
+        report.warn(&format!(
+            "{} read what another had read and then went another way: the recovery is not deterministic, and they were not judged",
+            report::count(found.contradictions.into(), "recovery", "recoveries")
+        ));
     }
     let foreign = subject.foreign.take();
     let unfinished = subject.unfinished.take();

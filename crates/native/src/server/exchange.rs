@@ -240,7 +240,7 @@ impl Server {
             in_place: raw.isolation == isolation::RESTART,
             audit_bytes: raw.audit_bytes,
             trace_bytes: slot.trace_len(),
-            asked: raw.asked != 0,
+            read_input: raw.read_input != 0,
             squeezed: slot.squeezed(),
         }
     }

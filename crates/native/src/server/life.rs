@@ -63,6 +63,7 @@ impl Server {
 
     /// Starts over with a new process on fresh shared memory.
     pub(super) fn replace(&mut self) -> Result<(), SubjectError> {
+        self.asked = self.asked();
         self.kill_all();
         let (shared, child, errors) = launch(&self.program)?;
         (self.shared, self.child, self.errors, self.next) = (shared, child, errors, 0);
