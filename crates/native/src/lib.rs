@@ -51,5 +51,5 @@ pub use program::{HeapChecks, MallocMetadata, Program};
 pub use schedule::{Cut, EverySchedule, FailedSchedule, Model, NativeThreads, Sealing, Unfinished};
 pub use server::Server;
 pub use sites::{Position, Sites};
-pub use subject::{Budget, NativeSubject, translate};
+pub use subject::{Budget, NativeSubject, Notice, translate};
 pub use symbols::Symbols;

@@ -25,6 +25,15 @@ pub struct Budget {
 /// Events of failed executions that are kept, all told.
 const MOST_KEPT: usize = 4_000_000;
 
+/// Someone who wants to know at once.
+pub struct Notice<'a>(pub Box<dyn FnMut(&Execution) + 'a>);
+
+impl std::fmt::Debug for Notice<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Notice")
+    }
+}
+
 /// Runs recoveries on servers, and keeps the executions that ended badly.
 #[derive(Debug)]
 pub struct NativeSubject<'a> {
@@ -35,6 +44,8 @@ pub struct NativeSubject<'a> {
     /// ones come without: their crash, run again, has them.
     pub failed: Vec<Execution>,
     kept: usize,
+    /// Told of each execution that ends badly, as it is found.
+    pub notice: Option<Notice<'a>>,
     /// Judges recoveries, if anyone does.
     pub watching: Option<Watching>,
     /// The first recovery that a limit ended: it may only compute for long.
@@ -60,6 +71,7 @@ impl<'a> NativeSubject<'a> {
             budget,
             failed: Vec::new(),
             kept: 0,
+            notice: None,
             watching: None,
             unfinished: None,
             flushes_unjudged: false,
@@ -214,6 +226,9 @@ impl NativeSubject<'_> {
             }));
         }
         if ended != Ended::Well {
+            if let Some(Notice(notice)) = &mut self.notice {
+                notice(&execution);
+            }
             if self.kept + execution.events.len() > MOST_KEPT {
                 execution.events = Vec::new();
                 execution.stacks = Vec::new();

@@ -9,6 +9,7 @@ mod judge;
 mod lanes;
 mod members;
 mod minimise;
+mod notice;
 mod options;
 mod outcomes;
 mod outputs;
@@ -40,7 +41,8 @@ use landfall_explore::recovery::{
 };
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
-use landfall_native::{Execution, HeapChecks, Input, NativeSubject, Outcome, Server};
+use landfall_native::{Execution, HeapChecks, Input, NativeSubject, Notice, Outcome, Server};
+use notice::Notices;
 use report::Report;
 use std::time::Instant;
 use target::Target;
@@ -162,6 +164,7 @@ fn searched(options: &Check, mut target: Target, started: Instant) -> Result<Rep
     };
     let mut found = Searched::default();
     let again = scene.recover.as_ref().unwrap_or(&scene.program);
+    let mut notices = Notices::new(options, recovery.as_ref().unwrap_or(&server), started);
     let after = recovery.as_mut().unwrap_or(&mut server);
     let mut judging = Judging::new(options, &act, scene);
     let mut subject = NativeSubject::new(after, scene.job.clone(), options.budget(started))
@@ -169,6 +172,7 @@ fn searched(options: &Check, mut target: Target, started: Instant) -> Result<Rep
         .map_err(Refusal::cannot_run)?
         .covering();
     subject.watching = judging.watching.take();
+    subject.notice = Some(Notice(Box::new(move |failed| notices.failed(failed))));
     let mut forest = Forest::default();
     let mut watched = Watched::new(subject, &act.log, options.live());
     let mut nobody = ();

@@ -4,6 +4,7 @@ use super::Refusal;
 use super::options::Check;
 use crate::exit::Exit;
 use crate::recorded::Recorded;
+use landfall_native::Deadline;
 use landfall_report::{Run, Sources};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -13,12 +14,15 @@ use std::path::Path;
 const MOST_SUGGESTED: usize = 100;
 
 /// Patches that nobody has tried yet, one for each finding that a patch could help.
-pub(super) fn suggest(findings: &mut [Value], recorded: Option<&Recorded>) {
+pub(super) fn suggest(findings: &mut [Value], recorded: Option<&Recorded>, until: Deadline) {
     let Some(recorded) = recorded else { return };
     let Ok(suggestions) = crate::fix::Suggestions::open(recorded) else {
         return;
     };
     for finding in findings.iter_mut().take(MOST_SUGGESTED) {
+        if until.reached().is_some() {
+            return;
+        }
         if let Some((what, text)) = suggestions.first(finding) {
             let title = format!("{what} (not tried: `landfall fix` builds and checks it)");
             finding["diffs"] = json!([{"title": title, "text": text}]);

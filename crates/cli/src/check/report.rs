@@ -10,7 +10,7 @@ use crate::names::{Names, Place};
 use crate::screen::Screen;
 use crate::source::Sources;
 use landfall_explore::limit::Limit;
-use landfall_native::{Cut, Foreign, Outcome, Server, Symbols};
+use landfall_native::{Cut, Deadline, Foreign, Outcome, Server, Symbols};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -224,7 +224,7 @@ impl Report {
         };
         self.seconds = started.elapsed().as_secs_f64();
         self.scope = options.scope();
-        self.json = self.object();
+        self.json = self.object(options.last_call(started));
         if let Some(bytes) = self.stdin {
             let file = options.out.join(super::target::INPUT);
             self.json["stdin"] = json!({"file": file.display().to_string(), "bytes": bytes});
@@ -232,7 +232,7 @@ impl Report {
         super::outputs::save(&self.json, options)
     }
 
-    fn object(&self) -> Value {
+    fn object(&self, until: Deadline) -> Value {
         let verdict = match self.verdict {
             Verdict::Clean => "clean",
             Verdict::Findings => "findings",
@@ -245,7 +245,7 @@ impl Report {
         } = &self.isolation;
         let mut findings: Vec<Value> = self.findings.iter().map(Finding::json).collect();
         let check = crate::recorded::Recorded::now(&findings);
-        super::outputs::suggest(&mut findings, check.as_ref());
+        super::outputs::suggest(&mut findings, check.as_ref(), until);
         for (object, finding) in findings.iter_mut().zip(&self.findings) {
             finding.tell_more(object);
         }

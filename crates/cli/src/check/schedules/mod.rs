@@ -12,6 +12,7 @@ mod story;
 pub(super) use story::column;
 
 use super::bugs::Bugs;
+use super::notice::Notices;
 use super::options::{Check, Judged};
 use super::report::Report;
 use super::target::Target;
@@ -27,8 +28,8 @@ use landfall_explore::schedule::power::{Power, Way};
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{Counts, Options, Persistency, Points, Threads, ThreadsError};
 use landfall_native::{
-    Deadline, EverySchedule, Execution, Job, NativeSubject, NativeThreads, Outcome, Places, Policy,
-    Ran, Sealing, Server, Watching,
+    Deadline, EverySchedule, Execution, Job, NativeSubject, NativeThreads, Notice, Outcome, Places,
+    Policy, Ran, Sealing, Server, Watching,
 };
 use power::{Crashing, Recoveries};
 use progress::Progress;
@@ -47,7 +48,10 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         schedule: Some(Vec::new()),
         ..scene.job.clone()
     };
-    let first = server.run(&job).map_err(Refusal::cannot_run)?;
+    // Not every program ends; what comes later is seen by the search.
+    let mut short = job.clone();
+    short.threads.most_steps = Some(Options::default().limit as u64);
+    let first = server.run(&short).map_err(Refusal::cannot_run)?;
     if let Some(refusal) = refuse(&first) {
         return Err(refusal);
     }
@@ -79,12 +83,14 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         if let Some(sealing) = sealing.take() {
             native.seal(sealing);
         }
-        let mut seen = Seen::new(options, native.order(Persistency::Ignored));
+        let notices = Notices::new(options, native.server(), started);
+        let mut seen = Seen::new(options, native.order(Persistency::Ignored), notices);
         let mut crashing = None;
         if let Some(recovery) = &mut recovery {
             native.persist();
             native.set_atomics(options.atomics());
             let budget = options.budget(started);
+            let mut notices = Notices::new(options, recovery, started);
             let recoveries = match options.recover_schedules {
                 true => Recoveries::Every(Box::new(EverySchedule::new(
                     recovery,
@@ -98,6 +104,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
                         .with_workers(again, options.workers())
                         .map_err(Refusal::cannot_run)?;
                     one.watching = options.judges().then(|| watching(options, scene));
+                    one.notice = Some(Notice(Box::new(move |failed| notices.failed(failed))));
                     Recoveries::One(Box::new(one))
                 }
             };

@@ -6,6 +6,7 @@ use super::story::{Telling, column};
 use crate::check::Refusal;
 use crate::check::bugs::{Bugs, not_again};
 use crate::check::finding::{Finding, Preemptions, Severity, Told, failing_place, kind, what};
+use crate::check::notice::Notices;
 use crate::check::options::{Check, Judged};
 use crate::check::report::Report;
 use crate::names::{Names, Place};
@@ -55,13 +56,14 @@ pub(super) struct Seen {
     sharing: Sharing,
     /// Every schedule with fewer preemptions than this was seen.
     floor: u32,
+    notices: Notices,
 }
 
 /// Different causes that are looked at closely; more are only counted.
 const MOST: usize = 50;
 
 impl Seen {
-    pub(super) fn new(options: &Check, order: Order) -> Seen {
+    pub(super) fn new(options: &Check, order: Order, notices: Notices) -> Seen {
         Seen {
             order,
             races: options
@@ -72,6 +74,7 @@ impl Seen {
             found: Vec::new(),
             sharing: Sharing::default(),
             floor: 0,
+            notices,
         }
     }
 
@@ -203,13 +206,17 @@ impl Seen {
             Cause::Failed { .. } | Cause::Stuck(_) => candidates(search, cause.thread()),
             _ => vec![processes(&search.trace().steps)],
         };
-        self.entries.push(Entry {
+        let entry = Entry {
             cause,
             job: native.replay(&[]),
             schedules,
             preemptions: u32::MAX,
             times: 1,
-        });
+        };
+        let telling = Telling::new(native, &self.notices.names, self.order);
+        let finding = entry.brief(&telling, self.order);
+        (self.notices).say(finding.kind, finding.at.as_ref(), &finding.message);
+        self.entries.push(entry);
     }
 
     /// Shows everything again, and tells it.
