@@ -35,6 +35,9 @@ pub(super) struct Bugs<'a> {
     /// When the search ends; and when nothing is run any more for what it found.
     until: Deadline,
     last_call: Deadline,
+    /// From then on not even the causes of failures are looked for; and from then on not their places.
+    hurry: Deadline,
+    rush: Deadline,
     /// What is told now happened under a schedule.
     scheduled: Option<Scheduled>,
 }
@@ -57,6 +60,8 @@ impl<'a> Bugs<'a> {
             stage: None,
             until: options.deadline(started),
             last_call: options.last_call(started),
+            hurry: options.after(started, 5),
+            rush: options.after(started, 6),
             scheduled: None,
         }
     }
@@ -102,6 +107,9 @@ impl<'a> Bugs<'a> {
     ) -> Result<(), Refusal> {
         let (target, until) = (self.target, self.until);
         let failures = behaviour.crashes.as_slice();
+        if self.hurry.reached().is_some() {
+            return self.plainly(failed, failures.len(), report);
+        }
         let stage = self.stage()?;
         // Of very many failures not all come with their events.
         if let ([failure], false) = (failures, failed.events.is_empty()) {
@@ -111,7 +119,7 @@ impl<'a> Bugs<'a> {
                 Act::new(first.left(failure), failed.clone(), &target.scene),
             ];
             let story = story(&acts, failures);
-            let finding = Finding::new(&acts, failures, story.as_ref(), stage);
+            let finding = Finding::cause(&acts, failures, story.as_ref(), stage);
             if finding.is_some_and(|finding| report.is_known(&finding)) {
                 return Ok(());
             }
@@ -143,7 +151,7 @@ impl<'a> Bugs<'a> {
             Act::new(first.left(failure), failed.clone(), &self.target.scene),
         ];
         let story = story(&acts, failures);
-        let finding = Finding::new(&acts, failures, story.as_ref(), self.stage()?);
+        let finding = Finding::cause(&acts, failures, story.as_ref(), self.stage()?);
         match finding {
             Some(mut finding) => {
                 finding.told = Told::Once;
@@ -160,6 +168,7 @@ impl<'a> Bugs<'a> {
         failures: usize,
         report: &mut Report,
     ) -> Result<(), Refusal> {
+        let rush = self.rush.reached().is_some();
         let names = self.stage()?.names(failures);
         let what = what(&failed.outcome, names);
         let message = match failures {
@@ -167,9 +176,15 @@ impl<'a> Bugs<'a> {
             _ => format!("recovery fails: {what}"),
         };
         let mut finding = Finding::of(kind(&failed.outcome), Severity::Error, message);
-        finding.at = failing_place(failed, names);
-        finding.stack = names.frames(&failed.stack);
+        if !rush {
+            finding.at = failing_place(failed, names);
+            finding.stack = names.frames(&failed.stack);
+        }
         (finding.failures, finding.end) = (failures, Some(what));
+        // For all anyone knows it has the cause of one that ended there as well.
+        if report.ends_there(&finding) {
+            return Ok(());
+        }
         self.unshown(finding, report)
     }
 
@@ -440,7 +455,8 @@ impl<'a> Bugs<'a> {
         }
         finding.id = format!("B{}", report.findings.len() + 1);
         finding.notes.extend(finding.told.note().map(str::to_owned));
-        if let Some(stage) = &self.stage {
+        let late = self.last_call.reached().is_some();
+        if let Some(stage) = self.stage.as_ref().filter(|_| !late) {
             super::members::name(&mut finding, stage);
             if stage.recovery().is_some() {
                 let note = "the recovery has threads, too, and fails under some of their schedules; replay shows one";
@@ -450,6 +466,7 @@ impl<'a> Bugs<'a> {
         self.keep(&mut finding, acts, failures)?;
         if report.findings.len() < MOST_TOLD
             && !acts.is_empty()
+            && !late
             && let Some(stage) = &self.stage
         {
             let teller = Teller {

@@ -303,6 +303,28 @@ impl Finding {
         story: Option<&Story>,
         stage: &Stage,
     ) -> Option<Finding> {
+        let mut finding = Finding::cause(acts, failures, story, stage)?;
+        let failed = &acts.last()?.execution;
+        let readings = readings(acts, failures);
+        let after = failures.len();
+        let notes = pointer_note(failed, &readings, acts, stage, after);
+        finding.notes.extend(notes);
+        (finding.notes).extend(heap::notes(&failed.outcome, stage.names(after)));
+        finding.choices = readings
+            .iter()
+            .filter(|reading| !reading.others.is_empty())
+            .map(|reading| choice(reading, acts, stage, after))
+            .collect();
+        Some(finding)
+    }
+
+    /// The same without what recovery could have read instead: enough to tell causes apart, and much less work.
+    pub(crate) fn cause(
+        acts: &[Act],
+        failures: &[Failure],
+        story: Option<&Story>,
+        stage: &Stage,
+    ) -> Option<Finding> {
         let failed = &acts.last()?.execution;
         let names = stage.names(failures.len());
         let stored = |entry: Option<Cut>| stored(acts, story?.act, entry?, stage);
@@ -311,7 +333,7 @@ impl Finding {
             0 => format!("the program fails without any power failure: {what}"),
             _ => format!("recovery fails: {what}"),
         };
-        let mut finding = Finding {
+        Some(Finding {
             at: failing_place(failed, names),
             crash_at: story.and_then(|story| stored(story.last)?.at),
             failures: failures.len(),
@@ -321,18 +343,7 @@ impl Finding {
             stack: names.frames(&failed.stack),
             end: Some(what),
             ..Finding::of(kind(&failed.outcome), Severity::Error, message)
-        };
-        let readings = readings(acts, failures);
-        finding
-            .notes
-            .extend(pointer_note(failed, &readings, acts, stage, failures.len()));
-        finding.notes.extend(heap::notes(&failed.outcome, names));
-        finding.choices = readings
-            .iter()
-            .filter(|reading| !reading.others.is_empty())
-            .map(|reading| choice(reading, acts, stage, failures.len()))
-            .collect();
-        Some(finding)
+        })
     }
 
     /// The same mistake: the same store was lost, or another one for want of the same flush or fence; or, where none was lost,

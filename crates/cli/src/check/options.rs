@@ -413,6 +413,12 @@ impl Check {
         }
     }
 
+    /// Steps that threads take in one execution: fewer than events by far, and what is searched of them costs more.
+    pub(super) fn most_steps(&self) -> usize {
+        const PER_STEP: u64 = 500;
+        (self.events / PER_STEP).clamp(100_000, 1_000_000) as usize
+    }
+
     /// When the search ends. It started when the program was built.
     pub(super) fn deadline(&self, started: Instant) -> Deadline {
         Deadline::new(self.time.map(|time| started + time))
@@ -420,8 +426,13 @@ impl Check {
 
     /// When nothing is run any more for what was found until then: the rest of the time that is left goes to printing.
     pub(super) fn last_call(&self, started: Instant) -> Deadline {
+        self.after(started, 4)
+    }
+
+    /// So many tenths of the time that is left after the search.
+    pub(super) fn after(&self, started: Instant, tenths: u32) -> Deadline {
         const LEAST: Duration = Duration::from_secs(2);
         let after = self.time.map_or(LEAST, |time| (time / 10).max(LEAST));
-        self.deadline(started).later(after / 2)
+        self.deadline(started).later(after * tenths / 10)
     }
 }

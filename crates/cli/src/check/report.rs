@@ -97,6 +97,14 @@ impl Report {
         }
     }
 
+    /// Counts a failure with one that ended in the same way at the same place, whatever was lost.
+    pub(super) fn ends_there(&mut self, finding: &Finding) -> bool {
+        let known = self.findings.iter_mut().chain(&mut self.allowed);
+        let ends = |f: &&mut Finding| f.kind == finding.kind && f.at == finding.at;
+        let known = known.into_iter().find(ends);
+        known.map(|known| known.count(finding)).is_some()
+    }
+
     /// Also those that are allowed.
     pub(super) fn all(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().chain(&self.allowed)

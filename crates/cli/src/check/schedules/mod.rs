@@ -50,7 +50,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     };
     // Not every program ends; what comes later is seen by the search.
     let mut short = job.clone();
-    short.threads.most_steps = Some(Options::default().limit as u64);
+    short.threads.most_steps = Some(options.most_steps() as u64);
     let first = server.run(&short).map_err(Refusal::cannot_run)?;
     if let Some(refusal) = refuse(&first) {
         return Err(refusal);
@@ -257,6 +257,7 @@ fn search(
             Some(_) => Persistency::Lines,
             None => Persistency::Ignored,
         },
+        limit: options.most_steps(),
         ..Options::default()
     };
     if options.random.is_some() {
