@@ -1,7 +1,8 @@
 //! A folder for results. It belongs to one process at a time, by a lock that dies with its holder. What a command leaves there is
 //! listed, and only what is listed is ever removed; files appear whole or not at all.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use landfall_native::{Lock, try_lock};
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -25,10 +26,9 @@ pub(crate) fn claim(path: &Path) -> Result<Option<Claimed>, String> {
     let mut options = OpenOptions::new();
     let lock = options.read(true).append(true).create(true).open(&list);
     let lock = lock.map_err(failed)?;
-    match lock.try_lock() {
-        Err(TryLockError::WouldBlock) => return Ok(None),
-        // Where there are no locks, all there is is hope.
-        Ok(()) | Err(TryLockError::Error(_)) => {}
+    // Where there are no locks, all there is is hope.
+    if !try_lock(&lock, Lock::Alone).unwrap_or(true) {
+        return Ok(None);
     }
     Ok(Some(Claimed {
         path: path.to_owned(),
@@ -68,11 +68,8 @@ pub(crate) struct Kept {
 /// Keeps a folder as it is, for someone who reads from it.
 pub(crate) fn keep(path: &Path) -> Option<Kept> {
     let lock = File::open(path.join(LIST)).ok();
-    let locked = lock.as_ref().map(File::try_lock_shared);
-    match locked {
-        Some(Err(TryLockError::WouldBlock)) => None,
-        _ => Some(Kept { _lock: lock }),
-    }
+    let free = (lock.as_ref()).is_none_or(|lock| try_lock(lock, Lock::Shared).unwrap_or(true));
+    free.then_some(Kept { _lock: lock })
 }
 
 impl Claimed {

@@ -76,7 +76,7 @@ impl Steps {
     #[inline(always)]
     pub(crate) fn stop(&mut self) -> bool {
         self.count += 1;
-        self.count % Steps::EVERY == 0 && self.deadline.reached().is_some()
+        self.count.is_multiple_of(Steps::EVERY) && self.deadline.reached().is_some()
     }
 }
 

@@ -82,16 +82,16 @@ impl Input {
 
     /// A copy that can be opened again.
     pub fn save(&self, path: &Path) -> io::Result<()> {
-        io::copy(&mut self.from_start()?, &mut File::create(path)?).map(drop)
+        io::copy(&mut self.rewound()?, &mut File::create(path)?).map(drop)
     }
 
     /// With a position of its own.
-    fn from_start(&self) -> io::Result<File> {
+    fn rewound(&self) -> io::Result<File> {
         File::open(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
     }
 
     pub(crate) fn stdin(&self) -> io::Result<Stdio> {
-        self.from_start().map(Stdio::from)
+        self.rewound().map(Stdio::from)
     }
 }
 

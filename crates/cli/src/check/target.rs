@@ -233,7 +233,7 @@ impl Check {
         for remark in remarks {
             eprintln!("landfall: {remark}");
         }
-        let status = command.spawn().and_then(|child| wait(child));
+        let status = command.spawn().and_then(wait);
         let not_built = |why: String| {
             let _ = std::fs::remove_file(&beside);
             Refusal::new(Exit::Build, why)

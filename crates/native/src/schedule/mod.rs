@@ -626,15 +626,14 @@ impl NativeThreads<'_> {
         match self.outcome.limit() {
             None => {}
             Some(Limit::Steps) => self.cut.steps = true,
-            Some(_) => {
-                if self.cut.unfinished.is_none() {
-                    let schedule: Vec<Process> = trace.steps.iter().map(|s| s.process).collect();
-                    self.cut.unfinished = Some(Unfinished {
-                        outcome: self.outcome.clone(),
-                        job: self.replay(&schedule),
-                    });
-                }
+            Some(_) if self.cut.unfinished.is_none() => {
+                let schedule: Vec<Process> = trace.steps.iter().map(|s| s.process).collect();
+                self.cut.unfinished = Some(Unfinished {
+                    outcome: self.outcome.clone(),
+                    job: self.replay(&schedule),
+                });
             }
+            Some(_) => {}
         }
     }
 
