@@ -116,6 +116,8 @@ pub struct Control {
     pub options: u64,
     /// Seed of every random source of the program.
     pub seed: u64,
+    /// Bytes by which every block of the persistent heap is moved, a multiple of 16.
+    pub heap_offset: u64,
     pub sites: AtomicU64,
     pub strings_len: AtomicU64,
     /// Load address of the executable, for turning code addresses into source positions.
@@ -123,6 +125,8 @@ pub struct Control {
     /// In-place restarts and forks so far.
     pub restarts: AtomicU64,
     pub forks: AtomicU64,
+    /// Nonzero once a run has asked the persistent heap for a block.
+    pub allocates: AtomicU32,
     pub text: [u8; TEXT],
     pub pm_dir_len: u64,
     pub pm_dir: [u8; 4096],

@@ -72,6 +72,11 @@ pub(crate) struct Check {
     #[arg(long, help_heading = "Persistent memory")]
     pub(super) pm_heap: bool,
 
+    /// Move every block of the persistent heap (lf_alloc, --pm-heap) by so many bytes, a multiple of 16: other things share a cache
+    /// line then
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = offset, help_heading = "Persistent memory")]
+    pub(super) heap_offset: u16,
+
     /// What runs after a power failure: a program and its arguments, or a source [default: the same command again]
     #[arg(long, value_name = "CMD", help_heading = "Persistent memory")]
     pub(super) recover: Option<String>,
@@ -250,6 +255,12 @@ fn bound(text: &str) -> Result<u32, String> {
             .ok_or_else(|| "preemptions, or preemptions=K with a number K".to_owned()),
         None => Err("preemptions, or preemptions=K".to_owned()),
     }
+}
+
+fn offset(text: &str) -> Result<u16, String> {
+    let bytes = text.parse::<u16>().ok().filter(|bytes| bytes % 16 == 0);
+    let bytes = bytes.filter(|&bytes| bytes <= 4096);
+    bytes.ok_or_else(|| "a multiple of 16, up to 4096".to_owned())
 }
 
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {

@@ -98,6 +98,7 @@ impl Check {
     fn scene(&self, program: PathBuf, arguments: Vec<OsString>, recover: Option<Program>) -> Scene {
         let with_memory = |mut program: Program| {
             program.pm_heap = self.pm_heap.then_some(MallocMetadata::Modelled);
+            program.heap_offset = self.heap_offset;
             if self.checks(Judged::Heap) {
                 program.heap = HeapChecks::On;
             }

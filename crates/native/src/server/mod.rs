@@ -125,6 +125,11 @@ impl Server {
         (control.forks.load(Relaxed), control.restarts.load(Relaxed))
     }
 
+    /// Has a run asked the persistent heap for a block?
+    pub fn allocates(&self) -> bool {
+        self.shared.control().allocates.load(Relaxed) != 0
+    }
+
     /// Why runs of this server that could have happened in place happened in forks, if some did.
     pub fn fallback(&self) -> Option<String> {
         let said = self.program.isolation != Isolation::Fork
