@@ -307,6 +307,7 @@ pub(crate) fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
         Outcome::Thread { why } | Outcome::Forbidden { why, .. } => format!("refused: {why}"),
         Outcome::Asleep => "stopped: what follows is known".into(),
         Outcome::Limit => "stopped after its limit of steps".into(),
+        Outcome::Strayed => "strayed: the schedule asks for a thread that cannot go on".into(),
         Outcome::Wedged => "did not answer and was killed".into(),
         Outcome::Died { status } => format!("died (wait status {status})"),
         Outcome::Internal { why } => format!("internal error: {why}"),

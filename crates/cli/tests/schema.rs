@@ -155,3 +155,13 @@ fn the_schemas_refuse_what_is_wrong() {
         assert!(!found.is_empty(), "{pointer}");
     }
 }
+
+/// A new limit is a new word that others read: it is in the schema, or this fails.
+#[test]
+fn the_schema_names_every_limit() {
+    let names: Vec<&str> = (landfall_explore::limit::Limit::ALL.iter())
+        .map(|limit| limit.name())
+        .collect();
+    let ours = ours();
+    assert_eq!(ours["properties"]["limits"]["items"]["enum"], json!(names));
+}

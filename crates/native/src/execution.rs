@@ -50,6 +50,12 @@ impl Event {
         let names = &landfall_vocab::record::step::NAMES;
         names.get(usize::from(self.flags)).unwrap_or(&"?")
     }
+
+    /// Does a thread create another one?
+    pub fn creates_thread(&self) -> bool {
+        self.op == Op::Step && self.flags == landfall_vocab::record::step::CREATE
+    }
+
     /// The flags in words.
     pub fn flag_names(&self) -> Vec<&'static str> {
         const ORDERINGS: [&str; 8] = [
@@ -154,6 +160,8 @@ pub enum Outcome {
     Died {
         status: i32,
     },
+    /// The schedule asks for a thread that cannot go on: another run of it could.
+    Strayed,
     /// Our runtime failed.
     Internal {
         why: String,

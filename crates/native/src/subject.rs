@@ -9,6 +9,7 @@ use crate::program::Program;
 use crate::server::Server;
 use crate::skim::{Flushes, Skimmed};
 use crate::workers::{Task, Worker, work_all};
+use landfall_explore::limit::Limit;
 use landfall_explore::subject::{self, Ended, FirstRead, Mark, Read, Subject, SubjectError};
 use landfall_model::line::{Addr, pieces};
 use landfall_vocab::record::{flag, mark};
@@ -48,7 +49,7 @@ pub struct NativeSubject<'a> {
     pub runs: u64,
     pub events: u64,
     /// The limit that ended the search: runs, time or interrupt.
-    pub stopped_by: Option<&'static str>,
+    pub stopped_by: Option<Limit>,
 }
 
 impl<'a> NativeSubject<'a> {
@@ -100,11 +101,11 @@ impl<'a> NativeSubject<'a> {
         all
     }
 
-    fn reason_to_stop(&self) -> Option<&'static str> {
+    fn reason_to_stop(&self) -> Option<Limit> {
         if interrupted() {
-            Some("interrupt")
+            Some(Limit::Interrupt)
         } else if self.budget.until.is_some_and(|end| Instant::now() >= end) {
-            Some("time")
+            Some(Limit::Time)
         } else {
             None
         }
@@ -168,7 +169,7 @@ impl Subject for NativeSubject<'_> {
         self.workers = workers;
         worked.map_err(|error| SubjectError::CannotRun(error.to_string()))?;
         if self.stopped_by.is_none() && allowed < jobs.len() {
-            self.stopped_by = Some("runs");
+            self.stopped_by = Some(Limit::Runs);
         }
         match self.stopped_by {
             Some(_) => Err(SubjectError::Stopped),

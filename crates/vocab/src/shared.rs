@@ -289,6 +289,8 @@ outcomes!(
     /// bytes, then (if there is one near) start and length of the block, a zero byte, and who allocated and who freed it, each
     /// a list of return addresses that ends with 0.
     Heap = 16,
+    /// The schedule asks for a thread that cannot go on.
+    Strayed = 17,
 );
 
 /// Accesses of persistent memory by uninstrumented code: how many, and where in memory and in the code the first was.

@@ -115,8 +115,10 @@ pub(crate) struct Finding {
     pub(crate) notes: Vec<String>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) executions: u64,
+    /// What went wrong, whoever it happened to.
+    pub(crate) end: Option<String>,
     /// How other recoveries end for the same reason.
-    pub(crate) other_ends: Vec<String>,
+    pub(crate) other_ends: Vec<OtherEnd>,
     /// What to type to see it again.
     pub(crate) replay: Option<String>,
     pub(crate) witness: Option<String>,
@@ -124,6 +126,21 @@ pub(crate) struct Finding {
     pub(crate) timeline: Option<landfall_report::Timeline>,
     /// What the failing execution printed.
     pub(crate) output: String,
+}
+
+/// Another end for the same reason.
+#[derive(Clone, Debug)]
+pub(crate) struct OtherEnd {
+    /// Of the finding that would be made of it.
+    message: String,
+    end: Option<String>,
+}
+
+impl OtherEnd {
+    /// What went wrong there.
+    pub(crate) fn what(&self) -> &str {
+        self.end.as_ref().unwrap_or(&self.message)
+    }
 }
 
 /// How often a schedule preempts a thread that could have gone on.
@@ -148,7 +165,7 @@ pub(crate) fn kind(outcome: &Outcome) -> &'static str {
             HeapError::ReadOutside | HeapError::WriteOutside => "heap-overflow",
         },
         Outcome::Limit => "hang",
-        Outcome::Asleep => "uncontrolled",
+        Outcome::Asleep | Outcome::Strayed => "uncontrolled",
         // The program asked for what cannot be controlled: its fault or ours, but no crash bug.
         Outcome::Thread { .. } | Outcome::Forbidden { .. } | Outcome::Internal { .. } => {
             "uncontrolled"
@@ -233,6 +250,7 @@ impl Finding {
             notes: Vec::new(),
             choices: Vec::new(),
             executions: 1,
+            end: None,
             other_ends: Vec::new(),
             replay: None,
             witness: None,
@@ -264,6 +282,7 @@ impl Finding {
             lost: story.and_then(|story| stored(story.lost)),
             why: story.and_then(|story| why(acts, story, stage)),
             stack: names.frames(&failed.stack),
+            end: Some(what),
             ..Finding::of(kind(&failed.outcome), Severity::Error, message)
         };
         let readings = readings(acts, failures);
@@ -329,8 +348,12 @@ impl Finding {
     /// One more execution that shows it.
     pub(crate) fn count(&mut self, again: &Finding) {
         self.executions += again.executions;
-        if again.message != self.message && !self.other_ends.contains(&again.message) {
-            self.other_ends.push(again.message.clone());
+        let known = self.other_ends.iter().map(|other| &other.message);
+        if again.message != self.message && !known.into_iter().any(|m| *m == again.message) {
+            self.other_ends.push(OtherEnd {
+                message: again.message.clone(),
+                end: again.end.clone(),
+            });
         }
         let place = |stored: &Stored| stored.at.clone();
         for lost in again.lost.iter().chain(&again.also_lost) {
@@ -366,7 +389,7 @@ impl Finding {
             "at": place(&self.at), "stack": places(&self.stack), "crash_at": place(&self.crash_at),
             "failures": self.failures, "stores": stores, "fix": self.fix(), "notes": self.notes,
             "reads": self.choices.iter().map(Choice::json).collect::<Vec<_>>(),
-            "executions": self.executions, "other_messages": self.other_ends, "witness": self.witness,
+            "executions": self.executions, "other_messages": self.other_ends.iter().map(|other| &other.message).collect::<Vec<_>>(), "witness": self.witness,
         });
         if let Some(schedule) = &self.schedule {
             finding["schedule"] = schedule.json();

@@ -14,6 +14,7 @@ use landfall_check::races::Window;
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Fix, Kind, Races, Robustness, Wasted};
 use landfall_explore::judge::Judge;
+use landfall_explore::limit::Limit;
 use landfall_explore::tree::Forest;
 use landfall_model::log::{Cut, Entry};
 use landfall_native::{Op, Places, Ran, Watching};
@@ -100,7 +101,7 @@ impl Judging {
         if let Some(judge) = self.judge {
             let (checkers, walked) = judge.finish(forest);
             if complete && !walked.is_complete() {
-                report.limits.push("judging");
+                report.limit(Limit::Judging);
             }
             let places = self.watching.as_ref().map(|watching| &watching.places);
             for checker in checkers {

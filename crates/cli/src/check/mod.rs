@@ -34,6 +34,7 @@ use crate::progress::Watched;
 use crate::scene::{Act, base_of};
 use bugs::Bugs;
 use judge::Judging;
+use landfall_explore::limit::Limit;
 use landfall_explore::recovery::{
     Behaviour, Crash, SearchError, Searched, eager, random, search_watched,
 };
@@ -125,7 +126,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.eager_states = eager::count(&act.log).to_string();
     if options.count_eager {
         report.cuts = act.log.sufficient_cuts().len();
-        report.limits.push("count-eager");
+        report.limit(Limit::CountEager);
         report.isolation.add(&server);
         report.finish(options, started)?;
         return Ok(report);
@@ -149,7 +150,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let mut nobody = ();
     let ended = match options.random {
         Some(tries) => {
-            report.limits.push("random");
+            report.limit(Limit::Random);
             let search = options.search();
             let (base, log) = (&act.found, &act.log);
             random::search(
@@ -181,7 +182,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     );
     judging.watching = subject.watching.take();
     if subject.flushes_unjudged {
-        report.limits.push("judging");
+        report.limit(Limit::Judging);
         report.warn(
             "flushes were not judged: a recovery did too much to keep track of what it flushed",
         );
@@ -222,7 +223,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     match ended {
         Ok(()) => {}
         Err(SearchError::Subject(SubjectError::Stopped)) => {
-            report.limits.extend(stopped_by);
+            report.limited(stopped_by);
         }
         Err(SearchError::Subject(error)) => return Err(Refusal::new(Exit::Internal, error)),
         Err(SearchError::Diverged {
@@ -242,7 +243,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         let failed = &failed[number as usize];
         bugs.after_failures(&act, behaviour, failed, &mut report)?;
     }
-    let complete = report.limits.is_empty();
+    let complete = report.is_complete();
     judging.report(&forest, complete, &mut bugs, &mut report)?;
     report.runs += bugs.runs();
     report.finish(options, started)?;
@@ -273,6 +274,10 @@ fn refuse(execution: &Execution) -> Option<Refusal> {
             Some(Refusal::new(Exit::Usage, why))
         }
         Outcome::Internal { why } => Some(Refusal::new(Exit::Internal, why)),
+        Outcome::Strayed => Some(Refusal::new(
+            Exit::Uncontrolled,
+            "the program is not deterministic under control: a thread that went on before cannot go on now",
+        )),
         _ => None,
     }
 }

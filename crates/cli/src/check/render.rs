@@ -57,8 +57,7 @@ pub(crate) fn render(
         let _ = writeln!(out, "   = note: {count} {what} fail this way");
     }
     for end in finding.other_ends.iter().take(3) {
-        let end = end.strip_prefix("recovery fails: ").unwrap_or(end);
-        let end = crate::screen::plain(end);
+        let end = crate::screen::plain(end.what());
         let _ = writeln!(out, "   = note: others for the same reason: {end}");
     }
     match detail {

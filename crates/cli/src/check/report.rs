@@ -8,6 +8,7 @@ use crate::args::Format;
 use crate::exit::Exit;
 use crate::screen::Screen;
 use crate::source::Sources;
+use landfall_explore::limit::Limit;
 use landfall_native::{Event, Foreign, Op, Server, Symbols};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -27,7 +28,7 @@ pub(crate) struct Report {
     pub(crate) findings: Vec<Finding>,
     /// Known and allowed.
     allowed: Vec<Finding>,
-    pub(crate) limits: Vec<&'static str>,
+    limits: Vec<Limit>,
     /// Power failures of those schedules were tried, too.
     pub(crate) crashes: bool,
     /// Schedules tried; none for a program with one thread.
@@ -114,9 +115,32 @@ impl Report {
         self.warnings.push(text.to_owned());
     }
 
+    /// Not everything is looked at, for this reason.
+    pub(super) fn limit(&mut self, limit: Limit) {
+        if !self.limits.contains(&limit) {
+            self.limits.push(limit);
+        }
+    }
+
+    /// The same, if there is such a reason.
+    pub(super) fn limited(&mut self, limit: Option<Limit>) {
+        if let Some(limit) = limit {
+            self.limit(limit);
+        }
+    }
+
+    /// Was everything looked at, as far as is known?
+    pub(super) fn is_complete(&self) -> bool {
+        self.limits.is_empty()
+    }
+
+    fn limit_names(&self) -> Vec<&'static str> {
+        self.limits.iter().map(|limit| limit.name()).collect()
+    }
+
     /// So many recoveries were too long for power failures in them.
     pub(super) fn uncut(&mut self, recoveries: u32) {
-        self.limits.push("recovery-events");
+        self.limit(Limit::RecoveryEvents);
         self.warn(&format!(
             "{} did more than 4 million things each: power failures in them were not tried",
             count(u64::from(recoveries), "recovery", "recoveries")
@@ -177,7 +201,7 @@ impl Report {
         let mut run = json!({
             "scope": self.scope,
             "tool": "landfall", "version": env!("CARGO_PKG_VERSION"), "verdict": verdict,
-            "complete": self.limits.is_empty(), "limits": self.limits,
+            "complete": self.limits.is_empty(), "limits": self.limit_names(),
             "findings": findings, "check": check, "allowed": self.allowed.len(),
             "warnings": self.warnings, "not_judged": self.not_judged,
             "stats": {
@@ -262,8 +286,8 @@ impl Report {
             }
             Verdict::Clean => format!("clean ({found}): {all} was tried"),
             Verdict::Findings if self.limits.is_empty() => found,
-            Verdict::Findings => format!("{found} (limit: {})", self.limits.join(", ")),
-            Verdict::Incomplete => format!("incomplete (limit: {})", self.limits.join(", ")),
+            Verdict::Findings => format!("{found} (limit: {})", self.limit_names().join(", ")),
+            Verdict::Incomplete => format!("incomplete (limit: {})", self.limit_names().join(", ")),
         };
         let _ = writeln!(out, "{verdict}: {covered}{eager}");
         if let Some(why) = &self.not_judged {

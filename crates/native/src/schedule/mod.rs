@@ -362,11 +362,9 @@ impl<'s> NativeThreads<'s> {
     /// A run ended in a way that says nothing about the program.
     fn refuse(&self, trace: &Trace) -> Result<(), ThreadsError> {
         match &self.outcome {
-            Outcome::Internal { why } if why.contains("asks for a thread") => {
-                Err(ThreadsError::Diverged {
-                    at: trace.steps.len(),
-                })
-            }
+            Outcome::Strayed => Err(ThreadsError::Diverged {
+                at: trace.steps.len(),
+            }),
             Outcome::Internal { why }
             | Outcome::Thread { why }
             | Outcome::Forbidden { why, .. } => Err(ThreadsError::CannotRun(why.clone())),

@@ -8,6 +8,7 @@ use crate::interrupt::interrupted;
 use crate::job::{self, Job};
 use crate::server::Server;
 use crate::subject::Budget;
+use landfall_explore::limit::Limit;
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{End, Options, Process, ThreadsError};
 use landfall_explore::subject::{self, Ended, FirstRead, Read, Subject, SubjectError, Wanted};
@@ -39,7 +40,7 @@ pub struct EverySchedule<'a> {
     /// By the number in [`Ended::Badly`].
     pub failed: Vec<FailedSchedule>,
     pub runs: u64,
-    pub stopped_by: Option<&'static str>,
+    pub stopped_by: Option<Limit>,
     /// A schedule of a recovery was longer than is searched.
     pub cut: bool,
 }
@@ -106,13 +107,13 @@ impl<'a> EverySchedule<'a> {
         }
     }
 
-    fn reason_to_stop(&self, runs: u64) -> Option<&'static str> {
+    fn reason_to_stop(&self, runs: u64) -> Option<Limit> {
         if interrupted() {
-            Some("interrupt")
+            Some(Limit::Interrupt)
         } else if self.budget.until.is_some_and(|end| Instant::now() >= end) {
-            Some("time")
+            Some(Limit::Time)
         } else if self.budget.runs.is_some_and(|most| runs >= most) {
-            Some("runs")
+            Some(Limit::Runs)
         } else {
             None
         }
@@ -124,11 +125,11 @@ impl<'a> EverySchedule<'a> {
             let mut stopped_by = None;
             let stop = |runs: u64| {
                 if interrupted() {
-                    Some("interrupt")
+                    Some(Limit::Interrupt)
                 } else if budget.until.is_some_and(|end| Instant::now() >= end) {
-                    Some("time")
+                    Some(Limit::Time)
                 } else if budget.runs.is_some_and(|most| before + runs >= most) {
-                    Some("runs")
+                    Some(Limit::Runs)
                 } else {
                     None
                 }

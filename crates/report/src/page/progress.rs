@@ -13,9 +13,17 @@ const MOST_POINTS: usize = 200;
 /// A name, its colour, its value in a sample.
 type Line = (&'static str, &'static str, fn(&Sample) -> Option<f64>);
 
-const CHARTS: [(&str, &[Line]); 3] = [
+/// Is a chart of what there is, or of a guess at what there will be?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Known,
+    Guess,
+}
+
+const CHARTS: [(&str, Of, &[Line]); 3] = [
     (
         "Executions and distinct behaviours",
+        Of::Known,
         &[
             ("executions", "c1", |s| Some(s.runs as f64)),
             ("behaviours", "c2", |s| Some(s.behaviours as f64)),
@@ -23,6 +31,7 @@ const CHARTS: [(&str, &[Line]); 3] = [
     ),
     (
         "Size of the trees",
+        Of::Known,
         &[
             ("recovery tree", "c1", |s| Some(s.nodes as f64)),
             ("schedule tree", "c2", |s| Some(s.schedules as f64)),
@@ -30,6 +39,7 @@ const CHARTS: [(&str, &[Line]); 3] = [
     ),
     (
         "Estimated executions in all, and done",
+        Of::Guess,
         &[
             ("estimate", "c3", |s| s.estimate),
             ("done so far", "c1", |s| Some(s.runs as f64)),
@@ -44,14 +54,14 @@ pub(super) fn progress(html: &mut Html, run: &Run) {
         super::outcomes::outcomes(html, &run.outcomes);
         html.say("h3", &[], "Over time");
         html.raw("<div class=\"charts\">");
-        for (title, lines) in CHARTS {
+        for (title, of, lines) in CHARTS {
             let told = |line: &Line| run.progress.iter().any(|s| line.2(s).unwrap_or(0.0) > 0.0);
             let lines: Vec<&Line> = lines.iter().filter(|line| told(line)).collect();
             // An estimate needs both sides to mean something.
-            if lines.is_empty() || title.starts_with("Estimated") && lines.len() < 2 {
+            if lines.is_empty() || of == Of::Guess && lines.len() < 2 {
                 continue;
             }
-            let truth = (title.starts_with("Estimated") && run.complete)
+            let truth = (of == Of::Guess && run.complete)
                 .then(|| run.progress.last().map(|last| last.runs as f64))
                 .flatten();
             chart(html, title, &lines, &run.progress, truth);

@@ -2,6 +2,7 @@
 
 use crate::html::Html;
 use crate::{Run, Scope};
+use landfall_explore::limit::Limit;
 
 /// The verdict as a sentence's beginning.
 pub(super) fn verdict(run: &Run) -> String {
@@ -102,13 +103,10 @@ fn not_covered(run: &Run) -> String {
                 considered. Other inputs and arguments are other checks."
             .to_owned();
     }
-    let limit = |name: &str| match name {
-        "time" => "the time allowed (--time)".to_owned(),
-        "runs" => "the number of executions allowed (--runs)".to_owned(),
-        "interrupt" => "Ctrl-C".to_owned(),
-        other => other.to_owned(),
-    };
-    let limits: Vec<String> = run.limits.iter().map(|name| limit(name)).collect();
+    // A newer version may know others.
+    let limits: Vec<&str> = (run.limits.iter())
+        .map(|name| Limit::named(name).map_or(&**name, |limit| limit.meaning()))
+        .collect();
     format!(
         "The search was ended by {}. What it had not reached is not known to be right.",
         limits.join(" and ")

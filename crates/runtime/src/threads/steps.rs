@@ -139,7 +139,7 @@ unsafe fn choose(current: usize) -> usize {
         }
         let process = match choice((*threads).steps) {
             Some(process) if enabled >> process & 1 != 0 => process,
-            Some(_) => outcome::internal(b"the schedule asks for a thread that cannot go on", 0),
+            Some(_) => stop(End::Strayed, enabled),
             None => {
                 if (*threads).steps as u64 >= (*(*state()).slot).job.steps {
                     stop(End::Limit, enabled)

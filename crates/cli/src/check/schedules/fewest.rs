@@ -2,7 +2,7 @@
 //! those with one, and so on (`explore::schedule::bounded`), until each cause was seen or has a schedule that is no worse.
 
 use super::seen::Seen;
-use super::{Limit, Searched};
+use super::{Ending, Searched};
 use crate::check::options::Check;
 use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::{Options, Persistency, ThreadsError};
@@ -21,7 +21,7 @@ pub(super) fn fewest(
     searched: &Searched,
     seen: &mut Seen,
 ) -> Result<(), ThreadsError> {
-    let mut limit = Limit::new(options, started);
+    let mut ending = Ending::new(options, started);
     let limits = Options {
         persistency: Persistency::Ignored,
         ..searched.limits
@@ -44,7 +44,7 @@ pub(super) fn fewest(
             let enough = seen
                 .most_preemptions()
                 .is_none_or(|most| most <= preemptions);
-            ended = left == 0 || limit.stop(native.runs).is_break();
+            ended = left == 0 || ending.stop(native.runs).is_break();
             match enough || ended {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),

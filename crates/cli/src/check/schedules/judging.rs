@@ -11,6 +11,7 @@ use crate::scene::{Act, Failure};
 use landfall_check::finding::At;
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Finding, Kind, Robustness, Wasted};
+use landfall_explore::limit::Limit;
 use landfall_explore::schedule::judge::{Judge, Kept, Verdicts};
 use landfall_explore::schedule::judged::Names;
 use landfall_explore::schedule::power::{Crash, Power, Traced};
@@ -102,7 +103,7 @@ impl Judging {
             walked,
         } = self.judge.finish();
         if complete && !walked.is_complete() {
-            report.limits.push("judging");
+            report.limit(Limit::Judging);
         }
         for checker in checkers {
             for finding in checker.findings().into_iter().take(MOST_SHOWN) {

@@ -21,12 +21,13 @@ use crate::names::Names;
 use crate::scene::{Scene, base_of};
 use fewest::fewest;
 use landfall_check::Wasted;
+use landfall_explore::limit::Limit;
 use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::power::{Power, Way};
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{Counts, Options, Persistency, Points, Threads, ThreadsError};
 use landfall_native::{
-    EverySchedule, Job, NativeSubject, NativeThreads, Op, Outcome, Places, Policy, Ran, Sealing,
+    EverySchedule, Job, NativeSubject, NativeThreads, Outcome, Places, Policy, Ran, Sealing,
     Server, Watching,
 };
 use power::{Crashing, Recoveries};
@@ -51,10 +52,8 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     if let Some(refusal) = refuse(&first) {
         return Err(refusal);
     }
-    let created =
-        |event: &&landfall_native::Event| event.op == Op::Step && event.step_name() == "create";
     let mut streams = 0;
-    let mut threads = 1 + first.events.iter().filter(created).count();
+    let mut threads = 1 + first.events.iter().filter(|e| e.creates_thread()).count();
     report.events = first.events.len() as u64;
     report.note_foreign("", first.foreign.as_ref(), &server.symbols());
     let elsewhere = server.symbols().from_elsewhere();
@@ -63,7 +62,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
             1 => String::new(),
             n => format!(" (and {} more files)", n - 1),
         };
-        report.limits.push("foreign");
+        report.limit(Limit::Foreign);
         report.warn(&format!(
             "`{name}`{more} was not compiled with `landfall cc`: what it does to memory that threads share is no step of a schedule; compile it with `landfall cc`"
         ));
@@ -243,8 +242,8 @@ fn search(
         };
         let on = (&mut *native, &points);
         let (executions, reached) = random(options, started, on, limits, seen, crashing)?;
-        report.limits.push("random");
-        report.limits.extend(reached);
+        report.limit(Limit::Random);
+        report.limited(reached);
         report.schedules += executions;
         return Ok(Searched {
             points,
@@ -252,7 +251,7 @@ fn search(
             executions,
         });
     }
-    let mut limit = Limit::new(options, started);
+    let mut ending = Ending::new(options, started);
     let points;
     let counts: Counts = match (options.bound(), options.directives.0.is_empty()) {
         (None, true) => {
@@ -263,7 +262,7 @@ fn search(
                 if let Some(crashing) = crashing.as_mut().filter(|_| !search.racy) {
                     crashing.look(native, search)?;
                 }
-                limit.stop(native.runs)
+                ending.stop(native.runs)
             })?;
             if preempt == Preempt::Sync && !found.sites.is_empty() {
                 warn_of_sync(report);
@@ -292,7 +291,7 @@ fn search(
                 };
                 let found = bounded(native, &now, bound, limits, |native, search| {
                     seen.look(native, search);
-                    let mut flow = limit.stop(native.runs);
+                    let mut flow = ending.stop(native.runs);
                     let racy = preempt != Preempt::Everywhere && add_racing(search, &mut sites);
                     fresh |= racy;
                     if let (Some(crashing), false, ControlFlow::Continue(())) =
@@ -314,8 +313,8 @@ fn search(
                     seen.searched(preemptions);
                 }
                 if broken || !found.exceeded || most.is_none_or(|most| preemptions >= most) {
-                    report.limits.extend(found.exceeded.then_some("bound"));
-                    report.limits.extend(found.sealed.then_some("sealed"));
+                    report.limited(found.exceeded.then_some(Limit::Bound));
+                    report.limited(found.sealed.then_some(Limit::Sealed));
                     if preempt == Preempt::Sync && !sites.is_empty() {
                         warn_of_sync(report);
                     }
@@ -328,25 +327,23 @@ fn search(
     };
     report.progress = progress.done();
     report.schedules += counts.executions;
-    report.limits.extend(limit.reached);
+    report.limited(ending.reached);
     if native.foreign() || report.is_foreign() {
-        if !report.limits.contains(&"foreign") {
-            report.limits.push("foreign");
-        }
+        report.limit(Limit::Foreign);
         report.warn(
             "what code that was not compiled with `landfall cc` does to persistent memory is no step of a schedule: other orders of it were not tried, nor power failures between its stores",
         );
     }
-    if limit.reached.is_none() && native.crowded() {
-        report.limits.push("non-temporal");
+    if ending.reached.is_none() && native.crowded() {
+        report.limit(Limit::NonTemporal);
         report.warn(
             "a thread makes non-temporal stores to more cache lines between two fences than are told apart: some were tried in program order only",
         );
     }
-    if limit.reached.is_none() && native.late() {
-        report.limits.push("timeouts");
-    } else if limit.reached.is_none() && counts.cut > 0 {
-        report.limits.push("steps");
+    if ending.reached.is_none() && native.late() {
+        report.limit(Limit::Timeouts);
+    } else if ending.reached.is_none() && counts.cut > 0 {
+        report.limit(Limit::Steps);
     }
     Ok(Searched {
         points,
@@ -356,7 +353,7 @@ fn search(
 }
 
 fn warn_of_sync(report: &mut Report) {
-    report.limits.push("preempt");
+    report.limit(Limit::Preempt);
     report.warn(
         "plain accesses race, and --preempt sync does not look at their order: use --preempt auto",
     );
@@ -372,15 +369,15 @@ struct Searched {
 
 /// When to stop: `--time`, `--runs`, Ctrl-C.
 #[derive(Debug)]
-struct Limit<'a> {
+struct Ending<'a> {
     options: &'a Check,
     started: Instant,
-    reached: Option<&'static str>,
+    reached: Option<Limit>,
 }
 
-impl<'a> Limit<'a> {
-    fn new(options: &'a Check, started: Instant) -> Limit<'a> {
-        Limit {
+impl<'a> Ending<'a> {
+    fn new(options: &'a Check, started: Instant) -> Ending<'a> {
+        Ending {
             options,
             started,
             reached: None,
@@ -390,11 +387,11 @@ impl<'a> Limit<'a> {
     fn stop(&mut self, runs: u64) -> ControlFlow<()> {
         let time = self.options.time;
         self.reached = if landfall_native::interrupted() {
-            Some("interrupted")
+            Some(Limit::Interrupt)
         } else if time.is_some_and(|time| self.started.elapsed() >= time) {
-            Some("time")
+            Some(Limit::Time)
         } else if self.options.runs.is_some_and(|most| runs >= most) {
-            Some("runs")
+            Some(Limit::Runs)
         } else {
             return ControlFlow::Continue(());
         };

@@ -11,6 +11,7 @@ use crate::check::ways::Seen;
 use crate::exit::Exit;
 use crate::names::Names;
 use crate::scene::Threaded;
+use landfall_explore::limit::Limit;
 use landfall_explore::recovery::SearchError;
 use landfall_explore::schedule::judged::{self, execution};
 use landfall_explore::schedule::power::{Crash, Power};
@@ -65,22 +66,22 @@ impl Recoveries<'_> {
     fn report(&self, report: &mut Report) {
         match self {
             Recoveries::One(one) => {
-                report.limits.extend(one.stopped_by);
+                report.limited(one.stopped_by);
                 report.runs += one.runs;
                 report.events += one.events;
                 if one.flushes_unjudged {
-                    report.limits.push("judging");
+                    report.limit(Limit::Judging);
                     report.warn("flushes were not judged: a recovery did too much to keep track of what it flushed");
                 }
                 if one.threads {
-                    report.limits.push("recover-schedules");
+                    report.limit(Limit::RecoverSchedules);
                     report.warn("recoveries create threads, and each was run under one schedule: use --recover-schedules");
                 }
             }
             Recoveries::Every(every) => {
-                report.limits.extend(every.stopped_by);
+                report.limited(every.stopped_by);
                 report.runs += every.runs;
-                report.limits.extend(every.cut.then_some("steps"));
+                report.limited(every.cut.then_some(Limit::Steps));
             }
         }
     }
@@ -210,7 +211,7 @@ impl<'a> Crashing<'a> {
             bugs.under(None);
             told?;
         }
-        let complete = report.limits.is_empty();
+        let complete = report.is_complete();
         let watching = match &mut self.recoveries {
             Recoveries::One(one) => one.watching.take(),
             Recoveries::Every(_) => None,

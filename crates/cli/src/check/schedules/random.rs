@@ -1,9 +1,10 @@
 //! Random schedules (`--random N --seed S`): for programs with too many to try all. Power failures of each are tried all the same.
 
-use super::Limit;
+use super::Ending;
 use super::power::Crashing;
 use super::seen::Seen;
 use crate::check::options::Check;
+use landfall_explore::limit::Limit;
 use landfall_explore::schedule::saturate::add_racing;
 use landfall_explore::schedule::{Options, Points, Replayed, Threads, ThreadsError};
 use landfall_native::{NativeThreads, Policy};
@@ -18,8 +19,8 @@ pub(super) fn random(
     limits: Options,
     seen: &mut Seen,
     crashing: &mut Option<Crashing<'_>>,
-) -> Result<(u64, Option<&'static str>), ThreadsError> {
-    let mut limit = Limit::new(options, started);
+) -> Result<(u64, Option<Limit>), ThreadsError> {
+    let mut ending = Ending::new(options, started);
     let order = native.order(limits.persistency);
     let tries = options.random.unwrap_or(0);
     for number in 0..tries {
@@ -33,8 +34,8 @@ pub(super) fn random(
         {
             return Ok((u64::from(number) + 1, None));
         }
-        if limit.stop(native.runs).is_break() {
-            return Ok((u64::from(number) + 1, limit.reached));
+        if ending.stop(native.runs).is_break() {
+            return Ok((u64::from(number) + 1, ending.reached));
         }
     }
     Ok((tries.into(), None))

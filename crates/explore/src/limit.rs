@@ -1,0 +1,78 @@
+//! Why a search did not look at everything. A verdict with any of these is no proof; each has one name, in run.json and in
+//! `limit: …`, and the names are promises.
+
+use std::fmt;
+
+macro_rules! limits {
+    ($($(#[$doc:meta])* $limit:ident = $name:literal: $meaning:literal),* $(,)?) => {
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Limit { $($(#[$doc])* $limit),* }
+
+        impl Limit {
+            pub const ALL: &[Limit] = &[$(Limit::$limit),*];
+
+            /// In run.json, and for people who know it.
+            pub const fn name(self) -> &'static str {
+                match self { $(Limit::$limit => $name),* }
+            }
+
+            /// For people who do not.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Limit::$limit => $meaning),* }
+            }
+        }
+    };
+}
+
+limits!(
+    Time = "time": "the time allowed (--time)",
+    Runs = "runs": "the number of executions allowed (--runs)",
+    /// Ctrl-C, or SIGTERM.
+    Interrupt = "interrupt": "Ctrl-C",
+    Random = "random": "the number of random tries (--random)",
+    CountEager = "count-eager": "--count-eager, which counts and runs nothing",
+    /// An execution that computes for longer than it may, and could have gone on.
+    Events = "events": "the number of events allowed in one execution (--events)",
+    Bound = "bound": "the number of preemptions allowed (--bound)",
+    Sealed = "sealed": "functions in which threads are left alone (--within, --without)",
+    Preempt = "preempt": "--preempt sync, though plain accesses race",
+    RecoverSchedules = "recover-schedules": "recoveries with threads, each under one schedule (use --recover-schedules)",
+    /// A schedule has more steps than are searched.
+    Steps = "steps": "the number of steps in one schedule",
+    Timeouts = "timeouts": "the number of timeouts of a thread in one execution",
+    NonTemporal = "non-temporal": "the number of non-temporal stores that are told apart between two fences",
+    /// Code that was not compiled with `landfall cc`.
+    Foreign = "foreign": "code that was not compiled with `landfall cc`",
+    /// A recovery was too long for power failures in it.
+    RecoveryEvents = "recovery-events": "recoveries too long for power failures in them",
+    /// What recoveries read or flush was too much to judge.
+    Judging = "judging": "recoveries that read or flush too much to be judged",
+);
+
+impl Limit {
+    pub fn named(name: &str) -> Option<Limit> {
+        Limit::ALL
+            .iter()
+            .copied()
+            .find(|limit| limit.name() == name)
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_has_one_name() {
+        for &limit in Limit::ALL {
+            assert_eq!(Limit::named(limit.name()), Some(limit));
+        }
+        assert_eq!(Limit::named("interrupted"), None);
+    }
+}
