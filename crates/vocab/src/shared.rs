@@ -268,6 +268,8 @@ outcomes!(
     /// `text` names the exception's type.
     Terminate = 5,
     StackOverflow = 6,
+    /// A virtual function was called that its class does not have: `code` is 1 where it is deleted, else it is pure.
+    NoFunction = 18,
     /// The budget or the trace limit ran out.
     Budget = 7,
     /// Processor time ran out without a step of instrumented code.

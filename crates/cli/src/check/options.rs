@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// Tries every power failure of a program's run, and runs its recovery on every state it can tell apart.
 ///
-/// SOURCES are compiled first; -D -I -O -W -f -m -std= -l -L options are handed to the compiler. Without sources, the
+/// SOURCES are compiled first; -D -I -O -W -f -m -std= -l -L and other options of the compiler are handed to it. Without sources, the
 /// program after `--` must have been built with `landfall cc` or `landfall c++`. A file landfall.toml in the working directory
 /// may hold the same settings, by their long names. Exit code: 0 searched exhaustively and clean, 100 findings, 5 a limit was
 /// reached, 4 nothing to check, 101 the program did not build, 102 the program is not deterministic, 2 usage.

@@ -143,6 +143,7 @@ impl Finding {
         match at {
             Some(At { file, place }) => {
                 let line = now.original_line(original, file, place.line);
+                let file = crate::screen::plain(file);
                 format!("{file}:{line}: [{}]{moved}", self.kind)
             }
             None => format!("[{}] {}{moved}", self.kind, self.message),

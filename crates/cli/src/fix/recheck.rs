@@ -76,7 +76,8 @@ impl Recheck {
                 .unwrap_or("");
             !a.starts_with('-') && ["c", "cc", "cpp", "cxx", "C", "c++"].contains(&extension)
         };
-        let how = match (arguments.iter().any(source), build) {
+        let named = arguments.iter().any(|a| a.starts_with("-x"));
+        let how = match (named || arguments.iter().any(source), build) {
             (true, None) => How::Overlay,
             (_, Some(build)) => How::Copy { build },
             (false, None) => bail!(

@@ -54,6 +54,8 @@ pub struct Server {
     next_sample: u64,
     /// Plain accesses that are steps.
     points: Option<Arc<Vec<u64>>>,
+    /// The process is gone, and it was not us.
+    killed: bool,
 }
 
 impl Server {
@@ -71,6 +73,7 @@ impl Server {
             trace_bytes: 0,
             next_sample: 1,
             points: None,
+            killed: false,
         };
         server.await_start()?;
         server.read_sites();
