@@ -31,12 +31,7 @@ fn check(test: &str, program: &Path, checks: &[&str]) -> (Value, Option<i32>) {
 #[test]
 fn what_is_not_judged_is_said() {
     let ordered = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge/ordered.c");
-    for ways in [
-        &["--eager"][..],
-        &["--no-share"],
-        &["--random", "3"],
-        &["--tear"],
-    ] {
+    for ways in [&["--eager"][..], &["--no-share"], &["--tear"]] {
         let output = Command::new(env!("CARGO_BIN_EXE_landfall"))
             .args(["check", "--checks", "robustness"])
             .args(ways)
@@ -55,12 +50,7 @@ fn what_is_not_judged_is_said() {
         let judged = ["robustness", "races", "flushes"].map(has);
         (judged, found["not_judged"].clone())
     };
-    for ways in [
-        &["--eager"][..],
-        &["--no-share"],
-        &["--random", "3"],
-        &["--tear"],
-    ] {
+    for ways in [&["--eager"][..], &["--no-share"], &["--tear"]] {
         assert_eq!(asked(ways), ([false; 3], ways[0].into()));
     }
     assert_eq!(asked(&[]), ([true; 3], Value::Null));
@@ -137,6 +127,30 @@ fn every_program_gets_the_expected_findings() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Random power failures, and random schedules, are judged like all of them.
+#[test]
+fn random_ones_are_judged() {
+    let listed = |json: &Value| -> BTreeSet<String> {
+        let findings = json["findings"].as_array().unwrap().iter();
+        findings
+            .map(|f| found(f, &["at", "lost", "kept", "racing"]))
+            .collect()
+    };
+    for program in programs() {
+        let source = std::fs::read_to_string(&program).unwrap();
+        let mut flags = source.lines().filter_map(|l| l.strip_prefix("// flags: "));
+        let mut flags: Vec<&str> = flags.next().unwrap_or("").split_whitespace().collect();
+        if !flags.contains(&"--checks") {
+            flags.extend(["--checks", "robustness,races"]);
+        }
+        let (all, _) = check("random-all", &program, &flags);
+        flags.extend(["--random", "100"]);
+        let (random, _) = check("random", &program, &flags);
+        assert_eq!(listed(&random), listed(&all), "{}", program.display());
+        assert_eq!(random["limits"][0], "random", "{random:#}");
+    }
 }
 
 /// Judging runs nothing: the executions are those of the search, and one chain for each finding that is shown.

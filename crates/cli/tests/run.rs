@@ -109,12 +109,9 @@ fn processes(program: &Path) -> usize {
         .count()
 }
 
+/// However long it takes: who runs the tests has a limit of their own.
 fn wait_until(mut condition: impl FnMut() -> bool) {
-    for _ in 0..600 {
-        if condition() {
-            return;
-        }
+    while !condition() {
         std::thread::sleep(Duration::from_millis(50));
     }
-    panic!("waited for thirty seconds");
 }

@@ -1,4 +1,4 @@
-//! Programs with threads, checked from source to verdict. The first lines of each say how, and what must come out: `check:` the
+//! Programs checked from source to verdict: with threads (`tests/threads`), and those that got a wrong one before (`tests/verdicts`). The first lines of each say how, and what must come out: `check:` the
 //! options (`{pool}` is an empty directory), `exit:` the code, `finds:` a kind and words of a message, `not:` the same of what must not be found, `note:` words of a note, `limit:`
 //! what was left out, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
 
@@ -70,7 +70,9 @@ fn landfall() -> Command {
 
 fn check(source: &Path, number: usize, case: &Case) {
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!(
-        "threads-{}-{number}",
+        "{}-{}-{number}",
+        (source.parent().and_then(Path::file_name))
+            .map_or_else(String::new, |name| name.display().to_string()),
         source.file_stem().expect("a name").display()
     ));
     // Pool files, for who asks for them.
@@ -146,7 +148,16 @@ fn check(source: &Path, number: usize, case: &Case) {
 
 #[test]
 fn programs_with_threads() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/threads");
+    check_all("tests/threads");
+}
+
+#[test]
+fn verdicts_that_were_wrong() {
+    check_all("tests/verdicts");
+}
+
+fn check_all(directory: &str) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
     let entries = std::fs::read_dir(&directory).expect("cases");
     let mut sources: Vec<PathBuf> = entries
         .map(|entry| entry.expect("readable").path())
@@ -197,4 +208,26 @@ fn code_from_elsewhere_is_a_limit() {
             "{run:#}"
         );
     }
+}
+
+/// What a library does to the heap before the runtime is there does not get in the way of looking at it.
+#[test]
+fn libraries_may_use_the_heap_before_the_program_starts() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/elsewhere/early");
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("early");
+    std::fs::create_dir_all(&out).expect("a directory");
+    let library = out.join("libearly.so");
+    let compiled = Command::new("clang-19")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .args([&library, &sources.join("library.c")])
+        .status();
+    assert!(compiled.expect("clang is installed").success());
+    let checked = landfall()
+        .args(["check", "--out"])
+        .arg(out.join("out"))
+        .args([&sources.join("main.c"), &library])
+        .arg(format!("-Wl,-rpath,{}", out.display()))
+        .output()
+        .expect("runs");
+    assert_eq!(checked.status.code(), Some(0), "{checked:?}");
 }

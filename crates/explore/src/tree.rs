@@ -378,6 +378,48 @@ impl RecoveryTree {
         Ok(run)
     }
 
+    /// Adds a run wherever it leaves the paths that are known; `None` if it leaves none.
+    pub fn add(
+        &mut self,
+        reads: Vec<Read>,
+        ended: Ended,
+        log: Option<Arc<Log>>,
+    ) -> Result<Option<u32>, Diverged> {
+        let Some(mut place) = self.root() else {
+            return self.graft(None, reads, ended, log).map(Some);
+        };
+        for (at, read) in reads.iter().enumerate() {
+            let expected = match self.here(place) {
+                Here::Read(expected, value) => Some((expected, value)),
+                Here::Leaf(_) => None,
+            };
+            if expected.is_none_or(|(expected, _)| expected != read.read) {
+                return Err(Diverged {
+                    at: at as u32,
+                    expected: expected.map(|(read, value)| Read { read, value }),
+                    found: Some(*read),
+                });
+            }
+            match self.step(place, read.value) {
+                Some(next) => place = next,
+                None => {
+                    let (run, depth) = self.name(place);
+                    let value = read.value;
+                    let branch = Branch { run, depth, value };
+                    return self.graft(Some(branch), reads, ended, log).map(Some);
+                }
+            }
+        }
+        match self.here(place) {
+            Here::Leaf(_) => Ok(None),
+            Here::Read(read, value) => Err(Diverged {
+                at: reads.len() as u32,
+                expected: Some(Read { read, value }),
+                found: None,
+            }),
+        }
+    }
+
     fn fresh(&mut self, segment: Segment) -> u32 {
         match self.free.pop() {
             Some(id) => {

@@ -147,9 +147,18 @@ proptest! {
         let options = Options { platform, failures, ..Options::default() };
         let expected = brute_force(&toy, &base, &log, platform, failures);
         let mut found = [Searched::default(), Searched::default()];
+        let mut forest = Forest::default();
         for found in &mut found {
-            random::search(&mut toy, &base, &log, &options, 10, seed, found).unwrap();
+            forest = Forest::default();
+            let tries = random::Tries { count: 10, seed };
+            random::search(&mut toy, &mut forest, &base, &log, &options, tries, found).unwrap();
         }
+        for level in 1..=failures {
+            let met = found[0].behaviours.iter().filter(|b| b.crashes.len() as u32 == level);
+            let known = forest.known(level).map_or(0, |tree| tree.runs());
+            prop_assert_eq!(met.count() as u32, known);
+        }
+        prop_assert_eq!(found[0].contradictions, 0);
         prop_assert!(paths(&toy).is_subset(&expected));
         prop_assert_eq!(&found[0], &found[1]);
         for behaviour in &found[0].behaviours {

@@ -6,7 +6,9 @@ use crate::launch::prepare;
 use crate::program::Program;
 use crate::server::header;
 use crate::shared::futex_wake;
-use landfall_vocab::shared::{CONTROL_FD, SERVE, job, point, slot_state};
+use landfall_vocab::shared::{
+    CONTROL_FD, PLAIN_PROCESSOR, PROCESSOR, SERVE, job, point, slot_state,
+};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus};
@@ -37,7 +39,7 @@ pub fn debug(
         shared.control().points[bit / 64].fetch_or(1 << (bit % 64), Relaxed);
     }
     slot.state().store(slot_state::POSTED, Release);
-    debugger.env(SERVE, "1");
+    debugger.env(PROCESSOR, PLAIN_PROCESSOR).env(SERVE, "1");
     let control = shared.fd();
     // SAFETY: runs between fork and exec; only calls that are safe there, and nothing allocates.
     unsafe {

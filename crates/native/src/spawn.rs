@@ -2,7 +2,7 @@
 //! parent" means the parent *thread*, and worker threads come and go.
 
 use crate::program::Program;
-use landfall_vocab::shared::{CONTROL_FD, SERVE};
+use landfall_vocab::shared::{CONTROL_FD, PLAIN_PROCESSOR, PROCESSOR, SERVE};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -56,6 +56,7 @@ fn spawn_here(program: &Program, control: i32, errors: std::fs::File) -> io::Res
                 .iter()
                 .map(|(name, value)| (name, value)),
         )
+        .env(PROCESSOR, PLAIN_PROCESSOR)
         .env(SERVE, "1");
     command
         .stdin(Stdio::null())

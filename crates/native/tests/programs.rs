@@ -4,9 +4,8 @@
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
 
-use landfall_native::{Isolation, Server, first_difference};
+use landfall_native::{Execution, Isolation, Outcome, Server, first_difference};
 use std::path::Path;
-use std::time::{Duration, Instant};
 use support::{Scratch, Wanted, build, describe, programs, sources, start, wanted};
 
 /// Runs of one job that must all be the same, to the byte; `LANDFALL_REPETITIONS=200` for the full number.
@@ -23,9 +22,7 @@ fn check_directory(directory: &Path) {
         let built = build(&source, &scratch.0);
         let wanted = wanted(&source, &built, &scratch.0);
         let mut server = start(&wanted, Isolation::Fork);
-        let started = Instant::now();
         let execution = server.run(&wanted.job).expect("the server answers");
-        let took = started.elapsed();
         let found = describe(&execution, &server, wanted.quiet);
         let file = source.with_extension("expect");
         if blessing {
@@ -42,19 +39,19 @@ fn check_directory(directory: &Path) {
         if wanted.quiet {
             continue;
         }
-        if let Some(problem) = repeats(&wanted, &mut server, took) {
+        if let Some(problem) = repeats(&wanted, &mut server, &execution) {
             wrong.push(format!("--- {}: {problem}", source.display()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn repeats(wanted: &Wanted, server: &mut Server, took: Duration) -> Option<String> {
-    // A run that only ends because a limit is reached takes long: fewer of those.
-    let repetitions = match took.as_millis() {
-        0..20 => repetitions(),
-        20..2000 => 3,
-        _ => 0,
+fn repeats(wanted: &Wanted, server: &mut Server, first: &Execution) -> Option<String> {
+    // Fewer of those that do much, and none of those that only end because a limit is reached.
+    let repetitions = match first.steps + first.trace_bytes / 16 {
+        _ if matches!(first.outcome, Outcome::Hang { .. } | Outcome::Wedged) => 0,
+        0..100_000 => repetitions(),
+        _ => 3,
     };
     let (_, bytes) = server
         .run_raw(&wanted.job, <[u8]>::to_vec)
@@ -92,6 +89,41 @@ fn repeats(wanted: &Wanted, server: &mut Server, took: Duration) -> Option<Strin
         }
     }
     None
+}
+
+/// What lies on the stack, and where things are mapped, is nobody's business: other environments and arguments, and a path of
+/// another length, change nothing.
+#[test]
+fn whatever_surrounds_them() {
+    let scratch = Scratch::new("surroundings");
+    let far = (scratch.0).join("a-directory-whose-name-is-as-long-as-some-people-like-them-to-be");
+    std::fs::create_dir_all(&far).expect("a directory");
+    let mut wrong = Vec::new();
+    let folders = [programs(), programs().join("instrumented")];
+    for (number, source) in folders.iter().flat_map(|f| sources(f)).enumerate() {
+        let text = std::fs::read_to_string(&source).expect("a source");
+        let sees_them = ["getenv", "environ", "argv[0]", "/proc/self"];
+        if sees_them.iter().any(|word| text.contains(word)) {
+            continue;
+        }
+        let directory = if number % 2 == 0 { &far } else { &scratch.0 };
+        let built = build(&source, directory);
+        let mut wanted = wanted(&source, &built, &scratch.0);
+        let filling = [1, 15, 700, 4_096, 70_000][number % 5];
+        let variable = ("FILLING".into(), "f".repeat(filling).into());
+        wanted.program.environment.push(variable);
+        let mut server = start(&wanted, Isolation::Fork);
+        let execution = server.run(&wanted.job).expect("the server answers");
+        let found = describe(&execution, &server, wanted.quiet);
+        let expected = std::fs::read_to_string(source.with_extension("expect")).unwrap_or_default();
+        if found != expected {
+            let source = source.display();
+            wrong.push(format!(
+                "--- {source}, {filling} bytes of environment: expected\n{expected}--- found\n{found}"
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

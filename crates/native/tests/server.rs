@@ -274,14 +274,11 @@ fn servers_die_with_the_checker() {
     wait_until(|| running() == 0);
 }
 
+/// However long it takes: who runs the tests has a limit of their own.
 fn wait_until(mut condition: impl FnMut() -> bool) {
-    for _ in 0..200 {
-        if condition() {
-            return;
-        }
+    while !condition() {
         std::thread::sleep(Duration::from_millis(50));
     }
-    panic!("waited for ten seconds");
 }
 
 #[test]

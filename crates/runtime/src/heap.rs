@@ -140,6 +140,8 @@ pub(crate) unsafe fn shadowed() -> bool {
     let heap = &raw mut (*state()).heap;
     if (*heap).shadowed == 0 && blocks::prepare((*heap).end) {
         (*heap).shadowed = (*heap).end.max(place::HEAP);
+        // What libraries gave back before has no room for a record.
+        (*heap).free = [0; CLASSES];
     }
     (*heap).shadowed != 0
 }

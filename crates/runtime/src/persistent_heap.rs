@@ -7,7 +7,7 @@ use crate::flush;
 use crate::heap::{CLASSES, class, zero_volatile};
 use crate::hooks;
 use crate::log::{self, Origin};
-use crate::shadow::{self, is_persistent, offset, recording};
+use crate::shadow::{self, asked, is_persistent, offset, recording};
 use crate::state::state;
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
@@ -144,7 +144,7 @@ unsafe fn logged(kind: Kind, block: *mut u8, length: usize, origin: Origin) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_alloc(length: usize) -> *mut u8 {
     let origin = Origin::library(Builtin::lf_alloc, crate::caller!());
-    recording();
+    asked();
     (*state()).heap_used = true;
     let caller = crate::caller!();
     crate::threads::lock_heap(caller);
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn lf_free(block: *mut u8) {
     if !window::HEAP.contains(offset(block as usize)) {
         return;
     }
-    recording();
+    asked();
     (*state()).heap_used = true;
     let caller = crate::caller!();
     crate::threads::lock_heap(caller);
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn lf_free(block: *mut u8) {
 /// One of 256 pointers that survive: where a recovery starts looking.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_root(index: u32) -> *mut *mut u8 {
-    recording();
+    asked();
     (*state()).heap_used = true;
     if index as u64 >= ROOTS {
         return core::ptr::null_mut();
@@ -183,6 +183,7 @@ pub unsafe extern "C" fn lf_root(index: u32) -> *mut *mut u8 {
 pub(crate) unsafe fn malloc(length: usize, align: usize, caller: usize) -> *mut u8 {
     let origin = Origin::library(Builtin::malloc, caller);
     (*state()).malloc_used = true;
+    asked();
     crate::threads::lock_heap(caller);
     let block = malloc_heap().allocate(length, align as u64, origin);
     logged(Kind::Alloc, block, length, origin);

@@ -20,6 +20,7 @@ pub(crate) fn entry(file: u8) -> u64 {
 
 /// Reads a word of the table, as an event.
 pub(crate) unsafe fn word(at: u64, function: Builtin) -> u64 {
+    shadow::asked();
     hooks::read_word(at, 8, flag::DURABLE, origin(function));
     shadow::word(at)
 }

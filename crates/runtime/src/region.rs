@@ -2,7 +2,7 @@
 
 use crate::flush;
 use crate::log::{self, Origin};
-use crate::shadow::{known, recording};
+use crate::shadow::{asked, known};
 use crate::state::{running, state};
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
@@ -20,7 +20,7 @@ macro_rules! caller {
 /// The program's persistent region: zeroed at first, at the same address in every run. Asking again may only enlarge it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_pm(length: usize) -> *mut u8 {
-    let recorded = recording();
+    let recorded = asked();
     if length as u64 > window::REGION.len {
         return core::ptr::null_mut();
     }
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn lf_pm(length: usize) -> *mut u8 {
 /// Power failures so far.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_failures() -> i32 {
-    recording();
+    asked();
     (*state()).failures as i32
 }
 

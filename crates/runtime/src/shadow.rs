@@ -5,6 +5,7 @@
 use crate::bytes;
 use crate::outcome;
 use crate::state::{Mode, State, state};
+use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::window;
 
 pub(crate) const PAGE: usize = window::PAGE as usize;
@@ -196,6 +197,15 @@ pub(crate) unsafe fn undo() {
         *((TOUCHED + page as usize) as *mut u8) = 0;
     }
     (*state).touched = 0;
+}
+
+/// The program asks for persistent memory, or about power failures: recoveries can differ from here on. Is a run on?
+pub(crate) unsafe fn asked() -> bool {
+    let recorded = recording();
+    if recorded {
+        (*(*state()).control).asked.store(1, Relaxed);
+    }
+    recorded
 }
 
 /// Is a run on, so that accesses are recorded? In a server's constructors this is where serving starts.

@@ -6,7 +6,9 @@ use crate::state::{Mode, place, state};
 use crate::sys;
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use landfall_vocab::shared::{CONTROL_FD, Control, MAGIC, SERVE, TEXT, TOTAL_LEN, phase};
+use landfall_vocab::shared::{
+    CONTROL_FD, Control, MAGIC, PROCESSOR, SERVE, TEXT, TOTAL_LEN, phase,
+};
 
 type Main = unsafe extern "C" fn(i32, *mut *mut u8, *mut *mut u8) -> i32;
 type StartMain = unsafe extern "C" fn(Main, i32, *mut *mut u8, usize, usize, usize, usize) -> i32;
@@ -87,32 +89,49 @@ pub(crate) unsafe fn init() {
         sys::exit(127);
     }
     crate::real::real();
-    if take_variable() {
+    if is_server() {
         connect();
     }
 }
 
-/// The load offset of the executable: the first object the loader lists.
+/// Where the executable lies, and its code: it is the first object the loader lists.
 unsafe extern "C" fn first_image(
     info: *mut libc::dl_phdr_info,
     _: usize,
     _: *mut libc::c_void,
 ) -> i32 {
-    (*state()).exe_base = (*info).dlpi_addr as usize;
+    let state = state();
+    (*state).exe_base = (*info).dlpi_addr as usize;
+    let (mut low, mut high) = (usize::MAX, 0);
+    for i in 0..(*info).dlpi_phnum as usize {
+        let part = (*info).dlpi_phdr.add(i);
+        if (*part).p_type == libc::PT_LOAD && (*part).p_flags & libc::PF_X != 0 {
+            let start = (*state).exe_base + (*part).p_vaddr as usize;
+            low = low.min(start);
+            high = high.max(start + (*part).p_memsz as usize);
+        }
+    }
+    (*state).exe_code = (low, high);
     1
 }
 
 /// Is this code of the executable itself?
 pub(crate) unsafe fn in_executable(address: usize) -> bool {
-    unsafe extern "C" {
-        static __executable_start: u8;
-        static etext: u8;
-    }
-    address >= &raw const __executable_start as usize && address < &raw const etext as usize
+    let (low, high) = (*state()).exe_code;
+    address >= low && address < high
 }
 
-/// Finds and removes the variable that makes this process a server: the program must not see it.
-unsafe fn take_variable() -> bool {
+/// Is this process a server? What the checker put into the environment for that is taken out: the program must not see it.
+unsafe fn is_server() -> bool {
+    let asked = take_variable(SERVE);
+    if asked {
+        take_variable(PROCESSOR);
+    }
+    asked
+}
+
+/// Finds and removes a variable of the environment.
+unsafe fn take_variable(name: &str) -> bool {
     unsafe extern "C" {
         static mut environ: *mut *mut u8;
     }
@@ -123,7 +142,7 @@ unsafe fn take_variable() -> bool {
     while !(*at).is_null() {
         let entry = bytes::text(*at, 64);
         if entry
-            .strip_prefix(SERVE.as_bytes())
+            .strip_prefix(name.as_bytes())
             .is_some_and(|rest| rest.first() == Some(&b'='))
         {
             let mut next = at;

@@ -99,6 +99,8 @@ pub(crate) struct State {
     /// Those that something was taken from or given back to, a bit each.
     pub(crate) heaps_used: u32,
     pub(crate) exe_base: usize,
+    /// From where to where its code is mapped.
+    pub(crate) exe_code: (usize, usize),
     pub(crate) main: usize,
     pub(crate) arguments: (i32, usize, usize),
     pub(crate) dso: [crate::sites::Section; 64],

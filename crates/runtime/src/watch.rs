@@ -276,13 +276,17 @@ pub(crate) unsafe fn call_before(stack: usize) -> usize {
     let mut at = stack & !7;
     while at + 8 <= (*state).stack_high.min(stack + FAR) {
         let word = *(at as *const usize);
-        if in_executable(word) && follows_call(word as *const u8) {
+        // Any number can lie on a stack, also one that is the program's first address: there is nothing before that to look at.
+        if in_executable(word.wrapping_sub(LONGEST_CALL)) && follows_call(word as *const u8) {
             return word;
         }
         at += 8;
     }
     0
 }
+
+/// The bytes of the longest call there is.
+const LONGEST_CALL: usize = 7;
 
 unsafe fn follows_call(after: *const u8) -> bool {
     let indirect =

@@ -8,6 +8,16 @@ pub const MAGIC: u64 = 0x6c6c_6166_646e_616c; // "landfall"
 pub const CONTROL_FD: i32 = 1019;
 /// Environment variable that makes a program serve instead of simply running.
 pub const SERVE: &str = "LANDFALL_SERVE";
+/// Environment variable by which glibc is told which processor to take this one for.
+pub const PROCESSOR: &str = "GLIBC_TUNABLES";
+/// The plainest x86-64 there is, with caches of one size: what libc reads at once, and the last digit of what libm computes,
+/// are then the same on every machine.
+pub const PLAIN_PROCESSOR: &str = concat!(
+    "glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-AVX_Fast_Unaligned_Load,-BMI2,-ERMS,-FMA,-FMA4,-FSRM,",
+    "-Fast_Copy_Backward,-Fast_Rep_String,-Fast_Unaligned_Copy,-Fast_Unaligned_Load,-MOVBE,-Prefer_ERMS,-Prefer_FSRM,-RTM,",
+    "-SSE4_1,-SSE4_2,-SSSE3,-Slow_BSF:glibc.cpu.x86_non_temporal_threshold=0xc0000:",
+    "glibc.cpu.x86_rep_movsb_threshold=2048:glibc.cpu.x86_rep_stosb_threshold=2048"
+);
 
 pub const SLOTS: usize = 128;
 pub const FRAMES: usize = 64;
@@ -127,6 +137,9 @@ pub struct Control {
     pub forks: AtomicU64,
     /// Nonzero once a run has asked the persistent heap for a block.
     pub allocates: AtomicU32,
+    /// Nonzero: some run asked for persistent memory, or how often the power has failed. One that does neither does the same again
+    /// after a power failure.
+    pub asked: AtomicU32,
     pub text: [u8; TEXT],
     pub pm_dir_len: u64,
     pub pm_dir: [u8; 4096],

@@ -59,12 +59,15 @@ impl FromStr for Allowed {
 }
 
 impl Allowed {
-    /// Whether a finding is of this kind and has to do with this place: where it fails, or a store of its story.
+    /// Whether a finding is of this kind and has to do with this place: where it fails or reads, a store of its story, either side
+    /// of a race.
     pub(super) fn covers(&self, finding: &Finding) -> bool {
-        let stores = finding.lost.iter().chain(&finding.kept);
-        let mut places = finding
-            .at
-            .iter()
+        let stores = (finding.lost.iter())
+            .chain(&finding.also_lost)
+            .chain(&finding.kept)
+            .chain(&finding.racing);
+        let mut places = (finding.at.iter())
+            .chain(&finding.other)
             .chain(stores.filter_map(|s| s.at.as_ref()));
         let at = |place: &Place| {
             let file = self.file.as_deref();

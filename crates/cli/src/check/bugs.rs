@@ -41,6 +41,8 @@ pub(super) struct Scheduled {
     pub(super) table: Table,
     pub(super) preemptions: Preemptions,
     pub(super) seen: Seen,
+    /// Every schedule was tried.
+    pub(super) of_all: bool,
 }
 
 impl<'a> Bugs<'a> {
@@ -166,7 +168,13 @@ impl<'a> Bugs<'a> {
             known.severity > finding.severity && known.same_cause(&finding)
                 || known.loses(finding.racing.as_ref())
         };
-        if report.all().any(explains) || report.is_known(&finding) {
+        if report.all().any(explains) {
+            if finding.racing.is_some() {
+                report.hide_race();
+            }
+            return Ok(());
+        }
+        if report.is_known(&finding) {
             return Ok(());
         }
         self.list(finding, &acts, failures, story.as_ref(), report)
@@ -310,6 +318,10 @@ impl<'a> Bugs<'a> {
         if let Some(scheduled) = &self.scheduled {
             finding.schedule = Some(scheduled.table.clone());
             finding.preemptions = Some(scheduled.preemptions);
+            if finding.kind == "robustness" && !scheduled.of_all {
+                let note = "not every schedule was tried: in another one the order of persists may follow the program and show the same";
+                finding.notes.push(note.to_owned());
+            }
             finding.ways = story.and_then(|story| match (story.act, story.lost, story.kept) {
                 (0, Some(lost), Some(kept)) => {
                     Ways::new(acts.first()?, lost, kept, &scheduled.seen)

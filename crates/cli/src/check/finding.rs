@@ -102,6 +102,8 @@ pub(crate) struct Finding {
     pub(crate) why: Option<Why>,
     /// A store that may be found half done.
     pub(crate) racing: Option<Stored>,
+    /// Of a data race, the access that came first.
+    pub(crate) other: Option<Place>,
     /// Where several threads ran: in which of them to mend it.
     pub(crate) ways: Option<Ways>,
     /// Other ways to mend it, for scripts.
@@ -259,6 +261,7 @@ impl Finding {
             also_lost: Vec::new(),
             why: None,
             racing: None,
+            other: None,
             ways: None,
             alternatives: Vec::new(),
             stack: Vec::new(),

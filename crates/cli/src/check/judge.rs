@@ -171,6 +171,9 @@ pub(super) fn tell_after(
     if let Some(placed) = places.and_then(|places| places.place(at.site))
         && bugs.is_lost(placed, report)?
     {
+        if store.is_some() {
+            report.hide_race();
+        }
         return Ok(());
     }
     let story = |acts: &[Act]| {

@@ -103,9 +103,9 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
     report.note_foreign("", crash_free.foreign.as_ref(), &server.symbols());
-    let touches = crash_free.events.iter().any(report::touches_memory);
-    if matches!(crash_free.outcome, Outcome::Thread { .. }) || options.recover_schedules && touches
-    {
+    // Another program may do anything; the same one does the same again if it never asked.
+    let asked = server.asked() || scene.recover.is_some();
+    if matches!(crash_free.outcome, Outcome::Thread { .. }) || options.recover_schedules && asked {
         drop(server);
         if options.looks_at_heap_of_threads() {
             target.scene.program.heap = HeapChecks::On;
@@ -121,10 +121,10 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         report.finish(options, started)?;
         return Ok(report);
     }
-    if !touches {
+    if !asked {
         return Err(Refusal::new(
             Exit::Nothing,
-            "the program touches no persistent memory: use lf_pm or lf_alloc from landfall.h, or --pm-heap",
+            "there is nothing to check: the program creates no threads and asks for no persistent memory; use lf_pm or lf_alloc from landfall.h, --pm-dir DIR for files that are persistent, or --pm-heap for malloc",
         ));
     }
     let act = Act::new(base, crash_free, scene);
@@ -158,13 +158,17 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
             report.limit(Limit::Random);
             let search = options.search();
             let (base, log) = (&act.found, &act.log);
+            let tries = random::Tries {
+                count: tries,
+                seed: options.seed,
+            };
             random::search(
                 &mut watched,
+                &mut forest,
                 base,
                 log,
                 &search,
                 tries,
-                options.seed,
                 &mut found,
             )
         }
@@ -201,6 +205,12 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.behaviours = found.behaviours.len();
     if found.uncut > 0 {
         report.uncut(found.uncut);
+    }
+    if found.contradictions > 0 {
+        report.warn(&format!(
+            "{} read what another had read and then went another way: the recovery is not deterministic, and they were not judged",
+            report::count(found.contradictions.into(), "recovery", "recoveries")
+        ));
     }
     let foreign = subject.foreign.take();
     drop(subject);

@@ -327,9 +327,6 @@ impl Check {
     /// "clean" would be a lie.
     pub(super) fn leaves_no_tree(&self) -> Option<&'static str> {
         match self {
-            Check {
-                random: Some(_), ..
-            } => Some("--random"),
             Check { tear: true, .. } => Some("--tear"),
             Check { eager: true, .. } => Some("--eager"),
             Check { no_share: true, .. } => Some("--no-share"),

@@ -151,6 +151,12 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
             Tone::Bad,
             "this store had not reached persistent memory when the power failed",
         ),
+        (None, _) if finding.failures == 1 && finding.crash_at.is_none() => {
+            let _ = writeln!(
+                out,
+                "   = note: nothing had been stored to persistent memory when the power failed: recovery finds it as it was at first"
+            );
+        }
         (None, _) if finding.failures > 0 => {
             let _ = writeln!(
                 out,

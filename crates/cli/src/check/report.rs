@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::screen::Screen;
 use crate::source::Sources;
 use landfall_explore::limit::Limit;
-use landfall_native::{Event, Foreign, Op, Server, Symbols};
+use landfall_native::{Foreign, Server, Symbols};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Instant;
@@ -41,6 +41,8 @@ pub(crate) struct Report {
     pub(crate) seconds: f64,
     pub(crate) isolation: Isolation,
     warnings: Vec<String>,
+    /// Persistency races that are not listed: a worse finding is about the same store.
+    hidden_races: u64,
     /// Code that was not compiled with `landfall cc` touched persistent memory.
     foreign: bool,
     /// Why recoveries were not judged, though nobody asked for less.
@@ -79,10 +81,6 @@ pub(super) fn count(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-pub(super) fn touches_memory(event: &Event) -> bool {
-    matches!(event.op, Op::Store | Op::Read)
-}
-
 impl Report {
     /// Counts a failure that is on the list already.
     pub(super) fn is_known(&mut self, finding: &Finding) -> bool {
@@ -108,6 +106,11 @@ impl Report {
     /// Counts it, and does not list it.
     pub(super) fn allow(&mut self, finding: Finding) {
         self.allowed.push(finding);
+    }
+
+    /// A worse finding is about the same store as this race.
+    pub(super) fn hide_race(&mut self) {
+        self.hidden_races += 1;
     }
 
     /// Something worth knowing that is no finding.
@@ -203,6 +206,7 @@ impl Report {
             "tool": "landfall", "version": env!("CARGO_PKG_VERSION"), "verdict": verdict,
             "complete": self.limits.is_empty(), "limits": self.limit_names(),
             "findings": findings, "check": check, "allowed": self.allowed.len(),
+            "hidden_races": self.hidden_races,
             "warnings": self.warnings, "not_judged": self.not_judged,
             "stats": {
                 "schedules": self.schedules.max(1), "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
@@ -290,6 +294,17 @@ impl Report {
             Verdict::Incomplete => format!("incomplete (limit: {})", self.limit_names().join(", ")),
         };
         let _ = writeln!(out, "{verdict}: {covered}{eager}");
+        if self.hidden_races > 0 {
+            let races = count(
+                self.hidden_races,
+                "persistency race is",
+                "persistency races are",
+            );
+            let _ = writeln!(
+                out,
+                "not listed: {races} about stores that findings above are about (--checks races lists them)"
+            );
+        }
         if let Some(why) = &self.not_judged {
             let _ = writeln!(out, "not judged: robustness, races, flushes ({why})");
         }

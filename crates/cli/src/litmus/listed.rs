@@ -13,7 +13,8 @@ pub(super) struct Verdicts {
     listed: Vec<Listed>,
     /// By what a test is called, or by the last part of its file's path.
     index: BTreeMap<String, Vec<usize>>,
-    /// Tests that a line was about.
+    /// Tests that it names, and those of them that it says something about.
+    named: AtomicUsize,
     used: AtomicUsize,
 }
 
@@ -35,6 +36,7 @@ impl Verdicts {
             name,
             listed,
             index,
+            named: AtomicUsize::new(0),
             used: AtomicUsize::new(0),
         })
     }
@@ -58,14 +60,19 @@ impl Verdicts {
         let Some(first) = lines.next() else {
             return Ok(None);
         };
+        self.named.fetch_add(1, Ordering::Relaxed);
         if let Some(other) = lines.find(|line| line.verdict != first.verdict) {
             return Err(format!(
                 "{}:{} and line {} give it different verdicts",
                 self.name, first.line, other.line
             ));
         }
-        self.used.fetch_add(1, Ordering::Relaxed);
         Ok(Some(first.verdict))
+    }
+
+    /// What it says of a test is what that is held against.
+    pub(super) fn counts(&self) {
+        self.used.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How many of the tests it named; a sentence.
@@ -80,12 +87,10 @@ impl Verdicts {
 
     /// Why a list that is about none of the tests is no list for them.
     pub(super) fn about_none(&self) -> Option<String> {
-        (self.used.load(Ordering::Relaxed) == 0).then(|| {
-            format!(
-                "{}: none of its {} lines names one of these tests, by its name or its file",
-                self.name,
-                self.listed.len()
-            )
+        let none = self.named.load(Ordering::Relaxed) == 0;
+        none.then(|| {
+            let name = &self.name;
+            format!("{name}: no line of it names one of these tests, by its name or its file")
         })
     }
 }

@@ -102,6 +102,8 @@ pub struct Searched {
     pub cuts: usize,
     /// Recoveries that ended well but were too long to be cut themselves, where several failures are asked for.
     pub uncut: u32,
+    /// Random recoveries that read what another had read before them and then went another way: they are in no tree.
+    pub contradictions: u32,
 }
 
 /// Jobs that are handed out at once. Not a matter of workers: results must not depend on how many there are.

@@ -3,23 +3,33 @@
 use super::met::Met;
 use super::{Crash, Options, SearchError, Searched};
 use crate::subject::{Job, Subject, Wanted};
+use crate::tree::Forest;
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
 use landfall_model::log::{Cut, Log, Version};
+use std::sync::Arc;
 
-/// So many random crashes; the same for the same seed. A behaviour's `run` is the number of the try that showed it first.
+/// How many, and which.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tries {
+    pub count: u32,
+    pub seed: u64,
+}
+
+/// So many random crashes; the same for the same seed. A behaviour's `run` is the number of the try that showed it first. What
+/// recoveries read becomes the trees of `forest`: part of what a search would know, for whoever judges.
 pub fn search(
     subject: &mut impl Subject,
+    forest: &mut Forest,
     base: &Image,
     log: &Log,
     options: &Options,
-    tries: u32,
-    seed: u64,
+    tries: Tries,
     found: &mut Searched,
 ) -> Result<(), SearchError> {
     let mut met = Met::default();
-    for number in 0..tries {
-        let mut dice = Dice::new(seed, number);
+    for number in 0..tries.count {
+        let mut dice = Dice::new(tries.seed, number);
         let mut image = base.clone();
         let mut crashed = log.clone();
         let mut crashes: Vec<Crash> = Vec::new();
@@ -48,11 +58,23 @@ pub fn search(
             let reads = execution.reads.iter().rev().copied();
             let (ended, all) = (execution.ended, || crashes.clone());
             met.meet(found, reads, ended, number, all, level as usize);
-            if execution.shortened {
-                break;
-            }
+            let cut_too = cut_too && !execution.shortened;
+            let last = !cut_too;
             if cut_too {
                 crashed = execution.log_torn(options.platform, options.tear);
+            }
+            let tree = forest.level(level);
+            match tree.add(
+                execution.reads,
+                ended,
+                cut_too.then(|| Arc::new(crashed.clone())),
+            ) {
+                Ok(Some(run)) => tree.annotate(run, execution.marks, execution.judged),
+                Ok(None) => {}
+                Err(_) => found.contradictions += 1,
+            }
+            if last {
+                break;
             }
         }
     }

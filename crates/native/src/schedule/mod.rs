@@ -139,11 +139,6 @@ impl<'s> NativeThreads<'s> {
         self.server
     }
 
-    /// Did any execution store to persistent memory?
-    pub fn stored(&self) -> bool {
-        self.reader.stored
-    }
-
     /// Did code that was not compiled with `landfall cc` touch persistent memory? What it does is no step of a schedule.
     pub fn foreign(&self) -> bool {
         self.reader.foreign

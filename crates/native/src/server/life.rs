@@ -64,6 +64,7 @@ impl Server {
     /// Starts over with a new process on fresh shared memory. An error where the old one was killed, and not by us: what the run
     /// would have done is not known, and whoever waits for it must not take it for something the program does.
     pub(super) fn replace(&mut self) -> Result<(), SubjectError> {
+        self.asked = self.asked();
         self.kill_all();
         let (shared, child, errors) = launch(&self.program)?;
         (self.shared, self.child, self.errors, self.next) = (shared, child, errors, 0);

@@ -52,6 +52,8 @@ pub struct Server {
     trace_bytes: u64,
     /// In-place runs before the next one is compared with a fork.
     next_sample: u64,
+    /// Of processes that are gone: what [`Server::asked`] says.
+    asked: bool,
     /// Plain accesses that are steps.
     points: Option<Arc<Vec<u64>>>,
     /// The process is gone, and it was not us.
@@ -72,6 +74,7 @@ impl Server {
             in_flight: 0,
             trace_bytes: 0,
             next_sample: 1,
+            asked: false,
             points: None,
             killed: false,
         };
@@ -120,6 +123,11 @@ impl Server {
     /// The server's process, for tests.
     pub fn process(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Did any run so far ask for persistent memory, or how often the power has failed? If not, they do the same after a power failure.
+    pub fn asked(&self) -> bool {
+        self.asked || self.shared.control().asked.load(Relaxed) != 0
     }
 
     /// Runs in forks and in place so far.

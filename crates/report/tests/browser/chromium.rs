@@ -123,16 +123,15 @@ impl Chromium {
         answer["result"]["value"].clone()
     }
 
-    /// Waits for a value by asking again; ends by itself only when it comes or the test's own limit does.
+    /// Waits for a value by asking again, however long it takes: who runs the tests has a limit of their own.
     pub(crate) fn eventually(&mut self, expression: &str, wanted: &str) -> Value {
-        for _ in 0..2_000 {
+        loop {
             let value = self.value(expression);
             if value == wanted {
                 return value;
             }
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        self.value(expression)
     }
 
     /// A real click, at the middle of the element, as a mouse would.

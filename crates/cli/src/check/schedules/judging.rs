@@ -111,11 +111,16 @@ impl Judging {
                     .evidence
                     .as_ref()
                     .and_then(|e| kept.get(&e.execution));
-                if let Some(kept) = kept
-                    && !is_known(&finding, &places, bugs, report)?
-                {
-                    tell(&finding, kept, power, &mut places, shown, bugs, report)?;
+                let Some(kept) = kept else {
+                    continue;
+                };
+                if is_known(&finding, &places, bugs, report)? {
+                    if matches!(finding.kind, Kind::PersistencyRace { .. }) {
+                        report.hide_race();
+                    }
+                    continue;
                 }
+                tell(&finding, kept, power, &mut places, shown, bugs, report)?;
             }
         }
         if let Some(mut wasted) = self.wasted {

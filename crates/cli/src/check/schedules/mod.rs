@@ -27,8 +27,8 @@ use landfall_explore::schedule::power::{Power, Way};
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{Counts, Options, Persistency, Points, Threads, ThreadsError};
 use landfall_native::{
-    EverySchedule, Job, NativeSubject, NativeThreads, Outcome, Places, Policy, Ran, Sealing,
-    Server, Watching,
+    EverySchedule, Execution, Job, NativeSubject, NativeThreads, Outcome, Places, Policy, Ran,
+    Sealing, Server, Watching,
 };
 use power::{Crashing, Recoveries};
 use progress::Progress;
@@ -43,7 +43,6 @@ const MOST_THREADS: usize = 32;
 pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Result<Report, Refusal> {
     let scene = &target.scene;
     let mut server = Server::start(&scene.program).map_err(Refusal::cannot_run)?;
-    let mut report = Report::default();
     let mut job = Job {
         schedule: Some(Vec::new()),
         ..scene.job.clone()
@@ -54,34 +53,20 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     }
     let mut streams = 0;
     let mut threads = 1 + first.events.iter().filter(|e| e.creates_thread()).count();
-    report.events = first.events.len() as u64;
-    report.note_foreign("", first.foreign.as_ref(), &server.symbols());
-    let elsewhere = server.symbols().from_elsewhere();
-    if let Some(name) = elsewhere.first() {
-        let more = match elsewhere.len() {
-            1 => String::new(),
-            n => format!(" (and {} more files)", n - 1),
-        };
-        report.limit(Limit::Foreign);
-        report.warn(&format!(
-            "`{name}`{more} was not compiled with `landfall cc`: what it does to memory that threads share is no step of a schedule; compile it with `landfall cc`"
-        ));
-    }
-    report.not_judged = (options.checks.is_empty())
-        .then(|| options.leaves_no_tree().map(str::to_owned))
-        .flatten();
     let mut bugs = Bugs::new(target, options);
-    let persistent = first.events.iter().any(super::report::touches_memory);
-    if let Some(refusal) = power::refuse(options).filter(|_| persistent) {
-        return Err(refusal);
-    }
     let base = base_of(&server);
     let again = scene.recover.as_ref().unwrap_or(&scene.program);
-    let mut recovery = match persistent {
-        true => Some(Server::start(again).map_err(Refusal::cannot_run)?),
-        false => None,
-    };
-    loop {
+    let mut persistent = server.asked() || scene.recover.is_some();
+    let mut recovery = None;
+    let mut runs = 0;
+    let mut report = loop {
+        let mut report = opening(options, &first, &server);
+        if let Some(refusal) = power::refuse(options).filter(|_| persistent) {
+            return Err(refusal);
+        }
+        if persistent && recovery.is_none() {
+            recovery = Some(Server::start(again).map_err(Refusal::cannot_run)?);
+        }
         let names = Names::of(&server);
         let mut sealing = sealing(options, &server)?;
         let mut native = NativeThreads::new(&mut server, job.clone(), threads, options.model())
@@ -125,7 +110,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
             &mut crashing,
             &mut report,
         );
-        report.runs += native.runs;
+        runs += native.runs;
         let ran = native.runs;
         let searched = match searched {
             Ok(searched) => searched,
@@ -149,9 +134,9 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
             },
         };
         // A clean verdict about schedules would be read as one about power failures, too.
-        if native.stored() && crashing.is_none() {
-            let why = "some schedules store to persistent memory, but not the first one: power failures were not searched; touch it before the threads are created";
-            return Err(Refusal::new(Exit::Usage, why));
+        if native.server().asked() && !persistent {
+            persistent = true;
+            continue;
         }
         native.prefer(Policy::Quiet);
         seen.settle(&mut native)?;
@@ -165,13 +150,35 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         if let Some(crashing) = crashing {
             crashing.report(&mut native, &names, &mut bugs, &mut report)?;
         }
-        report.runs += native.runs - ran;
-        break;
-    }
+        report.runs += runs + native.runs - ran;
+        break report;
+    };
     report.isolation.add(&server);
     report.runs += bugs.runs();
     report.finish(options, started)?;
     Ok(report)
+}
+
+/// What is known once the first schedule has run.
+fn opening(options: &Check, first: &Execution, server: &Server) -> Report {
+    let mut report = Report::default();
+    report.events = first.events.len() as u64;
+    report.note_foreign("", first.foreign.as_ref(), &server.symbols());
+    let elsewhere = server.symbols().from_elsewhere();
+    if let Some(name) = elsewhere.first() {
+        let more = match elsewhere.len() {
+            1 => String::new(),
+            n => format!(" (and {} more files)", n - 1),
+        };
+        report.limit(Limit::Foreign);
+        report.warn(&format!(
+            "`{name}`{more} was not compiled with `landfall cc`: what it does to memory that threads share is no step of a schedule; compile it with `landfall cc`"
+        ));
+    }
+    report.not_judged = (options.checks.is_empty())
+        .then(|| options.leaves_no_tree().map(str::to_owned))
+        .flatten();
+    report
 }
 
 fn way(options: &Check) -> Way {

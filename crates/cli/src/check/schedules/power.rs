@@ -199,6 +199,7 @@ impl<'a> Crashing<'a> {
             names,
             order,
             platform: self.power.platform(),
+            all: report.is_complete(),
         };
         for behaviour in &self.power.behaviours {
             let Ended::Badly(number) = behaviour.ended else {
@@ -229,6 +230,8 @@ pub(super) struct Shown<'a, 's> {
     names: &'a Names,
     order: Order,
     platform: Platform,
+    /// Was every schedule tried? Otherwise one that was not may be as strict persistency has it.
+    pub(super) all: bool,
 }
 
 impl Shown<'_, '_> {
@@ -267,6 +270,7 @@ impl Shown<'_, '_> {
             table,
             preemptions,
             seen,
+            of_all: self.all,
         };
         Ok((job, scheduled))
     }

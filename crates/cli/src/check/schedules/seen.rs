@@ -501,7 +501,7 @@ fn data_race(telling: &Telling<'_>, race: &DataRace, trace: &Trace) -> Finding {
         verb(first.write),
         at(other.as_ref())
     ));
-    finding.crash_at = None;
+    finding.other = other;
     finding
 }
 

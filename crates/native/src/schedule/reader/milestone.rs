@@ -156,7 +156,6 @@ impl Reader {
             objects: _,
             sites: _,
             creations: _,
-            stored: _,
             atomics: _,
             late: _,
             buffered: _,

@@ -112,8 +112,7 @@ pub(super) struct Reader {
     /// Threads that create others, a bit each, and whether creations are in conflict.
     pub(super) creators: u32,
     pub(super) creations: bool,
-    /// Some execution stored to persistent memory; and how it did so last.
-    pub(super) stored: bool,
+    /// How persistent memory was stored to last.
     stored_as: StoredAs,
     /// Which stores the source is taken to have made atomic.
     pub(super) atomics: Atomics,
@@ -285,7 +284,6 @@ impl Reader {
             }
             Kind::Read => self.foreign |= record.flags & flag::FOREIGN != 0,
             Kind::Store | Kind::Run | Kind::Fill => {
-                self.stored = true;
                 self.foreign |= record.flags & flag::FOREIGN != 0;
                 self.stored_as = StoredAs {
                     atomic: atomicity(record.flags, record.mask, self.atomics),
