@@ -60,6 +60,7 @@ impl<'a> Judge<'a> {
             let why = |why| format!("{why}, so one verdict of a list says nothing about it");
             test.expect =
                 verdicts::expect(&test, verdict).map_err(|reason| without_place(why(reason)))?;
+            listed.counts();
         }
         Ok(test)
     }
