@@ -9,7 +9,7 @@ SETUP ?= base native
 LITMUS ?= litmus
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench fmt clean install
+.PHONY: help setup build demo test soak bench fmt clean install
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -25,6 +25,16 @@ demo: build ## the bundled litmus tests and examples, with what Landfall says of
 
 test: setup ## the whole test suite: architecture, format, lints, tests (.ci/run calls this)
 	@CARGO=$(CARGO) scripts/test
+
+# Random native programs against the definition: for MINUTES, or PROGRAMS of them, from SEED on or from where the last soak stopped. Differences and
+# the table are below SOAK.
+MINUTES ?= 60
+PROGRAMS ?=
+SEED ?=
+SOAK ?= $(CURDIR)/target/soak
+soak: setup ## random programs against the definition, for MINUTES=60 or PROGRAMS=N, from SEED=S on
+	SOAK_MINUTES=$(MINUTES) SOAK_PROGRAMS=$(PROGRAMS) SOAK_SEED=$(SEED) SOAK_DIR=$(SOAK) \
+		$(CARGO) test --release --locked -p landfall --test nets -- --ignored --nocapture soak
 
 bench: setup ## the benchmarks
 	$(CARGO) bench --workspace --locked

@@ -25,16 +25,7 @@ pub(super) fn outcomes(
     let mut ends: BTreeMap<(String, String), BTreeMap<Option<usize>, u64>> = BTreeMap::new();
     let mut last: HashMap<Cut, Option<usize>> = HashMap::new();
     for behaviour in behaviours {
-        let end = match behaviour.ended {
-            Ended::Well => ("well".to_owned(), "ended well".to_owned()),
-            Ended::Badly(number) => match failed.get(number as usize) {
-                Some(failed) => {
-                    let outcome = &failed.outcome;
-                    (kind(outcome).to_owned(), what(outcome, after))
-                }
-                None => ("abort".to_owned(), "ended badly".to_owned()),
-            },
-        };
+        let end = end(behaviour.ended, after, |number| failed.get(number as usize));
         let store = behaviour.crashes.first().and_then(|crash| {
             let find = || last_store(act, crash.cut);
             *last.entry(crash.cut).or_insert_with(find)
@@ -69,9 +60,54 @@ pub(super) fn outcomes(
             }
         })
         .collect();
-    // What went wrong first, then what happened most.
-    outcomes.sort_by_key(|end| (end.kind == "well", std::cmp::Reverse(end.behaviours)));
+    sort(&mut outcomes);
     outcomes
+}
+
+/// Of recoveries after every schedule: there the power fails after a set of steps, not behind one store.
+pub(super) fn after_schedules<'a>(
+    after: &Names,
+    ends: impl Iterator<Item = Ended>,
+    failed: impl Fn(u32) -> Option<&'a Execution>,
+) -> Vec<Outcome> {
+    let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for ended in ends {
+        *counts.entry(end(ended, after, &failed)).or_default() += 1;
+    }
+    let mut outcomes: Vec<Outcome> = counts
+        .into_iter()
+        .map(|((kind, text), behaviours)| Outcome {
+            kind,
+            text,
+            behaviours,
+            at: Vec::new(),
+        })
+        .collect();
+    sort(&mut outcomes);
+    outcomes
+}
+
+/// The kind of an end, and a few words.
+fn end<'a>(
+    ended: Ended,
+    after: &Names,
+    failed: impl Fn(u32) -> Option<&'a Execution>,
+) -> (String, String) {
+    match ended {
+        Ended::Well => ("well".to_owned(), "ended well".to_owned()),
+        Ended::Badly(number) => match failed(number) {
+            Some(failed) => {
+                let outcome = &failed.outcome;
+                (kind(outcome).to_owned(), what(outcome, after))
+            }
+            None => ("abort".to_owned(), "ended badly".to_owned()),
+        },
+    }
+}
+
+/// What went wrong first, then what happened most.
+fn sort(outcomes: &mut [Outcome]) {
+    outcomes.sort_by_key(|end| (end.kind == "well", std::cmp::Reverse(end.behaviours)));
 }
 
 fn last_store(act: &Act, cut: Cut) -> Option<usize> {

@@ -346,6 +346,8 @@ impl Search {
             return step;
         }
         match step.act {
+            // Other bytes: whatever stored to its own before it comes before it still, and it finds the same.
+            Act::Cas if first.mask & step.mask == 0 => {}
             Act::Cas => {
                 // Where the bytes are not the same it is not known; a write is the safe guess.
                 let fails = first.mask == step.mask && first.found != step.expect;

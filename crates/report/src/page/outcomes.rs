@@ -12,7 +12,11 @@ pub(super) fn outcomes(html: &mut Html, outcomes: &[Outcome]) {
         return;
     }
     html.say("h3", &[], "How recoveries ended");
-    html.raw("<p class=\"hint\">Distinct recoveries by their end; open one to see after which store the power failed.</p>");
+    let placed = outcomes.iter().any(|outcome| !outcome.at.is_empty());
+    html.raw(match placed {
+        true => "<p class=\"hint\">Distinct recoveries by their end; open one to see after which store the power failed.</p>",
+        false => "<p class=\"hint\">Distinct recoveries by their end.</p>",
+    });
     let all: u64 = outcomes.iter().map(|outcome| outcome.behaviours).sum();
     for outcome in outcomes {
         let class = match outcome.kind.as_str() {

@@ -68,6 +68,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
             recovery = Some(Server::start(again).map_err(Refusal::cannot_run)?);
         }
         let names = Names::of(&server);
+        let after = recovery.as_ref().map(Names::of);
         let mut sealing = sealing(options, &server)?;
         let mut native = NativeThreads::new(&mut server, job.clone(), threads, options.model())
             .with_streams(streams);
@@ -148,7 +149,8 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         seen.settle(&mut native)?;
         seen.report(&mut native, &names, &mut bugs, &mut report)?;
         if let Some(crashing) = crashing {
-            crashing.report(&mut native, &names, &mut bugs, &mut report)?;
+            let both = (&names, after.as_ref().unwrap_or(&names));
+            crashing.report(&mut native, both, &mut bugs, &mut report)?;
         }
         report.runs += runs + native.runs - ran;
         break report;

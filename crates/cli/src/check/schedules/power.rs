@@ -6,6 +6,7 @@ use crate::check::Refusal;
 use crate::check::bugs::{Bugs, Scheduled};
 use crate::check::finding::Preemptions;
 use crate::check::options::Check;
+use crate::check::outcomes;
 use crate::check::report::Report;
 use crate::check::ways::Seen;
 use crate::exit::Exit;
@@ -176,11 +177,11 @@ impl<'a> Crashing<'a> {
         }
     }
 
-    /// Tells of the recoveries that failed.
+    /// Tells how recoveries ended, and of those that failed; names for what crashed, and for recoveries.
     pub(super) fn report(
         mut self,
         native: &mut NativeThreads<'_>,
-        names: &Names,
+        (names, after): (&Names, &Names),
         bugs: &mut Bugs<'_>,
         report: &mut Report,
     ) -> Result<(), Refusal> {
@@ -190,6 +191,9 @@ impl<'a> Crashing<'a> {
         self.recoveries.report(report);
         report.behaviours = self.power.behaviours.len();
         report.crashes = true;
+        let ends = self.power.behaviours.iter().map(|b| b.ended);
+        let failed = |number| Some(self.recoveries.failed(number).0);
+        report.outcomes = outcomes::after_schedules(after, ends, failed);
         if self.power.uncut > 0 {
             report.uncut(self.power.uncut);
         }
