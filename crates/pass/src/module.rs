@@ -16,7 +16,7 @@ use std::ffi::CStr;
 const DONE: &[u8] = b"landfall.instrumented";
 
 /// Whether anything was changed.
-pub(crate) fn instrument(module: LLVMModuleRef) -> bool {
+pub(crate) fn instrument(module: LLVMModuleRef, optimised_later: bool) -> bool {
     if llvm!(LLVMGetNamedMetadata(
         module,
         DONE.as_ptr().cast(),
@@ -43,6 +43,7 @@ pub(crate) fn instrument(module: LLVMModuleRef) -> bool {
         sites: Sites::new(module),
         warnings: Warnings::default(),
         vocabulary,
+        optimised_later,
     };
     if asm::has_instructions(&file_scope_assembly(module)) {
         let message = "assembly at file scope is not instrumented: its accesses of persistent memory are seen as they happen, its fences are not";

@@ -16,6 +16,7 @@ pub(crate) struct Shared {
     pub(crate) sites: Sites,
     pub(crate) warnings: Warnings,
     pub(crate) vocabulary: Vocabulary,
+    pub(crate) optimised_later: bool,
 }
 
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct Weaver<'m> {
     pub(crate) sites: &'m mut Sites,
     pub(crate) warnings: &'m mut Warnings,
     pub(crate) vocabulary: &'m Vocabulary,
+    /// The optimiser comes after us.
+    pub(crate) optimised_later: bool,
     pub(crate) function: Value,
     pub(crate) escapes: Escapes,
     /// Stack slots that hand values to hooks by address: one per type, since each is used up at once.
@@ -45,12 +48,14 @@ impl<'m> Weaver<'m> {
             sites,
             warnings,
             vocabulary,
+            optimised_later,
         } = shared;
         Self {
             emit,
             sites,
             warnings,
             vocabulary,
+            optimised_later: *optimised_later,
             function,
             escapes: Escapes::default(),
             slots: HashMap::new(),

@@ -68,6 +68,16 @@ pub unsafe extern "C" fn __lf_asm(site: *const Site) {
     crate::watch::assembly(crate::caller!(), site);
 }
 
+/// A locked instruction follows whose operand is nobody else's business.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __lf_locked(site: *const Site) {
+    let origin = Origin::source(site);
+    crate::threads::fence(origin);
+    if running() {
+        log::locked_elsewhere(origin);
+    }
+}
+
 /// A C11 fence: sequentially consistent ones are mfence, weaker ones order nothing in hardware (MODEL.md §2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_fence(ordering: u32, site: *const Site) {

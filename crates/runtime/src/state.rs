@@ -58,6 +58,8 @@ pub(crate) struct State {
     pub(crate) stack_low: usize,
     pub(crate) stack_high: usize,
     pub(crate) driver_stack: usize,
+    /// Where the stack of whoever called us last ends.
+    pub(crate) entered: usize,
 
     // Shadow pages of this run.
     pub(crate) touched: usize,

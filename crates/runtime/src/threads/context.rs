@@ -69,6 +69,8 @@ pub(crate) struct Context {
     pub(crate) argument: usize,
     pub(crate) result: usize,
     pub(crate) stack: (usize, usize),
+    /// As far down it was in use when it last called us.
+    pub(crate) entered: usize,
     /// Memory for a moment, of system calls that others may interrupt; zero before the first.
     pub(crate) scratch: usize,
 }
@@ -125,6 +127,7 @@ impl Context {
             argument: 0,
             result: 0,
             stack: ((*state()).stack_low, (*state()).stack_high),
+            entered: 0,
             scratch: 0,
         }
     }
@@ -161,6 +164,7 @@ impl Context {
             argument,
             result: 0,
             stack,
+            entered: 0,
             scratch: 0,
         })
     }

@@ -11,8 +11,8 @@ use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
 use landfall_check::Atomicity;
 use landfall_explore::schedule::{
-    Access, Act, Birth, Failure, Order, Orders, Persistency, Process, Step, ThreadsError, Trace,
-    Trailing,
+    Access, Act, Birth, Failure, Order, Orders, Persistency, Process, Queued, Step, ThreadsError,
+    Trace, Trailing,
 };
 use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
 use landfall_vocab::shared::{CREATIONS, End};
@@ -58,8 +58,8 @@ struct Thread {
     committed: u32,
     /// Its own stores, newest last: line, bytes, their commit.
     own: Vec<(u32, u64, (Process, u32))>,
-    /// Everything it put into its store buffer: its commit, and its line; none for a fence.
-    entries: Vec<((Process, u32), Option<u32>)>,
+    /// Everything it put into its store buffer.
+    entries: Vec<Queued>,
     /// Where in there its last fence was; and streams that it waited for where no transition says so.
     epoch: usize,
     floor: Vec<(Process, u32)>,
