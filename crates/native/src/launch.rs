@@ -20,6 +20,7 @@ pub(crate) fn prepare(program: &Program) -> Result<Shared, SubjectError> {
         .and_then(|directory| directory.canonicalize().ok());
     shared.configure(|control| {
         control.seed = program.seed;
+        control.heap_offset = u64::from(program.heap_offset);
         control.options = match program.pm_heap {
             None => 0,
             Some(MallocMetadata::Modelled) => option::PM_HEAP,

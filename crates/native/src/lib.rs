@@ -48,4 +48,4 @@ pub use schedule::{EverySchedule, FailedSchedule, Model, NativeThreads, Sealing}
 pub use server::Server;
 pub use sites::{Position, Sites};
 pub use subject::{Budget, NativeSubject, translate};
-pub use symbols::Symbols;
+pub use symbols::{Symbols, type_name};

@@ -32,6 +32,8 @@ pub struct Program {
     pub pm_dir: Option<PathBuf>,
     /// `malloc` is persistent.
     pub pm_heap: Option<MallocMetadata>,
+    /// Bytes by which every block of the persistent heap is moved, a multiple of 16: other things share a cache line then.
+    pub heap_offset: u16,
     /// Are accesses to the volatile heap looked at?
     pub heap: HeapChecks,
     pub seed: u64,
@@ -53,6 +55,7 @@ impl Program {
             environment,
             pm_dir: None,
             pm_heap: None,
+            heap_offset: 0,
             heap: HeapChecks::default(),
             seed: 1,
             isolation: Isolation::default(),

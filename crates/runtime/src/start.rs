@@ -184,6 +184,7 @@ unsafe fn connect() {
         refuse(c"the program was built with another version of landfall: build it again");
     }
     (*state).options = (*control).options;
+    (*state).heap_offset = (*control).heap_offset;
     (*control).exe_base.store((*state).exe_base as u64, Relaxed);
     settle_random();
     (*state).mode = Mode::Constructing;

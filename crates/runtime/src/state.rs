@@ -52,6 +52,7 @@ pub(crate) struct State {
     pub(crate) input_left: u64,
     pub(crate) failures: u32,
     pub(crate) options: u64,
+    pub(crate) heap_offset: u64,
     pub(crate) last_stack: u64,
     /// Where stacks may be walked: the stack of the run.
     pub(crate) stack_low: usize,
