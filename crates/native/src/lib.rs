@@ -44,7 +44,9 @@ pub use judge::{Atomics, Judged, Placed, Places, Ran, Watching, judge, judged};
 pub use kernel::{KernelFeature, kernel_features};
 pub use parts::{part_of_memory, persistent_offset};
 pub use program::{HeapChecks, MallocMetadata, Program};
-pub use schedule::{EverySchedule, FailedSchedule, Model, NativeThreads, Sealing};
+pub use schedule::{
+    EverySchedule, FailedSchedule, Model, NativeThreads, Sealing, Unseen, UnseenKind,
+};
 pub use server::Server;
 pub use sites::{Position, Sites};
 pub use subject::{Budget, NativeSubject, translate};

@@ -92,6 +92,10 @@ pub(crate) unsafe fn perform(call: &Call, outside: bool) -> isize {
         outside,
     };
     crate::threads::acted();
+    // Those on pool files are steps.
+    if !outside {
+        crate::meeting::look(call);
+    }
     *budget() -= STEPS;
     if *budget() < 0 {
         out_of_steps();

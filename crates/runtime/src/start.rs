@@ -68,6 +68,7 @@ pub(crate) unsafe extern "C" fn call_main() -> ! {
     let state = state();
     let main: Main = core::mem::transmute((*state).main);
     let (argc, argv, environment) = (*state).arguments;
+    crate::threads::held::take_again();
     libc::exit(main(
         argc,
         argv as *mut *mut u8,

@@ -119,6 +119,8 @@ pub(crate) struct State {
     /// The highest key with one, and one more.
     pub(crate) keys: usize,
     pub(crate) threads: crate::threads::Threads,
+    pub(crate) held: crate::threads::held::Held,
+    pub(crate) uses: crate::threads::unseen::Uses,
     pub(crate) scratch: usize,
     pub(crate) opened: bool,
     pub(crate) listings: crate::directory::Listings,

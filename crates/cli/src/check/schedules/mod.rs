@@ -8,6 +8,7 @@ mod progress;
 mod random;
 mod seen;
 mod story;
+mod unseen;
 
 pub(super) use story::column;
 
@@ -139,6 +140,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
             persistent = true;
             continue;
         }
+        unseen::report(&native, &names, &mut report);
         native.prefer(Policy::Quiet);
         seen.settle(&mut native)?;
         // Who cannot try all schedules cannot try all plainer ones.

@@ -1,16 +1,18 @@
 //! What the search has seen go wrong: one entry for each cause, with the first schedule that shows it. At the end each is made
 //! plain, shown again from scratch, and told.
 
-use super::plain::plainer;
+use super::plain::{plainer, prompt};
 use super::story::{Telling, column};
 use crate::check::Refusal;
 use crate::check::bugs::{Bugs, not_again};
 use crate::check::finding::{Finding, Preemptions, Severity, failing_place, kind, what};
 use crate::check::options::{Check, Judged};
 use crate::check::report::Report;
+use crate::exit::Exit;
 use crate::names::{Names, Place};
 use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
 use landfall_explore::schedule::locks::{Misuse, Reason, explain, misuses};
+use landfall_explore::schedule::saturate::add_racing;
 use landfall_explore::schedule::{
     End, Explored, Job, NOWHERE, Order, Process, Sharing, Step, Threads, Trace,
 };
@@ -38,6 +40,8 @@ struct Entry {
     cause: Cause,
     /// Who takes the steps, up to where it shows. Once settled, only the plainest is left.
     schedules: Vec<Vec<Process>>,
+    /// The same execution in another order, where it is known what happens before what: it must show the same.
+    same: Option<Vec<Process>>,
     /// With the accesses that were steps when it was found.
     job: landfall_native::Job,
     /// Of the settled schedule.
@@ -103,6 +107,7 @@ impl Seen {
             let plainer = entry.preemptions > preemptions;
             if plainer && entry.cause.shows(native, search.trace(), order, relation) {
                 entry.schedules = candidates(search, entry.cause.thread());
+                entry.same = entry.cause.in_another_order(search);
                 entry.job = native.replay(&[]);
                 entry.preemptions = preemptions;
             }
@@ -135,6 +140,12 @@ impl Seen {
                 }
             }
             let (preemptions, _, schedule) = best.ok_or_else(not_again)?;
+            if let Some(same) = entry.same.take()
+                && let Some(trace) = follow(native, &same, order)
+                && !entry.cause.is_among(&trace)
+            {
+                return Err(not_believed());
+            }
             entry.preemptions = preemptions;
             entry.schedules.push(schedule);
         }
@@ -201,6 +212,7 @@ impl Seen {
             _ => vec![processes(&search.trace().steps)],
         };
         self.entries.push(Entry {
+            same: cause.in_another_order(search),
             cause,
             job: native.replay(&[]),
             schedules,
@@ -256,6 +268,12 @@ impl Seen {
         }
         Ok(())
     }
+}
+
+/// What shows in one order of independent steps and not in another is no failure of the program.
+fn not_believed() -> Refusal {
+    let why = "internal error: a failure shows under one order of steps that do not depend on each other, and not under another; either landfall is at fault, or code that was not compiled with `landfall cc` changes what threads share";
+    Refusal::new(Exit::Internal, why)
 }
 
 /// An execution from its start: these take the first steps.
@@ -322,6 +340,13 @@ fn finish(
 }
 
 impl Cause {
+    /// The execution that shows a failure, in another order. Where plain accesses that are no steps race, it is not known which orders
+    /// are the same.
+    fn in_another_order(&self, search: &dyn Explored) -> Option<Vec<Process>> {
+        let fails = matches!(self, Cause::Failed { .. });
+        (fails && !add_racing(search, &mut Vec::new())).then(|| processes(&prompt(search)))
+    }
+
     /// The thread that failed.
     fn thread(&self) -> Option<u8> {
         match self {
@@ -356,6 +381,13 @@ impl Cause {
             },
             (a, b) => a == b,
         }
+    }
+
+    /// Is it a failure of this execution, be it the first or not?
+    fn is_among(&self, trace: &Trace) -> bool {
+        let failed = |thread: u8, site: u32, code: u32| Cause::Failed { thread, site, code };
+        let mut failures = trace.failures.iter();
+        failures.any(|f| self.same(&failed(f.thread, f.site, f.code)))
     }
 
     /// Does this execution show it, before anything else?
