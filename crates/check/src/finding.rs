@@ -59,6 +59,8 @@ pub enum WastedFlush {
     Clean,
     /// Nothing was stored there since it was flushed before.
     Repeated,
+    /// Non-temporal stores need none.
+    Streamed,
     /// No recovery of the whole search reads the line.
     NeverRead,
 }

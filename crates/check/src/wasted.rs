@@ -66,8 +66,19 @@ struct Treated {
     stored: u32,
     /// What is complete covers stores up to here.
     done: u32,
+    /// When it was last flushed.
+    flushed: u32,
     /// Each thread's last write-back, complete or not.
     begun: SmallVec<[(u16, u32); 1]>,
+}
+
+impl Treated {
+    fn begin(&mut self, thread: u16, now: u32) {
+        match self.begun.iter_mut().find(|(t, _)| *t == thread) {
+            Some((_, begun)) => *begun = now,
+            None => self.begun.push((thread, now)),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -76,31 +87,59 @@ struct Pending {
     clflush: bool,
 }
 
-/// What a schedule did to one line: stores, and flushes with what completes them.
+/// What a schedule did to one line: stores, and write-backs with what completes them.
 #[derive(Clone, Debug, Default)]
 struct OfLine {
     stores: Vec<u32>,
-    flushes: Vec<(u32, Option<u32>)>,
+    backs: Vec<Back>,
+}
+
+/// A flush, or a non-temporal store, which needs none.
+#[derive(Clone, Copy, Debug)]
+struct Back {
+    event: u32,
+    done: Option<u32>,
+    flushes: bool,
 }
 
 impl OfLine {
+    fn begin(&mut self, event: u32, done: Option<u32>, flushes: bool) {
+        self.backs.push(Back {
+            event,
+            done,
+            flushes,
+        });
+    }
+
     /// Is each store that may come before the flush covered by another flush, one that is complete by then or the thread's own?
     fn wastes(&self, flush: u32, execution: &Execution) -> Option<WastedFlush> {
         let before = |first, second| execution.happens_before(first, second);
         let own = execution.event(flush).thread;
-        let covered = |store: u32| {
-            self.flushes.iter().any(|&(other, done)| {
-                let begun = other < flush && execution.event(other).thread == own;
-                let complete = done.is_some_and(|done| before(done, flush));
-                other != flush && before(store, other) && (begun || complete)
-            })
+        let covers = |back: &Back, store: u32| {
+            let begun = back.event < flush && execution.event(back.event).thread == own;
+            let complete = back.done.is_some_and(|done| before(done, flush));
+            let after = store == back.event || before(store, back.event);
+            back.event != flush && after && (begun || complete)
+        };
+        let covered = |store| self.backs.iter().any(|back| covers(back, store));
+        let flushed = |store| {
+            let mut flushes = self.backs.iter().filter(|back| back.flushes);
+            flushes.any(|back| covers(back, store))
         };
         let stores = self.stores.iter().copied();
-        let mut stores = stores.filter(|&store| !before(flush, store));
-        match stores.next() {
-            None => Some(WastedFlush::Clean),
-            Some(first) => (covered(first) && stores.all(covered)).then_some(WastedFlush::Repeated),
+        let mut stores = stores.filter(|&store| !before(flush, store)).peekable();
+        if stores.peek().is_none() {
+            return Some(WastedFlush::Clean);
         }
+        let mut why = WastedFlush::Repeated;
+        stores
+            .all(|store| {
+                if !flushed(store) {
+                    why = WastedFlush::Streamed;
+                }
+                covered(store)
+            })
+            .then_some(why)
     }
 }
 
@@ -120,8 +159,10 @@ impl Wasted {
             match event.action {
                 Action::Store { piece, how, .. } => {
                     let line = piece.addr.line();
-                    lines.entry(line).or_default().stores.push(at);
+                    let of = lines.entry(line).or_default();
+                    of.stores.push(at);
                     if how == How::NonTemporal {
+                        of.begin(at, None, false);
                         pending.entry(thread).or_default().lines.push((line, at));
                     }
                 }
@@ -130,30 +171,30 @@ impl Wasted {
                 }
                 Action::Observe { .. } => {}
                 Action::Clflush(line) => {
-                    lines.entry(line).or_default().flushes.push((at, Some(at)));
+                    lines.entry(line).or_default().begin(at, Some(at), true);
                     pending.entry(thread).or_default().clflush = true;
                 }
                 Action::Clwb(line) => {
-                    lines.entry(line).or_default().flushes.push((at, None));
+                    lines.entry(line).or_default().begin(at, None, true);
                     pending.entry(thread).or_default().lines.push((line, at));
                 }
                 Action::Fence(fence) => {
                     let pending = pending.remove(&thread).unwrap_or_default();
                     self.fence(event.site, fence, &pending);
                     for (line, begun) in pending.lines {
-                        let flushes = lines.get_mut(&line).map(|of| &mut of.flushes);
-                        let mut flushes = flushes.into_iter().flatten();
-                        if let Some(flush) = flushes.find(|(flush, _)| *flush == begun) {
-                            flush.1 = Some(at);
+                        let backs = lines.get_mut(&line).map(|of| &mut of.backs);
+                        let mut backs = backs.into_iter().flatten();
+                        if let Some(back) = backs.find(|back| back.event == begun) {
+                            back.done = Some(at);
                         }
                     }
                 }
             }
         }
         for (&line, of) in &lines {
-            for &(flush, _) in &of.flushes {
-                let site = execution.event(flush).site;
-                let wasted = of.wastes(flush, execution);
+            for flush in of.backs.iter().filter(|back| back.flushes) {
+                let site = execution.event(flush.event).site;
+                let wasted = of.wastes(flush.event, execution);
                 self.flushes.entry(site).or_default().met(wasted);
                 if wasted.is_none() {
                     self.flushed.entry(site).or_default().insert(line);
@@ -204,8 +245,11 @@ impl Checker for Wasted {
             match event.action {
                 Action::Store { piece, how, .. } => {
                     let line = piece.addr.line();
-                    lines.entry(line).or_default().stored = now;
+                    let treated = lines.entry(line).or_default();
+                    treated.stored = now;
                     if how == How::NonTemporal {
+                        // It is its own write-back.
+                        treated.begin(thread, now);
                         pending.entry(thread).or_default().lines.push((line, now));
                     }
                 }
@@ -215,13 +259,14 @@ impl Checker for Wasted {
                 Action::Observe { .. } => {}
                 Action::Clflush(line) | Action::Clwb(line) => {
                     let treated = lines.entry(line).or_default();
-                    let own = treated.begun.iter().position(|(t, _)| *t == thread);
-                    let covered = own.map_or(0, |i| treated.begun[i].1).max(treated.done);
-                    let wasted = (treated.stored <= covered).then_some(if treated.stored == 0 {
-                        WastedFlush::Clean
-                    } else {
-                        WastedFlush::Repeated
+                    let own = treated.begun.iter().find(|(t, _)| *t == thread);
+                    let covered = own.map_or(0, |(_, begun)| *begun).max(treated.done);
+                    let wasted = (treated.stored <= covered).then_some(match treated.stored {
+                        0 => WastedFlush::Clean,
+                        stored if stored > treated.flushed => WastedFlush::Streamed,
+                        _ => WastedFlush::Repeated,
                     });
+                    treated.flushed = now;
                     self.flushes.entry(event.site).or_default().met(wasted);
                     if wasted.is_none() {
                         match fate {
@@ -233,10 +278,7 @@ impl Checker for Wasted {
                             }
                         }
                     }
-                    match own {
-                        Some(i) => treated.begun[i].1 = now,
-                        None => treated.begun.push((thread, now)),
-                    }
+                    treated.begin(thread, now);
                     let pending = pending.entry(thread).or_default();
                     if matches!(event.action, Action::Clflush(_)) {
                         treated.done = now;

@@ -61,7 +61,7 @@ fn what(words: &[&str]) -> What {
                 "=" => (How::Cached, Atomicity::Plain),
                 "=relaxed" => (How::Cached, Atomicity::Relaxed),
                 "=release" => (How::Cached, Atomicity::Release),
-                "=nt" => (How::NonTemporal, Atomicity::Plain),
+                "=nt" => (How::NonTemporal, Atomicity::Relaxed),
                 "=at-once" => (How::AtOnce, Atomicity::Plain),
                 _ => panic!("unknown store {eq}"),
             };

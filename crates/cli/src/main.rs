@@ -38,7 +38,13 @@ fn main() -> ExitCode {
     let checking = arguments.get(1).is_some_and(|command| command == "check");
     let proving = arguments.get(1).is_some_and(|command| command == "prove");
     let (arguments, compiler_flags) = match checking || proving {
-        true => check::take_compiler_flags(arguments),
+        true => match check::take_compiler_flags(arguments) {
+            Ok(taken) => taken,
+            Err(why) => {
+                eprintln!("landfall: {why}");
+                return Exit::Usage.into();
+            }
+        },
         false => (arguments, Vec::new()),
     };
     let arguments = match checking {

@@ -84,6 +84,10 @@ pub(crate) struct Threads {
     pub(crate) creations: bool,
 }
 
+fn is_nothing(bytes: &u16) -> bool {
+    *bytes == 0
+}
+
 fn is_zero(number: &u8) -> bool {
     *number == 0
 }
@@ -149,6 +153,9 @@ pub(crate) struct Memory {
     pub(crate) platform: String,
     pub(crate) dir: Option<Word>,
     pub(crate) heap: bool,
+    /// By how many bytes its blocks were moved.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub(crate) heap_offset: u16,
     /// The volatile heap was looked at.
     #[serde(default)]
     pub(crate) heap_checks: bool,
@@ -293,6 +300,7 @@ impl Witness {
             program.pm_dir = memory.dir.as_ref().map(Word::path);
             program.stdin.clone_from(&input);
             program.pm_heap = memory.heap.then_some(MallocMetadata::Modelled);
+            program.heap_offset = memory.heap_offset;
             if memory.heap_checks {
                 program.heap = HeapChecks::On;
             }

@@ -45,6 +45,8 @@ limits!(
     NonTemporal = "non-temporal": "the number of non-temporal stores that are told apart between two fences",
     /// Code that was not compiled with `landfall cc`.
     Foreign = "foreign": "code that was not compiled with `landfall cc`",
+    /// What threads do to each other that is no step of a schedule.
+    Unseen = "unseen": "what threads did to each other in ways that are no steps of a schedule",
     /// A recovery was too long for power failures in it.
     RecoveryEvents = "recovery-events": "recoveries too long for power failures in them",
     /// What recoveries read or flush was too much to judge.

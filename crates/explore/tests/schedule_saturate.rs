@@ -3,7 +3,7 @@
 mod schedule_support;
 
 use landfall_explore::schedule::interpret::Interpreter;
-use landfall_explore::schedule::program::{Model, Order, Program};
+use landfall_explore::schedule::program::{Cell, Instr, Model, Order, Place, Program, Reg};
 use landfall_explore::schedule::saturate::{Preempt, Saturated, saturate};
 use landfall_explore::schedule::{End, Options, catalogue};
 use proptest::prelude::*;
@@ -54,6 +54,84 @@ fn agree(program: &Program, model: Model) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// What a thread does to one of two lines. On each there is a word for all, and one that is the thread's own.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    Load(u32, Order),
+    Store(u32, Order),
+    Stream(u32),
+    StoreOwn(u32),
+    StreamOwn(u32),
+    Sfence,
+    Fence,
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let line = || 0u32..2;
+    let order = || prop_oneof![Just(Order::Plain), Just(Order::Atomic)];
+    prop_oneof![
+        3 => (line(), order()).prop_map(|(l, o)| Deed::Load(l, o)),
+        3 => (line(), order()).prop_map(|(l, o)| Deed::Store(l, o)),
+        2 => line().prop_map(Deed::Stream),
+        4 => line().prop_map(Deed::StoreOwn),
+        3 => line().prop_map(Deed::StreamOwn),
+        1 => Just(Deed::Sfence),
+        1 => Just(Deed::Fence),
+    ]
+}
+
+fn deeds() -> impl Strategy<Value = Vec<Vec<Deed>>> {
+    prop::collection::vec(prop::collection::vec(deed(), 0..=4), 2..=2)
+}
+
+fn streaming(threads: &[Vec<Deed>]) -> Program {
+    let mut program = Program::default();
+    for word in 0..=threads.len() as u8 {
+        for line in 0..2 {
+            program.cells.push(Cell {
+                line,
+                word,
+                init: 0,
+            });
+        }
+    }
+    let mut value = 0;
+    for (thread, deeds) in threads.iter().enumerate() {
+        let own = 2 * (thread as u32 + 1);
+        let mut code = Vec::new();
+        for deed in deeds {
+            value += 1;
+            let at = |cell| Place { cell, index: None };
+            let value = value.into();
+            let store = |cell, order| Instr::Store {
+                at: at(cell),
+                value,
+                order,
+            };
+            let stream = |cell| Instr::Stream {
+                at: at(cell),
+                value,
+                order: Order::Plain,
+            };
+            code.push(match *deed {
+                Deed::Load(line, order) => Instr::Load {
+                    to: Reg(code.len() as u8),
+                    at: at(line),
+                    order,
+                },
+                Deed::Store(line, order) => store(line, order),
+                Deed::Stream(line) => stream(line),
+                Deed::StoreOwn(line) => store(own + line, Order::Plain),
+                Deed::StreamOwn(line) => stream(own + line),
+                Deed::Sfence => Instr::Sfence,
+                Deed::Fence => Instr::Fence,
+            });
+        }
+        program.thread(code);
+    }
+    program
+}
+
 fn cases() -> u32 {
     let asked = std::env::var("LANDFALL_CASES").ok();
     asked.and_then(|n| n.parse().ok()).unwrap_or(400)
@@ -78,6 +156,12 @@ proptest! {
     #[test]
     fn auto_finds_what_everywhere_finds_tso(shape in shape(3, 4)) {
         agree(&build(&shape, Order::Plain), Model::Tso)?;
+    }
+
+    /// Stores that are no points wait for non-temporal ones on their line, and others wait for them.
+    #[test]
+    fn also_with_stores_past_the_caches(deeds in deeds()) {
+        agree(&streaming(&deeds), Model::Tso)?;
     }
 }
 

@@ -19,6 +19,10 @@ pub enum SubjectError {
         status: String,
         output: String,
     },
+    #[error(
+        "{program}: its process was killed from outside (SIGKILL): by someone, or by the system for want of memory (`dmesg` says so); there is no verdict, check it again"
+    )]
+    Killed { program: String },
     #[error("the image does not fit: {lines} lines")]
     ImageTooLarge { lines: usize },
     /// The deadline of the job is reached.

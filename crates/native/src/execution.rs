@@ -116,9 +116,13 @@ pub enum Outcome {
         address: u64,
         pc: u64,
     },
-    /// An exception nobody caught; `exception` is its mangled type, if known.
+    /// `std::terminate` was called; `exception` is the mangled type of what nobody caught, empty where there is nothing.
     Terminate {
         exception: String,
+    },
+    /// A virtual function was called that the object's class does not have: it is pure, or deleted.
+    NoFunction {
+        deleted: bool,
     },
     StackOverflow {
         address: u64,
@@ -242,6 +246,11 @@ impl Foreign {
         let name = file.rsplit('/').next().unwrap_or_default();
         let function = symbols.return_address(self.pc + 1).map(|at| at.function);
         let function = function.map_or("code".to_owned(), |name| format!("`{name}`"));
+        if name.is_empty() {
+            return format!(
+                "{function} that was not there when the program started (of a library it loads, or made by it) accesses persistent memory: {counts}, each seen as it happens, but not its fences"
+            );
+        }
         if SYSTEM.iter().any(|system| name.starts_with(system)) {
             return format!(
                 "{function} of {name} accesses persistent memory by itself: {counts}, each seen as it happens"

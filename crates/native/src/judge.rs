@@ -170,7 +170,8 @@ pub fn judged(
             | Op::Misuse
             | Op::Access
             | Op::Ended
-            | Op::Watched => {}
+            | Op::Watched
+            | Op::Unseen => {}
         }
     }
     (out, origins)
@@ -227,6 +228,11 @@ pub(crate) fn atomicity(flags: u8, mask: u8, atomics: Atomics) -> Atomicity {
         5..=7 => Atomicity::Release,
         1 | 2 | 4 => Atomicity::Relaxed,
         _ if flags & flag::LOCKED != 0 => Atomicity::Release,
+        // An instruction that the source asks for by name: no compiler makes two of it, or another one. What is wider than a word
+        // persists in pieces, of a word each; less than half a word is none of these.
+        _ if flags & flag::NON_TEMPORAL != 0 && matches!(mask.count_ones(), 4 | 8) => {
+            Atomicity::Relaxed
+        }
         _ if atomics == Atomics::AtomicOrVolatile && flags & flag::VOLATILE != 0 && word => {
             Atomicity::Relaxed
         }
@@ -283,16 +289,27 @@ mod tests {
             Action::Store { how, atomic, .. } => Some((how, atomic)),
             _ => None,
         });
-        use Atomicity::{Plain, Release};
+        use Atomicity::{Plain, Relaxed, Release};
         let expected = [
             (How::Cached, Plain),
-            (How::NonTemporal, Plain),
+            (How::NonTemporal, Relaxed),
             (How::Cached, Release),
             (How::AtOnce, Plain),
             (How::Cached, Release),
             (How::Cached, Plain),
         ];
         assert_eq!(stores.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_non_temporal_store_is_not_torn() {
+        let of = |flags, mask| atomicity(flags, mask, Atomics::Atomic);
+        for whole in [0xff, 0x0f, 0xf0] {
+            assert_eq!(of(flag::NON_TEMPORAL, whole), Atomicity::Relaxed);
+        }
+        // The ends of a long copy.
+        assert_eq!(of(flag::NON_TEMPORAL, 0x07), Atomicity::Plain);
+        assert_eq!(of(0, 0xff), Atomicity::Plain);
     }
 
     #[test]

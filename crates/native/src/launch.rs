@@ -22,6 +22,7 @@ pub(crate) fn prepare(program: &Program) -> Result<Shared, SubjectError> {
     shared.configure(|control| {
         control.seed = program.seed;
         control.stdin_len = program.stdin.as_ref().map_or(0, Input::length);
+        control.heap_offset = u64::from(program.heap_offset);
         control.options = match program.pm_heap {
             None => 0,
             Some(MallocMetadata::Modelled) => option::PM_HEAP,

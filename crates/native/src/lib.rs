@@ -50,8 +50,11 @@ pub use kernel::{KernelFeature, kernel_features};
 pub use lock::{Lock, try_lock};
 pub use parts::{part_of_memory, persistent_offset};
 pub use program::{HeapChecks, MallocMetadata, Program};
-pub use schedule::{Cut, EverySchedule, FailedSchedule, Model, NativeThreads, Sealing, Unfinished};
+pub use schedule::{
+    Cut, EverySchedule, FailedSchedule, Model, NativeThreads, Sealing, Unfinished, Unseen,
+    UnseenKind,
+};
 pub use server::Server;
 pub use sites::{Position, Sites};
 pub use subject::{Budget, NativeSubject, Notice, translate};
-pub use symbols::Symbols;
+pub use symbols::{Symbols, type_name};

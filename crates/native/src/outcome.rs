@@ -27,6 +27,9 @@ pub(crate) fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
             pc: raw.pc,
         },
         Some(End::Terminate) => Outcome::Terminate { exception: text },
+        Some(End::NoFunction) => Outcome::NoFunction {
+            deleted: raw.code != 0,
+        },
         Some(End::StackOverflow) => Outcome::StackOverflow {
             address: raw.address,
         },

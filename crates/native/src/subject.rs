@@ -292,7 +292,8 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
             | Op::Misuse
             | Op::Access
             | Op::Ended
-            | Op::Watched => {}
+            | Op::Watched
+            | Op::Unseen => {}
         }
         origins.resize(out.len(), at);
     }

@@ -11,16 +11,16 @@ mod schedules;
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
 
-use generate::By;
+use generate::{Besides, By};
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Robustness};
 use landfall_explore::recovery::{self, Searched};
 use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::judge::Judge;
 use landfall_explore::schedule::judged::Names;
-use landfall_explore::schedule::power::Power;
+use landfall_explore::schedule::power::{Crash, Power};
 use landfall_explore::schedule::saturate::{Preempt, saturate};
-use landfall_explore::schedule::{Options, Persistency};
+use landfall_explore::schedule::{Options, Persistency, Replayed, Threads};
 use landfall_explore::subject::{self, Execution, Subject, SubjectError};
 use landfall_explore::tree::Forest;
 use landfall_litmus::Model as Definition;
@@ -95,9 +95,9 @@ fn tests(recovery: bool, by: By) -> (Vec<String>, Vec<(Test, Vec<Outcome>)>) {
     chosen
 }
 
-fn build(tests: &[(Test, Vec<Outcome>)], by: By, to: &Path) -> PathBuf {
+fn build(tests: &[(Test, Vec<Outcome>)], by: By, besides: Besides, to: &Path) -> PathBuf {
     let (source, program) = (to.join("litmus.c"), to.join("litmus"));
-    std::fs::write(&source, generate::program(tests, by)).expect("writable");
+    std::fs::write(&source, generate::program(tests, by, besides)).expect("writable");
     let arguments = ["-w", "-O1", "-mclwb", "-mclflushopt", "-I"].map(Into::into);
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
     let rest = [
@@ -118,7 +118,7 @@ fn serve(path: &Path, number: usize) -> Server {
     Server::start(&program).expect("serves")
 }
 
-/// Lines that a thread may have non-temporal stores to.
+/// Lines that a thread may have non-temporal stores to, and one of its own.
 fn streams(test: &Test) -> usize {
     let code = test.program.threads.iter().flat_map(|thread| &thread.body);
     let mut lines: Vec<_> = code
@@ -129,7 +129,7 @@ fn streams(test: &Test) -> usize {
         .collect();
     lines.sort_unstable();
     lines.dedup();
-    lines.len()
+    lines.len() + 1
 }
 
 /// The exit codes of all schedules.
@@ -246,6 +246,16 @@ fn recovered(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, S
             power.behaviours.len()
         ));
     }
+    // What shows a behaviour is a schedule of its own, that nobody has followed yet.
+    let order = threads.order(Persistency::Lines);
+    for behaviour in &power.behaviours {
+        let Crash {
+            schedule, points, ..
+        } = &behaviour.crash;
+        if let Err(error) = Replayed::run(&mut threads, order, schedule, points) {
+            return Err(format!("{schedule:?}: {error}"));
+        }
+    }
     let is_robust = robust(judge);
     if interpreted(test).is_some_and(|robust| robust != is_robust) {
         return Err(format!("robust: {is_robust}"));
@@ -359,11 +369,11 @@ fn are_as_defined(
     directory: &str,
     names: &[String],
     tests: &[(Test, Vec<Outcome>)],
-    by: By,
+    (by, besides): (By, Besides),
     run: impl Fn(&Path, usize, &Test) -> Result<BTreeSet<i32>, String>,
 ) {
     let scratch = Scratch::new(directory);
-    let program = build(tests, by, &scratch.0);
+    let program = build(tests, by, besides, &scratch.0);
     let wrong: Vec<String> = (names.iter().zip(tests).enumerate())
         .filter_map(|(number, (name, (test, outcomes)))| {
             compare(name, outcomes, run(&program, number, test))
@@ -382,7 +392,8 @@ fn are_as_defined(
 fn outcomes_of_recoveries() {
     let (names, tests) = tests(true, By::Threads);
     assert!(tests.len() > 85, "{}", tests.len());
-    are_as_defined("litmus-recovery", &names, &tests, By::Threads, recovered);
+    let how = (By::Threads, Besides::Nothing);
+    are_as_defined("litmus-recovery", &names, &tests, how, recovered);
 }
 
 /// Tests of one thread without threads, also those with non-temporal stores: by the search of one log.
@@ -392,7 +403,8 @@ fn outcomes_of_recoveries_of_one_thread() {
     let streams = |instr: &Instr| matches!(instr, Instr::NtStore { .. });
     let streaming = |(test, _): &&(Test, _)| test.program.threads[0].body.iter().any(streams);
     assert!(tests.iter().filter(streaming).count() > 10);
-    are_as_defined("litmus-alone", &names, &tests, By::Main, recovered_alone);
+    let how = (By::Main, Besides::OwnStores);
+    are_as_defined("litmus-alone", &names, &tests, how, recovered_alone);
 }
 
 /// `LANDFALL_RANDOM_TESTS` says how many.
@@ -415,7 +427,13 @@ fn outcomes_of_random_recoveries() {
         "{} of {many}",
         tests.len()
     );
-    are_as_defined("litmus-random", &names, &tests, By::Threads, recovered);
+    for (directory, besides) in [
+        ("litmus-random", Besides::Nothing),
+        ("litmus-noisy", Besides::OwnStores),
+    ] {
+        let how = (By::Threads, besides);
+        are_as_defined(directory, &names, &tests, how, recovered);
+    }
 }
 
 #[test]
@@ -423,5 +441,10 @@ fn outcomes_without_a_crash() {
     let (names, tests) = tests(false, By::Threads);
     assert!(tests.len() > 100, "{}", tests.len());
     assert!(tests.iter().all(|(test, _)| test.platform == Platform::Adr));
-    are_as_defined("litmus", &names, &tests, By::Threads, codes);
+    for (directory, besides) in [
+        ("litmus", Besides::Nothing),
+        ("litmus-besides", Besides::OwnStores),
+    ] {
+        are_as_defined(directory, &names, &tests, (By::Threads, besides), codes);
+    }
 }

@@ -8,7 +8,7 @@ mod support;
 
 use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::program::{
-    Cmp, Instr, Model, Op, Operand, Order, Place, Program, Reg, Sync,
+    Cell, Cmp, Instr, Model, Op, Operand, Order, Place, Program, Reg, Sync,
 };
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Act, Options, Persistency, Threads, Trace};
@@ -31,25 +31,50 @@ impl Dice {
     }
 }
 
+/// Shared cells, each on a line of its own. Behind them on the same lines each thread has cells that nobody else touches.
 const CELLS: u64 = 2;
+const THREADS: u64 = 3;
+
+/// A word on the line of an earlier cell.
+fn beside(program: &mut Program, cell: Place, word: u8) -> Place {
+    let line = program.cells[cell.cell as usize].line;
+    program.cells.push(Cell {
+        line,
+        word,
+        init: 0,
+    });
+    Place {
+        cell: program.cells.len() as u32 - 1,
+        index: None,
+    }
+}
 
 /// Main creates two or three threads of a few instructions and joins them.
 fn random(dice: &mut Dice) -> Program {
     let mut program = Program::default();
-    let cells: Vec<Place> = (0..CELLS).map(|_| program.cell(0)).collect();
+    let shared: Vec<Place> = (0..CELLS).map(|_| program.cell(0)).collect();
     let lock = program.cell(0);
+    let own: Vec<Vec<Place>> = (1..=THREADS)
+        .map(|thread| {
+            let own = shared
+                .iter()
+                .map(|&cell| beside(&mut program, cell, thread as u8));
+            own.collect()
+        })
+        .collect();
     let threads = 2 + dice.roll(2);
     let length = if threads == 2 { 4 } else { 3 };
     let start = (1..=threads as u8).map(Instr::Create);
     let end = (1..=threads as u8).map(Instr::Join);
     program.thread(start.chain(end).collect());
-    for _ in 0..threads {
+    for own in own.iter().take(threads as usize) {
         let mut code = Vec::new();
         let locked = dice.roll(5) == 0;
         if locked {
             code.push(Instr::Sync(Sync::Lock, lock));
         }
         for number in 0..1 + dice.roll(length) {
+            let cells = if dice.roll(3) == 0 { own } else { &shared };
             let at = cells[dice.roll(CELLS) as usize];
             let to = Reg(number as u8);
             let order = match dice.roll(2) {
@@ -116,7 +141,10 @@ fn operand(operand: Operand) -> String {
 }
 
 fn statement(instr: &Instr) -> String {
-    let cell = |place: Place| format!("cells[{}].value", place.cell);
+    let cell = |Place { cell, .. }| match u64::from(cell).checked_sub(CELLS + 1) {
+        None => format!("cells[{cell}].value[0]"),
+        Some(own) => format!("cells[{}].value[{}]", own % CELLS, own / CELLS + 1),
+    };
     match *instr {
         Instr::Load { to, at, order } => match order {
             Order::Plain => format!("r[{}] = {};", to.0, cell(at)),
@@ -170,7 +198,7 @@ fn statement(instr: &Instr) -> String {
 fn source(programs: &[Program]) -> String {
     let mut out = String::from(
         "#include <immintrin.h>\n#include <pthread.h>\n#include <stdint.h>\n#include <stdlib.h>\n\
-         static struct { _Alignas(64) uint64_t value; } cells[8];\n\
+         static struct { _Alignas(64) uint64_t value[8]; } cells[8];\n\
          static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n\
          static uint64_t seen[4];\n",
     );
@@ -210,7 +238,7 @@ fn source(programs: &[Program]) -> String {
           for (; n < 3 && threads[program][n]; n++) pthread_create(&t[n], 0, threads[program][n], 0);\n\
           uint64_t d = 0;\n\
           for (int i = 0; i < n; i++) { void *r; pthread_join(t[i], &r); d = d * 31 + (uint64_t)r; }\n\
-          d = d * 31 + cells[0].value * 7 + cells[1].value;\n\
+          for (int i = 0; i < 4; i++) d = d * 31 + cells[0].value[i] * 7 + cells[1].value[i];\n\
           return (d ^ d >> 8 ^ d >> 16 ^ d >> 24) & 255;\n\
         }\n";
     out

@@ -1,22 +1,28 @@
 // Registers the pass with clang. Everything that decides what to instrument is in Rust (src/).
 #include <cstdlib>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/Utils/Mem2Reg.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 using namespace llvm;
 
-extern "C" bool landfall_instrument_module(LLVMModuleRef module);
+extern "C" bool landfall_instrument_module(LLVMModuleRef module, bool optimised_later);
 
 namespace {
 
 struct InstrumentPass : PassInfoMixin<InstrumentPass> {
+  // Will the optimiser still have its way with what is instrumented?
+  bool optimised_later;
+  explicit InstrumentPass(bool optimised_later) : optimised_later(optimised_later) {}
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
-    return landfall_instrument_module(wrap(&module)) ? PreservedAnalyses::none()
-                                                     : PreservedAnalyses::all();
+    return landfall_instrument_module(wrap(&module), optimised_later) ? PreservedAnalyses::none()
+                                                                      : PreservedAnalyses::all();
   }
   // Also at -O0 and in functions marked optnone.
   static bool isRequired() { return true; }
@@ -47,6 +53,24 @@ struct InlineAtomicsPass : PassInfoMixin<InlineAtomicsPass> {
   }
 };
 
+// Nothing is optimised at -O0, and a sequentially consistent store to a local variable is an xchg: promoting the variable, which
+// is done here for our own sake, must not lose that.
+struct KeepExchangesPass : PassInfoMixin<KeepExchangesPass> {
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    for (Function &function : module)
+      for (Instruction &instruction : instructions(function)) {
+        auto *store = dyn_cast<StoreInst>(&instruction);
+        if (!store || store->getOrdering() != AtomicOrdering::SequentiallyConsistent)
+          continue;
+        auto *local = dyn_cast<AllocaInst>(store->getPointerOperand());
+        if (local && isAllocaPromotable(local))
+          store->setVolatile(true);
+      }
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+
 // "As compiled" watches the accesses the optimiser left; the default watches those the source wrote.
 bool as_compiled() {
   const char *mode = std::getenv("LANDFALL_AS_COMPILED");
@@ -56,16 +80,19 @@ bool as_compiled() {
 void register_callbacks(PassBuilder &builder) {
   if (as_compiled()) {
     builder.registerOptimizerLastEPCallback(
-        [](ModulePassManager &passes, OptimizationLevel) { passes.addPass(InstrumentPass()); });
+        [](ModulePassManager &passes, OptimizationLevel) { passes.addPass(InstrumentPass(false)); });
     return;
   }
-  builder.registerPipelineStartEPCallback([](ModulePassManager &passes, OptimizationLevel) {
+  builder.registerPipelineStartEPCallback([](ModulePassManager &passes, OptimizationLevel level) {
+    bool optimised_later = level != OptimizationLevel::O0;
     // Intrinsics such as _mm_clwb are always-inline functions of a header: inlined first, they
     // carry the position of their caller. Promoted locals are no memory accesses at all.
     passes.addPass(InlineAtomicsPass());
     passes.addPass(AlwaysInlinerPass());
+    if (!optimised_later)
+      passes.addPass(KeepExchangesPass());
     passes.addPass(createModuleToFunctionPassAdaptor(PromotePass()));
-    passes.addPass(InstrumentPass());
+    passes.addPass(InstrumentPass(optimised_later));
   });
 }
 

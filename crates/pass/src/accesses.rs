@@ -99,12 +99,27 @@ pub(crate) fn is_ordinary(pointer: Value) -> bool {
 }
 
 impl Weaver<'_> {
-    fn access_flags(&self, access: Value) -> Flags {
+    fn access_flags(&self, access: Value, of: Type) -> Flags {
         Flags::of(
             access.ordering(),
             access.is_volatile(),
-            access.has_metadata(self.vocabulary.nontemporal),
+            access.has_metadata(self.vocabulary.nontemporal) && self.has_stream(access, of),
         )
+    }
+
+    /// Whether the processor has a non-temporal store for it. Where it has none (bytes, floating-point numbers, unaligned
+    /// vectors) the compiler takes an ordinary one.
+    fn has_stream(&self, access: Value, of: Type) -> bool {
+        let bytes = self.emit.stored_bytes(of);
+        match of.kind() {
+            LLVMTypeKind::LLVMIntegerTypeKind | LLVMTypeKind::LLVMPointerTypeKind => {
+                matches!(bytes, 4 | 8 | 16)
+            }
+            LLVMTypeKind::LLVMVectorTypeKind => {
+                bytes.is_multiple_of(16) && access.alignment() >= 16
+            }
+            _ => false,
+        }
     }
 
     pub(crate) fn load(&mut self, load: Value) {
@@ -121,7 +136,7 @@ impl Weaver<'_> {
         if is_aggregate(load.ty()) {
             return self.load_fields(load);
         }
-        let flags = self.access_flags(load);
+        let flags = self.access_flags(load, load.ty());
         let site = self.sites.of(load);
         if atomic {
             let value = self.hooked_load(load, load, pointer, load.ty(), shape, flags, site);
@@ -145,10 +160,25 @@ impl Weaver<'_> {
         load.move_before(otherwise);
     }
 
+    /// Will the optimiser keep the variable that is stored to in a register? It does so whether its accesses are atomic or not, unless
+    /// they are volatile.
+    fn is_dropped(&mut self, store: Value) -> bool {
+        let pointer = store.operand(1);
+        self.optimised_later
+            && !store.is_volatile()
+            && self.escapes.is_private(pointer)
+            && self.escapes.fits_register(pointer)
+    }
+
     pub(crate) fn store(&mut self, store: Value) {
         let (value, pointer) = (store.operand(0), store.operand(1));
         let atomic = store.ordering() != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic;
         if !is_ordinary(pointer) || self.escapes.is_private(pointer) {
+            // An `xchg`, wherever it goes, if it stays.
+            let sequential = LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent;
+            if store.ordering() == sequential && !self.is_dropped(store) {
+                self.locked(store);
+            }
             return;
         }
         let Some(shape) = Shape::of(self.emit, value.ty()) else {
@@ -159,7 +189,7 @@ impl Weaver<'_> {
         if is_aggregate(value.ty()) {
             return self.store_fields(store);
         }
-        let flags = self.access_flags(store);
+        let flags = self.access_flags(store, value.ty());
         let site = self.sites.of(store);
         if atomic {
             self.hooked_store(store, store, pointer, value, shape, flags, site);

@@ -9,9 +9,10 @@ impl Weaver<'_> {
     pub(crate) fn atomic_rmw(&mut self, rmw: Value) {
         let (pointer, operand) = (rmw.operand(0), rmw.operand(1));
         if !is_ordinary(pointer) || self.escapes.is_private(pointer) {
-            return;
+            return self.locked(rmw);
         }
         let Some(Shape::Register(bytes)) = Shape::of(self.emit, operand.ty()) else {
+            self.locked(rmw);
             return self.warnings.at(
                 rmw,
                 "an atomic operation on this type is not seen by Landfall",
@@ -38,9 +39,10 @@ impl Weaver<'_> {
             exchange.operand(2),
         );
         if !is_ordinary(pointer) || self.escapes.is_private(pointer) {
-            return;
+            return self.locked(exchange);
         }
         let Some(Shape::Register(bytes)) = Shape::of(self.emit, expected.ty()) else {
+            self.locked(exchange);
             return self.warnings.at(
                 exchange,
                 "a compare-and-exchange on this type is not seen by Landfall",
@@ -67,6 +69,16 @@ impl Weaver<'_> {
         let result = self.emit.insert(result, succeeded, 1);
         exchange.replace_uses_with(result);
         exchange.erase();
+    }
+
+    /// A locked instruction on memory that is nobody else's business: it stays as it is, but what it does to the thread's stores and
+    /// write-backs does not depend on its operand. (LLVM keeps every read-modify-write, also of a local variable. A local that is
+    /// only loaded and stored it keeps in a register, atomic or not; such a store is gone by now, unless it is volatile.)
+    pub(crate) fn locked(&mut self, instruction: Value) {
+        let site = self.sites.of(instruction);
+        self.emit.before(instruction, instruction);
+        let void = self.emit.void();
+        self.emit.hook("__lf_locked", void, &[site]);
     }
 
     pub(crate) fn fence(&mut self, fence: Value) {

@@ -59,6 +59,28 @@ impl Escapes {
                 .or_insert_with(|| is_captured(object))
     }
 
+    /// A private variable that is loaded and stored and nothing else: an optimiser keeps it in registers.
+    pub(crate) fn fits_register(&self, pointer: Value) -> bool {
+        let mut pending = vec![origin(pointer).object];
+        while let Some(pointer) = pending.pop() {
+            for user in pointer.users() {
+                match user.opcode() {
+                    Some(LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore) => {
+                        if user.is_volatile() {
+                            return false;
+                        }
+                    }
+                    Some(LLVMOpcode::LLVMGetElementPtr | LLVMOpcode::LLVMBitCast) => {
+                        pending.push(user);
+                    }
+                    Some(LLVMOpcode::LLVMCall) if is_harmless_intrinsic(user) => {}
+                    _ => return false,
+                }
+            }
+        }
+        true
+    }
+
     /// Certainly no persistent memory: private, or a fixed place in a variable. A computed place is not certain:
     /// self-relative pointers kept in a local variable reach anything by adding a distance to their own address.
     pub(crate) fn is_volatile_memory(&mut self, pointer: Value) -> bool {

@@ -178,6 +178,10 @@ impl Value {
         llvm!(LLVMGetCmpXchgSuccessOrdering(self.0))
     }
 
+    pub(crate) fn alignment(self) -> u32 {
+        llvm!(LLVMGetAlignment(self.0))
+    }
+
     pub(crate) fn is_volatile(self) -> bool {
         llvm!(LLVMGetVolatile(self.0)) != 0
     }

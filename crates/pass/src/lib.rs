@@ -50,17 +50,19 @@ pub extern "C" fn llvmGetPassPluginInfo() -> PluginInfo {
     unsafe { landfall_plugin_info() }
 }
 
-/// Called by the C++ side for each module clang compiles; true if the module was changed.
+/// Called by the C++ side for each module clang compiles; true if the module was changed. Where the optimiser comes later, it may
+/// drop what nobody can tell from nothing.
 #[unsafe(no_mangle)]
-pub extern "C" fn landfall_instrument_module(module: LLVMModuleRef) -> bool {
+pub extern "C" fn landfall_instrument_module(module: LLVMModuleRef, optimised_later: bool) -> bool {
     // A defect of ours must not look like a crash of the compiler. What was done so far is kept: each step leaves valid
     // code behind.
-    let changed = catch_unwind(|| module::instrument(module)).unwrap_or_else(|_| {
-        ir::say(
-            "landfall: warning: internal error, so parts of this file are not seen by Landfall",
-        );
-        true
-    });
+    let changed =
+        catch_unwind(|| module::instrument(module, optimised_later)).unwrap_or_else(|_| {
+            ir::say(
+                "landfall: warning: internal error, so parts of this file are not seen by Landfall",
+            );
+            true
+        });
     // For our own tests: broken IR would otherwise show up as strange code much later.
     if std::env::var_os("LANDFALL_VERIFY").is_some() && !ir::is_valid(module) {
         panic!("the instrumented module is not valid");

@@ -16,6 +16,9 @@ pub(crate) struct Shared {
     pub(crate) sites: Sites,
     pub(crate) warnings: Warnings,
     pub(crate) vocabulary: Vocabulary,
+    /// Outside of functions.
+    pub(crate) assembly: String,
+    pub(crate) optimised_later: bool,
 }
 
 #[derive(Debug)]
@@ -24,6 +27,9 @@ pub(crate) struct Weaver<'m> {
     pub(crate) sites: &'m mut Sites,
     pub(crate) warnings: &'m mut Warnings,
     pub(crate) vocabulary: &'m Vocabulary,
+    pub(crate) assembly: &'m str,
+    /// The optimiser comes after us.
+    pub(crate) optimised_later: bool,
     pub(crate) function: Value,
     pub(crate) escapes: Escapes,
     /// Stack slots that hand values to hooks by address: one per type, since each is used up at once.
@@ -45,12 +51,16 @@ impl<'m> Weaver<'m> {
             sites,
             warnings,
             vocabulary,
+            assembly,
+            optimised_later,
         } = shared;
         Self {
             emit,
             sites,
             warnings,
             vocabulary,
+            assembly,
+            optimised_later: *optimised_later,
             function,
             escapes: Escapes::default(),
             slots: HashMap::new(),

@@ -111,7 +111,7 @@ macro_rules! locked {
     ($($type:ident, $signed:ty, $n:literal, $rmw:ident, $cas:ident;)*) => { $(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $rmw(p: *mut $type, operand: $type, op: u32, abi: u32, site: *const Site) -> $type {
-            let access = watching().then(|| access::update(p as usize, $n, 0, abi, site));
+            let access = watching().then(|| access::update(p as usize, $n, 0, abi, Origin::source(site)));
             if is_persistent(p as usize) && shadow::recording() {
                 let origin = Origin::source(site);
                 let flags = flags(abi) | flag::LOCKED;
@@ -139,7 +139,7 @@ macro_rules! locked {
 
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $cas(p: *mut $type, expected: $type, desired: $type, abi: u32, site: *const Site) -> $type {
-            let access = watching().then(|| access::update(p as usize, $n, access::SWAP, abi, site));
+            let access = watching().then(|| access::update(p as usize, $n, access::SWAP, abi, Origin::source(site)));
             let after = |old: $type| {
                 if let Some(access) = access {
                     let (old, expected) = (word(old as u128), word(expected as u128));

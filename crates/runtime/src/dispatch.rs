@@ -94,6 +94,10 @@ pub(crate) unsafe fn perform(call: &Call, outside: bool) -> isize {
         outside,
     };
     crate::threads::acted();
+    // Those on pool files are steps.
+    if !outside {
+        crate::meeting::look(call);
+    }
     *budget() -= STEPS;
     // A look whether anyone else wants to go on changes nothing: whoever loops around it may be found to hang at the loop's end.
     let idle = call.number == libc::SYS_sched_yield && *budget() > IDLE;

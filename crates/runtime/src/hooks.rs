@@ -4,7 +4,9 @@
 use crate::blocks;
 use crate::bytes;
 use crate::log::{self, Origin, Site};
-use crate::shadow::{self, content, is_persistent, known, offset, touch, touch_span, view};
+use crate::shadow::{
+    self, content, is_persistent, known, offset, recording, touch, touch_span, view,
+};
 use crate::state::{looking_at_heap, watching};
 use crate::threads::access;
 use landfall_vocab::record::{Kind, flag};
@@ -204,6 +206,13 @@ unsafe fn mark_written(start: u64, length: u64) {
     }
 }
 
+/// After a store to memory that is not persistent: if the instruction locks, it completes what is pending like a fence.
+unsafe fn locked_outside(locked: bool, address: usize, site: *const Site) {
+    if locked && !is_persistent(address) && crate::state::running() {
+        log::locked_elsewhere(Origin::source(site));
+    }
+}
+
 // The fast path of each hook is one load of shadow and, for a store, three words of trace; everything else is a tail call, so
 // that the fast path saves no registers.
 macro_rules! accesses {
@@ -267,7 +276,8 @@ macro_rules! accesses {
             // A sequentially consistent store is compiled to xchg (MODEL.md §2).
             let locked = abi & 7 == SEQ_CST;
             if watching() {
-                return access::store(p as usize, (&raw const value) as *const u8, $n, abi, Origin::source(site));
+                access::store(p as usize, (&raw const value) as *const u8, $n, abi, Origin::source(site));
+                return locked_outside(locked, p as usize, site);
             }
             if is_persistent(p as usize) && shadow::recording() {
                 let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
@@ -275,9 +285,7 @@ macro_rules! accesses {
             }
             blocks::look_if_asked(p as usize, $n, true);
             p.write_unaligned(value);
-            if locked && crate::state::running() {
-                log::locked_elsewhere(Origin::source(site));
-            }
+            locked_outside(locked, p as usize, site);
         }
     )* };
 }
@@ -308,7 +316,8 @@ pub unsafe extern "C" fn __lf_store16(p: *mut u128, value: u128, abi: u32, site:
     let locked = abi & 7 == SEQ_CST;
     if watching() {
         let from = (&raw const value) as *const u8;
-        return access::store(p as usize, from, 16, abi, Origin::source(site));
+        access::store(p as usize, from, 16, abi, Origin::source(site));
+        return locked_outside(locked, p as usize, site);
     }
     if is_persistent(p as usize) && shadow::recording() {
         let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
@@ -320,9 +329,7 @@ pub unsafe extern "C" fn __lf_store16(p: *mut u128, value: u128, abi: u32, site:
         );
     }
     p.write_unaligned(value);
-    if locked && crate::state::running() {
-        log::locked_elsewhere(Origin::source(site));
-    }
+    locked_outside(locked, p as usize, site);
 }
 
 #[unsafe(no_mangle)]
@@ -389,6 +396,15 @@ pub(crate) unsafe fn library_store(
         access::store(address, source, length, 0, origin);
     } else {
         store_span(address, source, length, 0, origin);
+    }
+}
+
+/// What a function of libc answers through a pointer of the program's, wherever that points to.
+pub(crate) unsafe fn hand_over(address: usize, source: *const u8, length: usize, origin: Origin) {
+    if others_see() || is_persistent(address) && recording() {
+        library_store(address, source, length, origin);
+    } else {
+        bytes::copy(address as *mut u8, source, length);
     }
 }
 

@@ -50,6 +50,7 @@ mod locks;
 mod log;
 mod machine;
 mod mappings;
+mod meeting;
 mod memory;
 mod ordinary;
 mod outcome;

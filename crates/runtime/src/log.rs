@@ -28,8 +28,10 @@ impl Origin {
         self.0
     }
 
+    /// Asked in the hook itself.
     #[inline(always)]
     pub(crate) fn source(site: *const Site) -> Origin {
+        unsafe { stack::enter() };
         Origin(record::origin(crate::sites::id(site), 0))
     }
 

@@ -202,7 +202,35 @@ pub(crate) unsafe fn needs_fork(text: &[&[u8]]) -> ! {
 
 crate::weak!(
     "__assert_fail" => assert_fail, "abort" => abort_called,
+    "__cxa_pure_virtual" => pure_virtual, "__cxa_deleted_virtual" => deleted_virtual,
 );
+
+/// What stands in a table of virtual functions where the class has none.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_pure_virtual() -> ! {
+    no_function(b"pure virtual method called", 0, stack::frame_pointer())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_deleted_virtual() -> ! {
+    no_function(b"deleted virtual method called", 1, stack::frame_pointer())
+}
+
+unsafe fn no_function(said: &[u8], code: i32, frame: usize) -> ! {
+    if (*state()).mode != Mode::Running {
+        sys::say(&[said, b"\n"]);
+        __lf_weak_abort_called();
+    }
+    end(
+        End::NoFunction,
+        Report {
+            code,
+            frame,
+            text: &[said],
+            ..Report::default()
+        },
+    )
+}
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_assert_fail(

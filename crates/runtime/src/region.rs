@@ -13,7 +13,7 @@ use landfall_vocab::window;
 #[macro_export]
 macro_rules! caller {
     () => {
-        *((($crate::stack::frame_pointer)() + 8) as *const usize)
+        *((($crate::stack::enter)() + 8) as *const usize)
     };
 }
 

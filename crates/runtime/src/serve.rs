@@ -88,6 +88,8 @@ pub(crate) unsafe fn from_constructor() {
     asm!("mov {}, rsp", out(reg) here, options(nomem, nostack));
     ((*state).stack_low, (*state).stack_high) = (here & !0xffff, stack_end());
     forkserver::serve(forkserver::Place::Constructor);
+    // Only a process with a run to do comes back here.
+    crate::threads::held::take_again();
 }
 
 unsafe fn stack_end() -> usize {

@@ -38,6 +38,15 @@ pub(crate) fn frame_pointer() -> usize {
     frame
 }
 
+/// The program calls us here: what is below is not its own any more. Returns the frame of whoever asks.
+#[inline(always)]
+pub(crate) unsafe fn enter() -> usize {
+    let frame = frame_pointer();
+    // Above that are the outer frame's address and the return address.
+    (*state()).entered = frame + 16;
+    frame
+}
+
 /// Writes the current stack before an event unless the last one written was the same.
 #[inline(never)]
 pub(crate) unsafe fn log_if_changed() {

@@ -54,11 +54,14 @@ pub(crate) struct State {
     pub(crate) given: (usize, u64),
     pub(crate) failures: u32,
     pub(crate) options: u64,
+    pub(crate) heap_offset: u64,
     pub(crate) last_stack: u64,
     /// Where stacks may be walked: the stack of the run.
     pub(crate) stack_low: usize,
     pub(crate) stack_high: usize,
     pub(crate) driver_stack: usize,
+    /// Where the stack of whoever called us last ends.
+    pub(crate) entered: usize,
 
     // Shadow pages of this run.
     pub(crate) touched: usize,
@@ -118,6 +121,8 @@ pub(crate) struct State {
     /// The highest key with one, and one more.
     pub(crate) keys: usize,
     pub(crate) threads: crate::threads::Threads,
+    pub(crate) held: crate::threads::held::Held,
+    pub(crate) uses: crate::threads::unseen::Uses,
     pub(crate) scratch: usize,
     pub(crate) opened: bool,
     pub(crate) listings: crate::directory::Listings,

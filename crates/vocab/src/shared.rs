@@ -126,6 +126,8 @@ pub struct Control {
     pub options: u64,
     /// Seed of every random source of the program.
     pub seed: u64,
+    /// Bytes by which every block of the persistent heap is moved, a multiple of 16.
+    pub heap_offset: u64,
     pub sites: AtomicU64,
     pub strings_len: AtomicU64,
     /// Load address of the executable, for turning code addresses into source positions.
@@ -133,6 +135,8 @@ pub struct Control {
     /// In-place restarts and forks so far.
     pub restarts: AtomicU64,
     pub forks: AtomicU64,
+    /// Nonzero once a run has asked the persistent heap for a block.
+    pub allocates: AtomicU32,
     /// Nonzero: some run asked for persistent memory, or how often the power has failed. One that does neither does the same again
     /// after a power failure.
     pub asked: AtomicU32,
@@ -279,6 +283,8 @@ outcomes!(
     /// `text` names the exception's type.
     Terminate = 5,
     StackOverflow = 6,
+    /// A virtual function was called that its class does not have: `code` is 1 where it is deleted, else it is pure.
+    NoFunction = 18,
     /// The budget or the trace limit ran out; whether it would ever end is not known.
     Budget = 7,
     /// Processor time ran out without a step of instrumented code.
@@ -303,7 +309,7 @@ outcomes!(
     /// The schedule asks for a thread that cannot go on.
     Strayed = 17,
     /// It comes back to the same state for ever, and nobody else can change that.
-    Hang = 18,
+    Hang = 19,
 );
 
 /// Accesses of persistent memory by uninstrumented code: how many, and where in memory and in the code the first was.

@@ -512,6 +512,7 @@ impl<'a> Bugs<'a> {
                 platform: self.options.platform_name().to_owned(),
                 dir: (scene.program.pm_dir.as_ref()).map(|dir| Word::new(dir.as_os_str())),
                 heap: scene.program.pm_heap.is_some(),
+                heap_offset: scene.program.heap_offset,
                 heap_checks: scene.program.heap == HeapChecks::On,
                 tear: scene.tear,
                 at_first: digest(stage.base()),

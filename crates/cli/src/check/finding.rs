@@ -180,11 +180,20 @@ pub(crate) struct Preemptions {
     pub(crate) fewest: bool,
 }
 
+const SIGBUS: i32 = 7;
+const SIGSEGV: i32 = 11;
+
 /// INTERFACE.md's name for a bad end.
 pub(crate) fn kind(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Assertion { .. } => "assertion",
-        Outcome::Signal { .. } | Outcome::StackOverflow { .. } => "segfault",
+        // A bad access of memory; other signals say that the program cannot go on.
+        Outcome::Signal {
+            signal: SIGSEGV | SIGBUS,
+            ..
+        }
+        | Outcome::StackOverflow { .. } => "segfault",
+        Outcome::Signal { .. } => "abort",
         Outcome::Exited { .. } => "exit",
         Outcome::Hang { .. }
         | Outcome::Exhausted { .. }
@@ -202,7 +211,10 @@ pub(crate) fn kind(outcome: &Outcome) -> &'static str {
         Outcome::Thread { .. } | Outcome::Forbidden { .. } | Outcome::Internal { .. } => {
             "uncontrolled"
         }
-        Outcome::Abort | Outcome::Terminate { .. } | Outcome::Died { .. } => "abort",
+        Outcome::Abort
+        | Outcome::Terminate { .. }
+        | Outcome::NoFunction { .. }
+        | Outcome::Died { .. } => "abort",
     }
 }
 
@@ -253,10 +265,15 @@ pub(crate) fn what(outcome: &Outcome, names: &Names) -> String {
     match outcome {
         Outcome::Assertion { expression, .. } => format!("`{expression}` is false"),
         Outcome::Signal {
-            signal: 11,
-            address,
-            ..
-        } => format!("segmentation fault at address {address:#x}"),
+            signal, address, ..
+        } => match *signal {
+            SIGSEGV => format!("segmentation fault at address {address:#x}"),
+            SIGBUS => format!("bus error at address {address:#x}"),
+            signal => match crate::run::signal_name(signal) {
+                Some(name) => name.to_owned(),
+                None => describe(outcome, &names.symbols),
+            },
+        },
         outcome => describe(outcome, &names.symbols),
     }
 }
@@ -613,7 +630,7 @@ fn pointer_note(
     last: usize,
 ) -> Option<String> {
     let Outcome::Signal {
-        signal: 11,
+        signal: SIGSEGV,
         address: wild,
         ..
     } = failed.outcome

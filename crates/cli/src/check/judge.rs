@@ -297,6 +297,7 @@ pub(super) fn perf(
             let why = match why {
                 WastedFlush::Clean => "nothing was stored to the line",
                 WastedFlush::Repeated => "nothing was stored to the line since it was flushed",
+                WastedFlush::Streamed => "what was stored to the line went past the cache",
                 WastedFlush::NeverRead => "no recovery reads the line",
             };
             let message = format!("this flush does nothing: {why} ({times})");

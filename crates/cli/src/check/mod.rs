@@ -5,6 +5,7 @@ mod bugs;
 mod coverage;
 pub(crate) mod finding;
 mod fit;
+mod flags;
 mod judge;
 mod lanes;
 mod members;
@@ -24,10 +25,10 @@ mod target;
 mod timeline;
 mod ways;
 
+pub(crate) use flags::{language, take as take_compiler_flags};
 pub(crate) use options::{Check, duration};
 pub(crate) use outputs::texts;
 pub(crate) use settings::with_settings;
-pub(crate) use target::take_compiler_flags;
 
 use crate::exit::Exit;
 use crate::names::Names;
@@ -77,7 +78,11 @@ impl Refusal {
 
     /// The program could not be run at all.
     pub(crate) fn cannot_run(error: landfall_native::SubjectError) -> Refusal {
-        Refusal::new(Exit::Usage, error)
+        let exit = match error {
+            landfall_native::SubjectError::Killed { .. } => Exit::Internal,
+            _ => Exit::Usage,
+        };
+        Refusal::new(exit, error)
     }
 }
 

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// Tries every power failure of a program's run, and runs its recovery on every state it can tell apart.
 ///
-/// SOURCES are compiled first; -D -I -O -W -f -m -std= -l -L options are handed to the compiler. Without sources, the
+/// SOURCES are compiled first; -D -I -O -W -f -m -std= -l -L and other options of the compiler are handed to it. Without sources, the
 /// program after `--` must have been built with `landfall cc` or `landfall c++`. A file landfall.toml in the working directory
 /// may hold the same settings, by their long names. Exit code: 0 searched exhaustively and clean, 100 findings, 5 a limit was
 /// reached, 4 nothing to check, 101 the program did not build, 102 the program is not deterministic, 2 usage.
@@ -71,6 +71,11 @@ pub(crate) struct Check {
     /// malloc is persistent memory
     #[arg(long, help_heading = "Persistent memory")]
     pub(super) pm_heap: bool,
+
+    /// Move every block of the persistent heap (lf_alloc, --pm-heap) by so many bytes, a multiple of 16: other things share a cache
+    /// line then
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = offset, help_heading = "Persistent memory")]
+    pub(super) heap_offset: u16,
 
     /// What runs after a power failure: a program and its arguments, or a source [default: the same command again]
     #[arg(long, value_name = "CMD", help_heading = "Persistent memory")]
@@ -254,6 +259,12 @@ fn bound(text: &str) -> Result<u32, String> {
             .ok_or_else(|| "preemptions, or preemptions=K with a number K".to_owned()),
         None => Err("preemptions, or preemptions=K".to_owned()),
     }
+}
+
+fn offset(text: &str) -> Result<u16, String> {
+    let bytes = text.parse::<u16>().ok().filter(|bytes| bytes % 16 == 0);
+    let bytes = bytes.filter(|&bytes| bytes <= 4096);
+    bytes.ok_or_else(|| "a multiple of 16, up to 4096".to_owned())
 }
 
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {

@@ -69,6 +69,8 @@ pub(crate) struct Isolation {
     restarts: u64,
     /// Why runs that could have happened in place happened in forks.
     fallback: Option<String>,
+    /// Somebody asked the persistent heap for a block.
+    allocates: bool,
 }
 
 impl Isolation {
@@ -77,6 +79,7 @@ impl Isolation {
         self.forks += forks;
         self.restarts += restarts;
         self.fallback = self.fallback.take().or(server.fallback());
+        self.allocates |= server.allocates();
     }
 }
 
@@ -250,9 +253,10 @@ impl Report {
             forks,
             restarts,
             fallback,
+            allocates,
         } = &self.isolation;
         let mut findings: Vec<Value> = self.findings.iter().map(Finding::json).collect();
-        let check = crate::recorded::Recorded::now(&findings);
+        let check = crate::recorded::Recorded::now(&findings, *allocates);
         super::outputs::suggest(&mut findings, check.as_ref(), until);
         for (object, finding) in findings.iter_mut().zip(&self.findings) {
             finding.tell_more(object);

@@ -1,12 +1,13 @@
 //! What is to be checked: sources are built, programs are found.
 
 use super::Refusal;
+use super::flags;
 use super::options::{Check, Judged};
 use crate::exit::Exit;
 use crate::out::{self, Claimed};
 use crate::scene::Scene;
 use crate::witness::Build;
-use landfall_native::compiler::{self, Compilation, Language};
+use landfall_native::compiler::{self, Compilation};
 use landfall_native::{HeapChecks, Input, Job, MallocMetadata, Program};
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
@@ -36,45 +37,6 @@ pub(super) struct Target {
     pub(super) build_recovery: Option<Build>,
 }
 
-/// Takes the compiler's options out of a `check` command line, up to `--`.
-pub(crate) fn take_compiler_flags(arguments: Vec<OsString>) -> (Vec<OsString>, Vec<OsString>) {
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    let mut arguments = arguments.into_iter();
-    while let Some(argument) = arguments.next() {
-        let text = argument.to_string_lossy();
-        if text == "--" {
-            ours.push(argument);
-            ours.extend(arguments);
-            break;
-        }
-        let prefixes = [
-            "-D",
-            "-I",
-            "-O",
-            "-W",
-            "-f",
-            "-m",
-            "-std=",
-            "-l",
-            "-L",
-            "-U",
-            "-g",
-            "-pthread",
-            "-ivfsoverlay",
-        ];
-        if !prefixes.iter().any(|prefix| text.starts_with(prefix)) {
-            ours.push(argument);
-            continue;
-        }
-        let takes_value = ["-D", "-I", "-l", "-L", "-U", "-ivfsoverlay"].contains(&&*text);
-        theirs.push(argument);
-        if takes_value {
-            theirs.extend(arguments.next());
-        }
-    }
-    (ours, theirs)
-}
-
 impl Check {
     /// Builds the sources, or finds the program.
     pub(super) fn target(&self) -> Result<Target, Refusal> {
@@ -101,6 +63,7 @@ impl Check {
     fn scene(&self, program: PathBuf, arguments: Vec<OsString>, recover: Option<Program>) -> Scene {
         let with_memory = |mut program: Program| {
             program.pm_heap = self.pm_heap.then_some(MallocMetadata::Modelled);
+            program.heap_offset = self.heap_offset;
             if self.checks(Judged::Heap) {
                 program.heap = HeapChecks::On;
             }
@@ -213,14 +176,7 @@ impl Check {
     }
 
     fn compile(&self, sources: &[PathBuf], program: &Path) -> Result<Build, Refusal> {
-        let plus = |source: &PathBuf| {
-            let extension = source.extension().and_then(OsStr::to_str);
-            matches!(extension, Some("cc" | "cpp" | "cxx" | "C" | "c++"))
-        };
-        let language = match sources.iter().any(plus) {
-            true => Language::Cxx,
-            false => Language::C,
-        };
+        let language = flags::language(&self.compiler_flags, sources);
         let mut arguments: Vec<OsString> = self.compiler_flags.clone();
         arguments.extend(sources.iter().map(|s| s.clone().into_os_string()));
         let build = Build::new(language, &arguments);

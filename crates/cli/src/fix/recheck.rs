@@ -32,6 +32,13 @@ enum How {
     Copy { build: String },
 }
 
+/// Patched sources, ready to be checked.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    directory: PathBuf,
+    flags: Vec<String>,
+}
+
 #[derive(Debug)]
 pub(super) enum Checked {
     Findings(Vec<Finding>),
@@ -72,7 +79,8 @@ impl Recheck {
                 .unwrap_or("");
             !a.starts_with('-') && ["c", "cc", "cpp", "cxx", "C", "c++"].contains(&extension)
         };
-        let how = match (arguments.iter().any(source), build) {
+        let named = arguments.iter().any(|a| a.starts_with("-x"));
+        let how = match (named || arguments.iter().any(source), build) {
             (true, None) => How::Overlay,
             (_, Some(build)) => How::Copy { build },
             (false, None) => bail!(
@@ -90,14 +98,30 @@ impl Recheck {
         })
     }
 
-    /// What the check finds in patched sources.
-    pub(super) fn with(&mut self, project: &Project) -> anyhow::Result<Checked> {
-        let out = self.scratch.path.join("out");
+    /// By how many bytes the check moved the blocks of the persistent heap.
+    pub(super) fn heap_offset(&self) -> u16 {
+        let mut own = 0;
+        let mut words = self.arguments.iter();
+        while let Some(word) = words.next() {
+            let value = match word.split_once('=') {
+                Some(("--heap-offset", value)) => Some(value),
+                None if word == "--heap-offset" => words.next().map(String::as_str),
+                _ => None,
+            };
+            own = value.and_then(|value| value.parse().ok()).unwrap_or(own);
+        }
+        own
+    }
+
+    /// Patched sources where they can be checked; none if they do not build.
+    pub(super) fn prepare(&mut self, project: &Project) -> anyhow::Result<Option<Prepared>> {
         match &self.how {
             How::Overlay => {
                 let overlay = self.overlay(project)?;
-                let flags = ["-ivfsoverlay".to_owned(), overlay.display().to_string()];
-                self.check(&self.directory, &flags, &out)
+                Ok(Some(Prepared {
+                    directory: self.directory.clone(),
+                    flags: vec!["-ivfsoverlay".to_owned(), overlay.display().to_string()],
+                }))
             }
             How::Copy { build } => {
                 let copy = self.scratch.path.join("copy");
@@ -113,12 +137,21 @@ impl Recheck {
                     }
                     std::fs::write(&path, text).with_context(|| path.display().to_string())?;
                 }
-                if !built(build, &copy)? {
-                    return Ok(Checked::NotBuilt);
-                }
-                self.check(&copy, &[], &out)
+                Ok(built(build, &copy)?.then_some(Prepared {
+                    directory: copy,
+                    flags: Vec::new(),
+                }))
             }
         }
+    }
+
+    /// What the check finds in them; with the persistent heap's blocks moved, if that is said.
+    pub(super) fn with(&self, prepared: &Prepared, moved: Option<u16>) -> anyhow::Result<Checked> {
+        let mut flags = prepared.flags.clone();
+        // The last one counts.
+        flags.extend(moved.map(|bytes| format!("--heap-offset={bytes}")));
+        let out = self.scratch.path.join("out");
+        self.check(&prepared.directory, &flags, &out)
     }
 
     /// What the check finds in the files as they are, with its results where the user has them.

@@ -80,6 +80,7 @@ pub(super) fn replayable(
             platform: "adr".to_owned(),
             dir: None,
             heap: false,
+            heap_offset: 0,
             heap_checks: false,
             tear: false,
             at_first: digest(stage.base()),

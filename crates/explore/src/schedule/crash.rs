@@ -17,7 +17,7 @@
 //! for besides only raises it. Longer circles, of write-backs that race with stores, are looked for after that.
 
 use super::explored::Explored;
-use super::step::{Access, Act, Step};
+use super::step::{Access, Act, Order, Step};
 use landfall_model::order::Platform;
 
 /// Transitions past which an execution is not made plainer.
@@ -105,6 +105,7 @@ impl Crashes {
         };
         crashes.clflushes(search);
         crashes.write_backs(search);
+        crashes.streams(search);
         for (number, flush) in crashes.flushes.iter().enumerate() {
             crashes.completes[usize::from(flush.by.0)].push((flush.by.1, number as u32));
         }
@@ -141,23 +142,15 @@ impl Crashes {
     fn write_backs(&mut self, search: &dyn Explored) {
         let trace = search.trace();
         let steps = &trace.steps[..];
-        let threads = search.order().threads;
         for write_back in &trace.write_backs {
             let Some(line) = self.line_of(write_back.object) else {
                 continue;
             };
             let thread = usize::from(write_back.thread);
             let of_thread = |step: &Step| usize::from(step.process) == thread;
-            let of_companion = |step: &Step| usize::from(step.process) == thread + threads;
             let (committing, last) = write_back.after;
-            let completes = |step: &&Step| match step.act {
-                Act::Rmw | Act::Cas | Act::Fence if of_thread(step) => {
-                    step.tick > write_back.issued
-                }
-                Act::Fence if of_companion(step) => step.tick > write_back.buffered,
-                _ => false,
-            };
-            let Some(fence) = steps.iter().find(completes) else {
+            let issued = (write_back.issued, write_back.buffered);
+            let Some(fence) = completes(steps, search.order(), thread, issued) else {
                 continue;
             };
             // What comes before it: its thread up to where it was issued, and what it cannot overtake in the buffer.
@@ -188,6 +181,33 @@ impl Crashes {
                 clock,
                 after,
             });
+        }
+    }
+
+    /// A non-temporal store is on its way to memory by itself.
+    fn streams(&mut self, search: &dyn Explored) {
+        let steps = &search.trace().steps[..];
+        for (at, step) in steps.iter().enumerate() {
+            let stores = step.streams && step.persistent && step.access == Access::Write;
+            let Some(line) = self.line_of(step.object).filter(|_| stores) else {
+                continue;
+            };
+            let thread = search.order().thread(step.process);
+            // Its thread's tick; and its own, among all that its thread put into the store buffer.
+            let issued = match step.act {
+                Act::Commit => (step.issued, step.tick),
+                _ => (step.tick, u32::MAX),
+            };
+            if let Some(fence) = completes(steps, search.order(), thread, issued) {
+                let clock = search.clock(at).to_vec();
+                self.flushes.push(Completed {
+                    line,
+                    by: (fence.process, fence.tick),
+                    sees: self.known(line, &clock),
+                    clock,
+                    after: [Some(at as u32), None],
+                });
+            }
         }
     }
 
@@ -444,6 +464,22 @@ impl Crashes {
         }
         hash
     }
+}
+
+/// The fence that completes what a thread began at a tick of its own, with so much in its store buffer.
+fn completes(
+    steps: &[Step],
+    order: Order,
+    thread: usize,
+    (issued, buffered): (u32, u32),
+) -> Option<&Step> {
+    steps.iter().find(|step| match step.act {
+        Act::Rmw | Act::Cas | Act::Fence if usize::from(step.process) == thread => {
+            step.tick > issued
+        }
+        Act::Fence if usize::from(step.process) == order.companion(thread) => step.tick > buffered,
+        _ => false,
+    })
 }
 
 /// Two numbers as one, in this order.

@@ -240,9 +240,10 @@ impl<N: Names> Telling<'_, N> {
             _ if !step.plain && step.atomic == Atomicity::Plain => Atomicity::Relaxed,
             _ => step.atomic,
         };
-        let how = match step.at_once {
-            true => How::AtOnce,
-            false => How::Cached,
+        let how = match (step.at_once, step.streams) {
+            (true, _) => How::AtOnce,
+            (false, true) => How::NonTemporal,
+            (false, false) => How::Cached,
         };
         let store = Action::Store { piece, how, atomic };
         self.push(thread, step.site, store);

@@ -6,6 +6,7 @@ mod numbers;
 mod reader;
 mod recoveries;
 mod sealing;
+mod unseen;
 
 use crate::deadline::{Deadline, Steps};
 use crate::error::SubjectError;
@@ -27,6 +28,7 @@ pub use recoveries::{EverySchedule, FailedSchedule};
 pub use sealing::Sealing;
 pub(crate) use sealing::is_called;
 use std::sync::Arc;
+pub use unseen::{Unseen, UnseenKind};
 
 /// How stores reach memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -163,6 +165,12 @@ impl<'s> NativeThreads<'s> {
     /// Did code that was not compiled with `landfall cc` touch persistent memory? What it does is no step of a schedule.
     pub fn foreign(&self) -> bool {
         self.reader.foreign
+    }
+
+    /// What threads did to each other that is no step of a schedule, each place once.
+    pub fn unseen(&self) -> impl Iterator<Item = Unseen> + '_ {
+        let all = self.reader.unseen.iter();
+        all.map(|&(what, site)| Unseen::new(what, self.origin(site)))
     }
 
     /// Was a thread in some execution kept from timing out once more?

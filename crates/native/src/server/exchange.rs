@@ -12,6 +12,7 @@ use landfall_vocab::record::COMPANIONS;
 use landfall_vocab::shared::{
     End, JobHeader, MOST_SLEEPERS, SLOTS, TICK, isolation, job, point, slot_state,
 };
+use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::time::{Duration, Instant};
@@ -114,7 +115,13 @@ impl Server {
 
     /// Waits for a slot to be done; a run that takes longer than there is patience is killed.
     pub(super) fn await_slot(&mut self, index: usize, patience: Patience) -> Waited {
-        let waited = self.wait(index, patience);
+        let mut waited = self.wait(index, patience);
+        let (end, status, _) = self.shared.slot(index).end();
+        if waited == Waited::Done && end == End::Died as u32 && status == libc::SIGKILL {
+            // Nothing a run does ends it so, and it was not us.
+            self.killed = true;
+            waited = Waited::ServerGone;
+        }
         self.in_flight = self.in_flight.saturating_sub(1);
         self.trace_bytes = self.shared.slot(index).trace_len();
         waited
@@ -150,14 +157,15 @@ impl Server {
             }
             futex_wait(&self.shared.control().finished, seen, PULSE);
             self.shared.control().checker_asleep.store(0, SeqCst);
-            let dead = !matches!(self.child.try_wait(), Ok(None));
-            if dead {
+            let ended = self.child.try_wait();
+            if !matches!(ended, Ok(None)) {
                 // It may have finished the job before it died.
-                return if self.take(index) {
-                    Waited::Done
-                } else {
-                    Waited::ServerGone
-                };
+                if self.take(index) {
+                    return Waited::Done;
+                }
+                let status = ended.ok().flatten();
+                self.killed = status.is_some_and(|status| status.signal() == Some(libc::SIGKILL));
+                return Waited::ServerGone;
             }
             match killed {
                 None if started.elapsed() > patience.wall || patience.until.reached().is_some() => {

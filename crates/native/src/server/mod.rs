@@ -59,6 +59,8 @@ pub struct Server {
     asked: bool,
     /// Plain accesses that are steps.
     points: Option<Arc<Vec<u64>>>,
+    /// The process is gone, and it was not us.
+    killed: bool,
 }
 
 impl Server {
@@ -77,6 +79,7 @@ impl Server {
             next_sample: 1,
             asked: false,
             points: None,
+            killed: false,
         };
         server.await_start()?;
         server.read_sites();
@@ -134,6 +137,11 @@ impl Server {
     pub fn runs(&self) -> (u64, u64) {
         let control = self.shared.control();
         (control.forks.load(Relaxed), control.restarts.load(Relaxed))
+    }
+
+    /// Has a run asked the persistent heap for a block?
+    pub fn allocates(&self) -> bool {
+        self.shared.control().allocates.load(Relaxed) != 0
     }
 
     /// Why runs of this server that could have happened in place happened in forks, if some did.

@@ -23,6 +23,7 @@ struct line { _Alignas(64) _Atomic int64_t word[8]; };
 static struct line volatile_memory[32];
 static struct line *M;
 static int64_t R[8][32];
+static struct { _Alignas(64) int64_t word[8]; } own[8];
 #define AT(l, w) (&M[l].word[w])
 #define LOAD(l, w) atomic_load_explicit(AT(l, w), memory_order_relaxed)
 #define STORE(l, w, v) atomic_store_explicit(AT(l, w), v, memory_order_relaxed)
@@ -46,15 +47,24 @@ pub(crate) enum By {
     Main,
 }
 
+/// What threads do besides.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Besides {
+    Nothing,
+    /// Stores of both kinds to a volatile line of each thread's own, which nobody else looks at; and full fences are locked
+    /// instructions on local variables.
+    OwnStores,
+}
+
 /// Can it be executed like this?
 pub(crate) fn is_native(test: &Test, by: By) -> bool {
     by == By::Threads || test.program.threads.len() == 1
 }
 
-pub(crate) fn program(tests: &[(Test, Vec<Outcome>)], by: By) -> String {
+pub(crate) fn program(tests: &[(Test, Vec<Outcome>)], by: By, besides: Besides) -> String {
     let mut out = HEAD.to_owned();
     for (number, (test, outcomes)) in tests.iter().enumerate() {
-        one(&mut out, number, test, outcomes, by);
+        one(&mut out, number, test, outcomes, (by, besides));
     }
     out += "int main(int count, char **arguments) {\n  switch (count > 1 ? atoi(arguments[1]) : -1) {\n";
     for number in 0..tests.len() {
@@ -63,6 +73,16 @@ pub(crate) fn program(tests: &[(Test, Vec<Outcome>)], by: By) -> String {
     out += "  }\n  return 253;\n}\n";
     out
 }
+
+const STREAM: &str = "_mm_stream_si64((long long *)&own[I].word[2], 3);";
+
+const FULL_FENCES: [&str; 5] = [
+    "_mm_mfence();",
+    "__atomic_fetch_add(&local, 1, __ATOMIC_RELAXED);",
+    "__atomic_compare_exchange_n(&local, &other, 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);",
+    "{ volatile int kept = 0; __atomic_store_n(&kept, 1, __ATOMIC_SEQ_CST); }",
+    "__asm__ volatile(\"lock; orl $0, (%%rsp)\" ::: \"memory\", \"cc\");",
+];
 
 /// Line and word of each variable.
 fn places(test: &Test) -> Vec<(u8, u8)> {
@@ -78,11 +98,21 @@ fn places(test: &Test) -> Vec<(u8, u8)> {
         .collect()
 }
 
-fn one(out: &mut String, number: usize, test: &Test, outcomes: &[Outcome], by: By) {
+fn one(
+    out: &mut String,
+    number: usize,
+    test: &Test,
+    outcomes: &[Outcome],
+    (by, besides): (By, Besides),
+) {
     let at = places(test);
     for (index, thread) in test.program.threads.iter().enumerate() {
         let _ = writeln!(out, "static void *thread_{number}_{index}(void *unused) {{");
-        body(out, index, thread, &at);
+        let mut choices = Choices {
+            besides,
+            state: (number * 8 + index + 1) as u64,
+        };
+        body(out, index, thread, &at, &mut choices);
         *out += "  return unused;\n}\n";
     }
     let observed = test.observe.places();
@@ -161,7 +191,23 @@ fn one(out: &mut String, number: usize, test: &Test, outcomes: &[Outcome], by: B
     *out += "}\n";
 }
 
-fn body(out: &mut String, index: usize, thread: &Thread, at: &[(u8, u8)]) {
+/// What is done besides, at some place of the code: the same every time.
+struct Choices {
+    besides: Besides,
+    state: u64,
+}
+
+impl Choices {
+    fn one_of<'a>(&mut self, these: &[&'a str]) -> &'a str {
+        self.state = (self.state.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(17) ^ 0x5bd1;
+        match self.besides {
+            Besides::Nothing => these[0],
+            Besides::OwnStores => these[(self.state >> 20) as usize % these.len()],
+        }
+    }
+}
+
+fn body(out: &mut String, index: usize, thread: &Thread, at: &[(u8, u8)], choices: &mut Choices) {
     let reg = |reg: Reg| format!("r{}", reg.0);
     let value = |operand: Operand| match operand {
         Operand::Const(value) => value.to_string(),
@@ -174,7 +220,10 @@ fn body(out: &mut String, index: usize, thread: &Thread, at: &[(u8, u8)]) {
     for (number, declared) in thread.regs.iter().enumerate() {
         let _ = writeln!(out, "  int64_t r{number} = {};", declared.init);
     }
+    let _ = writeln!(out, "  int local = 0, other = 5;");
     for instr in &thread.body {
+        let store = choices.one_of(&["", "own[I].word[0]++;", "own[I].word[1] = 1;", STREAM]);
+        let _ = writeln!(out, "  {}", store.replace('I', &index.to_string()));
         let line = match *instr {
             Instr::Load { reg: to, var } => format!("{} = LOAD({});", reg(to), place(var)),
             Instr::Store { var, value: of } => format!("STORE({}, {});", place(var), value(of)),
@@ -226,7 +275,7 @@ fn body(out: &mut String, index: usize, thread: &Thread, at: &[(u8, u8)]) {
                 format!("{name}((void *)AT({}));", place(var))
             }
             Instr::Sfence => "_mm_sfence();".to_owned(),
-            Instr::Mfence => "_mm_mfence();".to_owned(),
+            Instr::Mfence => choices.one_of(&FULL_FENCES).to_owned(),
             Instr::Move { reg: to, value: of } => format!("{} = {};", reg(to), value(of)),
             Instr::Arith {
                 reg: to,

@@ -1,4 +1,4 @@
-// Atomic operations call the runtime wherever they go, except to a variable nobody else can see.
+// Atomic operations call the runtime wherever they go; of one on a variable nobody else can see, it hears that there was one.
 #include "pm.h"
 #include <stdatomic.h>
 

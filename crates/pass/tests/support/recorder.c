@@ -213,11 +213,13 @@ void __lf_memset(void *to, int c, uint64_t n, const struct lf_site *site) {
 
 void __lf_fence(uint32_t ordering, const struct lf_site *site) { print("fence%s %s\n", how(ordering), at(site)); }
 void __lf_sfence(const struct lf_site *site) { print("sfence %s\n", at(site)); }
+void __lf_locked(const struct lf_site *site) { print("locked %s\n", at(site)); }
 void __lf_mfence(const struct lf_site *site) { print("mfence %s\n", at(site)); }
 void __lf_lfence(const struct lf_site *site) { print("lfence %s\n", at(site)); }
 void __lf_clflush(const void *p, const struct lf_site *site) { print("clflush %s %s\n", place(p), at(site)); }
 void __lf_clflushopt(const void *p, const struct lf_site *site) { print("clflushopt %s %s\n", place(p), at(site)); }
 void __lf_clwb(const void *p, const struct lf_site *site) { print("clwb %s %s\n", place(p), at(site)); }
+void __lf_opaque(const struct lf_site *site) { (void)site; }
 void __lf_asm(const struct lf_site *site) { print("asm %s\n", at(site)); }
 
 void __lf_budget_out(const struct lf_site *site) {

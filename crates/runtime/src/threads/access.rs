@@ -11,7 +11,7 @@ use super::told;
 use crate::blocks;
 use crate::bytes;
 use crate::hooks::{SEQ_CST, read_span, store_span};
-use crate::log::{self, Origin, Site};
+use crate::log::{self, Origin};
 use crate::outcome::{self, Report};
 use crate::shadow::{is_persistent, recording, view};
 use crate::stack;
@@ -127,7 +127,7 @@ pub(crate) unsafe fn update(
     length: usize,
     what: u8,
     abi: u32,
-    site: *const Site,
+    origin: Origin,
 ) -> Access {
     if address % LINE as usize + length > LINE as usize {
         let text: &[&[u8]] =
@@ -143,7 +143,7 @@ pub(crate) unsafe fn update(
         )
     }
     let what = READ | WRITE | LOCKED | what;
-    let access = announce(address, length, what, ordering(abi), Origin::source(site));
+    let access = announce(address, length, what, ordering(abi), origin);
     Access {
         otherwise: ordering(abi >> FAILURE),
         ..access
@@ -281,11 +281,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                     [streamed, digest(from, piece), 0],
                 );
                 spin::acted((*threads).current);
-                buffer::push(to, from, piece, (visible, stream), flags, origin);
-                if persists && streams {
-                    writes_back(to, origin);
-                }
-                return;
+                return buffer::push(to, from, piece, (visible, stream), flags, origin);
             }
         }
         let what = if locked { WRITE | LOCKED } else { WRITE };
@@ -310,9 +306,6 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
         let found = found(to, piece);
         perform(to, from, piece, flags, origin);
         access.done(found, digest(from, piece), streams.into());
-        if persists && streams {
-            writes_back(to, origin);
-        }
     });
 }
 

@@ -13,6 +13,9 @@ use crate::bytes;
 use crate::log::{self, Origin};
 use crate::outcome;
 use crate::shadow::{is_persistent, recording, touch_span, view};
+use crate::stack;
+use crate::state::state;
+use core::ops::Range;
 use landfall_vocab::record::access::WRITE;
 use landfall_vocab::record::{self, step};
 use landfall_vocab::shared::End;
@@ -49,6 +52,8 @@ struct Entry {
     stream: u8,
     /// It has left, but an older one has not.
     gone: bool,
+    /// Bytes that the thread has overwritten since without a word to us, a bit each: what is there is newer.
+    outdated: u64,
     new: [u8; LINE as usize],
     /// What is under it, while it is in memory.
     old: [u8; LINE as usize],
@@ -315,6 +320,7 @@ unsafe fn new(me: usize, kind: Kind, address: usize, origin: Origin) -> *mut Ent
     ((*entry).kind, (*entry).address, (*entry).origin) = (kind, address, origin);
     ((*entry).length, (*entry).visible) = (0, true);
     ((*entry).stream, (*entry).gone) = (0, false);
+    (*entry).outdated = 0;
     (*buffer).tail += 1;
     (*buffer).unfenced += 1;
     (*(*threads()).buffers).waiting |= 1 << me;
@@ -413,16 +419,11 @@ pub(super) unsafe fn show(thread: usize) {
         let buffer = of(thread);
         for at in (*buffer).head..(*buffer).tail {
             let entry = &raw mut (*buffer).entries[at];
-            if (*entry).gone {
-                continue;
+            if !(*entry).gone {
+                let old = (&raw mut (*entry).old) as *mut u8;
+                copy(old, memory(entry), (*entry).length, (*entry).outdated);
+                put_new(entry);
             }
-            let length = (*entry).length;
-            bytes::copy((&raw mut (*entry).old) as *mut u8, memory(entry), length);
-            bytes::copy(
-                memory(entry),
-                (&raw const (*entry).new) as *const u8,
-                length,
-            );
         }
     }
 }
@@ -433,20 +434,72 @@ unsafe fn hide() {
     let thread = (*buffers).shown;
     if thread < MOST {
         let buffer = of(thread);
+        let unused = unused_stack(thread);
         for at in ((*buffer).head..(*buffer).tail).rev() {
-            let entry = &raw const (*buffer).entries[at];
-            if (*entry).gone {
-                continue;
+            let entry = &raw mut (*buffer).entries[at];
+            if !(*entry).gone {
+                note_outdated(entry, &unused);
+                let old = (&raw const (*entry).old) as *const u8;
+                copy(memory(entry), old, (*entry).length, (*entry).outdated);
             }
-            let length = (*entry).length;
-            bytes::copy(
-                memory(entry),
-                (&raw const (*entry).old) as *const u8,
-                length,
-            );
         }
     }
     (*buffers).shown = MOST;
+}
+
+unsafe fn put_new(entry: *const Entry) {
+    let new = (&raw const (*entry).new) as *const u8;
+    copy(memory(entry), new, (*entry).length, (*entry).outdated);
+}
+
+/// Copies all bytes but those of a set.
+unsafe fn copy(to: *mut u8, from: *const u8, length: usize, but: u64) {
+    if but == 0 {
+        return bytes::copy(to, from, length);
+    }
+    for at in (0..length).filter(|at| but >> at & 1 == 0) {
+        *to.add(at) = *from.add(at);
+    }
+}
+
+/// The part of a thread's stack below its last call of ours: where functions had their variables that have returned, and where we
+/// are now.
+unsafe fn unused_stack(thread: usize) -> Range<usize> {
+    let context = &raw mut (*threads()).contexts[thread];
+    let (low, high) = (*context).stack;
+    let entered = (*state()).entered;
+    if (low..high).contains(&entered) {
+        (*context).entered = entered;
+    }
+    let here = stack::frame_pointer();
+    let here = if (low..high).contains(&here) {
+        here
+    } else {
+        low
+    };
+    low..here.max((*context).entered)
+}
+
+/// Before an entry is taken back: not all that a thread does to its own stack is told us. A function returns, another one is
+/// called, and what the first had stored in a variable is overwritten by return addresses and variables of the second.
+unsafe fn note_outdated(entry: *mut Entry, unused: &Range<usize>) {
+    let Entry {
+        address, length, ..
+    } = *entry;
+    if unused.contains(&address) {
+        (*entry).outdated = u64::MAX;
+        return;
+    }
+    let new = (&raw const (*entry).new) as *const u8;
+    // Nobody writes to persistent memory unseen.
+    if is_persistent(address) || bytes::equal(memory(entry), new, length) {
+        return;
+    }
+    for at in 0..length {
+        if *memory(entry).add(at) != *new.add(at) {
+            (*entry).outdated |= 1 << at;
+        }
+    }
 }
 
 /// The oldest entry of a thread's buffer, or of a stream, leaves it, and the stores behind it whose time nobody can tell.
@@ -521,13 +574,16 @@ unsafe fn take(thread: usize, at: usize) -> (u64, u64) {
     } else {
         hide();
         let found = found((*entry).address, length);
-        perform(
-            (*entry).address,
-            new,
-            length,
-            (*entry).flags,
-            (*entry).origin,
-        );
+        match (*entry).outdated {
+            0 => perform(
+                (*entry).address,
+                new,
+                length,
+                (*entry).flags,
+                (*entry).origin,
+            ),
+            _ => put_new(entry),
+        }
         found
     };
     gone(thread, at);

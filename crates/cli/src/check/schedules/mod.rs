@@ -8,6 +8,7 @@ mod progress;
 mod random;
 mod seen;
 mod story;
+mod unseen;
 
 pub(super) use story::column;
 
@@ -149,6 +150,7 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
             persistent = true;
             continue;
         }
+        unseen::report(&native, &names, &mut report);
         native.prefer(Policy::Quiet);
         native.until(options.last_call(started));
         seen.settle(&mut native)?;

@@ -1,7 +1,7 @@
 //! What the search has seen go wrong: one entry for each cause, with the first schedule that shows it. At the end each is made
 //! plain, shown again from scratch, and told.
 
-use super::plain::plainer;
+use super::plain::{plainer, prompt};
 use super::story::{Telling, column};
 use crate::check::Refusal;
 use crate::check::bugs::{Bugs, not_again};
@@ -9,9 +9,11 @@ use crate::check::finding::{Finding, Preemptions, Severity, Told, failing_place,
 use crate::check::notice::Notices;
 use crate::check::options::{Check, Judged};
 use crate::check::report::Report;
+use crate::exit::Exit;
 use crate::names::{Names, Place};
 use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
 use landfall_explore::schedule::locks::{Misuse, Reason, explain, misuses};
+use landfall_explore::schedule::saturate::add_racing;
 use landfall_explore::schedule::{
     End, Explored, Job, NOWHERE, Order, Process, Sharing, Step, Threads, ThreadsError, Trace,
 };
@@ -39,6 +41,8 @@ struct Entry {
     cause: Cause,
     /// Who takes the steps, up to where it shows. Once settled, only the plainest is left.
     schedules: Vec<Vec<Process>>,
+    /// The same execution in another order, where it is known what happens before what: it must show the same.
+    same: Option<Vec<Process>>,
     /// With the accesses that were steps when it was found.
     job: landfall_native::Job,
     /// Of the settled schedule.
@@ -106,6 +110,7 @@ impl Seen {
             let plainer = entry.preemptions > preemptions;
             if plainer && entry.cause.shows(native, search.trace(), order, relation) {
                 entry.schedules = candidates(search, entry.cause.thread());
+                entry.same = entry.cause.in_another_order(search);
                 entry.job = native.replay(&[]);
                 entry.preemptions = preemptions;
             }
@@ -141,6 +146,12 @@ impl Seen {
                 }
             }
             let (preemptions, _, schedule) = best.ok_or_else(not_again)?;
+            if let Some(same) = entry.same.take()
+                && let Ok(trace) = follow(native, &same, order)
+                && !entry.cause.is_among(&trace)
+            {
+                return Err(not_believed());
+            }
             entry.preemptions = preemptions;
             entry.schedules = vec![schedule];
         }
@@ -207,6 +218,7 @@ impl Seen {
             _ => vec![processes(&search.trace().steps)],
         };
         let entry = Entry {
+            same: cause.in_another_order(search),
             cause,
             job: native.replay(&[]),
             schedules,
@@ -310,6 +322,12 @@ impl Entry {
     }
 }
 
+/// What shows in one order of independent steps and not in another is no failure of the program.
+fn not_believed() -> Refusal {
+    let why = "internal error: a failure shows under one order of steps that do not depend on each other, and not under another; either landfall is at fault, or code that was not compiled with `landfall cc` changes what threads share";
+    Refusal::new(Exit::Internal, why)
+}
+
 /// An execution from its start: these take the first steps.
 fn follow(
     native: &mut NativeThreads<'_>,
@@ -378,6 +396,13 @@ fn finish(
 }
 
 impl Cause {
+    /// The execution that shows a failure, in another order. Where plain accesses that are no steps race, it is not known which orders
+    /// are the same.
+    fn in_another_order(&self, search: &dyn Explored) -> Option<Vec<Process>> {
+        let fails = matches!(self, Cause::Failed { .. });
+        (fails && !add_racing(search, &mut Vec::new())).then(|| processes(&prompt(search)))
+    }
+
     /// The thread that failed.
     fn thread(&self) -> Option<u8> {
         match self {
@@ -412,6 +437,13 @@ impl Cause {
             },
             (a, b) => a == b,
         }
+    }
+
+    /// Is it a failure of this execution, be it the first or not?
+    fn is_among(&self, trace: &Trace) -> bool {
+        let failed = |thread: u8, site: u32, code: u32| Cause::Failed { thread, site, code };
+        let mut failures = trace.failures.iter();
+        failures.any(|f| self.same(&failed(f.thread, f.site, f.code)))
     }
 
     /// Does this execution show it, before anything else?

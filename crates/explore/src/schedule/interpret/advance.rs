@@ -138,9 +138,6 @@ impl Interpreter<'_> {
                         },
                         trace,
                     );
-                    if streams && self.program.persistent {
-                        self.write_back(thread, cell, trace);
-                    }
                 }
                 Instr::Flush {
                     at: place,

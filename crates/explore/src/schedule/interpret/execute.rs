@@ -157,15 +157,6 @@ impl Interpreter<'_> {
 
     /// The visible part is done; the thread goes on to its next one.
     fn done(&mut self, thread: usize, trace: &mut Trace, at: usize) {
-        let instr = self.program.threads[thread][self.threads[thread].pc as usize];
-        self.threads[thread].tick += 1;
-        if let Instr::Stream { at: place, .. } = instr
-            && self.program.persistent
-        {
-            let cell = self.cell(thread, place);
-            self.write_back(thread, cell, trace);
-        }
-        self.threads[thread].tick -= 1;
         self.did(thread);
         self.advance(thread, trace, at + 1);
     }

@@ -1,6 +1,7 @@
 //! Memory and store buffers.
 
 use super::super::program::{Model, Operand, Place};
+use super::super::queued::{Queued, come_behind};
 use super::super::step::{Access, Act, Orders, Process, Step};
 use super::super::sync::ALL;
 use super::super::trace::{Trace, WriteBack};
@@ -101,18 +102,20 @@ impl Interpreter<'_> {
         (2 * threads + thread * self.streams + number) as Process
     }
 
-    /// Must the second of a thread's entries wait for the first? (The column and the row of non-temporal stores.)
-    fn waits(&self, first: (Process, Entry), second: (Process, Entry)) -> bool {
-        first.0 == second.0
-            || matches!((first.1, second.1), (Entry::Sfence, _) | (_, Entry::Sfence))
-            || self.line_of(first.1) == self.line_of(second.1)
+    fn queued(&self, process: Process, tick: u32, entry: Entry) -> Queued {
+        Queued {
+            commit: (process, tick),
+            line: self.line_of(entry),
+            visible: !matches!(entry, Entry::Store { visible: false, .. }),
+        }
     }
 
     /// Can an entry leave the buffer, whose place in it would be this?
     fn may_leave(&self, thread: usize, place: usize, process: Process, entry: Entry) -> bool {
         let state = &self.threads[thread];
+        let new = self.queued(process, 0, entry);
         !state.buffer[state.head..place].iter().any(|earlier| {
-            !earlier.gone && self.waits((earlier.process, earlier.entry), (process, entry))
+            !earlier.gone && new.waits_for(&self.queued(earlier.process, 0, earlier.entry))
         })
     }
 
@@ -123,10 +126,28 @@ impl Interpreter<'_> {
             return;
         };
         let end = self.threads[thread].buffer.len();
-        if self.may_leave(thread, end, process, entry) {
-            self.write(thread, cell, value);
-        } else {
-            self.push(thread, entry, trace);
+        if !self.may_leave(thread, end, process, entry) {
+            return self.push(thread, entry, trace);
+        }
+        self.write(thread, cell, value);
+        if self.streams != 0 {
+            // Under another schedule it would have waited, and others behind it.
+            let state = &mut self.threads[thread];
+            let tick = state.buffer.last().map_or(0, |buffered| buffered.tick) + 1;
+            state.buffer.push(Buffered {
+                entry,
+                site: 0,
+                need: [(0, 0); 2],
+                joined: 0,
+                behind: 0,
+                process,
+                tick,
+                issued: state.tick,
+                gone: true,
+            });
+            if state.head == end {
+                state.head += 1;
+            }
         }
     }
 
@@ -191,17 +212,13 @@ impl Interpreter<'_> {
         if process != companion && state.drained != 0 {
             set.push((companion, state.drained));
         }
-        for earlier in &state.buffer {
-            let fenced =
-                earlier.process != companion && earlier.tick <= self.tick_at(state.epoch, thread);
-            if earlier.process != process
-                && !fenced
-                && self.waits((earlier.process, earlier.entry), (process, entry))
-            {
-                set.retain(|(of, _)| *of != earlier.process);
-                set.push((earlier.process, earlier.tick));
-            }
-        }
+        let fenced = self.tick_at(state.epoch, thread);
+        let earlier = state.buffer.iter().rev();
+        let earlier =
+            earlier.filter(|earlier| earlier.process == companion || earlier.tick > fenced);
+        let earlier =
+            earlier.map(|earlier| self.queued(earlier.process, earlier.tick, earlier.entry));
+        come_behind(self.queued(process, 0, entry), earlier, &mut set);
         trace.sets.come_after(&set)
     }
 
@@ -278,7 +295,7 @@ impl Interpreter<'_> {
         self.open |= open;
     }
 
-    /// A `clflushopt` is issued, or a non-temporal store on its way to memory.
+    /// A `clflushopt` is issued.
     pub(super) fn write_back(&mut self, thread: usize, cell: u32, trace: &mut Trace) {
         let line = self.program.cells[cell as usize].line;
         let state = &self.threads[thread];

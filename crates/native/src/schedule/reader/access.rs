@@ -93,6 +93,7 @@ impl Reader {
                 );
                 if record.flags & access::WRITE != 0 {
                     self.overwrite(thread, object, mask);
+                    self.went_past(thread, object);
                 }
                 return Ok(());
             }

@@ -4,7 +4,7 @@ use super::super::numbers::{is_persistent, place};
 use super::access::orders;
 use super::{Buffered, Open, Reader, word};
 use landfall_explore::schedule::{
-    Access, Act, Orders, Process, Step, ThreadsError, Trace, WriteBack,
+    Access, Act, Orders, Process, Queued, Step, ThreadsError, Trace, WriteBack, come_behind,
 };
 use landfall_vocab::record::{Record, access, step};
 
@@ -133,9 +133,28 @@ impl Reader {
             issued: known.tick,
             visible: entry.visible,
         });
-        let commit = (entry.process, known.pushed);
-        known.entries.push((commit, entry.line));
+        known.entries.push(entry.queued(known.pushed));
         known.pushed
+    }
+
+    /// A store that nobody could tell the time of went past the buffer, which held nothing that it would have waited for. Under another
+    /// schedule it would have waited, and others behind it: where non-temporal stores leave out of order, they must know.
+    pub(super) fn went_past(&mut self, thread: usize, line: u32) {
+        if self.streams == 0 {
+            return;
+        }
+        let companion = self.companion(thread);
+        let known = &mut self.threads[thread];
+        let again = |last: &Queued| !last.visible && last.line == Some(line);
+        if known.entries.last().is_some_and(again) {
+            return;
+        }
+        known.pushed += 1;
+        known.entries.push(Queued {
+            commit: (companion, known.pushed),
+            line: Some(line),
+            visible: false,
+        });
     }
 
     /// What goes into the buffer comes behind in other queues.
@@ -155,13 +174,11 @@ impl Reader {
         }
         // The last fence stands for all that was before it.
         let first = known.epoch.saturating_sub(1);
-        for (number, &((process, tick), line)) in known.entries.iter().enumerate().skip(first) {
-            let fenced = process != companion && number < known.epoch;
-            if process != entry.process && !fenced && waits(line, entry.line) {
-                set.retain(|(of, _)| *of != process);
-                set.push((process, tick));
-            }
-        }
+        let earlier = known.entries.iter().enumerate().skip(first).rev();
+        let earlier = earlier
+            .filter(|(number, entry)| entry.commit.0 == companion || *number >= known.epoch)
+            .map(|(_, entry)| *entry);
+        come_behind(entry.queued(0), earlier, &mut set);
         trace.sets.come_after(&set)
     }
 
@@ -173,8 +190,10 @@ impl Reader {
         recent
             .iter()
             .enumerate()
-            .filter_map(move |(at, &(commit, _))| {
-                let newest = !recent[at + 1..].iter().any(|((of, _), _)| *of == commit.0);
+            .filter_map(move |(at, &Queued { commit, .. })| {
+                let newest = !recent[at + 1..]
+                    .iter()
+                    .any(|later| later.commit.0 == commit.0);
                 (commit.0 != companion && newest).then_some(commit)
             })
     }
@@ -209,12 +228,12 @@ impl Reader {
     pub(super) fn write_back(&mut self, thread: usize, object: u32, site: u32, trace: &mut Trace) {
         let known = &self.threads[thread];
         let mut behind = known.entries.iter().rev();
-        let behind = behind.find(|(_, line)| line.is_none_or(|line| line == object));
+        let behind = behind.find(|entry| entry.line.is_none_or(|line| line == object));
         trace.write_backs.push(WriteBack {
             thread: thread as u8,
             object,
             issued: known.tick,
-            after: behind.map_or((0, 0), |&(commit, _)| commit),
+            after: behind.map_or((0, 0), |entry| entry.commit),
             buffered: known.pushed,
             need: self.besides(thread),
             joined: known.joined,
@@ -294,9 +313,7 @@ impl Reader {
         let mut at = 0;
         while let Some(&entry) = self.threads[thread].buffer.get(at) {
             let mut earlier = self.threads[thread].buffer.range(..at);
-            let waits = |earlier: &Buffered| {
-                earlier.process == entry.process || waits(earlier.line, entry.line)
-            };
+            let waits = |earlier: &Buffered| entry.queued().waits_for(&earlier.queued());
             if !entry.visible && !earlier.any(waits) {
                 self.threads[thread].buffer.remove(at);
                 self.left(thread, &entry);
@@ -309,9 +326,14 @@ impl Reader {
     }
 }
 
-/// Must the second of a thread's entries, in different queues, wait for the first? None is a fence.
-fn waits(first: Option<u32>, second: Option<u32>) -> bool {
-    first.is_none() || second.is_none() || first == second
+impl Buffered {
+    fn queued(&self) -> Queued {
+        Queued {
+            commit: (self.process, self.tick),
+            line: self.line,
+            visible: self.visible,
+        }
+    }
 }
 
 /// What goes into a buffer.
@@ -324,4 +346,14 @@ struct Entering {
     orders: Orders,
     visible: bool,
     streams: bool,
+}
+
+impl Entering {
+    fn queued(&self, tick: u32) -> Queued {
+        Queued {
+            commit: (self.process, tick),
+            line: self.line,
+            visible: self.visible,
+        }
+    }
 }

@@ -11,8 +11,8 @@ use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
 use landfall_check::Atomicity;
 use landfall_explore::schedule::{
-    Access, Act, Birth, Failure, Order, Orders, Persistency, Process, Step, ThreadsError, Trace,
-    Trailing,
+    Access, Act, Birth, Failure, Order, Orders, Persistency, Process, Queued, Step, ThreadsError,
+    Trace, Trailing,
 };
 use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
 use landfall_vocab::shared::{CREATIONS, End};
@@ -58,8 +58,8 @@ struct Thread {
     committed: u32,
     /// Its own stores, newest last: line, bytes, their commit.
     own: Vec<(u32, u64, (Process, u32))>,
-    /// Everything it put into its store buffer: its commit, and its line; none for a fence.
-    entries: Vec<((Process, u32), Option<u32>)>,
+    /// Everything it put into its store buffer.
+    entries: Vec<Queued>,
     /// Where in there its last fence was; and streams that it waited for where no transition says so.
     epoch: usize,
     floor: Vec<(Process, u32)>,
@@ -126,6 +126,8 @@ pub(super) struct Reader {
     pub(super) buffered: bool,
     /// Code that is not ours touched persistent memory in some execution: that is seen, but is no step.
     pub(super) foreign: bool,
+    /// What was done to others that is no step: what, and where.
+    pub(super) unseen: Vec<(u8, u32)>,
     most: usize,
     /// Streams that each thread has, and that some would need.
     pub(super) streams: usize,
@@ -280,6 +282,12 @@ impl Reader {
                         site,
                         code: record.value as u32 | (record.value >> 32 << 8) as u32,
                     });
+                }
+            }
+            Kind::Unseen => {
+                let what = (record.flags, self.site(record));
+                if !self.unseen.contains(&what) {
+                    self.unseen.push(what);
                 }
             }
             Kind::Read => self.foreign |= record.flags & flag::FOREIGN != 0,
