@@ -47,19 +47,35 @@ pub trait Recoveries {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     /// Power failures in a row.
     pub failures: usize,
     /// Candidates to look at before giving up.
     pub candidates: u64,
+    /// Asked every now and then: is it time to stop?
+    pub enough: Option<Enough>,
 }
+
+/// Says when to stop.
+#[derive(Clone)]
+pub struct Enough(pub Rc<dyn Fn() -> bool>);
+
+impl std::fmt::Debug for Enough {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Enough")
+    }
+}
+
+/// So many candidates are looked at before someone is asked whether it is enough.
+const ASK_EVERY: u64 = 1024;
 
 impl Default for Limits {
     fn default() -> Self {
         Limits {
             failures: 1,
             candidates: u64::MAX,
+            enough: None,
         }
     }
 }
@@ -156,7 +172,7 @@ impl<R: Recoveries> Walk<'_, '_, R> {
             };
             let (node, read) = (frame.node, frame.read);
             self.back(steps, reads);
-            if self.walked.candidates >= self.limits.candidates {
+            if self.walked.candidates >= self.limits.candidates || self.is_enough() {
                 self.walked.stopped = true;
                 return;
             }
@@ -168,6 +184,11 @@ impl<R: Recoveries> Walk<'_, '_, R> {
                 None => self.walked.unknown += 1,
             }
         }
+    }
+
+    fn is_enough(&self) -> bool {
+        let ask = self.walked.candidates % ASK_EVERY == ASK_EVERY - 1;
+        ask && (self.limits.enough.as_ref()).is_some_and(|Enough(enough)| enough())
     }
 
     /// Lets everyone judge a candidate, and goes on with it unless someone objects.

@@ -52,13 +52,19 @@ pub(crate) struct ForClang {
 
 /// Every outcome of litmus tests, against what their files expect.
 ///
-/// Reads Landfall's .lit files and herd7's X86 .litmus files, and searches directories for both. Exit code: 0 all as
+/// Reads Landfall's .lit files and herd7's X86 .litmus files, and searches directories for both. A list of verdicts (--expect)
+/// goes before what the files say: one line per test, `NAME Allowed`, `Required` or `Forbidden`, or Dat3M's `FILE,1` (what the
+/// file asks is so) and `FILE,0` (it is not). Exit code: 0 all as
 /// expected, 100 some test differs, 5 the limit on states was reached, 2 a file cannot be read, 1 internal error.
 #[derive(clap::Args, Debug)]
 pub(crate) struct LitmusArgs {
     /// Litmus tests, or directories of them
     #[arg(required = true, value_name = "FILE|DIR")]
     pub(crate) paths: Vec<PathBuf>,
+
+    /// A list of tests and their verdicts, for files that only ask (`exists`) and do not say what the answer is
+    #[arg(long, value_name = "FILE")]
+    pub(crate) expect: Option<PathBuf>,
 
     /// How to print the results
     #[arg(long, value_enum, default_value_t = Format::Human)]

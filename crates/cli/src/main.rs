@@ -12,6 +12,7 @@ mod heap;
 mod litmus;
 mod manual;
 mod names;
+mod out;
 mod progress;
 mod prove;
 mod provenance;
@@ -37,7 +38,13 @@ fn main() -> ExitCode {
     let checking = arguments.get(1).is_some_and(|command| command == "check");
     let proving = arguments.get(1).is_some_and(|command| command == "prove");
     let (arguments, compiler_flags) = match checking || proving {
-        true => check::take_compiler_flags(arguments),
+        true => match check::take_compiler_flags(arguments) {
+            Ok(taken) => taken,
+            Err(why) => {
+                eprintln!("landfall: {why}");
+                return Exit::Usage.into();
+            }
+        },
         false => (arguments, Vec::new()),
     };
     let arguments = match checking {
@@ -55,7 +62,7 @@ fn main() -> ExitCode {
     let exit = std::panic::catch_unwind(move || match args.command {
         args::Command::Check(mut options) => {
             options.compiler_flags = compiler_flags;
-            check::run(&options)
+            check::run(&mut options)
         }
         // Only reached by a spelling that `cc::intercept` does not know.
         args::Command::Cc(_) | args::Command::Cxx(_) => Exit::Usage,

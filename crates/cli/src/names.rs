@@ -1,5 +1,6 @@
 //! Names for what is a number in a trace: source positions, call stacks, parts of persistent memory.
 
+use crate::screen::plain;
 use landfall_native::members::{Member, Members};
 use landfall_native::{Event, Execution, Op, Origin, Position, Server, Sites, Symbols};
 use serde_json::{Value, json};
@@ -19,8 +20,10 @@ impl Place {
     pub(crate) fn new(at: &Position) -> Place {
         let here = std::env::current_dir().unwrap_or_default();
         let relative = Path::new(&at.file).strip_prefix(&here);
+        let file = relative.map_or_else(|_| at.file.clone(), |path| path.display().to_string());
         Place {
-            file: relative.map_or_else(|_| at.file.clone(), |path| path.display().to_string()),
+            // `__FILE__` is what was typed; debug information leaves it out.
+            file: file.trim_start_matches("./").to_owned(),
             line: at.line,
             column: at.column,
             function: at.function.clone(),
@@ -33,9 +36,10 @@ impl Place {
 
     /// `file:line:column`, or without the column where none is known.
     pub(crate) fn colons(&self) -> String {
+        let file = plain(&self.file);
         match self.column {
-            0 => format!("{}:{}", self.file, self.line),
-            column => format!("{}:{}:{column}", self.file, self.line),
+            0 => format!("{file}:{}", self.line),
+            column => format!("{file}:{}:{column}", self.line),
         }
     }
 
@@ -53,7 +57,7 @@ impl Place {
     pub(crate) fn seen_from(&self, other: Option<&Place>) -> String {
         match other {
             Some(other) if other.file == self.file => format!("line {}", self.line),
-            _ => format!("{}:{}", self.file, self.line),
+            _ => format!("{}:{}", plain(&self.file), self.line),
         }
     }
 }

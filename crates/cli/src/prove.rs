@@ -165,7 +165,7 @@ pub(crate) fn run(args: &ProveArgs) -> Exit {
     for (path, draw) in graphs {
         let refuted = answers.answers.iter().find_map(refutation);
         if let (Some(path), Some(witness)) = (path, refuted)
-            && let Err(error) = std::fs::write(path, draw(witness))
+            && let Err(error) = crate::out::write(path, draw(witness).as_bytes())
         {
             let path = plain(&path.to_string_lossy());
             screen.err(&format!("error: cannot write {path}: {error}\n"));

@@ -14,11 +14,19 @@ pub(crate) struct Recorded {
     pub(crate) arguments: Vec<String>,
     /// A digest of every file that a finding names, by its name there.
     pub(crate) files: BTreeMap<String, String>,
+    /// It has blocks of the persistent heap, whose places are the allocator's choice.
+    #[serde(default = "perhaps")]
+    pub(crate) allocates: bool,
+}
+
+/// Of a run.json that does not say.
+fn perhaps() -> bool {
+    true
 }
 
 impl Recorded {
     /// Of the command that is running now. None where it cannot be written down as text.
-    pub(crate) fn now(findings: &[Value]) -> Option<Recorded> {
+    pub(crate) fn now(findings: &[Value], allocates: bool) -> Option<Recorded> {
         let arguments = std::env::args_os().skip(1);
         let arguments = arguments.map(|a| a.into_string().ok());
         let mut files = BTreeMap::new();
@@ -29,6 +37,7 @@ impl Recorded {
             directory: std::env::current_dir().ok()?,
             arguments: arguments.collect::<Option<_>>()?,
             files,
+            allocates,
         })
     }
 }

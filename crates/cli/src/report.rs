@@ -100,5 +100,5 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
         print!("{text}");
         return Ok(());
     }
-    std::fs::write(path, text).with_context(|| path.display().to_string())
+    crate::out::write(path, text.as_bytes()).with_context(|| path.display().to_string())
 }

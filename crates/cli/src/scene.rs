@@ -9,8 +9,8 @@ use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Log, Version};
 use landfall_model::order::Platform;
 use landfall_native::{
-    Event, Execution, Isolation, Job, Op, Outcome, Program, Server, SubjectError, Threading,
-    translate,
+    Deadline, Event, Execution, Isolation, Job, Op, Outcome, Program, Server, SubjectError,
+    Threading, translate,
 };
 
 /// Everything a run depends on but its image.
@@ -199,6 +199,8 @@ pub(crate) struct Stage {
     base: Image,
     names: (Names, Option<Names>),
     pub(crate) runs: u64,
+    /// Nothing is run after that.
+    pub(crate) until: Deadline,
 }
 
 impl Stage {
@@ -218,6 +220,7 @@ impl Stage {
             again,
             base,
             runs: 0,
+            until: scene.job.limits.until,
         })
     }
 
@@ -268,18 +271,26 @@ impl Stage {
             })
             .collect();
         lines.sort_by_key(|line| line.offset);
-        let job = Job {
+        if self.until.reached().is_some() {
+            return Err(SubjectError::Stopped);
+        }
+        let mut job = Job {
             image: landfall_native::Image { lines },
             stacks,
             ..self.scene.job_after(failures, part)
         };
+        job.limits.until = self.until;
         let server = match &mut self.again {
             Some(again) if failures > 0 => again,
             _ => &mut self.first,
         };
         let execution = server.run(&job)?;
         self.runs += 1;
-        let endless = matches!(execution.outcome, Outcome::Hang { .. } | Outcome::Wedged);
+        if execution.outcome == Outcome::Wedged && self.until.reached().is_some() {
+            return Err(SubjectError::Stopped);
+        }
+        let endless = execution.outcome.limit().is_some()
+            || matches!(execution.outcome, Outcome::Hang { .. });
         let mut act = Act::new(found, execution, &self.scene);
         if stacks && !endless {
             act.copies = server.run_raw(&job, landfall_native::copies)?.1;

@@ -7,7 +7,7 @@ use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Version};
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
-use landfall_native::{HeapChecks, Job, MallocMetadata, Program};
+use landfall_native::{HeapChecks, Input, Job, MallocMetadata, Program};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
@@ -28,6 +28,9 @@ pub(crate) struct Witness {
     pub(crate) persistent_memory: Memory,
     /// Steps of one execution before it counts as a hang.
     pub(crate) events: u64,
+    /// What every execution read from its standard input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) stdin: Option<Given>,
     /// How the threads of the first execution ran, if it had several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) threads: Option<Threads>,
@@ -37,6 +40,26 @@ pub(crate) struct Witness {
     pub(crate) failures: Vec<PowerFailure>,
     pub(crate) outcome: Ended,
     pub(crate) finding: Value,
+}
+
+/// A file that was given to every execution.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Given {
+    pub(crate) file: Word,
+    pub(crate) bytes: u64,
+}
+
+impl Given {
+    pub(crate) fn input(&self) -> anyhow::Result<Input> {
+        let path = self.file.path();
+        let name = path.display();
+        let input = Input::open(&path)
+            .with_context(|| format!("{name}: what the program read from its standard input"))?;
+        if input.length() != self.bytes {
+            bail!("{name}: not what the program read from its standard input: its size is another");
+        }
+        Ok(input)
+    }
 }
 
 /// A schedule.
@@ -59,6 +82,10 @@ pub(crate) struct Threads {
     /// So are creations of threads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) creations: bool,
+}
+
+fn is_nothing(bytes: &u16) -> bool {
+    *bytes == 0
 }
 
 fn is_zero(number: &u8) -> bool {
@@ -126,6 +153,9 @@ pub(crate) struct Memory {
     pub(crate) platform: String,
     pub(crate) dir: Option<Word>,
     pub(crate) heap: bool,
+    /// By how many bytes its blocks were moved.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub(crate) heap_offset: u16,
     /// The volatile heap was looked at.
     #[serde(default)]
     pub(crate) heap_checks: bool,
@@ -236,13 +266,15 @@ impl Build {
         if let Some(directory) = path.parent() {
             std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
         }
+        // Others may do the same at the same time.
+        let beside = crate::out::beside(path);
         let mut arguments: Vec<OsString> = self.arguments.iter().map(Word::os).collect();
-        arguments.extend(["-o".into(), path.as_os_str().to_owned()]);
+        arguments.extend(["-o".into(), beside.as_os_str().to_owned()]);
         let status = compiler::command(language, &arguments)?.command.status()?;
         if !status.success() {
             bail!("{}: the program did not build", path.display());
         }
-        Ok(())
+        std::fs::rename(&beside, path).with_context(|| path.display().to_string())
     }
 }
 
@@ -262,10 +294,13 @@ impl Witness {
             "eadr" => Platform::Eadr,
             other => bail!("the witness names a platform `{other}`; adr or eadr"),
         };
+        let input = self.stdin.as_ref().map(Given::input).transpose()?;
         let program = |built: &Built| -> anyhow::Result<Program> {
             let mut program = built.program()?;
             program.pm_dir = memory.dir.as_ref().map(Word::path);
+            program.stdin.clone_from(&input);
             program.pm_heap = memory.heap.then_some(MallocMetadata::Modelled);
+            program.heap_offset = memory.heap_offset;
             if memory.heap_checks {
                 program.heap = HeapChecks::On;
             }

@@ -486,3 +486,96 @@ fn an_interrupted_repair_leaves_nothing_behind() {
     assert!(!left());
     assert_eq!(fs::read_to_string(directory.join(&name)).unwrap(), before);
 }
+
+/// Programs whose repair depends on where blocks of the persistent heap lie: `tests/fix/NAME`, with the patch it must come to in
+/// `NAME.diff` (`BLESS=1` writes it). The first lines say how it is checked (`check:`), repaired (`fix:`), and what comes out.
+#[test]
+fn a_patch_holds_however_blocks_lie() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fix");
+    let mut sources: Vec<PathBuf> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension() != Some(OsStr::new("diff")))
+        .collect();
+    sources.sort();
+    assert!(sources.len() >= 5);
+    for source in sources {
+        let program = fs::read_to_string(&source).unwrap();
+        let said = |what: &str| {
+            let line = program
+                .lines()
+                .find_map(|line| line.strip_prefix("// ")?.strip_prefix(what));
+            line.map(str::trim)
+        };
+        let words = |what: &str| {
+            let words = said(what).unwrap_or_default().split_whitespace();
+            words.map(str::to_owned).collect::<Vec<String>>()
+        };
+        let name = source.file_name().unwrap().to_str().unwrap();
+        let directory = scratch(&format!("layout-{name}"));
+        fs::write(directory.join(name), &program).unwrap();
+        let check = |out: &str, more: &[&str]| {
+            let flags = words("check:");
+            let mut arguments = vec!["check", "--out", out, "--fail-on", "perf"];
+            arguments.extend(flags.iter().map(String::as_str));
+            arguments.extend(more);
+            arguments.push(name);
+            landfall(&directory, &arguments)
+        };
+        let found = check("out", &[]);
+        assert_eq!(code(&found), 100, "{name}: {}", text(&found.stderr));
+        let flags = words("fix:");
+        let mut arguments = vec!["fix", "out", "--apply"];
+        arguments.extend(flags.iter().map(String::as_str));
+        let output = landfall(&directory, &arguments);
+        let (errors, patch) = (text(&output.stderr), text(&output.stdout));
+        let wanted: i32 = said("exit:").unwrap().parse().unwrap();
+        assert_eq!(code(&output), wanted, "{name}: {errors}{patch}");
+        assert!(errors.contains(said("says:").unwrap()), "{name}: {errors}");
+        let diff = folder.join(format!("{name}.diff"));
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&diff, &patch).unwrap();
+        }
+        let expected = fs::read_to_string(&diff).unwrap_or_default();
+        assert_eq!(patch, expected, "{name}: BLESS=1 accepts it");
+        let removed = patch
+            .lines()
+            .any(|l| l.starts_with('-') && !l.starts_with("---"));
+        assert!(!removed, "{name}: {patch}");
+        // Not by its own word.
+        for moved in ["0", "16", "32", "48", "112"] {
+            let again = check("again", &["--checks", "crash", "--heap-offset", moved]);
+            assert_eq!(code(&again), 0, "{name} {moved}: {}", text(&again.stdout));
+        }
+    }
+}
+
+/// Names that a shell, a linker's command line or a patch could trip over.
+#[test]
+fn odd_names_of_source_files_are_checked_and_repaired() {
+    let source = root().join("examples/commit-flag/missing-flush.c");
+    for (number, name) in [
+        "a b.c",
+        "it's \"q\".c",
+        "new\nline.c",
+        "./-dash.c",
+        "%s\\.c",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let directory = scratch(&format!("odd-{number}"));
+        fs::copy(&source, directory.join(name)).unwrap();
+        let found = landfall(&directory, &["check", "--out", "out", "-w", "-pipe", name]);
+        assert_eq!(code(&found), 100, "{name}: {}", text(&found.stderr));
+        let shown = name.trim_start_matches("./").replace('\n', "\\n");
+        let place = format!("\n  --> {shown}:25:5 ");
+        assert!(
+            text(&found.stdout).contains(&place),
+            "{}",
+            text(&found.stdout)
+        );
+        let output = landfall(&directory, &["fix", "out", "--apply"]);
+        assert_eq!(code(&output), 0, "{name}: {}", text(&output.stderr));
+    }
+}

@@ -56,6 +56,7 @@ fn lasting(mut object: Value) -> Value {
     }
     let stats = object["stats"].as_object_mut().unwrap();
     stats.remove("seconds");
+    stats.remove("compile_seconds");
     stats.remove("isolation");
     object
 }

@@ -33,6 +33,8 @@ limits!(
     CountEager = "count-eager": "--count-eager, which counts and runs nothing",
     /// An execution that computes for longer than it may, and could have gone on.
     Events = "events": "the number of events allowed in one execution (--events)",
+    /// Code that is not instrumented ran for longer than it may.
+    Processor = "processor": "the time that code without instrumentation may take in one execution",
     Bound = "bound": "the number of preemptions allowed (--bound)",
     Sealed = "sealed": "functions in which threads are left alone (--within, --without)",
     Preempt = "preempt": "--preempt sync, though plain accesses race",
@@ -43,6 +45,8 @@ limits!(
     NonTemporal = "non-temporal": "the number of non-temporal stores that are told apart between two fences",
     /// Code that was not compiled with `landfall cc`.
     Foreign = "foreign": "code that was not compiled with `landfall cc`",
+    /// What threads do to each other that is no step of a schedule.
+    Unseen = "unseen": "what threads did to each other in ways that are no steps of a schedule",
     /// A recovery was too long for power failures in it.
     RecoveryEvents = "recovery-events": "recoveries too long for power failures in them",
     /// What recoveries read or flush was too much to judge.

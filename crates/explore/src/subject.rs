@@ -139,6 +139,11 @@ pub enum SubjectError {
 }
 
 pub trait Subject {
+    /// Is it time to stop? The search asks where it works for long without a run.
+    fn stopped(&mut self) -> bool {
+        false
+    }
+
     /// Deterministic: the same job gives the same execution.
     fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError>;
 

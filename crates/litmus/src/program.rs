@@ -306,6 +306,8 @@ pub struct Test {
     pub observe: Observe,
     pub platform: Platform,
     pub expect: Vec<crate::expect::Expectation>,
+    /// What the file asks of its condition, where it says the answer as well (`final … with tso: ~exists`).
+    pub asked: Option<crate::expect::Quantifier>,
     /// Where the expectation comes from, in the file's words.
     pub source: String,
 }

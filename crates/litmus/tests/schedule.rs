@@ -326,6 +326,23 @@ fn shown(
                 }
             }
         }
+        // Non-temporal stores are on their way by themselves.
+        for (at, step) in steps.iter().enumerate() {
+            let thread = order.thread(step.process);
+            let completes = |fence: &Step| match fence.act {
+                Act::Fence | Act::Rmw | Act::Cas if usize::from(fence.process) == thread => {
+                    fence.tick > step.issued
+                }
+                Act::Fence if usize::from(fence.process) == order.companion(thread) => {
+                    fence.tick > step.tick
+                }
+                _ => false,
+            };
+            let commits = step.act == Act::Commit && step.streams && store(&step);
+            if commits && steps.iter().any(completes) {
+                guaranteed = guaranteed.max(newest_at(at + 1));
+            }
+        }
         prop_assert!(
             guaranteed <= version && version <= newest,
             "{crash:?} {line:?}"

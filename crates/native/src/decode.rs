@@ -1,33 +1,59 @@
 //! From the bytes of a trace to events. Everything in shared memory may have been scribbled on: nothing is trusted.
 
+use crate::deadline::{Deadline, Steps};
 use crate::execution::{Event, Origin};
 use landfall_vocab::record::{Kind, Record, Records, flag};
 
 /// Events, stacks, and why reading stopped early, if it did.
 pub fn decode(trace: &[u8]) -> (Vec<Event>, Vec<Vec<u64>>, Option<String>) {
-    let (events, stacks, damaged, _) = decode_most(trace, usize::MAX);
-    (events, stacks, damaged)
+    let decoded = decode_most(trace, usize::MAX, Deadline::default());
+    (decoded.events, decoded.stacks, decoded.damaged)
+}
+
+/// A trace that was read.
+#[derive(Debug, Default)]
+pub(crate) struct Decoded {
+    pub(crate) events: Vec<Event>,
+    pub(crate) stacks: Vec<Vec<u64>>,
+    /// Why reading stopped early, if the trace is to blame.
+    pub(crate) damaged: Option<String>,
+    /// Events past the most that are kept.
+    pub(crate) left_out: u64,
+    /// There was no time to read all of it.
+    pub(crate) interrupted: bool,
 }
 
 /// The same for traces of endless runs: past `most` events only first reads are kept, and the others counted.
-pub(crate) fn decode_most(
-    trace: &[u8],
-    most: usize,
-) -> (Vec<Event>, Vec<Vec<u64>>, Option<String>, u64) {
-    let mut events = Vec::with_capacity((trace.len() / 20).min(most));
-    let mut stacks = Vec::new();
-    let mut left_out = 0;
+pub(crate) fn decode_most(trace: &[u8], most: usize, until: Deadline) -> Decoded {
+    let mut decoded = Decoded {
+        events: Vec::with_capacity((trace.len() / 20).min(most)),
+        ..Decoded::default()
+    };
+    let Decoded {
+        events,
+        stacks,
+        left_out,
+        ..
+    } = &mut decoded;
+    let mut steps = Steps::new(until);
     for record in Records::new(trace) {
+        if steps.stop() {
+            decoded.interrupted = true;
+            break;
+        }
         match record {
-            Ok(record) if events.len() >= most && record.kind != Kind::Read => left_out += 1,
-            Ok(record) => push(&record, &mut events, &mut stacks),
+            Ok(record) if events.len() >= most && record.kind != Kind::Read => {
+                *left_out += 1;
+            }
+            Ok(record) => push(&record, events, stacks),
             Err(malformed) => {
                 let why = format!("at byte {} of the trace: {}", malformed.at, malformed.why);
-                return (events, stacks, Some(why), left_out);
+                decoded.damaged = Some(why);
+                break;
             }
         }
     }
-    (events, stacks, None, left_out)
+    decoded
 }
 
 /// A copy or a fill: the events that [`decode`] makes of it, and all of its bytes.

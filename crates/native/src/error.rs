@@ -19,8 +19,15 @@ pub enum SubjectError {
         status: String,
         output: String,
     },
+    #[error(
+        "{program}: its process was killed from outside (SIGKILL): by someone, or by the system for want of memory (`dmesg` says so); there is no verdict, check it again"
+    )]
+    Killed { program: String },
     #[error("the image does not fit: {lines} lines")]
     ImageTooLarge { lines: usize },
+    /// The deadline of the job is reached.
+    #[error("there was no time to run it")]
+    Stopped,
     #[error("shared memory: {0}")]
     Shared(io::Error),
     #[error("{directory}: {cause}")]

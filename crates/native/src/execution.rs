@@ -2,6 +2,7 @@
 
 use crate::heap::{HeapBlock, HeapError};
 use crate::symbols::Symbols;
+use landfall_explore::limit::Limit;
 use landfall_vocab::record::{Kind, flag};
 
 /// What happened.
@@ -115,17 +116,30 @@ pub enum Outcome {
         address: u64,
         pc: u64,
     },
-    /// An exception nobody caught; `exception` is its mangled type, if known.
+    /// `std::terminate` was called; `exception` is the mangled type of what nobody caught, empty where there is nothing.
     Terminate {
         exception: String,
+    },
+    /// A virtual function was called that the object's class does not have: it is pure, or deleted.
+    NoFunction {
+        deleted: bool,
     },
     StackOverflow {
         address: u64,
     },
-    /// The event budget or the trace ran out, at this site.
+    /// It comes back to the same state for ever, at this site, and nobody could change that.
     Hang {
         why: String,
         site: Option<u32>,
+    },
+    /// The event budget or the trace ran out, at this site. It may only compute for long.
+    Exhausted {
+        why: String,
+        site: Option<u32>,
+    },
+    /// Code that is not instrumented ran for long.
+    Stuck {
+        why: String,
     },
     Deadlock {
         why: String,
@@ -173,6 +187,28 @@ impl Outcome {
     pub fn is_ok(&self) -> bool {
         matches!(self, Outcome::Exited { code: 0 })
     }
+
+    /// How a thread ended the process, by the number that traces have for it; nothing else is known of it.
+    pub fn of_thread(code: u32) -> Outcome {
+        let mut raw = landfall_vocab::shared::Outcome::NONE;
+        (raw.end, raw.code) = (code & 0xff, (code >> 8) as i32);
+        crate::outcome::outcome(&raw)
+    }
+
+    /// The limit that ended it, where that says nothing about the program.
+    pub fn limit(&self) -> Option<Limit> {
+        match self {
+            Outcome::Exhausted { .. } => Some(Limit::Events),
+            Outcome::Stuck { .. } | Outcome::Wedged => Some(Limit::Processor),
+            Outcome::Limit => Some(Limit::Steps),
+            _ => None,
+        }
+    }
+
+    /// Did the program do something wrong?
+    pub fn is_failure(&self) -> bool {
+        !self.is_ok() && self.limit().is_none()
+    }
 }
 
 /// Accesses of persistent memory by code that was not compiled with `landfall cc`. Each is among the events.
@@ -210,6 +246,11 @@ impl Foreign {
         let name = file.rsplit('/').next().unwrap_or_default();
         let function = symbols.return_address(self.pc + 1).map(|at| at.function);
         let function = function.map_or("code".to_owned(), |name| format!("`{name}`"));
+        if name.is_empty() {
+            return format!(
+                "{function} that was not there when the program started (of a library it loads, or made by it) accesses persistent memory: {counts}, each seen as it happens, but not its fences"
+            );
+        }
         if SYSTEM.iter().any(|system| name.starts_with(system)) {
             return format!(
                 "{function} of {name} accesses persistent memory by itself: {counts}, each seen as it happens"
@@ -243,6 +284,8 @@ pub struct Execution {
     pub audit_bytes: u32,
     /// Bytes of trace, for statistics.
     pub trace_bytes: u64,
+    /// It read from its standard input.
+    pub read_input: bool,
     /// It did more than is among the events; the reads are all there.
     pub squeezed: bool,
 }

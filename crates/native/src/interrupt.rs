@@ -1,24 +1,56 @@
-//! Ctrl-C, noticed instead of obeyed: the search ends at its next step and reports what it has. A second one kills.
+//! Ctrl-C and SIGTERM, noticed instead of obeyed: the search ends at its next step, and what it has found is told. A second one ends
+//! the telling as well, and what is known is printed as it is. A third one kills.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static TIMES: AtomicU32 = AtomicU32::new(0);
+/// When the first one came, in nanoseconds since some moment.
+static FIRST: AtomicU64 = AtomicU64::new(0);
 
-extern "C" fn note(_signal: libc::c_int) {
-    INTERRUPTED.store(true, Ordering::SeqCst);
+fn now() -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: a system call on a value of ours; allowed in signal handlers.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// From now on the first SIGINT sets a flag.
+extern "C" fn note(_signal: libc::c_int) {
+    match TIMES.fetch_add(1, SeqCst) {
+        0 => FIRST.store(now(), SeqCst),
+        _ => {
+            for signal in [libc::SIGINT, libc::SIGTERM] {
+                // SAFETY: allowed in signal handlers; the next one is deadly again.
+                unsafe { libc::signal(signal, libc::SIG_DFL) };
+            }
+        }
+    }
+}
+
+/// From now on SIGINT and SIGTERM are counted.
 pub fn watch_interrupts() {
-    // Safety: the handler only stores to an atomic; SA_RESETHAND makes the next SIGINT deadly again.
+    // SAFETY: the handler stores to atomics and makes system calls that are allowed there.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = note as *const () as usize;
-        action.sa_flags = libc::SA_RESETHAND;
-        libc::sigaction(libc::SIGINT, &action, std::ptr::null_mut());
+        for signal in [libc::SIGINT, libc::SIGTERM] {
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
     }
 }
 
 pub fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::SeqCst)
+    interrupts() > 0
+}
+
+pub(crate) fn interrupts() -> u32 {
+    TIMES.load(SeqCst)
+}
+
+/// How long ago the first one was.
+pub(crate) fn since_first() -> Duration {
+    Duration::from_nanos(now().saturating_sub(FIRST.load(SeqCst)))
 }

@@ -1,5 +1,6 @@
 //! What a run starts from.
 
+use crate::deadline::Deadline;
 pub use landfall_vocab::shared::Sleeper;
 use landfall_vocab::window;
 use std::sync::Arc;
@@ -55,6 +56,24 @@ pub struct Limits {
     pub processor: Duration,
     /// Real time, for a program stuck where nothing deterministic can stop it.
     pub wall: Duration,
+    /// When nobody waits for the run any more.
+    pub until: Deadline,
+}
+
+impl Limits {
+    pub(crate) fn patience(&self) -> Patience {
+        Patience {
+            wall: self.wall,
+            until: self.until,
+        }
+    }
+}
+
+/// How long a run is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    pub(crate) wall: Duration,
+    pub(crate) until: Deadline,
 }
 
 impl Default for Limits {
@@ -66,6 +85,7 @@ impl Default for Limits {
             memory_bytes: 4 << 30,
             processor: Duration::from_secs(10),
             wall: Duration::from_secs(60),
+            until: Deadline::default(),
         }
     }
 }

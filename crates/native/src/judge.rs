@@ -170,7 +170,8 @@ pub fn judged(
             | Op::Misuse
             | Op::Access
             | Op::Ended
-            | Op::Watched => {}
+            | Op::Watched
+            | Op::Unseen => {}
         }
     }
     (out, origins)

@@ -1,6 +1,7 @@
 //! Starting a server process on fresh shared memory, and looking at it from outside.
 
 use crate::error::SubjectError;
+use crate::input::Input;
 use crate::job::Isolation;
 use crate::program::{HeapChecks, MallocMetadata, Program};
 use crate::shared::Shared;
@@ -20,6 +21,8 @@ pub(crate) fn prepare(program: &Program) -> Result<Shared, SubjectError> {
         .and_then(|directory| directory.canonicalize().ok());
     shared.configure(|control| {
         control.seed = program.seed;
+        control.stdin_len = program.stdin.as_ref().map_or(0, Input::length);
+        control.heap_offset = u64::from(program.heap_offset);
         control.options = match program.pm_heap {
             None => 0,
             Some(MallocMetadata::Modelled) => option::PM_HEAP,

@@ -7,17 +7,20 @@
 
 pub mod compiler;
 mod covered;
+mod deadline;
 mod debug;
 mod decode;
 mod error;
 mod execution;
 mod files;
 mod heap;
+mod input;
 mod interrupt;
 mod job;
 mod judge;
 mod kernel;
 mod launch;
+mod lock;
 pub mod members;
 mod outcome;
 mod parts;
@@ -33,19 +36,25 @@ mod symbols;
 mod workers;
 
 pub use covered::{Covered, ReadAt};
+pub use deadline::Deadline;
 pub use debug::debug;
 pub use decode::{Copied, copies, decode};
 pub use error::SubjectError;
 pub use execution::{Divergence, Event, Execution, Foreign, Op, Origin, Outcome, first_difference};
 pub use heap::{HeapBlock, HeapError};
+pub use input::Input;
 pub use interrupt::{interrupted, watch_interrupts};
 pub use job::{Image, Isolation, Job, Limits, Line, Policy, Sleeper, Threading};
 pub use judge::{Atomics, Judged, Placed, Places, Ran, Watching, judge, judged};
 pub use kernel::{KernelFeature, kernel_features};
+pub use lock::{Lock, try_lock};
 pub use parts::{part_of_memory, persistent_offset};
 pub use program::{HeapChecks, MallocMetadata, Program};
-pub use schedule::{EverySchedule, FailedSchedule, Model, NativeThreads, Sealing};
+pub use schedule::{
+    Cut, EverySchedule, FailedSchedule, Model, NativeThreads, Sealing, Unfinished, Unseen,
+    UnseenKind,
+};
 pub use server::Server;
 pub use sites::{Position, Sites};
-pub use subject::{Budget, NativeSubject, translate};
-pub use symbols::Symbols;
+pub use subject::{Budget, NativeSubject, Notice, translate};
+pub use symbols::{Symbols, type_name};

@@ -27,14 +27,15 @@ pub(crate) fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
             pc: raw.pc,
         },
         Some(End::Terminate) => Outcome::Terminate { exception: text },
+        Some(End::NoFunction) => Outcome::NoFunction {
+            deleted: raw.code != 0,
+        },
         Some(End::StackOverflow) => Outcome::StackOverflow {
             address: raw.address,
         },
-        Some(End::Budget) => Outcome::Hang { why: text, site },
-        Some(End::Stuck) => Outcome::Hang {
-            why: text,
-            site: None,
-        },
+        Some(End::Hang) => Outcome::Hang { why: text, site },
+        Some(End::Budget) => Outcome::Exhausted { why: text, site },
+        Some(End::Stuck) => Outcome::Stuck { why: text },
         Some(End::Deadlock) => Outcome::Deadlock { why: text },
         Some(End::Heap) => crate::heap::outcome(raw.code, raw.address, site, &text),
         Some(End::Thread) => Outcome::Thread { why: text },

@@ -1,5 +1,6 @@
 //! A program to check, as it is started.
 
+use crate::input::Input;
 use crate::job::Isolation;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -32,8 +33,12 @@ pub struct Program {
     pub pm_dir: Option<PathBuf>,
     /// `malloc` is persistent.
     pub pm_heap: Option<MallocMetadata>,
+    /// Bytes by which every block of the persistent heap is moved, a multiple of 16: other things share a cache line then.
+    pub heap_offset: u16,
     /// Are accesses to the volatile heap looked at?
     pub heap: HeapChecks,
+    /// What it reads from its standard input; nothing, if there is none.
+    pub stdin: Option<Input>,
     pub seed: u64,
     pub isolation: Isolation,
 }
@@ -53,7 +58,9 @@ impl Program {
             environment,
             pm_dir: None,
             pm_heap: None,
+            heap_offset: 0,
             heap: HeapChecks::default(),
+            stdin: None,
             seed: 1,
             isolation: Isolation::default(),
         }

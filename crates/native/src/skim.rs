@@ -1,6 +1,7 @@
 //! From the bytes of a trace to what the search asks for, in one pass and without a list of events in between.
 
 use crate::covered::Covered;
+use crate::deadline::{Deadline, Steps};
 use crate::decode::decode_most;
 use crate::execution::Event;
 use crate::subject::{said, translate};
@@ -21,6 +22,8 @@ pub(crate) struct Skimmed {
     pub(crate) events: Vec<subject::Event>,
     /// Events past the most that are kept were left out, but for first reads.
     pub(crate) shortened: bool,
+    /// There was no time to read all of it.
+    pub(crate) interrupted: bool,
     /// It created a thread.
     pub(crate) threads: bool,
     /// How many records there were.
@@ -43,13 +46,19 @@ pub(crate) fn skim(
     wanted: Wanted,
     flushes: Flushes,
     mut covered: Option<&mut Covered>,
+    until: Deadline,
 ) -> Skimmed {
     let mut skimmed = Skimmed {
         reads: Vec::with_capacity(room_for(trace.len() / 24).min(1 << 20)),
         ..Skimmed::default()
     };
     let mut flushing = false;
+    let mut steps = Steps::new(until);
     for record in Records::new(trace).map_while(Result::ok) {
+        if steps.stop() {
+            skimmed.interrupted = true;
+            return skimmed;
+        }
         skimmed.records += 1;
         match record.kind {
             Kind::Clflush | Kind::Clflushopt | Kind::Clwb | Kind::Sfence => flushing = true,
@@ -76,7 +85,9 @@ pub(crate) fn skim(
     skimmed.cut_too = wanted == Wanted::Events;
     let judged = flushes == Flushes::Wanted && (flushing || skimmed.cut_too);
     if skimmed.cut_too || judged {
-        let (events, _, _, left_out) = decode_most(trace, MOST_EVENTS);
+        let decoded = decode_most(trace, MOST_EVENTS, until);
+        skimmed.interrupted = decoded.interrupted;
+        let (events, left_out) = (decoded.events, decoded.left_out);
         if skimmed.cut_too {
             skimmed.shortened = left_out > 0;
             skimmed.events = translate(&events).0;

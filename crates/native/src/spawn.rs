@@ -59,7 +59,10 @@ fn spawn_here(program: &Program, control: i32, errors: std::fs::File) -> io::Res
         .env(PROCESSOR, PLAIN_PROCESSOR)
         .env(SERVE, "1");
     command
-        .stdin(Stdio::null())
+        .stdin(match &program.stdin {
+            Some(input) => input.stdin()?,
+            None => Stdio::null(),
+        })
         .stdout(Stdio::null())
         .stderr(errors);
     let parent = std::process::id();

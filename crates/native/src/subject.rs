@@ -1,8 +1,8 @@
 //! A native program as the search sees it.
 
 use crate::covered::Covered;
+use crate::deadline::Deadline;
 use crate::execution::{Event, Execution, Foreign, Op, Outcome};
-use crate::interrupt::interrupted;
 use crate::job::Job;
 use crate::judge::Watching;
 use crate::program::Program;
@@ -14,19 +14,25 @@ use landfall_explore::subject::{self, Ended, FirstRead, Mark, Read, Subject, Sub
 use landfall_model::line::{Addr, pieces};
 use landfall_vocab::record::{flag, mark};
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
 
 /// When to stop searching.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
     pub runs: Option<u64>,
-    pub until: Option<Instant>,
+    pub until: Deadline,
 }
 
-/// A run gets this long even when the search's time is up.
-const SHORTEST_WALL: Duration = Duration::from_secs(1);
 /// Events of failed executions that are kept, all told.
 const MOST_KEPT: usize = 4_000_000;
+
+/// Someone who wants to know at once.
+pub struct Notice<'a>(pub Box<dyn FnMut(&Execution) + 'a>);
+
+impl std::fmt::Debug for Notice<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Notice")
+    }
+}
 
 /// Runs recoveries on servers, and keeps the executions that ended badly.
 #[derive(Debug)]
@@ -38,8 +44,12 @@ pub struct NativeSubject<'a> {
     /// ones come without: their crash, run again, has them.
     pub failed: Vec<Execution>,
     kept: usize,
+    /// Told of each execution that ends badly, as it is found.
+    pub notice: Option<Notice<'a>>,
     /// Judges recoveries, if anyone does.
     pub watching: Option<Watching>,
+    /// The first recovery that a limit ended: it may only compute for long.
+    pub unfinished: Option<Box<Execution>>,
     /// A recovery went on for so long that what it flushed was not kept: those who judge flushes are gone.
     pub flushes_unjudged: bool,
     /// A recovery created threads: it was run under one schedule of many.
@@ -61,7 +71,9 @@ impl<'a> NativeSubject<'a> {
             budget,
             failed: Vec::new(),
             kept: 0,
+            notice: None,
             watching: None,
+            unfinished: None,
             flushes_unjudged: false,
             threads: false,
             foreign: None,
@@ -102,17 +114,18 @@ impl<'a> NativeSubject<'a> {
     }
 
     fn reason_to_stop(&self) -> Option<Limit> {
-        if interrupted() {
-            Some(Limit::Interrupt)
-        } else if self.budget.until.is_some_and(|end| Instant::now() >= end) {
-            Some(Limit::Time)
-        } else {
-            None
-        }
+        self.budget.until.reached()
     }
 }
 
 impl Subject for NativeSubject<'_> {
+    fn stopped(&mut self) -> bool {
+        if self.stopped_by.is_none() {
+            self.stopped_by = self.reason_to_stop();
+        }
+        self.stopped_by.is_some()
+    }
+
     fn run(&mut self, job: &subject::Job<'_>) -> Result<subject::Execution, SubjectError> {
         let mut ran = None;
         self.run_all(std::slice::from_ref(job), &mut |execution| {
@@ -147,10 +160,7 @@ impl Subject for NativeSubject<'_> {
             })
             .collect();
         let mut template = self.template.clone();
-        if let Some(end) = self.budget.until {
-            let left = end.saturating_duration_since(Instant::now());
-            template.limits.wall = template.limits.wall.min(left.max(SHORTEST_WALL));
-        }
+        template.limits.until = self.budget.until;
         if let Some(reason) = self.reason_to_stop() {
             self.stopped_by = Some(reason);
             return Err(SubjectError::Stopped);
@@ -182,11 +192,9 @@ impl NativeSubject<'_> {
     /// One run in the words of the search; `None` to stop.
     fn judge(&mut self, mut execution: Execution, skimmed: Skimmed) -> Option<subject::Execution> {
         self.runs += 1;
-        // A run that was cut short by us or by the user's Ctrl-C says nothing about the program.
-        let cut_short = matches!(
-            execution.outcome,
-            Outcome::Wedged | Outcome::Died { .. } | Outcome::Signal { .. }
-        );
+        // A run that was cut short by us says nothing about the program; nor does half a trace.
+        let cut_short = matches!(execution.outcome, Outcome::Wedged | Outcome::Died { .. });
+        let cut_short = cut_short || skimmed.interrupted;
         if let Some(reason) = self.reason_to_stop() {
             self.stopped_by = Some(reason);
             if cut_short {
@@ -206,11 +214,21 @@ impl NativeSubject<'_> {
         let judged = (self.watching.as_mut())
             .filter(|_| !execution.squeezed)
             .and_then(|watching| watching.ran(&skimmed));
-        let ended = match execution.outcome.is_ok() {
-            true => Ended::Well,
-            false => Ended::Badly(self.failed.len() as u32),
+        let ended = match execution.outcome.is_failure() {
+            true => Ended::Badly(self.failed.len() as u32),
+            false => Ended::Well,
         };
+        if execution.outcome.limit().is_some() && self.unfinished.is_none() {
+            self.unfinished = Some(Box::new(Execution {
+                events: Vec::new(),
+                stacks: Vec::new(),
+                ..execution.clone()
+            }));
+        }
         if ended != Ended::Well {
+            if let Some(Notice(notice)) = &mut self.notice {
+                notice(&execution);
+            }
             if self.kept + execution.events.len() > MOST_KEPT {
                 execution.events = Vec::new();
                 execution.stacks = Vec::new();
@@ -274,7 +292,8 @@ pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
             | Op::Misuse
             | Op::Access
             | Op::Ended
-            | Op::Watched => {}
+            | Op::Watched
+            | Op::Unseen => {}
         }
         origins.resize(out.len(), at);
     }

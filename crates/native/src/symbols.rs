@@ -188,6 +188,13 @@ impl Symbols {
 }
 
 /// Only what says that it is mangled: the name `f` of a C function is also the mangled form of `float`.
+/// The name of a C++ type, as people write it, from how the compiler does (`St13runtime_error`).
+pub fn type_name(mangled: &str) -> String {
+    let name = demangled(&format!("_ZTI{mangled}"));
+    let name = name.strip_prefix("typeinfo for ").map(str::to_owned);
+    name.unwrap_or_else(|| mangled.to_owned())
+}
+
 fn demangled(symbol: &str) -> String {
     if symbol.starts_with("_Z") || symbol.starts_with("_R") {
         return addr2line::demangle_auto(symbol.into(), None).into_owned();
@@ -279,7 +286,14 @@ fn parse(line: &str) -> Option<Mapped> {
 
 #[cfg(test)]
 mod tests {
-    use super::demangled;
+    use super::{demangled, type_name};
+
+    #[test]
+    fn types_have_the_names_people_give_them() {
+        assert_eq!(type_name("i"), "int");
+        assert_eq!(type_name("St13runtime_error"), "std::runtime_error");
+        assert_eq!(type_name("?"), "?");
+    }
 
     #[test]
     fn plain_names_stay() {

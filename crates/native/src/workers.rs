@@ -110,7 +110,13 @@ impl<'a> Worker<'a> {
             &jobs,
             |at, trace| {
                 let mut covered = covered.borrow_mut();
-                skim(trace, tasks[at].wanted, tasks[at].flushes, covered.as_mut())
+                skim(
+                    trace,
+                    tasks[at].wanted,
+                    tasks[at].flushes,
+                    covered.as_mut(),
+                    template.limits.until,
+                )
             },
             each,
         );

@@ -2,6 +2,7 @@
 
 use crate::accesses::is_ordinary;
 use crate::ir::{OF_FUNCTION, Value};
+use crate::module::is_exempt;
 use crate::weaver::Weaver;
 use crate::{asm, libcalls, memory, x86};
 use llvm_sys::LLVMOpcode;
@@ -23,6 +24,9 @@ impl Weaver<'_> {
         if libcalls::weave(self, call) {
             return;
         }
+        if self.is_opaque(callee) {
+            asm::opaque(self, call);
+        }
         self.by_value_arguments(call);
         // A pure function that is instrumented is no longer pure.
         for promise in self.vocabulary.broken_promises {
@@ -35,6 +39,17 @@ impl Weaver<'_> {
         // A call marked as the builtin `operator delete` cannot be marked as its opposite, and need not be.
         if takes_pointer && !call.has_call_attribute(OF_FUNCTION, self.vocabulary.builtin) {
             call.add_call_attribute(self.emit.context, OF_FUNCTION, self.vocabulary.no_builtin);
+        }
+    }
+
+    /// A function that is assembly, or that its programmer keeps from being instrumented.
+    fn is_opaque(&self, callee: Value) -> bool {
+        if !callee.is_function() {
+            return false;
+        }
+        match callee.is_declaration() {
+            true => asm::defines(self.assembly, &callee.name()),
+            false => is_exempt(self.vocabulary, callee),
         }
     }
 

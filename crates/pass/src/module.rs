@@ -43,9 +43,10 @@ pub(crate) fn instrument(module: LLVMModuleRef, optimised_later: bool) -> bool {
         sites: Sites::new(module),
         warnings: Warnings::default(),
         vocabulary,
+        assembly: file_scope_assembly(module),
         optimised_later,
     };
-    if asm::has_instructions(&file_scope_assembly(module)) {
+    if asm::has_instructions(&shared.assembly) {
         let message = "assembly at file scope is not instrumented: its accesses of persistent memory are seen as they happen, its fences are not";
         shared.warnings.in_file(&source_name(module), message);
     }
@@ -112,7 +113,7 @@ fn ifunc_resolvers(module: LLVMModuleRef) -> HashSet<Value> {
 }
 
 /// Naked functions have no frame to call from; the other attribute is how a programmer says "not this one".
-fn is_exempt(vocabulary: &Vocabulary, function: Value) -> bool {
+pub(crate) fn is_exempt(vocabulary: &Vocabulary, function: Value) -> bool {
     function.has_function_attribute(vocabulary.naked)
         || function.has_function_attribute(vocabulary.not_instrumented)
         || function.name().starts_with("__lf_")

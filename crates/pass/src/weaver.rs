@@ -16,6 +16,8 @@ pub(crate) struct Shared {
     pub(crate) sites: Sites,
     pub(crate) warnings: Warnings,
     pub(crate) vocabulary: Vocabulary,
+    /// Outside of functions.
+    pub(crate) assembly: String,
     pub(crate) optimised_later: bool,
 }
 
@@ -25,6 +27,7 @@ pub(crate) struct Weaver<'m> {
     pub(crate) sites: &'m mut Sites,
     pub(crate) warnings: &'m mut Warnings,
     pub(crate) vocabulary: &'m Vocabulary,
+    pub(crate) assembly: &'m str,
     /// The optimiser comes after us.
     pub(crate) optimised_later: bool,
     pub(crate) function: Value,
@@ -48,6 +51,7 @@ impl<'m> Weaver<'m> {
             sites,
             warnings,
             vocabulary,
+            assembly,
             optimised_later,
         } = shared;
         Self {
@@ -55,6 +59,7 @@ impl<'m> Weaver<'m> {
             sites,
             warnings,
             vocabulary,
+            assembly,
             optimised_later: *optimised_later,
             function,
             escapes: Escapes::default(),

@@ -54,11 +54,33 @@ pub fn unified_diff(path: &str, old: &str, new: &str) -> String {
         true => (path.to_owned(), path.to_owned()),
         false => (format!("a/{path}"), format!("b/{path}")),
     };
+    let (a, b) = (quoted(&a), quoted(&b));
     TextDiff::from_lines(old, new)
         .unified_diff()
         .context_radius(3)
         .header(&a, &b)
         .to_string()
+}
+
+/// A name as git and patch write it: in quotes where it holds what would end or confuse its line.
+fn quoted(name: &str) -> String {
+    let odd = |c: char| c.is_control() || c == '"' || c == '\\';
+    if !name.contains(odd) {
+        return name.to_owned();
+    }
+    let mut out = String::from("\"");
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if c.is_ascii_control() => out.push_str(&format!("\\{:03o}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
 }
 
 /// For each line of the new text, counted from 1, the line of the old one it is or follows.
@@ -102,6 +124,13 @@ mod tests {
     fn a_line_knows_where_it_comes_from() {
         assert_eq!(line_origins("a\nb\nc\n", "a\nx\nb\nc\n"), [0, 1, 1, 2, 3]);
         assert_eq!(line_origins("a\nb\nc\n", "a\nc\n"), [0, 1, 3]);
+    }
+
+    #[test]
+    fn odd_names_are_quoted_as_git_does_it() {
+        let diff = unified_diff("a \"b\"\nc.c", "a\n", "b\n");
+        let head = "--- \"a/a \\\"b\\\"\\nc.c\"\n+++ \"b/a \\\"b\\\"\\nc.c\"\n@@";
+        assert!(diff.starts_with(head), "{diff}");
     }
 
     #[test]

@@ -92,6 +92,7 @@ pub(crate) unsafe fn read(fd: usize, to: usize, length: usize, at: i64) -> isize
     let length = length.min(0x7fff_f000);
     match kind(fd) {
         Kind::Input => {
+            (*(*state).slot).outcome.read_input = 1;
             let length = length.min((*state).input_left as usize);
             give(to, (*state).input, length);
             (*state).input = (*state).input.add(length);

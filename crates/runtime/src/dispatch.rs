@@ -60,6 +60,8 @@ pub(crate) unsafe fn stop() {
 
 /// Steps a system call costs: a loop of them is a loop.
 const STEPS: i64 = 32;
+/// Where no loop's end comes, this ends it.
+const IDLE: i64 = -1_000_000;
 
 pub(crate) unsafe extern "C" fn on_syscall(
     _: i32,
@@ -92,8 +94,14 @@ pub(crate) unsafe fn perform(call: &Call, outside: bool) -> isize {
         outside,
     };
     crate::threads::acted();
+    // Those on pool files are steps.
+    if !outside {
+        crate::meeting::look(call);
+    }
     *budget() -= STEPS;
-    if *budget() < 0 {
+    // A look whether anyone else wants to go on changes nothing: whoever loops around it may be found to hang at the loop's end.
+    let idle = call.number == libc::SYS_sched_yield && *budget() > IDLE;
+    if *budget() < 0 && !idle {
         out_of_steps();
     }
     crate::lend::lending(call, || crate::syscalls::perform(call))

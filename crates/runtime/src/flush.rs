@@ -4,7 +4,7 @@ use crate::hooks::SEQ_CST;
 use crate::log::{self, Origin, Site};
 use crate::shadow::{self, is_persistent, offset};
 use crate::state::running;
-use landfall_vocab::record::Kind;
+use landfall_vocab::record::{Kind, unseen};
 use landfall_vocab::window;
 
 /// Records a write-back of one line. Lines outside persistent memory do not concern us.
@@ -66,6 +66,12 @@ fences! { __lf_sfence => Sfence  __lf_mfence => Mfence  __lf_lfence => Lfence }
 pub unsafe extern "C" fn __lf_asm(site: *const Site) {
     fence(Kind::Asm, Origin::source(site));
     crate::watch::assembly(crate::caller!(), site);
+}
+
+/// What comes next is not followed, and may touch what other threads see.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __lf_opaque(site: *const Site) {
+    crate::threads::unseen::note(unseen::ASSEMBLY, Origin::source(site));
 }
 
 /// A locked instruction follows whose operand is nobody else's business.

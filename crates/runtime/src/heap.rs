@@ -68,6 +68,19 @@ unsafe fn current() -> (*mut Heap, usize) {
     }
 }
 
+/// What threads have of the heap, as far as it was ever used.
+pub(crate) unsafe fn each_used(mut each: impl FnMut(usize, usize)) {
+    let main = (*state()).heap.end;
+    if main != 0 {
+        each(place::HEAP, main);
+    }
+    for thread in 1..crate::threads::MOST {
+        if (*state()).heaps_used >> thread & 1 != 0 {
+            each(THREADS + thread * EACH, (*(*state()).heaps)[thread].end);
+        }
+    }
+}
+
 /// A new thread has nothing.
 pub(crate) unsafe fn begin(thread: usize) {
     let heap = &raw mut (*(*state()).heaps)[thread];

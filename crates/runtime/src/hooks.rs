@@ -4,7 +4,9 @@
 use crate::blocks;
 use crate::bytes;
 use crate::log::{self, Origin, Site};
-use crate::shadow::{self, content, is_persistent, known, offset, touch, touch_span, view};
+use crate::shadow::{
+    self, content, is_persistent, known, offset, recording, touch, touch_span, view,
+};
 use crate::state::{looking_at_heap, watching};
 use crate::threads::access;
 use landfall_vocab::record::{Kind, flag};
@@ -394,6 +396,15 @@ pub(crate) unsafe fn library_store(
         access::store(address, source, length, 0, origin);
     } else {
         store_span(address, source, length, 0, origin);
+    }
+}
+
+/// What a function of libc answers through a pointer of the program's, wherever that points to.
+pub(crate) unsafe fn hand_over(address: usize, source: *const u8, length: usize, origin: Origin) {
+    if others_see() || is_persistent(address) && recording() {
+        library_store(address, source, length, origin);
+    } else {
+        bytes::copy(address as *mut u8, source, length);
     }
 }
 

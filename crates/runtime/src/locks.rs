@@ -8,7 +8,7 @@ use crate::hooks;
 use crate::log::Origin;
 use crate::real::real;
 use crate::shadow::{is_persistent, recording, touch_span, view};
-use crate::threads::{self, controlled};
+use crate::threads::{self, controlled, held};
 use landfall_vocab::builtin::Builtin;
 
 /// What a function expects to find.
@@ -18,8 +18,15 @@ enum Use {
     Existing,
 }
 
+/// What it does to a lock.
+enum Change {
+    Taken,
+    Given,
+    Nothing,
+}
+
 macro_rules! locks {
-    ($($name:literal => $target:ident, $weak:ident, $size:literal, $use:ident, $controlled:path;)*) => {
+    ($($name:literal => $target:ident, $weak:ident, $size:literal, $use:ident, $controlled:path, $change:ident;)*) => {
         crate::weak!($($name => $target),*);
         $(
             #[unsafe(no_mangle)]
@@ -35,7 +42,15 @@ macro_rules! locks {
                     let origin = Origin::library(Builtin::pthread_lock, caller!());
                     on_content(lock, $size, Use::$use, origin, |lock| function(lock, argument))
                 } else {
-                    function(lock, argument)
+                    let result = function(lock, argument);
+                    if result == 0 {
+                        match Change::$change {
+                            Change::Taken => held::taken(lock, caller!(), $controlled),
+                            Change::Given => held::given(lock),
+                            Change::Nothing => {}
+                        }
+                    }
+                    result
                 }
             }
         )*
@@ -84,20 +99,20 @@ fn changed(before: u64, after: u64) -> Option<(usize, usize)> {
 }
 
 locks! {
-    "pthread_mutex_init" => pthread_mutex_init, __lf_weak_pthread_mutex_init, 40, New, controlled::made;
-    "pthread_mutex_lock" => pthread_mutex_lock, __lf_weak_pthread_mutex_lock, 40, Existing, controlled::lock;
-    "pthread_mutex_trylock" => pthread_mutex_trylock, __lf_weak_pthread_mutex_trylock, 40, Existing, controlled::try_lock;
-    "pthread_mutex_unlock" => pthread_mutex_unlock, __lf_weak_pthread_mutex_unlock, 40, Existing, controlled::unlock;
-    "pthread_mutex_destroy" => pthread_mutex_destroy, __lf_weak_pthread_mutex_destroy, 40, Existing, controlled::destroyed;
-    "pthread_rwlock_init" => pthread_rwlock_init, __lf_weak_pthread_rwlock_init, 56, New, controlled::made;
-    "pthread_rwlock_rdlock" => pthread_rwlock_rdlock, __lf_weak_pthread_rwlock_rdlock, 56, Existing, controlled::read_lock;
-    "pthread_rwlock_tryrdlock" => pthread_rwlock_tryrdlock, __lf_weak_pthread_rwlock_tryrdlock, 56, Existing, controlled::try_read_lock;
-    "pthread_rwlock_wrlock" => pthread_rwlock_wrlock, __lf_weak_pthread_rwlock_wrlock, 56, Existing, controlled::write_lock;
-    "pthread_rwlock_trywrlock" => pthread_rwlock_trywrlock, __lf_weak_pthread_rwlock_trywrlock, 56, Existing, controlled::try_write_lock;
-    "pthread_rwlock_unlock" => pthread_rwlock_unlock, __lf_weak_pthread_rwlock_unlock, 56, Existing, controlled::rw_unlock;
-    "pthread_rwlock_destroy" => pthread_rwlock_destroy, __lf_weak_pthread_rwlock_destroy, 56, Existing, controlled::destroyed;
-    "pthread_cond_init" => pthread_cond_init, __lf_weak_pthread_cond_init, 48, New, controlled::made;
-    "pthread_cond_signal" => pthread_cond_signal, __lf_weak_pthread_cond_signal, 48, Existing, controlled::signal;
-    "pthread_cond_broadcast" => pthread_cond_broadcast, __lf_weak_pthread_cond_broadcast, 48, Existing, controlled::broadcast;
-    "pthread_cond_destroy" => pthread_cond_destroy, __lf_weak_pthread_cond_destroy, 48, Existing, controlled::destroyed;
+    "pthread_mutex_init" => pthread_mutex_init, __lf_weak_pthread_mutex_init, 40, New, controlled::made, Nothing;
+    "pthread_mutex_lock" => pthread_mutex_lock, __lf_weak_pthread_mutex_lock, 40, Existing, controlled::lock, Taken;
+    "pthread_mutex_trylock" => pthread_mutex_trylock, __lf_weak_pthread_mutex_trylock, 40, Existing, controlled::try_lock, Taken;
+    "pthread_mutex_unlock" => pthread_mutex_unlock, __lf_weak_pthread_mutex_unlock, 40, Existing, controlled::unlock, Given;
+    "pthread_mutex_destroy" => pthread_mutex_destroy, __lf_weak_pthread_mutex_destroy, 40, Existing, controlled::destroyed, Nothing;
+    "pthread_rwlock_init" => pthread_rwlock_init, __lf_weak_pthread_rwlock_init, 56, New, controlled::made, Nothing;
+    "pthread_rwlock_rdlock" => pthread_rwlock_rdlock, __lf_weak_pthread_rwlock_rdlock, 56, Existing, controlled::read_lock, Taken;
+    "pthread_rwlock_tryrdlock" => pthread_rwlock_tryrdlock, __lf_weak_pthread_rwlock_tryrdlock, 56, Existing, controlled::try_read_lock, Taken;
+    "pthread_rwlock_wrlock" => pthread_rwlock_wrlock, __lf_weak_pthread_rwlock_wrlock, 56, Existing, controlled::write_lock, Taken;
+    "pthread_rwlock_trywrlock" => pthread_rwlock_trywrlock, __lf_weak_pthread_rwlock_trywrlock, 56, Existing, controlled::try_write_lock, Taken;
+    "pthread_rwlock_unlock" => pthread_rwlock_unlock, __lf_weak_pthread_rwlock_unlock, 56, Existing, controlled::rw_unlock, Given;
+    "pthread_rwlock_destroy" => pthread_rwlock_destroy, __lf_weak_pthread_rwlock_destroy, 56, Existing, controlled::destroyed, Nothing;
+    "pthread_cond_init" => pthread_cond_init, __lf_weak_pthread_cond_init, 48, New, controlled::made, Nothing;
+    "pthread_cond_signal" => pthread_cond_signal, __lf_weak_pthread_cond_signal, 48, Existing, controlled::signal, Nothing;
+    "pthread_cond_broadcast" => pthread_cond_broadcast, __lf_weak_pthread_cond_broadcast, 48, Existing, controlled::broadcast, Nothing;
+    "pthread_cond_destroy" => pthread_cond_destroy, __lf_weak_pthread_cond_destroy, 48, Existing, controlled::destroyed, Nothing;
 }

@@ -151,15 +151,21 @@ pub(crate) unsafe fn trace_full() -> ! {
     )
 }
 
+/// What a hang is.
+pub(crate) const FOR_EVER: &[u8] = b"it comes back to the same state for ever";
+
 pub(crate) unsafe fn budget_out(site: u64) {
     if (*state()).mode != Mode::Running {
         *budget() = i64::MAX;
         return;
     }
     let id = crate::sites::id(site as *const _) as u64;
-    let text: &[&[u8]] = &[b"the event budget is used up"];
+    let (kind, text): (End, &[&[u8]]) = match crate::repeats::proven() {
+        true => (End::Hang, &[FOR_EVER]),
+        false => (End::Budget, &[b"the event budget is used up"]),
+    };
     end(
-        End::Budget,
+        kind,
         Report {
             site: id,
             frame: stack::frame_pointer(),
@@ -196,7 +202,35 @@ pub(crate) unsafe fn needs_fork(text: &[&[u8]]) -> ! {
 
 crate::weak!(
     "__assert_fail" => assert_fail, "abort" => abort_called,
+    "__cxa_pure_virtual" => pure_virtual, "__cxa_deleted_virtual" => deleted_virtual,
 );
+
+/// What stands in a table of virtual functions where the class has none.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_pure_virtual() -> ! {
+    no_function(b"pure virtual method called", 0, stack::frame_pointer())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_deleted_virtual() -> ! {
+    no_function(b"deleted virtual method called", 1, stack::frame_pointer())
+}
+
+unsafe fn no_function(said: &[u8], code: i32, frame: usize) -> ! {
+    if (*state()).mode != Mode::Running {
+        sys::say(&[said, b"\n"]);
+        __lf_weak_abort_called();
+    }
+    end(
+        End::NoFunction,
+        Report {
+            code,
+            frame,
+            text: &[said],
+            ..Report::default()
+        },
+    )
+}
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_assert_fail(

@@ -1,4 +1,4 @@
-//! System calls on pool files while several threads run. The signal handler that sees a call cannot be interrupted: it has one stack
+//! System calls on pool files, and those in which handlers of signals run, while several threads do. The signal handler that sees a call cannot be interrupted: it has one stack
 //! for all threads. So it moves the call to the stack of the thread that makes it, where every store to a file is a step like
 //! any other. One such call is performed at a time (`threads::lock_pool`), or several that change
 //! nothing: the table of files is seen whole.
@@ -23,8 +23,16 @@ pub(crate) unsafe fn is_for(call: &Call) -> bool {
     threads::on()
         && watching()
         && on_own_stack
-        && (*(*state()).control).pm_dir_len != 0
-        && concerns_files(call)
+        && (may_signal(call) || (*(*state()).control).pm_dir_len != 0 && concerns_files(call))
+}
+
+/// Could a handler of the program's run in it? What that does is done in steps, like all the rest.
+unsafe fn may_signal(call: &Call) -> bool {
+    match call.number {
+        SYS_kill | SYS_tkill | SYS_tgkill | SYS_rt_sigqueueinfo => true,
+        SYS_nanosleep | SYS_clock_nanosleep | SYS_pause => (*state()).alarm != 0,
+        _ => false,
+    }
 }
 
 unsafe fn concerns_files(call: &Call) -> bool {
@@ -165,6 +173,13 @@ pub(crate) unsafe fn give_scratch_back() {
 unsafe extern "C" fn perform(context: *mut ucontext_t) {
     let call = Call::of(context);
     let caller = dispatch::caller_in(context);
+    if may_signal(&call) {
+        threads::drain(caller);
+        let result = dispatch::perform(&call, false);
+        (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
+        (*state()).call = dispatch::Current::NONE;
+        return;
+    }
     if is_locked(call.number) {
         threads::lock_pool(changes(call.number), caller);
     } else {

@@ -9,6 +9,7 @@ use crate::hooks;
 use crate::log::{self, Origin};
 use crate::shadow::{self, asked, is_persistent, offset, recording};
 use crate::state::state;
+use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{Kind, flag};
 use landfall_vocab::shared::option;
@@ -30,9 +31,10 @@ const END: u64 = 0;
 const FREE: u64 = 64;
 const ROOTS_AT: u64 = FREE + CLASSES as u64 * 8;
 
-fn heap() -> Layout {
+unsafe fn heap() -> Layout {
     let words = window::HEAP.start;
-    let first_block = window::HEAP.start + (ROOTS_AT + ROOTS * 8).div_ceil(64) * 64;
+    let used = (ROOTS_AT + ROOTS * 8).div_ceil(64) * 64;
+    let first_block = window::HEAP.start + used + (*state()).heap_offset;
     Layout {
         area: window::HEAP,
         words,
@@ -56,7 +58,7 @@ unsafe fn malloc_heap() -> Layout {
     Layout {
         area: window::MALLOC,
         words,
-        first_block: window::MALLOC.start + used,
+        first_block: window::MALLOC.start + used + (*state()).heap_offset,
         durable,
     }
 }
@@ -90,6 +92,10 @@ impl Layout {
     }
 
     unsafe fn allocate(&self, length: usize, align: u64, origin: Origin) -> *mut u8 {
+        let control = (*state()).control;
+        if !control.is_null() {
+            (*control).allocates.store(1, Relaxed);
+        }
         let (class, size) = class(length);
         let list = self.words + FREE + class as u64 * 8;
         let head = self.read(list, origin);

@@ -88,6 +88,8 @@ pub(crate) unsafe fn from_constructor() {
     asm!("mov {}, rsp", out(reg) here, options(nomem, nostack));
     ((*state).stack_low, (*state).stack_high) = (here & !0xffff, stack_end());
     forkserver::serve(forkserver::Place::Constructor);
+    // Only a process with a run to do comes back here.
+    crate::threads::held::take_again();
 }
 
 unsafe fn stack_end() -> usize {
@@ -114,6 +116,7 @@ unsafe fn prepare() {
     (*state).mode = Mode::Serving;
     crate::walk::note_directory();
     crate::watch::close_window();
+    take_input();
     sites::publish();
     signals::install();
     if !vdso::redirect() {
@@ -144,6 +147,33 @@ unsafe fn prepare() {
             1,
         ],
     );
+}
+
+/// Standard input is the same for every run, from where constructors have left it. Nobody moves a position in it any more.
+unsafe fn take_input() {
+    let state = state();
+    let length = (*(*state).control).stdin_len;
+    if length == 0 {
+        return;
+    }
+    let at = sys::call(libc::SYS_lseek, [0, 0, libc::SEEK_CUR as usize]);
+    let flags = (libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE) as usize;
+    let read = libc::PROT_READ as usize;
+    let mapped = sys::call(
+        libc::SYS_mmap,
+        [place::INPUT, length as usize, read, flags, 0, 0],
+    );
+    if mapped as usize != place::INPUT || at < 0 {
+        crate::start::refuse(c"standard input cannot be mapped");
+    }
+    let at = (at as u64).min(length);
+    (*state).given = (place::INPUT + at as usize, length - at);
+    let nothing = c"/dev/null".as_ptr() as usize;
+    let nothing = sys::call(libc::SYS_open, [nothing, libc::O_RDONLY as usize]);
+    if nothing > 0 {
+        sys::call(libc::SYS_dup2, [nothing as usize, 0]);
+        sys::call(libc::SYS_close, [nothing as usize]);
+    }
 }
 
 /// The kernel writes the processor's number into the thread descriptor on every migration: not the same in every run, and
@@ -260,6 +290,10 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     (*state).output_limit = job.output_limit.min(landfall_vocab::shared::OUTPUT);
     (*state).input = base.add(STDIN_AT as usize);
     (*state).input_left = job.stdin_len.min(landfall_vocab::shared::OUTPUT);
+    if job.stdin_len == 0 {
+        (*state).input = (*state).given.0 as *const u8;
+        (*state).input_left = (*state).given.1;
+    }
     ((*state).failures, (*state).memory) = (job.failures, job.memory);
     (*state).stacks = job.flags & job::STACKS != 0;
     (*state).last_stack = 0;
@@ -294,6 +328,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     random::reset((*(*state).control).seed);
     crate::state::watch(false);
     crate::threads::begin(job.flags, job.dice);
+    crate::repeats::begin();
     *budget() = job.budget;
     (*state).tick_budget = job.budget;
 
@@ -309,6 +344,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
         (*outcome).text_len,
     ) = (0, 0, 0);
     (*outcome).isolation = (*state).in_place as u32;
+    (*outcome).read_input = 0;
     (*slot).trace_len.store(0, Relaxed);
     ((*slot).kept, (*slot).kept_digest) = (0, 0);
 }

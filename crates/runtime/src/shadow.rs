@@ -188,6 +188,14 @@ pub(crate) unsafe fn show() {
     }
 }
 
+/// The content of every page that this run touched.
+pub(crate) unsafe fn each_touched(mut each: impl FnMut(usize)) {
+    for index in 0..(*state()).touched {
+        let page = *(ORDER as *const u32).add(index);
+        each(content(u64::from(page) << 12) as usize);
+    }
+}
+
 /// Forgets what a run did (in-place restart): the next one starts from what it is given.
 pub(crate) unsafe fn undo() {
     let state = state();

@@ -96,14 +96,22 @@ unsafe extern "C" fn on_tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc
     if *budget() != (*state).tick_budget {
         (*state).tick_budget = *budget();
         (*state).ticks = 0;
+        crate::repeats::stepped();
         return;
     }
     (*state).ticks += 1;
+    crate::repeats::ticked(context);
     if (*state).ticks >= (*(*state).slot).job.ticks {
         let (pc, frame) = position(context);
-        let text: &[&[u8]] = &[b"processor time ran out without a step of instrumented code"];
+        let (end, text): (End, &[&[u8]]) = match crate::repeats::proven() {
+            true => (End::Hang, &[outcome::FOR_EVER]),
+            false => (
+                End::Stuck,
+                &[b"processor time ran out without a step of instrumented code"],
+            ),
+        };
         outcome::end(
-            End::Stuck,
+            end,
             Report {
                 pc,
                 frame,

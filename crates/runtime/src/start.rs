@@ -68,6 +68,7 @@ pub(crate) unsafe extern "C" fn call_main() -> ! {
     let state = state();
     let main: Main = core::mem::transmute((*state).main);
     let (argc, argv, environment) = (*state).arguments;
+    crate::threads::held::take_again();
     libc::exit(main(
         argc,
         argv as *mut *mut u8,
@@ -184,6 +185,7 @@ unsafe fn connect() {
         refuse(c"the program was built with another version of landfall: build it again");
     }
     (*state).options = (*control).options;
+    (*state).heap_offset = (*control).heap_offset;
     (*control).exe_base.store((*state).exe_base as u64, Relaxed);
     settle_random();
     (*state).mode = Mode::Constructing;

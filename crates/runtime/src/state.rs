@@ -50,8 +50,11 @@ pub(crate) struct State {
     pub(crate) output_limit: u64,
     pub(crate) input: *const u8,
     pub(crate) input_left: u64,
+    /// Standard input as every run finds it: where it lies, and how much of it there is.
+    pub(crate) given: (usize, u64),
     pub(crate) failures: u32,
     pub(crate) options: u64,
+    pub(crate) heap_offset: u64,
     pub(crate) last_stack: u64,
     /// Where stacks may be walked: the stack of the run.
     pub(crate) stack_low: usize,
@@ -118,6 +121,8 @@ pub(crate) struct State {
     /// The highest key with one, and one more.
     pub(crate) keys: usize,
     pub(crate) threads: crate::threads::Threads,
+    pub(crate) held: crate::threads::held::Held,
+    pub(crate) uses: crate::threads::unseen::Uses,
     pub(crate) scratch: usize,
     pub(crate) opened: bool,
     pub(crate) listings: crate::directory::Listings,
@@ -218,6 +223,7 @@ pub(crate) mod place {
     pub(crate) const SCRATCH: usize = 0x3200_0000_0000;
     pub(crate) const OVERLAY: usize = 0x3300_0000_0000;
     pub(crate) const OVERLAY_LEN: usize = 1 << 30;
+    pub(crate) const INPUT: usize = 0x3c00_0000_0000;
     pub(crate) const SHARED: usize = 0x4000_0000_0000;
 }
 

@@ -120,9 +120,9 @@ pub(crate) unsafe fn snapshot() {
     (*tracked).wide = knows_avx2();
     (*tracked).hot = allocate(MOST_HOT * size_of::<Hot>()) as *mut Hot;
     copy_heap(&raw mut (*tracked).heap, &raw const (*state).heap);
-    let stack_end = each_mapping(|start, end, writable, own| {
-        if writable && !own {
-            exclude_state(start, end);
+    let stack_end = each_mapping(|start, end, flags, own| {
+        if flags == Writable::Alone && !own {
+            without_state(start, end, |start, end| add(start, end, true));
         }
     });
     let used = if (*state).heap.end == 0 {
@@ -175,8 +175,8 @@ pub(crate) unsafe fn snapshot() {
     (*tracked).always_hot = (*tracked).hot_count;
 }
 
-/// Adds a range, leaving out the runtime's own state.
-unsafe fn exclude_state(start: usize, end: usize) {
+/// A range, leaving out the runtime's own state.
+unsafe fn without_state(start: usize, end: usize, mut each: impl FnMut(usize, usize)) {
     unsafe extern "C" {
         static __start_lf_state: u8;
         static __stop_lf_state: u8;
@@ -184,11 +184,62 @@ unsafe fn exclude_state(start: usize, end: usize) {
     let own = &raw const __start_lf_state as usize & !(PAGE - 1);
     let own_end = (&raw const __stop_lf_state as usize + PAGE - 1) & !(PAGE - 1);
     if own < end && start < own_end {
-        add(start, own.max(start), true);
-        add(own_end.min(end), end, true);
+        each(start, own.max(start));
+        each(own_end.min(end), end);
     } else {
-        add(start, end, true);
+        each(start, end);
     }
+}
+
+/// Can a mapping be written, and is it one that a restart puts back?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writable {
+    Alone,
+    Shared,
+    No,
+}
+
+/// All memory that the program may have changed in this run, but for its stacks and persistent memory. False if there is too much.
+pub(crate) unsafe fn each_changed(mut each: impl FnMut(usize, usize)) -> bool {
+    let state = state();
+    let mut left = crate::repeats::MOST_BYTES;
+    let mut take = |start: usize, end: usize| {
+        let fits = end.saturating_sub(start) <= left;
+        if fits && start < end {
+            left -= end - start;
+            each(start, end);
+        }
+        fits
+    };
+    if (*state).in_place {
+        let tracked = &raw const (*state).tracked;
+        let (stacks, stacks_end) = crate::threads::all_stacks();
+        let hot = core::slice::from_raw_parts((*tracked).hot, (*tracked).hot_count);
+        let strings = (*tracked).strings;
+        return hot
+            .iter()
+            .map(|hot| hot.page)
+            .filter(|page| !(place::STACK..place::STACK + place::STACK_LEN).contains(page))
+            .filter(|page| !(stacks..stacks_end).contains(page))
+            .all(|page| take(page, page + PAGE))
+            && take(strings.start, strings.end);
+    }
+    let mut all = true;
+    let stack_end = each_mapping(|start, end, writable, own| {
+        if writable != Writable::No && !own {
+            without_state(start, end, |start, end| all &= take(start, end));
+        }
+    });
+    if crate::threads::on() {
+        let (descriptors, end) = crate::threads::all_descriptors();
+        all &= take(descriptors, end);
+    }
+    crate::heap::each_used(|start, end| all &= take(start, end));
+    // Where runs have the original stack it is compared as a stack.
+    if (*state).stack_high == place::STACK + place::STACK_LEN {
+        all &= take((*state).arguments.1 & !7, stack_end);
+    }
+    all
 }
 
 unsafe fn add(start: usize, end: usize, save: bool) {
@@ -209,7 +260,7 @@ unsafe fn add(start: usize, end: usize, save: bool) {
 }
 
 /// Walks /proc/self/maps; returns where the stack ends.
-unsafe fn each_mapping(mut each: impl FnMut(usize, usize, bool, bool)) -> usize {
+unsafe fn each_mapping(mut each: impl FnMut(usize, usize, Writable, bool)) -> usize {
     const ROOM: usize = 1 << 18;
     let scratch = Scratch::new(ROOM);
     let text = scratch.start();
@@ -245,7 +296,14 @@ unsafe fn each_mapping(mut each: impl FnMut(usize, usize, bool, bool)) -> usize 
         match fields.nth(3) {
             Some(b"[stack]") => stack_end = end,
             Some(b"[vvar]" | b"[vdso]" | b"[vsyscall]" | b"[vvar_vclock]") => {}
-            _ => each(start, end, flags.starts_with(b"rw-p"), is_own(start)),
+            _ => {
+                let writable = match flags.first_chunk() {
+                    Some(b"rw-p") => Writable::Alone,
+                    Some([_, b'w', ..]) => Writable::Shared,
+                    _ => Writable::No,
+                };
+                each(start, end, writable, is_own(start));
+            }
         }
     }
     stack_end

@@ -65,6 +65,8 @@ kinds!(
     Ended = 21,
     /// Before a spinning thread waits, one per range of bytes it reads: `mask` is its number, the third word as in `Access`.
     Watched = 22,
+    /// A thread did something to others that is no step: `flags` is an [`unseen`].
+    Unseen = 23,
     /// A lock was used against its rules: `mask` is the thread, `flags` the [`step`] that did it, the third word the lock.
     Misuse = 19,
 );
@@ -100,6 +102,22 @@ pub mod mark {
     pub const YIELD: u64 = 6;
     /// `lf_pm` was called; the record's address is the region's end.
     pub const REGION: u64 = 7;
+}
+
+/// What a thread did to others that is no step of a schedule.
+pub mod unseen {
+    /// Assembly that nobody took apart.
+    pub const ASSEMBLY: u8 = 1;
+    /// Memory that others may use was unmapped, protected, moved or emptied.
+    pub const MAPPING: u8 = 2;
+    pub const SIGNAL: u8 = 3;
+    pub const TIMER: u8 = 4;
+    /// A thread was given a stack that is memory of the program.
+    pub const STACK: u8 = 5;
+    /// Files, pipes, sockets.
+    pub const FILE: u8 = 6;
+    /// State inside libc.
+    pub const LIBRARY: u8 = 7;
 }
 
 /// What a step is about to do.

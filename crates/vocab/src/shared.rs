@@ -126,6 +126,8 @@ pub struct Control {
     pub options: u64,
     /// Seed of every random source of the program.
     pub seed: u64,
+    /// Bytes by which every block of the persistent heap is moved, a multiple of 16.
+    pub heap_offset: u64,
     pub sites: AtomicU64,
     pub strings_len: AtomicU64,
     /// Load address of the executable, for turning code addresses into source positions.
@@ -133,10 +135,14 @@ pub struct Control {
     /// In-place restarts and forks so far.
     pub restarts: AtomicU64,
     pub forks: AtomicU64,
+    /// Nonzero once a run has asked the persistent heap for a block.
+    pub allocates: AtomicU32,
     /// Nonzero: some run asked for persistent memory, or how often the power has failed. One that does neither does the same again
     /// after a power failure.
     pub asked: AtomicU32,
     pub text: [u8; TEXT],
+    /// Bytes of standard input that every run gets; a server finds them as its own.
+    pub stdin_len: u64,
     pub pm_dir_len: u64,
     pub pm_dir: [u8; 4096],
     /// Plain accesses that are steps of their own, by where they are in the program.
@@ -277,7 +283,9 @@ outcomes!(
     /// `text` names the exception's type.
     Terminate = 5,
     StackOverflow = 6,
-    /// The budget or the trace limit ran out.
+    /// A virtual function was called that its class does not have: `code` is 1 where it is deleted, else it is pure.
+    NoFunction = 18,
+    /// The budget or the trace limit ran out; whether it would ever end is not known.
     Budget = 7,
     /// Processor time ran out without a step of instrumented code.
     Stuck = 8,
@@ -300,6 +308,8 @@ outcomes!(
     Heap = 16,
     /// The schedule asks for a thread that cannot go on.
     Strayed = 17,
+    /// It comes back to the same state for ever, and nobody else can change that.
+    Hang = 19,
 );
 
 /// Accesses of persistent memory by uninstrumented code: how many, and where in memory and in the code the first was.
@@ -328,12 +338,41 @@ pub struct Outcome {
     pub foreign: Foreign,
     /// Where the run happened: an `isolation`.
     pub isolation: u32,
+    /// Nonzero: it read from its standard input.
+    pub read_input: u32,
     /// Bytes that differed after an in-place restart (audit).
     pub audit_bytes: u32,
     pub frames: u32,
     pub text_len: u32,
     pub frame: [u64; FRAMES],
     pub text: [u8; TEXT],
+}
+
+impl Outcome {
+    /// Nothing is known.
+    pub const NONE: Outcome = Outcome {
+        end: End::Died as u32,
+        code: 0,
+        address: 0,
+        pc: 0,
+        site: 0,
+        budget_left: 0,
+        stdout_len: 0,
+        stderr_len: 0,
+        foreign: Foreign {
+            reads: 0,
+            writes: 0,
+            address: 0,
+            pc: 0,
+        },
+        isolation: 0,
+        read_input: 0,
+        audit_bytes: 0,
+        frames: 0,
+        text_len: 0,
+        frame: [0; FRAMES],
+        text: [0; TEXT],
+    };
 }
 
 /// In a cache line of its own: one side looks at it again and again while the other writes what lies around it.

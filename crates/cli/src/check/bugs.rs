@@ -1,7 +1,7 @@
 //! From failing executions to findings: one for each cause, each run from scratch, made plain, and kept in a file.
 
 use super::Refusal;
-use super::finding::{Finding, Preemptions, Severity, kind, what};
+use super::finding::{Finding, Preemptions, Severity, Told, failing_place, kind, what};
 use super::minimise::{Confirmed, confirm};
 use super::options::Check;
 use super::report::Report;
@@ -15,11 +15,12 @@ use crate::names::{Names, Place};
 use crate::provenance::first_reads;
 use crate::recorded::quoted;
 use crate::scene::{Act, Failure, Part, Stage, Threaded};
-use crate::witness::{Built, Ended, Memory, PowerFailure, Threads, Witness, Word, digest};
+use crate::witness::{Built, Ended, Given, Memory, PowerFailure, Threads, Witness, Word, digest};
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::schedule::power;
 use landfall_explore::tree::Diverged;
-use landfall_native::{Event, Execution, HeapChecks, Job, Op, Placed, Ran, SubjectError};
+use landfall_native::{Deadline, Event, Execution, HeapChecks, Job, Op, Placed, Ran, SubjectError};
+use std::time::Instant;
 
 /// Findings that are told event by event; who has more will not read them.
 const MOST_TOLD: usize = 200;
@@ -31,6 +32,12 @@ pub(super) struct Bugs<'a> {
     target: &'a Target,
     options: &'a Check,
     stage: Option<Stage>,
+    /// When the search ends; and when nothing is run any more for what it found.
+    until: Deadline,
+    last_call: Deadline,
+    /// From then on not even the causes of failures are looked for; and from then on not their places.
+    hurry: Deadline,
+    rush: Deadline,
     /// What is told now happened under a schedule.
     scheduled: Option<Scheduled>,
 }
@@ -46,11 +53,15 @@ pub(super) struct Scheduled {
 }
 
 impl<'a> Bugs<'a> {
-    pub(super) fn new(target: &'a Target, options: &'a Check) -> Self {
+    pub(super) fn new(target: &'a Target, options: &'a Check, started: Instant) -> Self {
         Bugs {
             target,
             options,
             stage: None,
+            until: options.deadline(started),
+            last_call: options.last_call(started),
+            hurry: options.after(started, 5),
+            rush: options.after(started, 6),
             scheduled: None,
         }
     }
@@ -66,7 +77,9 @@ impl<'a> Bugs<'a> {
             Some(stage) => stage,
             None => Stage::open(&self.target.scene).map_err(Refusal::cannot_run)?,
         };
-        Ok(self.stage.insert(stage))
+        let stage = self.stage.insert(stage);
+        stage.until = self.last_call;
+        Ok(stage)
     }
 
     /// The program fails all by itself.
@@ -75,8 +88,11 @@ impl<'a> Bugs<'a> {
         failed: &Execution,
         report: &mut Report,
     ) -> Result<(), Refusal> {
-        let confirmed = confirm(self.stage()?, &[], failed).map_err(internal)?;
-        self.add(confirmed.ok_or_else(not_again)?, report)?;
+        match confirm(self.stage()?, &[], failed) {
+            Ok(confirmed) => self.add(confirmed.ok_or_else(not_again)?, report)?,
+            Err(SubjectError::Stopped) => self.plainly(failed, 0, report)?,
+            Err(error) => return Err(internal(error)),
+        }
         report.runs += self.runs();
         Ok(())
     }
@@ -89,8 +105,11 @@ impl<'a> Bugs<'a> {
         failed: &Execution,
         report: &mut Report,
     ) -> Result<(), Refusal> {
-        let target = self.target;
+        let (target, until) = (self.target, self.until);
         let failures = behaviour.crashes.as_slice();
+        if self.hurry.reached().is_some() {
+            return self.plainly(failed, failures.len(), report);
+        }
         let stage = self.stage()?;
         // Of very many failures not all come with their events.
         if let ([failure], false) = (failures, failed.events.is_empty()) {
@@ -100,17 +119,98 @@ impl<'a> Bugs<'a> {
                 Act::new(first.left(failure), failed.clone(), &target.scene),
             ];
             let story = story(&acts, failures);
-            let finding = Finding::new(&acts, failures, story.as_ref(), stage);
+            let finding = Finding::cause(&acts, failures, story.as_ref(), stage);
             if finding.is_some_and(|finding| report.is_known(&finding)) {
                 return Ok(());
             }
         }
-        let confirmed = confirm(stage, failures, failed).map_err(internal)?;
-        let mut confirmed = confirmed.ok_or_else(not_again)?;
+        let mut confirmed = match confirm(stage, failures, failed) {
+            Ok(confirmed) => confirmed.ok_or_else(not_again)?,
+            Err(SubjectError::Stopped) => return self.as_seen(first, failures, failed, report),
+            Err(error) => return Err(internal(error)),
+        };
         confirmed
-            .minimise(stage, &landfall_native::interrupted)
+            .minimise(stage, &move || until.reached().is_some())
             .map_err(internal)?;
         self.add(confirmed, report)
+    }
+
+    /// There is no time to run it again: what the search saw has to do.
+    fn as_seen(
+        &mut self,
+        first: &Act,
+        failures: &[Failure],
+        failed: &Execution,
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        let ([failure], false) = (failures, failed.events.is_empty()) else {
+            return self.plainly(failed, failures.len(), report);
+        };
+        let acts = [
+            first.clone(),
+            Act::new(first.left(failure), failed.clone(), &self.target.scene),
+        ];
+        let story = story(&acts, failures);
+        let finding = Finding::cause(&acts, failures, story.as_ref(), self.stage()?);
+        match finding {
+            Some(mut finding) => {
+                finding.told = Told::Once;
+                self.list(finding, &acts, failures, story.as_ref(), report)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The same where not even the executions before it are known: how it ends, and where.
+    pub(super) fn plainly(
+        &mut self,
+        failed: &Execution,
+        failures: usize,
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        let rush = self.rush.reached().is_some();
+        let names = self.stage()?.names(failures);
+        let what = what(&failed.outcome, names);
+        let message = match failures {
+            0 => format!("the program fails without any power failure: {what}"),
+            _ => format!("recovery fails: {what}"),
+        };
+        let mut finding = Finding::of(kind(&failed.outcome), Severity::Error, message);
+        if !rush {
+            finding.at = failing_place(failed, names);
+            finding.stack = names.frames(&failed.stack);
+        }
+        (finding.failures, finding.end) = (failures, Some(what));
+        // For all anyone knows it has the cause of one that ended there as well.
+        if report.ends_there(&finding) {
+            return Ok(());
+        }
+        self.unshown(finding, report)
+    }
+
+    /// Something that there is no time to show: it is told as far as it is known, and not kept for replay.
+    pub(super) fn unshown(
+        &mut self,
+        mut finding: Finding,
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        finding.told = Told::Once;
+        if report.is_known(&finding) {
+            return Ok(());
+        }
+        self.list(finding, &[], &[], None, report)
+    }
+
+    /// The same for what a checker said of a recovery that did not fail.
+    pub(super) fn judged_briefly(
+        &mut self,
+        (mut finding, placed): (Finding, Option<Placed>),
+        report: &mut Report,
+    ) -> Result<(), Refusal> {
+        if let Some(placed) = placed {
+            finding.at = self.place(placed)?;
+        }
+        self.unshown(finding, report)
     }
 
     /// Two runs read the same and went on differently: names the place, as far as one more run comes there.
@@ -136,13 +236,24 @@ impl<'a> Bugs<'a> {
 
     /// Shows it once more with call stacks, and keeps it.
     fn add(&mut self, confirmed: Confirmed, report: &mut Report) -> Result<(), Refusal> {
-        let Confirmed { failures, .. } = confirmed;
+        let Confirmed {
+            failures,
+            plain,
+            acts,
+            ..
+        } = confirmed;
         let stage = self.stage()?;
-        let acts = stage.play(&failures, true).map_err(internal)?;
+        let acts = match stage.play(&failures, true) {
+            Err(SubjectError::Stopped) => acts,
+            played => played.map_err(internal)?,
+        };
         let story = story(&acts, &failures);
-        let Some(finding) = Finding::new(&acts, &failures, story.as_ref(), stage) else {
+        let Some(mut finding) = Finding::new(&acts, &failures, story.as_ref(), stage) else {
             return Ok(());
         };
+        if !plain {
+            finding.told = Told::AsFound;
+        }
         if report.is_known(&finding) {
             return Ok(());
         }
@@ -155,10 +266,14 @@ impl<'a> Bugs<'a> {
         failures: &[Failure],
         story: impl Fn(&[Act]) -> Option<Story>,
         report: &mut Report,
+        brief: impl FnOnce() -> (Finding, Option<Placed>),
         tell: impl FnOnce(&mut Finding, &[Act], &Stage),
     ) -> Result<(), Refusal> {
         let stage = self.stage()?;
-        let acts = stage.play(failures, true).map_err(internal)?;
+        let acts = match stage.play(failures, true) {
+            Err(SubjectError::Stopped) => return self.judged_briefly(brief(), report),
+            played => played.map_err(internal)?,
+        };
         let story = story(&acts);
         let Some(mut finding) = Finding::new(&acts, failures, story.as_ref(), stage) else {
             return Ok(());
@@ -180,16 +295,19 @@ impl<'a> Bugs<'a> {
         self.list(finding, &acts, failures, story.as_ref(), report)
     }
 
-    /// Runs a schedule from scratch, and finds the power failure that the search has found in it.
+    /// Runs a schedule from scratch, and finds the power failure that the search has found in it; none if there is no time for that.
     pub(super) fn suffered(
         &mut self,
         job: Job,
         crash: &power::Crash,
-    ) -> Result<(Act, Failure), Refusal> {
+    ) -> Result<Option<(Act, Failure)>, Refusal> {
         let stage = self.stage()?;
         stage.set_job(job);
         let base = stage.base().clone();
-        let first = stage.act(base, 0, false, Part::Crashes).map_err(internal)?;
+        let first = match stage.act(base, 0, false, Part::Crashes) {
+            Err(SubjectError::Stopped) => return Ok(None),
+            ran => ran.map_err(internal)?,
+        };
         let failure = Failure {
             cut: first.cut_after(crash.schedule.len()),
             old: crash.old.clone(),
@@ -201,7 +319,7 @@ impl<'a> Bugs<'a> {
                 "a power failure that the search found is not one of the schedule run from scratch";
             return Err(Refusal::new(Exit::Internal, why));
         }
-        Ok((first, failure))
+        Ok(Some((first, failure)))
     }
 
     /// What is told until the next call happened under this schedule.
@@ -218,7 +336,9 @@ impl<'a> Bugs<'a> {
         recovery: Option<Threaded>,
         report: &mut Report,
     ) -> Result<(), Refusal> {
-        let (first, failure) = self.suffered(job, &behaviour.crash)?;
+        let Some((first, failure)) = self.suffered(job, &behaviour.crash)? else {
+            return self.plainly(failed, 1 + behaviour.crash.later.len(), report);
+        };
         let later = behaviour.crash.later.clone();
         let behaviour = Behaviour {
             ended: behaviour.ended,
@@ -263,11 +383,15 @@ impl<'a> Bugs<'a> {
         &mut self,
         job: Job,
         report: &mut Report,
+        brief: Finding,
         tell: impl FnOnce(&Execution, &Names) -> Option<Finding>,
     ) -> Result<(), Refusal> {
         let stage = self.stage()?;
         stage.set_job(job);
-        let acts = stage.play(&[], true).map_err(internal)?;
+        let acts = match stage.play(&[], true) {
+            Err(SubjectError::Stopped) => return self.unshown(brief, report),
+            played => played.map_err(internal)?,
+        };
         let execution = acts.first().map(|act| &act.execution);
         let finding = execution.and_then(|execution| tell(execution, stage.names(0)));
         let finding = finding.ok_or_else(not_again)?;
@@ -330,7 +454,9 @@ impl<'a> Bugs<'a> {
             });
         }
         finding.id = format!("B{}", report.findings.len() + 1);
-        if let Some(stage) = &self.stage {
+        finding.notes.extend(finding.told.note().map(str::to_owned));
+        let late = self.last_call.reached().is_some();
+        if let Some(stage) = self.stage.as_ref().filter(|_| !late) {
             super::members::name(&mut finding, stage);
             if stage.recovery().is_some() {
                 let note = "the recovery has threads, too, and fails under some of their schedules; replay shows one";
@@ -339,6 +465,8 @@ impl<'a> Bugs<'a> {
         }
         self.keep(&mut finding, acts, failures)?;
         if report.findings.len() < MOST_TOLD
+            && !acts.is_empty()
+            && !late
             && let Some(stage) = &self.stage
         {
             let teller = Teller {
@@ -366,7 +494,8 @@ impl<'a> Bugs<'a> {
             return Ok(());
         };
         let scene = &self.target.scene;
-        let path = self.options.out.join(format!("{}.json", finding.id));
+        let name = format!("{}.json", finding.id);
+        let path = self.options.out.join(&name);
         let replay = format!("landfall replay {}", quoted(path.as_os_str()));
         finding.replay = Some(replay);
         finding.witness = Some(path.display().to_string());
@@ -383,11 +512,16 @@ impl<'a> Bugs<'a> {
                 platform: self.options.platform_name().to_owned(),
                 dir: (scene.program.pm_dir.as_ref()).map(|dir| Word::new(dir.as_os_str())),
                 heap: scene.program.pm_heap.is_some(),
+                heap_offset: scene.program.heap_offset,
                 heap_checks: scene.program.heap == HeapChecks::On,
                 tear: scene.tear,
                 at_first: digest(stage.base()),
             },
             events: scene.job.limits.events,
+            stdin: (scene.program.stdin.as_ref()).map(|input| Given {
+                file: Word::new(self.options.out.join(super::target::INPUT).as_os_str()),
+                bytes: input.length(),
+            }),
             threads: Threads::of(stage.job()),
             recovery_threads: stage.recovery().and_then(Threads::of_recovery),
             failures: (acts.iter().zip(failures))
@@ -403,7 +537,8 @@ impl<'a> Bugs<'a> {
             Refusal::new(Exit::Usage, format!("{}: {e}", path.display()))
         };
         let text = serde_json::to_string_pretty(&witness).map_err(|e| failed(&e))?;
-        std::fs::write(&path, text + "\n").map_err(|e| failed(&e))
+        crate::out::write_listed(&self.options.out, &name, (text + "\n").as_bytes())
+            .map_err(|e| failed(&e))
     }
 }
 

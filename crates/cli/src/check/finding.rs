@@ -117,6 +117,8 @@ pub(crate) struct Finding {
     pub(crate) notes: Vec<String>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) executions: u64,
+    /// How sure, and how plain.
+    pub(crate) told: Told,
     /// What went wrong, whoever it happened to.
     pub(crate) end: Option<String>,
     /// How other recoveries end for the same reason.
@@ -128,6 +130,31 @@ pub(crate) struct Finding {
     pub(crate) timeline: Option<landfall_report::Timeline>,
     /// What the failing execution printed.
     pub(crate) output: String,
+}
+
+/// How much was done about a finding before it was told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Told {
+    /// Run from scratch, and made as plain as it can be.
+    Whole,
+    /// There was no time to make it plainer.
+    AsFound,
+    /// There was no time to run it again.
+    Once,
+}
+
+impl Told {
+    pub(crate) fn note(self) -> Option<&'static str> {
+        match self {
+            Told::Whole => None,
+            Told::AsFound => Some(
+                "not minimised: the search was ended before a plainer way to it was looked for",
+            ),
+            Told::Once => Some(
+                "not minimised, and not run again from scratch: the search was ended before that",
+            ),
+        }
+    }
 }
 
 /// Another end for the same reason.
@@ -153,13 +180,25 @@ pub(crate) struct Preemptions {
     pub(crate) fewest: bool,
 }
 
+const SIGBUS: i32 = 7;
+const SIGSEGV: i32 = 11;
+
 /// INTERFACE.md's name for a bad end.
 pub(crate) fn kind(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Assertion { .. } => "assertion",
-        Outcome::Signal { .. } | Outcome::StackOverflow { .. } => "segfault",
+        // A bad access of memory; other signals say that the program cannot go on.
+        Outcome::Signal {
+            signal: SIGSEGV | SIGBUS,
+            ..
+        }
+        | Outcome::StackOverflow { .. } => "segfault",
+        Outcome::Signal { .. } => "abort",
         Outcome::Exited { .. } => "exit",
-        Outcome::Hang { .. } | Outcome::Wedged => "hang",
+        Outcome::Hang { .. }
+        | Outcome::Exhausted { .. }
+        | Outcome::Stuck { .. }
+        | Outcome::Wedged => "hang",
         Outcome::Deadlock { .. } => "deadlock",
         Outcome::Heap { error, .. } => match error {
             HeapError::ReadAfterFree | HeapError::WriteAfterFree => "use-after-free",
@@ -172,7 +211,10 @@ pub(crate) fn kind(outcome: &Outcome) -> &'static str {
         Outcome::Thread { .. } | Outcome::Forbidden { .. } | Outcome::Internal { .. } => {
             "uncontrolled"
         }
-        Outcome::Abort | Outcome::Terminate { .. } | Outcome::Died { .. } => "abort",
+        Outcome::Abort
+        | Outcome::Terminate { .. }
+        | Outcome::NoFunction { .. }
+        | Outcome::Died { .. } => "abort",
     }
 }
 
@@ -199,6 +241,9 @@ pub(crate) fn failing_place(execution: &Execution, names: &Names) -> Option<Plac
     if let Outcome::Hang {
         site: Some(site), ..
     }
+    | Outcome::Exhausted {
+        site: Some(site), ..
+    }
     | Outcome::Heap {
         site: Some(site), ..
     } = execution.outcome
@@ -220,10 +265,15 @@ pub(crate) fn what(outcome: &Outcome, names: &Names) -> String {
     match outcome {
         Outcome::Assertion { expression, .. } => format!("`{expression}` is false"),
         Outcome::Signal {
-            signal: 11,
-            address,
-            ..
-        } => format!("segmentation fault at address {address:#x}"),
+            signal, address, ..
+        } => match *signal {
+            SIGSEGV => format!("segmentation fault at address {address:#x}"),
+            SIGBUS => format!("bus error at address {address:#x}"),
+            signal => match crate::run::signal_name(signal) {
+                Some(name) => name.to_owned(),
+                None => describe(outcome, &names.symbols),
+            },
+        },
         outcome => describe(outcome, &names.symbols),
     }
 }
@@ -253,6 +303,7 @@ impl Finding {
             notes: Vec::new(),
             choices: Vec::new(),
             executions: 1,
+            told: Told::Whole,
             end: None,
             other_ends: Vec::new(),
             replay: None,
@@ -269,6 +320,28 @@ impl Finding {
         story: Option<&Story>,
         stage: &Stage,
     ) -> Option<Finding> {
+        let mut finding = Finding::cause(acts, failures, story, stage)?;
+        let failed = &acts.last()?.execution;
+        let readings = readings(acts, failures);
+        let after = failures.len();
+        let notes = pointer_note(failed, &readings, acts, stage, after);
+        finding.notes.extend(notes);
+        (finding.notes).extend(heap::notes(&failed.outcome, stage.names(after)));
+        finding.choices = readings
+            .iter()
+            .filter(|reading| !reading.others.is_empty())
+            .map(|reading| choice(reading, acts, stage, after))
+            .collect();
+        Some(finding)
+    }
+
+    /// The same without what recovery could have read instead: enough to tell causes apart, and much less work.
+    pub(crate) fn cause(
+        acts: &[Act],
+        failures: &[Failure],
+        story: Option<&Story>,
+        stage: &Stage,
+    ) -> Option<Finding> {
         let failed = &acts.last()?.execution;
         let names = stage.names(failures.len());
         let stored = |entry: Option<Cut>| stored(acts, story?.act, entry?, stage);
@@ -277,7 +350,7 @@ impl Finding {
             0 => format!("the program fails without any power failure: {what}"),
             _ => format!("recovery fails: {what}"),
         };
-        let mut finding = Finding {
+        Some(Finding {
             at: failing_place(failed, names),
             crash_at: story.and_then(|story| stored(story.last)?.at),
             failures: failures.len(),
@@ -287,18 +360,7 @@ impl Finding {
             stack: names.frames(&failed.stack),
             end: Some(what),
             ..Finding::of(kind(&failed.outcome), Severity::Error, message)
-        };
-        let readings = readings(acts, failures);
-        finding
-            .notes
-            .extend(pointer_note(failed, &readings, acts, stage, failures.len()));
-        finding.notes.extend(heap::notes(&failed.outcome, names));
-        finding.choices = readings
-            .iter()
-            .filter(|reading| !reading.others.is_empty())
-            .map(|reading| choice(reading, acts, stage, failures.len()))
-            .collect();
-        Some(finding)
+        })
     }
 
     /// The same mistake: the same store was lost, or another one for want of the same flush or fence; or, where none was lost,
@@ -387,12 +449,14 @@ impl Finding {
             .chain(self.kept.iter().map(|kept| store("kept", kept)))
             .chain(self.racing.iter().map(|racing| store("racing", racing)))
             .collect();
+        let others: Vec<&String> = self.other_ends.iter().map(|other| &other.message).collect();
         let mut finding = json!({
             "id": self.id, "kind": self.kind, "severity": self.severity.name(), "message": self.message,
             "at": place(&self.at), "stack": places(&self.stack), "crash_at": place(&self.crash_at),
             "failures": self.failures, "stores": stores, "fix": self.fix(), "notes": self.notes,
             "reads": self.choices.iter().map(Choice::json).collect::<Vec<_>>(),
-            "executions": self.executions, "other_messages": self.other_ends.iter().map(|other| &other.message).collect::<Vec<_>>(), "witness": self.witness,
+            "executions": self.executions, "other_messages": others, "witness": self.witness,
+            "minimised": self.told == Told::Whole,
         });
         if let Some(schedule) = &self.schedule {
             finding["schedule"] = schedule.json();
@@ -566,7 +630,7 @@ fn pointer_note(
     last: usize,
 ) -> Option<String> {
     let Outcome::Signal {
-        signal: 11,
+        signal: SIGSEGV,
         address: wild,
         ..
     } = failed.outcome

@@ -11,19 +11,21 @@ use crate::scene::{Act, Failure, Scene};
 use landfall_check::checker::Fate;
 use landfall_check::finding::{At, Evidence, WastedFence, WastedFlush};
 use landfall_check::races::Window;
-use landfall_check::walk::Limits;
+use landfall_check::walk::{Enough, Limits};
 use landfall_check::{Checker, Fix, Kind, Races, Robustness, Wasted};
 use landfall_explore::judge::Judge;
 use landfall_explore::limit::Limit;
 use landfall_explore::tree::Forest;
 use landfall_model::log::{Cut, Entry};
-use landfall_native::{Op, Places, Ran, Watching};
+use landfall_native::{Deadline, Op, Placed, Places, Ran, Watching};
 use serde_json::json;
+use std::rc::Rc;
 
 /// Candidates that are looked at before giving up: minutes.
 pub(super) const LIMITS: Limits = Limits {
     failures: 1,
     candidates: 1_000_000_000,
+    enough: None,
 };
 /// Findings of one kind that are shown.
 pub(super) const MOST_SHOWN: usize = 100;
@@ -76,6 +78,7 @@ impl Judging {
         let checkers = checkers(robustness.then(Robustness::default), options.races());
         let limits = Limits {
             failures: options.failures as usize,
+            enough: Some(enough(scene.job.limits.until)),
             ..LIMITS
         };
         let judge = Judge::new(act.found.clone(), ready.execution, checkers, limits);
@@ -125,6 +128,11 @@ impl Judging {
         }
         Ok(())
     }
+}
+
+/// Judging ends with the search.
+pub(super) fn enough(until: Deadline) -> Enough {
+    Enough(Rc::new(move || until.reached().is_some()))
 }
 
 fn failures(evidence: &Evidence) -> Vec<Failure> {
@@ -187,7 +195,8 @@ pub(super) fn tell_after(
             lost: lost.and_then(|lost| entry(acts, lost)),
         })
     };
-    bugs.judged(failures, story, report, |told, acts, stage| {
+    let brief = || brief(finding, places);
+    bugs.judged(failures, story, report, brief, |told, acts, stage| {
         told.severity = Severity::Warning;
         told.executions = finding.times;
         let recovery = acts.last().map(|act| &act.execution);
@@ -204,6 +213,34 @@ pub(super) fn tell_after(
             }
         }
     })
+}
+
+/// Tells a finding though there is no time to show it.
+pub(super) fn tell_briefly(
+    finding: &landfall_check::Finding,
+    places: Option<&Places>,
+    bugs: &mut Bugs<'_>,
+    report: &mut Report,
+) -> Result<(), Refusal> {
+    bugs.judged_briefly(brief(finding, places), report)
+}
+
+/// The same, in as far as nothing needs to be run for it: the finding, and the place of the store it is about.
+fn brief(finding: &landfall_check::Finding, places: Option<&Places>) -> (Finding, Option<Placed>) {
+    let mut told = Finding::of("robustness", Severity::Warning, String::new());
+    told.executions = finding.times;
+    let site = match finding.kind {
+        Kind::PersistencyRace { store } => {
+            race_message(&mut told);
+            store.site
+        }
+        Kind::Robustness { lost, .. } => {
+            robustness(&mut told, &finding.fixes);
+            lost.site
+        }
+        _ => return (told, None),
+    };
+    (told, places.and_then(|places| places.place(site)))
 }
 
 fn robustness(told: &mut Finding, fixes: &[Fix]) {
@@ -235,10 +272,14 @@ fn race(
     acts: &[Act],
     stage: &crate::scene::Stage,
 ) {
+    race_message(told);
+    told.racing = store.and_then(|entry| super::finding::stored(acts, act, entry, stage));
+}
+
+fn race_message(told: &mut Finding) {
     told.kind = "persistency-race";
     told.message =
         "recovery may read a store that is only half done: the compiler may split it".to_owned();
-    told.racing = store.and_then(|entry| super::finding::stored(acts, act, entry, stage));
 }
 
 pub(super) fn perf(

@@ -25,6 +25,8 @@ pub(super) struct Confirmed {
     pub(super) failures: Vec<Failure>,
     pub(super) acts: Vec<Act>,
     tries: usize,
+    /// It was made as plain as it can be.
+    pub(super) plain: bool,
 }
 
 /// Runs a failure from scratch; none if it does not happen again.
@@ -41,6 +43,7 @@ pub(super) fn confirm(
         failures: failures.to_vec(),
         acts,
         tries: MOST_TRIES,
+        plain: true,
     }))
 }
 
@@ -52,13 +55,19 @@ impl Confirmed {
         enough: &dyn Fn() -> bool,
     ) -> Result<(), SubjectError> {
         let last = self.acts.last().map(|act| &act.execution.outcome);
-        if matches!(last, Some(Outcome::Hang { .. } | Outcome::Wedged)) {
+        if matches!(last, Some(Outcome::Hang { .. })) {
             self.tries = FEW_TRIES;
         }
         for index in (0..self.failures.len()).rev() {
-            self.fewer_lines(stage, index, enough)?;
-            self.later_cut(stage, index, enough)?;
+            let tried = self
+                .fewer_lines(stage, index, enough)
+                .and_then(|()| self.later_cut(stage, index, enough));
+            match tried {
+                Err(SubjectError::Stopped) => break,
+                tried => tried?,
+            }
         }
+        self.plain = !enough();
         Ok(())
     }
 

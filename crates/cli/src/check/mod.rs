@@ -5,10 +5,12 @@ mod bugs;
 mod coverage;
 pub(crate) mod finding;
 mod fit;
+mod flags;
 mod judge;
 mod lanes;
 mod members;
 mod minimise;
+mod notice;
 mod options;
 mod outcomes;
 mod outputs;
@@ -23,10 +25,10 @@ mod target;
 mod timeline;
 mod ways;
 
+pub(crate) use flags::{language, take as take_compiler_flags};
 pub(crate) use options::{Check, duration};
 pub(crate) use outputs::texts;
 pub(crate) use settings::with_settings;
-pub(crate) use target::take_compiler_flags;
 
 use crate::exit::Exit;
 use crate::names::Names;
@@ -40,14 +42,17 @@ use landfall_explore::recovery::{
 };
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
-use landfall_native::{Execution, HeapChecks, NativeSubject, Outcome, Server};
+use landfall_native::{Execution, HeapChecks, Input, NativeSubject, Notice, Outcome, Server};
+use notice::Notices;
 use report::Report;
 use std::time::Instant;
+use target::Target;
 
-pub(crate) fn run(options: &Check) -> Exit {
+pub(crate) fn run(options: &mut Check) -> Exit {
     let started = Instant::now();
     landfall_native::watch_interrupts();
-    match check(options, started) {
+    let claimed = options.claim();
+    match claimed.and_then(|_claimed| check(options, started)) {
         Ok(report) => report.print(options),
         Err(Refusal { exit, why }) => {
             eprintln!("landfall: {why}");
@@ -73,7 +78,11 @@ impl Refusal {
 
     /// The program could not be run at all.
     pub(crate) fn cannot_run(error: landfall_native::SubjectError) -> Refusal {
-        Refusal::new(Exit::Usage, error)
+        let exit = match error {
+            landfall_native::SubjectError::Killed { .. } => Exit::Internal,
+            _ => Exit::Usage,
+        };
+        Refusal::new(exit, error)
     }
 }
 
@@ -87,6 +96,19 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         return Err(Refusal::new(Exit::Usage, why));
     }
     let mut target = options.target()?;
+    let compiling = started.elapsed().as_secs_f64();
+    // Building the program is not part of the search.
+    let started = Instant::now();
+    target.scene.job.limits.until = options.deadline(started);
+    let compile_seconds = target.build.is_some().then_some(compiling);
+    let mut report = searched(options, target, started)?;
+    report.compile_seconds = compile_seconds;
+    report.stdin = options.stdin.as_ref().map(Input::length);
+    report.finish(options, started)?;
+    Ok(report)
+}
+
+fn searched(options: &Check, mut target: Target, started: Instant) -> Result<Report, Refusal> {
     let scene = &target.scene;
     let mut server = Server::start(&scene.program).map_err(Refusal::cannot_run)?;
     let crash_free = server.run(&scene.job).map_err(Refusal::cannot_run)?;
@@ -98,6 +120,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     report.runs = 1;
     report.events = crash_free.events.len() as u64;
     report.note_foreign("", crash_free.foreign.as_ref(), &server.symbols());
+    report.note_input(crash_free.read_input, options);
     // Another program may do anything; the same one does the same again if it never asked.
     let asked = server.asked() || scene.recover.is_some();
     if matches!(crash_free.outcome, Outcome::Thread { .. }) || options.recover_schedules && asked {
@@ -110,10 +133,19 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     if let Some(refusal) = refuse(&crash_free) {
         return Err(refusal);
     }
-    let mut bugs = Bugs::new(&target, options);
+    let mut bugs = Bugs::new(&target, options, started);
+    if crash_free.outcome.limit().is_some() {
+        match scene.job.limits.until.reached() {
+            Some(reached) => report.limit(reached),
+            None => {
+                let at = finding::failing_place(&crash_free, &Names::of(&server));
+                report.unfinished(&crash_free.outcome, "the program", at.as_ref());
+            }
+        }
+        return Ok(report);
+    }
     if !crash_free.outcome.is_ok() {
         bugs.without_failure(&crash_free, &mut report)?;
-        report.finish(options, started)?;
         return Ok(report);
     }
     if !asked {
@@ -128,7 +160,6 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         report.cuts = act.log.sufficient_cuts().len();
         report.limit(Limit::CountEager);
         report.isolation.add(&server);
-        report.finish(options, started)?;
         return Ok(report);
     }
 
@@ -138,6 +169,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     };
     let mut found = Searched::default();
     let again = scene.recover.as_ref().unwrap_or(&scene.program);
+    let mut notices = Notices::new(options, recovery.as_ref().unwrap_or(&server), started);
     let after = recovery.as_mut().unwrap_or(&mut server);
     let mut judging = Judging::new(options, &act, scene);
     let mut subject = NativeSubject::new(after, scene.job.clone(), options.budget(started))
@@ -145,6 +177,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         .map_err(Refusal::cannot_run)?
         .covering();
     subject.watching = judging.watching.take();
+    subject.notice = Some(Notice(Box::new(move |failed| notices.failed(failed))));
     let mut forest = Forest::default();
     let mut watched = Watched::new(subject, &act.log, options.live());
     let mut nobody = ();
@@ -208,6 +241,7 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
         ));
     }
     let foreign = subject.foreign.take();
+    let unfinished = subject.unfinished.take();
     drop(subject);
     if act.execution.foreign.is_none() {
         let symbols = recovery.as_ref().unwrap_or(&server).symbols();
@@ -216,6 +250,10 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let names = Names::of(&server);
     let after = recovery.as_ref().map(Names::of);
     let after = after.as_ref().unwrap_or(&names);
+    if let Some(unfinished) = unfinished {
+        let at = finding::failing_place(&unfinished, after);
+        report.unfinished(&unfinished.outcome, "a recovery", at.as_ref());
+    }
     if options.random.is_some() {
         // Of random power failures those are known that showed something.
         let first = found.behaviours.iter().filter_map(|b| b.crashes.first());
@@ -256,7 +294,6 @@ fn check(options: &Check, started: Instant) -> Result<Report, Refusal> {
     let complete = report.is_complete();
     judging.report(&forest, complete, &mut bugs, &mut report)?;
     report.runs += bugs.runs();
-    report.finish(options, started)?;
     Ok(report)
 }
 

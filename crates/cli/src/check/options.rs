@@ -10,7 +10,7 @@ use landfall_check::races::Window;
 use landfall_explore::recovery::Options;
 use landfall_explore::schedule::data_races::Relation;
 use landfall_explore::schedule::saturate::Preempt;
-use landfall_native::{Atomics, Budget, Model, Policy};
+use landfall_native::{Atomics, Budget, Deadline, Input, Model, Policy};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// Tries every power failure of a program's run, and runs its recovery on every state it can tell apart.
 ///
-/// SOURCES are compiled first; -D -I -O -W -f -m -std= -l -L options are handed to the compiler. Without sources, the
+/// SOURCES are compiled first; -D -I -O -W -f -m -std= -l -L and other options of the compiler are handed to it. Without sources, the
 /// program after `--` must have been built with `landfall cc` or `landfall c++`. A file landfall.toml in the working directory
 /// may hold the same settings, by their long names. Exit code: 0 searched exhaustively and clean, 100 findings, 5 a limit was
 /// reached, 4 nothing to check, 101 the program did not build, 102 the program is not deterministic, 2 usage.
@@ -72,6 +72,11 @@ pub(crate) struct Check {
     #[arg(long, help_heading = "Persistent memory")]
     pub(super) pm_heap: bool,
 
+    /// Move every block of the persistent heap (lf_alloc, --pm-heap) by so many bytes, a multiple of 16: other things share a cache
+    /// line then
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = offset, help_heading = "Persistent memory")]
+    pub(super) heap_offset: u16,
+
     /// What runs after a power failure: a program and its arguments, or a source [default: the same command again]
     #[arg(long, value_name = "CMD", help_heading = "Persistent memory")]
     pub(super) recover: Option<String>,
@@ -88,7 +93,7 @@ pub(crate) struct Check {
     #[arg(long, help_heading = "Persistent memory")]
     pub(super) tear: bool,
 
-    /// Stop after this time (10s, 5m, 1h)
+    /// Stop searching after this time (10s, 5m, 1h); building the program does not count
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Search")]
     pub(super) time: Option<Duration>,
 
@@ -96,7 +101,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(super) runs: Option<u64>,
 
-    /// Steps of one execution before it counts as a hang
+    /// Steps of one execution before it is stopped: it hangs if it was in the same state before, otherwise that is a limit
     #[arg(
         long,
         value_name = "N",
@@ -163,14 +168,18 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t = Format::Human, help_heading = "Output")]
     pub(crate) format: Format,
 
-    /// Where to put run.json, report.html and what is needed to see each bug again
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "landfall-out",
-        help_heading = "Output"
-    )]
+    /// Where to put run.json, report.html and what is needed to see each bug again [default: landfall-out, or one beside it
+    /// while another check writes there]
+    #[arg(long = "out", value_name = "DIR", help_heading = "Output")]
+    pub(super) asked_out: Option<PathBuf>,
+
+    /// The same, once it is claimed.
+    #[arg(skip)]
     pub(crate) out: PathBuf,
+
+    /// What the program reads from its standard input.
+    #[arg(skip)]
+    pub(super) stdin: Option<Input>,
 
     /// Also write the findings as SARIF 2.1.0, for code-scanning views
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -250,6 +259,12 @@ fn bound(text: &str) -> Result<u32, String> {
             .ok_or_else(|| "preemptions, or preemptions=K with a number K".to_owned()),
         None => Err("preemptions, or preemptions=K".to_owned()),
     }
+}
+
+fn offset(text: &str) -> Result<u16, String> {
+    let bytes = text.parse::<u16>().ok().filter(|bytes| bytes % 16 == 0);
+    let bytes = bytes.filter(|&bytes| bytes <= 4096);
+    bytes.ok_or_else(|| "a multiple of 16, up to 4096".to_owned())
 }
 
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
@@ -405,7 +420,30 @@ impl Check {
     pub(super) fn budget(&self, started: Instant) -> Budget {
         Budget {
             runs: self.runs,
-            until: self.time.map(|time| started + time),
+            until: self.deadline(started),
         }
+    }
+
+    /// Steps that threads take in one execution: fewer than events by far, and what is searched of them costs more.
+    pub(super) fn most_steps(&self) -> usize {
+        const PER_STEP: u64 = 500;
+        (self.events / PER_STEP).clamp(100_000, 1_000_000) as usize
+    }
+
+    /// When the search ends. It started when the program was built.
+    pub(super) fn deadline(&self, started: Instant) -> Deadline {
+        Deadline::new(self.time.map(|time| started + time))
+    }
+
+    /// When nothing is run any more for what was found until then: the rest of the time that is left goes to printing.
+    pub(super) fn last_call(&self, started: Instant) -> Deadline {
+        self.after(started, 4)
+    }
+
+    /// So many tenths of the time that is left after the search.
+    pub(super) fn after(&self, started: Instant, tenths: u32) -> Deadline {
+        const LEAST: Duration = Duration::from_secs(2);
+        let after = self.time.map_or(LEAST, |time| (time / 10).max(LEAST));
+        self.deadline(started).later(after * tenths / 10)
     }
 }

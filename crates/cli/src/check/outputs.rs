@@ -4,6 +4,7 @@ use super::Refusal;
 use super::options::Check;
 use crate::exit::Exit;
 use crate::recorded::Recorded;
+use landfall_native::Deadline;
 use landfall_report::{Run, Sources};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -13,12 +14,15 @@ use std::path::Path;
 const MOST_SUGGESTED: usize = 100;
 
 /// Patches that nobody has tried yet, one for each finding that a patch could help.
-pub(super) fn suggest(findings: &mut [Value], recorded: Option<&Recorded>) {
+pub(super) fn suggest(findings: &mut [Value], recorded: Option<&Recorded>, until: Deadline) {
     let Some(recorded) = recorded else { return };
     let Ok(suggestions) = crate::fix::Suggestions::open(recorded) else {
         return;
     };
     for finding in findings.iter_mut().take(MOST_SUGGESTED) {
+        if until.reached().is_some() {
+            return;
+        }
         if let Some((what, text)) = suggestions.first(finding) {
             let title = format!("{what} (not tried: `landfall fix` builds and checks it)");
             finding["diffs"] = json!([{"title": title, "text": text}]);
@@ -43,11 +47,11 @@ pub(super) fn sources_of(run: &Value) -> BTreeMap<String, String> {
 }
 
 pub(super) fn save(run: &Value, options: &Check) -> Result<(), Refusal> {
-    write(&options.out.join("run.json"), &format!("{run:#}\n"))?;
+    listed(&options.out, "run.json", &format!("{run:#}\n"))?;
     let read: Run = serde_json::from_value(run.clone())
         .map_err(|why| Refusal::new(Exit::Internal, format!("run.json: {why}")))?;
     let page = landfall_report::page(&read, &texts(run, Path::new("")).found);
-    write(&options.out.join("report.html"), &page)?;
+    listed(&options.out, "report.html", &page)?;
     if let Some(path) = &options.sarif {
         write(path, &landfall_report::sarif(&read))?;
     }
@@ -57,8 +61,14 @@ pub(super) fn save(run: &Value, options: &Check) -> Result<(), Refusal> {
     Ok(())
 }
 
+fn listed(folder: &Path, name: &str, text: &str) -> Result<(), Refusal> {
+    let failed = |why| format!("{}: {why}", folder.join(name).display());
+    crate::out::write_listed(folder, name, text.as_bytes())
+        .map_err(|why| Refusal::new(Exit::Usage, failed(why)))
+}
+
 fn write(path: &Path, text: &str) -> Result<(), Refusal> {
-    std::fs::write(path, text)
+    crate::out::write(path, text.as_bytes())
         .map_err(|why| Refusal::new(Exit::Usage, format!("{}: {why}", path.display())))
 }
 

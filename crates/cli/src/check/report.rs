@@ -6,12 +6,14 @@ use super::options::Check;
 use super::render::{Detail, render};
 use crate::args::Format;
 use crate::exit::Exit;
+use crate::names::{Names, Place};
 use crate::screen::Screen;
 use crate::source::Sources;
 use landfall_explore::limit::Limit;
-use landfall_native::{Foreign, Server, Symbols};
+use landfall_native::{Cut, Deadline, Foreign, Outcome, Server, Symbols};
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::io::IsTerminal;
 use std::time::Instant;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -39,6 +41,10 @@ pub(crate) struct Report {
     pub(crate) events: u64,
     pub(crate) eager_states: String,
     pub(crate) seconds: f64,
+    /// Bytes of standard input that every run got.
+    pub(super) stdin: Option<u64>,
+    /// To build the program; none where it was built before.
+    pub(crate) compile_seconds: Option<f64>,
     pub(crate) isolation: Isolation,
     warnings: Vec<String>,
     /// Persistency races that are not listed: a worse finding is about the same store.
@@ -63,6 +69,8 @@ pub(crate) struct Isolation {
     restarts: u64,
     /// Why runs that could have happened in place happened in forks.
     fallback: Option<String>,
+    /// Somebody asked the persistent heap for a block.
+    allocates: bool,
 }
 
 impl Isolation {
@@ -71,6 +79,7 @@ impl Isolation {
         self.forks += forks;
         self.restarts += restarts;
         self.fallback = self.fallback.take().or(server.fallback());
+        self.allocates |= server.allocates();
     }
 }
 
@@ -89,6 +98,14 @@ impl Report {
             }
             None => false,
         }
+    }
+
+    /// Counts a failure with one that ended in the same way at the same place, whatever was lost.
+    pub(super) fn ends_there(&mut self, finding: &Finding) -> bool {
+        let known = self.findings.iter_mut().chain(&mut self.allowed);
+        let ends = |f: &&mut Finding| f.kind == finding.kind && f.at == finding.at;
+        let known = known.into_iter().find(ends);
+        known.map(|known| known.count(finding)).is_some()
     }
 
     /// Also those that are allowed.
@@ -138,6 +155,41 @@ impl Report {
         self.limits.iter().map(|limit| limit.name()).collect()
     }
 
+    /// An execution was ended by a limit, there: what it would have done is not known.
+    pub(super) fn unfinished(&mut self, outcome: &Outcome, whose: &str, at: Option<&Place>) {
+        let Some(limit) = outcome.limit() else { return };
+        self.limit(limit);
+        let place = at.map_or_else(String::new, |at| format!(" at {}", at.colons()));
+        let text = match limit {
+            Limit::Events => format!(
+                "{whose} was stopped{place}, after as many steps as it may take: it may compute for long, or never end; allow more with --events"
+            ),
+            _ => format!(
+                "{whose} was stopped{place}: code without instrumentation, or the system, took too long there"
+            ),
+        };
+        self.warn(&text);
+    }
+
+    /// The same for executions under a schedule.
+    pub(super) fn cut(&mut self, cut: &Cut, whose: &str, names: &Names) {
+        if cut.steps {
+            self.limit(Limit::Steps);
+            self.warn(&format!(
+                "{whose} was stopped after as many steps of its threads as are searched: it may go on for long, or one thread may keep others from their turn for ever; allow more with --events"
+            ));
+        }
+        if let Some(unfinished) = &cut.unfinished {
+            let at = match &unfinished.outcome {
+                Outcome::Exhausted {
+                    site: Some(site), ..
+                } => names.site(*site).filter(|at| at.line > 0),
+                _ => None,
+            };
+            self.unfinished(&unfinished.outcome, whose, at.as_ref());
+        }
+    }
+
     /// So many recoveries were too long for power failures in them.
     pub(super) fn uncut(&mut self, recoveries: u32) {
         self.limit(Limit::RecoveryEvents);
@@ -150,6 +202,13 @@ impl Report {
     /// Was code seen that was not compiled with `landfall cc`?
     pub(super) fn is_foreign(&self) -> bool {
         self.foreign
+    }
+
+    /// A program that reads what nobody types is told so.
+    pub(super) fn note_input(&mut self, asked: bool, options: &Check) {
+        if asked && options.stdin.is_none() && std::io::stdin().is_terminal() {
+            self.warn("the program reads its standard input, which is a terminal here: it got nothing; give it a file, as in `< FILE`");
+        }
     }
 
     pub(super) fn note_foreign(
@@ -176,11 +235,15 @@ impl Report {
         };
         self.seconds = started.elapsed().as_secs_f64();
         self.scope = options.scope();
-        self.json = self.object();
+        self.json = self.object(options.last_call(started));
+        if let Some(bytes) = self.stdin {
+            let file = options.out.join(super::target::INPUT);
+            self.json["stdin"] = json!({"file": file.display().to_string(), "bytes": bytes});
+        }
         super::outputs::save(&self.json, options)
     }
 
-    fn object(&self) -> Value {
+    fn object(&self, until: Deadline) -> Value {
         let verdict = match self.verdict {
             Verdict::Clean => "clean",
             Verdict::Findings => "findings",
@@ -190,10 +253,11 @@ impl Report {
             forks,
             restarts,
             fallback,
+            allocates,
         } = &self.isolation;
         let mut findings: Vec<Value> = self.findings.iter().map(Finding::json).collect();
-        let check = crate::recorded::Recorded::now(&findings);
-        super::outputs::suggest(&mut findings, check.as_ref());
+        let check = crate::recorded::Recorded::now(&findings, *allocates);
+        super::outputs::suggest(&mut findings, check.as_ref(), until);
         for (object, finding) in findings.iter_mut().zip(&self.findings) {
             finding.tell_more(object);
         }
@@ -206,7 +270,8 @@ impl Report {
             "warnings": self.warnings, "not_judged": self.not_judged,
             "stats": {
                 "schedules": self.schedules.max(1), "cuts": self.cuts, "runs": self.runs, "behaviours": self.behaviours,
-                "events": self.events, "seconds": self.seconds, "eager_states": self.eager_states,
+                "events": self.events, "seconds": self.seconds,
+                "compile_seconds": self.compile_seconds, "eager_states": self.eager_states,
                 "isolation": {"forks": forks, "restarts": restarts, "fallback": fallback},
             },
             "command": crate::recorded::command(), "coverage": self.coverage, "progress": self.progress,
@@ -271,7 +336,10 @@ impl Report {
             }
             _ => (schedules, "every schedule"),
         };
-        let covered = format!("{tried}, {executions}, {:.2} s", self.seconds);
+        let built = self.compile_seconds.map_or_else(String::new, |seconds| {
+            format!(" after {seconds:.2} s of compiling")
+        });
+        let covered = format!("{tried}, {executions}, {:.2} s{built}", self.seconds);
         let eager = match self.eager_states.as_str() {
             "" => String::new(),
             states => format!(" (one by one: {states} states)"),

@@ -1,14 +1,33 @@
 //! What is to be checked: sources are built, programs are found.
 
 use super::Refusal;
+use super::flags;
 use super::options::{Check, Judged};
 use crate::exit::Exit;
+use crate::out::{self, Claimed};
 use crate::scene::Scene;
 use crate::witness::Build;
-use landfall_native::compiler::{self, Compilation, Language};
-use landfall_native::{HeapChecks, Job, MallocMetadata, Program};
+use landfall_native::compiler::{self, Compilation};
+use landfall_native::{HeapChecks, Input, Job, MallocMetadata, Program};
 use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
+/// Where results go if nobody says.
+const OUT: &str = "landfall-out";
+/// What was read from standard input, beside the results.
+pub(super) const INPUT: &str = "stdin";
+/// How often to look at a compiler.
+const PULSE: Duration = Duration::from_millis(5);
+
+/// Files that a check leaves.
+fn is_result(name: &str) -> bool {
+    let bug = name.strip_prefix('B').and_then(|n| n.strip_suffix(".json"));
+    bug.is_some_and(|n| n.parse::<u32>().is_ok())
+        || ["run.json", "report.html", "program", "recovery", INPUT].contains(&name)
+}
 
 #[derive(Debug)]
 pub(super) struct Target {
@@ -18,64 +37,12 @@ pub(super) struct Target {
     pub(super) build_recovery: Option<Build>,
 }
 
-/// Takes the compiler's options out of a `check` command line, up to `--`.
-pub(crate) fn take_compiler_flags(arguments: Vec<OsString>) -> (Vec<OsString>, Vec<OsString>) {
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    let mut arguments = arguments.into_iter();
-    while let Some(argument) = arguments.next() {
-        let text = argument.to_string_lossy();
-        if text == "--" {
-            ours.push(argument);
-            ours.extend(arguments);
-            break;
-        }
-        let prefixes = [
-            "-D",
-            "-I",
-            "-O",
-            "-W",
-            "-f",
-            "-m",
-            "-std=",
-            "-l",
-            "-L",
-            "-U",
-            "-g",
-            "-pthread",
-            "-ivfsoverlay",
-        ];
-        if !prefixes.iter().any(|prefix| text.starts_with(prefix)) {
-            ours.push(argument);
-            continue;
-        }
-        let takes_value = ["-D", "-I", "-l", "-L", "-U", "-ivfsoverlay"].contains(&&*text);
-        theirs.push(argument);
-        if takes_value {
-            theirs.extend(arguments.next());
-        }
-    }
-    (ours, theirs)
-}
-
 impl Check {
     /// Builds the sources, or finds the program.
     pub(super) fn target(&self) -> Result<Target, Refusal> {
-        if let Some(directory) = &self.pm_dir
-            && !directory.is_dir()
-        {
-            let why = format!("--pm-dir {}: no such directory", directory.display());
-            return Err(Refusal::new(Exit::Usage, why));
-        }
         if self.sources.is_empty() {
             let mut command = self.command.iter().cloned();
-            let Some(program) = command.next() else {
-                return Err(Refusal::new(
-                    Exit::Usage,
-                    "nothing to check: name sources, or a program after `--` (landfall check --help)",
-                ));
-            };
-            let program = found(PathBuf::from(program))?;
-            self.clear_out()?;
+            let program = found(PathBuf::from(command.next().unwrap_or_default()))?;
             let (recover, build_recovery) = self.recovery()?;
             return Ok(Target {
                 scene: self.scene(program, command.collect(), recover),
@@ -83,8 +50,6 @@ impl Check {
                 build_recovery,
             });
         }
-        readable(&self.sources)?;
-        self.clear_out()?;
         let program = self.out.join("program");
         let build = self.compile(&self.sources, &program)?;
         let (recover, build_recovery) = self.recovery()?;
@@ -98,10 +63,12 @@ impl Check {
     fn scene(&self, program: PathBuf, arguments: Vec<OsString>, recover: Option<Program>) -> Scene {
         let with_memory = |mut program: Program| {
             program.pm_heap = self.pm_heap.then_some(MallocMetadata::Modelled);
+            program.heap_offset = self.heap_offset;
             if self.checks(Judged::Heap) {
                 program.heap = HeapChecks::On;
             }
             program.pm_dir.clone_from(&self.pm_dir);
+            program.stdin.clone_from(&self.stdin);
             program
         };
         let mut job = Job::default();
@@ -137,43 +104,84 @@ impl Check {
         Ok((Some(Program::new(found(program)?).arguments(words)), None))
     }
 
-    /// Makes the output directory and removes what an earlier check left there: bugs of another day would mislead.
-    fn clear_out(&self) -> Result<(), Refusal> {
-        let failed = |e| {
-            let why = format!("--out {}: {e}", self.out.display());
-            Refusal::new(Exit::Usage, why)
-        };
-        std::fs::create_dir_all(&self.out).map_err(failed)?;
-        for entry in std::fs::read_dir(&self.out).map_err(failed)?.flatten() {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            let bug = name.strip_prefix('B').and_then(|n| n.strip_suffix(".json"));
-            if bug.is_some_and(|n| n.parse::<u32>().is_ok())
-                || name == "run.json"
-                || name == "report.html"
-            {
-                std::fs::remove_file(entry.path()).map_err(failed)?;
+    /// Takes a folder for the results, and removes what an earlier check left there; reads standard input. Nothing is touched if
+    /// what is to be checked cannot be found.
+    pub(super) fn claim(&mut self) -> Result<Claimed, Refusal> {
+        if let Some(directory) = &self.pm_dir
+            && !directory.is_dir()
+        {
+            let why = format!("--pm-dir {}: no such directory", directory.display());
+            return Err(Refusal::new(Exit::Usage, why));
+        }
+        match (self.sources.is_empty(), self.command.first()) {
+            (false, _) => readable(&self.sources)?,
+            (true, Some(program)) => found(PathBuf::from(program)).map(drop)?,
+            (true, None) => {
+                let why = "nothing to check: name sources, or a program after `--` (landfall check --help)";
+                return Err(Refusal::new(Exit::Usage, why));
             }
         }
+        let usage = |why: String| Refusal::new(Exit::Usage, why);
+        let claimed = match &self.asked_out {
+            Some(out) => {
+                let claimed = out::claim(out).map_err(usage)?;
+                claimed.ok_or_else(|| usage(out::taken(out)))?
+            }
+            None => {
+                let claimed = out::claim_beside(Path::new(OUT)).map_err(usage)?;
+                if claimed.path != Path::new(OUT) {
+                    let path = claimed.path.display();
+                    eprintln!("landfall: another check writes to {OUT}: this one writes to {path}");
+                }
+                claimed
+            }
+        };
+        self.out.clone_from(&claimed.path);
+        claimed.clear(is_result).map_err(usage)?;
         // Known now rather than after the search.
-        let probe = self.out.join("run.json");
-        std::fs::write(&probe, "").map_err(failed)?;
-        std::fs::remove_file(&probe).map_err(failed)
+        let probe = |name: &str| out::write_listed(&self.out, name, b"");
+        let failed = |e| usage(format!("--out {}: {e}", self.out.display()));
+        probe("run.json").map_err(failed)?;
+        std::fs::remove_file(self.out.join("run.json")).map_err(failed)?;
+        self.take_input()?;
+        Ok(claimed)
+    }
+
+    /// Standard input, unless somebody types it: read once, for all runs, and kept for replay.
+    fn take_input(&mut self) -> Result<(), Refusal> {
+        if std::io::stdin().is_terminal() {
+            return Ok(());
+        }
+        let waits = || {
+            eprintln!(
+                "landfall: reading standard input to its end, for the program (`< /dev/null` if there is none)"
+            );
+        };
+        self.stdin = match Input::standard(waits) {
+            Ok(input) => input,
+            Err(_) if landfall_native::interrupted() => {
+                return Err(Refusal::new(Exit::Limit, "interrupted"));
+            }
+            Err(e) => return Err(Refusal::new(Exit::Usage, format!("standard input: {e}"))),
+        };
+        if let Some(input) = &self.stdin {
+            let path = self.out.join(INPUT);
+            let beside = out::beside(&path);
+            let saved = out::list(&self.out, INPUT)
+                .and_then(|()| input.save(&beside))
+                .and_then(|()| std::fs::rename(&beside, &path));
+            saved.map_err(|e| Refusal::new(Exit::Usage, format!("{}: {e}", path.display())))?;
+        }
+        Ok(())
     }
 
     fn compile(&self, sources: &[PathBuf], program: &Path) -> Result<Build, Refusal> {
-        let plus = |source: &PathBuf| {
-            let extension = source.extension().and_then(OsStr::to_str);
-            matches!(extension, Some("cc" | "cpp" | "cxx" | "C" | "c++"))
-        };
-        let language = match sources.iter().any(plus) {
-            true => Language::Cxx,
-            false => Language::C,
-        };
+        let language = flags::language(&self.compiler_flags, sources);
         let mut arguments: Vec<OsString> = self.compiler_flags.clone();
         arguments.extend(sources.iter().map(|s| s.clone().into_os_string()));
         let build = Build::new(language, &arguments);
-        arguments.extend(["-o".into(), program.as_os_str().to_owned()]);
+        let beside = out::beside(program);
+        arguments.extend(["-o".into(), beside.as_os_str().to_owned()]);
         let Compilation {
             mut command,
             remarks,
@@ -181,12 +189,39 @@ impl Check {
         for remark in remarks {
             eprintln!("landfall: {remark}");
         }
-        let status = command.status();
+        let status = command.spawn().and_then(wait);
+        let not_built = |why: String| {
+            let _ = std::fs::remove_file(&beside);
+            Refusal::new(Exit::Build, why)
+        };
         match status {
-            Ok(status) if status.success() => Ok(build),
-            Ok(_) => Err(Refusal::new(Exit::Build, "the program did not build")),
-            Err(error) => Err(Refusal::new(Exit::Build, format!("the compiler: {error}"))),
+            Ok(Some(status)) if status.success() => {}
+            Ok(Some(_)) => return Err(not_built("the program did not build".to_owned())),
+            Ok(None) => {
+                let _ = std::fs::remove_file(&beside);
+                return Err(Refusal::new(Exit::Limit, "interrupted"));
+            }
+            Err(error) => return Err(not_built(format!("the compiler: {error}"))),
         }
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        let named = out::list(&self.out, &name).and_then(|()| std::fs::rename(&beside, program));
+        named.map_err(|e| not_built(format!("{}: {e}", program.display())))?;
+        Ok(build)
+    }
+}
+
+/// Waits for the compiler; none if the user did not want to.
+fn wait(mut child: Child) -> std::io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status).filter(|_| !landfall_native::interrupted()));
+        }
+        if landfall_native::interrupted() {
+            let _ = child.kill();
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(PULSE);
     }
 }
 

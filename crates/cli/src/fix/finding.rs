@@ -13,7 +13,7 @@ pub(super) struct At {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Finding {
     kind: String,
-    pub(super) severity: String,
+    severity: String,
     message: String,
     at: Option<At>,
     crash_at: Option<At>,
@@ -27,6 +27,8 @@ pub(super) struct Finding {
     ways: Option<Vec<Way>>,
     /// Of the recovery that failed, innermost first.
     stack: Vec<At>,
+    /// It is there only with the persistent heap's blocks moved by so many bytes.
+    pub(super) moved: Option<u16>,
 }
 
 /// A flush or fence in one of several threads.
@@ -127,18 +129,24 @@ impl Finding {
             after: best.and_then(|f| At::read(&f["after"])),
             ways: (!value["schedule"].is_null()).then(ways),
             stack: list(&value["stack"]).iter().filter_map(At::read).collect(),
+            moved: None,
         }
     }
 
     /// Where it is in the original files, and what it is.
     pub(super) fn title(&self, now: &Project, original: &Project) -> String {
         let at = self.lost.first().map(|l| &l.at).or(self.at.as_ref());
+        let moved = match self.moved {
+            Some(bytes) => format!(" (with blocks moved by {bytes} bytes)"),
+            None => String::new(),
+        };
         match at {
             Some(At { file, place }) => {
                 let line = now.original_line(original, file, place.line);
-                format!("{file}:{line}: [{}]", self.kind)
+                let file = crate::screen::plain(file);
+                format!("{file}:{line}: [{}]{moved}", self.kind)
             }
-            None => format!("[{}] {}", self.kind, self.message),
+            None => format!("[{}] {}{moved}", self.kind, self.message),
         }
     }
 
@@ -158,6 +166,11 @@ impl Finding {
             crash_at: self.crash_at.as_ref().filter(|_| alone).map(line),
             lost,
         }
+    }
+
+    /// It costs time and breaks nothing.
+    pub(super) fn is_perf(&self) -> bool {
+        self.severity == "perf"
     }
 
     /// A store was lost: a flush may help.

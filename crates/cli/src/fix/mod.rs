@@ -1,6 +1,7 @@
 //! `landfall fix`: findings become a patch. Every patch that is shown was built and checked before.
 
 mod finding;
+mod layouts;
 mod project;
 mod recheck;
 mod search;
@@ -11,6 +12,7 @@ use crate::exit::Exit;
 use crate::recorded::Recorded;
 use anyhow::{Context, bail};
 use finding::Finding;
+use layouts::Layouts;
 use project::Project;
 use recheck::Recheck;
 use search::{Search, Stuck};
@@ -21,7 +23,8 @@ pub(crate) use suggest::Suggestions;
 /// Turns the findings of a check into a patch, and checks the patch.
 ///
 /// Each finding is repaired in a copy in the way the file already flushes and fences; the copy is built and checked, and the
-/// patch is printed only if the finding is gone and none is new. Exit code: 0 all findings are repaired, 100 some are not (they are
+/// patch is printed only if the finding is gone and none is new. Where blocks of the persistent heap lie is luck, so it is
+/// checked with all of them moved, too. Nothing is removed without --perf. Exit code: 0 all findings are repaired, 100 some are not (they are
 /// named, with the reason), 101 the program did not build, 2 usage.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Fix {
@@ -53,6 +56,9 @@ struct Run {
     complete: bool,
     findings: Vec<serde_json::Value>,
     check: Option<Recorded>,
+    /// What every execution read from its standard input.
+    #[serde(default)]
+    stdin: Option<crate::witness::Given>,
 }
 
 pub(crate) fn run(options: &Fix) -> Exit {
@@ -87,14 +93,16 @@ fn fix(options: &Fix) -> anyhow::Result<Exit> {
     let template = options.template.clone().or(settings.template);
     let build = options.build.clone().or(settings.build);
     let findings: Vec<Finding> = run.findings.iter().map(Finding::read).collect();
-    let wanted = |finding: &Finding| options.perf || finding.severity != "perf";
+    let wanted = |finding: &Finding| options.perf || !finding.is_perf();
     if !findings.iter().any(wanted) {
         eprintln!("{}: nothing to repair", path.display());
         return Ok(Exit::Clean);
     }
     let mut project = Project::open(&recorded)?;
-    let mut recheck = Recheck::new(&recorded, build, run.complete)?;
-    let mut search = Search::new(&mut recheck, template.as_deref(), options.perf);
+    let stdin = run.stdin.map(|given| given.file.path());
+    let mut recheck = Recheck::new(&recorded, build, run.complete, stdin)?;
+    let layouts = Layouts::new(recorded.allocates, recheck.heap_offset());
+    let mut search = Search::new(&mut recheck, layouts, template.as_deref(), options.perf);
     let repaired = search.repair(&mut project, findings)?;
     for step in &repaired.steps {
         eprintln!("{step}");
@@ -102,7 +110,7 @@ fn fix(options: &Fix) -> anyhow::Result<Exit> {
     for (file, old, new) in repaired.project.changes(&project) {
         print!("{}", landfall_repair::unified_diff(file, old, new));
     }
-    for Stuck { title, why } in &repaired.stuck {
+    for Stuck { title, why, .. } in &repaired.stuck {
         eprintln!("{title} stuck: {why}");
     }
     let changed = repaired.project.changes(&project).next().is_some();
@@ -111,11 +119,13 @@ fn fix(options: &Fix) -> anyhow::Result<Exit> {
         for line in written {
             eprintln!("{line}");
         }
-        return confirm(&mut recheck, &path, options.perf);
+        let also = repaired.layouts.also();
+        return confirm(&mut recheck, &path, options.perf, &also);
     }
     let left = repaired.stuck.len();
     if changed {
-        eprintln!("checked: with this patch {}", remaining(left));
+        let also = repaired.layouts.also();
+        eprintln!("checked: with this patch {}{also}", remaining(left));
         eprintln!("`landfall fix {} --apply` writes it", options.run.display());
     }
     Ok(match left {
@@ -125,14 +135,14 @@ fn fix(options: &Fix) -> anyhow::Result<Exit> {
 }
 
 /// The files as they are now, checked as the user would.
-fn confirm(recheck: &mut Recheck, run: &Path, perf: bool) -> anyhow::Result<Exit> {
+fn confirm(recheck: &mut Recheck, run: &Path, perf: bool, also: &str) -> anyhow::Result<Exit> {
     let out = run.parent().unwrap_or(Path::new("."));
     let found = recheck.in_place(out)?;
     let left = found
         .iter()
-        .filter(|finding| perf || finding.severity != "perf")
+        .filter(|finding| perf || !finding.is_perf())
         .count();
-    eprintln!("checked again: {}", remaining(left));
+    eprintln!("checked again: {}{also}", remaining(left));
     Ok(match left {
         0 => Exit::Clean,
         _ => Exit::Findings,

@@ -6,7 +6,7 @@ use crate::recorded::Recorded;
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Does the check of a run.json again.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(super) struct Recheck {
     scratch: Scratch,
     /// The first check reached no limit, and so may none.
     complete: bool,
+    /// A file with what it read from standard input, if it did.
+    stdin: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -28,6 +30,13 @@ enum How {
     Overlay,
     /// A command builds the program: in a copy of the directory.
     Copy { build: String },
+}
+
+/// Patched sources, ready to be checked.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    directory: PathBuf,
+    flags: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -43,6 +52,7 @@ impl Recheck {
         recorded: &Recorded,
         build: Option<String>,
         complete: bool,
+        stdin: Option<PathBuf>,
     ) -> anyhow::Result<Recheck> {
         let (mut arguments, mut command) = (Vec::new(), Vec::new());
         let mut words = recorded.arguments.iter().cloned();
@@ -69,7 +79,8 @@ impl Recheck {
                 .unwrap_or("");
             !a.starts_with('-') && ["c", "cc", "cpp", "cxx", "C", "c++"].contains(&extension)
         };
-        let how = match (arguments.iter().any(source), build) {
+        let named = arguments.iter().any(|a| a.starts_with("-x"));
+        let how = match (named || arguments.iter().any(source), build) {
             (true, None) => How::Overlay,
             (_, Some(build)) => How::Copy { build },
             (false, None) => bail!(
@@ -83,17 +94,34 @@ impl Recheck {
             how,
             scratch: Scratch::new()?,
             complete,
+            stdin,
         })
     }
 
-    /// What the check finds in patched sources.
-    pub(super) fn with(&mut self, project: &Project) -> anyhow::Result<Checked> {
-        let out = self.scratch.path.join("out");
+    /// By how many bytes the check moved the blocks of the persistent heap.
+    pub(super) fn heap_offset(&self) -> u16 {
+        let mut own = 0;
+        let mut words = self.arguments.iter();
+        while let Some(word) = words.next() {
+            let value = match word.split_once('=') {
+                Some(("--heap-offset", value)) => Some(value),
+                None if word == "--heap-offset" => words.next().map(String::as_str),
+                _ => None,
+            };
+            own = value.and_then(|value| value.parse().ok()).unwrap_or(own);
+        }
+        own
+    }
+
+    /// Patched sources where they can be checked; none if they do not build.
+    pub(super) fn prepare(&mut self, project: &Project) -> anyhow::Result<Option<Prepared>> {
         match &self.how {
             How::Overlay => {
                 let overlay = self.overlay(project)?;
-                let flags = ["-ivfsoverlay".to_owned(), overlay.display().to_string()];
-                self.check(&self.directory, &flags, &out)
+                Ok(Some(Prepared {
+                    directory: self.directory.clone(),
+                    flags: vec!["-ivfsoverlay".to_owned(), overlay.display().to_string()],
+                }))
             }
             How::Copy { build } => {
                 let copy = self.scratch.path.join("copy");
@@ -109,12 +137,21 @@ impl Recheck {
                     }
                     std::fs::write(&path, text).with_context(|| path.display().to_string())?;
                 }
-                if !built(build, &copy)? {
-                    return Ok(Checked::NotBuilt);
-                }
-                self.check(&copy, &[], &out)
+                Ok(built(build, &copy)?.then_some(Prepared {
+                    directory: copy,
+                    flags: Vec::new(),
+                }))
             }
         }
+    }
+
+    /// What the check finds in them; with the persistent heap's blocks moved, if that is said.
+    pub(super) fn with(&self, prepared: &Prepared, moved: Option<u16>) -> anyhow::Result<Checked> {
+        let mut flags = prepared.flags.clone();
+        // The last one counts.
+        flags.extend(moved.map(|bytes| format!("--heap-offset={bytes}")));
+        let out = self.scratch.path.join("out");
+        self.check(&prepared.directory, &flags, &out)
     }
 
     /// What the check finds in the files as they are, with its results where the user has them.
@@ -148,6 +185,7 @@ impl Recheck {
             .current_dir(directory)
             // clang believes it where it can, and the overlay names files by their real directory.
             .env("PWD", directory)
+            .stdin(self.input()?)
             .output()
             .context("landfall check")?;
         if landfall_native::interrupted() {
@@ -169,6 +207,23 @@ impl Recheck {
         Ok(Checked::Findings(
             findings.iter().map(Finding::read).collect(),
         ))
+    }
+
+    /// What the first check read from standard input.
+    fn input(&self) -> anyhow::Result<Stdio> {
+        let Some(file) = &self.stdin else {
+            return Ok(Stdio::null());
+        };
+        let path = self.directory.join(file);
+        let open = std::fs::File::open(&path);
+        Ok(open
+            .with_context(|| {
+                format!(
+                    "{}: what the check read from standard input",
+                    path.display()
+                )
+            })?
+            .into())
     }
 
     /// A description for clang of which files to read in place of which.
@@ -221,7 +276,8 @@ fn copy_tree(from: &Path, to: &Path) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(from).with_context(|| failed(from))? {
         let entry = entry.with_context(|| failed(from))?;
         let (path, name) = (entry.path(), entry.file_name());
-        if [".git", "landfall-out"].iter().any(|skip| name == *skip) {
+        let results = name.to_string_lossy().starts_with("landfall-out");
+        if name == ".git" || results {
             continue;
         }
         let target = to.join(&name);

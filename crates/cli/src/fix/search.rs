@@ -1,6 +1,7 @@
 //! Tries repairs until the check is clean or nothing helps any more.
 
 use super::finding::{Finding, Key};
+use super::layouts::Layouts;
 use super::project::Project;
 use super::recheck::{Checked, Recheck};
 
@@ -12,6 +13,7 @@ const DEEPEST: u32 = 3;
 #[derive(Debug)]
 pub(super) struct Search<'a> {
     recheck: &'a mut Recheck,
+    layouts: Layouts,
     template: Option<&'a str>,
     perf: bool,
     checks: u32,
@@ -23,12 +25,16 @@ pub(super) struct Repaired {
     /// What was done, for people.
     pub(super) steps: Vec<String>,
     pub(super) stuck: Vec<Stuck>,
+    /// What the patch was checked under besides the check as it was.
+    pub(super) layouts: Layouts,
 }
 
 #[derive(Debug)]
 pub(super) struct Stuck {
     pub(super) title: String,
     pub(super) why: String,
+    /// It stays, since it is needed where blocks lie otherwise.
+    needed: bool,
 }
 
 /// Sources and what the check says of them.
@@ -49,9 +55,15 @@ impl State {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(recheck: &'a mut Recheck, template: Option<&'a str>, perf: bool) -> Self {
+    pub(super) fn new(
+        recheck: &'a mut Recheck,
+        layouts: Layouts,
+        template: Option<&'a str>,
+        perf: bool,
+    ) -> Self {
         Search {
             recheck,
+            layouts,
             template,
             perf,
             checks: 0,
@@ -64,17 +76,16 @@ impl<'a> Search<'a> {
         project: &mut Project,
         findings: Vec<Finding>,
     ) -> anyhow::Result<Repaired> {
-        let mut state = State {
-            project: project.clone(),
-            findings,
-            steps: Vec::new(),
-        };
         let mut stuck: Vec<(Key, Stuck)> = Vec::new();
+        // What is wrong with it as it is, however blocks lie.
+        let (mut state, needed) = self.at_first(project, findings)?;
+        if self.perf {
+            stuck.extend(needed);
+        }
         loop {
             let open = state.findings.iter().find(|finding| {
                 let key = finding.key(&state.project, project);
-                (self.perf || finding.severity != "perf")
-                    && stuck.iter().all(|(known, _)| *known != key)
+                self.is_asked(finding) && stuck.iter().all(|(known, _)| *known != key)
             });
             let Some(finding) = open.cloned() else {
                 break;
@@ -84,18 +95,58 @@ impl<'a> Search<'a> {
                 Err(why) => {
                     let key = finding.key(&state.project, project);
                     let title = finding.title(&state.project, project);
-                    stuck.push((key, Stuck { title, why }));
+                    let needed = false;
+                    stuck.push((key, Stuck { title, why, needed }));
                 }
             }
         }
         // A later repair may have taken care of it.
         let left = state.keys(project);
-        let stuck = stuck.into_iter().filter(|(key, _)| left.contains(key));
+        let remains = |(key, stuck): &(Key, Stuck)| stuck.needed || left.contains(key);
+        let stuck = stuck.into_iter().filter(remains);
         Ok(Repaired {
+            layouts: self.layouts.clone(),
             stuck: stuck.map(|(_, stuck)| stuck).collect(),
             project: state.project,
             steps: state.steps,
         })
+    }
+
+    /// Flushes and fences that do nothing stay unless somebody asks.
+    fn is_asked(&self, finding: &Finding) -> bool {
+        self.perf || !finding.is_perf()
+    }
+
+    /// The project as it is, with what the check finds of it however blocks lie; and what looks useless where they lie now and is
+    /// not elsewhere.
+    fn at_first(
+        &mut self,
+        project: &Project,
+        findings: Vec<Finding>,
+    ) -> anyhow::Result<(State, Vec<(Key, Stuck)>)> {
+        let state = |findings| State {
+            project: project.clone(),
+            findings,
+            steps: Vec::new(),
+        };
+        if self.layouts.is_empty() {
+            return Ok((state(findings), Vec::new()));
+        }
+        let Some(prepared) = self.recheck.prepare(project)? else {
+            self.layouts.clear();
+            return Ok((state(findings), Vec::new()));
+        };
+        let key = |finding: &Finding| finding.key(project, project);
+        let seen = (self.layouts).check_first(self.recheck, &prepared, findings, &key)?;
+        let needed = seen.needed.iter().map(|(finding, moved)| {
+            let stuck = Stuck {
+                title: finding.title(project, project),
+                why: Layouts::needed(*moved),
+                needed: true,
+            };
+            (key(finding), stuck)
+        });
+        Ok((state(seen.findings), needed.collect()))
     }
 
     /// The state after a repair of one finding that brings no other; or why there is none.
@@ -113,6 +164,7 @@ impl<'a> Search<'a> {
         let target = finding.key(&state.project, original);
         let known = state.keys(original);
         let (mut refused, mut tried, mut revealing) = (None, 0, Vec::new());
+        let (mut slower, mut by_luck) = (None, None);
         let mut offered = false;
         for task in &tasks {
             original.remember(&task.file);
@@ -129,27 +181,56 @@ impl<'a> Search<'a> {
                 }
                 self.checks += 1;
                 offered = true;
-                let findings = match self.recheck.with(&project)? {
-                    Checked::Findings(findings) => findings,
-                    Checked::NotBuilt | Checked::Unusable => continue,
+                let Some(prepared) = self.recheck.prepare(&project)? else {
+                    continue;
+                };
+                let Checked::Findings(findings) = self.recheck.with(&prepared, None)? else {
+                    continue;
                 };
                 tried += 1;
+                let key = |finding: &Finding| finding.key(&project, original);
+                if findings.iter().any(|finding| key(finding) == target) {
+                    continue;
+                }
+                let seen = match self
+                    .layouts
+                    .check(self.recheck, &prepared, findings, &key)?
+                {
+                    Ok(seen) => seen,
+                    // Nothing to compare where blocks lie otherwise, though there was before.
+                    Err(moved) => {
+                        by_luck.get_or_insert(moved);
+                        continue;
+                    }
+                };
+                if let Some(again) = seen.findings.iter().find(|f| key(f) == target) {
+                    by_luck = by_luck.or(again.moved);
+                    continue;
+                }
                 let mut next = State {
-                    project,
-                    findings,
+                    findings: seen.findings,
                     steps: state.steps.clone(),
+                    project,
                 };
                 let title = finding.title(&state.project, original);
                 next.steps.push(format!("{title} gone: {what}"));
-                let keys = next.keys(original);
-                if keys.contains(&target) {
-                    continue;
-                }
-                if keys.iter().all(|key| known.contains(key)) {
+                let new = next
+                    .findings
+                    .iter()
+                    .filter(|finding| !known.contains(&finding.key(&next.project, original)));
+                let new: Vec<&Finding> = new.collect();
+                if new.is_empty() {
                     return Ok(Ok(next));
                 }
-                revealing.push(next);
+                match new.iter().any(|finding| self.is_asked(finding)) {
+                    true => revealing.push(next),
+                    // Right, but something is flushed twice now: only if nothing else is right.
+                    false => _ = slower.get_or_insert(next),
+                }
             }
+        }
+        if let Some(slower) = slower {
+            return Ok(Ok(slower));
         }
         if depth < DEEPEST {
             for next in revealing.into_iter().take(2) {
@@ -163,12 +244,24 @@ impl<'a> Search<'a> {
             (0, Some(refused)) if !offered => refused,
             (0, _) => "no repair of it builds".to_owned(),
             (tried, _) => {
-                let repairs = match tried {
-                    1 => "one repair was tried, and the check does not pass with it".to_owned(),
-                    n => format!("{n} repairs were tried, and the check passes with none of them"),
+                let repairs = match (tried, by_luck) {
+                    (1, Some(moved)) => {
+                        Layouts::holds_by_luck("one repair was tried: it holds", moved)
+                    }
+                    (n, Some(moved)) => Layouts::holds_by_luck(
+                        &format!("{n} repairs were tried: the best holds"),
+                        moved,
+                    ),
+                    (1, None) => {
+                        "one repair was tried, and the check does not pass with it".to_owned()
+                    }
+                    (n, None) => {
+                        format!("{n} repairs were tried, and the check passes with none of them")
+                    }
                 };
                 match finding.has_lost_store() {
-                    true => format!("{repairs}: a flush is not all that is missing here"),
+                    true => repairs,
+                    false if finding.is_perf() => repairs,
                     false => format!("{}; {repairs}", finding.no_flush_helps()),
                 }
             }
@@ -184,10 +277,9 @@ impl<'a> Search<'a> {
         depth: u32,
     ) -> anyhow::Result<Option<State>> {
         loop {
-            let new = state
-                .findings
-                .iter()
-                .find(|finding| !known.contains(&finding.key(&state.project, original)));
+            let new = state.findings.iter().find(|finding| {
+                self.is_asked(finding) && !known.contains(&finding.key(&state.project, original))
+            });
             let Some(new) = new.cloned() else {
                 return Ok(Some(state));
             };

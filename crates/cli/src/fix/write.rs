@@ -138,6 +138,7 @@ mod tests {
             directory: directory.clone(),
             arguments: Vec::new(),
             files: BTreeMap::new(),
+            allocates: false,
         };
         let mut original = Project::open(&recorded).unwrap();
         let mut patched = original.clone();

@@ -2,17 +2,21 @@
 
 use super::collect::{self, Found};
 use super::engine::{self, Engine, Twin};
+use super::listed::Verdicts;
 use super::report::show_outcome;
 use super::report::{CrossCheck, Judgement, Narrative, Report, TestReport, Unreadable, Verdict};
 use crate::args::LitmusArgs;
 use landfall_litmus::expect::Expectation;
 use landfall_litmus::print::to_lit;
 use landfall_litmus::program::{Outcome, Test};
+use landfall_litmus::verdicts;
 use landfall_model::order::Platform;
 use std::collections::BTreeSet;
 
 #[derive(Debug)]
-pub(super) struct Judge {
+pub(super) struct Judge<'a> {
+    /// Goes before what the test says.
+    listed: Option<&'a Verdicts>,
     /// Overrides what the test says.
     platform: Option<Platform>,
     states: usize,
@@ -20,9 +24,10 @@ pub(super) struct Judge {
     narrate: bool,
 }
 
-impl Judge {
-    pub(super) fn new(args: &LitmusArgs) -> Judge {
+impl<'a> Judge<'a> {
+    pub(super) fn new(args: &LitmusArgs, listed: Option<&'a Verdicts>) -> Judge<'a> {
         Judge {
+            listed,
             platform: args.platform.map(Platform::from),
             states: args.states.get(),
             twin: if args.both {
@@ -49,6 +54,14 @@ impl Judge {
         let text = collect::read(&found.path).map_err(without_place)?;
         let mut test = engine::read(&found.path, &text)?;
         test.platform = self.platform.unwrap_or(test.platform);
+        if let Some(listed) = self.listed
+            && let Some(verdict) = listed.of(&found.path, &test.name).map_err(without_place)?
+        {
+            let why = |why| format!("{why}, so one verdict of a list says nothing about it");
+            test.expect =
+                verdicts::expect(&test, verdict).map_err(|reason| without_place(why(reason)))?;
+            listed.counts();
+        }
         Ok(test)
     }
 

@@ -4,6 +4,7 @@ mod collect;
 mod engine;
 mod json;
 mod judge;
+mod listed;
 mod progress;
 mod report;
 mod table;
@@ -12,23 +13,42 @@ mod workers;
 use crate::args::{Format, LitmusArgs};
 use crate::exit::Exit;
 use crate::screen::{Screen, plain};
+use listed::Verdicts;
 use report::{Report, Summary};
 use std::fmt::Write;
 
 pub(crate) fn run(args: &LitmusArgs) -> Exit {
     let screen = Screen::new(args.color);
     let found = collect::collect(&args.paths);
-    let judge = judge::Judge::new(args);
+    let listed = match args.expect.as_deref().map(Verdicts::read).transpose() {
+        Ok(listed) => listed,
+        Err(why) => {
+            screen.err(&format!("error: {}\n", plain(&why)));
+            return Exit::Usage;
+        }
+    };
+    let judge = judge::Judge::new(args, listed.as_ref());
     let reports = workers::run(&found, args.jobs, |found| judge.report(found));
     let summary = Summary::of(&reports);
     let exit = summary.exit();
+    let readable = summary.tests - summary.unreadable;
+    if let Some(why) = listed.as_ref().and_then(Verdicts::about_none)
+        && readable > 0
+    {
+        screen.err(&complaints(&reports));
+        screen.err(&format!("error: {}\n", plain(&why)));
+        return Exit::Usage;
+    }
 
-    let (results, closing) = match args.format {
+    let (results, mut closing) = match args.format {
         Format::Json => (json::render(&reports, &summary), String::new()),
         // With nothing to tabulate the complaints say it all.
         Format::Human if summary.unreadable == summary.tests => Default::default(),
         Format::Human => table::render(&reports, &summary, args.verbose),
     };
+    if let (Some(listed), Format::Human) = (&listed, args.format) {
+        closing.insert_str(0, &listed.coverage(readable));
+    }
     let printed = screen.out(&results).and_then(|()| {
         screen.err(&complaints(&reports));
         screen.out(&closing)

@@ -141,7 +141,7 @@ fn closing(reports: &[Report], summary: &Summary) -> String {
     out
 }
 
-fn tests(count: usize) -> String {
+pub(super) fn tests(count: usize) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} test{plural}")
 }

@@ -27,16 +27,21 @@ pub(super) fn replayable(
             "it needs an input that native runs do not have ({name} is {value})"
         )));
     }
-    std::fs::create_dir_all(out)?;
+    let Some(_claimed) = crate::out::claim(out).map_err(anyhow::Error::msg)? else {
+        anyhow::bail!(crate::out::taken(out));
+    };
     let path = out.join("program");
+    let beside = crate::out::beside(&path);
     let mut arguments: Vec<OsString> = args.compiler_flags.clone();
     arguments.extend(args.files.iter().map(|file| file.clone().into_os_string()));
     let build = Build::new(language, &arguments);
-    arguments.extend(["-o".into(), path.clone().into_os_string()]);
+    arguments.extend(["-o".into(), beside.clone().into_os_string()]);
     let status = compiler::command(language, &arguments)?.command.status()?;
     if !status.success() {
         return Ok(Err("the program did not build".to_owned()));
     }
+    crate::out::list(out, "program")?;
+    std::fs::rename(&beside, &path)?;
     let scene = Scene {
         program: Program::new(path),
         recover: None,
@@ -75,11 +80,13 @@ pub(super) fn replayable(
             platform: "adr".to_owned(),
             dir: None,
             heap: false,
+            heap_offset: 0,
             heap_checks: false,
             tear: false,
             at_first: digest(stage.base()),
         },
         events: scene.job.limits.events,
+        stdin: None,
         threads: Threads::of(stage.job()),
         recovery_threads: None,
         failures: left
@@ -91,12 +98,12 @@ pub(super) fn replayable(
         },
         finding: serde_json::json!({ "kind": kind, "proof": refutation.broken }),
     };
-    let file = out.join(match property {
+    let name = match property {
         "robust" => "B2.json",
         _ => "B1.json",
-    });
-    std::fs::write(&file, serde_json::to_vec_pretty(&witness)?)?;
-    Ok(Ok(file))
+    };
+    crate::out::write_listed(out, name, &serde_json::to_vec_pretty(&witness)?)?;
+    Ok(Ok(out.join(name)))
 }
 
 /// A run in which the threads take turns as in the refutation.

@@ -45,11 +45,10 @@ pub(super) fn read(args: &ProveArgs) -> Result<Source, Failure> {
         let program = litmus::translate(&test).program;
         return Ok(Source::Litmus(Box::new(program)));
     }
-    let mut language = Language::C;
+    let language = crate::check::language(&args.compiler_flags, &args.files);
     for path in &args.files {
         match extension(path).as_str() {
-            "c" => {}
-            "cc" | "cpp" | "cxx" | "C" | "c++" => language = Language::Cxx,
+            "c" | "cc" | "cpp" | "cxx" | "C" | "c++" => {}
             _ => {
                 let what = "not a .c, .cc, .lit or .litmus file, which is what can be proved";
                 return Err(failure(Exit::Usage, what));

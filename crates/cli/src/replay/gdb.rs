@@ -2,15 +2,18 @@
 
 use super::Replay;
 use crate::exit::Exit;
+use crate::recorded::quoted;
 use crate::scene::{Act, Failure, Part, Scene};
 use anyhow::Context;
 use landfall_model::image::Image;
 use landfall_native::{Job, Outcome, SubjectError};
+use std::path::Path;
 use std::process::Command;
 
 pub(super) fn open(
     options: &Replay,
     scene: &Scene,
+    input: Option<&Path>,
     acts: &[Act],
     failures: &[Failure],
 ) -> anyhow::Result<Exit> {
@@ -40,7 +43,7 @@ pub(super) fn open(
     if !options.ex.is_empty() {
         gdb.arg("-batch");
     }
-    for command in commands(&last.execution.outcome) {
+    for command in commands(&last.execution.outcome, input) {
         gdb.args(["-ex", &command]);
     }
     for command in &options.ex {
@@ -59,7 +62,11 @@ pub(super) fn open(
 }
 
 /// What brings gdb to the failing point.
-fn commands(outcome: &Outcome) -> Vec<String> {
+fn commands(outcome: &Outcome, input: Option<&Path>) -> Vec<String> {
+    let run = match input {
+        Some(input) => format!("run < {}", quoted(input.as_os_str())),
+        None => "run".to_owned(),
+    };
     let mut commands: Vec<String> = [
         "set pagination off",
         "set confirm off",
@@ -88,10 +95,10 @@ fn commands(outcome: &Outcome) -> Vec<String> {
         commands.push(format!(
             "condition $bpnum (unsigned long)$_siginfo._sifields._sigfault.si_addr == {address:#x}"
         ));
-        commands.push("run".to_owned());
+        commands.push(run);
     } else {
         // Out of the runtime, to the line of the program.
-        commands.extend(["run".to_owned(), "up 3".to_owned()]);
+        commands.extend([run, "up 3".to_owned()]);
     }
     commands
 }

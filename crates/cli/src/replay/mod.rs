@@ -10,6 +10,7 @@ use crate::names::{Place, address};
 use crate::scene::{Act, Failure, Part, Stage};
 use crate::screen::Screen;
 use crate::witness::{Ended, PowerFailure, Witness, digest, image_lines};
+use anyhow::Context;
 use std::path::PathBuf;
 
 /// Runs a found bug again, and tells what happens.
@@ -58,6 +59,13 @@ fn replay(options: &Replay) -> anyhow::Result<Exit> {
     if directory.is_dir() {
         std::env::set_current_dir(&directory)?;
     }
+    let folder = bug.parent().unwrap_or(&directory);
+    let _kept = crate::out::keep(folder).with_context(|| {
+        format!(
+            "{}: a check writes there: wait for it, or copy the folder before it begins",
+            folder.display()
+        )
+    })?;
     let scene = witness.scene()?;
     let failures = witness.failures()?;
     let mut stage = Stage::open(&scene)?;
@@ -67,7 +75,8 @@ fn replay(options: &Replay) -> anyhow::Result<Exit> {
             eprintln!("landfall: not the same: {difference}");
             return Ok(Exit::Uncontrolled);
         }
-        return gdb::open(options, &scene, &played.acts, &failures);
+        let input = witness.stdin.as_ref().map(|given| given.file.path());
+        return gdb::open(options, &scene, input.as_deref(), &played.acts, &failures);
     }
     let screen = Screen::new(options.color);
     let told = narrate::Narration {

@@ -1,7 +1,7 @@
-// A thread that never ends and waits for nobody.
+// A thread that goes on and on and waits for nobody: it may only take long.
 // check: --events 300000
-// exit: 100
-// finds: hang
+// exit: 5
+// limit: events
 #include <pthread.h>
 
 static volatile int turns;

@@ -2,7 +2,6 @@
 // check: --checks crash -DASKS=lf_pm(64)
 // exit: 100
 // finds: assertion `cell[0] == 1` is false
-// note: nothing had been stored
 // check: --checks crash -DASKS=lf_root(0)
 // exit: 100
 // finds: assertion `cell[0] == 1` is false

@@ -7,7 +7,7 @@
 
 use super::lines::{FEW, Known, LineWalk, Lines, Reader};
 use super::{Behaviour, Crash, SearchError, Searched, Watch};
-use crate::subject::{Job, Read, Subject, Wanted};
+use crate::subject::{Job, Read, Subject, SubjectError, Wanted};
 use crate::tree::{Branch, Here, Place, RecoveryTree};
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
@@ -15,6 +15,8 @@ use landfall_model::log::{Cut, Entry, Log, Version};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+/// So much work is done before the subject is asked whether it is enough.
+const ASK_EVERY: usize = 1024;
 /// The leaf of a run lives.
 const WHOLE: u32 = u32::MAX;
 
@@ -53,6 +55,9 @@ pub(super) fn follow(
             follow.look(Cut(at as u32), &mut grown)?;
         }
         follow.entry = Cut(at as u32);
+        if at % ASK_EVERY == ASK_EVERY - 1 && follow.subject.stopped() {
+            return Err(SubjectError::Stopped.into());
+        }
         match *entry {
             Entry::Store { piece, .. } => {
                 let Some(number) = follow.lines.number(piece.addr.line()) else {
@@ -151,7 +156,12 @@ impl<S: Subject> Follow<'_, S> {
         while !self.todo.is_empty() {
             let mut wave: Vec<Option<Branch>> = Vec::new();
             let mut asked: FxHashSet<Branch> = FxHashSet::default();
+            let mut done = 0;
             while let Some(branch) = self.todo.pop() {
+                done += 1;
+                if done % ASK_EVERY == 0 && self.subject.stopped() {
+                    return Err(SubjectError::Stopped.into());
+                }
                 match self.tree.child(branch) {
                     Some(place) => {
                         if !self.is_live(place) {

@@ -19,7 +19,7 @@ use super::explored::Explored;
 use super::happens::{Happens, Race};
 use super::search::{Counts, Options};
 use super::step::{Order, Process, Step};
-use super::threads::{Job, Points, Threads, ThreadsError};
+use super::threads::{Job, Patience, Points, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
 use std::ops::ControlFlow;
 
@@ -69,6 +69,8 @@ pub struct Bounded {
     pub exceeded: bool,
     /// Something was left out because it takes a preemption where there is to be none.
     pub sealed: bool,
+    /// It ended because there was no more time ([`Threads::stopped`]).
+    pub stopped: bool,
 }
 
 /// Explores the executions within the bound.
@@ -108,8 +110,15 @@ pub fn bounded<T: Threads>(
             order,
             limit: options.limit,
         };
-        threads.run(&job, &mut search.trace)?;
-        search.absorb(keep);
+        let ran = threads.run(&job, &mut search.trace);
+        match ran.and_then(|()| search.absorb(keep, threads)) {
+            Ok(()) => {}
+            Err(ThreadsError::Stopped) => {
+                search.result.stopped = true;
+                return Ok(search.result);
+            }
+            Err(error) => return Err(error),
+        }
         if visit(threads, &search).is_break()
             || search.result.counts.executions >= options.executions
         {
@@ -146,7 +155,7 @@ pub fn iterate<T: Threads>(
             stopped |= flow.is_break();
             flow
         })?;
-        if stopped || !result.exceeded || preemptions >= most {
+        if stopped || result.stopped || !result.exceeded || preemptions >= most {
             return Ok(result);
         }
         preemptions += 1;
@@ -201,11 +210,16 @@ impl Search<'_> {
         }
     }
 
-    fn absorb(&mut self, keep: usize) {
+    fn absorb<T: Threads>(&mut self, keep: usize, threads: &T) -> Result<(), ThreadsError> {
         let length = self.trace.steps.len();
         self.races.clear();
         self.frames.truncate(keep + 1);
+        let mut patience = Patience::default();
         for at in keep..length {
+            patience.works(64, threads);
+            if patience.ended {
+                return Err(ThreadsError::Stopped);
+            }
             self.happens
                 .push(&self.trace.steps, at, &self.trace.sets, &mut self.races);
             let process = self.trace.steps[at].process;
@@ -248,6 +262,10 @@ impl Search<'_> {
         }
         self.result.counts.races += self.races.len() as u64;
         for index in 0..self.races.len() {
+            patience.works(length, threads);
+            if patience.ended {
+                return Err(ThreadsError::Stopped);
+            }
             let race = self.races[index];
             let process = match self.trace.steps.get(race.second as usize) {
                 Some(step) => step.process,
@@ -258,6 +276,7 @@ impl Search<'_> {
             };
             self.reverse(race.first as usize, process);
         }
+        Ok(())
     }
 
     /// Is it a commit that could have come before the step before it, with the same effect?

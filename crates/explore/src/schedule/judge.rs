@@ -102,7 +102,7 @@ impl Judge {
         let candidates = self.limits.candidates;
         let limits = Limits {
             candidates: candidates.saturating_sub(self.walked.candidates),
-            ..self.limits
+            ..self.limits.clone()
         };
         let mut checkers: Vec<&mut dyn Checker> = Vec::new();
         for checker in &mut self.checkers {

@@ -15,7 +15,7 @@ use super::explored::Explored;
 use super::step::{Process, Step};
 use super::threads::Points;
 use crate::recovery::{self, SearchError, WAVE};
-use crate::subject::{Ended, Job, Read, Subject, Wanted};
+use crate::subject::{Ended, Job, Read, Subject, SubjectError, Wanted};
 use crate::tree::{Branch, Diverged, Forest, Here, Leaf, RecoveryTree};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, Piece, pieces};
@@ -24,6 +24,9 @@ use landfall_model::order::Platform;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// So many walks are made before the subject is asked whether it is enough.
+const ASK_EVERY: u32 = 256;
 
 /// A power failure in some schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -332,8 +335,13 @@ impl Walker<'_> {
         let state = State::new(&self.traced.crashes);
         self.todo.push(Walk { at: None, state });
         loop {
+            let mut walked = 0;
             while let Some(walk) = self.todo.pop() {
                 self.walk(walk);
+                walked += 1;
+                if walked % ASK_EVERY == 0 && subject.stopped() {
+                    return Err(SubjectError::Stopped.into());
+                }
             }
             if self.wave.is_empty() {
                 return Ok(());

@@ -28,6 +28,8 @@ pub struct Saturated {
     /// Of the last round, which is the whole search.
     pub counts: Counts,
     pub rounds: u32,
+    /// It ended because there was no more time ([`Threads::stopped`]).
+    pub stopped: bool,
     /// Executions of the rounds before it.
     pub abandoned: u64,
     /// The plain accesses that became scheduling points; or, with [`Preempt::Sync`], that would have to be.
@@ -55,7 +57,17 @@ pub fn saturate<T: Threads>(
         threads.preempt_at(&points);
         let mut search = Search::new(threads, options)?;
         search.points = points;
-        while !fresh && search.next(threads)? {
+        while !fresh {
+            match search.next(threads) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(ThreadsError::Stopped) => {
+                    result.stopped = true;
+                    result.counts = search.counts;
+                    return Ok(result);
+                }
+                Err(error) => return Err(error),
+            }
             search.racy = false;
             if preempt != Preempt::Everywhere
                 && !search.trace().trailing.is_empty()

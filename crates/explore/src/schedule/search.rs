@@ -21,7 +21,7 @@ use super::estimate::Estimate;
 use super::happens::{Happens, Race};
 use super::step::{Access, Act, MOST_PROCESSES, Order, Persistency, Process, Step, Until};
 use super::sync::ALL;
-use super::threads::{Job, Points, Threads, ThreadsError};
+use super::threads::{Job, Patience, Points, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
 use super::wakeup::{Inserted, MOVED, NIL, Place, Sequence, Wakeup, place};
 use ahead::Ahead;
@@ -210,7 +210,7 @@ impl Search {
             Some(number) => threads.run_ahead(number, &job, &mut self.trace)?,
             None => threads.run(&job, &mut self.trace)?,
         }
-        self.absorb(keep);
+        self.absorb(keep, threads)?;
         self.ask_ahead(threads);
         Ok(true)
     }
@@ -259,12 +259,17 @@ impl Search {
     }
 
     /// Takes in what was executed from depth `keep` on.
-    fn absorb(&mut self, keep: usize) {
+    fn absorb<T: Threads>(&mut self, keep: usize, threads: &T) -> Result<(), ThreadsError> {
         let length = self.trace.steps.len();
         // Races of the part that stays, unless they are settled for good.
         self.races.retain(|race| (race.second as usize) < keep);
         let mut begin = self.frames[keep].sleep as usize;
+        let mut patience = Patience::default();
         for at in keep..length {
+            patience.works(64, threads);
+            if patience.ended {
+                return Err(ThreadsError::Stopped);
+            }
             self.happens
                 .push(&self.trace.steps, at, &self.trace.sets, &mut self.races);
             let step = self.trace.steps[at];
@@ -323,9 +328,17 @@ impl Search {
         );
         self.counts.races += self.races.len() as u64;
         let mut races = std::mem::take(&mut self.races);
-        races.retain(|&race| self.reverse(race) == Settled::ForNow);
+        let mut patience = Patience::default();
+        races.retain(|&race| {
+            patience.works(length - race.first as usize, threads);
+            patience.ended || self.reverse(race) == Settled::ForNow
+        });
         self.races = races;
         self.estimate.end();
+        match patience.ended {
+            true => Err(ThreadsError::Stopped),
+            false => Ok(()),
+        }
     }
 
     /// The second transition of a race, as it will be where the first one has not happened. Puts into `without` what must not

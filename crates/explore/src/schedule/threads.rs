@@ -45,6 +45,9 @@ pub enum ThreadsError {
     Diverged { at: usize },
     #[error("{0}")]
     CannotRun(String),
+    /// [`Threads::stopped`].
+    #[error("there is no time for it")]
+    Stopped,
 }
 
 /// Executes from the start, each time. The search sees a program only through this.
@@ -67,6 +70,11 @@ pub trait Threads {
             streams: self.streams(),
             persistency,
         }
+    }
+
+    /// Is it time to stop? The search asks where it works for long without a run.
+    fn stopped(&self) -> bool {
+        false
     }
 
     /// From now on, stop before these plain accesses; the others are reported as [`super::Trailing`].
@@ -95,6 +103,25 @@ pub trait Threads {
         trace: &mut Trace,
     ) -> Result<(), ThreadsError> {
         self.run(job, trace)
+    }
+}
+
+/// Asks whether to stop, once in so much work.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Patience {
+    work: usize,
+    pub(super) ended: bool,
+}
+
+impl Patience {
+    const MOST: usize = 1 << 16;
+
+    pub(super) fn works<T: Threads>(&mut self, more: usize, threads: &T) {
+        self.work += more;
+        if self.work >= Patience::MOST && !self.ended {
+            self.work = 0;
+            self.ended = threads.stopped();
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use cursor::{Spot, quote};
 use thiserror::Error;
 
 pub(crate) use condition::show_condition;
+pub(crate) use cursor::quote as quoted;
 pub(crate) use lit::{join_outcomes, parse_condition, parse_outcome};
 
 /// Where a file stops making sense, and why. The line and column are 1-based and count characters.

@@ -222,6 +222,7 @@ fn any_test() -> impl Strategy<Value = Test> {
         let platform = prop::sample::select(vec![Platform::Adr, Platform::Eadr]);
         (entries, platform, "[A-Za-z0-9+.#]{1,12}", "[ -~]{0,30}").prop_map(
             move |(entries, platform, name, source)| Test {
+                asked: None,
                 // A name that starts with `#` would be a comment.
                 name: format!("t{name}"),
                 program: program.clone(),

@@ -214,6 +214,7 @@ pub(crate) fn build(shape: &Shape) -> Test {
         )
     };
     Test {
+        asked: None,
         name: "random".to_owned(),
         program,
         observe,

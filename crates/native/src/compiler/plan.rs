@@ -222,7 +222,7 @@ fn planned_link(clang: &Path, arguments: &[OsString]) -> Result<Link, CompilerEr
 /// What the planned jobs link: an executable against libc (without libc there is nothing the runtime could live on), or a
 /// library that has to be complete.
 fn link_of(plan: &str) -> Link {
-    for job in plan.lines().map(words) {
+    for job in jobs(plan) {
         let Some((program, arguments)) = job.split_first() else {
             continue;
         };
@@ -265,25 +265,31 @@ fn is_strict(arguments: &[String]) -> bool {
             .any(|word| word == "--no-undefined" || word == "-zdefs")
 }
 
-/// The words of a job as `clang -###` prints it: each in double quotes, with backslashes before special characters.
-fn words(line: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut characters = line.chars();
+/// The words of each job as `clang -###` prints it, one job per line: each word in double quotes, with backslashes before special
+/// characters. A line may end inside of a word.
+fn jobs(plan: &str) -> Vec<Vec<String>> {
+    let mut jobs = vec![Vec::new()];
+    let mut characters = plan.chars();
     while let Some(character) = characters.next() {
-        if character != '"' {
-            continue;
-        }
-        let mut word = String::new();
-        while let Some(inside) = characters.next() {
-            match inside {
-                '"' => break,
-                '\\' => word.extend(characters.next()),
-                other => word.push(other),
+        match character {
+            '\n' => jobs.push(Vec::new()),
+            '"' => {
+                let mut word = String::new();
+                while let Some(inside) = characters.next() {
+                    match inside {
+                        '"' => break,
+                        '\\' => word.extend(characters.next()),
+                        other => word.push(other),
+                    }
+                }
+                jobs.last_mut()
+                    .into_iter()
+                    .for_each(|job| job.push(std::mem::take(&mut word)));
             }
+            _ => {}
         }
-        words.push(word);
     }
-    words
+    jobs
 }
 
 #[cfg(test)]
@@ -293,8 +299,12 @@ mod tests {
     #[test]
     fn a_job_is_split_into_its_words() {
         assert_eq!(
-            words(r#" "/usr/bin/ld" "-o" "a \"b\" \\c" "-lc""#),
-            ["/usr/bin/ld", "-o", r#"a "b" \c"#, "-lc"]
+            jobs("x\n \"/usr/bin/ld\" \"-o\" \"a \\\"b\\\" \\\\c\" \"d\ne\" \"-lc\"\n \"f\""),
+            [
+                vec![],
+                vec!["/usr/bin/ld", "-o", r#"a "b" \c"#, "d\ne", "-lc"],
+                vec!["f"]
+            ]
         );
     }
 

@@ -3,7 +3,7 @@
 
 use crate::error::SubjectError;
 use crate::execution::Outcome;
-use crate::job::Job;
+use crate::job::{Job, Patience};
 use crate::server::Server;
 use landfall_vocab::shared::SLOTS;
 
@@ -51,7 +51,7 @@ impl Ahead {
     }
 
     pub(super) fn post(&mut self, server: &mut Server, job: &Job) -> Option<u32> {
-        self.clear_the_way(server).ok()?;
+        self.clear_the_way(server, job.limits.patience()).ok()?;
         let slot = server.post_ahead(job).ok()??;
         let place = self.free.pop().unwrap_or_else(|| {
             self.flights.push(None);
@@ -87,7 +87,11 @@ impl Ahead {
     }
 
     /// The slots that the next job goes into, and those it is compared with, may hold runs of ours.
-    pub(super) fn clear_the_way(&mut self, server: &mut Server) -> Result<(), SubjectError> {
+    pub(super) fn clear_the_way(
+        &mut self,
+        server: &mut Server,
+        patience: Patience,
+    ) -> Result<(), SubjectError> {
         const JOBS: usize = 4;
         let next = server.next_slot();
         for slot in next..next + JOBS {
@@ -102,7 +106,7 @@ impl Ahead {
                 continue;
             }
             let (outcome, enabled, (trace, kept)) =
-                server.collect_raw(flight.slot, |trace, kept| (trace.to_vec(), kept))?;
+                server.collect_raw(flight.slot, patience, |trace, kept| (trace.to_vec(), kept))?;
             flight.landed = Some(Landed {
                 outcome,
                 enabled,
@@ -115,11 +119,10 @@ impl Ahead {
 
     /// Nobody wants them any more.
     pub(super) fn forget(&mut self, server: &mut Server) {
-        for flight in self.flights.drain(..).flatten() {
-            if flight.landed.is_none() && flight.process == server.process() {
-                let _ = server.collect_raw(flight.slot, |_, _| ());
-            }
-        }
+        let process = server.process();
+        let flying = self.flights.drain(..).flatten();
+        let flying = flying.filter(|flight| flight.landed.is_none() && flight.process == process);
+        server.abandon(flying.map(|flight| flight.slot));
         self.free.clear();
     }
 }

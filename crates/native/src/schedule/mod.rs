@@ -6,7 +6,9 @@ mod numbers;
 mod reader;
 mod recoveries;
 mod sealing;
+mod unseen;
 
+use crate::deadline::{Deadline, Steps};
 use crate::error::SubjectError;
 use crate::execution::Outcome;
 use crate::job::{Job, Policy, Sleeper, Threading};
@@ -14,6 +16,7 @@ use crate::judge::Atomics;
 use crate::server::Server;
 use ahead::Ahead;
 use beginning::Beginning;
+use landfall_explore::limit::Limit;
 use landfall_explore::schedule::{
     self, Access, End, MOST_PROCESSES, Points, Process, Sets, Sleepers, Step, Threads,
     ThreadsError, Trace,
@@ -25,6 +28,7 @@ pub use recoveries::{EverySchedule, FailedSchedule};
 pub use sealing::Sealing;
 pub(crate) use sealing::is_called;
 use std::sync::Arc;
+pub use unseen::{Unseen, UnseenKind};
 
 /// How stores reach memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -34,6 +38,22 @@ pub enum Model {
     /// Through a store buffer for each thread.
     #[default]
     Tso,
+}
+
+/// Executions that ended before the program did, and whether it would have is not known.
+#[derive(Debug, Default)]
+pub struct Cut {
+    /// One has more steps than are searched.
+    pub steps: bool,
+    /// The first that took more time or events than it may.
+    pub unfinished: Option<Unfinished>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Unfinished {
+    pub outcome: Outcome,
+    /// What repeats it.
+    pub job: Job,
 }
 
 /// A server, run under one schedule after the other.
@@ -49,6 +69,8 @@ pub struct NativeThreads<'s> {
     ahead: Ahead,
     sleepers: Sleepers,
     sealing: Option<Sealing>,
+    /// Executions that were not looked at to their end.
+    pub cut: Cut,
     /// What executions read of the image they start on, if anyone asks.
     reads: Option<recoveries::Reads>,
     /// How the last execution ended.
@@ -103,6 +125,7 @@ impl<'s> NativeThreads<'s> {
             ahead: Ahead::default(),
             sleepers: Sleepers::default(),
             sealing: None,
+            cut: Cut::default(),
             reads: None,
             outcome: Outcome::Exited { code: 0 },
             runs: 0,
@@ -144,6 +167,12 @@ impl<'s> NativeThreads<'s> {
         self.reader.foreign
     }
 
+    /// What threads did to each other that is no step of a schedule, each place once.
+    pub fn unseen(&self) -> impl Iterator<Item = Unseen> + '_ {
+        let all = self.reader.unseen.iter();
+        all.map(|&(what, site)| Unseen::new(what, self.origin(site)))
+    }
+
     /// Was a thread in some execution kept from timing out once more?
     pub fn late(&self) -> bool {
         self.reader.late
@@ -169,6 +198,11 @@ impl<'s> NativeThreads<'s> {
     pub fn seal(&mut self, sealing: Sealing) {
         self.job.threads.announced = true;
         self.sealing = Some(sealing);
+    }
+
+    /// From now on runs are waited for until then.
+    pub fn until(&mut self, until: Deadline) {
+        self.job.limits.until = until;
     }
 
     /// Who goes on where the search does not say.
@@ -269,8 +303,10 @@ impl<'s> NativeThreads<'s> {
     /// Runs once and reads what happened.
     fn once(&mut self, keep: usize, trace: &mut Trace) -> Result<u64, ThreadsError> {
         let told = self.job.threads.keep;
-        let cleared = self.ahead.clear_the_way(self.server);
+        let patience = self.job.limits.patience();
+        let cleared = self.ahead.clear_the_way(self.server, patience);
         let mut reading = Reading {
+            until: self.job.limits.until,
             threads: self.threads,
             keep,
             told,
@@ -294,7 +330,9 @@ impl<'s> NativeThreads<'s> {
         keep: usize,
         trace: &mut Trace,
     ) -> Result<u64, ThreadsError> {
+        let patience = self.job.limits.patience();
         let mut reading = Reading {
+            until: self.job.limits.until,
             threads: self.threads,
             keep,
             told: flight.keep,
@@ -311,7 +349,9 @@ impl<'s> NativeThreads<'s> {
             }
             None => self
                 .server
-                .collect_raw(flight.slot, |bytes, kept| reading.read(bytes, kept)),
+                .collect_raw(flight.slot, patience, |bytes, kept| {
+                    reading.read(bytes, kept)
+                }),
         };
         self.ran(ran)
     }
@@ -326,6 +366,10 @@ impl<'s> NativeThreads<'s> {
                 return Err(ThreadsError::CannotRun(why));
             }
         };
+        // Killed because nobody waits any more: that says nothing about the program.
+        if matches!(outcome, Outcome::Wedged | Outcome::Died { .. }) && self.stopped() {
+            return Err(ThreadsError::Stopped);
+        }
         self.last_bytes = read?;
         self.bytes += self.last_bytes;
         self.outcome = outcome;
@@ -373,6 +417,7 @@ type Ran = Result<(Outcome, u64, Result<u64, ThreadsError>), SubjectError>;
 
 /// Reads the trace of one run.
 struct Reading<'a> {
+    until: Deadline,
     threads: usize,
     /// Transitions that are in the trace already.
     keep: usize,
@@ -404,7 +449,11 @@ impl Reading<'_> {
     /// Takes in the records from a byte on. What comes before choice `known` will be known of the next run as well, perhaps.
     fn records(&mut self, bytes: &[u8], from: usize, known: usize) -> Result<(), ThreadsError> {
         let mut records = Records::new(&bytes[from..]);
+        let mut steps = Steps::new(self.until);
         loop {
+            if steps.stop() {
+                return Err(ThreadsError::Stopped);
+            }
             let at = from + records.position();
             let Some(record) = records.next() else {
                 return self.reader.end(self.trace);
@@ -439,6 +488,10 @@ impl Threads for NativeThreads<'_> {
         self.threads
     }
 
+    fn stopped(&self) -> bool {
+        self.job.limits.until.reached().is_some()
+    }
+
     fn buffered(&self) -> bool {
         self.model == Model::Tso
     }
@@ -460,6 +513,9 @@ impl Threads for NativeThreads<'_> {
     }
 
     fn run(&mut self, job: &schedule::Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
+        if self.stopped() {
+            return Err(ThreadsError::Stopped);
+        }
         if job.follow.is_empty() {
             // Of another search, perhaps.
             self.ahead.forget(self.server);
@@ -488,9 +544,7 @@ impl Threads for NativeThreads<'_> {
             }
         }
         self.job.schedule = Some(follow);
-        if trace.end == End::Complete {
-            trace.end = self.end(trace);
-        }
+        self.ended(trace);
         Ok(())
     }
 
@@ -527,9 +581,7 @@ impl Threads for NativeThreads<'_> {
             trace.restart(job.keep);
             return self.run(job, trace);
         }
-        if trace.end == End::Complete {
-            trace.end = self.end(trace);
-        }
+        self.ended(trace);
         Ok(())
     }
 }
@@ -575,10 +627,32 @@ impl NativeThreads<'_> {
         (stopped && awake != 0).then(|| (trace.steps.len(), awake.trailing_zeros() as Process))
     }
 
+    fn ended(&mut self, trace: &mut Trace) {
+        if trace.end == End::Complete {
+            trace.end = self.end(trace);
+        }
+        match self.outcome.limit() {
+            None => {}
+            Some(Limit::Steps) => self.cut.steps = true,
+            Some(_) if self.cut.unfinished.is_none() => {
+                let schedule: Vec<Process> = trace.steps.iter().map(|s| s.process).collect();
+                self.cut.unfinished = Some(Unfinished {
+                    outcome: self.outcome.clone(),
+                    job: self.replay(&schedule),
+                });
+            }
+            Some(_) => {}
+        }
+    }
+
     fn end(&self, trace: &Trace) -> End {
         match self.outcome {
             Outcome::Asleep => End::Asleep,
-            Outcome::Limit | Outcome::Hang { .. } | Outcome::Wedged => End::Limit,
+            Outcome::Limit
+            | Outcome::Hang { .. }
+            | Outcome::Exhausted { .. }
+            | Outcome::Stuck { .. }
+            | Outcome::Wedged => End::Limit,
             Outcome::Deadlock { .. } if !trace.blocked.is_empty() => End::Deadlock,
             _ => End::Complete,
         }

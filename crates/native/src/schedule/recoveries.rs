@@ -2,9 +2,8 @@
 //! deterministic run as the crash search sees it: what it reads is what any of them reads, and it fails if one of them does.
 //! So the tree of recoveries stays as it is.
 
-use super::{Model, NativeThreads};
+use super::{Cut, Model, NativeThreads};
 use crate::execution::{Execution, Outcome};
-use crate::interrupt::interrupted;
 use crate::job::{self, Job};
 use crate::server::Server;
 use crate::subject::Budget;
@@ -17,7 +16,6 @@ use landfall_model::line::{Addr, Line};
 use landfall_vocab::record::{Kind, Record};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 /// A recovery that fails under some schedule.
 #[derive(Clone, Debug)]
@@ -41,8 +39,8 @@ pub struct EverySchedule<'a> {
     pub failed: Vec<FailedSchedule>,
     pub runs: u64,
     pub stopped_by: Option<Limit>,
-    /// A schedule of a recovery was longer than is searched.
-    pub cut: bool,
+    /// Schedules of recoveries that were not looked at to their end.
+    pub cut: Cut,
 }
 
 /// First reads of several executions on one image, each byte once.
@@ -103,20 +101,14 @@ impl<'a> EverySchedule<'a> {
             failed: Vec::new(),
             runs: 0,
             stopped_by: None,
-            cut: false,
+            cut: Cut::default(),
         }
     }
 
     fn reason_to_stop(&self, runs: u64) -> Option<Limit> {
-        if interrupted() {
-            Some(Limit::Interrupt)
-        } else if self.budget.until.is_some_and(|end| Instant::now() >= end) {
-            Some(Limit::Time)
-        } else if self.budget.runs.is_some_and(|most| runs >= most) {
-            Some(Limit::Runs)
-        } else {
-            None
-        }
+        let spent = self.budget.runs.is_some_and(|most| runs >= most);
+        let reached = self.budget.until.reached();
+        reached.or(spent.then_some(Limit::Runs))
     }
 
     fn search(&mut self, job: &Job) -> Result<Searched, SubjectError> {
@@ -124,19 +116,14 @@ impl<'a> EverySchedule<'a> {
             let (before, budget) = (self.runs, self.budget);
             let mut stopped_by = None;
             let stop = |runs: u64| {
-                if interrupted() {
-                    Some(Limit::Interrupt)
-                } else if budget.until.is_some_and(|end| Instant::now() >= end) {
-                    Some(Limit::Time)
-                } else if budget.runs.is_some_and(|most| before + runs >= most) {
-                    Some(Limit::Runs)
-                } else {
-                    None
-                }
+                let spent = budget.runs.is_some_and(|most| before + runs >= most);
+                let reached = budget.until.reached();
+                reached.or(spent.then_some(Limit::Runs))
             };
             let threads = self.threads;
             let mut job = job.clone();
             job.threads.creations = self.template.threads.creations;
+            job.limits.until = budget.until;
             let mut native = NativeThreads::new(self.server, job, threads, self.model)
                 .with_streams(self.streams);
             native.reads = Some(Reads::default());
@@ -147,7 +134,7 @@ impl<'a> EverySchedule<'a> {
                 let trace = search.trace();
                 let fails = !trace.failures.is_empty()
                     || trace.end == End::Deadlock
-                    || matches!(native.outcome, Outcome::Hang { .. } | Outcome::Wedged);
+                    || matches!(native.outcome, Outcome::Hang { .. });
                 if fails && failing.is_none() {
                     failing = Some(trace.steps.iter().map(|step| step.process).collect());
                     points = Some(native.replay(&[]));
@@ -166,8 +153,13 @@ impl<'a> EverySchedule<'a> {
                     }
                     let failing = failing.map(|schedule| native.replay(&schedule));
                     let reads = native.reads.take().unwrap_or_default().all;
-                    let cut = found.counts.cut > 0 || native.crowded();
-                    self.cut |= cut && failing.is_none();
+                    let cut = native.cut.steps || native.crowded();
+                    self.cut.steps |= cut && failing.is_none();
+                    self.cut.unfinished =
+                        self.cut.unfinished.take().or(native.cut.unfinished.take());
+                    if found.stopped && stopped_by.is_none() {
+                        stopped_by = stop(native.runs);
+                    }
                     self.runs += runs;
                     self.stopped_by = self.stopped_by.or(stopped_by);
                     return Ok(Searched {
@@ -194,6 +186,13 @@ impl<'a> EverySchedule<'a> {
 }
 
 impl Subject for EverySchedule<'_> {
+    fn stopped(&mut self) -> bool {
+        if self.stopped_by.is_none() {
+            self.stopped_by = self.reason_to_stop(self.runs);
+        }
+        self.stopped_by.is_some()
+    }
+
     fn run(&mut self, job: &subject::Job<'_>) -> Result<subject::Execution, SubjectError> {
         if let Some(reason) = self.reason_to_stop(self.runs) {
             self.stopped_by = Some(reason);

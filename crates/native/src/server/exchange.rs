@@ -1,16 +1,18 @@
 //! Jobs go into slots of shared memory and come back as executions.
 
-use super::{GRACE, MOST_OF_A_HANG, PULSE, Server};
-use crate::decode::decode_most;
+use super::{ABANDONED, GRACE, MOST_OF_A_HANG, PULSE, Server};
+use crate::deadline::Deadline;
+use crate::decode::{Decoded, decode_most};
 use crate::error::SubjectError;
 use crate::execution::{Execution, Foreign, Outcome};
-use crate::job::{Job, Policy};
+use crate::job::{Job, Patience, Policy};
 use crate::outcome::outcome;
 use crate::shared::{futex_wait, futex_wake};
 use landfall_vocab::record::COMPANIONS;
 use landfall_vocab::shared::{
     End, JobHeader, MOST_SLEEPERS, SLOTS, TICK, isolation, job, point, slot_state,
 };
+use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::time::{Duration, Instant};
@@ -38,7 +40,7 @@ impl Server {
         }
         if self.shared.slot(self.next).state().load(Acquire) != slot_state::FREE {
             // Posted ahead, and nobody came for it.
-            self.await_slot(self.next, job.limits.wall);
+            self.await_slot(self.next, job.limits.patience());
         }
         let slot = self.shared.slot(self.next);
         if !slot.fill(header, lines, job) {
@@ -57,12 +59,27 @@ impl Server {
 
     /// Waits for everything that is in flight, which nobody wants any more.
     pub(crate) fn settle(&mut self) {
-        for index in self.next.saturating_sub(SLOTS)..self.next {
-            if self.shared.slot(index).state().load(Acquire) != slot_state::FREE {
-                self.await_slot(index, Duration::from_secs(1));
+        self.abandon(self.next.saturating_sub(SLOTS)..self.next);
+        self.in_flight = 0;
+    }
+
+    /// Waits a little for jobs whose executions nobody wants any more. A server that has too much to do is replaced.
+    pub(crate) fn abandon(&mut self, jobs: impl IntoIterator<Item = usize>) {
+        let end = Instant::now() + ABANDONED;
+        for index in jobs {
+            if self.shared.slot(index).state().load(Acquire) == slot_state::FREE {
+                continue;
+            }
+            let patience = Patience {
+                wall: Duration::MAX,
+                until: Deadline::new(Some(end)).later(Duration::ZERO),
+            };
+            if self.await_slot(index, patience) != Waited::Done {
+                // If it cannot be, whoever wants something of it will say so.
+                let _ = self.replace();
+                return;
             }
         }
-        self.in_flight = 0;
     }
 
     /// From now on plain accesses of these origins are steps where threads run.
@@ -79,7 +96,7 @@ impl Server {
     }
 
     pub(super) fn collect(&mut self, index: usize, job: &Job) -> Result<Execution, SubjectError> {
-        let waited = self.await_slot(index, job.limits.wall);
+        let waited = self.await_slot(index, job.limits.patience());
         let execution = self.read(index, job, waited, Keep::Events);
         self.notice_sites();
         self.shared.trim(index, execution.trace_bytes);
@@ -96,15 +113,21 @@ impl Server {
         }
     }
 
-    /// Waits for a slot to be done; a run that takes longer than `wall` is killed.
-    pub(super) fn await_slot(&mut self, index: usize, wall: Duration) -> Waited {
-        let waited = self.wait(index, wall);
+    /// Waits for a slot to be done; a run that takes longer than there is patience is killed.
+    pub(super) fn await_slot(&mut self, index: usize, patience: Patience) -> Waited {
+        let mut waited = self.wait(index, patience);
+        let (end, status, _) = self.shared.slot(index).end();
+        if waited == Waited::Done && end == End::Died as u32 && status == libc::SIGKILL {
+            // Nothing a run does ends it so, and it was not us.
+            self.killed = true;
+            waited = Waited::ServerGone;
+        }
         self.in_flight = self.in_flight.saturating_sub(1);
         self.trace_bytes = self.shared.slot(index).trace_len();
         waited
     }
 
-    pub(super) fn wait(&mut self, index: usize, wall: Duration) -> Waited {
+    pub(super) fn wait(&mut self, index: usize, patience: Patience) -> Waited {
         const SPINS: u32 = 2000;
         for _ in 0..SPINS {
             if self.take(index) {
@@ -134,17 +157,18 @@ impl Server {
             }
             futex_wait(&self.shared.control().finished, seen, PULSE);
             self.shared.control().checker_asleep.store(0, SeqCst);
-            let dead = !matches!(self.child.try_wait(), Ok(None));
-            if dead {
+            let ended = self.child.try_wait();
+            if !matches!(ended, Ok(None)) {
                 // It may have finished the job before it died.
-                return if self.take(index) {
-                    Waited::Done
-                } else {
-                    Waited::ServerGone
-                };
+                if self.take(index) {
+                    return Waited::Done;
+                }
+                let status = ended.ok().flatten();
+                self.killed = status.is_some_and(|status| status.signal() == Some(libc::SIGKILL));
+                return Waited::ServerGone;
             }
             match killed {
-                None if started.elapsed() > wall => {
+                None if started.elapsed() > patience.wall || patience.until.reached().is_some() => {
                     killed = Some(Instant::now());
                     let run = self.shared.control().child_pid.load(Acquire) as i32;
                     if run > 0 {
@@ -176,12 +200,30 @@ impl Server {
         let outcome = self.outcome(&raw, waited);
         let most = match (keep, &outcome) {
             (Keep::Nothing, _) => None,
-            (Keep::Events, Outcome::Hang { .. } | Outcome::Wedged) => Some(MOST_OF_A_HANG),
+            (
+                Keep::Events,
+                Outcome::Hang { .. }
+                | Outcome::Exhausted { .. }
+                | Outcome::Stuck { .. }
+                | Outcome::Wedged,
+            ) => Some(MOST_OF_A_HANG),
             (Keep::Events, _) => Some(usize::MAX),
         };
-        let (events, stacks, damaged) = most
-            .map(|most| slot.trace(|trace| decode_most(trace, most)))
-            .map_or_else(Default::default, |(e, s, d, _)| (e, s, d));
+        let Decoded {
+            events,
+            stacks,
+            damaged,
+            interrupted,
+            ..
+        } = most
+            .map(|most| slot.trace(|trace| decode_most(trace, most, job.limits.until)))
+            .unwrap_or_default();
+        // Of an execution that was not read to its end nothing is known.
+        let outcome = if interrupted {
+            Outcome::Wedged
+        } else {
+            outcome
+        };
         let frames = (raw.frames as usize).min(raw.frame.len());
         let left = raw.budget_left.max(0) as u64;
         Execution {
@@ -206,6 +248,7 @@ impl Server {
             in_place: raw.isolation == isolation::RESTART,
             audit_bytes: raw.audit_bytes,
             trace_bytes: slot.trace_len(),
+            read_input: raw.read_input != 0,
             squeezed: slot.squeezed(),
         }
     }

@@ -61,7 +61,8 @@ impl Server {
         }
     }
 
-    /// Starts over with a new process on fresh shared memory.
+    /// Starts over with a new process on fresh shared memory. An error where the old one was killed, and not by us: what the run
+    /// would have done is not known, and whoever waits for it must not take it for something the program does.
     pub(super) fn replace(&mut self) -> Result<(), SubjectError> {
         self.asked = self.asked();
         self.kill_all();
@@ -73,7 +74,12 @@ impl Server {
             self.set_base(image)?;
         }
         self.points = None;
-        Ok(())
+        match std::mem::take(&mut self.killed) {
+            true => Err(SubjectError::Killed {
+                program: self.program.path.display().to_string(),
+            }),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn kill_all(&mut self) {

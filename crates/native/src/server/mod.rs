@@ -4,10 +4,11 @@
 mod exchange;
 mod life;
 
+use crate::deadline::Deadline;
 use crate::error::SubjectError;
 use crate::execution::{Execution, Outcome};
 use crate::files;
-use crate::job::{Image, Isolation, Job};
+use crate::job::{Image, Isolation, Job, Patience};
 use crate::launch::launch;
 use crate::program::Program;
 use crate::shared::Shared;
@@ -26,7 +27,9 @@ use std::time::Duration;
 /// Time for constructors.
 const START: Duration = Duration::from_secs(30);
 /// Time between killing a run and killing its server.
-const GRACE: Duration = Duration::from_secs(3);
+const GRACE: Duration = Duration::from_millis(500);
+/// Time for runs that nobody wants.
+const ABANDONED: Duration = Duration::from_millis(500);
 /// In-place runs between two that are compared with a fork, at most; at first, as many as there were before.
 const SAMPLE_EVERY: u64 = 4096;
 /// Events kept of a run that does not end; past them, only its first reads.
@@ -56,6 +59,8 @@ pub struct Server {
     asked: bool,
     /// Plain accesses that are steps.
     points: Option<Arc<Vec<u64>>>,
+    /// The process is gone, and it was not us.
+    killed: bool,
 }
 
 impl Server {
@@ -74,6 +79,7 @@ impl Server {
             next_sample: 1,
             asked: false,
             points: None,
+            killed: false,
         };
         server.await_start()?;
         server.read_sites();
@@ -131,6 +137,11 @@ impl Server {
     pub fn runs(&self) -> (u64, u64) {
         let control = self.shared.control();
         (control.forks.load(Relaxed), control.restarts.load(Relaxed))
+    }
+
+    /// Has a run asked the persistent heap for a block?
+    pub fn allocates(&self) -> bool {
+        self.shared.control().allocates.load(Relaxed) != 0
     }
 
     /// Why runs of this server that could have happened in place happened in forks, if some did.
@@ -191,7 +202,11 @@ impl Server {
         let most = landfall_vocab::shared::IMAGE_LEN / landfall_vocab::shared::IMAGE_LINE;
         for lines in image.lines.chunks(most as usize) {
             let index = self.post(&Job::default(), lines, job::SET_BASE)?;
-            self.await_slot(index, Duration::from_secs(60));
+            let patience = Patience {
+                wall: Duration::from_secs(60),
+                until: Deadline::default().later(Duration::MAX),
+            };
+            self.await_slot(index, patience);
         }
         self.base.push(image);
         Ok(())
@@ -211,7 +226,7 @@ impl Server {
         read: impl FnOnce(&[u8]) -> R,
     ) -> Result<(Outcome, R), SubjectError> {
         let index = self.post(job, &job.image.lines, 0)?;
-        let waited = self.await_slot(index, job.limits.wall);
+        let waited = self.await_slot(index, job.limits.patience());
         let slot = self.shared.slot(index);
         let end = self.outcome(&slot.outcome(), waited);
         let result = slot.trace(read);
@@ -236,7 +251,7 @@ impl Server {
             }
         }
         let index = self.post(job, &job.image.lines, 0)?;
-        self.collect_raw_within(index, job.limits.wall, read)
+        self.collect_raw(index, job.limits.patience(), read)
     }
 
     /// Posts a job that [`collect_raw`](Self::collect_raw) will ask for later; `None` if this is no time for that.
@@ -256,18 +271,10 @@ impl Server {
     pub(crate) fn collect_raw<R>(
         &mut self,
         index: usize,
+        patience: Patience,
         read: impl FnOnce(&[u8], (u64, u64)) -> R,
     ) -> Result<(Outcome, u64, R), SubjectError> {
-        self.collect_raw_within(index, crate::job::Limits::default().wall, read)
-    }
-
-    fn collect_raw_within<R>(
-        &mut self,
-        index: usize,
-        wall: Duration,
-        read: impl FnOnce(&[u8], (u64, u64)) -> R,
-    ) -> Result<(Outcome, u64, R), SubjectError> {
-        let waited = self.await_slot(index, wall);
+        let waited = self.await_slot(index, patience);
         let slot = self.shared.slot(index);
         let (end, code, enabled) = slot.end();
         let end = match waited {
@@ -309,7 +316,7 @@ impl Server {
             let Some(index) = flying.pop_front() else {
                 break;
             };
-            let waited = self.await_slot(index, job.limits.wall);
+            let waited = self.await_slot(index, job.limits.patience());
             let mut execution = self.read(index, job, waited, Keep::Nothing);
             self.notice_sites();
             let due = execution.in_place && self.sample_is_due() && flying.is_empty();
@@ -330,23 +337,16 @@ impl Server {
                     ..job.clone()
                 };
                 let index = self.post(&forked, &forked.image.lines, 0)?;
-                let waited = self.await_slot(index, forked.limits.wall);
+                let waited = self.await_slot(index, forked.limits.patience());
                 execution = self.read(index, &forked, waited, Keep::Events);
                 seen = self.shared.slot(index).trace(|trace| see(done, trace));
             }
             if each(done, execution, seen).is_break() {
-                self.drain(flying);
+                self.abandon(flying);
                 break;
             }
         }
         Ok(())
-    }
-
-    /// Waits for jobs whose executions nobody wants any more.
-    fn drain(&mut self, flying: VecDeque<usize>) {
-        for index in flying {
-            self.await_slot(index, Duration::from_secs(1));
-        }
     }
 
     /// Runs many jobs, keeping several in flight; executions come in the order of the jobs.

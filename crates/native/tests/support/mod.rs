@@ -294,6 +294,7 @@ fn outcome(outcome: &Outcome) -> String {
             ..
         } => format!("assertion {expression} in {function} line {line}"),
         Outcome::Hang { why, .. } => format!("hang: {why}"),
+        Outcome::Exhausted { why, .. } | Outcome::Stuck { why } => format!("stopped: {why}"),
         other => format!("{other:?}"),
     }
 }

@@ -66,13 +66,45 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value) {
         weaver.emit.before(call, call);
         let void = weaver.emit.void();
         weaver.emit.hook("__lf_asm", void, &[site]);
+        // What the system is asked to do is seen there.
+        if instructions.iter().any(|one| one.mnemonic != "syscall") {
+            weaver.emit.hook("__lf_opaque", void, &[site]);
+        }
+    } else if touches_shared(weaver, call, &constraints) {
+        opaque(weaver, call);
     }
+}
+
+/// Says that what comes next is not followed, to whoever looks for what threads do to each other.
+pub(crate) fn opaque(weaver: &mut Weaver<'_>, call: Value) {
+    let site = weaver.sites.of(call);
+    weaver.emit.before(call, call);
+    let void = weaver.emit.void();
+    weaver.emit.hook("__lf_opaque", void, &[site]);
+}
+
+/// Whether assembly outside of functions defines this one.
+pub(crate) fn defines(text: &str, function: &str) -> bool {
+    text.lines().any(|line| {
+        line.trim_start()
+            .strip_prefix(function)
+            .is_some_and(|rest| rest.trim_start().starts_with(':'))
+    })
 }
 
 /// Whether assembly outside of functions holds code, and not only directives such as `.symver`.
 pub(crate) fn has_instructions(text: &str) -> bool {
     // No operands are marked there, and a dollar sign is one.
     !text::instructions(&text.replace('$', "$$"), Dialect::Att).is_empty()
+}
+
+/// Whether variables could be read or written that other threads see.
+fn touches_shared(weaver: &mut Weaver<'_>, call: Value, constraints: &Constraints) -> bool {
+    let operands = constraints.operands.iter();
+    let pointers = operands.filter(|operand| operand.indirect);
+    pointers
+        .filter_map(|operand| operand.argument)
+        .any(|argument| !weaver.escapes.is_private(call.operand(argument)))
 }
 
 /// Whether memory other than the program's own variables could be read or written.

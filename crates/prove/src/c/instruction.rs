@@ -50,9 +50,12 @@ impl<'m> Machine<'m> {
             } => {
                 let what = self.typed(frame, value)?;
                 let pointer = self.integer(frame, to, 64)?;
-                let way = match non_temporal {
-                    true => Way::NonTemporal,
-                    false => Way::Cached,
+                // x86 has no such store of a byte, a short or a floating-point number: there the compiler makes an ordinary one.
+                let way = match (non_temporal, &value.of) {
+                    (true, Type::Int(32 | 64 | 128) | Type::Pointer | Type::Vector(..)) => {
+                        Way::NonTemporal
+                    }
+                    _ => Way::Cached,
                 };
                 match (atomic, &what) {
                     // As compilers do it on x86: an exchange.

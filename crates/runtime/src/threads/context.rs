@@ -1,8 +1,11 @@
 //! A thread's context: stack, thread descriptor, what it is about to do. Switching takes a few loads and stores.
 
+use super::life::How;
 use super::{MOST, descriptor, threads};
+use crate::dispatch::Current;
+use crate::files::Reach;
 use crate::log::Origin;
-use crate::state::{place, state};
+use crate::state::{allocate, place, state};
 use crate::sys;
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -47,7 +50,6 @@ impl Step {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Context {
-    // The assembly below knows these two.
     pub(crate) stack_pointer: usize,
     pub(crate) thread_pointer: usize,
     pub(crate) status: Status,
@@ -73,10 +75,15 @@ pub(crate) struct Context {
     pub(crate) entered: usize,
     /// Memory for a moment, of system calls that others may interrupt; zero before the first.
     pub(crate) scratch: usize,
+    /// Signals that it blocks, while others run.
+    mask: u64,
+    /// The system call in the middle of which others went on.
+    interrupted: bool,
+    call: (Current, Reach),
 }
 
-/// Stacks of threads other than main; main keeps the stack of the run.
-pub(crate) const STACK_LEN: usize = 1 << 20;
+/// Stacks of threads other than main, as large as libc makes them; main keeps the stack of the run.
+pub(crate) const STACK_LEN: usize = 8 << 20;
 const GUARD: usize = 64 << 10;
 
 pub(crate) fn stack_of(number: usize) -> (usize, usize) {
@@ -129,15 +136,21 @@ impl Context {
             stack: ((*state()).stack_low, (*state()).stack_high),
             entered: 0,
             scratch: 0,
+            mask: (*state()).mask,
+            interrupted: false,
+            call: (Current::NONE, Reach::NONE),
         }
     }
 
     /// A thread that will call `start(argument)`. `None` when libc has no room for its variables.
-    pub(crate) unsafe fn new(number: usize, start: usize, argument: usize) -> Option<Context> {
+    pub(super) unsafe fn new(number: usize, how: &How) -> Option<Context> {
         let thread_pointer = descriptor::take(number)?;
-        let stack = stack_of(number);
-        // As `switch` will find it: control words, six registers, where to go; entered with rsp ≡ 8 mod 16, as after a call.
-        let top = stack.1 - 64;
+        let How {
+            start, argument, ..
+        } = *how;
+        let stack = how.stack.unwrap_or_else(|| stack_of(number));
+        // As `__lf_decide` leaves it: control words, six registers, where to go; entered with rsp ≡ 8 mod 16, as after a call.
+        let top = (stack.1 & !15) - 64;
         let frame = (top - 72) as *mut usize;
         (frame as *mut u32).write(0x1f80);
         (frame as *mut u32).add(1).write(0x037f);
@@ -166,14 +179,18 @@ impl Context {
             stack,
             entered: 0,
             scratch: 0,
+            mask: (*state()).mask,
+            interrupted: false,
+            call: (Current::NONE, Reach::NONE),
         })
     }
 }
 
-// rdi: where to keep the stack pointer of who leaves; rsi: who comes (stack pointer, thread pointer).
+// rdi: where to keep the stack pointer of who asks; rsi: the stack to decide on; rdx: who asks. Who goes on is whatever stack pointer
+// `decided` points to, or the asker where it says nothing.
 global_asm!(
-    ".globl __lf_switch",
-    "__lf_switch:",
+    ".globl __lf_decide",
+    "__lf_decide:",
     "push rbp",
     "push rbx",
     "push r12",
@@ -184,9 +201,17 @@ global_asm!(
     "stmxcsr [rsp]",
     "fnstcw [rsp+4]",
     "mov [rdi], rsp",
-    "mov rsp, [rsi]",
+    "mov rbx, rsp",
+    "mov rsp, rsi",
+    "mov rdi, rdx",
+    "call {decided}",
+    "mov rsp, rbx",
+    "test rax, rax",
+    "je 2f",
+    "mov rsp, [rax]",
     "ldmxcsr [rsp]",
     "fldcw [rsp+4]",
+    "2:",
     "add rsp, 8",
     "pop r15",
     "pop r14",
@@ -195,36 +220,64 @@ global_asm!(
     "pop rbx",
     "pop rbp",
     "ret",
+    decided = sym decided,
 );
 
 unsafe extern "C" {
-    fn __lf_switch(from: *mut usize, to: *const usize);
+    fn __lf_decide(keep: *mut usize, stack: usize, who: usize);
 }
 
-/// Goes on in another context; returns when this one is chosen again.
-#[inline]
-pub(crate) unsafe fn switch_to(next: usize) {
-    if (*state()).call.is_none() {
-        return switch(next);
-    }
-    let call = crate::dispatch::leave();
-    switch(next);
-    crate::dispatch::go_on(call);
+/// Who goes on is decided on a stack of its own. Whose stores are in memory changes in between, and a store of a thread to its own
+/// stack may lie where its call into the runtime has put its frames since: nobody may run on a stack that is not as it was left.
+const DECIDING_LEN: usize = 256 << 10;
+
+/// Once per server: the top of that stack.
+pub(super) unsafe fn deciding_stack() -> usize {
+    allocate(DECIDING_LEN) as usize + DECIDING_LEN
 }
 
+/// Lets whoever is chosen go on; returns when the running thread is.
 #[inline]
-unsafe fn switch(next: usize) {
+pub(super) unsafe fn decide() {
     let threads = threads();
-    let leaving = &raw mut (*threads).contexts[(*threads).current];
-    let from = &raw mut (*leaving).stack_pointer;
+    let me = (*threads).current;
+    let asks = &raw mut (*threads).contexts[me];
+    __lf_decide(&raw mut (*asks).stack_pointer, (*threads).deciding, me);
+    if (*asks).interrupted {
+        (*asks).interrupted = false;
+        crate::dispatch::go_on((*asks).call);
+    }
+}
+
+/// Where a thread that asked came from, as its frames say.
+pub(super) unsafe fn frame_of(thread: usize) -> usize {
+    const REGISTERS: usize = 48;
+    *(((*threads()).contexts[thread].stack_pointer + REGISTERS) as *const usize)
+}
+
+/// Null where the asker itself goes on.
+unsafe extern "C" fn decided(me: usize) -> *const usize {
+    let next = super::steps::choose(me);
+    if next == me {
+        return core::ptr::null();
+    }
+    super::spin::switch(me, next);
+    let threads = threads();
+    let leaving = &raw mut (*threads).contexts[me];
+    if !(*state()).call.is_none() {
+        (*leaving).call = crate::dispatch::leave();
+        (*leaving).interrupted = true;
+    }
     let to = &raw const (*threads).contexts[next];
     (*leaving).clock = (*state()).clock;
     (*state()).clock = (*to).clock;
+    (*leaving).mask = (*state()).mask;
+    (*state()).mask = (*to).mask;
     (*threads).current = next;
     ((*state()).stack_low, (*state()).stack_high) = (*to).stack;
     (*state()).last_stack = 0;
     set_thread_pointer((*to).thread_pointer);
-    __lf_switch(from, &raw const (*to).stack_pointer);
+    &raw const (*to).stack_pointer
 }
 
 /// Whether the processor and the kernel let a program change FS itself: asked once.

@@ -158,11 +158,16 @@ pub(crate) unsafe fn all() -> (usize, usize) {
     (place::DESCRIPTORS, end.max(place::DESCRIPTORS))
 }
 
-/// The descriptor of a new thread. `None` when libc has no room for one.
-pub(super) unsafe fn take(number: usize) -> Option<usize> {
+/// The descriptor that a thread will have, where that is known before it is created.
+pub(super) unsafe fn made(number: usize) -> Option<usize> {
     let descriptors = &raw const (*threads()).descriptors;
     let made = (*descriptors).made[number];
-    if made != 0 && libraries((*descriptors).list) == (*descriptors).libraries {
+    (made != 0 && libraries((*descriptors).list) == (*descriptors).libraries).then_some(made)
+}
+
+/// The descriptor of a new thread. `None` when libc has no room for one.
+pub(super) unsafe fn take(number: usize) -> Option<usize> {
+    if let Some(made) = made(number) {
         return Some(made);
     }
     let made = (*real())._dl_allocate_tls?(0);

@@ -123,6 +123,9 @@ unsafe extern "C" fn __lf_weak_syscall(
         }
         return result as i64;
     }
+    if on() {
+        super::unseen::system_call(number, [a, b, c, d, e], caller!());
+    }
     match (*real()).syscall {
         Some(call) => call(number, a, b, c, d, e, f),
         None => -1,

@@ -2,13 +2,17 @@
 
 use super::context::{Context, Status, Step};
 use super::steps::{self, depart, point};
-use super::{MOST, buffer, on, sleepers, specific, threads};
+use super::{MOST, at_once, buffer, descriptor, on, sleepers, specific, threads, unseen};
 use crate::caller;
+use crate::hooks;
+use crate::log::Origin;
 use crate::outcome::{self, Report};
 use crate::real::real;
+use crate::shadow::is_persistent;
 use crate::stack;
-use crate::state::{state, watch};
-use landfall_vocab::record::step;
+use crate::state::{Mode, state, watch};
+use landfall_vocab::builtin::Builtin;
+use landfall_vocab::record::{step, unseen as what};
 use landfall_vocab::shared::{CREATIONS, End};
 
 /// The first thing a new thread does on its stack.
@@ -40,14 +44,33 @@ unsafe fn number_of(thread: usize) -> Option<usize> {
     })
 }
 
-pub(super) unsafe fn create(
-    to: *mut usize,
-    detached: bool,
-    start: usize,
-    argument: usize,
-    caller: usize,
-) -> i32 {
+/// A thread to be.
+pub(super) struct How {
+    pub(super) detached: bool,
+    /// Memory of the program's, where that was asked for.
+    pub(super) stack: Option<(usize, usize)>,
+    pub(super) start: usize,
+    pub(super) argument: usize,
+}
+
+impl How {
+    pub(super) fn new(start: usize, argument: usize) -> How {
+        How {
+            detached: false,
+            stack: None,
+            start,
+            argument,
+        }
+    }
+}
+
+pub(super) unsafe fn create(to: *mut usize, how: How, caller: usize) -> i32 {
     let threads = threads();
+    let expected = match (*threads).creations {
+        // Whoever creates first gets the next number.
+        true => None,
+        false => give_id(to, (*threads).count, caller),
+    };
     point(Step::new(step::CREATE, 0, caller));
     if (*threads).creations {
         sleepers::executed(CREATIONS, 1, true);
@@ -70,23 +93,49 @@ pub(super) unsafe fn create(
         steps::stop(End::Limit, 0)
     }
     (*threads).contexts[(*threads).current].among_others = true;
-    let Some(mut context) = Context::new(number, start, argument) else {
+    let Some(mut context) = Context::new(number, &how) else {
         return libc::EAGAIN;
     };
     crate::heap::begin(number);
-    context.detached = detached;
+    context.detached = how.detached;
     // C++ skips atomics while libc says that there is one thread only.
     let single = (*state()).single_threaded as *mut u8;
     if !single.is_null() {
         *single = 0;
     }
-    *to = context.thread_pointer;
+    let id = context.thread_pointer;
     (*threads).contexts[number] = context;
-    steps::announce(number, Step::new(step::BEGIN, number, caller));
     (*threads).count += 1;
     (*threads).apart += 1;
     watch(true);
+    if how.stack.is_some() {
+        unseen::note(
+            what::STACK,
+            Origin::library(Builtin::pthread_create, caller),
+        );
+    }
+    unseen::created();
+    if expected != Some(id) && is_persistent(to as usize) {
+        let origin = Origin::library(Builtin::pthread_create, caller);
+        at_once::store(to as usize, (&raw const id).cast(), 8, 0, origin);
+        // It comes after that step, too.
+        point(Step::new(step::CREATE, number, caller));
+    } else if expected != Some(id) {
+        *to = id;
+    }
+    steps::announce(number, Step::new(step::BEGIN, number, caller));
     0
+}
+
+/// Stores the id of the thread that is about to be created, which so finds it there: libc stores it first, too.
+unsafe fn give_id(to: *mut usize, number: usize, caller: usize) -> Option<usize> {
+    if number >= usize::from((*threads()).companions) {
+        return None;
+    }
+    let id = descriptor::made(number)?;
+    let origin = Origin::library(Builtin::pthread_create, caller);
+    hooks::hand_over(to as usize, (&raw const id).cast(), 8, origin);
+    Some(id)
 }
 
 pub(super) unsafe fn join(thread: usize, caller: usize) -> Result<usize, i32> {
@@ -127,6 +176,7 @@ pub(super) unsafe fn yielded(caller: usize) {
 
 unsafe extern "C" {
     fn pthread_attr_getdetachstate(attributes: usize, state: &mut i32) -> i32;
+    fn pthread_attr_getstack(attributes: usize, start: &mut usize, length: &mut usize) -> i32;
 }
 
 crate::weak!(
@@ -143,22 +193,31 @@ pub(super) unsafe extern "C" fn __lf_weak_pthread_create(
     start: usize,
     argument: usize,
 ) -> i32 {
+    // A constructor creates a thread: it does so in every run.
+    if (*crate::state::state()).mode == Mode::Constructing {
+        crate::serve::from_constructor();
+    }
     if !on() {
         return (*real()).pthread_create.map_or(libc::ENOSYS, |create| {
             create(to, attributes, start, argument)
         });
     }
     let mut state = 0;
+    let mut stack = None;
     if attributes != 0 {
         pthread_attr_getdetachstate(attributes, &mut state);
+        let (mut low, mut length) = (0, 0);
+        pthread_attr_getstack(attributes, &mut low, &mut length);
+        // Where none was given it ends at zero.
+        stack = (low.wrapping_add(length) != 0).then_some((low, low.wrapping_add(length)));
     }
-    create(
-        to,
-        state == libc::PTHREAD_CREATE_DETACHED,
+    let how = How {
+        detached: state == libc::PTHREAD_CREATE_DETACHED,
+        stack,
         start,
         argument,
-        caller!(),
-    )
+    };
+    create(to, how, caller!())
 }
 
 #[unsafe(no_mangle)]
@@ -171,7 +230,8 @@ unsafe extern "C" fn __lf_weak_pthread_join(thread: usize, to: *mut usize) -> i3
     match join(thread, caller!()) {
         Ok(result) => {
             if !to.is_null() {
-                *to = result;
+                let origin = Origin::library(Builtin::pthread_join, caller!());
+                hooks::hand_over(to as usize, (&raw const result).cast(), 8, origin);
             }
             0
         }

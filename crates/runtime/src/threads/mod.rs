@@ -10,8 +10,10 @@ mod buffer;
 mod condition;
 mod context;
 pub(crate) mod controlled;
+mod cxx;
 mod descriptor;
 mod futex;
+pub(crate) mod held;
 mod life;
 mod lifetime;
 mod mutex;
@@ -25,6 +27,7 @@ mod spin;
 mod standard;
 mod steps;
 mod told;
+pub(crate) mod unseen;
 
 use crate::heap::Heap;
 use crate::log::{self, Origin};
@@ -81,6 +84,8 @@ pub(crate) struct Threads {
     buffers: *mut buffer::Buffers,
     turns: *mut spin::Turns,
     told: *mut told::Told,
+    /// The top of the stack on which is decided who goes on.
+    deciding: usize,
 }
 
 /// Are the threads of this run under control?
@@ -100,6 +105,7 @@ pub(crate) unsafe fn prepare() -> bool {
     (*threads()).told = allocate(size_of::<told::Told>()) as *mut told::Told;
     (*threads()).turns = allocate(size_of::<spin::Turns>()) as *mut spin::Turns;
     (*state()).heaps = allocate(size_of::<[Heap; MOST]>()) as *mut [Heap; MOST];
+    (*threads()).deciding = context::deciding_stack();
     descriptor::prepare();
     context::map_stacks()
 }
@@ -133,6 +139,7 @@ pub(crate) unsafe fn begin(flags: u32, dice: u64) {
     (*(*threads).objects).reset();
     sleepers::begin();
     told::begin();
+    unseen::begin();
     if (*threads).persistency {
         watch(true);
     }
@@ -148,6 +155,21 @@ pub(crate) unsafe fn current() -> usize {
 pub(crate) unsafe fn others_alive() -> bool {
     let threads = threads();
     on() && (*threads).ready & !(1 << (*threads).current) != 0
+}
+
+/// Could anyone but the running thread go on now?
+pub(crate) unsafe fn others_may_go_on() -> bool {
+    on() && steps::others_may_go_on()
+}
+
+/// Steps that were taken in this run.
+pub(crate) unsafe fn steps_taken() -> u64 {
+    (*threads()).steps as u64
+}
+
+/// Where the running thread's stack begins and ends.
+pub(crate) unsafe fn stack() -> (usize, usize) {
+    (*threads()).contexts[(*threads()).current].stack
 }
 
 /// The running thread ends the process. If others could go on they do, and this returns their turn: what they do is what they

@@ -3,7 +3,7 @@
 use super::context::Step;
 use super::objects::Object;
 use super::steps::{effect, point};
-use super::{lifetime, on, threads, word};
+use super::{held, lifetime, on, threads, word};
 use crate::caller;
 use crate::clock;
 use crate::hooks;
@@ -210,11 +210,16 @@ unsafe extern "C" fn __lf_weak_spin_destroy(lock: *mut i32) -> i32 {
 unsafe extern "C" fn __lf_weak_spin_lock(lock: *mut i32) -> i32 {
     if !on() {
         *lock = 0;
+        held::taken(lock as usize, caller!(), spin_lock);
         return 0;
     }
-    let object = spin(lock as usize);
-    point(Step::new(step::LOCK, lock as usize, caller!()));
-    effect(lock as usize, WRITE, 0);
+    spin_lock(lock as usize, caller!())
+}
+
+unsafe fn spin_lock(lock: usize, caller: usize) -> i32 {
+    let object = spin(lock);
+    point(Step::new(step::LOCK, lock, caller));
+    effect(lock, WRITE, 0);
     (*object).owner = (*threads()).current as u32 + 1;
     0
 }
@@ -222,11 +227,11 @@ unsafe extern "C" fn __lf_weak_spin_lock(lock: *mut i32) -> i32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_spin_trylock(lock: *mut i32) -> i32 {
     if !on() {
-        return if core::mem::replace(&mut *lock, 0) == 1 {
-            0
-        } else {
-            libc::EBUSY
-        };
+        if core::mem::replace(&mut *lock, 0) != 1 {
+            return libc::EBUSY;
+        }
+        held::taken(lock as usize, caller!(), spin_lock);
+        return 0;
     }
     let object = spin(lock as usize);
     point(Step::new(step::TRY_LOCK, lock as usize, caller!()));
@@ -243,6 +248,7 @@ unsafe extern "C" fn __lf_weak_spin_trylock(lock: *mut i32) -> i32 {
 unsafe extern "C" fn __lf_weak_spin_unlock(lock: *mut i32) -> i32 {
     if !on() {
         *lock = 1;
+        held::given(lock as usize);
         return 0;
     }
     let object = spin(lock as usize);

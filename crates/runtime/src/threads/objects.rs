@@ -66,8 +66,14 @@ impl Objects {
 
     /// The object at an address, new if nobody has used it yet in this run.
     pub(crate) unsafe fn get(&mut self, address: usize) -> *mut Object {
+        self.meet(address).0
+    }
+
+    /// The same, and whether it is new: then a constructor may have made it, before the run.
+    pub(crate) unsafe fn meet(&mut self, address: usize) -> (*mut Object, bool) {
         let at = self.place(address);
-        if self.table[at].address == 0 {
+        let first = self.table[at].address == 0;
+        if first {
             if self.count == self.used.len() {
                 crate::outcome::internal(b"too many locks", 0);
             }
@@ -78,7 +84,7 @@ impl Objects {
                 ..Object::default()
             };
         }
-        &raw mut self.table[at]
+        (&raw mut self.table[at], first)
     }
 
     /// Initialised anew, or destroyed: whatever was known of it is void.

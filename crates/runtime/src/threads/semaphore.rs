@@ -2,6 +2,7 @@
 
 use super::context::Step;
 use super::mutex::Ask;
+use super::objects::Object;
 use super::steps::{effect, point};
 use super::{lifetime, on, threads, word};
 use crate::caller;
@@ -16,6 +17,15 @@ crate::weak!(
     "sem_timedwait" => sem_timedwait, "sem_clockwait" => sem_clockwait, "sem_post" => sem_post,
     "sem_getvalue" => sem_getvalue, "sem_open" => sem_open,
 );
+
+/// What is known of a semaphore. One that this run has not seen yet was made before it, by a constructor: it has what its memory says.
+unsafe fn get(semaphore: *mut u32) -> *mut Object {
+    let (object, first) = (*(*threads()).objects).meet(semaphore as usize);
+    if first {
+        (*object).count = *word(semaphore);
+    }
+    object
+}
 
 unsafe fn fail(error: i32) -> i32 {
     *libc::__errno_location() = error;
@@ -56,7 +66,7 @@ unsafe fn take(semaphore: *mut u32, ask: Ask, caller: usize) -> i32 {
         _ => fail(ask.refused()),
     };
     if on() {
-        let object = (*(*threads()).objects).get(semaphore as usize);
+        let object = get(semaphore);
         point(Step::new(kind, semaphore as usize, caller));
         if lifetime::is_gone(semaphore as usize) {
             effect(semaphore as usize, READ, lifetime::GONE);
@@ -113,7 +123,7 @@ unsafe extern "C" fn __lf_weak_sem_clockwait(semaphore: *mut u32, _clock: i32, t
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_sem_post(semaphore: *mut u32) -> i32 {
     if on() {
-        let object = (*(*threads()).objects).get(semaphore as usize);
+        let object = get(semaphore);
         point(Step::new(step::GIVE, semaphore as usize, caller!()));
         if lifetime::is_gone(semaphore as usize) {
             effect(semaphore as usize, READ, lifetime::GONE);
@@ -131,7 +141,7 @@ unsafe extern "C" fn __lf_weak_sem_post(semaphore: *mut u32) -> i32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_sem_getvalue(semaphore: *mut u32, to: *mut i32) -> i32 {
     if on() {
-        let object = (*(*threads()).objects).get(semaphore as usize);
+        let object = get(semaphore);
         point(Step::new(step::LOOK, semaphore as usize, caller!()));
         effect(semaphore as usize, READ, (*object).count.into());
     }

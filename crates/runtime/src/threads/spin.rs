@@ -65,7 +65,6 @@ unsafe fn of(thread: usize) -> *mut Turn {
 pub(super) unsafe fn begin(before: usize) {
     let turns = (*threads()).turns;
     (*turns).any = false;
-    SUSPICIOUS.0 = false;
     for thread in 0..before {
         forget(of(thread));
     }
@@ -177,7 +176,6 @@ pub(super) unsafe fn read(thread: usize, place: u64, length: usize, found: u64, 
 unsafe fn suspect(thread: usize) {
     let turns = (*threads()).turns;
     (*turns).any = true;
-    SUSPICIOUS.0 = true;
     let turn = of(thread);
     ((*turn).suspected, (*turn).taken) = (true, false);
     ((*turn).edges, (*turn).power) = (0, 1);
@@ -214,8 +212,6 @@ pub(super) unsafe fn log_reads(thread: usize) {
 global_asm!(
     ".globl __lf_budget_out",
     "__lf_budget_out:",
-    "cmp byte ptr [rip + {suspicious}], 0",
-    "je {out}", // as if it had been called
     "push rbp",
     "mov rbp, rsp",
     "push r15",
@@ -226,7 +222,11 @@ global_asm!(
     "push qword ptr [rbp]",
     "mov rsi, rsp",
     "lea rdx, [rbp + 8]",
+    "push rdi",
+    "push rdi",
     "call {edge}",
+    "pop rdi",
+    "pop rdi",
     "add rsp, 8",
     "pop rbx",
     "pop r12",
@@ -234,18 +234,12 @@ global_asm!(
     "pop r14",
     "pop r15",
     "pop rbp",
+    "test al, al",
+    "jne {out}", // as if it had been called
     "ret",
     edge = sym edge,
-    suspicious = sym SUSPICIOUS,
     out = sym out,
 );
-
-/// Somebody is suspected.
-#[repr(C, align(4096))]
-struct Suspicious(bool);
-
-#[unsafe(link_section = "lf_state")]
-static mut SUSPICIOUS: Suspicious = Suspicious(false);
 
 /// The budget is used up in truth.
 unsafe extern "C" fn out(site: u64) {
@@ -256,11 +250,11 @@ unsafe fn same_registers(a: *const u8, b: *const u8) -> bool {
     bytes::equal(a, b, size_of::<[usize; 6]>())
 }
 
-/// A back edge, or a function's entry, with the budget used up or made to look so.
-unsafe extern "C" fn edge(site: u64, registers: *const [usize; 6], frame: usize) {
+/// A back edge, or a function's entry, with the budget used up or made to look so. True if that is the end of the run.
+unsafe extern "C" fn edge(_site: u64, registers: *const [usize; 6], frame: usize) -> bool {
     let threads = threads();
     if !super::on() || !(*of((*threads).current)).suspected {
-        return crate::outcome::budget_out(site);
+        return crate::repeats::enough(&*registers, frame);
     }
     let turns = (*threads).turns;
     let me = (*threads).current;
@@ -268,16 +262,17 @@ unsafe extern "C" fn edge(site: u64, registers: *const [usize; 6], frame: usize)
     *budget() = 0;
     if (*turns).budget < 0 {
         forget(of(me));
-        return crate::outcome::budget_out(site);
+        return crate::repeats::enough(&*registers, frame);
     }
     let turn = of(me);
     if (*turn).spins {
-        return;
+        return false;
     }
     // The return address of the call and all frames above it.
     let stack = (*threads).contexts[me].stack;
     if frame < stack.0 || frame >= stack.1 || stack.1 - frame > STACK {
-        return trust(me);
+        trust(me);
+        return false;
     }
     let length = stack.1 - frame;
     let same = (*turn).taken
@@ -290,7 +285,7 @@ unsafe extern "C" fn edge(site: u64, registers: *const [usize; 6], frame: usize)
         );
     if same && (*turn).count > 0 {
         (*turn).spins = true;
-        return;
+        return false;
     }
     (*turn).edges += 1;
     if !(*turn).taken || (*turn).edges == (*turn).power {
@@ -305,4 +300,5 @@ unsafe extern "C" fn edge(site: u64, registers: *const [usize; 6], frame: usize)
             length,
         );
     }
+    false
 }

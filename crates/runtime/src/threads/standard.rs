@@ -1,15 +1,19 @@
 //! C11's threads.h, on top of the rest.
 
 use super::context::Step;
+use super::life::How;
 use super::lifetime::{self, MARK_AT};
 use super::mutex::{self, Ask};
 use super::steps::point;
-use super::{condition, life, on};
+use super::{condition, held, life, on};
 use crate::caller;
 use crate::clock;
+use crate::hooks;
+use crate::log::Origin;
 use crate::outcome;
 use crate::real::real;
-use crate::state::state;
+use crate::state::{Mode, state};
+use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::step;
 
 const SUCCESS: i32 = 0;
@@ -40,10 +44,13 @@ fn code(error: i32) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_thrd_create(to: *mut usize, start: usize, argument: usize) -> i32 {
+    if (*state()).mode == Mode::Constructing {
+        crate::serve::from_constructor();
+    }
     if !on() {
         return code(life::__lf_weak_pthread_create(to, 0, start, argument));
     }
-    code(life::create(to, false, start, argument, caller!()))
+    code(life::create(to, How::new(start, argument), caller!()))
 }
 
 #[unsafe(no_mangle)]
@@ -51,7 +58,8 @@ unsafe extern "C" fn __lf_weak_thrd_join(thread: usize, to: *mut i32) -> i32 {
     match life::join(thread, caller!()) {
         Ok(result) => {
             if !to.is_null() {
-                *to = result as i32;
+                let origin = Origin::library(Builtin::thrd_join, caller!());
+                hooks::hand_over(to as usize, (&raw const result).cast(), 4, origin);
             }
             SUCCESS
         }
@@ -101,6 +109,7 @@ unsafe extern "C" fn __lf_weak_mtx_lock(lock: usize) -> i32 {
     if on() {
         code(mutex::lock(lock, Ask::Wait, caller!()))
     } else {
+        held::taken(lock, caller!(), super::controlled::lock);
         SUCCESS
     }
 }
@@ -110,6 +119,7 @@ unsafe extern "C" fn __lf_weak_mtx_trylock(lock: usize) -> i32 {
     if on() {
         code(mutex::lock(lock, Ask::Try, caller!()))
     } else {
+        held::taken(lock, caller!(), super::controlled::lock);
         SUCCESS
     }
 }
@@ -128,6 +138,7 @@ unsafe extern "C" fn __lf_weak_mtx_unlock(lock: usize) -> i32 {
     if on() {
         code(mutex::unlock(lock, caller!()))
     } else {
+        held::given(lock);
         SUCCESS
     }
 }
@@ -186,6 +197,15 @@ unsafe extern "C" fn __lf_weak_cnd_broadcast(condition: usize) -> i32 {
 
 // Sleeping lets others go on, and time jumps.
 
+/// May a sleep be a step and nothing else? Where an alarm is set it may go off meanwhile: then libc sleeps, after others went on.
+unsafe fn is_quiet(caller: usize) -> bool {
+    if on() && (*state()).alarm != 0 {
+        pause(0, caller);
+        return false;
+    }
+    on()
+}
+
 unsafe fn pause(nanoseconds: u64, caller: usize) {
     (*state()).clock = (*state()).clock.saturating_add(nanoseconds);
     point(Step::new(step::SLEEP, 0, caller));
@@ -196,7 +216,7 @@ unsafe extern "C" fn __lf_weak_nanosleep(
     time: *const libc::timespec,
     left: *mut libc::timespec,
 ) -> i32 {
-    if on() {
+    if is_quiet(caller!()) {
         pause(clock::duration(time), caller!());
         return 0;
     }
@@ -205,7 +225,7 @@ unsafe extern "C" fn __lf_weak_nanosleep(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_usleep(microseconds: u32) -> i32 {
-    if on() {
+    if is_quiet(caller!()) {
         pause(u64::from(microseconds) * 1000, caller!());
         return 0;
     }
@@ -214,7 +234,7 @@ unsafe extern "C" fn __lf_weak_usleep(microseconds: u32) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_sleep(seconds: u32) -> u32 {
-    if on() {
+    if is_quiet(caller!()) {
         pause(u64::from(seconds) * 1_000_000_000, caller!());
         return 0;
     }

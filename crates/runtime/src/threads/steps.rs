@@ -2,7 +2,7 @@
 //! beyond that store buffers are emptied, the running thread goes on while it can, then the lowest. Coming, going and waiting for
 //! one's own stores are no choices: they happen as soon as they can.
 
-use super::context::{Context, Status, Step, switch_to};
+use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
 use super::{buffer, condition, lifetime, mutex, sleepers, spin, threads, told};
 use crate::log;
@@ -23,11 +23,7 @@ pub(crate) unsafe fn point(step: Step) {
     if spin::spins(me) {
         spin::log_reads(me);
     }
-    let next = choose(me);
-    if next != me {
-        spin::switch(me, next);
-        switch_to(next);
-    }
+    decide();
     if drains(step.kind) {
         buffer::fenced(me);
     }
@@ -83,9 +79,7 @@ pub(crate) unsafe fn depart(status: Status) -> ! {
         }
         libc::exit(0);
     }
-    let next = choose(me);
-    spin::switch(me, next);
-    switch_to(next);
+    decide();
     outcome::internal(b"a thread that ended went on", 0)
 }
 
@@ -93,6 +87,7 @@ pub(crate) unsafe fn depart(status: Status) -> ! {
 /// only a step of the creator's own can say, and behind non-temporal stores; so is ending.
 unsafe fn is_eager(thread: usize, context: &Context) -> bool {
     match context.step.kind {
+        step::CREATE if context.step.object != 0 => true,
         step::CREATE => {
             !context.learned && !(*threads()).creations && !buffer::has_streamed(thread)
         }
@@ -122,7 +117,7 @@ fn drains(kind: u8) -> bool {
 }
 
 /// The next thread, by the job or by default. Logs the steps that are taken.
-unsafe fn choose(current: usize) -> usize {
+pub(super) unsafe fn choose(current: usize) -> usize {
     let threads = threads();
     loop {
         if let Some(next) = eager(current) {
@@ -243,8 +238,8 @@ unsafe fn log_step(process: u8, step: Step, enabled: u64) {
     }
     let head = head(Kind::Step, process, step.kind, 0);
     let object = match step.kind {
-        // Whoever creates first gets the next number.
-        step::CREATE => (*threads()).count,
+        // Whoever creates first gets the next number; who has one already says so.
+        step::CREATE if step.object == 0 => (*threads()).count,
         _ => step.object,
     };
     log::step(head, step.origin, object as u64, enabled);
@@ -269,6 +264,12 @@ unsafe fn eager(current: usize) -> Option<usize> {
         return Some(current);
     }
     each(eager).find(able)
+}
+
+/// Is any step of others possible, be it of a store buffer?
+pub(super) unsafe fn others_may_go_on() -> bool {
+    let me = 1 << (*threads()).current;
+    (*threads()).eager & !me != 0 || enabled() & !u64::from(me) != 0
 }
 
 /// Threads whose step is possible, a bit each, and above them store buffers that hold something.
@@ -333,6 +334,8 @@ pub(super) unsafe fn effect(object: usize, what: u8, parameter: u64) {
 /// Nobody can go on.
 unsafe fn stuck() -> ! {
     let threads = threads();
+    // Its frames are as it left them.
+    arrive((*threads).current);
     for (number, context) in (&(*threads).contexts)[..(*threads).count]
         .iter()
         .enumerate()
@@ -370,7 +373,7 @@ unsafe fn stuck() -> ! {
     outcome::end(
         End::Deadlock,
         Report {
-            frame: stack::frame_pointer(),
+            frame: frame_of((*threads).current),
             text,
             ..Report::default()
         },

@@ -50,7 +50,7 @@ pub(super) fn fewest(
                 false => ControlFlow::Continue(()),
             }
         })?;
-        if ended || found.counts.cut > 0 {
+        if ended || found.stopped || found.counts.cut > 0 {
             return Ok(());
         }
         seen.searched(preemptions);

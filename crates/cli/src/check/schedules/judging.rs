@@ -3,7 +3,7 @@
 use super::power::Shown;
 use crate::check::Refusal;
 use crate::check::bugs::Bugs;
-use crate::check::judge::{LIMITS, MOST_SHOWN, checkers, perf, tell_after};
+use crate::check::judge::{LIMITS, MOST_SHOWN, checkers, enough, perf, tell_after, tell_briefly};
 use crate::check::options::{Check, Judged as Asked};
 use crate::check::report::Report;
 use crate::exit::Exit;
@@ -18,7 +18,7 @@ use landfall_explore::schedule::power::{Crash, Power, Traced};
 use landfall_explore::schedule::{Access, Explored, NOWHERE, Replayed, Step};
 use landfall_model::line::Line;
 use landfall_model::log::{Cut, Entry};
-use landfall_native::{NativeThreads, Places, Ran, Watching};
+use landfall_native::{Deadline, NativeThreads, Places, Ran, Watching};
 
 #[derive(Debug)]
 pub(super) struct Judging {
@@ -46,13 +46,14 @@ impl Names for Called<'_, '_> {
 }
 
 impl Judging {
-    pub(super) fn new(options: &Check) -> Judging {
+    pub(super) fn new(options: &Check, until: Deadline) -> Judging {
         let (robustness, races) = (options.checks(Asked::Robustness), options.races());
         let begin = move || -> Vec<Box<dyn Checker>> {
             checkers(robustness.then(Robustness::across_schedules), races)
         };
         let limits = Limits {
             failures: options.failures as usize,
+            enough: Some(enough(until)),
             ..LIMITS
         };
         Judging {
@@ -164,7 +165,9 @@ fn tell(
     bugs: &mut Bugs<'_>,
     report: &mut Report,
 ) -> Result<(), Refusal> {
-    let again = shown.again(&kept.schedule, &kept.points)?;
+    let Some(again) = shown.again(&kept.schedule, &kept.points)? else {
+        return tell_briefly(finding, Some(places), bugs, report);
+    };
     let crash = crash(finding, power, &again, shown).ok_or_else(|| {
         let why = "a power failure that was judged is not one of its schedule";
         Refusal::new(Exit::Internal, why)
@@ -187,8 +190,13 @@ fn tell(
         );
         Some(Cut(mine.nth(number)?.0 as u32))
     };
-    let (job, scheduled) = shown.scheduled(&crash)?;
-    let (_, failure) = bugs.suffered(job, &crash)?;
+    let suffered = match shown.scheduled(&crash)? {
+        Some((job, scheduled)) => bugs.suffered(job, &crash)?.map(|of| (of, scheduled)),
+        None => None,
+    };
+    let Some(((_, failure), scheduled)) = suffered else {
+        return tell_briefly(finding, Some(places), bugs, report);
+    };
     bugs.under(Some(scheduled));
     let later = crash.later.iter().cloned();
     let failures: Vec<Failure> = std::iter::once(failure).chain(later).collect();

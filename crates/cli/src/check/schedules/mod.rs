@@ -8,10 +8,12 @@ mod progress;
 mod random;
 mod seen;
 mod story;
+mod unseen;
 
 pub(super) use story::column;
 
 use super::bugs::Bugs;
+use super::notice::Notices;
 use super::options::{Check, Judged};
 use super::report::Report;
 use super::target::Target;
@@ -27,8 +29,8 @@ use landfall_explore::schedule::power::{Power, Way};
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{Counts, Options, Persistency, Points, Threads, ThreadsError};
 use landfall_native::{
-    EverySchedule, Execution, Job, NativeSubject, NativeThreads, Outcome, Places, Policy, Ran,
-    Sealing, Server, Watching,
+    Deadline, EverySchedule, Execution, Job, NativeSubject, NativeThreads, Notice, Outcome, Places,
+    Policy, Ran, Sealing, Server, Watching,
 };
 use power::{Crashing, Recoveries};
 use progress::Progress;
@@ -47,13 +49,16 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         schedule: Some(Vec::new()),
         ..scene.job.clone()
     };
-    let first = server.run(&job).map_err(Refusal::cannot_run)?;
+    // Not every program ends; what comes later is seen by the search.
+    let mut short = job.clone();
+    short.threads.most_steps = Some(options.most_steps() as u64);
+    let first = server.run(&short).map_err(Refusal::cannot_run)?;
     if let Some(refusal) = refuse(&first) {
         return Err(refusal);
     }
     let mut streams = 0;
     let mut threads = 1 + first.events.iter().filter(|e| e.creates_thread()).count();
-    let mut bugs = Bugs::new(target, options);
+    let mut bugs = Bugs::new(target, options, started);
     let base = base_of(&server);
     let again = scene.recover.as_ref().unwrap_or(&scene.program);
     let mut persistent = server.asked() || scene.recover.is_some();
@@ -73,15 +78,18 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
         let mut native = NativeThreads::new(&mut server, job.clone(), threads, options.model())
             .with_streams(streams);
         native.prefer(options.policy());
+        native.until(options.deadline(started));
         if let Some(sealing) = sealing.take() {
             native.seal(sealing);
         }
-        let mut seen = Seen::new(options, native.order(Persistency::Ignored));
+        let notices = Notices::new(options, native.server(), started);
+        let mut seen = Seen::new(options, native.order(Persistency::Ignored), notices);
         let mut crashing = None;
         if let Some(recovery) = &mut recovery {
             native.persist();
             native.set_atomics(options.atomics());
             let budget = options.budget(started);
+            let mut notices = Notices::new(options, recovery, started);
             let recoveries = match options.recover_schedules {
                 true => Recoveries::Every(Box::new(EverySchedule::new(
                     recovery,
@@ -95,17 +103,18 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
                         .with_workers(again, options.workers())
                         .map_err(Refusal::cannot_run)?;
                     one.watching = options.judges().then(|| watching(options, scene));
+                    one.notice = Some(Notice(Box::new(move |failed| notices.failed(failed))));
                     Recoveries::One(Box::new(one))
                 }
             };
             let power = Power::new(base.clone(), scene.platform)
                 .with_failures(options.failures)
                 .by(way(options));
-            crashing = Some(Crashing::new(options, power, recoveries));
+            crashing = Some(Crashing::new(options, power, recoveries, budget.until));
         }
         let searched = search(
-            options,
-            started,
+            (options, started),
+            &names,
             &mut native,
             &mut seen,
             &mut crashing,
@@ -133,18 +142,24 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
                 }
                 _ => return Err(Refusal::new(cannot(&native.outcome), why)),
             },
+            // The search says so itself; only what is asked beside it comes here.
+            Err(ThreadsError::Stopped) => Searched::default(),
         };
         // A clean verdict about schedules would be read as one about power failures, too.
         if native.server().asked() && !persistent {
             persistent = true;
             continue;
         }
+        unseen::report(&native, &names, &mut report);
         native.prefer(Policy::Quiet);
+        native.until(options.last_call(started));
         seen.settle(&mut native)?;
         // Who cannot try all schedules cannot try all plainer ones.
         if options.random.is_none() {
+            native.until(options.deadline(started));
             fewest(options, started, &mut native, &searched, &mut seen)
                 .map_err(|error| Refusal::new(Exit::Uncontrolled, error))?;
+            native.until(options.last_call(started));
         }
         seen.settle(&mut native)?;
         seen.report(&mut native, &names, &mut bugs, &mut report)?;
@@ -157,7 +172,6 @@ pub(super) fn check(options: &Check, target: &Target, started: Instant) -> Resul
     };
     report.isolation.add(&server);
     report.runs += bugs.runs();
-    report.finish(options, started)?;
     Ok(report)
 }
 
@@ -166,6 +180,7 @@ fn opening(options: &Check, first: &Execution, server: &Server) -> Report {
     let mut report = Report::default();
     report.events = first.events.len() as u64;
     report.note_foreign("", first.foreign.as_ref(), &server.symbols());
+    report.note_input(first.read_input, options);
     let elsewhere = server.symbols().from_elsewhere();
     if let Some(name) = elsewhere.first() {
         let more = match elsewhere.len() {
@@ -229,8 +244,8 @@ fn cannot(outcome: &Outcome) -> Exit {
 }
 
 fn search(
-    options: &Check,
-    started: Instant,
+    (options, started): (&Check, Instant),
+    names: &Names,
     native: &mut NativeThreads<'_>,
     seen: &mut Seen,
     crashing: &mut Option<Crashing<'_>>,
@@ -242,6 +257,7 @@ fn search(
             Some(_) => Persistency::Lines,
             None => Persistency::Ignored,
         },
+        limit: options.most_steps(),
         ..Options::default()
     };
     if options.random.is_some() {
@@ -251,6 +267,7 @@ fn search(
         };
         let on = (&mut *native, &points);
         let (executions, reached) = random(options, started, on, limits, seen, crashing)?;
+        report.cut(&native.cut, "an execution", names);
         report.limit(Limit::Random);
         report.limited(reached);
         report.schedules += executions;
@@ -261,6 +278,7 @@ fn search(
         });
     }
     let mut ending = Ending::new(options, started);
+    let mut stopped = false;
     let points;
     let counts: Counts = match (options.bound(), options.directives.0.is_empty()) {
         (None, true) => {
@@ -277,6 +295,7 @@ fn search(
                 warn_of_sync(report);
             }
             report.schedules += found.abandoned;
+            stopped |= found.stopped;
             points = match preempt {
                 Preempt::Sync => Points::Sites(Vec::new()),
                 Preempt::Auto => Points::Sites(found.sites),
@@ -314,6 +333,8 @@ fn search(
                         false => flow,
                     }
                 })?;
+                broken |= found.stopped;
+                stopped |= found.stopped;
                 if fresh && preempt == Preempt::Auto && !broken {
                     report.schedules += found.counts.executions;
                     continue;
@@ -336,6 +357,10 @@ fn search(
     };
     report.progress = progress.done();
     report.schedules += counts.executions;
+    if stopped {
+        // Between two executions, or inside one.
+        let _ = ending.stop(native.runs);
+    }
     report.limited(ending.reached);
     if native.foreign() || report.is_foreign() {
         report.limit(Limit::Foreign);
@@ -351,9 +376,8 @@ fn search(
     }
     if ending.reached.is_none() && native.late() {
         report.limit(Limit::Timeouts);
-    } else if ending.reached.is_none() && counts.cut > 0 {
-        report.limit(Limit::Steps);
     }
+    report.cut(&native.cut, "an execution", names);
     Ok(Searched {
         points,
         limits,
@@ -369,7 +393,7 @@ fn warn_of_sync(report: &mut Report) {
 }
 
 /// What is known after a search, and how it was made.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Searched {
     points: Points,
     limits: Options,
@@ -380,7 +404,7 @@ struct Searched {
 #[derive(Debug)]
 struct Ending<'a> {
     options: &'a Check,
-    started: Instant,
+    until: Deadline,
     reached: Option<Limit>,
 }
 
@@ -388,22 +412,18 @@ impl<'a> Ending<'a> {
     fn new(options: &'a Check, started: Instant) -> Ending<'a> {
         Ending {
             options,
-            started,
+            until: options.deadline(started),
             reached: None,
         }
     }
 
     fn stop(&mut self, runs: u64) -> ControlFlow<()> {
-        let time = self.options.time;
-        self.reached = if landfall_native::interrupted() {
-            Some(Limit::Interrupt)
-        } else if time.is_some_and(|time| self.started.elapsed() >= time) {
-            Some(Limit::Time)
-        } else if self.options.runs.is_some_and(|most| runs >= most) {
-            Some(Limit::Runs)
-        } else {
-            return ControlFlow::Continue(());
-        };
-        ControlFlow::Break(())
+        let spent = self.options.runs.is_some_and(|most| runs >= most);
+        let reached = self.until.reached();
+        self.reached = reached.or(spent.then_some(Limit::Runs));
+        match self.reached {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
     }
 }

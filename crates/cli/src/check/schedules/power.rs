@@ -4,7 +4,7 @@ use super::judging::Judging;
 use super::story::Telling;
 use crate::check::Refusal;
 use crate::check::bugs::{Bugs, Scheduled};
-use crate::check::finding::Preemptions;
+use crate::check::finding::{Preemptions, failing_place};
 use crate::check::options::Check;
 use crate::check::outcomes;
 use crate::check::report::Report;
@@ -17,12 +17,12 @@ use landfall_explore::recovery::SearchError;
 use landfall_explore::schedule::judged::{self, execution};
 use landfall_explore::schedule::power::{Crash, Power};
 use landfall_explore::schedule::{
-    Explored, NOWHERE, Order, Persistency, Points, Process, Replayed, Threads,
+    Explored, NOWHERE, Order, Persistency, Points, Process, Replayed, Threads, ThreadsError,
 };
 use landfall_explore::subject::{self, Ended, Execution, Subject, SubjectError};
 use landfall_model::line::Line;
 use landfall_model::order::Platform;
-use landfall_native::{EverySchedule, NativeSubject, NativeThreads, Watching};
+use landfall_native::{Deadline, EverySchedule, NativeSubject, NativeThreads, Watching};
 use std::ops::ControlFlow;
 
 /// What looks at the power failures of each schedule.
@@ -64,7 +64,7 @@ impl Subject for Recoveries<'_> {
 
 impl Recoveries<'_> {
     /// Says what was not looked at.
-    fn report(&self, report: &mut Report) {
+    fn report(&self, names: &Names, report: &mut Report) {
         match self {
             Recoveries::One(one) => {
                 report.limited(one.stopped_by);
@@ -74,6 +74,10 @@ impl Recoveries<'_> {
                     report.limit(Limit::Judging);
                     report.warn("flushes were not judged: a recovery did too much to keep track of what it flushed");
                 }
+                if let Some(unfinished) = &one.unfinished {
+                    let at = failing_place(unfinished, names);
+                    report.unfinished(&unfinished.outcome, "a recovery", at.as_ref());
+                }
                 if one.threads {
                     report.limit(Limit::RecoverSchedules);
                     report.warn("recoveries create threads, and each was run under one schedule: use --recover-schedules");
@@ -82,7 +86,7 @@ impl Recoveries<'_> {
             Recoveries::Every(every) => {
                 report.limited(every.stopped_by);
                 report.runs += every.runs;
-                report.limited(every.cut.then_some(Limit::Steps));
+                report.cut(&every.cut, "a recovery", names);
             }
         }
     }
@@ -140,11 +144,16 @@ pub(super) fn refuse(options: &Check) -> Option<Refusal> {
 }
 
 impl<'a> Crashing<'a> {
-    pub(super) fn new(options: &Check, power: Power, recoveries: Recoveries<'a>) -> Crashing<'a> {
+    pub(super) fn new(
+        options: &Check,
+        power: Power,
+        recoveries: Recoveries<'a>,
+        until: Deadline,
+    ) -> Crashing<'a> {
         Crashing {
             power,
             recoveries,
-            judging: options.judges().then(|| Judging::new(options)),
+            judging: options.judges().then(|| Judging::new(options, until)),
             error: None,
         }
     }
@@ -188,7 +197,7 @@ impl<'a> Crashing<'a> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        self.recoveries.report(report);
+        self.recoveries.report(after, report);
         report.behaviours = self.power.behaviours.len();
         report.crashes = true;
         let ends = self.power.behaviours.iter().map(|b| b.ended);
@@ -209,8 +218,11 @@ impl<'a> Crashing<'a> {
             let Ended::Badly(number) = behaviour.ended else {
                 continue;
             };
-            let (job, scheduled) = shown.scheduled(&behaviour.crash)?;
             let (failed, recovery) = self.recoveries.failed(number);
+            let Some((job, scheduled)) = shown.scheduled(&behaviour.crash)? else {
+                bugs.plainly(failed, 1 + behaviour.crash.later.len(), report)?;
+                continue;
+            };
             bugs.under(Some(scheduled));
             let told = bugs.after_crash(job, behaviour, failed, recovery, report);
             bugs.under(None);
@@ -239,21 +251,28 @@ pub(super) struct Shown<'a, 's> {
 }
 
 impl Shown<'_, '_> {
+    /// None if there is no time for it.
     pub(super) fn again(
         &mut self,
         schedule: &[Process],
         points: &Points,
-    ) -> Result<Replayed, Refusal> {
-        Replayed::run(self.native, self.order, schedule, points)
-            .map_err(|error| Refusal::new(Exit::Uncontrolled, error))
+    ) -> Result<Option<Replayed>, Refusal> {
+        match Replayed::run(self.native, self.order, schedule, points) {
+            Err(ThreadsError::Stopped) => Ok(None),
+            ran => ran
+                .map(Some)
+                .map_err(|error| Refusal::new(Exit::Uncontrolled, error)),
+        }
     }
 
     /// What happened before a power failure, for people and for checkers; and what to run to see it.
     pub(super) fn scheduled(
         &mut self,
         crash: &Crash,
-    ) -> Result<(landfall_native::Job, Scheduled), Refusal> {
-        let again = self.again(&crash.schedule, &crash.points)?;
+    ) -> Result<Option<(landfall_native::Job, Scheduled)>, Refusal> {
+        let Some(again) = self.again(&crash.schedule, &crash.points)? else {
+            return Ok(None);
+        };
         let telling = Telling::new(self.native, self.names, self.order);
         let trace = again.trace();
         let table = telling.table(trace, crash.schedule.len(), None);
@@ -276,7 +295,7 @@ impl Shown<'_, '_> {
             seen,
             of_all: self.all,
         };
-        Ok((job, scheduled))
+        Ok(Some((job, scheduled)))
     }
 }
 

@@ -25,7 +25,13 @@ pub(super) fn random(
     let tries = options.random.unwrap_or(0);
     for number in 0..tries {
         native.prefer(Policy::Dice(dice(options.seed, number)));
-        let execution = Replayed::run(native, order, &[], points)?;
+        let execution = match Replayed::run(native, order, &[], points) {
+            Err(ThreadsError::Stopped) => {
+                let _ = ending.stop(native.runs);
+                return Ok((number.into(), ending.reached));
+            }
+            ran => ran?,
+        };
         seen.look(native, &execution);
         // Where accesses that are no steps race, it is not known what happens before what.
         let racy = points != &Points::Everywhere && add_racing(&execution, &mut Vec::new());

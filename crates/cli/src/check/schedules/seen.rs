@@ -1,18 +1,21 @@
 //! What the search has seen go wrong: one entry for each cause, with the first schedule that shows it. At the end each is made
 //! plain, shown again from scratch, and told.
 
-use super::plain::plainer;
+use super::plain::{plainer, prompt};
 use super::story::{Telling, column};
 use crate::check::Refusal;
 use crate::check::bugs::{Bugs, not_again};
-use crate::check::finding::{Finding, Preemptions, Severity, failing_place, kind, what};
+use crate::check::finding::{Finding, Preemptions, Severity, Told, failing_place, kind, what};
+use crate::check::notice::Notices;
 use crate::check::options::{Check, Judged};
 use crate::check::report::Report;
+use crate::exit::Exit;
 use crate::names::{Names, Place};
 use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
 use landfall_explore::schedule::locks::{Misuse, Reason, explain, misuses};
+use landfall_explore::schedule::saturate::add_racing;
 use landfall_explore::schedule::{
-    End, Explored, Job, NOWHERE, Order, Process, Sharing, Step, Threads, Trace,
+    End, Explored, Job, NOWHERE, Order, Process, Sharing, Step, Threads, ThreadsError, Trace,
 };
 use landfall_native::{NativeThreads, Outcome};
 
@@ -38,6 +41,8 @@ struct Entry {
     cause: Cause,
     /// Who takes the steps, up to where it shows. Once settled, only the plainest is left.
     schedules: Vec<Vec<Process>>,
+    /// The same execution in another order, where it is known what happens before what: it must show the same.
+    same: Option<Vec<Process>>,
     /// With the accesses that were steps when it was found.
     job: landfall_native::Job,
     /// Of the settled schedule.
@@ -55,13 +60,14 @@ pub(super) struct Seen {
     sharing: Sharing,
     /// Every schedule with fewer preemptions than this was seen.
     floor: u32,
+    notices: Notices,
 }
 
 /// Different causes that are looked at closely; more are only counted.
 const MOST: usize = 50;
 
 impl Seen {
-    pub(super) fn new(options: &Check, order: Order) -> Seen {
+    pub(super) fn new(options: &Check, order: Order, notices: Notices) -> Seen {
         Seen {
             order,
             races: options
@@ -72,6 +78,7 @@ impl Seen {
             found: Vec::new(),
             sharing: Sharing::default(),
             floor: 0,
+            notices,
         }
     }
 
@@ -103,13 +110,15 @@ impl Seen {
             let plainer = entry.preemptions > preemptions;
             if plainer && entry.cause.shows(native, search.trace(), order, relation) {
                 entry.schedules = candidates(search, entry.cause.thread());
+                entry.same = entry.cause.in_another_order(search);
                 entry.job = native.replay(&[]);
                 entry.preemptions = preemptions;
             }
         }
     }
 
-    /// Shows everything again, and keeps the plainest schedule of each: the fewest preemptions, then the fewest steps.
+    /// Shows everything again, and keeps the plainest schedule of each: the fewest preemptions, then the fewest steps. What there is no
+    /// time for stays as it is.
     pub(super) fn settle(&mut self, native: &mut NativeThreads<'_>) -> Result<(), Refusal> {
         let (order, relation) = (self.order, self.races.unwrap_or_default());
         for entry in &mut self.entries {
@@ -118,9 +127,11 @@ impl Seen {
             }
             native.adopt(&entry.job);
             let mut best: Option<(u32, usize, Vec<Process>)> = None;
-            for schedule in std::mem::take(&mut entry.schedules) {
-                let Some(trace) = follow(native, &schedule, order) else {
-                    continue;
+            for schedule in entry.schedules.clone() {
+                let trace = match follow(native, &schedule, order) {
+                    Ok(trace) => trace,
+                    Err(ThreadsError::Stopped) => return Ok(()),
+                    Err(_) => continue,
                 };
                 if !entry.cause.shows(native, &trace, order, relation) {
                     continue;
@@ -135,8 +146,14 @@ impl Seen {
                 }
             }
             let (preemptions, _, schedule) = best.ok_or_else(not_again)?;
+            if let Some(same) = entry.same.take()
+                && let Ok(trace) = follow(native, &same, order)
+                && !entry.cause.is_among(&trace)
+            {
+                return Err(not_believed());
+            }
             entry.preemptions = preemptions;
-            entry.schedules.push(schedule);
+            entry.schedules = vec![schedule];
         }
         Ok(())
     }
@@ -153,7 +170,7 @@ impl Seen {
             self.note(native, cause, search);
         }
         match native.outcome {
-            Outcome::Hang { .. } | Outcome::Wedged => self.note(native, Cause::Endless, search),
+            Outcome::Hang { .. } => self.note(native, Cause::Endless, search),
             _ if trace.end == End::Deadlock => {
                 let waits = waits(trace, self.order);
                 self.note(native, Cause::Stuck(waits), search);
@@ -200,13 +217,18 @@ impl Seen {
             Cause::Failed { .. } | Cause::Stuck(_) => candidates(search, cause.thread()),
             _ => vec![processes(&search.trace().steps)],
         };
-        self.entries.push(Entry {
+        let entry = Entry {
+            same: cause.in_another_order(search),
             cause,
             job: native.replay(&[]),
             schedules,
             preemptions: u32::MAX,
             times: 1,
-        });
+        };
+        let telling = Telling::new(native, &self.notices.names, self.order);
+        let finding = entry.brief(&telling, self.order);
+        (self.notices).say(finding.kind, finding.at.as_ref(), &finding.message);
+        self.entries.push(entry);
     }
 
     /// Shows everything again, and tells it.
@@ -232,7 +254,20 @@ impl Seen {
         for entry in entries {
             native.adopt(&entry.job);
             let steps = entry.schedules.first().ok_or_else(not_again)?;
-            let trace = follow(native, steps, order).ok_or_else(not_again)?;
+            // As it was found, if it was not settled.
+            let steps = match entry.preemptions {
+                u32::MAX => entry.schedules.last().unwrap_or(steps),
+                _ => steps,
+            };
+            let trace = match follow(native, steps, order) {
+                Ok(trace) => trace,
+                Err(ThreadsError::Stopped) => {
+                    let telling = Telling::new(native, names, order);
+                    bugs.unshown(entry.brief(&telling, order), report)?;
+                    continue;
+                }
+                Err(_) => return Err(not_again()),
+            };
             if !entry.cause.shows(native, &trace, order, races) {
                 return Err(not_again());
             }
@@ -243,14 +278,19 @@ impl Seen {
             let table = telling.table(&trace, count, fails);
             let mut finding = entry.cause.tell(&telling, &trace, order);
             finding.notes.extend(telling.overtaken(&trace, count));
-            bugs.scheduled(native.replay(steps), report, |execution, names| {
+            let brief = entry.brief(&telling, order);
+            bugs.scheduled(native.replay(steps), report, brief, |execution, names| {
                 let mut finding = finish(finding, &entry.cause, execution, names)?;
                 finding.schedule = Some(table);
                 finding.executions = entry.times;
-                finding.preemptions = Some(Preemptions {
-                    count: entry.preemptions,
-                    fewest: entry.preemptions <= floor,
-                });
+                if entry.preemptions == u32::MAX {
+                    finding.told = Told::AsFound;
+                } else {
+                    finding.preemptions = Some(Preemptions {
+                        count: entry.preemptions,
+                        fewest: entry.preemptions <= floor,
+                    });
+                }
                 Some(finding)
             })?;
         }
@@ -258,8 +298,42 @@ impl Seen {
     }
 }
 
+impl Entry {
+    /// What there is to tell without running it again.
+    fn brief(&self, telling: &Telling<'_>, order: Order) -> Finding {
+        let mut finding = self.cause.tell(telling, &Trace::default(), order);
+        match &self.cause {
+            Cause::Failed { site, code, .. } => {
+                finding.kind = kind(&Outcome::of_thread(*code));
+                finding.message = "a thread fails under some schedule".to_owned();
+                finding.at = telling.place(*site);
+            }
+            Cause::Endless => {
+                finding.kind = "hang";
+                finding.message = "a thread comes back to the same state for ever".to_owned();
+            }
+            Cause::Stuck(waits) => {
+                finding.at = waits.first().and_then(|&(_, site)| telling.place(site));
+            }
+            Cause::Race(_) | Cause::Misused(_) => {}
+        }
+        finding.executions = self.times;
+        finding
+    }
+}
+
+/// What shows in one order of independent steps and not in another is no failure of the program.
+fn not_believed() -> Refusal {
+    let why = "internal error: a failure shows under one order of steps that do not depend on each other, and not under another; either landfall is at fault, or code that was not compiled with `landfall cc` changes what threads share";
+    Refusal::new(Exit::Internal, why)
+}
+
 /// An execution from its start: these take the first steps.
-fn follow(native: &mut NativeThreads<'_>, schedule: &[Process], order: Order) -> Option<Trace> {
+fn follow(
+    native: &mut NativeThreads<'_>,
+    schedule: &[Process],
+    order: Order,
+) -> Result<Trace, ThreadsError> {
     let job = Job {
         follow: schedule,
         keep: 0,
@@ -268,7 +342,7 @@ fn follow(native: &mut NativeThreads<'_>, schedule: &[Process], order: Order) ->
         limit: usize::MAX,
     };
     let mut trace = Trace::default();
-    native.run(&job, &mut trace).is_ok().then_some(trace)
+    native.run(&job, &mut trace).map(|()| trace)
 }
 
 fn processes(steps: &[Step]) -> Vec<Process> {
@@ -322,6 +396,13 @@ fn finish(
 }
 
 impl Cause {
+    /// The execution that shows a failure, in another order. Where plain accesses that are no steps race, it is not known which orders
+    /// are the same.
+    fn in_another_order(&self, search: &dyn Explored) -> Option<Vec<Process>> {
+        let fails = matches!(self, Cause::Failed { .. });
+        (fails && !add_racing(search, &mut Vec::new())).then(|| processes(&prompt(search)))
+    }
+
     /// The thread that failed.
     fn thread(&self) -> Option<u8> {
         match self {
@@ -358,6 +439,13 @@ impl Cause {
         }
     }
 
+    /// Is it a failure of this execution, be it the first or not?
+    fn is_among(&self, trace: &Trace) -> bool {
+        let failed = |thread: u8, site: u32, code: u32| Cause::Failed { thread, site, code };
+        let mut failures = trace.failures.iter();
+        failures.any(|f| self.same(&failed(f.thread, f.site, f.code)))
+    }
+
     /// Does this execution show it, before anything else?
     fn shows(
         &self,
@@ -372,7 +460,7 @@ impl Cause {
                 .first()
                 .is_some_and(|first| (first.site, first.code) == (*site, *code)),
             Cause::Stuck(at) => trace.end == End::Deadlock && waits(trace, order) == *at,
-            Cause::Endless => matches!(native.outcome, Outcome::Hang { .. } | Outcome::Wedged),
+            Cause::Endless => matches!(native.outcome, Outcome::Hang { .. }),
             Cause::Race(_) => {
                 let mut found = Vec::new();
                 data_races(trace, order, relation, &mut found);

@@ -5,6 +5,7 @@ mod emit;
 mod header;
 mod init;
 mod mnemonic;
+mod trailer;
 
 use super::ParseError;
 use super::condition::{Growth, Observed, condition, place};
@@ -30,7 +31,10 @@ pub(crate) fn parse(text: &str) -> Result<Test, ParseError> {
         places: Vec::new(),
         growth: Growth::Open,
     };
-    let question = question(&mut cursor, &scope, &mut observed)?;
+    let (question, asked) = match question(&mut cursor, &scope, &mut observed)? {
+        Some((question, asked)) => (Some(question), asked),
+        None => (None, None),
+    };
     if observed.places.is_empty() {
         observed.places = registers(&scope.program);
     }
@@ -55,6 +59,7 @@ pub(crate) fn parse(text: &str) -> Result<Test, ParseError> {
         observe: Observe::Final(observed.places),
         platform: Platform::Adr,
         expect: question.into_iter().collect(),
+        asked,
         source: header.source,
     })
 }
@@ -79,6 +84,8 @@ fn column_heads(cursor: &mut Cursor<'_>, scope: &mut Scope) -> Result<(), ParseE
     }
 }
 
+const NOTHING_MORE: &str = "`<<`, or the end of the file";
+
 const FINAL_WORDS: [&str; 6] = [
     "locations",
     "filter",
@@ -89,6 +96,9 @@ const FINAL_WORDS: [&str; 6] = [
 ];
 
 fn at_final_section(cursor: &mut Cursor<'_>) -> bool {
+    if trailer::at_drawing(cursor) {
+        return true;
+    }
     match cursor.peek() {
         Token::End(_) | Token::Sign("~" | "(") => true,
         Token::Word(word) if word.eq_ignore_ascii_case("not") => {
@@ -148,15 +158,20 @@ fn locations(cursor: &mut Cursor<'_>, scope: &Scope) -> Result<Vec<Place>, Parse
     Ok(places)
 }
 
+/// What is expected of the condition, and what is asked of it where that is another thing.
 fn question(
     cursor: &mut Cursor<'_>,
     scope: &Scope,
     observed: &mut Observed,
-) -> Result<Option<Expectation>, ParseError> {
-    if cursor.at_end() {
+) -> Result<Option<(Expectation, Option<Quantifier>)>, ParseError> {
+    if trailer::at_drawing(cursor) || cursor.at_end() {
+        trailer::skip_drawings(cursor)?;
+        cursor.end(NOTHING_MORE)?;
         return Ok(None);
     }
     let spot = cursor.spot();
+    // Only there a verdict for each model may follow.
+    let old = matches!(cursor.peek(), Token::Word(word) if word.eq_ignore_ascii_case("final"));
     let quantifier = if cursor.take("~") || cursor.take_word("not") {
         if !cursor.take_word("exists") {
             return Err(cursor.unexpected("`exists` after `~`"));
@@ -183,23 +198,38 @@ fn question(
     };
     let mut start = cursor.clone();
     let prop = condition(cursor, scope, observed)?;
-    cursor.take(";");
-    cursor.end("`/\\`, `\\/`, `=>` or the end of the file")?;
-    Ok(Some(Expectation {
+    let closed = cursor.take(";");
+    let said = match old {
+        true => trailer::verdict_of_tso(cursor)?,
+        false => None,
+    };
+    let (quantifier, asked) = match said {
+        Some(said) => (said, Some(quantifier)),
+        None => (quantifier, None),
+    };
+    trailer::skip_drawings(cursor)?;
+    cursor.end(match closed {
+        true => NOTHING_MORE,
+        false => "`/\\`, `\\/`, `=>` or the end of the file",
+    })?;
+    let expectation = Expectation {
         quantifier,
         prop,
         text: wording(&mut start),
-    }))
+    };
+    Ok(Some((expectation, asked)))
 }
 
-/// The condition up to its `;` or the end of the file in the file's words, without its comments and outermost parentheses.
+/// The condition up to its `;`, what follows the question, or the end of the file, in the file's words, without its comments and outermost parentheses.
 fn wording(cursor: &mut Cursor<'_>) -> String {
     let mut words = String::new();
     let mut depth = 0usize;
     let mut after_word = false;
     // Can the first parenthesis be left out? Only if nothing follows the one that closes it.
     let mut wrapped = cursor.peek() == Token::Sign("(");
-    let done = |cursor: &mut Cursor<'_>| matches!(cursor.peek(), Token::Sign(";") | Token::End(_));
+    let done = |cursor: &mut Cursor<'_>| {
+        matches!(cursor.peek(), Token::Sign(";") | Token::End(_)) || trailer::starts(cursor)
+    };
     while !done(cursor) {
         let token = cursor.next();
         let is_word = matches!(token, Token::Word(_) | Token::Number { .. });

@@ -115,6 +115,7 @@ pub(crate) fn parse(stem: &str, text: &str) -> Result<Test, ParseError> {
     let platform = find("platform").map_or(Ok(Platform::Adr), platform)?;
     let observe = observe(observed, find("recover").is_some(), &scope.program);
     Ok(Test {
+        asked: None,
         name: find("name").map_or(stem, |e| e.value).to_owned(),
         program: scope.program,
         observe,

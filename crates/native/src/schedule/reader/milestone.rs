@@ -163,6 +163,7 @@ impl Reader {
             streams: _,
             wanted: _,
             foreign: _,
+            unseen: _,
             whole: _,
             // What the job says.
             keep: _,

@@ -126,6 +126,8 @@ pub(super) struct Reader {
     pub(super) buffered: bool,
     /// Code that is not ours touched persistent memory in some execution: that is seen, but is no step.
     pub(super) foreign: bool,
+    /// What was done to others that is no step: what, and where.
+    pub(super) unseen: Vec<(u8, u32)>,
     most: usize,
     /// Streams that each thread has, and that some would need.
     pub(super) streams: usize,
@@ -280,6 +282,12 @@ impl Reader {
                         site,
                         code: record.value as u32 | (record.value >> 32 << 8) as u32,
                     });
+                }
+            }
+            Kind::Unseen => {
+                let what = (record.flags, self.site(record));
+                if !self.unseen.contains(&what) {
+                    self.unseen.push(what);
                 }
             }
             Kind::Read => self.foreign |= record.flags & flag::FOREIGN != 0,

@@ -1,0 +1,36 @@
+// A block lies between the table and its slots: what is lost is the pointer in the table, and the flush belongs where it is stored.
+// exit: 0
+// says: also with the persistent heap's blocks moved by 16, 32 and 48 bytes
+#include <assert.h>
+#include <landfall.h>
+#include <new>
+#include <stddef.h>
+struct Bucket {
+  long depth;
+  long keys[8];
+};
+struct Table {
+  Bucket **slots;
+  size_t count;
+  explicit Table(size_t n) : count(n) {
+    lf_alloc(100);
+    slots = (Bucket **)lf_alloc(n * sizeof(Bucket *));
+    for (size_t i = 0; i < n; i++) {
+      slots[i] = (Bucket *)lf_alloc(sizeof(Bucket));
+      slots[i]->depth = 1;
+    }
+    lf_persist(slots, n * sizeof *slots);
+  }
+};
+int main() {
+  Table **root = (Table **)lf_root(0);
+  if (lf_failures()) {
+    if (Table *table = *root)
+      for (size_t i = 9; i < 11; i++)
+        assert(table->slots[i]->keys[0] == 0);
+    return 0;
+  }
+  Table *table = new (lf_alloc(sizeof(Table))) Table(16);
+  __atomic_store_n(root, table, __ATOMIC_RELEASE);
+  lf_persist(root, sizeof *root);
+}

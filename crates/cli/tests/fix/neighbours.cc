@@ -1,0 +1,34 @@
+// Neither the table nor its slots are flushed. One flush does for both where blocks lie now, and for one of them elsewhere: it takes two.
+// exit: 0
+// says: also with the persistent heap's blocks moved by 16, 32 and 48 bytes
+#include <assert.h>
+#include <landfall.h>
+#include <new>
+#include <stddef.h>
+struct Bucket {
+  long depth;
+  long keys[8];
+};
+struct Table {
+  Bucket **slots;
+  size_t count;
+  explicit Table(size_t n) : count(n) {
+    slots = (Bucket **)lf_alloc(n * sizeof(Bucket *));
+    for (size_t i = 0; i < n; i++) {
+      slots[i] = (Bucket *)lf_alloc(sizeof(Bucket));
+      slots[i]->depth = 1;
+    }
+  }
+};
+int main() {
+  Table **root = (Table **)lf_root(0);
+  if (lf_failures()) {
+    if (Table *table = *root)
+      for (size_t i = 9; i < 11; i++)
+        assert(table->slots[i]->keys[0] == 0);
+    return 0;
+  }
+  Table *table = new (lf_alloc(sizeof(Table))) Table(16);
+  __atomic_store_n(root, table, __ATOMIC_RELEASE);
+  lf_persist(root, sizeof *root);
+}

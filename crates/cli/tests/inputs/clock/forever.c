@@ -1,0 +1,31 @@
+/* Two threads whose executions never end. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+static atomic_int x, y;
+
+static void *one(void *unused) {
+  for (;;) {
+    x = 1;
+    while (y)
+      ;
+    x = 0;
+  }
+  return unused;
+}
+
+static void *other(void *unused) {
+  for (;;) {
+    y = 1;
+    while (x)
+      ;
+    y = 0;
+  }
+  return unused;
+}
+
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, one, 0);
+  pthread_create(&b, 0, other, 0);
+}

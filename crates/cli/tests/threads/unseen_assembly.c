@@ -1,0 +1,74 @@
+// Assembly that is not taken apart while several threads are alive: what it does to what they share is no step, so nothing is clean.
+// check: --checks crash -DXADD
+// exit: 5
+// limit: unseen
+// note: unseen_assembly.c:31:3: this assembly is not taken apart
+// check: --checks crash -DINC
+// exit: 5
+// limit: unseen
+// check: --checks crash -DBTS
+// exit: 5
+// limit: unseen
+// check: --checks crash -DFILE_SCOPE
+// exit: 5
+// limit: unseen
+// check: --checks crash -DNAKED
+// exit: 5
+// limit: unseen
+// check: --checks crash -DALONE
+// exit: 0
+// check: --checks crash -DLOCKED
+// exit: 0
+// check: --checks crash -DHINT
+// exit: 0
+#include <assert.h>
+#include <pthread.h>
+static int x;
+int y;
+static void touch(void) {
+#if defined XADD || defined ALONE
+  int one = 1;
+  __asm__ volatile("xaddl %0,%1" : "+r"(one), "+m"(x) : : "memory");
+#elif defined INC
+  __asm__("incl %0" : "+m"(x));
+#elif defined BTS
+  __asm__ volatile("btsl $0,%0" : "+m"(x) : : "cc");
+#elif defined LOCKED
+  __asm__ volatile("lock; incl %0" : "+m"(x) : : "cc");
+#elif defined HINT
+  __asm__ volatile("rep; nop" : : : "memory");
+  __asm__ volatile("" : : : "memory");
+#elif defined FILE_SCOPE
+  void increment(void);
+  increment();
+#elif defined NAKED
+  void naked(void);
+  naked();
+#endif
+}
+#ifdef FILE_SCOPE
+__asm__(".text\n.globl increment\nincrement:\n incl y(%rip)\n ret\n");
+#endif
+#ifdef NAKED
+__attribute__((naked)) void naked(void) { __asm__("incl y(%rip)\n ret"); }
+#endif
+static void *work(void *unused) {
+#ifndef ALONE
+  touch();
+#endif
+  return 0;
+}
+int main(void) {
+  pthread_t a, b;
+#ifdef ALONE
+  touch();
+#endif
+  pthread_create(&a, 0, work, 0);
+  pthread_create(&b, 0, work, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+#ifdef ALONE
+  touch();
+#endif
+  return 0;
+}

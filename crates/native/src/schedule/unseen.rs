@@ -1,0 +1,47 @@
+//! What threads did to each other that is no step of a schedule.
+
+use crate::execution::Origin;
+use landfall_vocab::builtin;
+use landfall_vocab::record::unseen;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnseenKind {
+    /// Assembly that nobody took apart.
+    Assembly,
+    /// Memory that others may use was unmapped, protected, moved or emptied.
+    Mapping,
+    Signal,
+    Timer,
+    /// A thread was given a stack that is memory of the program.
+    Stack,
+    /// Files, pipes, sockets.
+    File,
+    /// State inside libc.
+    Library,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unseen {
+    pub what: UnseenKind,
+    pub origin: Origin,
+}
+
+impl Unseen {
+    pub(super) fn new(code: u8, origin: Origin) -> Unseen {
+        let what = match code {
+            unseen::ASSEMBLY => UnseenKind::Assembly,
+            unseen::MAPPING => UnseenKind::Mapping,
+            unseen::SIGNAL => UnseenKind::Signal,
+            unseen::TIMER => UnseenKind::Timer,
+            unseen::STACK => UnseenKind::Stack,
+            unseen::FILE => UnseenKind::File,
+            _ => UnseenKind::Library,
+        };
+        Unseen { what, origin }
+    }
+
+    /// The function of libc that did it.
+    pub fn function(&self) -> Option<&'static str> {
+        builtin::name(self.origin.site)
+    }
+}

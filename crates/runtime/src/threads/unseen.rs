@@ -1,0 +1,297 @@
+//! What threads do to each other that is no step of a schedule: mappings that change under others, signals, timers, files that several
+//! use, state inside libc. It happens as it happens; the trace says where, and the verdict that not everything was seen. What is done
+//! while there is one thread only concerns nobody.
+
+use super::{on, threads};
+use crate::caller;
+use crate::descriptors;
+use crate::log::{self, Origin};
+use crate::outcome::{self, Report};
+use crate::real::real;
+use crate::stack;
+use crate::state::state;
+use landfall_vocab::builtin::Builtin;
+use landfall_vocab::record::{Kind, unseen};
+use landfall_vocab::shared::End;
+
+/// Are there threads that others have not joined? One that has ended might still have been at it.
+pub(crate) unsafe fn several() -> bool {
+    on() && (*threads()).apart > 0
+}
+
+/// Says so in the trace.
+pub(crate) unsafe fn note(what: u8, origin: Origin) {
+    if several() {
+        log::plain(Kind::Unseen, 0, what, origin);
+    }
+}
+
+/// State that is in no memory of the program's: who changed it, and who looked at it, a bit for each thread.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Used {
+    key: u64,
+    changed: u32,
+    looked: u32,
+}
+
+const MOST: usize = 128;
+
+#[repr(C)]
+pub(crate) struct Uses {
+    all: [Used; MOST],
+    count: usize,
+    /// Where a timer was set while there was one thread.
+    timer: Origin,
+    /// Files that were mapped for all to see, and where the last was.
+    mappings: usize,
+    mapping: Origin,
+}
+
+/// What a thread does to such state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    Looks,
+    Changes,
+    Both,
+}
+
+/// State by what it is and which of them.
+pub(crate) mod key {
+    pub(crate) const DESCRIPTOR: u64 = 1 << 32;
+    pub(crate) const FILE: u64 = 2 << 32;
+    pub(crate) const NAME: u64 = 3 << 32;
+    pub(crate) const LIBRARY: u64 = 4 << 32;
+    pub(crate) const ACTION: u64 = 5 << 32;
+}
+
+/// At the start of a run.
+pub(super) unsafe fn begin() {
+    let uses = &raw mut (*state()).uses;
+    ((*uses).count, (*uses).mappings) = (0, 0);
+    (*uses).timer = Origin::NONE;
+}
+
+/// The running thread uses such state. Where another one changes what it looks at, or looks at what it changes, their order matters.
+pub(crate) unsafe fn used(key: u64, how: Use, what: u8, origin: Origin) {
+    if !several() {
+        return;
+    }
+    let uses = &raw mut (*state()).uses;
+    let known = (&(*uses).all)[..(*uses).count]
+        .iter()
+        .position(|used| used.key == key);
+    if known.is_none() && (*uses).count == MOST {
+        return log::plain(Kind::Unseen, 0, what, origin);
+    }
+    let at = known.unwrap_or((*uses).count);
+    if known.is_none() {
+        (*uses).all[at] = Used {
+            key,
+            changed: 0,
+            looked: 0,
+        };
+        (*uses).count += 1;
+    }
+    let used = &raw mut (*uses).all[at];
+    let me = 1 << (*threads()).current;
+    let (looks, changes) = (how != Use::Changes, how != Use::Looks);
+    let met = looks && (*used).changed & !me != 0 || changes && (*used).looked & !me != 0;
+    (*used).looked |= if looks { me } else { 0 };
+    (*used).changed |= if changes { me } else { 0 };
+    if met {
+        log::plain(Kind::Unseen, 0, what, origin);
+    }
+}
+
+/// There is no such state any more.
+pub(crate) unsafe fn forget(key: u64) {
+    let uses = &raw mut (*state()).uses;
+    for used in &mut (&mut (*uses).all)[..(*uses).count] {
+        if used.key == key {
+            (used.changed, used.looked) = (0, 0);
+        }
+    }
+}
+
+/// A thread is created: from now on a timer that is running goes off among several, and so on.
+pub(super) unsafe fn created() {
+    let timer = (*state()).uses.timer;
+    if (*state()).alarm != 0 && timer.number() != Origin::NONE.number() {
+        note(unseen::TIMER, timer);
+    }
+    let uses = &raw const (*state()).uses;
+    if (*uses).mappings > 1 {
+        note(unseen::MAPPING, (*uses).mapping);
+    }
+}
+
+const ANOTHER: &[u8] =
+    b"a signal for another thread: when it arrives there is not searched; let that thread look at a flag instead";
+
+fn refuse(text: &[&[u8]]) -> ! {
+    let frame = stack::frame_pointer();
+    let report = Report {
+        frame,
+        text,
+        ..Report::default()
+    };
+    unsafe { outcome::end(End::Forbidden, report) }
+}
+
+/// Functions of libc that are noted and then do what they do. Six arguments are what registers hold.
+macro_rules! noted {
+    ($($name:literal => $target:ident, $weak:ident: $before:ident($what:expr);)*) => {
+        crate::weak!($($name => $target),*);
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $weak(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> usize {
+                let origin = Origin::library(Builtin::$target, caller!());
+                if on() {
+                    $before($what, [a, b, c, d, e], origin);
+                }
+                match (*real()).$target {
+                    Some(function) => function(a, b, c, d, e, f),
+                    None => usize::MAX,
+                }
+            }
+        )*
+    };
+}
+
+unsafe fn mapping(what: u8, _: [usize; 5], origin: Origin) {
+    note(what, origin);
+}
+
+unsafe fn placed(what: u8, [_, _, _, flags, file]: [usize; 5], origin: Origin) {
+    let flags = flags as i32;
+    // Two mappings of one file are one memory at two addresses. (Pool files have one address.)
+    let aliased = flags & libc::MAP_SHARED != 0
+        && flags & libc::MAP_ANONYMOUS == 0
+        && !matches!(descriptors::kind(file), descriptors::Kind::Pool(_));
+    if flags & libc::MAP_FIXED != 0 || aliased && several() {
+        note(what, origin);
+    }
+    if aliased {
+        let uses = &raw mut (*state()).uses;
+        ((*uses).mappings, (*uses).mapping) = ((*uses).mappings + 1, origin);
+    }
+}
+
+unsafe fn advice(what: u8, [_, _, advice, ..]: [usize; 5], origin: Origin) {
+    // The others change nothing that anybody reads.
+    if matches!(
+        advice as i32,
+        libc::MADV_DONTNEED | libc::MADV_FREE | libc::MADV_REMOVE | libc::MADV_WIPEONFORK
+    ) {
+        note(what, origin);
+    }
+}
+
+unsafe fn signal(what: u8, [_, signal, ..]: [usize; 5], origin: Origin) {
+    if signal as i32 != 0 {
+        note(what, origin);
+    }
+}
+
+/// To one thread.
+unsafe fn directed(what: u8, [thread, signal, ..]: [usize; 5], origin: Origin) {
+    let own = (*threads()).contexts[(*threads()).current].thread_pointer;
+    if signal as i32 != 0 && thread != own && several() {
+        note(what, origin);
+        refuse(&[ANOTHER])
+    }
+}
+
+unsafe fn timer(what: u8, _: [usize; 5], origin: Origin) {
+    (*state()).uses.timer = origin;
+    note(what, origin);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_drand48() -> f64 {
+    if on() {
+        let origin = Origin::library(Builtin::drand48, caller!());
+        library(NUMBERS, [0; 5], origin);
+    }
+    (*real()).drand48.map_or(0.0, |function| function())
+}
+
+/// A system call by its number.
+pub(crate) unsafe fn system_call(number: i64, arguments: [usize; 5], caller: usize) {
+    let origin = Origin::library(Builtin::system_call, caller);
+    let [a, b, c, ..] = arguments;
+    let own = super::thread_id();
+    let directed = |thread: usize, signal: usize| {
+        if signal as i32 != 0 && thread != own && several() {
+            refuse(&[ANOTHER])
+        }
+    };
+    match number {
+        libc::SYS_mmap => placed(unseen::MAPPING, arguments, origin),
+        libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_mremap | libc::SYS_brk => {
+            note(unseen::MAPPING, origin)
+        }
+        libc::SYS_madvise => advice(unseen::MAPPING, arguments, origin),
+        libc::SYS_kill | libc::SYS_rt_sigqueueinfo => signal(unseen::SIGNAL, arguments, origin),
+        libc::SYS_tkill => directed(a, b),
+        libc::SYS_tgkill => directed(b, c),
+        // Those of libc are steps.
+        libc::SYS_futex => note(unseen::ASSEMBLY, origin),
+        libc::SYS_alarm | libc::SYS_setitimer => timer(unseen::TIMER, arguments, origin),
+        _ => {}
+    }
+}
+
+/// libc's own state, of which one thread looks at what another left.
+unsafe fn library((group, how): (u64, Use), _: [usize; 5], origin: Origin) {
+    used(key::LIBRARY | group, how, unseen::LIBRARY, origin);
+}
+
+const NUMBERS: (u64, Use) = (1, Use::Both);
+const ENVIRONMENT: u64 = 2;
+const LOCALE: (u64, Use) = (3, Use::Both);
+const MOMENT: (u64, Use) = (4, Use::Both);
+const INPUT: (u64, Use) = (5, Use::Both);
+
+crate::weak!("drand48" => drand48);
+
+noted! {
+    "mmap" => mmap, __lf_weak_mmap: placed(unseen::MAPPING);
+    "munmap" => munmap, __lf_weak_munmap: mapping(unseen::MAPPING);
+    "mprotect" => mprotect, __lf_weak_mprotect: mapping(unseen::MAPPING);
+    "mremap" => mremap, __lf_weak_mremap: mapping(unseen::MAPPING);
+    "madvise" => madvise, __lf_weak_madvise: advice(unseen::MAPPING);
+    "brk" => brk, __lf_weak_brk: mapping(unseen::MAPPING);
+    "sbrk" => sbrk, __lf_weak_sbrk: mapping(unseen::MAPPING);
+    "kill" => kill, __lf_weak_kill: signal(unseen::SIGNAL);
+    "killpg" => killpg, __lf_weak_killpg: signal(unseen::SIGNAL);
+    "sigqueue" => sigqueue, __lf_weak_sigqueue: signal(unseen::SIGNAL);
+    "pthread_kill" => pthread_kill, __lf_weak_pthread_kill: directed(unseen::SIGNAL);
+    "pthread_sigqueue" => pthread_sigqueue, __lf_weak_pthread_sigqueue: directed(unseen::SIGNAL);
+    "alarm" => alarm, __lf_weak_alarm: timer(unseen::TIMER);
+    "ualarm" => ualarm, __lf_weak_ualarm: timer(unseen::TIMER);
+    "setitimer" => setitimer, __lf_weak_setitimer: timer(unseen::TIMER);
+    "rand" => rand, __lf_weak_rand: library(NUMBERS);
+    "srand" => srand, __lf_weak_srand: library(NUMBERS);
+    "random" => random, __lf_weak_random: library(NUMBERS);
+    "srandom" => srandom, __lf_weak_srandom: library(NUMBERS);
+    "lrand48" => lrand48, __lf_weak_lrand48: library(NUMBERS);
+    "mrand48" => mrand48, __lf_weak_mrand48: library(NUMBERS);
+    "srand48" => srand48, __lf_weak_srand48: library(NUMBERS);
+    "getenv" => getenv, __lf_weak_getenv: library((ENVIRONMENT, Use::Looks));
+    "secure_getenv" => secure_getenv, __lf_weak_secure_getenv: library((ENVIRONMENT, Use::Looks));
+    "setenv" => setenv, __lf_weak_setenv: library((ENVIRONMENT, Use::Changes));
+    "putenv" => putenv, __lf_weak_putenv: library((ENVIRONMENT, Use::Changes));
+    "unsetenv" => unsetenv, __lf_weak_unsetenv: library((ENVIRONMENT, Use::Changes));
+    "setlocale" => setlocale, __lf_weak_setlocale: library(LOCALE);
+    "localtime" => localtime, __lf_weak_localtime: library(MOMENT);
+    "gmtime" => gmtime, __lf_weak_gmtime: library(MOMENT);
+    "ctime" => ctime, __lf_weak_ctime: library(MOMENT);
+    "asctime" => asctime, __lf_weak_asctime: library(MOMENT);
+    "fgetc" => fgetc, __lf_weak_fgetc: library(INPUT);
+    "getc" => getc, __lf_weak_getc: library(INPUT);
+    "getchar" => getchar, __lf_weak_getchar: library(INPUT);
+    "ungetc" => ungetc, __lf_weak_ungetc: library(INPUT);
+    "getline" => getline, __lf_weak_getline: library(INPUT);
+}
