@@ -345,6 +345,8 @@ impl Explorer<'_> {
                 };
                 self.enter(state, number, entry);
             }
+            // Where stores wait for nothing, they wait behind it for what it waits for.
+            Op::Sfence if self.question.model == Model::Sc => drained.then_some(())?,
             Op::Sfence => self.enter(state, number, Entry::Sfence),
             Op::Drain => drained.then_some(())?,
             Op::Branch {
@@ -400,11 +402,7 @@ impl Explorer<'_> {
         buffer.push(entry);
         // Without a store buffer all but write-backs happen at once.
         let last = buffer.len() - 1;
-        let waits = match buffer[last] {
-            Entry::FlushOpt { .. } => true,
-            Entry::Sfence => last > 0,
-            _ => false,
-        };
+        let waits = matches!(buffer[last], Entry::FlushOpt { .. });
         if self.question.model == Model::Sc && !waits {
             self.leave(state, number, last);
         }
