@@ -131,6 +131,10 @@ unsafe fn prepare() {
     if !crate::threads::prepare() {
         crate::start::refuse(c"no room for the stacks of threads");
     }
+    // Now, not when a run first allocates: then one in a fork would do it, and one in place would not.
+    if crate::blocks::on() && !crate::heap::shadowed() {
+        crate::start::refuse(c"no room for the shadow of the heap");
+    }
     drop_rseq();
     redirect_exit();
     forkserver::init();

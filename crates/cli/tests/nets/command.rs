@@ -3,7 +3,6 @@
 use super::draw::Dice;
 use super::meaning::{Model, Platform, Question};
 use super::program::{Language, Program, Source};
-use super::soak::number;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -104,9 +103,7 @@ impl Line {
             },
             way,
             failing,
-            // With threads all checks look at the heap, and a store to a block behind one to persistent memory can end with 102: drawn
-            // again once that is repaired; NETS_ALL_CHECKS=1 draws it now.
-            crash_only: dice.chance(80) || threads && number("NETS_ALL_CHECKS", 0) == 0,
+            crash_only: dice.chance(80),
             jobs: dice.of(&[None, Some(1), Some(1), Some(2), Some(3)]),
             everywhere: threads && dice.chance(15),
             preempt_first: threads && dice.chance(10),

@@ -205,3 +205,46 @@ fn is_whole(directory: &Path) -> bool {
             .is_ok_and(|file| file.is_file() && file.len() == content.len() as u64)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RUNTIME;
+    use object::read::archive::ArchiveFile;
+    use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
+
+    /// In a checked program these are ours: they take whoever calls for the program, and tell what it does. The compiler puts calls of
+    /// them where a large array is cleared or copied.
+    const OF_THE_PROGRAM: [&str; 5] = ["memcpy", "memmove", "memset", "memcmp", "bcmp"];
+
+    #[test]
+    fn the_runtime_calls_no_memory_functions() {
+        let archive = ArchiveFile::parse(RUNTIME).expect("an archive");
+        let (mut calls, mut looked_at) = (Vec::new(), 0);
+        for member in archive.members() {
+            let data = member.and_then(|member| member.data(RUNTIME));
+            let Ok(file) = object::File::parse(data.expect("a member")) else {
+                continue;
+            };
+            for section in file.sections() {
+                let name = section.name().unwrap_or_default();
+                // Conversions of numbers that nobody here uses.
+                if !name.starts_with(".text") || name.ends_with("compiler_builtins") {
+                    continue;
+                }
+                for (_, relocation) in section.relocations() {
+                    let RelocationTarget::Symbol(symbol) = relocation.target() else {
+                        continue;
+                    };
+                    looked_at += 1;
+                    let symbol = file.symbol_by_index(symbol).expect("a symbol");
+                    let called = symbol.name().unwrap_or_default();
+                    if OF_THE_PROGRAM.contains(&called) {
+                        calls.push(format!("{called} in {name}"));
+                    }
+                }
+            }
+        }
+        assert!(looked_at > 1000, "{looked_at} relocations");
+        assert!(calls.is_empty(), "use crate::bytes instead: {calls:#?}");
+    }
+}
