@@ -154,7 +154,11 @@ pub(crate) unsafe fn shadowed() -> bool {
     if (*heap).shadowed == 0 && blocks::prepare((*heap).end) {
         (*heap).shadowed = (*heap).end.max(place::HEAP);
         // What libraries gave back before has no room for a record.
-        (*heap).free = [0; CLASSES];
+        bytes::fill(
+            (&raw mut (*heap).free) as *mut u8,
+            0,
+            size_of::<[usize; CLASSES]>(),
+        );
     }
     (*heap).shadowed != 0
 }

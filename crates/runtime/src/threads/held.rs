@@ -47,8 +47,12 @@ pub(crate) unsafe fn given(address: usize) {
     let Some(held) = held() else { return };
     let of = |lock: &Option<Lock>| lock.is_some_and(|lock| lock.address == address);
     if let Some(at) = held.all[..held.count].iter().rposition(of) {
-        held.all.copy_within(at + 1..held.count, at);
         held.count -= 1;
+        for next in at..held.count {
+            held.all[next] = held.all[next + 1];
+        }
+        // Somebody else's place from here on.
+        held.all[held.count] = None;
     }
 }
 
