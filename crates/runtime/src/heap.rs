@@ -154,9 +154,12 @@ pub(crate) unsafe fn shadowed() -> bool {
     if (*heap).shadowed == 0 && blocks::prepare((*heap).end) {
         (*heap).shadowed = (*heap).end.max(place::HEAP);
         // What libraries gave back before has no room for a record. By hand: the compiler's way would be a call of `memset`, which would
-        // be the program's, and seen.
-        let free = &raw mut (*heap).free;
-        bytes::fill(free as *mut u8, 0, size_of_val(&*free));
+        // be taken for the program's.
+        bytes::fill(
+            (&raw mut (*heap).free) as *mut u8,
+            0,
+            size_of::<[usize; CLASSES]>(),
+        );
     }
     (*heap).shadowed != 0
 }

@@ -315,6 +315,17 @@ impl Report {
         for warning in &self.warnings {
             let _ = writeln!(out, "warning: {warning}\n");
         }
+        if self.hidden_races > 0 {
+            let races = count(
+                self.hidden_races,
+                "persistency race is not listed, of a store",
+                "persistency races are not listed, of stores",
+            );
+            let _ = writeln!(
+                out,
+                "note: {races} that findings above are about (--checks races lists them)\n"
+            );
+        }
         let executions = count(self.runs, "execution", "executions");
         let schedules = count(self.schedules, "schedule", "schedules");
         let crashes = format!(
@@ -358,17 +369,6 @@ impl Report {
             Verdict::Incomplete => format!("incomplete (limit: {})", self.limit_names().join(", ")),
         };
         let _ = writeln!(out, "{verdict}: {covered}{eager}");
-        if self.hidden_races > 0 {
-            let races = count(
-                self.hidden_races,
-                "persistency race is",
-                "persistency races are",
-            );
-            let _ = writeln!(
-                out,
-                "not listed: {races} about stores that findings above are about (--checks races lists them)"
-            );
-        }
         if let Some(why) = &self.not_judged {
             let _ = writeln!(out, "not judged: robustness, races, flushes ({why})");
         }

@@ -171,7 +171,9 @@ impl Guide<'_, '_> {
             Deed::Store | Deed::Flush => own.push(thread),
             _ => own.insert(0, thread),
         }
-        let others = 0..self.order.processes() as Process;
+        // Whoever creates the thread comes before others that are there: each with its store buffer, which it may wait for.
+        let mut others: Vec<Process> = (0..self.order.processes() as Process).collect();
+        others.sort_by_key(|&p| self.order.thread(p));
         own.into_iter().chain(others).find(|&p| self.can(p))
     }
 
