@@ -151,6 +151,7 @@ fn random_test(random: &mut Random, threads: usize, instrs: usize, recover: bool
         Observe::Final((0..threads).flat_map(regs).collect())
     };
     Test {
+        asked: None,
         name: String::new(),
         program,
         observe,
