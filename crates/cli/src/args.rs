@@ -22,11 +22,11 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    Check(crate::check::Check),
-    Replay(crate::replay::Replay),
+    Check(crate::check::CheckArgs),
+    Replay(crate::replay::ReplayArgs),
     Litmus(LitmusArgs),
     Prove(crate::prove::ProveArgs),
-    Fix(crate::fix::Fix),
+    Fix(crate::fix::FixArgs),
     Report(crate::report::Report),
     Explain(crate::explain::Explain),
     /// clang with Landfall's instrumentation: a drop-in C compiler (CC="landfall cc" make)

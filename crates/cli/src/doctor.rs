@@ -1,10 +1,11 @@
 //! `landfall doctor`: what is installed, what is missing, how to get it, and whether a check works from end to end.
 
 use crate::exit::Exit;
+use landfall::finding::Verdict;
 use std::process::Command;
 
 /// One thing Landfall relies on.
-struct Finding {
+struct Requirement {
     what: &'static str,
     need: Need,
     /// What was found, or why it is not there.
@@ -44,7 +45,7 @@ pub(crate) fn run() -> Exit {
         ),
     ];
     let kernel = landfall_native::kernel_features();
-    findings.extend(kernel.into_iter().map(|feature| Finding {
+    findings.extend(kernel.into_iter().map(|feature| Requirement {
         what: feature.name,
         need: Need::Always,
         state: match feature.present {
@@ -53,7 +54,7 @@ pub(crate) fn run() -> Exit {
         },
         remedy: feature.remedy,
     }));
-    findings.push(Finding {
+    findings.push(Requirement {
         what: "a check",
         need: Need::Always,
         state: trial(),
@@ -84,7 +85,7 @@ pub(crate) fn run() -> Exit {
 }
 
 /// One line of output, without a shell in between.
-fn tool(name: &'static str, need: Need, remedy: &'static str) -> Finding {
+fn tool(name: &'static str, need: Need, remedy: &'static str) -> Requirement {
     let state = match Command::new(name).arg("--version").output() {
         Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout)
             .lines()
@@ -94,7 +95,7 @@ fn tool(name: &'static str, need: Need, remedy: &'static str) -> Finding {
         Ok(output) => Err(format!("found, but it fails ({})", output.status)),
         Err(error) => Err(error.to_string()),
     };
-    Finding {
+    Requirement {
         what: name,
         need,
         state,
@@ -127,24 +128,18 @@ fn check_broken(scratch: &std::path::Path) -> Result<String, String> {
     std::fs::create_dir_all(scratch).map_err(failed)?;
     let source = scratch.join("broken.c");
     std::fs::write(&source, BROKEN).map_err(failed)?;
-    let output = std::env::current_exe()
-        .and_then(|landfall| {
-            Command::new(landfall)
-                .args(["check", "--out"])
-                .arg(scratch.join("out"))
-                .arg(&source)
-                .current_dir(scratch)
-                .output()
-        })
-        .map_err(failed)?;
-    match output.status.code() {
-        Some(code) if code == Exit::Findings as i32 => {
+    let options = landfall::Options {
+        asked_out: Some(scratch.join("out")),
+        directory: Some(scratch.to_owned()),
+        quiet_compiler: true,
+        ..landfall::Options::default()
+    };
+    let target = landfall::Target::sources([source]);
+    match landfall::check(&target, &options, &mut ()) {
+        Ok(run) if run.verdict == Verdict::Findings => {
             Ok("a program with a known bug was compiled, checked and found out".to_owned())
         }
-        _ => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let said = said.trim().lines().last().unwrap_or("nothing was found");
-            Err(format!("a known bug was not found: {said}"))
-        }
+        Ok(_) => Err("a known bug was not found: nothing was found".to_owned()),
+        Err(error) => Err(format!("a known bug was not found: {error}")),
     }
 }

@@ -1,5 +1,6 @@
 //! The exit codes, a promise to scripts.
 
+use landfall::ErrorKind;
 use std::process::ExitCode;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +26,19 @@ pub(crate) enum Exit {
     Build = 101,
     /// The program under test is not deterministic under control.
     Uncontrolled = 102,
+}
+
+impl From<ErrorKind> for Exit {
+    fn from(kind: ErrorKind) -> Exit {
+        match kind {
+            ErrorKind::Usage => Exit::Usage,
+            ErrorKind::Nothing => Exit::Nothing,
+            ErrorKind::Build => Exit::Build,
+            ErrorKind::Uncontrolled => Exit::Uncontrolled,
+            ErrorKind::Interrupted => Exit::Limit,
+            ErrorKind::Internal => Exit::Internal,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {

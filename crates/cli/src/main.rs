@@ -8,22 +8,13 @@ mod doctor;
 mod exit;
 mod explain;
 mod fix;
-mod heap;
 mod litmus;
 mod manual;
-mod names;
-mod out;
-mod progress;
 mod prove;
-mod provenance;
-mod recorded;
 mod replay;
 mod report;
 mod run;
-mod scene;
 mod screen;
-mod source;
-mod witness;
 
 use clap::Parser;
 use exit::Exit;
@@ -62,7 +53,7 @@ fn main() -> ExitCode {
     let exit = std::panic::catch_unwind(move || match args.command {
         args::Command::Check(mut options) => {
             options.compiler_flags = compiler_flags;
-            check::run(&mut options)
+            check::run(&options)
         }
         // Only reached by a spelling that `cc::intercept` does not know.
         args::Command::Cc(_) | args::Command::Cxx(_) => Exit::Usage,

@@ -1,22 +1,18 @@
 //! `landfall prove`: all executions of a bounded program at once, symbolically.
 
-mod ask;
-mod guide;
-mod native;
 mod show;
-mod source;
 
 use crate::args::{Colour, Format};
+use crate::check::Watcher;
 use crate::exit::Exit;
 use crate::screen::{Screen, plain};
-use ask::Answer;
 use clap::ValueEnum;
-use landfall_native::compiler::Language;
-use landfall_prove::c::Refusal;
+use landfall::{Answers, Property, ProveOptions};
 use landfall_prove::encode::CrashEncoding;
 use landfall_prove::prove::Verdict;
+use landfall_prove::solver::Solver;
 use landfall_prove::witness::Witness;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Proves or refutes, for all executions and all power failures at once.
@@ -123,61 +119,55 @@ enum SolverArg {
     Batsat,
 }
 
-/// All that was found out about a file.
-struct Answers {
-    answers: Vec<Answer>,
-    /// What could not be modelled.
-    refusal: Option<Refusal>,
-    rounds: Vec<ask::Round>,
-}
-
 type Draw = fn(&Witness) -> String;
+
+impl ProveArgs {
+    fn options(&self) -> ProveOptions {
+        ProveOptions {
+            compiler_flags: self.compiler_flags.clone(),
+            property: match self.property {
+                PropertyArg::Invariant => Property::Invariant,
+                PropertyArg::Robust => Property::Robust,
+                PropertyArg::Both => Property::Both,
+            },
+            unroll: self.unroll,
+            crash: self.crash.into(),
+            solver: match self.solver {
+                SolverArg::Cadical => Solver::Cadical,
+                SolverArg::Batsat => Solver::Batsat,
+            },
+            conflicts: self.conflicts,
+            time: self.time,
+            out: self.out.clone(),
+        }
+    }
+}
 
 pub(crate) fn run(args: &ProveArgs) -> Exit {
     let screen = Screen::new(args.color);
     let names: Vec<_> = args.files.iter().map(|f| f.to_string_lossy()).collect();
     let file = plain(&names.join(" "));
-    let source = match source::read(args) {
-        Ok(source) => source,
-        Err(failure) => {
-            if !failure.why.is_empty() {
-                screen.err(&format!("error: {file}{}\n", plain(&failure.why)));
-            }
-            return failure.exit;
-        }
-    };
-    // Terms and calls nest as deep as the program does.
-    let asked = std::thread::scope(|scope| {
-        std::thread::Builder::new()
-            .stack_size(1 << 30)
-            .spawn_scoped(scope, || ask::answers(&source, args, screen))
-            .map(|thread| thread.join())
-    });
-    let answers = match asked {
-        Ok(Ok(answers)) => answers,
-        Ok(Err(_)) => return Exit::Internal, // the panic has spoken
+    let mut watcher = Watcher::of_line(args.format == Format::Human);
+    let answers = match landfall::prove(&args.files, &args.options(), &mut watcher) {
+        Ok(answers) => answers,
         Err(error) => {
-            screen.err(&format!("error: no memory to work in: {error}\n"));
-            return Exit::Internal;
+            screen.err(&format!("error: {}\n", plain(&error.to_string())));
+            return error.kind().into();
         }
     };
     let graphs: [(_, Draw); 2] = [(&args.dot, Witness::to_dot), (&args.svg, Witness::to_svg)];
     for (path, draw) in graphs {
-        let refuted = answers.answers.iter().find_map(refutation);
+        let refuted = answers
+            .answers
+            .iter()
+            .find_map(|answer| answer.refutation());
         if let (Some(path), Some(witness)) = (path, refuted)
-            && let Err(error) = crate::out::write(path, draw(witness).as_bytes())
+            && let Err(error) = landfall::write(path, draw(witness).as_bytes())
         {
             let path = plain(&path.to_string_lossy());
             screen.err(&format!("error: cannot write {path}: {error}\n"));
             return Exit::Usage;
         }
-    }
-    let mut answers = answers;
-    if let (Some(out), Some(language)) = (&args.out, source.language())
-        && let Err(error) = seen_natively(args, language, &mut answers.answers, out)
-    {
-        screen.err(&format!("error: {}\n", plain(&format!("{error:#}"))));
-        return Exit::Usage;
     }
     let text = match args.format {
         Format::Human => show::human(&file, &answers, args.verbose),
@@ -203,26 +193,4 @@ fn exit(answers: &Answers) -> Exit {
     } else {
         Exit::Nothing
     }
-}
-
-fn refutation(answer: &Answer) -> Option<&Witness> {
-    match &answer.verdict {
-        Verdict::Refuted(witness) => Some(witness),
-        _ => None,
-    }
-}
-
-fn seen_natively(
-    args: &ProveArgs,
-    language: Language,
-    answers: &mut [Answer],
-    out: &Path,
-) -> anyhow::Result<()> {
-    for answer in answers {
-        if let Some(witness) = refutation(answer) {
-            let seen = native::replayable(args, language, witness, answer.property, out)?;
-            answer.native = Some(seen);
-        }
-    }
-    Ok(())
 }

@@ -1,9 +1,8 @@
 //! `landfall report`: what a check found, once more, as a page or for other programs. Made from run.json alone.
 
 use crate::exit::Exit;
-use anyhow::{Context, bail};
-use landfall_report::{Run, Sources};
-use serde_json::Value;
+use anyhow::Context;
+use landfall_report::Sources;
 use std::path::{Path, PathBuf};
 
 /// Writes what a check found as a page, as SARIF or as JUnit
@@ -49,11 +48,11 @@ pub(crate) fn run(options: &Report) -> Exit {
 fn report(options: &Report) -> anyhow::Result<()> {
     let (mut runs, mut sources) = (Vec::new(), Sources::new());
     for path in &options.runs {
-        let (run, value) = read(path)?;
-        runs.push(run);
+        let (_, run) = landfall::read_run(path)?;
         if options.to.html.is_some() {
-            let directory = value["check"]["directory"].as_str().unwrap_or_default();
-            let texts = crate::check::texts(&value, Path::new(directory));
+            let check = run.check.as_ref();
+            let directory = check.map_or(Path::new(""), |check| &check.directory);
+            let texts = landfall::texts(&run, directory);
             for file in &texts.changed {
                 eprintln!(
                     "landfall: {file} is not what it was when it was checked: shown without its text"
@@ -61,6 +60,7 @@ fn report(options: &Report) -> anyhow::Result<()> {
             }
             sources.extend(texts.found);
         }
+        runs.push(run);
     }
     let run = landfall_report::merge(runs);
     if let Some(path) = &options.to.html {
@@ -75,30 +75,10 @@ fn report(options: &Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read(run: &Path) -> anyhow::Result<(Run, Value)> {
-    let path = match run.is_dir() {
-        true => run.join("run.json"),
-        false => run.to_owned(),
-    };
-    let text = std::fs::read_to_string(&path).with_context(|| {
-        format!(
-            "{}: RUN is the --out directory of `landfall check`, or its run.json",
-            path.display()
-        )
-    })?;
-    let not_ours = || format!("{}: not a run.json of `landfall check`", path.display());
-    let value: Value = serde_json::from_str(&text).with_context(not_ours)?;
-    if value["tool"] != "landfall" {
-        bail!(not_ours());
-    }
-    let run = serde_json::from_value(value.clone()).with_context(not_ours)?;
-    Ok((run, value))
-}
-
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     if path == Path::new("-") {
         print!("{text}");
         return Ok(());
     }
-    crate::out::write(path, text.as_bytes()).with_context(|| path.display().to_string())
+    landfall::write(path, text.as_bytes()).with_context(|| path.display().to_string())
 }

@@ -3,6 +3,7 @@
 
 use crate::args::Colour;
 use anstream::{AutoStream, ColorChoice};
+pub(crate) use landfall::finding::text::plain;
 use std::io::{self, IsTerminal, Write};
 
 #[derive(Clone, Copy, Debug)]
@@ -33,19 +34,6 @@ impl Screen {
         // Where even the error stream is closed there is nobody left to tell.
         let _ = AutoStream::new(io::stderr().lock(), self.0).write_all(text.as_bytes());
     }
-}
-
-/// Text from a file or a path on one line: its control characters would move the cursor or change colours.
-pub(crate) fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }
 
 fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {

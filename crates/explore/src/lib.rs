@@ -5,7 +5,6 @@
 //! that crashed, so that each distinct recovery behaviour is run once however many power failures lead to it.
 
 pub mod judge;
-pub mod limit;
 pub mod recovery;
 pub mod schedule;
 pub mod subject;

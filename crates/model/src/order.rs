@@ -133,7 +133,10 @@ impl OrderTable {
 }
 
 /// Where the persistence domain begins (`--platform`).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum Platform {
     /// Caches are lost with the power: flushes decide.
     #[default]

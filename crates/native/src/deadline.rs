@@ -1,8 +1,8 @@
 //! When to stop: at a moment, or when the user says so. Whoever works for long asks every now and then.
 
 use crate::interrupt::{interrupts, since_first};
-use landfall_explore::limit::Limit;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use landfall_finding::Limit;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,6 +10,8 @@ pub struct Deadline {
     at: Option<Instant>,
     /// Time left after the first Ctrl-C. After the second there is none.
     grace: Duration,
+    /// Somebody else may say so, too.
+    cancelled: Option<&'static AtomicBool>,
     /// In tests: how often one may ask before it is reached.
     questions: Option<&'static AtomicU64>,
 }
@@ -31,11 +33,20 @@ impl Deadline {
         }
     }
 
+    /// Reached as well when that becomes true.
+    pub fn or_when(self, cancelled: &'static AtomicBool) -> Deadline {
+        Deadline {
+            cancelled: Some(cancelled),
+            ..self
+        }
+    }
+
     /// For what is still to be done when this one is reached: so much later.
     pub fn later(self, by: Duration) -> Deadline {
         Deadline {
             at: self.at.map(|at| at + by),
             grace: by,
+            cancelled: None,
             questions: None,
         }
     }
@@ -46,6 +57,9 @@ impl Deadline {
             0 => {}
             1 if since_first() < self.grace => {}
             _ => return Some(Limit::Interrupt),
+        }
+        if self.cancelled.is_some_and(|flag| flag.load(SeqCst)) {
+            return Some(Limit::Interrupt);
         }
         if let Some(questions) = self.questions
             && questions

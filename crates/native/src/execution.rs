@@ -2,7 +2,7 @@
 
 use crate::heap::{HeapBlock, HeapError};
 use crate::symbols::Symbols;
-use landfall_explore::limit::Limit;
+use landfall_finding::Limit;
 use landfall_vocab::record::{Kind, flag};
 
 /// What happened.

@@ -27,6 +27,8 @@ pub enum HeapChecks {
 pub struct Program {
     pub path: PathBuf,
     pub arguments: Vec<OsString>,
+    /// Where it runs; the working directory, if nothing is said.
+    pub directory: Option<PathBuf>,
     /// The whole environment of the program, in this order.
     pub environment: Vec<(OsString, OsString)>,
     /// Files under this directory are persistent memory.
@@ -55,6 +57,7 @@ impl Program {
         Program {
             path: path.into(),
             arguments: Vec::new(),
+            directory: None,
             environment,
             pm_dir: None,
             pm_heap: None,

@@ -48,6 +48,9 @@ pub(crate) fn spawn(program: &Program, control: i32, errors: std::fs::File) -> i
 fn spawn_here(program: &Program, control: i32, errors: std::fs::File) -> io::Result<Child> {
     let mut command = Command::new(&program.path);
     command.args(&program.arguments);
+    if let Some(directory) = &program.directory {
+        command.current_dir(directory);
+    }
     command
         .env_clear()
         .envs(

@@ -1,6 +1,6 @@
 //! JUnit XML: the check is a suite, each finding a failing case, so that a CI view shows it as a failed test.
 
-use crate::{Finding, Place, Run};
+use landfall_finding::{Finding, Limit, Place, Run, Severity, StoreRole};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub fn junit(run: &Run) -> String {
             TestCaseStatus::success()
         } else {
             let mut status = TestCaseStatus::skipped();
-            status.set_message(format!("incomplete: {}", run.limits.join(", ")));
+            status.set_message(format!("incomplete: {}", names(&run.limits)));
             status
         };
         let mut case = TestCase::new("every power failure", status);
@@ -30,14 +30,19 @@ pub fn junit(run: &Run) -> String {
     report.to_string().unwrap_or_default()
 }
 
+fn names(limits: &[Limit]) -> String {
+    let names: Vec<_> = limits.iter().map(|limit| limit.name()).collect();
+    names.join(", ")
+}
+
 fn case(found: &Finding) -> TestCase {
-    let kind = match found.severity.as_str() {
-        "error" => NonSuccessKind::Error,
+    let kind = match found.severity {
+        Severity::Error => NonSuccessKind::Error,
         _ => NonSuccessKind::Failure,
     };
     let mut status = TestCaseStatus::non_success(kind);
     status
-        .set_type(found.kind.as_str())
+        .set_type(found.kind.name())
         .set_message(found.message.as_str())
         .set_description(description(found));
     let place = found.at.as_ref().map_or_else(String::new, Place::colons);
@@ -58,10 +63,10 @@ fn description(found: &Finding) -> String {
     };
     tell("seen at", &found.at);
     for store in &found.stores {
-        match store.role.as_str() {
-            "kept" => tell("this store reached memory", &store.at),
-            "lost" => tell("this earlier store was lost", &store.at),
-            _ => tell("store", &store.at),
+        match store.role {
+            StoreRole::Kept => tell("this store reached memory", &store.at),
+            StoreRole::Lost => tell("this earlier store was lost", &store.at),
+            StoreRole::Racing => tell("store", &store.at),
         }
     }
     tell("the power failed at", &found.crash_at);

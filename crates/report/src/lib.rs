@@ -1,22 +1,17 @@
 //! What a check found, for people and for machines: one self-contained page (`page`), SARIF (`sarif`), JUnit (`junit`).
 //!
-//! Everything is made from a [`Run`], which is run.json (INTERFACE.md) and nothing else: no clock, no files. What comes from the
+//! Everything is made from a [`landfall_finding::Run`], which is run.json and nothing else: no clock, no files. What comes from the
 //! program under test (source text, symbols, messages, output) is untrusted; [`html::Html`] has no way to write it unescaped.
 
 mod html;
 mod junit;
 mod merge;
 mod page;
-mod run;
 mod sarif;
 
 pub use junit::junit;
 pub use merge::merge;
 pub use page::page;
-pub use run::{
-    AtPlace, Coverage, Deed, Diff, Finding, Fix, Lane, LaneVersion, LineCoverage, Outcome, Phase,
-    Place, Read, Row, Run, Sample, Scope, Stats, Store, Survival, Timeline, Turn,
-};
 pub use sarif::sarif;
 
 /// Source files by the path that findings name them with.

@@ -1,6 +1,6 @@
 //! Several checks as one: for a page about all drivers of a project.
 
-use crate::{Outcome, Run, Sample, Scope, Stats};
+use landfall_finding::{RecoveryOutcome, Run, Sample, Scope, Stats, Verdict};
 
 /// Findings are numbered anew, and say which command found them.
 pub fn merge(runs: Vec<Run>) -> Run {
@@ -15,7 +15,7 @@ pub fn merge(runs: Vec<Run>) -> Run {
     let mut all = Run {
         tool: first.tool.clone(),
         version: first.version.clone(),
-        verdict: "clean".to_owned(),
+        verdict: Verdict::Clean,
         complete: true,
         ..Run::default()
     };
@@ -28,16 +28,8 @@ pub fn merge(runs: Vec<Run>) -> Run {
 }
 
 fn add(all: &mut Run, run: Run, commands: &mut Vec<String>) {
-    // The worst of all verdicts.
-    let rank = |verdict: &str| match verdict {
-        "clean" => 0,
-        "incomplete" => 1,
-        "findings" => 2,
-        _ => 3,
-    };
-    if rank(&run.verdict) > rank(&all.verdict) {
-        all.verdict = run.verdict;
-    }
+    // The worst of all.
+    all.verdict = all.verdict.max(run.verdict);
     all.complete &= run.complete;
     for limit in run.limits {
         if !all.limits.contains(&limit) {
@@ -90,10 +82,11 @@ fn wider(mut known: Scope, new: Scope) -> Scope {
 }
 
 /// The same end is one end, whatever the program.
-fn outcomes(all: &mut Run, outcomes: Vec<Outcome>) {
+fn outcomes(all: &mut Run, outcomes: Vec<RecoveryOutcome>) {
     for outcome in outcomes {
-        let same =
-            |known: &&mut Outcome| (&known.kind, &known.text) == (&outcome.kind, &outcome.text);
+        let same = |known: &&mut RecoveryOutcome| {
+            (&known.kind, &known.text) == (&outcome.kind, &outcome.text)
+        };
         match all.outcomes.iter_mut().find(same) {
             Some(known) => {
                 known.behaviours += outcome.behaviours;
@@ -131,13 +124,13 @@ fn stats(all: &mut Stats, run: &Stats) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Finding;
+    use landfall_finding::{Finding, Kind, Severity};
 
-    fn run(verdict: &str, findings: usize, command: &str) -> Run {
+    fn run(verdict: Verdict, findings: usize, command: &str) -> Run {
         Run {
-            verdict: verdict.to_owned(),
+            verdict,
             complete: true,
-            findings: vec![Finding::default(); findings],
+            findings: vec![Finding::new(Kind::Exit, Severity::Error, "m"); findings],
             command: command.to_owned(),
             stats: Stats {
                 runs: 3,
@@ -155,14 +148,14 @@ mod tests {
     #[test]
     fn findings_are_numbered_and_the_worst_verdict_counts() {
         let all = merge(vec![
-            run("clean", 0, "a"),
-            run("findings", 2, "b"),
-            run("incomplete", 1, "c"),
+            run(Verdict::Clean, 0, "a"),
+            run(Verdict::Findings, 2, "b"),
+            run(Verdict::Incomplete, 1, "c"),
         ]);
         let ids: Vec<&str> = all.findings.iter().map(|f| f.id.as_str()).collect();
         assert_eq!(
-            (all.verdict.as_str(), ids),
-            ("findings", vec!["B1", "B2", "B3"])
+            (all.verdict, ids),
+            (Verdict::Findings, vec!["B1", "B2", "B3"])
         );
         assert_eq!(all.findings[2].notes, ["found by: c"]);
         assert_eq!((all.stats.runs, all.command.as_str()), (9, "a\nb\nc"));
@@ -174,6 +167,9 @@ mod tests {
 
     #[test]
     fn one_alone_stays_as_it_is() {
-        assert_eq!(merge(vec![run("clean", 1, "a")]), run("clean", 1, "a"));
+        assert_eq!(
+            merge(vec![run(Verdict::Clean, 1, "a")]),
+            run(Verdict::Clean, 1, "a")
+        );
     }
 }

@@ -1,52 +1,16 @@
 //! SARIF 2.1.0, for code-scanning views. The few structures needed are written out here: the crates for it are abandoned.
 
-use crate::{Finding, Place, Run};
+use landfall_finding::{Finding, Kind, Place, Run, Severity, StoreRole};
 use serde_json::{Value, json};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// What each kind means, in a line (INTERFACE.md lists the kinds).
-const RULES: [(&str, &str); 16] = [
-    ("assertion", "An assertion of the program does not hold."),
-    ("segfault", "The program accesses memory it must not."),
-    ("abort", "The program gives up."),
-    ("exit", "The program ends with a failure code."),
-    ("hang", "The program does not come to an end."),
-    (
-        "deadlock",
-        "Every thread waits for something that cannot happen.",
-    ),
-    (
-        "robustness",
-        "A store may reach persistent memory before an earlier one.",
-    ),
-    (
-        "persistency-race",
-        "A store that the compiler may tear can be seen half-done after a power failure.",
-    ),
-    (
-        "data-race",
-        "Two threads access the same memory without order, and one writes.",
-    ),
-    ("use-after-free", "Memory is used after it was freed."),
-    ("double-free", "Memory is freed twice."),
-    ("heap-overflow", "A heap block is accessed beyond its end."),
-    ("lock-misuse", "A lock is used against its rules."),
-    (
-        "redundant-flush",
-        "A cache line is written back for nothing.",
-    ),
-    ("redundant-fence", "A fence has nothing to wait for."),
-    (
-        "uncontrolled",
-        "The program does something that cannot be controlled or repeated.",
-    ),
-];
-
+/// The findings as SARIF.
 pub fn sarif(run: &Run) -> String {
-    let rules: Vec<Value> = RULES
+    let rules: Vec<Value> = Kind::ALL
         .iter()
-        .map(|(id, text)| {
+        .map(|kind| {
+            let (id, text) = (kind.name(), kind.meaning());
             let help = format!("`landfall explain {id}` says more, with a program that shows it.");
             json!({"id": id, "shortDescription": {"text": text}, "help": {"text": help}})
         })
@@ -61,7 +25,7 @@ pub fn sarif(run: &Run) -> String {
         }))
         .collect();
     let mut invocation = json!({
-        "executionSuccessful": run.verdict != "error",
+        "executionSuccessful": true,
         "toolExecutionNotifications": notes,
     });
     if !run.command.is_empty() {
@@ -81,13 +45,13 @@ pub fn sarif(run: &Run) -> String {
 }
 
 fn result<'a>(found: &'a Finding) -> Value {
-    let level = match found.severity.as_str() {
-        "error" => "error",
-        "perf" => "note",
-        _ => "warning",
+    let level = match found.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Perf => "note",
     };
     // The place to look at first is where the repair goes; where it was noticed is the other side of the story.
-    let lost = found.stores.iter().find(|store| store.role == "lost");
+    let lost = found.lost();
     let primary = lost
         .and_then(|store| store.at.as_ref())
         .or(found.at.as_ref())
@@ -104,10 +68,10 @@ fn result<'a>(found: &'a Finding) -> Value {
         }
     };
     for store in &found.stores {
-        let text = match store.role.as_str() {
-            "kept" => "this later store reached persistent memory",
-            "lost" => "this earlier store was lost",
-            _ => "another store of this story",
+        let text = match store.role {
+            StoreRole::Kept => "this later store reached persistent memory",
+            StoreRole::Lost => "this earlier store was lost",
+            StoreRole::Racing => "another store of this story",
         };
         relate(store.at.as_ref(), text);
     }
@@ -155,9 +119,8 @@ fn result<'a>(found: &'a Finding) -> Value {
     if steps.len() > 1 {
         result["codeFlows"] = json!([{"threadFlows": [{"locations": steps}]}]);
     }
-    if let Some(index) = RULES.iter().position(|(id, _)| *id == found.kind) {
-        result["ruleIndex"] = json!(index);
-    }
+    let index = Kind::ALL.iter().position(|&kind| kind == found.kind);
+    result["ruleIndex"] = json!(index);
     result
 }
 

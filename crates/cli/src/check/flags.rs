@@ -1,8 +1,6 @@
 //! Options of the compiler on the command line of `check` and `prove`: which are handed on, and which cannot work.
 
-use landfall_native::compiler::Language;
-use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::ffi::OsString;
 
 /// Options by how they begin.
 const PREFIXES: [&str; 13] = [
@@ -108,27 +106,6 @@ pub(crate) fn take(arguments: Vec<OsString>) -> Result<(Vec<OsString>, Vec<OsStr
         }
     }
     Ok((ours, theirs))
-}
-
-/// What the sources are written in: as `-x` says, or by their names.
-pub(crate) fn language(flags: &[OsString], sources: &[PathBuf]) -> Language {
-    let said = flags.iter().enumerate().rev().find_map(|(at, flag)| {
-        let flag = flag.to_str()?.strip_prefix("-x")?;
-        match flag {
-            "" => flags.get(at + 1)?.to_str(),
-            joined => Some(joined),
-        }
-    });
-    let plus = |source: &PathBuf| {
-        let extension = source.extension().and_then(OsStr::to_str);
-        matches!(extension, Some("cc" | "cpp" | "cxx" | "C" | "c++"))
-    };
-    match said {
-        Some("c++") => Language::Cxx,
-        Some("c") => Language::C,
-        _ if sources.iter().any(plus) => Language::Cxx,
-        _ => Language::C,
-    }
 }
 
 #[cfg(test)]

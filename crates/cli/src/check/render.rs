@@ -1,9 +1,11 @@
 //! Findings on the terminal, in rustc's look.
 
-use super::finding::{Choice, Finding, GapKind, Origin, Preemptions, Severity, Stored, Why};
-use crate::names::{Place, address};
-use crate::source::Sources;
 use anstyle::{AnsiColor, Style};
+use landfall::Sources;
+use landfall::finding::text::{bytes, plain};
+use landfall::finding::{
+    Action, Finding, Fix, GapKind, Place, Preemptions, ReadChoice, Severity, Store,
+};
 use std::fmt::Write;
 
 /// How much to say.
@@ -25,7 +27,7 @@ pub(crate) fn render(
 ) -> String {
     let mut out = String::new();
     let (severity, message) = (finding.severity.name(), &finding.message);
-    let message = crate::screen::plain(message);
+    let message = plain(message);
     let colour = match finding.severity {
         Severity::Error => AnsiColor::Red,
         Severity::Warning => AnsiColor::Yellow,
@@ -43,7 +45,7 @@ pub(crate) fn render(
     if let Some(schedule) = &finding.schedule {
         let how_often = finding.preemptions.map_or_else(String::new, how_often);
         let _ = writeln!(out, "   = how the threads took turns{how_often}:");
-        out += &schedule.draw(width);
+        out += &landfall::draw(&finding.threads, schedule, width);
     }
     for note in &finding.notes {
         let _ = writeln!(out, "   = note: {note}");
@@ -56,22 +58,25 @@ pub(crate) fn render(
         };
         let _ = writeln!(out, "   = note: {count} {what} fail this way");
     }
-    for end in finding.other_ends.iter().take(3) {
-        let end = crate::screen::plain(end.what());
+    for message in finding.other_messages.iter().take(3) {
+        let end = plain(Finding::ended(message));
         let _ = writeln!(out, "   = note: others for the same reason: {end}");
     }
     match detail {
         Detail::Full => {
             stack(&mut out, "recovery fails", &finding.stack);
-            for (what, stored) in [("lost store", &finding.lost), ("kept store", &finding.kept)] {
+            for (what, stored) in [
+                ("lost store", finding.lost()),
+                ("kept store", finding.kept()),
+            ] {
                 if let Some(stored) = stored {
                     stack(&mut out, what, &stored.stack);
                 }
             }
-            choices(&mut out, &finding.choices);
+            choices(&mut out, &finding.reads);
         }
-        Detail::Short if !finding.choices.is_empty() && finding.replay.is_some() => {
-            let reads = match finding.choices.len() {
+        Detail::Short if !finding.reads.is_empty() && finding.replay.is_some() => {
+            let reads = match finding.reads.len() {
                 1 => "1 read".to_owned(),
                 n => format!("{n} reads"),
             };
@@ -106,10 +111,10 @@ fn headline(finding: &Finding) -> String {
 }
 
 fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
-    if let Some(racing) = &finding.racing {
+    if let Some(racing) = finding.racing() {
         return race(out, racing, sources);
     }
-    match (&finding.lost, &finding.kept) {
+    match (finding.lost(), finding.kept()) {
         (Some(lost), Some(_)) if finding.is_torn() => {
             let text = "part of this copy reached persistent memory, an earlier part did not: nobody promises an order inside it";
             mark(out, sources, lost, Tone::Bad, text);
@@ -128,11 +133,11 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
             );
             let text = format!("… but this earlier one did not: {}", because(finding));
             mark(out, sources, lost, Tone::Bad, &text);
-            let shown = |stored: &Stored| match (&stored.at, &lost.at) {
+            let shown = |stored: &&Store| match (&stored.at, &lost.at) {
                 (Some(a), Some(b)) => a.same_line(b),
                 _ => false,
             };
-            let also = finding.also_lost.iter().filter(|stored| !shown(stored));
+            let also = finding.also_lost().filter(|stored| !shown(stored));
             for lost in also.take(3) {
                 mark(
                     out,
@@ -167,7 +172,7 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
     }
 }
 
-fn race(out: &mut String, racing: &Stored, sources: &mut Sources) {
+fn race(out: &mut String, racing: &Store, sources: &mut Sources) {
     let text = "this store is not atomic, and nothing the recovery has read by then shows that it was flushed";
     mark(out, sources, racing, Tone::Bad, text);
     if let Some(at) = &racing.at {
@@ -185,17 +190,17 @@ fn race(out: &mut String, racing: &Stored, sources: &mut Sources) {
 
 /// Why nothing ordered the lost store before the kept one.
 fn because(finding: &Finding) -> String {
-    let place = |stored: &Option<Stored>| stored.as_ref().and_then(|s| s.at.clone());
-    let (lost, kept) = (place(&finding.lost), place(&finding.kept));
+    let place = |stored: Option<&Store>| stored.and_then(|s| s.at.clone());
+    let (lost, kept) = (place(finding.lost()), place(finding.kept()));
     let before = match &kept {
         Some(kept) => format!(" before {}", kept.seen_from(lost.as_ref())),
         None => " in time".to_owned(),
     };
-    let Some(why) = &finding.why else {
+    let Some(gap) = &finding.gap else {
         return format!("nothing made it durable{before}");
     };
-    let flush = (why.flush.as_ref()).map(|flush| flush.seen_from(lost.as_ref()));
-    match (why.gap, flush) {
+    let flush = (gap.flush.as_ref()).map(|flush| flush.seen_from(lost.as_ref()));
+    match (gap.kind, flush) {
         (GapKind::NeverFlushed, _) => "nothing flushes it".to_owned(),
         (GapKind::FlushedLate, Some(flush)) => {
             format!("nothing flushes it{before} ({flush} does, too late)")
@@ -203,13 +208,13 @@ fn because(finding: &Finding) -> String {
         (GapKind::NotFenced, Some(flush)) => {
             format!(
                 "the {} at {flush} begins to write it back, but no fence{before} waits for it",
-                why.how
+                gap.instruction
             )
         }
         (GapKind::OtherLine, Some(flush)) => {
             format!(
                 "nothing flushes it{before} (the {} at {flush} writes back the line beside it)",
-                why.how
+                gap.instruction
             )
         }
         (GapKind::Torn, _) => "both are parts of one copy".to_owned(),
@@ -218,49 +223,101 @@ fn because(finding: &Finding) -> String {
     }
 }
 
-fn fix(out: &mut String, finding: &Finding, lost: &Stored, kept: &Stored, sources: &mut Sources) {
+fn fix(out: &mut String, finding: &Finding, lost: &Store, kept: &Store, sources: &mut Sources) {
     let (Some(after), Some(before)) = (&lost.at, &kept.at) else {
         return;
     };
-    if let Some(ways) = &finding.ways {
-        let bytes = bytes(lost.bytes);
-        let what = match sources.assigned(after) {
-            Some(target) => format!("`{target}` ({bytes})"),
-            None => format!("the {bytes} stored"),
-        };
-        for line in ways.lines(&what) {
+    let bytes = bytes(lost.bytes);
+    let what = match sources.assigned(after) {
+        Some(target) => format!("`{target}` ({bytes})"),
+        None => format!("the {bytes} stored"),
+    };
+    if let (Some(owner), Some(keeper)) = (lost.thread, kept.thread) {
+        for line in across_threads(&finding.fix, (owner, keeper), &what) {
             let _ = writeln!(out, "   = {line}");
         }
         return;
     }
-    let (after_text, before) = (after.colons(), before.colons());
-    let text = match &finding.why {
-        Some(why @ Why { flush, .. }) if why.only_fence() => {
-            let after = flush.as_ref().map_or(after_text, Place::colons);
-            format!("fence after {after}, before {before}")
+    let first = finding.fix.iter().find(|fix| fix.primary);
+    let text = match first {
+        Some(Fix {
+            action: Action::Fence,
+            after: flush,
+            ..
+        }) => {
+            let after = flush.as_ref().unwrap_or(after).colons();
+            format!("fence after {after}, before {}", before.colons())
         }
         _ => {
-            let bytes = bytes(lost.bytes);
-            let what = match sources.assigned(after) {
-                Some(target) => format!("`{target}` ({bytes})"),
-                None => format!("the {bytes} stored"),
-            };
-            format!("flush {what} and fence after {after_text}, before {before}")
+            let (after, before) = (after.colons(), before.colons());
+            format!("flush {what} and fence after {after}, before {before}")
         }
     };
     let _ = writeln!(out, "   = fix: {text}");
 }
 
-pub(crate) fn bytes(count: u64) -> String {
-    match count {
-        1 => "1 byte".to_owned(),
-        n => format!("{n} bytes"),
+fn thread_name(thread: usize) -> String {
+    match thread {
+        0 => "main".to_owned(),
+        n => format!("thread {n}"),
     }
+}
+
+/// One line for each way where several threads ran; `threads` are those of the lost store and of the one that was kept, `what` is what
+/// is to be flushed.
+fn across_threads(fixes: &[Fix], threads: (usize, usize), what: &str) -> Vec<String> {
+    let (owner, keeper) = (thread_name(threads.0), thread_name(threads.1));
+    let ways = || fixes.iter().filter(|fix| fix.thread.is_some());
+    let primary = ways().find(|fix| fix.primary);
+    let secondary: Vec<&Fix> = ways().filter(|fix| !fix.primary).collect();
+    let mut lines = Vec::new();
+    match primary {
+        Some(way) if threads.0 == threads.1 && secondary.is_empty() => {
+            lines.push(format!("fix: {}", in_thread(way, what, "")));
+        }
+        Some(way) => lines.push(format!(
+            "fix: {}",
+            in_thread(way, what, &format!(" in {owner}, which stores it:"))
+        )),
+        None if secondary.is_empty() => lines.push(format!(
+            "note: nothing makes {keeper} wait for {owner} between the two stores: no flush orders them"
+        )),
+        None => lines.push(format!(
+            "note: there is no place for a flush in {owner}: others see the store before {owner} can flush it"
+        )),
+    }
+    for way in secondary {
+        let or = if primary.is_some() { "or " } else { "" };
+        let thread = thread_name(way.thread.unwrap_or_default());
+        let text = in_thread(
+            way,
+            what,
+            &format!(" in {thread}, which has seen the store:"),
+        );
+        lines.push(format!("fix: {or}{text}"));
+    }
+    lines
+}
+
+fn in_thread(way: &Fix, what: &str, thread: &str) -> String {
+    let action = match way.action {
+        Action::FlushFence => format!("flush {what} and fence"),
+        _ => "fence".to_owned(),
+    };
+    let after = match &way.after {
+        Some(after) => format!("after {}, ", after.colons()),
+        None => String::new(),
+    };
+    let before = match &way.before {
+        Some(before) => format!("before {}", before.colons()),
+        None => "before it ends".to_owned(),
+    };
+    format!("{action}{thread} {after}{before}")
 }
 
 /// Where helper functions were called from, from where the ways to the two stores part.
 fn callers(out: &mut String, finding: &Finding) {
-    let (Some(lost), Some(kept)) = (&finding.lost, &finding.kept) else {
+    let (Some(lost), Some(kept)) = (finding.lost(), finding.kept()) else {
         return;
     };
     let same = |a: &Place, b: &Place| a.function == b.function && a.same_line(b);
@@ -292,7 +349,7 @@ fn stack(out: &mut String, what: &str, frames: &[Place]) {
     }
 }
 
-fn choices(out: &mut String, choices: &[Choice]) {
+fn choices(out: &mut String, choices: &[ReadChoice]) {
     if choices.is_empty() {
         return;
     }
@@ -304,30 +361,19 @@ fn choices(out: &mut String, choices: &[Choice]) {
         let at = choice.at.as_ref().map_or_else(String::new, Place::colons);
         let _ = writeln!(
             out,
-            "       {at}: {} at {}: {:#x}, {}",
+            "       {at}: {} at {}: {}, {}",
             bytes(choice.bytes.into()),
-            address(choice.offset),
+            choice.address,
             choice.value,
-            from(&choice.from)
+            choice.from.words()
         );
-        for (value, origin) in &choice.others {
-            let _ = writeln!(out, "           or {value:#x}, {}", from(origin));
+        for other in &choice.others {
+            let _ = writeln!(out, "           or {}, {}", other.value, other.from.words());
         }
     }
     if choices.len() > MOST_CHOICES {
         let more = choices.len() - MOST_CHOICES;
         let _ = writeln!(out, "       … and {more} more");
-    }
-}
-
-pub(crate) fn from(origin: &Origin) -> String {
-    match (&origin.at, origin.execution) {
-        (_, None) => "as it was at the beginning".to_owned(),
-        (Some(at), Some(0)) => format!("stored at {}", at.colons()),
-        (Some(at), Some(act)) => {
-            format!("stored at {} after power failure {act}", at.colons())
-        }
-        (None, Some(_)) => "stored by a library".to_owned(),
     }
 }
 
@@ -338,7 +384,7 @@ enum Tone {
     Bad,
 }
 
-fn mark(out: &mut String, sources: &mut Sources, stored: &Stored, tone: Tone, text: &str) {
+fn mark(out: &mut String, sources: &mut Sources, stored: &Store, tone: Tone, text: &str) {
     let Some(at) = &stored.at else {
         let _ = writeln!(out, "   = note: {text}");
         return;
@@ -374,5 +420,46 @@ fn how_often(Preemptions { count, fewest }: Preemptions) -> String {
     match fewest {
         true => format!(", with {preemptions} (it does not show with fewer)"),
         false => format!(", with {preemptions}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(line: u32) -> Option<Place> {
+        Some(Place {
+            file: "a.c".to_owned(),
+            line,
+            column: 3,
+            function: "f".to_owned(),
+        })
+    }
+
+    fn way(thread: usize, before: Option<Place>, primary: bool) -> Fix {
+        Fix {
+            thread: Some(thread),
+            after: at(7),
+            before,
+            ..Fix::new(Action::FlushFence, primary)
+        }
+    }
+
+    #[test]
+    fn every_way_has_a_line() {
+        let (first, second) = (way(0, None, true), way(1, at(9), false));
+        let both = [first, second.clone()];
+        assert_eq!(
+            across_threads(&both, (0, 1), "`x` (4 bytes)"),
+            [
+                "fix: flush `x` (4 bytes) and fence in main, which stores it: after a.c:7:3, before it ends",
+                "fix: or flush `x` (4 bytes) and fence in thread 1, which has seen the store: after a.c:7:3, before a.c:9:3",
+            ]
+        );
+        let lines = across_threads(&[second], (0, 1), "it");
+        assert!(lines[0].starts_with("note: there is no place for a flush in main"));
+        assert!(lines[1].starts_with("fix: flush it and fence in thread 1"));
+        let none = across_threads(&[], (0, 1), "it");
+        assert!(none[0].contains("no flush orders them"));
     }
 }

@@ -1,10 +1,10 @@
 //! `--within FUNC` and `--without FUNC`: one list, in the order they were typed, for the last one that matches decides.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use landfall_explore::schedule::seal::Directive;
+use landfall::PreemptIn;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Directives(pub(super) Vec<(Directive, String)>);
+pub(crate) struct Directives(pub(crate) Vec<(PreemptIn, String)>);
 
 const WITHIN: &str = "within";
 const WITHOUT: &str = "without";
@@ -34,8 +34,8 @@ impl clap::Args for Directives {
 
 impl clap::FromArgMatches for Directives {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Directives, clap::Error> {
-        let mut found: Vec<(usize, Directive, String)> = Vec::new();
-        for (name, directive) in [(WITHIN, Directive::Within), (WITHOUT, Directive::Without)] {
+        let mut found: Vec<(usize, PreemptIn, String)> = Vec::new();
+        for (name, directive) in [(WITHIN, PreemptIn::Within), (WITHOUT, PreemptIn::Without)] {
             let places = matches.indices_of(name).into_iter().flatten();
             let values = matches.get_many::<String>(name).into_iter().flatten();
             found.extend(
@@ -59,7 +59,7 @@ impl clap::FromArgMatches for Directives {
 
 #[cfg(test)]
 mod tests {
-    use super::Directive::{Within, Without};
+    use super::PreemptIn::{Within, Without};
     use super::*;
     use clap::{Args, FromArgMatches};
 

@@ -29,7 +29,7 @@ pub(crate) fn with_settings(
 
 fn options(text: &str) -> Result<Vec<OsString>, String> {
     let document: DocumentMut = text.parse().map_err(|e| format!("{FILE}: {e}"))?;
-    let check = super::Check::augment_args(crate::args::Args::command());
+    let check = super::CheckArgs::augment_args(crate::args::Args::command());
     let known = |name: &str| {
         let argument = check.get_arguments().find(|a| a.get_long() == Some(name))?;
         Some(argument.get_action().takes_values())

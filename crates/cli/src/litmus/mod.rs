@@ -62,15 +62,6 @@ pub(crate) fn run(args: &LitmusArgs) -> Exit {
     }
 }
 
-/// One test, or why there is none, as it follows the file's name: `:line:column: why`.
-pub(crate) fn read(path: &std::path::Path) -> Result<landfall_litmus::program::Test, String> {
-    let text = collect::read(path).map_err(|why| format!(": {why}"))?;
-    engine::read(path, &text).map_err(|unreadable| match unreadable.at {
-        Some((line, column)) => format!(":{line}:{column}: {}", unreadable.message),
-        None => format!(": {}", unreadable.message),
-    })
-}
-
 /// Each file that could not be read or understood, as `file:line:column: why`.
 fn complaints(reports: &[Report]) -> String {
     let mut out = String::new();

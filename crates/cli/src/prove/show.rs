@@ -1,9 +1,9 @@
 //! How answers are printed.
 
-use super::ask::{Answer, Round};
-use super::{Answers, ProveArgs, exit};
+use super::{ProveArgs, exit};
 use crate::exit::Exit;
 use crate::screen::plain;
+use landfall::{Answer, Answers, Round};
 use landfall_prove::encode::CrashEncoding;
 use landfall_prove::prove::Verdict;
 use landfall_prove::witness::{Fate, Witness};

@@ -16,11 +16,11 @@ use crate::judge::Atomics;
 use crate::server::Server;
 use ahead::Ahead;
 use beginning::Beginning;
-use landfall_explore::limit::Limit;
 use landfall_explore::schedule::{
     self, Access, End, MOST_PROCESSES, Points, Process, Sets, Sleepers, Step, Threads,
     ThreadsError, Trace,
 };
+use landfall_finding::Limit;
 use landfall_model::line::Line;
 use landfall_vocab::record::{COMPANIONS, Kind, Records};
 use reader::Reader;

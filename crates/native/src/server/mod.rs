@@ -128,6 +128,14 @@ impl Server {
         self.child.id()
     }
 
+    /// Where the program runs.
+    pub fn directory(&self) -> std::path::PathBuf {
+        match &self.program.directory {
+            Some(directory) => directory.clone(),
+            None => std::env::current_dir().unwrap_or_default(),
+        }
+    }
+
     /// Did any run so far ask for persistent memory, or how often the power has failed? If not, they do the same after a power failure.
     pub fn asked(&self) -> bool {
         self.asked || self.shared.control().asked.load(Relaxed) != 0

@@ -2,8 +2,9 @@
 
 use super::excerpt::cut;
 use super::summary::thousands;
+use crate::Sources;
 use crate::html::Html;
-use crate::{Coverage, LineCoverage, Sources};
+use landfall_finding::{Coverage, LineCoverage};
 use std::collections::BTreeMap;
 
 /// Lines without anything are shown this far around lines with something.

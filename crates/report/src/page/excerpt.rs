@@ -1,7 +1,8 @@
 //! A few lines of source around a place.
 
+use crate::Sources;
 use crate::html::Html;
-use crate::{Place, Sources};
+use landfall_finding::Place;
 
 const AROUND: u32 = 2;
 /// Longer lines are cut: minified or generated code.

@@ -2,26 +2,19 @@
 
 use super::excerpt::{excerpt, first};
 use super::{lanes, timeline, turns};
+use crate::Sources;
 use crate::html::Html;
-use crate::{Finding, Place, Sources};
+use landfall_finding::{Finding, Place, Severity, StoreRole};
 
 /// More of what a run printed is of no use in a page.
 const MOST_OUTPUT: usize = 8_000;
 const MOST_MESSAGE: usize = 2_000;
 
-fn severity(found: &Finding) -> &'static str {
-    match found.severity.as_str() {
-        "error" => "error",
-        "perf" => "perf",
-        _ => "warning",
-    }
-}
-
 pub(super) fn heading(html: &mut Html, found: &Finding) {
-    let class = format!("severity {}", severity(found));
-    html.say("span", &[("class", &class)], severity(found))
+    let class = format!("severity {}", found.severity.name());
+    html.say("span", &[("class", &class)], found.severity.name())
         .text(" ");
-    html.say("code", &[("class", "kind")], &found.kind)
+    html.say("code", &[("class", "kind")], found.kind.name())
         .text(" ");
     html.say(
         "span",
@@ -38,9 +31,12 @@ pub(super) fn heading(html: &mut Html, found: &Finding) {
 pub(super) fn filter(html: &mut Html, findings: &[Finding]) {
     let mut kinds: Vec<(&str, usize)> = Vec::new();
     for found in findings {
-        match kinds.iter_mut().find(|(kind, _)| *kind == found.kind) {
+        match kinds
+            .iter_mut()
+            .find(|(kind, _)| *kind == found.kind.name())
+        {
             Some((_, count)) => *count += 1,
-            None => kinds.push((&found.kind, 1)),
+            None => kinds.push((found.kind.name(), 1)),
         }
     }
     let attributes = [
@@ -68,7 +64,11 @@ pub(super) fn filter(html: &mut Html, findings: &[Finding]) {
 
 pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &Sources) {
     let id = found.id.as_str();
-    let mut attributes = vec![("class", "finding"), ("id", id), ("data-kind", &found.kind)];
+    let mut attributes = vec![
+        ("class", "finding"),
+        ("id", id),
+        ("data-kind", found.kind.name()),
+    ];
     if open {
         attributes.push(("open", ""));
     }
@@ -78,9 +78,9 @@ pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &So
         for note in &found.notes {
             html.say("p", &[("class", "note")], note);
         }
-        if !found.schedule.is_empty() {
+        if let Some(schedule) = &found.schedule {
             html.say("h3", &[], "How the threads took turns");
-            turns::turns(html, &found.schedule);
+            turns::turns(html, schedule);
         }
         if let Some(story) = &found.timeline {
             html.say("h3", &[], "What happened");
@@ -118,49 +118,47 @@ fn places(html: &mut Html, found: &Finding, sources: &Sources) {
         for store in &found.stores {
             let Some(at) = &store.at else { continue };
             let bytes = match store.bytes {
-                Some(1) => " (1 byte)".to_owned(),
-                Some(n) => format!(" ({n} bytes)"),
-                None => String::new(),
+                0 => String::new(),
+                n => format!(" ({})", landfall_finding::text::bytes(n)),
             };
             let then = match found.crash_at.as_ref() == Some(at) {
                 true => ", then the power failed",
                 false => "",
             };
-            match store.role.as_str() {
-                "lost" => excerpt(
+            match store.role {
+                StoreRole::Lost => excerpt(
                     html,
                     "lost",
                     &format!("This store was lost{bytes}"),
                     at,
                     sources,
                 ),
-                "kept" => excerpt(
+                StoreRole::Kept => excerpt(
                     html,
                     "kept",
                     &format!("This later store reached memory{bytes}{then}"),
                     at,
                     sources,
                 ),
-                "racing" => excerpt(
+                StoreRole::Racing => excerpt(
                     html,
                     "lost",
                     &format!("This store may be found half done{bytes}"),
                     at,
                     sources,
                 ),
-                other => excerpt(html, "other", other, at, sources),
             }
         }
         let told = |at: &&Place| {
-            let kept = found.stores.iter().filter(|store| store.role == "kept");
-            kept.into_iter().all(|store| store.at.as_ref() != Some(*at))
+            let mut kept = found.stores_that(StoreRole::Kept);
+            kept.all(|store| store.at.as_ref() != Some(*at))
         };
         if let Some(at) = found.crash_at.as_ref().filter(told) {
             excerpt(html, "crash", "The power failed here", at, sources);
         }
         if let Some(at) = &found.at {
-            let title = match found.severity.as_str() {
-                "error" => "Seen here",
+            let title = match found.severity {
+                Severity::Error => "Seen here",
                 _ => "Here",
             };
             excerpt(html, "failed", title, at, sources);

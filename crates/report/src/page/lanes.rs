@@ -1,7 +1,7 @@
 //! Cache-line lanes: the versions of each line from old to new, what was written back for certain, what survived.
 
 use crate::html::Html;
-use crate::{Lane, Survival};
+use landfall_finding::{Lane, Survival};
 
 pub(super) fn lanes(html: &mut Html, finding: &str, lanes: &[Lane]) {
     html.raw(
@@ -54,7 +54,7 @@ pub(super) fn lanes(html: &mut Html, finding: &str, lanes: &[Lane]) {
 
 /// The oldest version that could survive.
 fn frontier(lane: &Lane) -> usize {
-    let possible = |version: &crate::LaneVersion| version.state != Survival::Overwritten;
+    let possible = |version: &landfall_finding::LaneVersion| version.state != Survival::Overwritten;
     lane.versions.iter().position(possible).unwrap_or(0)
 }
 

@@ -11,8 +11,9 @@ mod summary;
 mod timeline;
 mod turns;
 
+use crate::Sources;
 use crate::html::Html;
-use crate::{Run, Sources};
+use landfall_finding::Run;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");

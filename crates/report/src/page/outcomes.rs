@@ -1,13 +1,13 @@
 //! How recoveries ended: thousands of behaviours as a few lines, each of which opens.
 
 use super::summary::thousands;
-use crate::Outcome;
 use crate::html::Html;
+use landfall_finding::RecoveryOutcome;
 
 /// Places shown of one end.
 const MOST_PLACES: usize = 100;
 
-pub(super) fn outcomes(html: &mut Html, outcomes: &[Outcome]) {
+pub(super) fn outcomes(html: &mut Html, outcomes: &[RecoveryOutcome]) {
     if outcomes.is_empty() {
         return;
     }

@@ -2,7 +2,7 @@
 
 use super::summary::thousands;
 use crate::html::Html;
-use crate::{Run, Sample};
+use landfall_finding::{Run, Sample};
 use std::fmt::Write;
 
 const WIDTH: f64 = 640.0;

@@ -1,17 +1,15 @@
 //! What was found, what was covered, and what was not.
 
 use crate::html::Html;
-use crate::{Run, Scope};
-use landfall_explore::limit::Limit;
+use landfall_finding::{Run, Scope, Verdict};
 
 /// The verdict as a sentence's beginning.
 pub(super) fn verdict(run: &Run) -> String {
-    match (run.verdict.as_str(), run.findings.len()) {
-        ("clean", _) => "nothing found, everything tried".to_owned(),
-        ("incomplete", _) => "nothing found, but not everything was tried".to_owned(),
-        ("findings", 1) => "1 finding".to_owned(),
-        ("findings", n) => format!("{n} findings"),
-        (other, _) => other.to_owned(),
+    match (run.verdict, run.findings.len()) {
+        (Verdict::Clean, _) => "nothing found, everything tried".to_owned(),
+        (Verdict::Incomplete, _) => "nothing found, but not everything was tried".to_owned(),
+        (Verdict::Findings, 1) => "1 finding".to_owned(),
+        (Verdict::Findings, n) => format!("{n} findings"),
     }
 }
 
@@ -103,10 +101,7 @@ fn not_covered(run: &Run) -> String {
                 considered. Other inputs and arguments are other checks."
             .to_owned();
     }
-    // A newer version may know others.
-    let limits: Vec<&str> = (run.limits.iter())
-        .map(|name| Limit::named(name).map_or(&**name, |limit| limit.meaning()))
-        .collect();
+    let limits: Vec<&str> = (run.limits.iter()).map(|limit| limit.meaning()).collect();
     format!(
         "The search was ended by {}. What it had not reached is not known to be right.",
         limits.join(" and ")
@@ -120,7 +115,7 @@ fn plural(n: u64, one: &str, many: &str) -> String {
 pub(super) fn summary(html: &mut Html, run: &Run) {
     let attributes = [("id", "summary"), ("aria-labelledby", "summary-title")];
     html.element("section", &attributes, |html| {
-        let class = format!("verdict {}", class_of(&run.verdict));
+        let class = format!("verdict {}", class_of(run.verdict));
         html.say(
             "h2",
             &[("id", "summary-title"), ("class", &class)],
@@ -161,12 +156,12 @@ pub(super) fn summary(html: &mut Html, run: &Run) {
     });
 }
 
-/// A class we know, whatever the file says.
-fn class_of(verdict: &str) -> &'static str {
+/// A class of the style sheet.
+fn class_of(verdict: Verdict) -> &'static str {
     match verdict {
-        "clean" => "clean",
-        "findings" => "found",
-        _ => "unsure",
+        Verdict::Clean => "clean",
+        Verdict::Findings => "found",
+        Verdict::Incomplete => "unsure",
     }
 }
 

@@ -1,8 +1,9 @@
 //! The timeline: a column per thread, rows in the order they happened, the power failure as a line across.
 
 use super::excerpt::{cut, first};
+use crate::Sources;
 use crate::html::Html;
-use crate::{Phase, Place, Row, Sources, Timeline};
+use landfall_finding::{Phase, Place, Row, Timeline};
 
 /// Whoever made the timeline has left out what does not matter; this only bounds the page.
 const MOST_ROWS: usize = 1_000;

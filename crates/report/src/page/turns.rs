@@ -1,8 +1,8 @@
 //! How threads took turns: a column for each, a row for what it did, and why its turn began.
 
 use super::excerpt::cut;
-use crate::Turn;
 use crate::html::Html;
+use landfall_finding::{Turn, TurnReason};
 
 /// Rows of one turn: its beginning and its end.
 const MOST_DEEDS: usize = 12;
@@ -72,14 +72,13 @@ fn one(html: &mut Html, turn: &Turn, threads: &[&str]) {
 
 fn because(turn: &Turn) -> String {
     let object = turn.object.as_deref().unwrap_or_default();
-    match turn.reason.as_str() {
-        "start" => String::new(),
-        "commit" => format!("the store to {object} reaches memory"),
-        "wait" => format!("the other waits for {object}"),
-        "end" => "the other has ended".to_owned(),
-        "race" => format!("a race on {object}: the other could have gone on"),
-        "sync" => format!("{object}: the other could have gone on"),
-        "preempted" => "preempts the other, which could have gone on".to_owned(),
-        other => format!("{other} {object}"),
+    match turn.reason {
+        TurnReason::Start => String::new(),
+        TurnReason::Commit => format!("the store to {object} reaches memory"),
+        TurnReason::Wait => format!("the other waits for {object}"),
+        TurnReason::End => "the other has ended".to_owned(),
+        TurnReason::Race => format!("a race on {object}: the other could have gone on"),
+        TurnReason::Sync => format!("{object}: the other could have gone on"),
+        TurnReason::Preempted => "preempts the other, which could have gone on".to_owned(),
     }
 }

@@ -1,0 +1,352 @@
+//! The options of `check`. What `--help` says is written here and nowhere else.
+
+use super::sealing::Directives;
+use crate::args::{Colour, Format, PlatformArg};
+use landfall::finding::{Allowed, Severity};
+use landfall::{
+    CheckKind, MemoryModel, Options, PreemptAt, RaceOrder, ScheduleOrder, Stdin, Target,
+};
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Tries every power failure of a program's run, and runs its recovery on every state it can tell apart.
+///
+/// SOURCES are compiled first; -D -I -O -W -f -m -std= -l -L and other options of the compiler are handed to it. Without sources, the
+/// program after `--` must have been built with `landfall cc` or `landfall c++`. A file landfall.toml in the working directory
+/// may hold the same settings, by their long names. Exit code: 0 searched exhaustively and clean, 100 findings, 5 a limit was
+/// reached, 4 nothing to check, 101 the program did not build, 102 the program is not deterministic, 2 usage.
+#[derive(clap::Args, Debug)]
+#[command(args_override_self = true)]
+pub(crate) struct CheckArgs {
+    /// C or C++ sources
+    #[arg(value_name = "SOURCE")]
+    pub(crate) sources: Vec<PathBuf>,
+
+    /// With sources: arguments of the program. Without: the program and its arguments
+    #[arg(last = true, value_name = "PROGRAM ARGS")]
+    pub(crate) command: Vec<OsString>,
+
+    /// What to look for [default: all that apply]
+    #[arg(
+        long,
+        value_name = "CHECKS",
+        value_enum,
+        value_delimiter = ',',
+        help_heading = "What to report"
+    )]
+    pub(crate) checks: Vec<Judged>,
+
+    /// With races: look at flushes before the power failure itself, not before what recovery has read (the published baseline)
+    #[arg(long, help_heading = "What to report")]
+    pub(crate) no_prefix: bool,
+
+    /// With races: volatile stores of up to 8 bytes are atomic
+    #[arg(long, help_heading = "What to report")]
+    pub(crate) volatile_atomic: bool,
+
+    /// Findings from this severity on make the check fail
+    #[arg(long, value_name = "SEVERITY", default_value_t = Severity::Warning, value_parser = severities(), help_heading = "What to report")]
+    pub(crate) fail_on: Severity,
+
+    /// Do not report findings of this kind, or of this kind at this place: KIND[:FILE[:LINE]]
+    #[arg(
+        long,
+        value_name = "KIND[:FILE[:LINE]]",
+        help_heading = "What to report"
+    )]
+    pub(crate) allow: Vec<Allowed>,
+
+    /// Files mapped from this directory are persistent memory
+    #[arg(long, value_name = "DIR", help_heading = "Persistent memory")]
+    pub(crate) pm_dir: Option<PathBuf>,
+
+    /// malloc is persistent memory
+    #[arg(long, help_heading = "Persistent memory")]
+    pub(crate) pm_heap: bool,
+
+    /// Move every block of the persistent heap (lf_alloc, --pm-heap) by so many bytes, a multiple of 16: other things share a cache
+    /// line then
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = offset, help_heading = "Persistent memory")]
+    pub(crate) heap_offset: u16,
+
+    /// What runs after a power failure: a program and its arguments, or a source [default: the same command again]
+    #[arg(long, value_name = "CMD", help_heading = "Persistent memory")]
+    pub(crate) recover: Option<String>,
+
+    /// Power failures that may follow one another: with 2 the power may fail during recovery, too
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16), help_heading = "Persistent memory")]
+    pub(crate) failures: u32,
+
+    /// Where persistence begins: at the memory (adr) or at the caches (eadr)
+    #[arg(long, value_enum, default_value_t = PlatformArg::Adr, help_heading = "Persistent memory")]
+    pub(crate) platform: PlatformArg,
+
+    /// Parts of one memcpy, memset or the like may persist in any order, also inside a cache line: libc promises none
+    #[arg(long, help_heading = "Persistent memory")]
+    pub(crate) tear: bool,
+
+    /// Stop searching after this time (10s, 5m, 1h); building the program does not count
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Search")]
+    pub(crate) time: Option<Duration>,
+
+    /// Stop after this many executions
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) runs: Option<u64>,
+
+    /// Steps of one execution before it is stopped: it hangs if it was in the same state before, otherwise that is a limit
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 50_000_000,
+        help_heading = "Search"
+    )]
+    pub(crate) events: u64,
+
+    /// Processes that run recoveries at the same time [default: one per processor]
+    #[arg(short, long, value_name = "N", help_heading = "Search")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+
+    /// Explore each power failure by itself, as published tools do: the same findings, more executions
+    #[arg(long, help_heading = "Search")]
+    pub(crate) no_share: bool,
+
+    /// Try every image of every power failure, whatever recovery reads of it, as Yat does: for tiny programs
+    #[arg(long, help_heading = "Search")]
+    pub(crate) eager: bool,
+
+    /// Try so many random power failures instead of all, or with threads so many random schedules: for programs too large to search
+    #[arg(long, value_name = "N", conflicts_with_all = ["eager", "no_share"], help_heading = "Search")]
+    pub(crate) random: Option<u32>,
+
+    /// With --random: which ones
+    #[arg(long, value_name = "S", default_value_t = 1, help_heading = "Search")]
+    pub(crate) seed: u64,
+
+    /// Only count the states that a tool without a look at reads would have to try
+    #[arg(long, help_heading = "Search")]
+    pub(crate) count_eager: bool,
+
+    /// How stores reach memory: through a store buffer for each thread (tso), or at once (sc)
+    #[arg(long, value_enum, default_value_t = ModelArg::Tso, help_heading = "Threads")]
+    pub(crate) model: ModelArg,
+
+    /// Where threads may be preempted: at synchronisation and where plain accesses race (auto), at synchronisation only (sync), at
+    /// every shared access (everywhere)
+    #[arg(long, value_enum, default_value_t = PreemptArg::Auto, help_heading = "Threads")]
+    pub(crate) preempt: PreemptArg,
+
+    /// Schedules with few preemptions first, up to K: preemptions[=K] [default: all]
+    #[arg(long, value_name = "preemptions[=K]", value_parser = bound, help_heading = "Threads")]
+    pub(crate) bound: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) directives: Directives,
+
+    /// Which schedules come first: those in which a thread goes on while it can (quiet), or those in which it is preempted wherever it
+    /// can be, and stores wait in their buffers (preempt-first). The whole search is the same
+    #[arg(long, value_enum, default_value_t = OrderArg::Quiet, conflicts_with_all = ["bound", "within", "without"], help_heading = "Threads")]
+    pub(crate) order: OrderArg,
+
+    /// A recovery that creates threads runs under every schedule, too; otherwise under one
+    #[arg(long, help_heading = "Threads")]
+    pub(crate) recover_schedules: bool,
+
+    /// What orders two accesses, for data races: all synchronisation (happens-before), or only locks held by both and thread
+    /// creation (limited)
+    #[arg(long, value_enum, default_value_t = RacesArg::HappensBefore, help_heading = "Threads")]
+    pub(crate) races: RacesArg,
+
+    /// How to print the results
+    #[arg(long, value_enum, default_value_t = Format::Human, help_heading = "Output")]
+    pub(crate) format: Format,
+
+    /// Where to put run.json, report.html and what is needed to see each bug again [default: landfall-out, or one beside it
+    /// while another check writes there]
+    #[arg(long = "out", value_name = "DIR", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Also write the findings as SARIF 2.1.0, for code-scanning views
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) sarif: Option<PathBuf>,
+
+    /// Also write the findings as JUnit XML, for CI views
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// Say more about each finding: call stacks, and reads that could have returned something else
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
+
+    /// Print nothing: the exit code tells
+    #[arg(long, conflicts_with = "verbose", help_heading = "Output")]
+    pub(crate) quiet: bool,
+
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t = Colour::Auto, help_heading = "Output")]
+    pub(crate) color: Colour,
+
+    /// Options for the compiler, taken out of the command line before clap sees it.
+    #[arg(skip)]
+    pub(crate) compiler_flags: Vec<OsString>,
+}
+
+/// What a check looks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Judged {
+    /// Recoveries that fail
+    Crash,
+    /// Recoveries that see what no crash under strict persistency shows
+    Robustness,
+    /// Recoveries that may read half a store
+    Races,
+    /// Flushes and fences that do nothing
+    Flushes,
+    /// Plain accesses of several threads that nothing orders
+    DataRaces,
+    /// Locks used against their rules
+    Locks,
+    /// Memory of the heap used after it was freed, freed twice, or past its end
+    Heap,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum ModelArg {
+    Tso,
+    Sc,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum PreemptArg {
+    Auto,
+    Sync,
+    Everywhere,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum OrderArg {
+    Quiet,
+    PreemptFirst,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum RacesArg {
+    HappensBefore,
+    Limited,
+}
+
+fn bound(text: &str) -> Result<u32, String> {
+    match text.strip_prefix("preemptions") {
+        Some("") => Ok(u32::MAX),
+        Some(rest) => rest
+            .strip_prefix('=')
+            .and_then(|number| number.parse().ok())
+            .ok_or_else(|| "preemptions, or preemptions=K with a number K".to_owned()),
+        None => Err("preemptions, or preemptions=K".to_owned()),
+    }
+}
+
+fn offset(text: &str) -> Result<u16, String> {
+    let bytes = text.parse::<u16>().ok().filter(|bytes| bytes % 16 == 0);
+    let bytes = bytes.filter(|&bytes| bytes <= 4096);
+    bytes.ok_or_else(|| "a multiple of 16, up to 4096".to_owned())
+}
+
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        other => return Err(format!("unknown unit `{other}`; s, m or h")),
+    };
+    let number: f64 = digits
+        .parse()
+        .map_err(|_| "a number and s, m or h".to_owned())?;
+    Duration::try_from_secs_f64(number * unit).map_err(|_| "not a length of time".to_owned())
+}
+
+/// The severities, as words.
+fn severities() -> impl clap::builder::TypedValueParser<Value = Severity> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    let names = Severity::ALL.iter().map(|severity| severity.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Severity>())
+}
+
+impl Judged {
+    fn kind(self) -> CheckKind {
+        match self {
+            Judged::Crash => CheckKind::Crash,
+            Judged::Robustness => CheckKind::Robustness,
+            Judged::Races => CheckKind::Races,
+            Judged::Flushes => CheckKind::Flushes,
+            Judged::DataRaces => CheckKind::DataRaces,
+            Judged::Locks => CheckKind::Locks,
+            Judged::Heap => CheckKind::Heap,
+        }
+    }
+}
+
+impl CheckArgs {
+    pub(crate) fn target(&self) -> Target {
+        Target {
+            sources: self.sources.clone(),
+            command: self.command.clone(),
+            compiler_flags: self.compiler_flags.clone(),
+        }
+    }
+
+    /// As the library takes them; `arguments` are what was typed after `landfall`.
+    pub(crate) fn options(&self, arguments: Vec<String>) -> Options {
+        Options {
+            checks: self.checks.iter().map(|check| check.kind()).collect(),
+            no_prefix: self.no_prefix,
+            volatile_atomic: self.volatile_atomic,
+            fail_on: self.fail_on,
+            allow: self.allow.clone(),
+            pm_dir: self.pm_dir.clone(),
+            pm_heap: self.pm_heap,
+            heap_offset: self.heap_offset,
+            recover: self.recover.clone(),
+            failures: self.failures,
+            platform: self.platform.into(),
+            tear: self.tear,
+            time: self.time,
+            runs: self.runs,
+            events: self.events,
+            jobs: self.jobs,
+            no_share: self.no_share,
+            eager: self.eager,
+            random: self.random,
+            seed: self.seed,
+            count_eager: self.count_eager,
+            model: match self.model {
+                ModelArg::Tso => MemoryModel::Tso,
+                ModelArg::Sc => MemoryModel::Sc,
+            },
+            preempt: match self.preempt {
+                PreemptArg::Auto => PreemptAt::Auto,
+                PreemptArg::Sync => PreemptAt::Sync,
+                PreemptArg::Everywhere => PreemptAt::Everywhere,
+            },
+            bound: self.bound,
+            directives: self.directives.0.clone(),
+            order: match self.order {
+                OrderArg::Quiet => ScheduleOrder::Quiet,
+                OrderArg::PreemptFirst => ScheduleOrder::PreemptFirst,
+            },
+            recover_schedules: self.recover_schedules,
+            races: match self.races {
+                RacesArg::HappensBefore => RaceOrder::HappensBefore,
+                RacesArg::Limited => RaceOrder::Limited,
+            },
+            asked_out: self.out.clone(),
+            sarif: self.sarif.clone(),
+            junit: self.junit.clone(),
+            stdin: Stdin::Process,
+            arguments,
+            ..Options::default()
+        }
+    }
+}

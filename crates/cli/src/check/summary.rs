@@ -1,0 +1,109 @@
+//! What a check came to, for people and for scripts.
+
+use super::CheckArgs;
+use super::render::{Detail, render};
+use crate::args::Format;
+use crate::exit::Exit;
+use crate::screen::Screen;
+use landfall::Sources;
+use landfall::finding::text::count;
+use landfall::finding::{Run, SearchSpace, Verdict};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+pub(super) fn print(run: &Run, args: &CheckArgs) -> Exit {
+    let screen = Screen::new(args.color);
+    let text = match args.format {
+        Format::Json => landfall::json(run),
+        Format::Human if args.quiet => String::new(),
+        Format::Human => match screen.width() {
+            Some(width) => super::fit::fit(&for_people(run, args, width), width),
+            None => for_people(run, args, landfall::WIDTH),
+        },
+    };
+    if let Err(error) = screen.out(&text) {
+        screen.err(&format!("landfall: standard output: {error}\n"));
+        return Exit::Internal;
+    }
+    match run.verdict {
+        Verdict::Clean => Exit::Clean,
+        Verdict::Findings => Exit::Findings,
+        Verdict::Incomplete => Exit::Limit,
+    }
+}
+
+fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
+    let mut out = String::new();
+    let mut sources = Sources::new(PathBuf::new());
+    let detail = match args.verbose {
+        true => Detail::Full,
+        false => Detail::Short,
+    };
+    for finding in &run.findings {
+        let _ = writeln!(out, "{}", render(finding, &mut sources, detail, width));
+    }
+    for warning in &run.warnings {
+        let _ = writeln!(out, "warning: {warning}\n");
+    }
+    if run.hidden_races > 0 {
+        let races = count(
+            run.hidden_races,
+            "persistency race is not listed, of a store",
+            "persistency races are not listed, of stores",
+        );
+        let _ = writeln!(
+            out,
+            "note: {races} that findings above are about (--checks races lists them)\n"
+        );
+    }
+    let stats = &run.stats;
+    let executions = count(stats.runs, "execution", "executions");
+    let schedules = count(stats.schedules, "schedule", "schedules");
+    let recoveries = count(stats.behaviours, "distinct recovery", "distinct recoveries");
+    let (tried, all) = match run.space {
+        SearchSpace::PowerFailures => {
+            let failures = count(stats.cuts, "power failure", "power failures");
+            let tried = format!("{failures} tried, {recoveries}");
+            (tried, "every power failure of this run")
+        }
+        SearchSpace::PowerFailuresOfSchedules => {
+            let tried = format!("{schedules}, {recoveries}");
+            (tried, "every power failure of every schedule")
+        }
+        SearchSpace::Schedules => (schedules, "every schedule"),
+    };
+    let built = stats.compile_seconds.map_or_else(String::new, |seconds| {
+        format!(" after {seconds:.2} s of compiling")
+    });
+    let covered = format!("{tried}, {executions}, {:.2} s{built}", stats.seconds);
+    let eager = match stats.eager_states.as_str() {
+        "" => String::new(),
+        states => format!(" (one by one: {states} states)"),
+    };
+    let found = match (run.findings.len(), run.allowed) {
+        (found, 0) => format!("{found} found"),
+        (found, allowed) => format!("{found} found, {allowed} allowed"),
+    };
+    let limits = || {
+        let names: Vec<_> = run.limits.iter().map(|limit| limit.name()).collect();
+        names.join(", ")
+    };
+    let verdict = match run.verdict {
+        Verdict::Clean if run.findings.is_empty() && run.allowed == 0 => {
+            format!("clean: {all} was tried")
+        }
+        Verdict::Clean => format!("clean ({found}): {all} was tried"),
+        Verdict::Findings if run.limits.is_empty() => found,
+        Verdict::Findings => format!("{found} (limit: {})", limits()),
+        Verdict::Incomplete => format!("incomplete (limit: {})", limits()),
+    };
+    let _ = writeln!(out, "{verdict}: {covered}{eager}");
+    if let Some(why) = &run.not_judged {
+        let _ = writeln!(out, "not judged: robustness, races, flushes ({why})");
+    }
+    let fallback = stats.isolation.as_ref().and_then(|i| i.fallback.as_ref());
+    if let (true, Some(why)) = (args.verbose, fallback) {
+        let _ = writeln!(out, "runs in forks: {why}");
+    }
+    out
+}

@@ -1,0 +1,40 @@
+//! What Landfall finds, as values: [`Run`] is what a check comes to (run.json), [`Finding`] is one thing that is wrong, and
+//! [`Witness`] is all that is needed to see it happen again.
+//!
+//! There is one form of each. The search makes it, files hold it (serde), the terminal, the page, SARIF, JUnit, `--allow` and
+//! `landfall fix` read it, and the JSON schema is generated from it. A new kind of finding is one line in [`kind`], and what does not
+//! deal with it does not compile.
+
+#![warn(missing_docs)]
+
+mod allow;
+mod finding;
+mod kind;
+mod limit;
+mod place;
+mod record;
+mod run;
+mod schedule;
+pub mod text;
+mod timeline;
+mod witness;
+
+pub use allow::Allowed;
+pub use finding::{
+    Action, Diff, Finding, Fix, Gap, GapKind, Member, Preemptions, ReadAlternative, ReadChoice,
+    Store, StoreRole, ValueSource,
+};
+pub use kind::{Kind, Severity};
+pub use limit::Limit;
+pub use place::Place;
+pub use record::{CheckRecord, Digest, digest};
+pub use run::{
+    Coverage, Isolation, LineCoverage, OutcomePlace, RecoveryOutcome, Run, Sample, Scope,
+    SearchSpace, Stats, StdinFile, Verdict,
+};
+pub use schedule::{Turn, TurnLine, TurnReason};
+pub use timeline::{Lane, LaneVersion, Phase, Row, RowRead, Survival, Timeline};
+pub use witness::{
+    BuildCommand, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedMemory,
+    RecordedOutcome, RecordedThreads, Witness, Word,
+};

@@ -1,0 +1,189 @@
+//! The file that keeps a bug: everything that is needed to see it happen again, from scratch.
+
+use crate::{Finding, StdinFile};
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+/// Everything that is needed to see a bug again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Witness {
+    /// Who wrote it: `landfall`.
+    pub tool: String,
+    /// Of which version.
+    pub version: String,
+    /// Where the check ran: paths start there.
+    pub directory: Word,
+    /// What was checked.
+    pub program: ProgramFile,
+    /// What runs after a power failure, if it is something else.
+    pub recover: Option<ProgramFile>,
+    /// Persistent memory, and what it held.
+    pub persistent_memory: RecordedMemory,
+    /// Steps of one execution before it counts as a hang.
+    pub events: u64,
+    /// What every execution read from its standard input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<StdinFile>,
+    /// How the threads of the first execution ran, if it had several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<RecordedThreads>,
+    /// How those of the last recovery did, where not by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_threads: Option<RecordedThreads>,
+    /// The power failures, one after the other.
+    pub failures: Vec<RecordedFailure>,
+    /// How the last execution ended.
+    pub outcome: RecordedOutcome,
+    /// What is wrong.
+    pub finding: Finding,
+}
+
+/// A schedule.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RecordedThreads {
+    /// `tso` or `sc`.
+    pub model: String,
+    /// Who takes each step: a thread, or from 32 on its store buffer. With streams of non-temporal stores, store buffers are numbered
+    /// from `most` on, and each thread's streams after those.
+    pub schedule: Vec<u8>,
+    /// Streams of non-temporal stores of each thread.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub streams: u8,
+    /// Threads that there is room for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub most: u8,
+    /// Plain accesses are steps: all of them, or these.
+    pub everywhere: bool,
+    /// Where, if not everywhere.
+    pub points: Vec<u64>,
+    /// Stores to persistent memory, flushes and fences are steps.
+    #[serde(default)]
+    pub persistency: bool,
+    /// So are creations of threads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub creations: bool,
+}
+
+fn is_nothing(bytes: &u16) -> bool {
+    *bytes == 0
+}
+
+fn is_zero(number: &u8) -> bool {
+    *number == 0
+}
+
+/// A program, and how to build it again should it be gone.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProgramFile {
+    /// Where it lies.
+    pub path: Word,
+    /// In their order.
+    pub arguments: Vec<Word>,
+    /// How it was built, where we built it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<BuildCommand>,
+}
+
+/// The sources of a program and the options they were compiled with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BuildCommand {
+    /// `c` or `c++`.
+    pub language: String,
+    /// In their order.
+    pub arguments: Vec<Word>,
+}
+
+/// Persistent memory, and what it held.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RecordedMemory {
+    /// `adr` or `eadr`.
+    pub platform: String,
+    /// Files mapped from there are persistent.
+    pub dir: Option<Word>,
+    /// malloc is persistent memory.
+    pub heap: bool,
+    /// By how many bytes its blocks were moved.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub heap_offset: u16,
+    /// The volatile heap was looked at.
+    #[serde(default)]
+    pub heap_checks: bool,
+    /// Parts of one copy may persist in any order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tear: bool,
+    /// A digest of memory before the first execution: of the files under `dir`.
+    pub at_first: String,
+}
+
+/// A power failure, and what it left.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RecordedFailure {
+    /// Entries of the execution's log that had happened.
+    pub cut: u32,
+    /// Lines that are older than they could be.
+    pub old: Vec<OldLine>,
+    /// Persistent memory as it was left, where it differs from the beginning.
+    pub image: Vec<ImageLine>,
+}
+
+/// A cache line that is older than it could be.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OldLine {
+    /// Where it begins, hexadecimal.
+    pub line: String,
+    /// Which of its versions survived.
+    pub version: u32,
+}
+
+/// What a cache line holds.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ImageLine {
+    /// Where it begins, hexadecimal.
+    pub line: String,
+    /// Hexadecimal.
+    pub bytes: String,
+}
+
+/// How an execution ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RecordedOutcome {
+    /// As of a finding.
+    pub kind: String,
+    /// In words.
+    pub text: String,
+}
+
+/// A path or an argument: text, or bytes where it is none.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum Word {
+    /// Most are.
+    Text(String),
+    /// Not UTF-8.
+    Bytes(Vec<u8>),
+}
+
+impl Word {
+    /// Of this.
+    pub fn new(word: &OsStr) -> Word {
+        match word.to_str() {
+            Some(text) => Word::Text(text.to_owned()),
+            None => Word::Bytes(word.as_bytes().to_vec()),
+        }
+    }
+
+    /// As the system takes it.
+    pub fn os(&self) -> OsString {
+        match self {
+            Word::Text(text) => text.into(),
+            Word::Bytes(bytes) => OsString::from_vec(bytes.clone()),
+        }
+    }
+
+    /// As a path.
+    pub fn path(&self) -> PathBuf {
+        self.os().into()
+    }
+}

@@ -1,0 +1,154 @@
+//! Why a recovery failed: which store reached persistent memory, which earlier one did not, and why nothing ordered them.
+
+use crate::diagnose::provenance::first_reads;
+use crate::programs::{Failure, LoggedRun};
+use landfall_explore::subject::FirstRead;
+use landfall_model::line::{Addr, LINE_BYTES, Line};
+use landfall_model::log::{Cut, Entry};
+use landfall_native::{Event, Op};
+use std::collections::HashMap;
+
+/// Entries of the log of one crashed execution.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Overtaking {
+    /// Which execution of the chain.
+    pub(crate) act: usize,
+    /// The last store before the power failed.
+    pub(crate) last: Option<Cut>,
+    /// Read by the recovery although an earlier store was lost.
+    pub(crate) kept: Option<Cut>,
+    /// Not there when the recovery read.
+    pub(crate) lost: Option<Cut>,
+}
+
+/// Why a store was not durable in time. Numbers are native events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Missing {
+    /// No flush of its line follows.
+    NeverFlushed,
+    /// The first flush of its line comes after the store that overtook it.
+    FlushedLate { flush: usize },
+    /// Flushed in time, but nothing waited for the flush.
+    NotFenced { flush: usize },
+    /// A flush in time wrote back a neighbouring line.
+    OtherLine { flush: usize },
+    /// A non-temporal store that no fence followed in time.
+    Streamed,
+    /// Both are parts of one copy on one line.
+    Torn,
+}
+
+/// The stores behind a failure, from what the executions after each crash read. A crash in which a store overtook another
+/// explains more than one in which the latest stores are missing; later crashes are nearer to the failure.
+pub(crate) fn story(acts: &[LoggedRun], failures: &[Failure]) -> Option<Overtaking> {
+    let stories: Vec<Overtaking> = (0..failures.len())
+        .rev()
+        .map(|act| of_crash(&acts[act], &failures[act], &acts[act + 1], act))
+        .collect();
+    let tells =
+        |wanted: fn(&Overtaking) -> bool| stories.iter().find(|story| wanted(story)).cloned();
+    tells(|story| story.kept.is_some())
+        .or_else(|| tells(|story| story.lost.is_some()))
+        .or_else(|| stories.first().cloned())
+}
+
+fn of_crash(
+    crashed: &LoggedRun,
+    failure: &Failure,
+    recovery: &LoggedRun,
+    act: usize,
+) -> Overtaking {
+    let log = &crashed.log;
+    let mut kept: Option<Cut> = None;
+    let mut missed: Vec<Cut> = Vec::new();
+    let mut lines: HashMap<Line, Stores> = HashMap::new();
+    for (_, read, _) in first_reads(&recovery.execution) {
+        let line = read.line();
+        let stores = lines.entry(line).or_insert_with(|| {
+            let there = log.stores_in(line, crashed.survivor(failure, line));
+            let mut lost = log.stores_in(line, log.newest(line, failure.cut));
+            lost.retain(|store| there.binary_search(store).is_err());
+            Stores { there, lost }
+        });
+        let covers = |store: &&Cut| covers(crashed, read, **store);
+        kept = kept.max(stores.there.iter().rev().find(covers).copied());
+        missed.extend(stores.lost.iter().find(covers));
+    }
+    // A lost store that came before a kept one was overtaken; else the failure lies in what had not happened yet.
+    let overtaken = missed.iter().copied().filter(|&m| Some(m) < kept).min();
+    let lost = overtaken.or(missed.iter().copied().min());
+    let last = log.entries()[..failure.cut.0 as usize]
+        .iter()
+        .rposition(|entry| matches!(entry, Entry::Store { .. }));
+    Overtaking {
+        act,
+        last: last.map(|entry| Cut(entry as u32)),
+        kept: kept.filter(|_| overtaken.is_some()),
+        lost,
+    }
+}
+
+/// What was stored to a line before the power failed, oldest first.
+struct Stores {
+    there: Vec<Cut>,
+    lost: Vec<Cut>,
+}
+
+/// Did the store write some of the bytes read?
+fn covers(crashed: &LoggedRun, read: FirstRead, store: Cut) -> bool {
+    let Entry::Store { piece, .. } = &crashed.log.entries()[store.0 as usize] else {
+        return false;
+    };
+    let wanted = (0..8).filter(|i| read.mask & (1 << i) != 0);
+    wanted.map(|i| Addr(read.word.0 + i)).any(|byte| {
+        let from = byte.0.checked_sub(piece.addr.0);
+        from.is_some_and(|from| from < piece.bytes().len() as u64)
+    })
+}
+
+/// Why the lost store was not durable before the kept one, or at all.
+pub(crate) fn missing(act: &LoggedRun, lost: Cut, kept: Option<Cut>) -> Missing {
+    let events = &act.execution.events;
+    let from = act.event_of(lost);
+    let until = kept.map_or(events.len(), |kept| act.event_of(kept));
+    let line = line_of(events[from].offset);
+    let flushes = |from: usize, until: usize, wanted: &dyn Fn(Line) -> bool| {
+        let flush = |at: &usize| {
+            let event = &events[*at];
+            matches!(event.op, Op::Clflush | Op::Clflushopt | Op::Clwb)
+                && wanted(line_of(event.offset))
+        };
+        (from..until).find(flush)
+    };
+    let torn = |kept: Cut| {
+        let kept = act.event_of(kept);
+        from < kept && line_of(events[kept].offset) == line && one_copy(&events[from..=kept])
+    };
+    if kept.is_some_and(torn) {
+        return Missing::Torn;
+    }
+    if events[from].flag_names().contains(&"non-temporal") {
+        return Missing::Streamed;
+    }
+    if let Some(flush) = flushes(from, until, &|l| l == line) {
+        return Missing::NotFenced { flush };
+    }
+    let beside = |l: Line| l.0.abs_diff(line.0) == 1;
+    if let Some(flush) = flushes(from, until, &beside) {
+        return Missing::OtherLine { flush };
+    }
+    match flushes(until, events.len(), &|l| l == line) {
+        Some(flush) => Missing::FlushedLate { flush },
+        None => Missing::NeverFlushed,
+    }
+}
+
+/// Do all stores after the first go on with its copy?
+fn one_copy(events: &[Event]) -> bool {
+    let mut others = events.iter().skip(1).filter(|event| event.op != Op::Stack);
+    others.all(Event::continues_copy)
+}
+
+fn line_of(offset: u64) -> Line {
+    Line(offset / LINE_BYTES as u64)
+}

@@ -1,0 +1,337 @@
+//! Findings made of executions: what failed, where, which stores it is about, what could have been read instead.
+
+use crate::diagnose::cause::{Missing, Overtaking, missing};
+use crate::diagnose::heap;
+use crate::diagnose::outcome::{describe, signal_name};
+use crate::diagnose::provenance::{Reading, Source, readings};
+use crate::names::{Names, address};
+use crate::programs::{Failure, LoggedRun, Replayer};
+use landfall_finding::{
+    Action, Finding, Fix, Gap, GapKind, Kind, Place, ReadAlternative, ReadChoice, Store, StoreRole,
+    ValueSource,
+};
+use landfall_model::line::LINE_BYTES;
+use landfall_model::log::Cut;
+use landfall_native::{Execution, HeapError, Op, Outcome, Position};
+
+const SIGBUS: i32 = 7;
+const SIGSEGV: i32 = 11;
+
+/// What kind of finding a bad end is.
+pub(crate) fn kind(outcome: &Outcome) -> Kind {
+    match outcome {
+        Outcome::Assertion { .. } => Kind::Assertion,
+        // A bad access of memory; other signals say that the program cannot go on.
+        Outcome::Signal {
+            signal: SIGSEGV | SIGBUS,
+            ..
+        }
+        | Outcome::StackOverflow { .. } => Kind::Segfault,
+        Outcome::Signal { .. } => Kind::Abort,
+        Outcome::Exited { .. } => Kind::Exit,
+        Outcome::Hang { .. }
+        | Outcome::Exhausted { .. }
+        | Outcome::Stuck { .. }
+        | Outcome::Wedged => Kind::Hang,
+        Outcome::Deadlock { .. } => Kind::Deadlock,
+        Outcome::Heap { error, .. } => match error {
+            HeapError::ReadAfterFree | HeapError::WriteAfterFree => Kind::UseAfterFree,
+            HeapError::DoubleFree | HeapError::InvalidFree => Kind::DoubleFree,
+            HeapError::ReadOutside | HeapError::WriteOutside => Kind::HeapOverflow,
+        },
+        Outcome::Limit => Kind::Hang,
+        Outcome::Asleep | Outcome::Strayed => Kind::Uncontrolled,
+        // The program asked for what cannot be controlled: its fault or ours, but no crash bug.
+        Outcome::Thread { .. } | Outcome::Forbidden { .. } | Outcome::Internal { .. } => {
+            Kind::Uncontrolled
+        }
+        Outcome::Abort
+        | Outcome::Terminate { .. }
+        | Outcome::NoFunction { .. }
+        | Outcome::Died { .. } => Kind::Abort,
+    }
+}
+
+/// Where an execution went wrong.
+pub(crate) fn failing_place(execution: &Execution, names: &Names) -> Option<Place> {
+    let frames = names.frames(&execution.stack);
+    if let Outcome::Assertion {
+        file,
+        line,
+        function,
+        ..
+    } = &execution.outcome
+    {
+        let said = names.at(&Position {
+            file: file.clone(),
+            line: *line,
+            column: 0,
+            function: function.clone(),
+        });
+        // The call of `__assert_fail` knows the column and the plain name of the function.
+        let exact = frames.into_iter().find(|frame| frame.same_line(&said));
+        return Some(exact.unwrap_or(said));
+    }
+    if let Outcome::Hang {
+        site: Some(site), ..
+    }
+    | Outcome::Exhausted {
+        site: Some(site), ..
+    }
+    | Outcome::Heap {
+        site: Some(site), ..
+    } = execution.outcome
+        && let Some(at) = names.site(site).filter(|at| at.line > 0)
+    {
+        return Some(at);
+    }
+    if let Outcome::Signal { pc, .. } = execution.outcome
+        && let Some(at) = names.symbols.return_address(pc + 1)
+        && at.line > 0
+    {
+        return Some(names.at(&at));
+    }
+    frames.into_iter().next()
+}
+
+/// What went wrong, in a few words.
+pub(crate) fn what(outcome: &Outcome, names: &Names) -> String {
+    match outcome {
+        Outcome::Assertion { expression, .. } => format!("`{expression}` is false"),
+        Outcome::Signal {
+            signal, address, ..
+        } => match *signal {
+            SIGSEGV => format!("segmentation fault at address {address:#x}"),
+            SIGBUS => format!("bus error at address {address:#x}"),
+            signal => match signal_name(signal) {
+                Some(name) => name.to_owned(),
+                None => describe(outcome, &names.symbols),
+            },
+        },
+        outcome => describe(outcome, &names.symbols),
+    }
+}
+
+/// About the last of these executions, which follow each other through these failures.
+pub(crate) fn finding(
+    acts: &[LoggedRun],
+    failures: &[Failure],
+    story: Option<&Overtaking>,
+    stage: &Replayer,
+) -> Option<Finding> {
+    let mut finding = cause(acts, failures, story, stage)?;
+    let failed = &acts.last()?.execution;
+    let readings = readings(acts, failures);
+    let after = failures.len();
+    let notes = pointer_note(failed, &readings, acts, stage, after);
+    finding.notes.extend(notes);
+    (finding.notes).extend(heap::notes(&failed.outcome, stage.names(after)));
+    finding.reads = readings
+        .iter()
+        .filter(|reading| !reading.others.is_empty())
+        .map(|reading| choice(reading, acts, stage, after))
+        .collect();
+    Some(finding)
+}
+
+/// A finding without what recovery could have read instead: enough to tell causes apart, and much less work.
+pub(crate) fn cause(
+    acts: &[LoggedRun],
+    failures: &[Failure],
+    story: Option<&Overtaking>,
+    stage: &Replayer,
+) -> Option<Finding> {
+    let failed = &acts.last()?.execution;
+    let names = stage.names(failures.len());
+    let what = what(&failed.outcome, names);
+    let mut finding = Finding::of_failure(kind(&failed.outcome), &what, failures.len());
+    finding.at = failing_place(failed, names);
+    finding.stack = names.frames(&failed.stack);
+    if let Some(story) = story {
+        let store = |role, entry: Option<Cut>| stored(role, acts, story.act, entry?, stage);
+        let lost = store(StoreRole::Lost, story.lost);
+        let kept = store(StoreRole::Kept, story.kept);
+        finding.crash_at = store(StoreRole::Kept, story.last).and_then(|last| last.at);
+        finding.stores = lost.into_iter().chain(kept).collect();
+        finding.gap = gap(acts, story, stage);
+    }
+    Some(finding)
+}
+
+/// Is a finding about the loss of this store, or of its neighbour on the line? The flush that is missing there mends this, too.
+pub(crate) fn loses(finding: &Finding, racing: Option<&Store>) -> bool {
+    let Some((racing, at)) = racing.and_then(|racing| Some((racing, racing.at.as_ref()?))) else {
+        return false;
+    };
+    let line = |stored: &Store| stored.offset / LINE_BYTES as u64;
+    finding.stores_that(StoreRole::Lost).any(|lost| {
+        lost.at.as_ref().is_some_and(|lost_at| {
+            let beside = lost_at.function == at.function && line(lost) == line(racing);
+            lost_at.same_line(at) || beside
+        })
+    })
+}
+
+/// What to do about a finding where one thread ran; the best first.
+pub(crate) fn fixes(finding: &Finding) -> Vec<Fix> {
+    if let Some(racing) = finding.racing() {
+        return vec![Fix {
+            after: racing.at.clone(),
+            bytes: Some(racing.bytes),
+            ..Fix::new(Action::Atomic, true)
+        }];
+    }
+    let (Some(lost), Some(kept)) = (finding.lost(), finding.kept()) else {
+        return Vec::new();
+    };
+    if finding.is_torn() {
+        return vec![Fix {
+            after: lost.at.clone(),
+            bytes: Some(lost.bytes),
+            ..Fix::new(Action::SeparateStore, true)
+        }];
+    }
+    let fence = finding.gap.as_ref().filter(|gap| gap.only_fence());
+    let (action, after) = match fence {
+        Some(Gap {
+            flush: Some(flush), ..
+        }) => (Action::Fence, Some(flush)),
+        Some(_) => (Action::Fence, lost.at.as_ref()),
+        None => (Action::FlushFence, lost.at.as_ref()),
+    };
+    vec![Fix {
+        after: after.cloned(),
+        before: kept.at.clone(),
+        bytes: Some(lost.bytes),
+        ..Fix::new(action, true)
+    }]
+}
+
+/// The store of an entry of a log.
+pub(crate) fn stored(
+    role: StoreRole,
+    acts: &[LoggedRun],
+    act: usize,
+    entry: Cut,
+    stage: &Replayer,
+) -> Option<Store> {
+    let names = stage.names(act);
+    let crashed = acts.get(act)?;
+    let event = crashed.event(entry);
+    let (offset, bytes) = crashed.extent(crashed.event_of(entry));
+    let stack = match crashed.execution.stacks.is_empty() {
+        true => Vec::new(),
+        false => names.stack_at(&crashed.execution, crashed.event_of(entry)),
+    };
+    Some(Store {
+        role,
+        at: names.place(event),
+        bytes,
+        address: address(offset),
+        offset,
+        stack,
+        member: None,
+        thread: None,
+    })
+}
+
+/// Why nothing made the lost store durable in time.
+fn gap(acts: &[LoggedRun], story: &Overtaking, stage: &Replayer) -> Option<Gap> {
+    let act = acts.get(story.act)?;
+    let (kind, flush) = match missing(act, story.lost?, story.kept) {
+        Missing::NeverFlushed => (GapKind::NeverFlushed, None),
+        Missing::FlushedLate { flush } => (GapKind::FlushedLate, Some(flush)),
+        Missing::NotFenced { flush } => (GapKind::NotFenced, Some(flush)),
+        Missing::OtherLine { flush } => (GapKind::OtherLine, Some(flush)),
+        Missing::Streamed => (GapKind::Streamed, None),
+        Missing::Torn => (GapKind::Torn, None),
+    };
+    let event = flush.and_then(|flush| act.execution.events.get(flush));
+    let instruction = match event.map(|event| event.op) {
+        Some(Op::Clwb) => "clwb",
+        Some(Op::Clflushopt) => "clflushopt",
+        _ => "flush",
+    };
+    let flush = event.and_then(|event| stage.names(story.act).place(event));
+    Some(Gap {
+        kind,
+        flush,
+        instruction: instruction.to_owned(),
+    })
+}
+
+fn choice(reading: &Reading, acts: &[LoggedRun], stage: &Replayer, last: usize) -> ReadChoice {
+    let event = &acts[last].execution.events[reading.event];
+    let shift = 8 * reading.read.mask.trailing_zeros();
+    let newest = reading.from.iter().max_by_key(|source| match source {
+        Source::Beginning => (0, 0),
+        Source::Store { act, entry } => (act + 1, entry.0),
+    });
+    ReadChoice {
+        at: stage.names(last).place(event),
+        address: address(reading.read.word.0 + u64::from(shift / 8)),
+        bytes: reading.read.mask.count_ones(),
+        value: format!("{:#x}", reading.value >> shift),
+        from: origin(newest.copied().unwrap_or(Source::Beginning), acts, stage),
+        others: reading
+            .others
+            .iter()
+            .map(|&(value, source)| ReadAlternative {
+                value: format!("{:#x}", value >> shift),
+                from: origin(source, acts, stage),
+            })
+            .collect(),
+    }
+}
+
+/// Where a value comes from.
+pub(crate) fn origin(source: Source, acts: &[LoggedRun], stage: &Replayer) -> ValueSource {
+    match source {
+        Source::Beginning => ValueSource {
+            at: None,
+            execution: None,
+        },
+        Source::Store { act, entry } => ValueSource {
+            at: stage.names(act).place(acts[act].event(entry)),
+            execution: Some(act + 1),
+        },
+    }
+}
+
+/// Near enough for a field of what a pointer points to.
+const OBJECT: u64 = 4096;
+
+/// The value in persistent memory that a wild access went through.
+fn pointer_note(
+    failed: &Execution,
+    readings: &[Reading],
+    acts: &[LoggedRun],
+    stage: &Replayer,
+    last: usize,
+) -> Option<String> {
+    let Outcome::Signal {
+        signal: SIGSEGV,
+        address: wild,
+        ..
+    } = failed.outcome
+    else {
+        return None;
+    };
+    let leads =
+        |reading: &&Reading| reading.read.mask == 0xff && wild.wrapping_sub(reading.value) < OBJECT;
+    let reading = readings.iter().rev().find(leads)?;
+    let choice = choice(reading, acts, stage, last);
+    let at = choice.at.as_ref().map_or_else(
+        || "uninstrumented code".to_owned(),
+        |at| format!("line {}", at.line),
+    );
+    let from = match (&choice.from.execution, &choice.from.at) {
+        (None, _) => "which is what memory held at the beginning".to_owned(),
+        (Some(_), Some(at)) => format!("stored at {}", at.colons()),
+        (Some(_), None) => "stored by a library".to_owned(),
+    };
+    Some(format!(
+        "the address comes from the pointer {} read at {at} from {}, {from}",
+        choice.value, choice.address
+    ))
+}

@@ -1,0 +1,219 @@
+//! The plainest crash that shows a bug: as few lines as possible older than the cut allows, then the latest cut at which the
+//! same stores tell the story. Every candidate is run from scratch.
+
+use crate::diagnose::cause::story;
+use crate::diagnose::finding::kind;
+use crate::programs::{Failure, LoggedRun, Replayer, RunRole};
+use landfall_model::log::{Cut, Entry};
+use landfall_native::{Execution, Outcome, SubjectError};
+
+/// Candidates tried per failure and question.
+const MOST_TRIES: usize = 48;
+/// The same where each takes as long as a run that never ends.
+const FEW_TRIES: usize = 2;
+
+/// Whether a plainer crash must be explained by the same stores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Overtaking {
+    Stays,
+    MayChange,
+}
+
+/// A failure that was run from scratch and happened again.
+#[derive(Debug)]
+pub(crate) struct Confirmed {
+    pub(crate) failures: Vec<Failure>,
+    pub(crate) acts: Vec<LoggedRun>,
+    tries: usize,
+    /// It was made as plain as it can be.
+    pub(crate) plain: bool,
+}
+
+/// Runs a failure from scratch; none if it does not happen again.
+pub(crate) fn confirm(
+    stage: &mut Replayer,
+    failures: &[Failure],
+    failed: &Execution,
+) -> Result<Option<Confirmed>, SubjectError> {
+    let acts = stage.play(failures, false)?;
+    let same = acts
+        .last()
+        .is_some_and(|act| act.execution.outcome == failed.outcome);
+    Ok(same.then(|| Confirmed {
+        failures: failures.to_vec(),
+        acts,
+        tries: MOST_TRIES,
+        plain: true,
+    }))
+}
+
+impl Confirmed {
+    /// Makes it as plain as possible. Stops early when `enough` says so: what is found then stands all the same.
+    pub(crate) fn minimise(
+        &mut self,
+        stage: &mut Replayer,
+        enough: &dyn Fn() -> bool,
+    ) -> Result<(), SubjectError> {
+        let last = self.acts.last().map(|act| &act.execution.outcome);
+        if matches!(last, Some(Outcome::Hang { .. })) {
+            self.tries = FEW_TRIES;
+        }
+        for index in (0..self.failures.len()).rev() {
+            let tried = self
+                .fewer_lines(stage, index, enough)
+                .and_then(|()| self.later_cut(stage, index, enough));
+            match tried {
+                Err(SubjectError::Stopped) => break,
+                tried => tried?,
+            }
+        }
+        self.plain = !enough();
+        Ok(())
+    }
+
+    fn fewer_lines(
+        &mut self,
+        stage: &mut Replayer,
+        index: usize,
+        enough: &dyn Fn() -> bool,
+    ) -> Result<(), SubjectError> {
+        let old = self.failures[index].old.clone();
+        if old.is_empty() {
+            return Ok(());
+        }
+        // Does it fail with everything persisted, here or a little earlier? Then no flush is missing.
+        for cut in self.after_stores(index) {
+            let nothing_old = |failure: &mut Failure| {
+                *failure = Failure {
+                    cut,
+                    old: Vec::new(),
+                };
+            };
+            if enough() || self.attempt(stage, index, Overtaking::MayChange, nothing_old)? {
+                return Ok(());
+            }
+        }
+        let alone = old.iter().map(|&line| vec![line]);
+        for candidate in alone.filter(|_| old.len() > 1).take(self.tries / 2) {
+            if enough()
+                || self.attempt(stage, index, Overtaking::MayChange, |failure| {
+                    failure.old = candidate
+                })?
+            {
+                return Ok(());
+            }
+        }
+        for &(line, _) in old.iter().take(self.tries).filter(|_| old.len() > 2) {
+            if enough() {
+                return Ok(());
+            }
+            self.attempt(stage, index, Overtaking::MayChange, |failure| {
+                failure.old.retain(|&(l, _)| l != line);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The cut of a failure and those after each of the last stores before it, latest first.
+    fn after_stores(&self, index: usize) -> Vec<Cut> {
+        let now = self.failures[index].cut;
+        let entries = &self.acts[index].log.entries()[..now.0 as usize];
+        let stored = entries
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|(_, entry)| matches!(entry, Entry::Store { .. }))
+            .map(|(at, _)| Cut(at as u32));
+        std::iter::once(now)
+            .chain(stored)
+            .take(self.tries / 2)
+            .collect()
+    }
+
+    fn later_cut(
+        &mut self,
+        stage: &mut Replayer,
+        index: usize,
+        enough: &dyn Fn() -> bool,
+    ) -> Result<(), SubjectError> {
+        let now = self.failures[index].cut;
+        let cuts = self.acts[index].log.sufficient_cuts();
+        let later = cuts.into_iter().rev().take_while(|&cut| cut > now);
+        let feasible: Vec<_> = later
+            .filter(|&cut| {
+                let later = Failure {
+                    cut,
+                    ..self.failures[index].clone()
+                };
+                self.acts[index].can_suffer(&later)
+            })
+            .take(self.tries)
+            .collect();
+        for cut in feasible {
+            if enough()
+                || self.attempt(stage, index, Overtaking::Stays, |failure| failure.cut = cut)?
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a changed failure if the bug is still there.
+    fn attempt(
+        &mut self,
+        stage: &mut Replayer,
+        index: usize,
+        story: Overtaking,
+        change: impl FnOnce(&mut Failure),
+    ) -> Result<bool, SubjectError> {
+        let mut failures = self.failures.clone();
+        change(&mut failures[index]);
+        if !self.acts[index].can_suffer(&failures[index]) {
+            return Ok(false);
+        }
+        let told = stores(&self.acts, &self.failures);
+        // What happened before the changed failure happens again; the rest is played anew.
+        let before = self.acts.split_off(index + 1);
+        let played = self.play_on(stage, &failures);
+        let same = matches!(played, Ok(true))
+            && match (self.acts.last(), before.last()) {
+                (Some(new), Some(old)) => same_failure(&new.execution, &old.execution),
+                _ => false,
+            }
+            && (story == Overtaking::MayChange || told == stores(&self.acts, &failures));
+        if same {
+            self.failures = failures;
+        } else {
+            self.acts.truncate(index + 1);
+            self.acts.extend(before);
+        }
+        played.map(|_| same)
+    }
+
+    /// Plays the failures that have no execution after them yet; false if one of them is not possible.
+    fn play_on(
+        &mut self,
+        stage: &mut Replayer,
+        failures: &[Failure],
+    ) -> Result<bool, SubjectError> {
+        for (count, failure) in failures.iter().enumerate().skip(self.acts.len() - 1) {
+            if !self.acts[count].can_suffer(failure) {
+                return Ok(false);
+            }
+            let left = self.acts[count].left(failure);
+            let part = RunRole::of(count + 1, failures.len());
+            self.acts.push(stage.act(left, count + 1, false, part)?);
+        }
+        Ok(true)
+    }
+}
+
+fn same_failure(new: &Execution, old: &Execution) -> bool {
+    !new.outcome.is_ok() && kind(&new.outcome) == kind(&old.outcome) && new.stack == old.stack
+}
+
+/// The stores that tell the story.
+fn stores(acts: &[LoggedRun], failures: &[Failure]) -> Option<(Option<Cut>, Option<Cut>)> {
+    story(acts, failures).map(|story| (story.kept, story.lost))
+}

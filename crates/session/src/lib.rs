@@ -1,0 +1,43 @@
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
+
+mod check;
+mod diagnose;
+mod error;
+mod fix;
+mod names;
+mod observer;
+mod options;
+mod outputs;
+mod programs;
+mod progress;
+mod prove;
+mod record;
+mod replay;
+mod report;
+mod results;
+mod search;
+mod setup;
+mod sources;
+mod view;
+mod witness;
+
+pub use check::{Check, check};
+pub use diagnose::outcome::describe;
+pub use error::{Error, ErrorKind};
+pub use fix::{FixOptions, Fixed, fix, read_run, run_file};
+pub use landfall_finding as finding;
+pub use landfall_model::order::Platform;
+pub use landfall_native::watch_interrupts;
+pub use observer::{Observer, Progress};
+pub use options::{
+    Cancel, CheckKind, MemoryModel, Options, PreemptAt, PreemptIn, RaceOrder, ScheduleOrder, Stdin,
+    Target,
+};
+pub use outputs::{Texts, json, texts};
+pub use prove::{Answer, Answers, Property, ProveOptions, Round, prove};
+pub use replay::{Replay, replay};
+pub use results::write;
+pub use setup::language;
+pub use sources::Sources;
+pub use view::table::{WIDTH, draw};

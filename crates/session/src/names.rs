@@ -1,0 +1,152 @@
+//! Names for what is a number in a trace: source positions, call stacks, parts of persistent memory.
+
+use crate::sources::Sources;
+use landfall_finding::{Member, Place};
+use landfall_native::members::Members;
+use landfall_native::{Event, Execution, Op, Origin, Position, Server, Sites, Symbols};
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+/// A position, with its path as somebody in that directory would write it.
+pub(crate) fn place_at(at: &Position, here: &Path) -> Place {
+    let relative = Path::new(&at.file).strip_prefix(here);
+    let file = relative.map_or_else(|_| at.file.clone(), |path| path.display().to_string());
+    Place {
+        // `__FILE__` is what was typed; debug information leaves it out.
+        file: file.trim_start_matches("./").to_owned(),
+        line: at.line,
+        column: at.column,
+        function: at.function.clone(),
+    }
+}
+
+/// In the same function, whose name may come with its parameters there.
+fn same_function(place: &Place, frame: &Place) -> bool {
+    let rest = frame.function.strip_prefix(place.function.as_str());
+    place.file == frame.file && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('('))
+}
+
+/// What one server knows about the addresses and sites of its runs.
+#[derive(Debug)]
+pub(crate) struct Names {
+    sites: Sites,
+    pub(crate) symbols: Symbols,
+    /// Paths are told as from there.
+    here: PathBuf,
+    /// Read when first asked for.
+    members: OnceCell<Option<Members>>,
+}
+
+impl Names {
+    pub(crate) fn of(server: &Server) -> Names {
+        Names {
+            sites: server.sites().clone(),
+            symbols: server.symbols(),
+            here: server.directory(),
+            members: OnceCell::new(),
+        }
+    }
+
+    /// The text of the sources that places are in.
+    pub(crate) fn sources(&self) -> Sources {
+        Sources::new(self.here.clone())
+    }
+
+    /// A position as a place.
+    pub(crate) fn at(&self, at: &Position) -> Place {
+        place_at(at, &self.here)
+    }
+
+    /// The member that the store at a place of the source stores to.
+    pub(crate) fn member(&self, at: &Place) -> Option<Member> {
+        let text = std::fs::read_to_string(self.here.join(&at.file)).ok()?;
+        let unit = landfall_repair::Unit {
+            text: &text,
+            language: match at.file.ends_with(".c") {
+                true => landfall_repair::Language::C,
+                false => landfall_repair::Language::Cxx,
+            },
+            headers: &[],
+        };
+        let place = landfall_repair::Place {
+            line: at.line,
+            column: at.column,
+        };
+        let path = landfall_repair::stored_to(&unit, place)?;
+        let members = self.members.get_or_init(|| self.symbols.members());
+        let found = members.as_ref()?.member(&landfall_native::members::Path {
+            function: &at.function,
+            variable: &path.variable,
+            members: &path.members,
+        })?;
+        Some(Member {
+            of: found.of,
+            name: found.name,
+            offset: found.offset,
+            size: found.size,
+        })
+    }
+
+    /// Where in the source an event comes from: for library functions, the call.
+    pub(crate) fn place(&self, event: &Event) -> Option<Place> {
+        self.origin(event.origin)
+    }
+
+    pub(crate) fn origin(&self, origin: Origin) -> Option<Place> {
+        let at = self.sites.position(origin).cloned();
+        let at = at.or_else(|| self.symbols.caller(origin.caller))?;
+        Some(place_at(&at, &self.here))
+    }
+
+    /// Every place that could tell of an access.
+    pub(crate) fn instrumented(&self) -> impl Iterator<Item = Place> + '_ {
+        (self.sites.positions().iter()).map(|at| self.at(at))
+    }
+
+    pub(crate) fn site(&self, site: u32) -> Option<Place> {
+        let origin = landfall_native::Origin { site, caller: 0 };
+        self.sites.position(origin).map(|at| self.at(at))
+    }
+
+    /// The library function that caused an event, if one did.
+    pub(crate) fn library(&self, event: &Event) -> Option<&'static str> {
+        self.sites.library(event.origin)
+    }
+
+    /// Return addresses as places, innermost first; what has no line in the source is left out.
+    pub(crate) fn frames(&self, stack: &[u64]) -> Vec<Place> {
+        let known = |frame: &u64| self.symbols.return_address(*frame).filter(|at| at.line > 0);
+        stack
+            .iter()
+            .filter_map(known)
+            .map(|at| self.at(&at))
+            .collect()
+    }
+
+    /// The call stack at an event of an execution that was run with stacks: the innermost frame is the event's own place.
+    pub(crate) fn stack_at(&self, execution: &Execution, at: usize) -> Vec<Place> {
+        let before = || execution.events[..at].iter().rev();
+        let step = before().find(|event| event.op == Op::Step);
+        // What leaves a store buffer was called from elsewhere, long ago.
+        let buffered = step.is_some_and(Event::is_of_store_buffer);
+        let stack = before().find(|event| event.op == Op::Stack && !buffered);
+        let stack = stack.and_then(|event| execution.stacks.get(event.value as usize));
+        let mut frames = self.frames(stack.map_or(&[][..], Vec::as_slice));
+        if let Some(place) = execution.events.get(at).and_then(|event| self.place(event)) {
+            // The innermost return address lies in the function itself, after the event.
+            match frames.first_mut() {
+                Some(first) if same_function(&place, first) => {
+                    (first.line, first.column) = (place.line, place.column);
+                }
+                _ => frames.insert(0, place),
+            }
+        }
+        frames
+    }
+}
+
+/// A place in persistent memory, by the part it lies in.
+pub(crate) fn address(offset: u64) -> String {
+    let (name, within) = landfall_native::part_of_memory(offset);
+    format!("{name}+{within:#x}")
+}

@@ -1,0 +1,162 @@
+//! Asking: each property, with loops unrolled further and further until no execution goes beyond.
+
+use crate::observer::Progress;
+use crate::prove::source::Source;
+use crate::prove::{Answers, Property, ProveOptions};
+use landfall_prove::program::Program;
+use landfall_prove::prove::{self, Options, Sizes, Verdict};
+use landfall_prove::solver::SearchOptions;
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+/// One property, answered.
+#[derive(Debug)]
+pub struct Answer {
+    /// `invariant` or `robust`.
+    pub property: &'static str,
+    /// The answer.
+    pub verdict: Verdict,
+    /// How large the question was.
+    pub sizes: Sizes,
+    /// How long it took.
+    pub took: Duration,
+    /// Of a proof: where loops were cut, and some execution would have gone on.
+    pub limits: Vec<String>,
+    /// Of a refutation: the file that replays it, or why there is none.
+    pub native: Option<Result<PathBuf, String>>,
+}
+
+/// One bound, and how long its parts took.
+#[derive(Debug)]
+pub struct Round {
+    /// Rounds of loops.
+    pub unroll: u32,
+    /// Of the program, with loops so far.
+    pub events: usize,
+    /// To follow the program.
+    pub translating: Duration,
+    /// To answer.
+    pub searching: Duration,
+    /// To see whether loops go on.
+    pub bounding: Duration,
+}
+
+type Question = fn(&Program, &Options) -> prove::Answered;
+
+pub(crate) fn answers(
+    source: &Source,
+    args: &ProveOptions,
+    progress: &Sender<Progress>,
+) -> Answers {
+    let options = options(args);
+    let mut all = Answers {
+        answers: Vec::new(),
+        refusal: None,
+        rounds: Vec::new(),
+    };
+    // Nobody listens any more: nobody minds.
+    let tell = |what: Progress| _ = progress.send(what);
+    for unroll in bounds(source, args) {
+        if source.has_loops() {
+            tell(Progress::Loops { rounds: unroll });
+        }
+        let start = Instant::now();
+        let program = match source.program(unroll) {
+            Ok(program) => program,
+            Err(refusal) => {
+                all.refusal = Some(refusal);
+                break;
+            }
+        };
+        let translating = start.elapsed();
+        let start = Instant::now();
+        let settled: Vec<Answer> = std::mem::take(&mut all.answers)
+            .into_iter()
+            .filter(|answer| !matches!(answer.verdict, Verdict::Proved))
+            .collect();
+        all.answers = ask(&program, args, &options, settled);
+        let searching = start.elapsed();
+        let start = Instant::now();
+        let mut limits = Vec::new();
+        let proved = |a: &Answer| matches!(a.verdict, Verdict::Proved);
+        if all.answers.iter().any(proved) {
+            let bounds = prove::bounds(&program, &options);
+            limits = [bounds.exceeded, bounds.undecided].concat();
+        }
+        all.rounds.push(Round {
+            unroll,
+            events: program.events.len(),
+            translating,
+            searching,
+            bounding: start.elapsed(),
+        });
+        for answer in all.answers.iter_mut().filter(|a| proved(a)) {
+            answer.limits.clone_from(&limits);
+        }
+        let late = options.search.until.is_some_and(|u| Instant::now() >= u);
+        if limits.is_empty() || late || !all.answers.iter().any(proved) {
+            break;
+        }
+    }
+    if source.has_loops() {
+        tell(Progress::Done);
+    }
+    all
+}
+
+/// The bounds to try, one after the other.
+fn bounds(source: &Source, args: &ProveOptions) -> Vec<u32> {
+    if !source.has_loops() {
+        return vec![1];
+    }
+    let doubling = std::iter::successors(Some(2u32), |k| k.checked_mul(2));
+    let mut all: Vec<u32> = doubling.take_while(|&k| k < args.unroll).collect();
+    all.push(args.unroll);
+    all
+}
+
+fn options(args: &ProveOptions) -> Options {
+    Options {
+        crash: args.crash,
+        search: SearchOptions {
+            solver: args.solver,
+            max_conflicts: args.conflicts,
+            until: args.time.and_then(|time| Instant::now().checked_add(time)),
+            ..SearchOptions::default()
+        },
+        ..Options::default()
+    }
+}
+
+/// What is settled is not asked again.
+fn ask(
+    program: &Program,
+    args: &ProveOptions,
+    options: &Options,
+    mut settled: Vec<Answer>,
+) -> Vec<Answer> {
+    let mut questions: Vec<(&'static str, Question)> = Vec::new();
+    if args.property != Property::Robust {
+        questions.push(("invariant", prove::invariant));
+    }
+    if args.property != Property::Invariant {
+        questions.push(("robust", prove::robust));
+    }
+    let mut answer = |(property, question): (&'static str, Question)| {
+        if let Some(at) = settled.iter().position(|a| a.property == property) {
+            return settled.swap_remove(at);
+        }
+        let start = Instant::now();
+        let answered = question(program, options);
+        Answer {
+            property,
+            verdict: answered.verdict,
+            sizes: answered.sizes,
+            took: start.elapsed(),
+            limits: Vec::new(),
+            native: None,
+        }
+    };
+    questions.into_iter().map(&mut answer).collect()
+}

@@ -1,0 +1,137 @@
+//! What is to be proved: litmus tests are translated, programs compiled.
+
+use crate::error::{Error, ErrorKind};
+use crate::prove::ProveOptions;
+use crate::setup::language;
+use landfall_ir::{Module, Place};
+use landfall_native::compiler::{self, Language};
+use landfall_prove::c::{self, Refusal};
+use landfall_prove::litmus;
+use landfall_prove::program::Program;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+pub(crate) enum Source {
+    Litmus(Box<Program>),
+    Module(Box<Module>, Language),
+}
+
+fn failure(kind: ErrorKind, files: &[PathBuf], why: impl std::fmt::Display) -> Error {
+    let names: Vec<_> = files.iter().map(|f| f.to_string_lossy()).collect();
+    Error::new(kind, format!("{}: {why}", names.join(" ")))
+}
+
+pub(crate) fn read(files: &[PathBuf], options: &ProveOptions) -> Result<Source, Error> {
+    let extension = |path: &PathBuf| {
+        let extension = path.extension().and_then(|e| e.to_str());
+        extension.unwrap_or_default().to_owned()
+    };
+    let usage = |why: String| failure(ErrorKind::Usage, files, why);
+    if let [path] = files
+        && matches!(extension(path).as_str(), "lit" | "litmus")
+    {
+        let text = std::fs::read(path).map_err(|error| usage(error.to_string()))?;
+        let text = String::from_utf8(text).map_err(|_| usage("not a text file".to_owned()))?;
+        let name = path.to_string_lossy();
+        let test = landfall_litmus::parse::parse(&name, &text).map_err(|error| {
+            let (found, expected) = (error.found, error.expected);
+            let place = format!("{name}:{}:{}", error.line, error.column);
+            Error::usage(format!("{place}: found {found}, expected {expected}"))
+        })?;
+        let program = litmus::translate(&test).program;
+        return Ok(Source::Litmus(Box::new(program)));
+    }
+    let language = language(&options.compiler_flags, files);
+    for path in files {
+        match extension(path).as_str() {
+            "c" | "cc" | "cpp" | "cxx" | "C" | "c++" => {}
+            _ => {
+                let what = "not a .c, .cc, .lit or .litmus file, which is what can be proved";
+                return Err(usage(what.to_owned()));
+            }
+        }
+        if let Err(error) = std::fs::File::open(path) {
+            return Err(usage(format!("cannot be read: {error}")));
+        }
+    }
+    let text = compiled(files, options, language)?;
+    let module = Module::read(&text).map_err(|error| {
+        let why = format!("the compiler's output: {error}");
+        failure(ErrorKind::Internal, files, why)
+    })?;
+    Ok(Source::Module(Box::new(module), language))
+}
+
+/// The program as the compiler's intermediate language.
+fn compiled(
+    files: &[PathBuf],
+    options: &ProveOptions,
+    language: Language,
+) -> Result<String, Error> {
+    let mut command = compiler::intermediate(language, &options.compiler_flags, files)
+        .map_err(|error| failure(ErrorKind::Usage, files, error))?;
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| failure(ErrorKind::Build, files, format!("the compiler: {error}")))?;
+    if !output.status.success() {
+        return Err(failure(
+            ErrorKind::Build,
+            files,
+            "the program did not compile",
+        ));
+    }
+    String::from_utf8(output.stdout).map_err(|_| {
+        failure(
+            ErrorKind::Internal,
+            files,
+            "the compiler's output is not text",
+        )
+    })
+}
+
+impl Source {
+    pub(crate) fn has_loops(&self) -> bool {
+        matches!(self, Source::Module(..))
+    }
+
+    /// Of a program.
+    pub(crate) fn language(&self) -> Option<Language> {
+        match self {
+            Source::Litmus(_) => None,
+            Source::Module(_, language) => Some(*language),
+        }
+    }
+
+    /// The program, with loops unrolled this far.
+    pub(crate) fn program(&self, unroll: u32) -> Result<Program, Refusal> {
+        match self {
+            Source::Litmus(program) => Ok((**program).clone()),
+            Source::Module(module, _) => {
+                let files = RefCell::new(HashMap::new());
+                let lines = |place: &Place| line(&files, place);
+                let bounds = c::Bounds {
+                    unroll,
+                    ..c::Bounds::default()
+                };
+                c::translate(module, &bounds, &lines)
+            }
+        }
+    }
+}
+
+type Files = RefCell<HashMap<String, Option<Vec<String>>>>;
+
+/// The text of a source line.
+fn line(files: &Files, place: &Place) -> Option<String> {
+    let mut files = files.borrow_mut();
+    let lines = files.entry(place.file.clone()).or_insert_with(|| {
+        let text = std::fs::read_to_string(Path::new(&place.file)).ok()?;
+        Some(text.lines().map(str::to_owned).collect())
+    });
+    let number = place.line.checked_sub(1)? as usize;
+    lines.as_ref()?.get(number).cloned()
+}

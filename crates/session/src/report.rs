@@ -1,0 +1,256 @@
+//! What a search has come to so far, and in the end the run.
+
+use crate::error::Error;
+use crate::names::Names;
+use crate::options::{Asked, Stdin, Target};
+use landfall_finding::text::count;
+use landfall_finding::{
+    Coverage, Finding, Isolation, Limit, Place, RecoveryOutcome, Run, Sample, SearchSpace,
+    Severity, Stats, StdinFile, Verdict, Word,
+};
+use landfall_native::{Cut, Foreign, Outcome, Server, Symbols};
+use std::io::IsTerminal;
+use std::time::Instant;
+
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) findings: Vec<Finding>,
+    /// Known and allowed.
+    allowed: Vec<Finding>,
+    limits: Vec<Limit>,
+    /// Power failures of those schedules were tried, too.
+    pub(crate) crashes: bool,
+    /// Schedules tried; none for a program with one thread.
+    pub(crate) schedules: u64,
+    pub(crate) cuts: usize,
+    pub(crate) runs: u64,
+    pub(crate) behaviours: usize,
+    pub(crate) events: u64,
+    pub(crate) eager_states: String,
+    /// Bytes of standard input that every run got.
+    pub(crate) stdin: Option<u64>,
+    /// To build the program; none where it was built before.
+    pub(crate) compile_seconds: Option<f64>,
+    pub(crate) isolation: Isolation,
+    /// Somebody asked the persistent heap for a block.
+    allocates: bool,
+    warnings: Vec<String>,
+    /// Persistency races that are not listed: a worse finding is about the same store.
+    hidden_races: u64,
+    /// Code that was not compiled with `landfall cc` touched persistent memory.
+    foreign: bool,
+    /// Why recoveries were not judged, though nobody asked for less.
+    pub(crate) not_judged: Option<String>,
+    pub(crate) coverage: Coverage,
+    /// The search over time.
+    pub(crate) progress: Vec<Sample>,
+    pub(crate) outcomes: Vec<RecoveryOutcome>,
+}
+
+impl Report {
+    /// Counts a failure that is on the list already.
+    pub(crate) fn is_known(&mut self, finding: &Finding) -> bool {
+        let known = self.findings.iter_mut().chain(&mut self.allowed);
+        match known.into_iter().find(|f| f.same_cause(finding)) {
+            Some(known) => {
+                known.count(finding);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Counts a failure with one that ended in the same way at the same place, whatever was lost.
+    pub(crate) fn ends_there(&mut self, finding: &Finding) -> bool {
+        let known = self.findings.iter_mut().chain(&mut self.allowed);
+        let ends = |f: &&mut Finding| f.kind == finding.kind && f.at == finding.at;
+        let known = known.into_iter().find(ends);
+        known.map(|known| known.count(finding)).is_some()
+    }
+
+    /// Also those that are allowed.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().chain(&self.allowed)
+    }
+
+    pub(crate) fn add(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    /// Counts it, and does not list it.
+    pub(crate) fn allow(&mut self, finding: Finding) {
+        self.allowed.push(finding);
+    }
+
+    /// A worse finding is about the same store as this race.
+    pub(crate) fn hide_race(&mut self) {
+        self.hidden_races += 1;
+    }
+
+    /// Something worth knowing that is no finding.
+    pub(crate) fn warn(&mut self, text: &str) {
+        self.warnings.push(text.to_owned());
+    }
+
+    /// Not everything is looked at, for this reason.
+    pub(crate) fn limit(&mut self, limit: Limit) {
+        if !self.limits.contains(&limit) {
+            self.limits.push(limit);
+        }
+    }
+
+    /// The same, if there is such a reason.
+    pub(crate) fn limited(&mut self, limit: Option<Limit>) {
+        if let Some(limit) = limit {
+            self.limit(limit);
+        }
+    }
+
+    /// Was everything looked at, as far as is known?
+    pub(crate) fn is_complete(&self) -> bool {
+        self.limits.is_empty()
+    }
+
+    /// Counts where the runs of a server happened.
+    pub(crate) fn add_server(&mut self, server: &Server) {
+        let (forks, restarts) = server.runs();
+        self.isolation.forks += forks;
+        self.isolation.restarts += restarts;
+        self.isolation.fallback = self.isolation.fallback.take().or(server.fallback());
+        self.allocates |= server.allocates();
+    }
+
+    /// An execution was ended by a limit, there: what it would have done is not known.
+    pub(crate) fn unfinished(&mut self, outcome: &Outcome, whose: &str, at: Option<&Place>) {
+        let Some(limit) = outcome.limit() else { return };
+        self.limit(limit);
+        let place = at.map_or_else(String::new, |at| format!(" at {}", at.colons()));
+        let text = match limit {
+            Limit::Events => format!(
+                "{whose} was stopped{place}, after as many steps as it may take: it may compute for long, or never end; allow more with --events"
+            ),
+            _ => format!(
+                "{whose} was stopped{place}: code without instrumentation, or the system, took too long there"
+            ),
+        };
+        self.warn(&text);
+    }
+
+    /// The same for executions under a schedule.
+    pub(crate) fn cut(&mut self, cut: &Cut, whose: &str, names: &Names) {
+        if cut.steps {
+            self.limit(Limit::Steps);
+            self.warn(&format!(
+                "{whose} was stopped after as many steps of its threads as are searched: it may go on for long, or one thread may keep others from their turn for ever; allow more with --events"
+            ));
+        }
+        if let Some(unfinished) = &cut.unfinished {
+            let at = match &unfinished.outcome {
+                Outcome::Exhausted {
+                    site: Some(site), ..
+                } => names.site(*site).filter(|at| at.line > 0),
+                _ => None,
+            };
+            self.unfinished(&unfinished.outcome, whose, at.as_ref());
+        }
+    }
+
+    /// So many recoveries were too long for power failures in them.
+    pub(crate) fn uncut(&mut self, recoveries: u32) {
+        self.limit(Limit::RecoveryEvents);
+        self.warn(&format!(
+            "{} did more than 4 million things each: power failures in them were not tried",
+            count(u64::from(recoveries), "recovery", "recoveries")
+        ));
+    }
+
+    /// Was code seen that was not compiled with `landfall cc`?
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
+    /// A program that reads what nobody types is told so.
+    pub(crate) fn note_input(&mut self, asked: bool, options: &Asked) {
+        let typed = options.stdin == Stdin::Process && std::io::stdin().is_terminal();
+        if asked && typed {
+            self.warn("the program reads its standard input, which is a terminal here: it got nothing; give it a file, as in `< FILE`");
+        }
+    }
+
+    pub(crate) fn note_foreign(
+        &mut self,
+        when: &str,
+        foreign: Option<&Foreign>,
+        symbols: &Symbols,
+    ) {
+        if let Some(foreign) = foreign {
+            let text = foreign.describe(symbols);
+            self.foreign = true;
+            self.warnings.push(format!("{when}{text}"));
+        }
+    }
+
+    /// Comes to a verdict.
+    pub(crate) fn finish(
+        self,
+        target: &Target,
+        options: &Asked,
+        started: Instant,
+    ) -> Result<Run, Error> {
+        let worst = self.findings.iter().map(|f| f.severity).max();
+        let fails = worst.is_some_and(|worst: Severity| worst >= options.fail_on);
+        let complete = self.limits.is_empty();
+        let verdict = match (fails, complete) {
+            (true, _) => Verdict::Findings,
+            (false, true) => Verdict::Clean,
+            (false, false) => Verdict::Incomplete,
+        };
+        let mut findings = self.findings;
+        let seconds = started.elapsed().as_secs_f64();
+        let check = crate::record::record(target, options, &findings, self.allocates);
+        let until = options.last_call(started);
+        crate::outputs::suggest(&mut findings, check.as_ref(), until);
+        let mut run = Run {
+            tool: "landfall".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            verdict,
+            complete,
+            limits: self.limits,
+            findings,
+            stats: Stats {
+                schedules: self.schedules.max(1),
+                cuts: self.cuts as u64,
+                runs: self.runs,
+                behaviours: self.behaviours as u64,
+                events: self.events,
+                seconds,
+                compile_seconds: self.compile_seconds,
+                eager_states: self.eager_states,
+                isolation: Some(self.isolation),
+            },
+            scope: Some(options.scope()),
+            space: match (self.schedules, self.crashes) {
+                (0, _) => SearchSpace::PowerFailures,
+                (_, true) => SearchSpace::PowerFailuresOfSchedules,
+                (_, false) => SearchSpace::Schedules,
+            },
+            allowed: self.allowed.len(),
+            hidden_races: self.hidden_races,
+            not_judged: self.not_judged,
+            warnings: self.warnings,
+            check,
+            command: crate::record::command(&options.arguments),
+            coverage: self.coverage,
+            progress: self.progress,
+            outcomes: self.outcomes,
+            stdin: self.stdin.map(|bytes| StdinFile {
+                file: Word::new(options.out.join(crate::setup::INPUT).as_os_str()),
+                bytes,
+            }),
+            sources: std::collections::BTreeMap::new(),
+        };
+        run.sources = crate::outputs::sources_of(&run, options);
+        crate::outputs::save(&run, options)?;
+        Ok(run)
+    }
+}

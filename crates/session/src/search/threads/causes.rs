@@ -1,0 +1,705 @@
+//! What the search has seen go wrong: one entry for each cause, with the first schedule that shows it. At the end each is made
+//! plain, shown again from scratch, and told.
+
+use crate::diagnose::diagnosis::{Diagnosis, not_again};
+use crate::diagnose::finding::{failing_place, kind, what};
+use crate::error::{Error, ErrorKind};
+use crate::names::Names;
+use crate::observer::Notices;
+use crate::options::{Asked, CheckKind};
+use crate::report::Report;
+use crate::search::threads::reorder::{plainer, prompt};
+use crate::view::schedule::{ScheduleNames, column};
+use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
+use landfall_explore::schedule::locks::{Misuse, Reason, explain, misuses};
+use landfall_explore::schedule::saturate::add_racing;
+use landfall_explore::schedule::{
+    End, Explored, Job, NOWHERE, Order, Process, Sharing, Step, Threads, ThreadsError, Trace,
+};
+use landfall_finding::{Finding, Kind, Place, Preemptions, Severity};
+use landfall_native::{NativeThreads, Outcome};
+
+/// What went wrong, as far as it tells causes apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Cause {
+    /// A thread ended the process badly, there.
+    Failed {
+        thread: u8,
+        site: u32,
+        code: u32,
+    },
+    /// Every thread waits, there.
+    Stuck(Vec<(u8, u32)>),
+    /// One thread ran for ever.
+    Endless,
+    Race(DataRace),
+    Misused(Misuse),
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    cause: Cause,
+    /// Who takes the steps, up to where it shows. Once settled, only the plainest is left.
+    schedules: Vec<Vec<Process>>,
+    /// The same execution in another order, where it is known what happens before what: it must show the same.
+    same: Option<Vec<Process>>,
+    /// With the accesses that were steps when it was found.
+    job: landfall_native::Job,
+    /// Of the settled schedule.
+    preemptions: u32,
+    times: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct ScheduleFindings<'a> {
+    order: Order,
+    races: Option<Relation>,
+    locks: bool,
+    entries: Vec<Entry>,
+    found: Vec<DataRace>,
+    sharing: Sharing,
+    /// Every schedule with fewer preemptions than this was seen.
+    floor: u32,
+    notices: Notices<'a>,
+}
+
+/// Different causes that are looked at closely; more are only counted.
+const MOST: usize = 50;
+
+impl<'a> ScheduleFindings<'a> {
+    pub(crate) fn new(options: &Asked, order: Order, notices: Notices<'a>) -> ScheduleFindings<'a> {
+        ScheduleFindings {
+            order,
+            races: options
+                .checks(CheckKind::DataRaces)
+                .then(|| options.relation()),
+            locks: options.checks(CheckKind::Locks),
+            entries: Vec::new(),
+            found: Vec::new(),
+            sharing: Sharing::default(),
+            floor: 0,
+            notices,
+        }
+    }
+
+    /// Every schedule with so many preemptions was seen.
+    pub(crate) fn searched(&mut self, preemptions: u32) {
+        self.floor = preemptions.saturating_add(1);
+    }
+
+    pub(crate) fn floor(&self) -> u32 {
+        self.floor
+    }
+
+    /// Of all that was found, the most preemptions that its schedule has, once settled.
+    pub(crate) fn most_preemptions(&self) -> Option<u32> {
+        let entries = self.entries.iter();
+        let kept = entries.filter(|entry| entry.cause != Cause::Endless);
+        kept.map(|entry| entry.preemptions).max()
+    }
+
+    /// Looks at an execution with at most so many preemptions, for what is known only with more.
+    pub(crate) fn look_again(
+        &mut self,
+        native: &NativeThreads<'_>,
+        search: &dyn Explored,
+        preemptions: u32,
+    ) {
+        let (order, relation) = (self.order, self.races.unwrap_or_default());
+        for entry in &mut self.entries {
+            let plainer = entry.preemptions > preemptions;
+            if plainer && entry.cause.shows(native, search.trace(), order, relation) {
+                entry.schedules = candidates(search, entry.cause.thread());
+                entry.same = entry.cause.in_another_order(search);
+                entry.job = native.replay(&[]);
+                entry.preemptions = preemptions;
+            }
+        }
+    }
+
+    /// Shows everything again, and keeps the plainest schedule of each: the fewest preemptions, then the fewest steps. What there is no
+    /// time for stays as it is.
+    pub(crate) fn settle(&mut self, native: &mut NativeThreads<'_>) -> Result<(), Error> {
+        let (order, relation) = (self.order, self.races.unwrap_or_default());
+        for entry in &mut self.entries {
+            if entry.preemptions != u32::MAX && entry.schedules.len() == 1 {
+                continue;
+            }
+            native.adopt(&entry.job);
+            let mut best: Option<(u32, usize, Vec<Process>)> = None;
+            for schedule in entry.schedules.clone() {
+                let trace = match follow(native, &schedule, order) {
+                    Ok(trace) => trace,
+                    Err(ThreadsError::Stopped) => return Ok(()),
+                    Err(_) => continue,
+                };
+                if !entry.cause.shows(native, &trace, order, relation) {
+                    continue;
+                }
+                let preemptions = trace.preemptions(order, schedule.len());
+                let length = schedule.len();
+                if best
+                    .as_ref()
+                    .is_none_or(|(p, l, _)| (preemptions, length) < (*p, *l))
+                {
+                    best = Some((preemptions, length, schedule));
+                }
+            }
+            let (preemptions, _, schedule) = best.ok_or_else(not_again)?;
+            if let Some(same) = entry.same.take()
+                && let Ok(trace) = follow(native, &same, order)
+                && !entry.cause.is_among(&trace)
+            {
+                return Err(not_believed());
+            }
+            entry.preemptions = preemptions;
+            entry.schedules = vec![schedule];
+        }
+        Ok(())
+    }
+
+    /// Looks at the last execution.
+    pub(crate) fn look(&mut self, native: &NativeThreads<'_>, search: &dyn Explored) {
+        let trace = search.trace();
+        for failure in &trace.failures {
+            let cause = Cause::Failed {
+                thread: failure.thread,
+                site: failure.site,
+                code: failure.code,
+            };
+            self.note(native, cause, search);
+        }
+        match native.outcome {
+            Outcome::Hang { .. } => self.note(native, Cause::Endless, search),
+            _ if trace.end == End::Deadlock => {
+                let waits = waits(trace, self.order);
+                self.note(native, Cause::Stuck(waits), search);
+            }
+            _ => {}
+        }
+        if let Some(relation) = self.races
+            && self.sharing.of_plain(trace, self.order)
+        {
+            let mut found = std::mem::take(&mut self.found);
+            found.clear();
+            data_races(trace, self.order, relation, &mut found);
+            for &race in &found {
+                self.note(native, Cause::Race(race), search);
+            }
+            self.found = found;
+        }
+        let locks = |step: &landfall_explore::schedule::Step| {
+            matches!(step.act, landfall_explore::schedule::Act::Sync(_))
+        };
+        if self.locks && trace.steps.iter().any(locks) {
+            for misuse in misuses(trace, self.order) {
+                // That nobody goes on then says the deadlock.
+                if !matches!(misuse, Misuse::Inversion { .. }) || trace.end != End::Deadlock {
+                    self.note(native, Cause::Misused(misuse), search);
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, native: &NativeThreads<'_>, cause: Cause, search: &dyn Explored) {
+        if let Some(known) = self
+            .entries
+            .iter_mut()
+            .find(|known| known.cause.same(&cause))
+        {
+            known.times += 1;
+            return;
+        }
+        if self.entries.len() == MOST {
+            return;
+        }
+        let schedules = match cause {
+            Cause::Failed { .. } | Cause::Stuck(_) => candidates(search, cause.thread()),
+            _ => vec![processes(&search.trace().steps)],
+        };
+        let entry = Entry {
+            same: cause.in_another_order(search),
+            cause,
+            job: native.replay(&[]),
+            schedules,
+            preemptions: u32::MAX,
+            times: 1,
+        };
+        let telling = ScheduleNames::new(native, &self.notices.names, self.order);
+        let finding = entry.brief(&telling, self.order);
+        (self.notices).say(finding.kind, finding.at.as_ref(), &finding.message);
+        self.entries.push(entry);
+    }
+
+    /// Shows everything again, and tells it.
+    pub(crate) fn report(
+        self,
+        native: &mut NativeThreads<'_>,
+        names: &Names,
+        bugs: &mut Diagnosis<'_>,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let order = self.order;
+        let races = self.races.unwrap_or_default();
+        let floor = self.floor;
+        let mut entries = self.entries;
+        let deadlocked = entries
+            .iter()
+            .any(|entry| matches!(entry.cause, Cause::Stuck(_)));
+        // Failures first. Of locks taken in two orders a deadlock tells more.
+        entries.retain(|entry| {
+            !(deadlocked && matches!(entry.cause, Cause::Misused(Misuse::Inversion { .. })))
+        });
+        entries.sort_by_key(|entry| matches!(entry.cause, Cause::Race(_) | Cause::Misused(_)));
+        for entry in entries {
+            native.adopt(&entry.job);
+            let steps = entry.schedules.first().ok_or_else(not_again)?;
+            // As it was found, if it was not settled.
+            let steps = match entry.preemptions {
+                u32::MAX => entry.schedules.last().unwrap_or(steps),
+                _ => steps,
+            };
+            let trace = match follow(native, steps, order) {
+                Ok(trace) => trace,
+                Err(ThreadsError::Stopped) => {
+                    let telling = ScheduleNames::new(native, names, order);
+                    bugs.unshown(entry.brief(&telling, order), report)?;
+                    continue;
+                }
+                Err(_) => return Err(not_again()),
+            };
+            if !entry.cause.shows(native, &trace, order, races) {
+                return Err(not_again());
+            }
+            let count = steps.len();
+            let telling = ScheduleNames::new(native, names, order).of(&trace);
+            let fails =
+                matches!(entry.cause, Cause::Failed { .. }).then_some("the program fails here");
+            let table = telling.table(&trace, count, fails);
+            let mut finding = entry.cause.tell(&telling, &trace, order);
+            finding.notes.extend(telling.overtaken(&trace, count));
+            let brief = entry.brief(&telling, order);
+            bugs.scheduled(native.replay(steps), report, brief, |execution, names| {
+                let mut finding = finish(finding, &entry.cause, execution, names)?;
+                table.tell(&mut finding);
+                finding.executions = entry.times;
+                if entry.preemptions == u32::MAX {
+                    finding.minimised = false;
+                } else {
+                    finding.preemptions = Some(Preemptions {
+                        count: entry.preemptions,
+                        fewest: entry.preemptions <= floor,
+                    });
+                }
+                Some(finding)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Entry {
+    /// What there is to tell without running it again.
+    fn brief(&self, telling: &ScheduleNames<'_>, order: Order) -> Finding {
+        let mut finding = self.cause.tell(telling, &Trace::default(), order);
+        match &self.cause {
+            Cause::Failed { site, code, .. } => {
+                finding.kind = kind(&Outcome::of_thread(*code));
+                finding.message = "a thread fails under some schedule".to_owned();
+                finding.at = telling.place(*site);
+            }
+            Cause::Endless => {
+                finding.kind = Kind::Hang;
+                finding.message = "a thread comes back to the same state for ever".to_owned();
+            }
+            Cause::Stuck(waits) => {
+                finding.at = waits.first().and_then(|&(_, site)| telling.place(site));
+            }
+            Cause::Race(_) | Cause::Misused(_) => {}
+        }
+        finding.executions = self.times;
+        finding
+    }
+}
+
+/// What shows in one order of independent steps and not in another is no failure of the program.
+fn not_believed() -> Error {
+    let why = "internal error: a failure shows under one order of steps that do not depend on each other, and not under another; either landfall is at fault, or code that was not compiled with `landfall cc` changes what threads share";
+    Error::new(ErrorKind::Internal, why)
+}
+
+/// An execution from its start: these take the first steps.
+fn follow(
+    native: &mut NativeThreads<'_>,
+    schedule: &[Process],
+    order: Order,
+) -> Result<Trace, ThreadsError> {
+    let job = Job {
+        follow: schedule,
+        keep: 0,
+        sleep: &[],
+        order,
+        limit: usize::MAX,
+    };
+    let mut trace = Trace::default();
+    native.run(&job, &mut trace).map(|()| trace)
+}
+
+fn processes(steps: &[Step]) -> Vec<Process> {
+    steps.iter().map(|step| step.process).collect()
+}
+
+/// Schedules that may show what the last execution does, in which this thread failed if one did.
+fn candidates(search: &dyn Explored, thread: Option<u8>) -> Vec<Vec<Process>> {
+    let steps = &search.trace().steps;
+    let mut found = Vec::new();
+    if let Some(thread) = thread {
+        // What it knows by joining others is in no step of its own: then it takes all of them.
+        found.push(processes(&plainer(search, Some(thread))));
+        let last = steps.iter().rposition(|step| step.process == thread);
+        found.extend(last.map(|last| processes(&steps[..=last])));
+    }
+    found.push(processes(&plainer(search, None)));
+    found.push(processes(steps));
+    found
+}
+
+/// Who waits where at the end of a deadlock.
+fn waits(trace: &Trace, order: Order) -> Vec<(u8, u32)> {
+    let waits = explain(trace, order).map(|stuck| stuck.waits);
+    let waits = waits.unwrap_or_default().into_iter();
+    waits.map(|(thread, site, _)| (thread, site)).collect()
+}
+
+/// Adds what only the execution from scratch knows; `None` if it did not happen again.
+fn finish(
+    finding: Finding,
+    cause: &Cause,
+    execution: &landfall_native::Execution,
+    names: &Names,
+) -> Option<Finding> {
+    let outcome = &execution.outcome;
+    let mut finding = finding;
+    match cause {
+        Cause::Failed { .. } if outcome.is_ok() => return None,
+        Cause::Failed { .. } | Cause::Endless => {
+            finding.kind = kind(outcome);
+            finding.message = format!("fails under this schedule: {}", what(outcome, names));
+            finding.at = failing_place(execution, names);
+            finding.stack = names.frames(&execution.stack);
+            finding
+                .notes
+                .extend(crate::diagnose::heap::notes(outcome, names));
+        }
+        Cause::Stuck(_) if !matches!(outcome, Outcome::Deadlock { .. }) => return None,
+        Cause::Stuck(_) | Cause::Race(_) | Cause::Misused(_) => {}
+    }
+    Some(finding)
+}
+
+impl Cause {
+    /// The execution that shows a failure, in another order. Where plain accesses that are no steps race, it is not known which orders
+    /// are the same.
+    fn in_another_order(&self, search: &dyn Explored) -> Option<Vec<Process>> {
+        let fails = matches!(self, Cause::Failed { .. });
+        (fails && !add_racing(search, &mut Vec::new())).then(|| processes(&prompt(search)))
+    }
+
+    /// The thread that failed.
+    fn thread(&self) -> Option<u8> {
+        match self {
+            Cause::Failed { thread, .. } => Some(*thread),
+            _ => None,
+        }
+    }
+
+    fn same(&self, other: &Cause) -> bool {
+        match (self, other) {
+            (
+                Cause::Failed { site, code, .. },
+                Cause::Failed {
+                    site: s, code: c, ..
+                },
+            ) => (site, code) == (s, c),
+            (Cause::Race(a), Cause::Race(b)) => {
+                let sites = |race: &DataRace| {
+                    let (a, b) = (race.first.site, race.second.site);
+                    (a.min(b), a.max(b))
+                };
+                sites(a) == sites(b)
+            }
+            (Cause::Misused(a), Cause::Misused(b)) => match (a, b) {
+                (
+                    Misuse::Inversion { outer, inner, .. },
+                    Misuse::Inversion {
+                        outer: o, inner: i, ..
+                    },
+                ) => (outer, inner) == (o, i) || (outer, inner) == (i, o),
+                (a, b) => a == b,
+            },
+            (a, b) => a == b,
+        }
+    }
+
+    /// Is it a failure of this execution, be it the first or not?
+    fn is_among(&self, trace: &Trace) -> bool {
+        let failed = |thread: u8, site: u32, code: u32| Cause::Failed { thread, site, code };
+        let mut failures = trace.failures.iter();
+        failures.any(|f| self.same(&failed(f.thread, f.site, f.code)))
+    }
+
+    /// Does this execution show it, before anything else?
+    fn shows(
+        &self,
+        native: &NativeThreads<'_>,
+        trace: &Trace,
+        order: Order,
+        relation: Relation,
+    ) -> bool {
+        match self {
+            Cause::Failed { site, code, .. } => trace
+                .failures
+                .first()
+                .is_some_and(|first| (first.site, first.code) == (*site, *code)),
+            Cause::Stuck(at) => trace.end == End::Deadlock && waits(trace, order) == *at,
+            Cause::Endless => matches!(native.outcome, Outcome::Hang { .. }),
+            Cause::Race(_) => {
+                let mut found = Vec::new();
+                data_races(trace, order, relation, &mut found);
+                found.iter().any(|race| self.same(&Cause::Race(*race)))
+            }
+            Cause::Misused(misuse) => misuses(trace, order).contains(misuse),
+        }
+    }
+
+    fn tell(&self, telling: &ScheduleNames<'_>, trace: &Trace, order: Order) -> Finding {
+        match self {
+            Cause::Failed { .. } | Cause::Endless => {
+                Finding::new(Kind::Abort, Severity::Error, String::new())
+            }
+            Cause::Stuck(_) => stuck(telling, trace, order),
+            Cause::Race(race) => data_race(telling, race, trace),
+            Cause::Misused(misuse) => misused(telling, misuse),
+        }
+    }
+}
+
+fn at(place: Option<&Place>) -> String {
+    place.map_or_else(|| "a library".to_owned(), Place::colons)
+}
+
+fn stuck(telling: &ScheduleNames<'_>, trace: &Trace, order: Order) -> Finding {
+    let Some(stuck) = explain(trace, order) else {
+        return Finding::new(
+            Kind::Deadlock,
+            Severity::Error,
+            "no thread can go on".to_owned(),
+        );
+    };
+    let message = match (stuck.spinning, stuck.ring.len()) {
+        (true, _) => {
+            "livelock: every thread waits, some in a loop, for a change that nobody will make"
+                .to_owned()
+        }
+        (false, 0) => "deadlock: every thread waits for something that nobody will do".to_owned(),
+        (false, 1) => "deadlock: a thread waits for a lock that it holds itself".to_owned(),
+        (false, n) => format!("deadlock: {n} threads wait for each other"),
+    };
+    let mut finding = Finding::new(Kind::Deadlock, Severity::Error, message);
+    let of = |thread: Option<u8>| thread.map_or_else(|| "nobody".to_owned(), |t| column(t.into()));
+    for &(thread, site, reason) in &stuck.waits {
+        let place = telling.place(site);
+        let name = |object: u32| telling.object(object, u64::MAX);
+        let why = match reason {
+            Reason::Lock {
+                lock,
+                holder,
+                since,
+            } => {
+                let since = since.map_or_else(String::new, |site| {
+                    format!(" since {}", at(telling.place(site).as_ref()))
+                });
+                format!(
+                    "waits for {}, which {} holds{since}",
+                    name(lock),
+                    of(holder)
+                )
+            }
+            Reason::Semaphore { semaphore, .. } => {
+                format!("waits for {} to be given", name(semaphore))
+            }
+            Reason::Signal {
+                condition,
+                last: None,
+            } => {
+                format!(
+                    "waits for a signal of {}, which nobody ever sends",
+                    name(condition)
+                )
+            }
+            Reason::Signal { condition, last } => format!(
+                "waits for a signal of {}; the last one was sent by {}, before it waited",
+                name(condition),
+                of(last)
+            ),
+            Reason::Others { barrier } => format!("waits for others at {}", name(barrier)),
+            Reason::Change { object, .. } if object == NOWHERE => "loops for ever".to_owned(),
+            Reason::Change { object, .. } => format!("reads {} again and again", name(object)),
+            Reason::End { of } => format!("waits for {} to end", column(of.into())),
+            Reason::Nothing => "waits".to_owned(),
+        };
+        finding.notes.push(format!(
+            "{} {why}, at {}",
+            column(thread.into()),
+            at(place.as_ref())
+        ));
+        if stuck.ring.first() == Some(&thread) || finding.at.is_none() {
+            finding.at = place;
+        }
+    }
+    finding
+}
+
+fn data_race(telling: &ScheduleNames<'_>, race: &DataRace, trace: &Trace) -> Finding {
+    let steps = trace
+        .steps
+        .iter()
+        .map(|step| (step.object, step.site, step.mask));
+    let others = trace
+        .trailing
+        .iter()
+        .map(|access| (access.object, access.site, access.mask));
+    let mask = (steps.chain(others))
+        .find(|&(object, site, _)| object == race.object && site == race.second.site)
+        .map_or(u64::MAX, |(.., mask)| mask);
+    let object = telling.object(race.object, mask);
+    let verb = |writes: bool| if writes { "writes" } else { "reads" };
+    let (first, second) = (race.first, race.second);
+    let message = format!(
+        "data race on {object}: {} {} it while {} {} it, and nothing orders them",
+        column(first.thread.into()),
+        verb(first.write),
+        column(second.thread.into()),
+        verb(second.write)
+    );
+    let mut finding = Finding::new(Kind::DataRace, Severity::Warning, message);
+    finding.at = telling.place(second.site);
+    let other = telling.place(first.site);
+    finding.notes.push(format!(
+        "{} {} it at {}",
+        column(first.thread.into()),
+        verb(first.write),
+        at(other.as_ref())
+    ));
+    finding.other = other;
+    finding
+}
+
+fn misused(telling: &ScheduleNames<'_>, misuse: &Misuse) -> Finding {
+    let name = |object: u32| telling.object(object, u64::MAX);
+    let place = |site: u32| at(telling.place(site).as_ref());
+    let (message, site, severity) = match *misuse {
+        Misuse::LockedTwice {
+            thread,
+            lock,
+            site,
+            held_since,
+        } => (
+            format!(
+                "{} locks {}, which it has held since {}",
+                column(thread.into()),
+                name(lock),
+                place(held_since)
+            ),
+            site,
+            Severity::Error,
+        ),
+        Misuse::UnlockedByStranger {
+            thread,
+            lock,
+            site,
+            holder,
+        } => (
+            format!(
+                "{} unlocks {}, which {} holds",
+                column(thread.into()),
+                name(lock),
+                column(holder.into())
+            ),
+            site,
+            Severity::Error,
+        ),
+        Misuse::UnlockedUnheld { thread, lock, site } => (
+            format!(
+                "{} unlocks {}, which nobody holds",
+                column(thread.into()),
+                name(lock)
+            ),
+            site,
+            Severity::Error,
+        ),
+        Misuse::DestroyedHeld {
+            thread,
+            lock,
+            site,
+            holder,
+        } => (
+            format!(
+                "{} destroys {}, which {} holds",
+                column(thread.into()),
+                name(lock),
+                column(holder.into())
+            ),
+            site,
+            Severity::Error,
+        ),
+        Misuse::UsedDestroyed {
+            thread,
+            lock,
+            site,
+            destroyed,
+        } => (
+            format!(
+                "{} uses {}, which was destroyed{}",
+                column(thread.into()),
+                name(lock),
+                destroyed.map_or_else(String::new, |site| format!(" at {}", place(site)))
+            ),
+            site,
+            Severity::Error,
+        ),
+        Misuse::Disturbed {
+            thread,
+            lock,
+            site,
+            destroyed,
+        } => (
+            format!(
+                "{} {} {}, which others hold or wait for",
+                column(thread.into()),
+                if destroyed { "destroys" } else { "makes anew" },
+                name(lock)
+            ),
+            site,
+            Severity::Error,
+        ),
+        Misuse::Inversion {
+            outer,
+            inner,
+            site,
+            other_site,
+        } => (
+            format!(
+                "{} is locked while {} is held; at {} it is the other way round",
+                name(inner),
+                name(outer),
+                place(other_site)
+            ),
+            site,
+            Severity::Warning,
+        ),
+    };
+    let mut finding = Finding::new(Kind::LockMisuse, severity, message);
+    finding.at = telling.place(site);
+    finding
+}

@@ -1,0 +1,437 @@
+//! Programs with threads: every schedule, each once, under TSO or SC.
+
+mod causes;
+mod fewest;
+mod judging;
+mod power;
+mod progress;
+mod random;
+mod reorder;
+mod unseen;
+
+use crate::diagnose::diagnosis::Diagnosis;
+use crate::error::{Error, ErrorKind};
+use crate::names::Names;
+use crate::observer::{Notices, Watch};
+use crate::options::{Asked, CheckKind};
+use crate::programs::{Programs, base_of};
+use crate::report::Report;
+use crate::search::one::refuse;
+use crate::setup::BuiltTarget;
+use causes::ScheduleFindings;
+use fewest::fewest;
+use landfall_check::Wasted;
+use landfall_explore::schedule::bounded::{Bound, bounded};
+use landfall_explore::schedule::power::{Power, Way};
+use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
+use landfall_explore::schedule::{
+    Counts, Options as SearchOptions, Persistency, Points, Threads, ThreadsError,
+};
+use landfall_finding::Limit;
+use landfall_native::{
+    Deadline, EverySchedule, Execution, Job, NativeSubject, NativeThreads, Notice, Outcome, Places,
+    Policy, Ran, Sealing, Server, Watching,
+};
+use power::{Crashing, Recoveries};
+use progress::ScheduleProgress;
+use random::random;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// Threads that a search has room for: each may have a store buffer.
+const MOST_THREADS: usize = 32;
+
+/// Searches a program that creates threads.
+pub(crate) fn check<'w>(
+    options: &Asked,
+    target: &BuiltTarget,
+    started: Instant,
+    watch: &'w Watch<'w>,
+) -> Result<Report, Error> {
+    let scene = &target.scene;
+    let mut server = Server::start(&scene.program).map_err(Error::cannot_run)?;
+    let mut job = Job {
+        schedule: Some(Vec::new()),
+        ..scene.job.clone()
+    };
+    // Not every program ends; what comes later is seen by the search.
+    let mut short = job.clone();
+    short.threads.most_steps = Some(options.most_steps() as u64);
+    let first = server.run(&short).map_err(Error::cannot_run)?;
+    if let Some(refusal) = refuse(&first) {
+        return Err(refusal);
+    }
+    let mut streams = 0;
+    let mut threads = 1 + first.events.iter().filter(|e| e.creates_thread()).count();
+    let mut bugs = Diagnosis::new(target, options, started);
+    let base = base_of(&server);
+    let again = scene.recover.as_ref().unwrap_or(&scene.program);
+    let mut persistent = server.asked() || scene.recover.is_some();
+    let mut recovery = None;
+    let mut runs = 0;
+    let mut report = loop {
+        let mut report = opening(options, &first, &server);
+        if let Some(refusal) = power::refuse(options).filter(|_| persistent) {
+            return Err(refusal);
+        }
+        if persistent && recovery.is_none() {
+            recovery = Some(Server::start(again).map_err(Error::cannot_run)?);
+        }
+        let names = Names::of(&server);
+        let after = recovery.as_ref().map(Names::of);
+        let mut sealing = sealing(options, &server)?;
+        let mut native = NativeThreads::new(&mut server, job.clone(), threads, options.model())
+            .with_streams(streams);
+        native.prefer(options.policy());
+        native.until(options.deadline(started));
+        if let Some(sealing) = sealing.take() {
+            native.seal(sealing);
+        }
+        let notices = Notices::new(watch, native.server(), started);
+        let mut seen = ScheduleFindings::new(options, native.order(Persistency::Ignored), notices);
+        let mut crashing = None;
+        if let Some(recovery) = &mut recovery {
+            native.persist();
+            native.set_atomics(options.atomics());
+            let budget = options.budget(started);
+            let mut notices = Notices::new(watch, recovery, started);
+            let recoveries = match options.recover_schedules {
+                true => Recoveries::Every(Box::new(EverySchedule::new(
+                    recovery,
+                    job.clone(),
+                    options.model(),
+                    MOST_THREADS,
+                    budget,
+                ))),
+                false => {
+                    let mut one = NativeSubject::new(recovery, job.clone(), budget)
+                        .with_workers(again, options.workers())
+                        .map_err(Error::cannot_run)?;
+                    one.watching = options.judges().then(|| watching(options, scene));
+                    one.notice = Some(Notice(Box::new(move |failed| notices.failed(failed))));
+                    Recoveries::One(Box::new(one))
+                }
+            };
+            let power = Power::new(base.clone(), scene.platform)
+                .with_failures(options.failures)
+                .by(way(options));
+            crashing = Some(Crashing::new(options, power, recoveries, budget.until));
+        }
+        let searched = search(
+            (options, started, watch),
+            &names,
+            &mut native,
+            &mut seen,
+            &mut crashing,
+            &mut report,
+        );
+        runs += native.runs;
+        let ran = native.runs;
+        let searched = match searched {
+            Ok(searched) => searched,
+            Err(ThreadsError::Diverged { at }) => {
+                let why = format!(
+                    "the program is not deterministic under control: step {at} of a schedule is not what it was before"
+                );
+                return Err(Error::new(ErrorKind::Uncontrolled, why));
+            }
+            Err(ThreadsError::CannotRun(why)) => match (native.more_threads, native.more_streams) {
+                (Some(more), _) if more <= MOST_THREADS => {
+                    threads = more;
+                    job.threads.creations |= native.several_create();
+                    continue;
+                }
+                (_, Some(more)) => {
+                    streams = more;
+                    continue;
+                }
+                _ => return Err(Error::new(cannot(&native.outcome), why)),
+            },
+            // The search says so itself; only what is asked beside it comes here.
+            Err(ThreadsError::Stopped) => Searched::default(),
+        };
+        // A clean verdict about schedules would be read as one about power failures, too.
+        if native.server().asked() && !persistent {
+            persistent = true;
+            continue;
+        }
+        unseen::report(&native, &names, &mut report);
+        native.prefer(Policy::Quiet);
+        native.until(options.last_call(started));
+        seen.settle(&mut native)?;
+        // Who cannot try all schedules cannot try all plainer ones.
+        if options.random.is_none() {
+            native.until(options.deadline(started));
+            fewest(options, started, &mut native, &searched, &mut seen)
+                .map_err(|error| Error::new(ErrorKind::Uncontrolled, error))?;
+            native.until(options.last_call(started));
+        }
+        seen.settle(&mut native)?;
+        seen.report(&mut native, &names, &mut bugs, &mut report)?;
+        if let Some(crashing) = crashing {
+            let both = (&names, after.as_ref().unwrap_or(&names));
+            crashing.report(&mut native, both, &mut bugs, &mut report)?;
+        }
+        report.runs += runs + native.runs - ran;
+        break report;
+    };
+    report.add_server(&server);
+    report.runs += bugs.runs();
+    Ok(report)
+}
+
+/// What is known once the first schedule has run.
+fn opening(options: &Asked, first: &Execution, server: &Server) -> Report {
+    let mut report = Report::default();
+    report.events = first.events.len() as u64;
+    report.note_foreign("", first.foreign.as_ref(), &server.symbols());
+    report.note_input(first.read_input, options);
+    let elsewhere = server.symbols().from_elsewhere();
+    if let Some(name) = elsewhere.first() {
+        let more = match elsewhere.len() {
+            1 => String::new(),
+            n => format!(" (and {} more files)", n - 1),
+        };
+        report.limit(Limit::Foreign);
+        report.warn(&format!(
+            "`{name}`{more} was not compiled with `landfall cc`: what it does to memory that threads share is no step of a schedule; compile it with `landfall cc`"
+        ));
+    }
+    report.not_judged = (options.checks.is_empty())
+        .then(|| options.leaves_no_tree().map(str::to_owned))
+        .flatten();
+    report
+}
+
+fn way(options: &Asked) -> Way {
+    match (options.eager, options.no_share) {
+        (true, _) => Way::Eager,
+        (false, true) => Way::Alone,
+        (false, false) => Way::Shared,
+    }
+}
+
+/// What looks at recoveries as they are run.
+fn watching(options: &Asked, scene: &Programs) -> Watching {
+    let mut places = Places::default();
+    if scene.recover.is_some() {
+        places.of(Ran::Recovery);
+    }
+    Watching {
+        places,
+        wasted: options.checks(CheckKind::Flushes).then(Wasted::default),
+        atomics: options.atomics(),
+        platform: scene.platform,
+    }
+}
+
+/// What `--within` and `--without` ask for, if they do.
+fn sealing(options: &Asked, server: &Server) -> Result<Option<Sealing>, Error> {
+    let directives = options.directives.iter();
+    let directives: Vec<_> = directives
+        .map(|(place, name)| ((*place).into(), name.clone()))
+        .collect();
+    if directives.is_empty() {
+        return Ok(None);
+    }
+    let sealing = Sealing::new(directives, server.symbols());
+    if let Some(name) = sealing.strangers().next() {
+        let why = format!(
+            "no function `{name}` in the program or its libraries: --within and --without take functions by name, as in a call stack"
+        );
+        return Err(Error::new(ErrorKind::Usage, why));
+    }
+    Ok(Some(sealing))
+}
+
+fn cannot(outcome: &Outcome) -> ErrorKind {
+    match outcome {
+        Outcome::Internal { .. } => ErrorKind::Internal,
+        _ => ErrorKind::Usage,
+    }
+}
+
+fn search<'w>(
+    (options, started, watch): (&Asked, Instant, &'w Watch<'w>),
+    names: &Names,
+    native: &mut NativeThreads<'_>,
+    seen: &mut ScheduleFindings<'_>,
+    crashing: &mut Option<Crashing<'_>>,
+    report: &mut Report,
+) -> Result<Searched, ThreadsError> {
+    let mut progress = ScheduleProgress::new(watch);
+    let limits = SearchOptions {
+        persistency: match crashing {
+            Some(_) => Persistency::Lines,
+            None => Persistency::Ignored,
+        },
+        limit: options.most_steps(),
+        ..SearchOptions::default()
+    };
+    if options.random.is_some() {
+        let points = match options.preempt() {
+            Preempt::Sync => Points::Sites(Vec::new()),
+            Preempt::Auto | Preempt::Everywhere => Points::Everywhere,
+        };
+        let on = (&mut *native, &points);
+        let (executions, reached) = random(options, started, on, limits, seen, crashing)?;
+        report.cut(&native.cut, "an execution", names);
+        report.limit(Limit::Random);
+        report.limited(reached);
+        report.schedules += executions;
+        return Ok(Searched {
+            points,
+            limits,
+            executions,
+        });
+    }
+    let mut ending = Ending::new(options, started);
+    let mut stopped = false;
+    let points;
+    let counts: Counts = match (options.bound(), options.directives.is_empty()) {
+        (None, true) => {
+            let preempt = options.preempt();
+            let found = saturate(native, preempt, limits, |native, search| {
+                progress.tick(&search.estimate, started);
+                seen.look(native, search);
+                if let Some(crashing) = crashing.as_mut().filter(|_| !search.racy) {
+                    crashing.look(native, search)?;
+                }
+                ending.stop(native.runs)
+            })?;
+            if preempt == Preempt::Sync && !found.sites.is_empty() {
+                warn_of_sync(report);
+            }
+            report.schedules += found.abandoned;
+            stopped |= found.stopped;
+            points = match preempt {
+                Preempt::Sync => Points::Sites(Vec::new()),
+                Preempt::Auto => Points::Sites(found.sites),
+                Preempt::Everywhere => Points::Everywhere,
+            };
+            found.counts
+        }
+        (most, _) => {
+            let preempt = options.preempt();
+            let mut sites = Vec::new();
+            let mut preemptions = if most.is_some() { 0 } else { u32::MAX };
+            loop {
+                let bound = Bound {
+                    preemptions,
+                    sealed: &|step| step.sealed,
+                };
+                let (mut broken, mut fresh) = (false, false);
+                let now = match preempt {
+                    Preempt::Everywhere => Points::Everywhere,
+                    Preempt::Sync | Preempt::Auto => Points::Sites(sites.clone()),
+                };
+                let found = bounded(native, &now, bound, limits, |native, search| {
+                    seen.look(native, search);
+                    let mut flow = ending.stop(native.runs);
+                    let racy = preempt != Preempt::Everywhere && add_racing(search, &mut sites);
+                    fresh |= racy;
+                    if let (Some(crashing), false, ControlFlow::Continue(())) =
+                        (&mut *crashing, racy, flow)
+                    {
+                        flow = crashing.look(native, search);
+                    }
+                    broken = flow.is_break();
+                    match fresh && preempt == Preempt::Auto {
+                        true => ControlFlow::Break(()),
+                        false => flow,
+                    }
+                })?;
+                broken |= found.stopped;
+                stopped |= found.stopped;
+                if fresh && preempt == Preempt::Auto && !broken {
+                    report.schedules += found.counts.executions;
+                    continue;
+                }
+                if !broken {
+                    seen.searched(preemptions);
+                }
+                if broken || !found.exceeded || most.is_none_or(|most| preemptions >= most) {
+                    report.limited(found.exceeded.then_some(Limit::Bound));
+                    report.limited(found.sealed.then_some(Limit::Sealed));
+                    if preempt == Preempt::Sync && !sites.is_empty() {
+                        warn_of_sync(report);
+                    }
+                    points = now;
+                    break found.counts;
+                }
+                preemptions += 1;
+            }
+        }
+    };
+    report.progress = progress.done();
+    report.schedules += counts.executions;
+    if stopped {
+        // Between two executions, or inside one.
+        let _ = ending.stop(native.runs);
+    }
+    report.limited(ending.reached);
+    if native.foreign() || report.is_foreign() {
+        report.limit(Limit::Foreign);
+        report.warn(
+            "what code that was not compiled with `landfall cc` does to persistent memory is no step of a schedule: other orders of it were not tried, nor power failures between its stores",
+        );
+    }
+    if ending.reached.is_none() && native.crowded() {
+        report.limit(Limit::NonTemporal);
+        report.warn(
+            "a thread makes non-temporal stores to more cache lines between two fences than are told apart: some were tried in program order only",
+        );
+    }
+    if ending.reached.is_none() && native.late() {
+        report.limit(Limit::Timeouts);
+    }
+    report.cut(&native.cut, "an execution", names);
+    Ok(Searched {
+        points,
+        limits,
+        executions: counts.executions,
+    })
+}
+
+fn warn_of_sync(report: &mut Report) {
+    report.limit(Limit::Preempt);
+    report.warn(
+        "plain accesses race, and --preempt sync does not look at their order: use --preempt auto",
+    );
+}
+
+/// What is known after a search, and how it was made.
+#[derive(Debug, Default)]
+struct Searched {
+    points: Points,
+    limits: SearchOptions,
+    executions: u64,
+}
+
+/// When to stop: `--time`, `--runs`, Ctrl-C.
+#[derive(Debug)]
+struct Ending<'a> {
+    options: &'a Asked,
+    until: Deadline,
+    reached: Option<Limit>,
+}
+
+impl<'a> Ending<'a> {
+    fn new(options: &'a Asked, started: Instant) -> Ending<'a> {
+        Ending {
+            options,
+            until: options.deadline(started),
+            reached: None,
+        }
+    }
+
+    fn stop(&mut self, runs: u64) -> ControlFlow<()> {
+        let spent = self.options.runs.is_some_and(|most| runs >= most);
+        let reached = self.until.reached();
+        self.reached = reached.or(spent.then_some(Limit::Runs));
+        match self.reached {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+}

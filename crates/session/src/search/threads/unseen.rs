@@ -1,0 +1,66 @@
+//! What threads did to each other that is no step of a schedule: a limit, with the place of each.
+
+use crate::names::Names;
+use crate::report::Report;
+use landfall_finding::Limit;
+use landfall_native::{NativeThreads, UnseenKind};
+
+/// Places that are named; more are only counted.
+const MOST: usize = 10;
+
+pub(crate) fn report(native: &NativeThreads<'_>, names: &Names, report: &mut Report) {
+    let mut told: Vec<String> = Vec::new();
+    for unseen in native.unseen() {
+        report.limit(Limit::Unseen);
+        let place = names.origin(unseen.origin);
+        let place = place.map_or_else(String::new, |place| format!("{}: ", place.colons()));
+        let function = unseen.function().unwrap_or_default();
+        let text = format!("{place}{}", sentence(unseen.what, function));
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    for text in told.iter().take(MOST) {
+        report.warn(text);
+    }
+    if told.len() > MOST {
+        report.warn(&format!("and {} more such places", told.len() - MOST));
+    }
+}
+
+fn sentence(what: UnseenKind, function: &str) -> String {
+    let call = match function {
+        "system_call" => "a system call".to_owned(),
+        name => format!("`{name}`"),
+    };
+    let (what, why) = match what {
+        UnseenKind::Assembly => {
+            return "this assembly is not taken apart: what it does to memory that threads share is no step of a schedule; use atomics of C or C++, or `lock`ed instructions".to_owned();
+        }
+        UnseenKind::Mapping => (
+            " while several threads are alive",
+            "others may still use that memory, and other orders were not tried; do it when they are joined",
+        ),
+        UnseenKind::Signal => (
+            " while several threads are alive",
+            "another thread might have got the signal, or later",
+        ),
+        UnseenKind::Timer => (
+            "",
+            "a timer that goes off while several threads are alive was not tried at every moment",
+        ),
+        UnseenKind::Stack => (
+            " with a stack of the program's own (pthread_attr_setstack)",
+            "what others do to that memory while the thread runs was not looked at",
+        ),
+        UnseenKind::File => (
+            "",
+            "several threads use this file, pipe or socket, and other orders were not tried",
+        ),
+        UnseenKind::Library => (
+            "",
+            "several threads use what libc keeps for it, and other orders were not tried",
+        ),
+    };
+    format!("{call}{what}: {why}")
+}

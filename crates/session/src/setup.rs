@@ -1,0 +1,379 @@
+//! What is to be checked: sources are built, programs are found, the folder for results is claimed.
+
+use crate::error::{Error, ErrorKind};
+use crate::observer::Watch;
+use crate::options::{Asked, CheckKind, Options, Stdin, Target};
+use crate::programs::Programs;
+use crate::results::{self, Claimed};
+use crate::witness::build_command;
+use landfall_finding::BuildCommand;
+use landfall_native::compiler::{self, Compilation, Language};
+use landfall_native::{HeapChecks, Input, Job, MallocMetadata, Program};
+use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
+/// Where results go if nobody says.
+const OUT: &str = "landfall-out";
+/// What was read from standard input, beside the results.
+pub(crate) const INPUT: &str = "stdin";
+/// How often to look at a compiler.
+const PULSE: Duration = Duration::from_millis(5);
+
+/// Files that a check leaves.
+fn is_result(name: &str) -> bool {
+    let bug = name.strip_prefix('B').and_then(|n| n.strip_suffix(".json"));
+    bug.is_some_and(|n| n.parse::<u32>().is_ok())
+        || ["run.json", "report.html", "program", "recovery", INPUT].contains(&name)
+}
+
+/// A program that can be run, and what runs after a power failure.
+#[derive(Debug)]
+pub(crate) struct BuiltTarget {
+    pub(crate) scene: Programs,
+    /// How the program was built, where we built it.
+    pub(crate) build: Option<BuildCommand>,
+    pub(crate) build_recovery: Option<BuildCommand>,
+}
+
+/// Builds and finds.
+#[derive(Debug)]
+pub(crate) struct Setup<'a> {
+    pub(crate) target: &'a Target,
+    pub(crate) options: &'a Asked,
+    pub(crate) watch: &'a Watch<'a>,
+}
+
+impl Setup<'_> {
+    /// Builds the sources, or finds the program.
+    pub(crate) fn target(&self) -> Result<BuiltTarget, Error> {
+        if self.target.sources.is_empty() {
+            let mut command = self.target.command.iter().cloned();
+            let program = self.found(PathBuf::from(command.next().unwrap_or_default()))?;
+            let (recover, build_recovery) = self.recovery()?;
+            return Ok(BuiltTarget {
+                scene: self.scene(program, command.collect(), recover),
+                build: None,
+                build_recovery,
+            });
+        }
+        let program = self.options.out.join("program");
+        let build = self.compile(&self.target.sources, &program)?;
+        let (recover, build_recovery) = self.recovery()?;
+        Ok(BuiltTarget {
+            scene: self.scene(program, self.target.command.clone(), recover),
+            build: Some(build),
+            build_recovery,
+        })
+    }
+
+    fn scene(
+        &self,
+        program: PathBuf,
+        arguments: Vec<OsString>,
+        recover: Option<Program>,
+    ) -> Programs {
+        let options = self.options;
+        let with_memory = |mut program: Program| {
+            program.pm_heap = options.pm_heap.then_some(MallocMetadata::Modelled);
+            program.heap_offset = options.heap_offset;
+            if options.checks(CheckKind::Heap) {
+                program.heap = HeapChecks::On;
+            }
+            program.pm_dir = options.pm_dir.as_ref().map(|dir| options.from_here(dir));
+            program.stdin.clone_from(&options.input);
+            program.directory.clone_from(&options.directory);
+            program
+        };
+        let mut job = Job::default();
+        job.limits.events = options.events;
+        Programs {
+            program: with_memory(Program::new(program).arguments(arguments)),
+            recover: recover.map(with_memory),
+            platform: options.platform,
+            tear: options.tear,
+            job,
+            recovery: None,
+        }
+    }
+
+    /// The command of `--recover`; a source is built first.
+    fn recovery(&self) -> Result<(Option<Program>, Option<BuildCommand>), Error> {
+        let Some(command) = &self.options.recover else {
+            return Ok((None, None));
+        };
+        let usage = |why: &str| Error::usage(format!("--recover {command}: {why}"));
+        let mut words = words(command)
+            .ok_or_else(|| usage("a quote is not closed"))?
+            .into_iter();
+        let program = words.next().ok_or_else(|| usage("names no program"))?;
+        let program = PathBuf::from(program);
+        let extension = program.extension().and_then(OsStr::to_str);
+        if matches!(extension, Some("c" | "cc" | "cpp" | "cxx" | "C" | "c++")) {
+            let built = self.options.out.join("recovery");
+            readable(self.options, std::slice::from_ref(&program))?;
+            let build = self.compile(&[program], &built)?;
+            return Ok((Some(Program::new(built).arguments(words)), Some(build)));
+        }
+        Ok((
+            Some(Program::new(self.found(program)?).arguments(words)),
+            None,
+        ))
+    }
+
+    /// A bare name means the working directory, not PATH: this is a program someone just built.
+    fn found(&self, program: PathBuf) -> Result<PathBuf, Error> {
+        found(self.options, program)
+    }
+
+    fn compile(&self, sources: &[PathBuf], program: &Path) -> Result<BuildCommand, Error> {
+        let language = language(&self.target.compiler_flags, sources);
+        let mut arguments: Vec<OsString> = self.target.compiler_flags.clone();
+        arguments.extend(sources.iter().map(|s| s.clone().into_os_string()));
+        let build = build_command(language, &arguments);
+        let beside = results::beside(program);
+        arguments.extend(["-o".into(), beside.as_os_str().to_owned()]);
+        let Compilation {
+            mut command,
+            remarks,
+        } = compiler::command(language, &arguments).map_err(Error::usage)?;
+        for remark in remarks {
+            self.watch.remark(&remark.to_string());
+        }
+        if let Some(directory) = &self.options.directory {
+            // clang believes PWD where it can.
+            command.current_dir(directory).env("PWD", directory);
+        }
+        if self.options.quiet_compiler {
+            command.stderr(std::process::Stdio::null());
+        }
+        let status = command.spawn().and_then(|child| wait(child, self.options));
+        let not_built = |why: String| {
+            let _ = std::fs::remove_file(&beside);
+            Error::new(ErrorKind::Build, why)
+        };
+        match status {
+            Ok(Some(status)) if status.success() => {}
+            Ok(Some(_)) => return Err(not_built("the program did not build".to_owned())),
+            Ok(None) => {
+                let _ = std::fs::remove_file(&beside);
+                return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
+            }
+            Err(error) => return Err(not_built(format!("the compiler: {error}"))),
+        }
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        let named = results::list(&self.options.out, &name)
+            .and_then(|()| std::fs::rename(&beside, program));
+        named.map_err(|e| not_built(format!("{}: {e}", program.display())))?;
+        Ok(build)
+    }
+}
+
+/// Takes a folder for the results, and removes what an earlier check left there; reads standard input. Nothing is touched if
+/// what is to be checked cannot be found.
+pub(crate) fn claim(
+    target: &Target,
+    options: Options,
+    watch: &Watch<'_>,
+) -> Result<(Claimed, Asked), Error> {
+    if let Some(directory) = &options.pm_dir
+        && !options.from_here(directory).is_dir()
+    {
+        let why = format!("--pm-dir {}: no such directory", directory.display());
+        return Err(Error::usage(why));
+    }
+    match (target.sources.is_empty(), target.command.first()) {
+        (false, _) => readable(&options, &target.sources)?,
+        (true, Some(program)) => found(&options, PathBuf::from(program)).map(drop)?,
+        (true, None) => {
+            let why =
+                "nothing to check: name sources, or a program after `--` (landfall check --help)";
+            return Err(Error::usage(why));
+        }
+    }
+    let claimed = match &options.asked_out {
+        Some(out) => {
+            let out = options.from_here(out);
+            let claimed = results::claim(&out).map_err(Error::usage)?;
+            claimed.ok_or_else(|| Error::usage(results::taken(&out)))?
+        }
+        None => {
+            let out = options.from_here(Path::new(OUT));
+            let claimed = results::claim_beside(&out).map_err(Error::usage)?;
+            if claimed.path != out {
+                let path = claimed.path.display();
+                watch.remark(&format!(
+                    "another check writes to {OUT}: this one writes to {path}"
+                ));
+            }
+            claimed
+        }
+    };
+    let mut options = Asked::new(options, claimed.path.clone());
+    claimed.clear(is_result).map_err(Error::usage)?;
+    // Known now rather than after the search.
+    let probe = |name: &str| results::write_listed(&options.out, name, b"");
+    let failed = |e| Error::usage(format!("--out {}: {e}", options.out.display()));
+    probe("run.json").map_err(failed)?;
+    std::fs::remove_file(options.out.join("run.json")).map_err(failed)?;
+    take_input(&mut options, watch)?;
+    Ok((claimed, options))
+}
+
+/// Standard input: read once, for all runs, and kept for replay.
+fn take_input(options: &mut Asked, watch: &Watch<'_>) -> Result<(), Error> {
+    let given = match &options.stdin {
+        Stdin::Nothing => return Ok(()),
+        Stdin::File(path) => {
+            let path = options.from_here(path);
+            let why = |e| Error::usage(format!("{}: {e}", path.display()));
+            Some(Input::open(&path).map_err(why)?)
+        }
+        // Nobody is asked to type it.
+        Stdin::Process if std::io::stdin().is_terminal() => return Ok(()),
+        Stdin::Process => {
+            let waits = || {
+                watch.remark(
+                    "reading standard input to its end, for the program (`< /dev/null` if there is none)",
+                );
+            };
+            match Input::standard(waits) {
+                Ok(input) => input,
+                Err(_) if landfall_native::interrupted() => {
+                    return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
+                }
+                Err(e) => return Err(Error::usage(format!("standard input: {e}"))),
+            }
+        }
+    };
+    if let Some(input) = &given {
+        let path = options.out.join(INPUT);
+        let beside = results::beside(&path);
+        let saved = results::list(&options.out, INPUT)
+            .and_then(|()| input.save(&beside))
+            .and_then(|()| std::fs::rename(&beside, &path));
+        saved.map_err(|e| Error::usage(format!("{}: {e}", path.display())))?;
+    }
+    options.input = given;
+    Ok(())
+}
+
+/// What the sources of a program are written in.
+pub fn language(flags: &[OsString], sources: &[PathBuf]) -> Language {
+    let said = flags.iter().enumerate().rev().find_map(|(at, flag)| {
+        let flag = flag.to_str()?.strip_prefix("-x")?;
+        match flag {
+            "" => flags.get(at + 1)?.to_str(),
+            joined => Some(joined),
+        }
+    });
+    let plus = |source: &PathBuf| {
+        let extension = source.extension().and_then(OsStr::to_str);
+        matches!(extension, Some("cc" | "cpp" | "cxx" | "C" | "c++"))
+    };
+    match said {
+        Some("c++") => Language::Cxx,
+        Some("c") => Language::C,
+        _ if sources.iter().any(plus) => Language::Cxx,
+        _ => Language::C,
+    }
+}
+
+/// Waits for the compiler; none if the user did not want to.
+fn wait(mut child: Child, options: &Asked) -> std::io::Result<Option<ExitStatus>> {
+    let unwanted = || landfall_native::interrupted() || options.is_cancelled();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status).filter(|_| !unwanted()));
+        }
+        if unwanted() {
+            let _ = child.kill();
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(PULSE);
+    }
+}
+
+/// Sources that the compiler could not even open are refused before anything is touched.
+fn readable(options: &Options, sources: &[PathBuf]) -> Result<(), Error> {
+    for source in sources {
+        let path = options.from_here(source);
+        let why = match std::fs::File::open(&path) {
+            Ok(_) if path.is_file() => continue,
+            Ok(_) => format!("{}: not a source file", source.display()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                format!("{}: no such source file", source.display())
+            }
+            Err(e) => format!("{}: cannot be read: {e}", source.display()),
+        };
+        return Err(Error::usage(why));
+    }
+    Ok(())
+}
+
+/// A bare name means the working directory, not PATH: this is a program someone just built.
+fn found(options: &Options, program: PathBuf) -> Result<PathBuf, Error> {
+    let program = match program.components().count() {
+        1 => Path::new(".").join(program),
+        _ => program,
+    };
+    let program = options.from_here(&program);
+    match program.is_file() {
+        true => Ok(program),
+        false => {
+            let why = format!("{}: no such program", program.display());
+            Err(Error::usage(why))
+        }
+    }
+}
+
+/// The words of a command, with quotes as in a shell; none if a quote is not closed.
+fn words(command: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut letters = command.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            ' ' | '\t' | '\n' => words.extend(word.take()),
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match letters.next()? {
+                        end if end == letter => break,
+                        '\\' if letter == '"' => word.push(letters.next()?),
+                        inside => word.push(inside),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(letters.next()?),
+            plain => word.get_or_insert_default().push(plain),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn commands_are_split_as_by_a_shell() {
+        let cases: [(&str, Option<&[&str]>); 6] = [
+            ("./fsck pool", Some(&["./fsck", "pool"])),
+            ("  a  'b c'  ", Some(&["a", "b c"])),
+            ("a\"b\\\"c\" ''", Some(&["ab\"c", ""])),
+            ("a\\ b", Some(&["a b"])),
+            ("", Some(&[])),
+            ("a 'b", None),
+        ];
+        for (command, expected) in cases {
+            let found = words(command);
+            let expected = expected.map(|words| words.iter().map(|w| (*w).to_owned()).collect());
+            assert_eq!(found, expected, "{command}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Crash coverage: per line of the source, what was stored and flushed there, how often the power failed there, and what recoveries
+//! found and read.
+
+use crate::names::Names;
+use crate::programs::LoggedRun;
+use landfall_finding::{Coverage, LineCoverage};
+use landfall_model::line::Line;
+use landfall_model::log::{Cut, Entry, Version};
+use landfall_native::{Covered, Op, Origin};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+
+/// Instrumented lines without any access are listed up to this many.
+const MOST_SILENT: usize = 20_000;
+/// Stored words that are looked up, per line.
+const MOST_WORDS: usize = 65_536;
+
+/// `cuts` are the power failures that were tried, `covered` what recoveries read, `after` names for what they did.
+pub(crate) fn coverage(
+    act: &LoggedRun,
+    names: &Names,
+    cuts: &[Cut],
+    covered: &Covered,
+    after: &Names,
+) -> Coverage {
+    let mut lines = Lines::new(names);
+    let events = &act.execution.events;
+    for event in events {
+        let Some(number) = lines.number(event.origin) else {
+            continue;
+        };
+        let line = &mut lines.all[number];
+        match event.op {
+            Op::Store => {
+                line.counts.stores += 1;
+                if line.words.len() < MOST_WORDS {
+                    line.words.insert((event.offset, event.mask));
+                }
+            }
+            Op::Clflush | Op::Clflushopt | Op::Clwb => line.counts.flushes += 1,
+            Op::Sfence | Op::Mfence | Op::CasFailed => line.counts.fences += 1,
+            _ => {}
+        }
+    }
+    let mut at_stake: HashMap<usize, BTreeSet<usize>> = HashMap::new();
+    for (event, between) in exposed(act, cuts) {
+        if let Some(number) = lines.number(events[event].origin) {
+            at_stake.entry(number).or_default().extend(between);
+        }
+    }
+    for (index, &cut) in cuts.iter().enumerate() {
+        // Flushes and fences have the power failures right before them.
+        let next = events.get(act.events_before(cut));
+        let next = next.filter(|event| event.op != Op::Store);
+        if let Some(number) = next.and_then(|event| lines.number(event.origin)) {
+            at_stake.entry(number).or_default().insert(index);
+        }
+    }
+    for (number, cuts) in at_stake {
+        lines.all[number].counts.cuts = cuts.len() as u64;
+    }
+    for line in &mut lines.all {
+        let found = line
+            .words
+            .iter()
+            .flat_map(|&(word, mask)| covered.found(word, mask));
+        line.counts.found = found.collect::<HashSet<_>>().len() as u64;
+    }
+    let mut coverage = lines.finish();
+    let mut lines = Lines::new(after);
+    for (origin, read) in covered.places() {
+        if let Some(number) = lines.number(origin) {
+            let line = &mut lines.all[number];
+            line.counts.reads += read.reads;
+            line.values.extend(&read.values);
+        }
+    }
+    for line in &mut lines.all {
+        line.counts.values = line.values.len() as u64;
+    }
+    for (file, theirs) in lines.finish().0 {
+        let mine = coverage.0.entry(file).or_default();
+        for (number, line) in theirs {
+            let known = mine.entry(number).or_default();
+            (known.reads, known.values) = (line.reads, line.values);
+        }
+    }
+    silent(&mut coverage, names);
+    silent(&mut coverage, after);
+    coverage
+}
+
+/// For each store the power failures, by their number, at which it was done and not yet written back for certain.
+fn exposed(act: &LoggedRun, cuts: &[Cut]) -> Vec<(usize, std::ops::Range<usize>)> {
+    let mut open: HashMap<Line, VecDeque<(Version, u32)>> = HashMap::new();
+    let mut exposed = Vec::new();
+    let entries = act.log.entries();
+    let mut close = |(_, born): (Version, u32), end: u32| {
+        let until = |entry: u32| cuts.partition_point(|cut| cut.0 <= entry);
+        exposed.push((act.event_of(Cut(born)), until(born)..until(end)));
+    };
+    for (at, entry) in (0..).zip(entries) {
+        match entry {
+            Entry::Store { piece, .. } => {
+                let line = piece.addr.line();
+                // The pieces of a copy that may tear become possible together, with the last one.
+                if let Some(version) = act.log.versions_since(at, line).max() {
+                    let stores = open.entry(line).or_default();
+                    stores.push_back((Version(version), at));
+                }
+            }
+            Entry::Durable { line, version } => {
+                let stores = open.entry(*line).or_default();
+                while stores.front().is_some_and(|(stored, _)| stored <= version) {
+                    stores
+                        .pop_front()
+                        .into_iter()
+                        .for_each(|store| close(store, at));
+                }
+            }
+        }
+    }
+    let end = entries.len() as u32;
+    open.into_values()
+        .flatten()
+        .for_each(|store| close(store, end));
+    exposed
+}
+
+/// Instrumented lines of the same files in which nothing was seen.
+fn silent(coverage: &mut Coverage, names: &Names) {
+    let mut listed = 0;
+    for at in names.instrumented() {
+        if let Some(lines) = coverage.0.get_mut(&at.file)
+            && at.line > 0
+            && !lines.contains_key(&at.line)
+            && listed < MOST_SILENT
+        {
+            lines.insert(at.line, LineCoverage::default());
+            listed += 1;
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Lines<'a> {
+    names: &'a Names,
+    known: HashMap<Origin, Option<usize>>,
+    numbers: HashMap<(String, u32), usize>,
+    all: Vec<OneLine>,
+}
+
+#[derive(Debug, Default)]
+struct OneLine {
+    file: String,
+    line: u32,
+    counts: LineCoverage,
+    words: HashSet<(u64, u8)>,
+    values: HashSet<u64>,
+}
+
+impl Lines<'_> {
+    fn new(names: &Names) -> Lines<'_> {
+        Lines {
+            names,
+            known: HashMap::new(),
+            numbers: HashMap::new(),
+            all: Vec::new(),
+        }
+    }
+
+    fn number(&mut self, origin: Origin) -> Option<usize> {
+        if let Some(&known) = self.known.get(&origin) {
+            return known;
+        }
+        let at = self.names.origin(origin).filter(|at| at.line > 0);
+        let number = at.map(|at| {
+            let all = &mut self.all;
+            *self
+                .numbers
+                .entry((at.file.clone(), at.line))
+                .or_insert_with(|| {
+                    all.push(OneLine {
+                        file: at.file,
+                        line: at.line,
+                        ..OneLine::default()
+                    });
+                    all.len() - 1
+                })
+        });
+        self.known.insert(origin, number);
+        number
+    }
+
+    fn finish(self) -> Coverage {
+        let mut coverage = Coverage::default();
+        for OneLine {
+            file, line, counts, ..
+        } in self.all
+        {
+            coverage.0.entry(file).or_default().insert(line, counts);
+        }
+        coverage
+    }
+}

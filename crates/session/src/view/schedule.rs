@@ -1,0 +1,294 @@
+//! A schedule as people read it: what each thread does, in the order it happens.
+
+use crate::names::Names;
+use crate::view::table::{Deed, What, turns};
+use landfall_explore::schedule::sync::Op;
+use landfall_explore::schedule::{Access, Act, End, Order, Step, Trace, Until, Wait};
+use landfall_finding::{Place, Turn};
+use landfall_native::NativeThreads;
+use std::collections::HashMap;
+
+/// How threads took turns, for a finding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ScheduleTable {
+    /// All there were, by name.
+    pub(crate) threads: Vec<String>,
+    pub(crate) turns: Vec<Turn>,
+}
+
+impl ScheduleTable {
+    /// Puts it into a finding.
+    pub(crate) fn tell(self, finding: &mut landfall_finding::Finding) {
+        finding.threads = self.threads;
+        finding.schedule = Some(self.turns);
+    }
+}
+
+/// Names for objects and places of a search.
+#[derive(Debug)]
+pub(crate) struct ScheduleNames<'a> {
+    threads: &'a NativeThreads<'a>,
+    names: &'a Names,
+    order: Order,
+    called: Called,
+}
+
+/// Bytes of persistent memory as the source calls them where it stores to them.
+type Called = HashMap<(u32, u64), String>;
+
+pub(crate) fn column(thread: usize) -> String {
+    match thread {
+        0 => "main".to_owned(),
+        n => format!("thread {n}"),
+    }
+}
+
+impl<'a> ScheduleNames<'a> {
+    pub(crate) fn new(
+        threads: &'a NativeThreads<'a>,
+        names: &'a Names,
+        order: Order,
+    ) -> ScheduleNames<'a> {
+        ScheduleNames {
+            threads,
+            names,
+            order,
+            called: Called::new(),
+        }
+    }
+
+    /// The same for one execution, with the names that its stores give to persistent memory. A name that stands for several places, or one of
+    /// several for a place, says nothing.
+    pub(crate) fn of(&self, trace: &Trace) -> ScheduleNames<'a> {
+        let mut sources = self.names.sources();
+        let mut all: Vec<((u32, u64), String)> = Vec::new();
+        let stores = |step: &&Step| step.persistent && step.access == Access::Write;
+        for step in trace.steps.iter().filter(stores) {
+            let text = self.place(step.site).and_then(|at| sources.assigned(&at));
+            let named = ((step.object, step.mask), text.unwrap_or_default());
+            if !all.contains(&named) {
+                all.push(named);
+            }
+        }
+        let alone = |(place, text): &&((u32, u64), String)| {
+            let same = |(other, called): &&((u32, u64), String)| other == place || called == text;
+            !text.is_empty() && all.iter().filter(same).count() == 1
+        };
+        ScheduleNames {
+            called: all.iter().filter(alone).cloned().collect(),
+            ..*self
+        }
+    }
+
+    pub(crate) fn place(&self, site: u32) -> Option<Place> {
+        self.names.origin(self.threads.origin(site))
+    }
+
+    /// What an object is called, in a sentence.
+    pub(crate) fn object(&self, object: u32, mask: u64) -> String {
+        let name = self.name(object, mask);
+        match name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '*') {
+            true => format!("`{name}`"),
+            false => name,
+        }
+    }
+
+    /// A variable, or where it lies.
+    fn name(&self, object: u32, mask: u64) -> String {
+        let Some(line) = self.threads.address(object) else {
+            return "memory".to_owned();
+        };
+        let address = line
+            + u64::from(if line % 64 == 0 {
+                mask.trailing_zeros() % 64
+            } else {
+                0
+            });
+        if let Some(offset) = landfall_native::persistent_offset(address) {
+            if let Some(name) = self.called.get(&(object, mask)) {
+                return name.clone();
+            }
+            return crate::names::address(offset);
+        }
+        match self.names.symbols.variable(address) {
+            Some(name) if name.ends_with("threads::HEAP_LOCK") => "the persistent heap".to_owned(),
+            Some(name) if name.ends_with("threads::POOL_LOCK") => "the pool files".to_owned(),
+            Some(name) => name,
+            None => format!("{address:#x}"),
+        }
+    }
+
+    pub(crate) fn what(&self, step: &Step) -> String {
+        let object = self.name(step.object, step.mask);
+        let value = |value: u64| match value {
+            0..=0xffff => value.to_string(),
+            _ => format!("{value:#x}"),
+        };
+        match step.act {
+            Act::Load => format!("reads {object}: {}", value(step.found)),
+            Act::Store => format!("{object} = {}", value(step.left)),
+            Act::Commit => format!("{object} = {}", value(step.left)),
+            Act::Rmw => format!(
+                "{object}: {} becomes {}",
+                value(step.found),
+                value(step.left)
+            ),
+            Act::Cas if step.access == Access::Write => {
+                format!(
+                    "{object}: {} becomes {}",
+                    value(step.found),
+                    value(step.left)
+                )
+            }
+            Act::Cas => format!(
+                "{object} is {}, not {}",
+                value(step.found),
+                value(step.expect)
+            ),
+            Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
+            Act::Sync(op) => format!("{} {object}", verb(op)),
+            Act::Flush => format!("flushes {object}"),
+            Act::Other if step.access == Access::Write => format!("creates thread {}", step.left),
+            Act::Fence | Act::Other => "goes on".to_owned(),
+        }
+    }
+
+    /// A non-temporal store that one after it overtook within the first so many steps.
+    pub(crate) fn overtaken(&self, trace: &Trace, count: usize) -> Option<String> {
+        let is_commit = |step: &Step| self.order.is_companion(step.process);
+        let shown = &trace.steps[..count.min(trace.steps.len())];
+        let (late, early) = (trace.steps.iter().enumerate()).find_map(|(at, late)| {
+            let overtakes = |early: &&Step| {
+                self.order.same_thread(early.process, late.process)
+                    && early.act == Act::Commit
+                    && is_commit(early)
+                    && early.need.1 > late.need.1
+            };
+            let before = &shown[..at.min(shown.len())];
+            let early = before.iter().find(overtakes)?;
+            (late.streams && is_commit(late)).then_some((late, early))
+        })?;
+        let place = |step: &Step| self.place(step.site).map(|place| place.colons());
+        Some(format!(
+            "the non-temporal store at {} reaches memory after the store at {} that follows it; an `sfence` between them orders the two",
+            place(late)?,
+            place(early)?
+        ))
+    }
+
+    /// The first so many steps of an execution, and who waits at its end.
+    pub(crate) fn table(&self, trace: &Trace, count: usize, fails: Option<&str>) -> ScheduleTable {
+        self.of(trace).told(trace, count, fails)
+    }
+
+    fn told(&self, trace: &Trace, count: usize, fails: Option<&str>) -> ScheduleTable {
+        let steps = &trace.steps[..count.min(trace.steps.len())];
+        let mut deeds = Vec::new();
+        let mut running: Option<usize> = None;
+        for (at, step) in steps.iter().enumerate() {
+            let thread = self.order.thread(step.process);
+            let commits = self.order.is_companion(step.process);
+            if let Some(before) = running.filter(|&before| !commits && before != thread)
+                && trace.enabled[at] >> before & 1 == 0
+            {
+                deeds.push(self.stops(trace, at, before));
+            }
+            if !commits {
+                running = Some(thread);
+            }
+            let object = self.name(step.object, step.mask);
+            deeds.push(Deed {
+                thread,
+                at: self.place(step.site).map(|at| line(&at)),
+                text: self.what(step),
+                what: match step.act {
+                    Act::Commit => What::Commit(object),
+                    Act::Sync(_) => What::Sync(object),
+                    Act::Load | Act::Store | Act::Rmw | Act::Cas => What::Access(object),
+                    Act::Flush | Act::Fence | Act::Other => What::Other,
+                },
+            });
+        }
+        for wait in &trace.blocked {
+            if let (Wait::Step(step), End::Deadlock) = (wait, trace.end) {
+                deeds.push(self.waits(step));
+            }
+        }
+        if let (Some(text), Some(last)) = (fails, trace.failures.first()) {
+            deeds.push(Deed {
+                thread: last.thread.into(),
+                at: None,
+                text: text.to_owned(),
+                what: What::Fails,
+            });
+        }
+        let threads: Vec<String> = (0..self.order.threads).map(column).collect();
+        ScheduleTable {
+            turns: turns(&threads, &deeds),
+            threads,
+        }
+    }
+
+    /// A thread could not go on at a step: it waits, or has ended.
+    fn stops(&self, trace: &Trace, at: usize, thread: usize) -> Deed {
+        let next = trace.steps[at..].iter();
+        let mut next = next.filter(|step| usize::from(step.process) == thread);
+        let blocked = trace.blocked.iter().find_map(|wait| match wait {
+            Wait::Step(step) if usize::from(step.process) == thread => Some(step),
+            _ => None,
+        });
+        match next.next().or(blocked) {
+            Some(step) => self.waits(step),
+            None => Deed {
+                thread,
+                at: None,
+                text: "ends".to_owned(),
+                what: What::Ends,
+            },
+        }
+    }
+
+    fn waits(&self, step: &Step) -> Deed {
+        let object = match step.act {
+            Act::Sync(_) => self.name(step.object, step.mask),
+            _ if step.until == Until::Changed => "a change".to_owned(),
+            // Of those that it joined, the last to end.
+            _ if step.joined != 0 => {
+                let of = |thread: &usize| step.joined >> thread & 1 != 0;
+                let last = (0..self.order.threads).rev().find(of);
+                format!("{} to end", column(last.unwrap_or(0)))
+            }
+            _ => "its own stores".to_owned(),
+        };
+        Deed {
+            thread: self.order.thread(step.process),
+            at: self.place(step.site).map(|at| line(&at)),
+            text: format!("waits for {object}"),
+            what: What::Waits(object),
+        }
+    }
+}
+
+fn line(place: &Place) -> String {
+    format!("{}:{}", place.file, place.line)
+}
+
+fn verb(op: Op) -> &'static str {
+    match op {
+        Op::Lock | Op::LockExclusive => "locks",
+        Op::TryLock | Op::TryLockExclusive | Op::TryLockShared => "tries to lock",
+        Op::LockShared => "locks for reading",
+        Op::Unlock | Op::UnlockShared => "unlocks",
+        Op::Take | Op::TryTake => "takes from",
+        Op::Give => "gives to",
+        Op::Wait => "begins to wait for",
+        Op::Wake | Op::TimedWake => "is woken by",
+        Op::Signal => "signals",
+        Op::Broadcast => "broadcasts",
+        Op::Arrive => "arrives at",
+        Op::Once => "once:",
+        Op::OnceDone | Op::OnceAbort => "has done once:",
+        Op::Init => "makes",
+        Op::Destroy => "destroys",
+    }
+}

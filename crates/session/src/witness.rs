@@ -1,0 +1,239 @@
+//! Between witnesses, which are files, and programs that run.
+
+use crate::programs::{Failure, Programs, RecoverySchedule};
+use anyhow::{Context, bail};
+use landfall_finding::{
+    BuildCommand, Digest, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedThreads,
+    StdinFile, Witness, Word,
+};
+use landfall_model::image::Image;
+use landfall_model::line::{LINE_BYTES, Line};
+use landfall_model::log::{Cut, Version};
+use landfall_model::order::Platform;
+use landfall_native::compiler::{self, Language};
+use landfall_native::{HeapChecks, Input, Job, MallocMetadata, Program};
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Reads the file.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Witness> {
+    let text = std::fs::read(path).with_context(|| path.display().to_string())?;
+    let witness: Witness = serde_json::from_slice(&text)
+        .with_context(|| format!("{}: not a witness of landfall check", path.display()))?;
+    Ok(witness)
+}
+
+/// What every execution read from its standard input.
+fn input(given: &StdinFile, here: &Path) -> anyhow::Result<Input> {
+    let path = given.file.path();
+    let name = path.display();
+    let input = Input::open(&here.join(&path))
+        .with_context(|| format!("{name}: what the program read from its standard input"))?;
+    if input.length() != given.bytes {
+        bail!("{name}: not what the program read from its standard input: its size is another");
+    }
+    Ok(input)
+}
+
+/// The schedule of the last recovery, for the file.
+pub(crate) fn recovery_threads(recovery: &RecoverySchedule) -> Option<RecordedThreads> {
+    recorded_threads(&Job {
+        schedule: Some(recovery.schedule.clone()),
+        threads: recovery.threads.clone(),
+        ..Job::default()
+    })
+}
+
+/// The schedule of a job, for the file.
+pub(crate) fn recorded_threads(job: &Job) -> Option<RecordedThreads> {
+    let schedule = job.schedule.clone()?;
+    let points = job.threads.points.as_ref();
+    Some(RecordedThreads {
+        model: if job.threads.buffered { "tso" } else { "sc" }.to_owned(),
+        schedule,
+        streams: job.threads.streams,
+        most: job.threads.most,
+        everywhere: job.threads.everywhere,
+        persistency: job.threads.persistency,
+        creations: job.threads.creations,
+        points: points.map_or_else(Vec::new, |points| points.to_vec()),
+    })
+}
+
+fn prepare(threads: &RecordedThreads, job: &mut Job) -> anyhow::Result<()> {
+    job.schedule = Some(threads.schedule.clone());
+    job.threads.buffered = match threads.model.as_str() {
+        "tso" => true,
+        "sc" => false,
+        other => bail!("the witness names a model `{other}`; tso or sc"),
+    };
+    (job.threads.streams, job.threads.most) = (threads.streams, threads.most);
+    job.threads.everywhere = threads.everywhere;
+    job.threads.persistency = threads.persistency;
+    job.threads.creations = threads.creations;
+    job.threads.points = Some(Arc::new(threads.points.clone()));
+    Ok(())
+}
+
+/// A program, for the file.
+pub(crate) fn build_file(program: &Program, build: Option<BuildCommand>) -> ProgramFile {
+    ProgramFile {
+        path: Word::new(program.path.as_os_str()),
+        arguments: program.arguments.iter().map(|a| Word::new(a)).collect(),
+        build,
+    }
+}
+
+/// How a program was built, for the file.
+pub(crate) fn build_command(language: Language, arguments: &[OsString]) -> BuildCommand {
+    BuildCommand {
+        language: match language {
+            Language::C => "c".to_owned(),
+            Language::Cxx => "c++".to_owned(),
+        },
+        arguments: arguments.iter().map(|a| Word::new(a)).collect(),
+    }
+}
+
+/// The program of a witness, built again if it is gone.
+fn program(built: &ProgramFile, here: &Path) -> anyhow::Result<Program> {
+    let path = built.path.path();
+    if !here.join(&path).exists() {
+        let Some(build) = &built.build else {
+            bail!(
+                "{}: no such program, and no sources to build it from",
+                path.display()
+            );
+        };
+        build_again(build, &path, here)?;
+    }
+    let mut program = Program::new(path).arguments(built.arguments.iter().map(Word::os));
+    program.directory = Some(here.to_owned());
+    Ok(program)
+}
+
+fn build_again(build: &BuildCommand, path: &Path, here: &Path) -> anyhow::Result<()> {
+    let language = match build.language.as_str() {
+        "c" => Language::C,
+        "c++" => Language::Cxx,
+        other => bail!("the witness names a language `{other}`; c or c++"),
+    };
+    let path = here.join(path);
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
+    }
+    // Others may do the same at the same time.
+    let beside = crate::results::beside(&path);
+    let mut arguments: Vec<OsString> = build.arguments.iter().map(Word::os).collect();
+    arguments.extend(["-o".into(), beside.as_os_str().to_owned()]);
+    let mut command = compiler::command(language, &arguments)?.command;
+    if !command.current_dir(here).status()?.success() {
+        bail!("{}: the program did not build", path.display());
+    }
+    std::fs::rename(&beside, &path).with_context(|| path.display().to_string())
+}
+
+/// The programs of a witness as they were checked, in that directory.
+pub(crate) fn programs(witness: &Witness, here: &Path) -> anyhow::Result<Programs> {
+    let memory = &witness.persistent_memory;
+    let platform = match memory.platform.as_str() {
+        "adr" => Platform::Adr,
+        "eadr" => Platform::Eadr,
+        other => bail!("the witness names a platform `{other}`; adr or eadr"),
+    };
+    let given = witness.stdin.as_ref();
+    let input = given.map(|given| input(given, here)).transpose()?;
+    let program = |built: &ProgramFile| -> anyhow::Result<Program> {
+        let mut program = program(built, here)?;
+        program.pm_dir = memory.dir.as_ref().map(|dir| here.join(dir.path()));
+        program.stdin.clone_from(&input);
+        program.pm_heap = memory.heap.then_some(MallocMetadata::Modelled);
+        program.heap_offset = memory.heap_offset;
+        if memory.heap_checks {
+            program.heap = HeapChecks::On;
+        }
+        Ok(program)
+    };
+    let mut job = Job::default();
+    job.limits.events = witness.events;
+    if let Some(threads) = &witness.threads {
+        prepare(threads, &mut job)?;
+    }
+    let recovery = witness.recovery_threads.as_ref();
+    let recovery = recovery.map(|threads| {
+        let mut job = Job::default();
+        prepare(threads, &mut job)?;
+        anyhow::Ok(RecoverySchedule {
+            schedule: threads.schedule.clone(),
+            threads: job.threads,
+        })
+    });
+    Ok(Programs {
+        recovery: recovery.transpose()?,
+        program: program(&witness.program)?,
+        recover: witness.recover.as_ref().map(program).transpose()?,
+        platform,
+        tear: memory.tear,
+        job,
+    })
+}
+
+/// A power failure, for the file.
+pub(crate) fn recorded_failure(failure: &Failure, left: &Image, base: &Image) -> RecordedFailure {
+    RecordedFailure {
+        cut: failure.cut.0,
+        old: (failure.old.iter())
+            .map(|&(line, version)| OldLine {
+                line: format!("{:#x}", line.start().0),
+                version: version.0,
+            })
+            .collect(),
+        image: image_lines(left, base),
+    }
+}
+
+/// The power failures of a witness.
+pub(crate) fn failures(witness: &Witness) -> anyhow::Result<Vec<Failure>> {
+    witness.failures.iter().map(failure).collect()
+}
+
+fn failure(recorded: &RecordedFailure) -> anyhow::Result<Failure> {
+    let line = |old: &OldLine| -> anyhow::Result<(Line, Version)> {
+        let digits = old.line.trim_start_matches("0x");
+        let start = u64::from_str_radix(digits, 16)
+            .with_context(|| format!("the witness names a line `{}`", old.line))?;
+        Ok((Line(start / LINE_BYTES as u64), Version(old.version)))
+    };
+    let old = recorded.old.iter().map(line);
+    Ok(Failure {
+        cut: Cut(recorded.cut),
+        old: old.collect::<anyhow::Result<Vec<_>>>()?,
+    })
+}
+
+/// Where an image differs from another.
+pub(crate) fn image_lines(image: &Image, base: &Image) -> Vec<ImageLine> {
+    image
+        .delta(base)
+        .map(|(line, bytes)| ImageLine {
+            line: format!("{:#x}", line.start().0),
+            bytes: bytes.iter().fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            }),
+        })
+        .collect()
+}
+
+/// A digest of an image, to notice that it is not the same any more.
+pub(crate) fn digest(image: &Image) -> String {
+    let nothing = Image::default();
+    let mut digest = Digest::default();
+    for (line, bytes) in image.delta(&nothing) {
+        digest.add(&line.0.to_le_bytes());
+        digest.add(&bytes);
+    }
+    digest.text()
+}
