@@ -18,7 +18,7 @@ setup: ## install what is missing (Debian and Ubuntu), or say what to install
 	@scripts/setup $(SETUP)
 
 build: setup ## the optimised landfall, in target/release
-	$(CARGO) build --release --locked -p landfall
+	$(CARGO) build --release --locked -p landfall-cli
 
 demo: build ## the bundled litmus tests and examples, with what Landfall says of them
 	@CARGO=$(CARGO) scripts/demo $(LITMUS)
@@ -34,7 +34,7 @@ SEED ?=
 SOAK ?= $(CURDIR)/target/soak
 soak: setup ## random programs against the definition, for MINUTES=60 or PROGRAMS=N, from SEED=S on
 	SOAK_MINUTES=$(MINUTES) SOAK_PROGRAMS=$(PROGRAMS) SOAK_SEED=$(SEED) SOAK_DIR=$(SOAK) \
-		$(CARGO) test --release --locked -p landfall --test nets -- --ignored --nocapture soak
+		$(CARGO) test --release --locked -p landfall-cli --test nets -- --ignored --nocapture soak
 
 bench: setup ## the benchmarks
 	$(CARGO) bench --workspace --locked

@@ -9,7 +9,7 @@
 //! ? 0
 //! ```
 //!
-//! Without `@` a session runs in `tests/inputs`. `BLESS=1 cargo test -p landfall` writes what was found into the files;
+//! Without `@` a session runs in `tests/inputs`. `BLESS=1 cargo test -p landfall-cli` writes what was found into the files;
 //! read the difference before committing it.
 
 use std::fmt::Write;

@@ -38,3 +38,11 @@ pub use witness::{
     BuildCommand, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedMemory,
     RecordedOutcome, RecordedThreads, Witness, Word,
 };
+
+/// The JSON schema of run.json (draft 7), generated from [`Run`].
+pub fn run_schema() -> String {
+    let settings = schemars::generate::SchemaSettings::draft07().for_serialize();
+    let schema = settings.into_generator().into_root_schema_for::<Run>();
+    let value = schema.to_value();
+    format!("{value:#}\n")
+}

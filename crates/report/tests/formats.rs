@@ -1,9 +1,11 @@
 //! Hostile and huge runs, in every format.
 
-use landfall_report::{
-    Coverage, Deed, Diff, Finding, Fix, Lane, LaneVersion, LineCoverage, Phase, Place, Read, Row,
-    Run, Sample, Sources, Stats, Store, Survival, Timeline, Turn, junit, page, sarif,
+use landfall_finding::{
+    Action, Coverage, Diff, Finding, Fix, Kind, Lane, LaneVersion, LineCoverage, Phase, Place, Row,
+    RowRead, Run, Sample, Severity, Stats, Store, StoreRole, Survival, Timeline, Turn, TurnLine,
+    TurnReason, Verdict,
 };
+use landfall_report::{Sources, junit, page, sarif};
 use std::collections::BTreeMap;
 
 const HOSTILE: &str =
@@ -26,7 +28,7 @@ fn finding(number: usize) -> Finding {
         at: Some(place(2)),
         why: Some(HOSTILE.into()),
         role: Some("lost".into()),
-        read: Some(Read {
+        read: Some(RowRead {
             from: vec![0, 99],
             others: vec![HOSTILE.into()],
         }),
@@ -35,24 +37,23 @@ fn finding(number: usize) -> Finding {
     };
     Finding {
         id: format!("B{number}"),
-        kind: "assertion".into(),
-        severity: "error".into(),
-        message: HOSTILE.into(),
         at: Some(place(3)),
         crash_at: Some(place(1_000_000)),
         stores: vec![Store {
-            role: "lost".into(),
+            role: StoreRole::Lost,
             at: Some(place(1)),
-            bytes: Some(8),
+            bytes: 8,
+            address: HOSTILE.into(),
+            offset: 0,
+            stack: Vec::new(),
+            member: None,
+            thread: None,
         }],
         fix: vec![Fix {
-            action: "flush+fence".into(),
             after: Some(place(1)),
             before: Some(place(2)),
             bytes: Some(8),
-            apart: None,
-            thread: None,
-            primary: true,
+            ..Fix::new(Action::FlushFence, true)
         }],
         executions: 12,
         witness: Some(HOSTILE.into()),
@@ -91,16 +92,17 @@ fn finding(number: usize) -> Finding {
             text: format!("@@\n-{HOSTILE}\n+b"),
         }],
         output: HOSTILE.into(),
-        schedule: vec![Turn {
+        schedule: Some(vec![Turn {
             thread: HOSTILE.into(),
-            reason: "race".into(),
+            reason: TurnReason::Race,
             object: Some(HOSTILE.into()),
-            deeds: vec![Deed {
+            deeds: vec![TurnLine {
                 at: Some(HOSTILE.into()),
                 text: HOSTILE.into(),
+                fails: false,
             }],
-        }],
-        replay: None,
+        }]),
+        ..Finding::new(Kind::Assertion, Severity::Error, HOSTILE)
     }
 }
 
@@ -108,7 +110,7 @@ fn run(findings: usize) -> (Run, Sources) {
     let run = Run {
         tool: "landfall".into(),
         version: "0".into(),
-        verdict: "findings".into(),
+        verdict: Verdict::Findings,
         complete: true,
         findings: (1..=findings).map(finding).collect(),
         stats: Stats {
@@ -206,6 +208,6 @@ fn junit_is_well_formed_whatever_the_program_printed() {
     assert!(!xml.contains("<script"), "{xml}");
     run.findings.clear();
     run.complete = false;
-    run.limits = vec!["time".into()];
+    run.limits = vec![landfall_finding::Limit::Time];
     assert!(junit(&run).contains("incomplete: time"));
 }

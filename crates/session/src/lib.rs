@@ -27,6 +27,7 @@ pub use diagnose::outcome::describe;
 pub use error::{Error, ErrorKind};
 pub use fix::{FixOptions, Fixed, fix, read_run, run_file};
 pub use landfall_finding as finding;
+pub use landfall_finding::run_schema;
 pub use landfall_model::order::Platform;
 pub use landfall_native::watch_interrupts;
 pub use observer::{Observer, Progress};
