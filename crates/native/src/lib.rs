@@ -5,6 +5,7 @@
 
 #![allow(unsafe_code)]
 
+mod child;
 pub mod compiler;
 mod covered;
 mod deadline;
@@ -35,6 +36,7 @@ mod subject;
 mod symbols;
 mod workers;
 
+pub use child::run_below;
 pub use covered::{Covered, ReadAt};
 pub use deadline::Deadline;
 pub use debug::debug;
