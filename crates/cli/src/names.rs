@@ -69,6 +69,9 @@ impl Place {
     }
 }
 
+/// To a member: the function, its variable, and the members that lead from it.
+type Lead = (String, String, Vec<String>);
+
 /// What one server knows about the addresses and sites of its runs.
 #[derive(Debug)]
 pub(crate) struct Names {
@@ -78,8 +81,7 @@ pub(crate) struct Names {
     members: OnceCell<Option<Members>>,
     /// Source files, read when first asked for.
     files: RefCell<HashMap<String, Option<landfall_repair::Stores>>>,
-    /// Answers, by function, variable and the members that lead from it.
-    named: RefCell<HashMap<(String, String, Vec<String>), Option<Member>>>,
+    named: RefCell<HashMap<Lead, Option<Member>>>,
 }
 
 impl Names {

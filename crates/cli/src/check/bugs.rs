@@ -16,6 +16,7 @@ use crate::provenance::first_reads;
 use crate::recorded::quoted;
 use crate::scene::{Act, Failure, Part, Stage, Threaded};
 use crate::witness::{Built, Ended, Given, Memory, PowerFailure, Threads, Witness, Word, digest};
+use landfall_explore::limit::Limit;
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::schedule::power;
 use landfall_explore::tree::Diverged;
@@ -61,10 +62,15 @@ impl<'a> Bugs<'a> {
             stage: None,
             until: options.deadline(started),
             last_call: options.last_call(started),
-            hurry: options.after(started, 5),
-            rush: options.after(started, 6),
+            hurry: options.after(started, 4),
+            rush: options.after(started, 5),
             scheduled: None,
         }
+    }
+
+    /// Why the search would end now.
+    pub(super) fn late(&self) -> Option<Limit> {
+        self.until.reached()
     }
 
     /// Executions that were needed to tell.

@@ -78,7 +78,8 @@ fn checked(name: &str, text: &str, questions: u64) -> (Report, serde_json::Value
     let Command::Check(mut options) = Args::try_parse_from(words).unwrap().command else {
         unreachable!()
     };
-    options.counted = Some((Deadline::default(), Deadline::after(questions)));
+    let ends = (Deadline::default(), Deadline::after(questions));
+    options.counted = Some(Box::new(ends));
     let report = report(&mut options);
     let run = std::fs::read(out.join("run.json")).unwrap();
     let _ = std::fs::remove_dir_all(&here);

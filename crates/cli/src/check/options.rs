@@ -99,7 +99,7 @@ pub(crate) struct Check {
 
     /// In tests: when the search ends, and the telling, by work rather than by time
     #[arg(skip)]
-    pub(super) counted: Option<(Deadline, Deadline)>,
+    pub(super) counted: Option<Box<(Deadline, Deadline)>>,
 
     /// Stop after this many executions
     #[arg(long, value_name = "N", help_heading = "Search")]
@@ -436,22 +436,22 @@ impl Check {
 
     /// When the search ends. It started when the program was built.
     pub(super) fn deadline(&self, started: Instant) -> Deadline {
-        if let Some((search, _)) = self.counted {
-            return search;
+        if let Some((search, _)) = self.counted.as_deref() {
+            return *search;
         }
         Deadline::new(self.time.map(|time| started + time))
     }
 
     /// When nothing is run any more for what was found until then: the rest of the time that is left goes to printing.
     pub(super) fn last_call(&self, started: Instant) -> Deadline {
-        self.after(started, 4)
+        self.after(started, 3)
     }
 
     /// So many tenths of the time that is left after the search.
     pub(super) fn after(&self, started: Instant, tenths: u32) -> Deadline {
         const LEAST: Duration = Duration::from_secs(2);
-        if let Some((_, telling)) = self.counted {
-            return telling;
+        if let Some((_, telling)) = self.counted.as_deref() {
+            return *telling;
         }
         let after = self.time.map_or(LEAST, |time| (time / 10).max(LEAST));
         self.deadline(started).later(after * tenths / 10)
