@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    Check(crate::check::CheckArgs),
+    Check(Box<crate::check::CheckArgs>),
     Replay(crate::replay::ReplayArgs),
     Litmus(LitmusArgs),
     Prove(crate::prove::ProveArgs),

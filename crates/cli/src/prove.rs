@@ -48,7 +48,7 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "N")]
     conflicts: Option<u32>,
 
-    /// Give up after this time (10s, 5m, 1h; cadical only)
+    /// Give up after this time (10s, 5m, 1h)
     #[arg(long, value_name = "TIME", value_parser = crate::check::duration)]
     time: Option<Duration>,
 

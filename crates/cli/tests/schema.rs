@@ -165,5 +165,8 @@ fn the_schema_is_generated_from_the_types() {
         std::fs::write(&path, &generated).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(kept, generated, "BLESS=1 writes docs/schema/run.schema.json");
+    assert_eq!(
+        kept, generated,
+        "BLESS=1 writes docs/schema/run.schema.json"
+    );
 }

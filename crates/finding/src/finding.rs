@@ -189,52 +189,10 @@ impl Finding {
         self.severity == Severity::Perf
     }
 
-    /// The same mistake: the same store was lost, or another one for want of the same flush or fence; or, where none was lost,
-    /// the same end at the same place.
-    pub fn same_cause(&self, other: &Finding) -> bool {
-        fn place<'a>(store: Option<&'a Store>) -> Option<&'a Place> {
-            store.and_then(|store| store.at.as_ref())
-        }
-        let (Some(mine), Some(theirs)) = (place(self.lost()), place(other.lost())) else {
-            return self.lost().is_none()
-                && other.lost().is_none()
-                && self.kind == other.kind
-                && self.at == other.at
-                && self.crash_at == other.crash_at
-                && place(self.racing()) == place(other.racing());
-        };
-        if mine == theirs || self.also_lost().any(|s| s.at.as_ref() == Some(theirs)) {
-            return true;
-        }
-        let (Some(gap), Some(kept)) = (&self.gap, place(self.kept())) else {
-            return false;
-        };
-        // The same store overtook both; the flush that came too late (was not waited for, missed their line) is the same,
-        // or there is none, in one function.
-        Some(kept) == place(other.kept())
-            && Some(gap) == other.gap.as_ref()
-            && (gap.flush.is_some() || mine.function == theirs.function)
-    }
-
     /// Is it a failure for the loss of a store at this place?
     pub fn loses_at(&self, at: &Place) -> bool {
         let mut lost = self.stores_that(StoreRole::Lost);
         self.severity == Severity::Error && lost.any(|lost| lost.at.as_ref() == Some(at))
-    }
-
-    /// One more execution that shows it.
-    pub fn count(&mut self, again: &Finding) {
-        self.executions += again.executions;
-        if again.message != self.message && !self.other_messages.contains(&again.message) {
-            self.other_messages.push(again.message.clone());
-        }
-        for lost in again.stores_that(StoreRole::Lost) {
-            let known = (self.stores_that(StoreRole::Lost)).any(|mine| mine.at == lost.at);
-            if !known {
-                let after = self.stores_that(StoreRole::Lost).count();
-                self.stores.insert(after, lost.clone());
-            }
-        }
     }
 }
 
@@ -295,7 +253,7 @@ pub struct Member {
 }
 
 /// Why nothing made the lost store durable in time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Gap {
     /// What is missing.
@@ -307,7 +265,7 @@ pub struct Gap {
 }
 
 /// What is missing between a store and its durability.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GapKind {
     /// Nothing flushes it.
@@ -563,33 +521,5 @@ mod tests {
             near.sentence(),
             "Align the two to 64 bytes, so that they share a cache line (they are 56 bytes apart) (another way)."
         );
-    }
-
-    #[test]
-    fn what_others_lose_for_the_same_reason_comes_before_what_was_kept() {
-        let store = |role, line| Store {
-            role,
-            at: at(line),
-            bytes: 8,
-            address: String::new(),
-            offset: 0,
-            stack: Vec::new(),
-            member: None,
-            thread: None,
-        };
-        let mut finding = Finding::of_failure(Kind::Exit, "exited with 1", 1);
-        finding.stores = vec![store(StoreRole::Lost, 1), store(StoreRole::Kept, 2)];
-        let mut again = Finding::of_failure(Kind::Exit, "exited with 2", 1);
-        again.stores = vec![store(StoreRole::Lost, 3)];
-        finding.count(&again);
-        let lines: Vec<_> = (finding.stores.iter())
-            .map(|store| store.at.as_ref().map(|at| at.line))
-            .collect();
-        assert_eq!(lines, [Some(1), Some(3), Some(2)]);
-        assert_eq!(finding.executions, 2);
-        let others: Vec<_> = (finding.other_messages.iter())
-            .map(|message| Finding::ended(message))
-            .collect();
-        assert_eq!(others, ["exited with 2"]);
     }
 }

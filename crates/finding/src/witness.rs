@@ -124,8 +124,11 @@ pub struct RecordedFailure {
     pub cut: u32,
     /// Lines that are older than they could be.
     pub old: Vec<OldLine>,
-    /// Persistent memory as it was left, where it differs from the beginning.
+    /// Persistent memory as it was left, where it differs from the beginning; of very much memory, the first lines.
     pub image: Vec<ImageLine>,
+    /// Of all of it, where not all of it is here: the failures say how to make it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_digest: Option<String>,
 }
 
 /// A cache line that is older than it could be.

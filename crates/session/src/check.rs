@@ -6,7 +6,7 @@ use crate::options::{Cancel, CheckKind, Options, Stdin, Target};
 use crate::search::one;
 use crate::setup::{self, Setup};
 use landfall_finding::{Allowed, Run};
-use landfall_native::Input;
+use landfall_native::{Deadline, Input};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -18,10 +18,21 @@ pub fn check(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Run, Error> {
+    checked(target, options, observer, None)
+}
+
+/// Checks a program. In tests `counted` says when the search ends, and the telling.
+pub(crate) fn checked(
+    target: &Target,
+    options: &Options,
+    observer: &mut dyn Observer,
+    counted: Option<(Deadline, Deadline)>,
+) -> Result<Run, Error> {
     let watch = Watch::new(observer);
     let watch = &watch;
     let began = Instant::now();
-    let (_claimed, options) = setup::claim(target, options.clone(), watch)?;
+    let (_claimed, mut options) = setup::claim(target, options.clone(), watch)?;
+    options.counted = counted;
     let options = &options;
     if options.judges()
         && let Some(option) = options.leaves_no_tree()

@@ -5,6 +5,9 @@ mod check;
 mod diagnose;
 mod error;
 mod fix;
+mod known;
+#[cfg(test)]
+mod many;
 mod names;
 mod observer;
 mod options;

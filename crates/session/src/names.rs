@@ -4,7 +4,8 @@ use crate::sources::Sources;
 use landfall_finding::{Member, Place};
 use landfall_native::members::Members;
 use landfall_native::{Event, Execution, Op, Origin, Position, Server, Sites, Symbols};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// A position, with its path as somebody in that directory would write it.
@@ -26,6 +27,9 @@ fn same_function(place: &Place, frame: &Place) -> bool {
     place.file == frame.file && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('('))
 }
 
+/// To a member: the function, its variable, and the members that lead from it.
+type Lead = (String, String, Vec<String>);
+
 /// What one server knows about the addresses and sites of its runs.
 #[derive(Debug)]
 pub(crate) struct Names {
@@ -35,6 +39,9 @@ pub(crate) struct Names {
     here: PathBuf,
     /// Read when first asked for.
     members: OnceCell<Option<Members>>,
+    /// Source files, read when first asked for.
+    files: RefCell<HashMap<String, Option<landfall_repair::Stores>>>,
+    named: RefCell<HashMap<Lead, Option<Member>>>,
 }
 
 impl Names {
@@ -44,6 +51,8 @@ impl Names {
             symbols: server.symbols(),
             here: server.directory(),
             members: OnceCell::new(),
+            files: RefCell::default(),
+            named: RefCell::default(),
         }
     }
 
@@ -59,32 +68,36 @@ impl Names {
 
     /// The member that the store at a place of the source stores to.
     pub(crate) fn member(&self, at: &Place) -> Option<Member> {
-        let text = std::fs::read_to_string(self.here.join(&at.file)).ok()?;
-        let unit = landfall_repair::Unit {
-            text: &text,
-            language: match at.file.ends_with(".c") {
+        let mut files = self.files.borrow_mut();
+        let file = files.entry(at.file.clone()).or_insert_with(|| {
+            let language = match at.file.ends_with(".c") {
                 true => landfall_repair::Language::C,
                 false => landfall_repair::Language::Cxx,
-            },
-            headers: &[],
-        };
-        let place = landfall_repair::Place {
+            };
+            let text = std::fs::read_to_string(self.here.join(&at.file)).ok()?;
+            landfall_repair::Stores::of(text, language)
+        });
+        let path = file.as_ref()?.path(landfall_repair::Place {
             line: at.line,
             column: at.column,
-        };
-        let path = landfall_repair::stored_to(&unit, place)?;
-        let members = self.members.get_or_init(|| self.symbols.members());
-        let found = members.as_ref()?.member(&landfall_native::members::Path {
-            function: &at.function,
-            variable: &path.variable,
-            members: &path.members,
         })?;
-        Some(Member {
-            of: found.of,
-            name: found.name,
-            offset: found.offset,
-            size: found.size,
-        })
+        let key = (at.function.clone(), path.variable, path.members);
+        let mut named = self.named.borrow_mut();
+        let member = named.entry(key).or_insert_with_key(|key| {
+            let members = self.members.get_or_init(|| self.symbols.members());
+            let found = members.as_ref()?.member(&landfall_native::members::Path {
+                function: &key.0,
+                variable: &key.1,
+                members: &key.2,
+            })?;
+            Some(Member {
+                of: found.of,
+                name: found.name,
+                offset: found.offset,
+                size: found.size,
+            })
+        });
+        member.clone()
     }
 
     /// Where in the source an event comes from: for library functions, the call.

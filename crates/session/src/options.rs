@@ -198,6 +198,8 @@ pub(crate) struct Asked {
     pub(crate) out: PathBuf,
     /// What the program reads from its standard input.
     pub(crate) input: Option<Input>,
+    /// In tests: when the search ends, and the telling, by work rather than by time.
+    pub(crate) counted: Option<(Deadline, Deadline)>,
 }
 
 impl Asked {
@@ -206,7 +208,42 @@ impl Asked {
             options,
             out,
             input: None,
+            counted: None,
         }
+    }
+
+    pub(crate) fn budget(&self, started: Instant) -> Budget {
+        Budget {
+            runs: self.runs,
+            until: self.deadline(started),
+        }
+    }
+
+    /// When the search ends. It started when the program was built.
+    pub(crate) fn deadline(&self, started: Instant) -> Deadline {
+        if let Some((search, _)) = self.counted {
+            return search;
+        }
+        let deadline = Deadline::new(self.time.map(|time| started + time));
+        match self.cancel {
+            Some(Cancel(flag)) => deadline.or_when(flag),
+            None => deadline,
+        }
+    }
+
+    /// When nothing is run any more for what was found until then: the rest of the time that is left goes to printing.
+    pub(crate) fn last_call(&self, started: Instant) -> Deadline {
+        self.after(started, 3)
+    }
+
+    /// So many tenths of the time that is left after the search.
+    pub(crate) fn after(&self, started: Instant, tenths: u32) -> Deadline {
+        const LEAST: Duration = Duration::from_secs(2);
+        if let Some((_, telling)) = self.counted {
+            return telling;
+        }
+        let after = self.time.map_or(LEAST, |time| (time / 10).max(LEAST));
+        self.deadline(started).later(after * tenths / 10)
     }
 }
 
@@ -504,37 +541,9 @@ impl Options {
         self.jobs.map_or_else(processors, NonZeroUsize::get)
     }
 
-    pub(crate) fn budget(&self, started: Instant) -> Budget {
-        Budget {
-            runs: self.runs,
-            until: self.deadline(started),
-        }
-    }
-
     /// Steps that threads take in one execution: fewer than events by far, and what is searched of them costs more.
     pub(crate) fn most_steps(&self) -> usize {
         const PER_STEP: u64 = 500;
         (self.events / PER_STEP).clamp(100_000, 1_000_000) as usize
-    }
-
-    /// When the search ends. It started when the program was built.
-    pub(crate) fn deadline(&self, started: Instant) -> Deadline {
-        let deadline = Deadline::new(self.time.map(|time| started + time));
-        match self.cancel {
-            Some(Cancel(flag)) => deadline.or_when(flag),
-            None => deadline,
-        }
-    }
-
-    /// When nothing is run any more for what was found until then: the rest of the time that is left goes to printing.
-    pub(crate) fn last_call(&self, started: Instant) -> Deadline {
-        self.after(started, 4)
-    }
-
-    /// So many tenths of the time that is left after the search.
-    pub(crate) fn after(&self, started: Instant, tenths: u32) -> Deadline {
-        const LEAST: Duration = Duration::from_secs(2);
-        let after = self.time.map_or(LEAST, |time| (time / 10).max(LEAST));
-        self.deadline(started).later(after * tenths / 10)
     }
 }

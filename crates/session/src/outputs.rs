@@ -12,15 +12,24 @@ use std::path::Path;
 /// Findings that get a patch suggested: reading sources takes time.
 const MOST_SUGGESTED: usize = 100;
 
+/// Stores that a suggested patch may be about: each is looked for in its file.
+const MOST_STORES: usize = 20;
+
 /// Patches that nobody has tried yet, one for each finding that a patch could help.
 pub(crate) fn suggest(findings: &mut [Finding], record: Option<&CheckRecord>, until: Deadline) {
     let Some(record) = record else { return };
+    if findings.is_empty() || until.reached().is_some() {
+        return;
+    }
     let Ok(suggestions) = Suggestions::open(record) else {
         return;
     };
     for finding in findings.iter_mut().take(MOST_SUGGESTED) {
         if until.reached().is_some() {
             return;
+        }
+        if finding.stores.len() > MOST_STORES {
+            continue;
         }
         if let Some((what, text)) = suggestions.first(finding) {
             let title = format!("{what} (not tried: `landfall fix` builds and checks it)");

@@ -14,6 +14,10 @@ use landfall_native::{
     Threading, translate,
 };
 
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
+
 /// Everything a run depends on but its image.
 #[derive(Clone, Debug)]
 pub(crate) struct Programs {
@@ -56,9 +60,13 @@ impl Programs {
     }
 }
 
-/// One execution of a chain.
+/// One execution of a chain. A copy is the same one: there may be thousands of findings about an execution that is long.
 #[derive(Clone, Debug)]
-pub(crate) struct LoggedRun {
+pub(crate) struct LoggedRun(Arc<RunLog>);
+
+/// What an execution found, did and left.
+#[derive(Debug)]
+pub(crate) struct RunLog {
     /// Persistent memory as the execution found it.
     pub(crate) found: Image,
     pub(crate) execution: Execution,
@@ -69,13 +77,27 @@ pub(crate) struct LoggedRun {
     copies: Vec<landfall_native::Copied>,
 }
 
+impl Deref for LoggedRun {
+    type Target = RunLog;
+
+    fn deref(&self) -> &RunLog {
+        &self.0
+    }
+}
+
 impl LoggedRun {
     pub(crate) fn new(found: Image, execution: Execution, scene: &Programs) -> LoggedRun {
+        LoggedRun(Arc::new(RunLog::new(found, execution, scene)))
+    }
+}
+
+impl RunLog {
+    fn new(found: Image, execution: Execution, scene: &Programs) -> RunLog {
         let (events, native) = translate(&execution.events);
         let translated = subject::Execution::new(events, subject::Ended::Well);
         let (log, origins) = translated.logged(scene.platform, scene.tear);
         let origins = origins.into_iter().map(|event| native[event]).collect();
-        LoggedRun {
+        RunLog {
             found,
             execution,
             log,
@@ -141,9 +163,12 @@ impl LoggedRun {
     /// Persistent memory as a failure leaves it.
     pub(crate) fn left(&self, failure: &Failure) -> Image {
         let mut image = self.found.clone();
+        let old: HashMap<Line, Version> = failure.old.iter().copied().collect();
         for line in self.log.lines() {
+            let newest = || self.log.newest(line, failure.cut);
+            let survivor = old.get(&line).copied().unwrap_or_else(newest);
             let mut bytes = image.line(line);
-            (self.log).apply(line, self.survivor(failure, line), &mut bytes);
+            self.log.apply(line, survivor, &mut bytes);
             image.set_line(line, bytes);
         }
         image
@@ -300,11 +325,11 @@ impl Replayer {
         }
         let endless = execution.outcome.limit().is_some()
             || matches!(execution.outcome, Outcome::Hang { .. });
-        let mut act = LoggedRun::new(found, execution, &self.scene);
+        let mut run = RunLog::new(found, execution, &self.scene);
         if stacks && !endless {
-            act.copies = server.run_raw(&job, landfall_native::copies)?.1;
+            run.copies = server.run_raw(&job, landfall_native::copies)?.1;
         }
-        Ok(act)
+        Ok(LoggedRun(Arc::new(run)))
     }
 
     /// From the very beginning through all failures to the execution after the last.

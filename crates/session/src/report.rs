@@ -1,6 +1,7 @@
 //! What a search has come to so far, and in the end the run.
 
 use crate::error::Error;
+use crate::known::{Known, Where};
 use crate::names::Names;
 use crate::options::{Asked, Stdin, Target};
 use landfall_finding::text::count;
@@ -17,6 +18,8 @@ pub(crate) struct Report {
     pub(crate) findings: Vec<Finding>,
     /// Known and allowed.
     allowed: Vec<Finding>,
+    /// Both, by what tells their causes apart.
+    known: Known,
     limits: Vec<Limit>,
     /// Power failures of those schedules were tried, too.
     pub(crate) crashes: bool,
@@ -50,22 +53,24 @@ pub(crate) struct Report {
 impl Report {
     /// Counts a failure that is on the list already.
     pub(crate) fn is_known(&mut self, finding: &Finding) -> bool {
-        let known = self.findings.iter_mut().chain(&mut self.allowed);
-        match known.into_iter().find(|f| f.same_cause(finding)) {
-            Some(known) => {
-                known.count(finding);
-                true
-            }
-            None => false,
-        }
+        let known = self.known.same_cause(finding);
+        self.count(known, finding)
     }
 
     /// Counts a failure with one that ended in the same way at the same place, whatever was lost.
     pub(crate) fn ends_there(&mut self, finding: &Finding) -> bool {
-        let known = self.findings.iter_mut().chain(&mut self.allowed);
-        let ends = |f: &&mut Finding| f.kind == finding.kind && f.at == finding.at;
-        let known = known.into_iter().find(ends);
-        known.map(|known| known.count(finding)).is_some()
+        let known = self.known.ends_there(finding);
+        self.count(known, finding)
+    }
+
+    fn count(&mut self, known: Option<Where>, finding: &Finding) -> bool {
+        let Some(at) = known else { return false };
+        let known = match at {
+            Where::Listed(number) => &mut self.findings[number],
+            Where::Allowed(number) => &mut self.allowed[number],
+        };
+        self.known.count(at, known, finding);
+        true
     }
 
     /// Also those that are allowed.
@@ -74,11 +79,15 @@ impl Report {
     }
 
     pub(crate) fn add(&mut self, finding: Finding) {
+        let at = Where::Listed(self.findings.len());
+        self.known.add(&finding, at);
         self.findings.push(finding);
     }
 
     /// Counts it, and does not list it.
     pub(crate) fn allow(&mut self, finding: Finding) {
+        let at = Where::Allowed(self.allowed.len());
+        self.known.add(&finding, at);
         self.allowed.push(finding);
     }
 

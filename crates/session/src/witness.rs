@@ -182,6 +182,7 @@ pub(crate) fn programs(witness: &Witness, here: &Path) -> anyhow::Result<Program
 
 /// A power failure, for the file.
 pub(crate) fn recorded_failure(failure: &Failure, left: &Image, base: &Image) -> RecordedFailure {
+    let lines = left.delta(base).take(MOST_LINES + 1).count();
     RecordedFailure {
         cut: failure.cut.0,
         old: (failure.old.iter())
@@ -191,6 +192,7 @@ pub(crate) fn recorded_failure(failure: &Failure, left: &Image, base: &Image) ->
             })
             .collect(),
         image: image_lines(left, base),
+        image_digest: (lines > MOST_LINES).then(|| digest(left)),
     }
 }
 
@@ -213,10 +215,14 @@ fn failure(recorded: &RecordedFailure) -> anyhow::Result<Failure> {
     })
 }
 
-/// Where an image differs from another.
+/// Lines of an image that a witness shows.
+const MOST_LINES: usize = 256;
+
+/// Where an image differs from another, in as many lines as a witness shows.
 pub(crate) fn image_lines(image: &Image, base: &Image) -> Vec<ImageLine> {
     image
         .delta(base)
+        .take(MOST_LINES)
         .map(|(line, bytes)| ImageLine {
             line: format!("{:#x}", line.start().0),
             bytes: bytes.iter().fold(String::new(), |mut text, byte| {

@@ -18,7 +18,9 @@ int main(void) {
 ";
 
 fn folder(name: &str, source: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("library").join(name);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("library")
+        .join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("a.c"), source).unwrap();
@@ -80,7 +82,11 @@ fn a_bug_is_run_again_and_repaired_without_a_command_line() {
     };
     let fixed = landfall::fix(&folder.join("landfall-out"), &options, &mut ()).unwrap();
     assert_eq!((fixed.left, fixed.failed), (0, None));
-    assert!(fixed.diffs[0].contains("+  lf_persist("), "{:?}", fixed.diffs);
+    assert!(
+        fixed.diffs[0].contains("+  lf_persist("),
+        "{:?}",
+        fixed.diffs
+    );
     let run = check(&folder).run().unwrap();
     assert_eq!(run.verdict, Verdict::Clean);
 }

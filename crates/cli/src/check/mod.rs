@@ -22,7 +22,9 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
     let words = std::env::args_os().skip(1).map(|word| word.into_string());
     let words = words.collect::<Result<Vec<_>, _>>().unwrap_or_default();
     let mut watcher = Watcher::new(args);
-    match landfall::check(&args.target(), &args.options(words), &mut watcher) {
+    let checked = landfall::check(&args.target(), &args.options(words), &mut watcher);
+    drop(watcher);
+    match checked {
         Ok(run) => summary::print(&run, args),
         Err(error) => {
             eprintln!("landfall: {error}");

@@ -7,7 +7,9 @@ use crate::screen::{Screen, plain};
 use landfall::finding::{Kind, Place};
 use landfall::{Observer, Progress};
 use std::io::{IsTerminal, Write};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// Who waits no longer than that is told everything soon enough.
 const SHORT: Duration = Duration::from_secs(1);
@@ -18,8 +20,16 @@ const SETTLED: Duration = Duration::from_secs(1);
 pub(crate) struct Watcher {
     /// Where it is said what was found.
     screen: Option<Screen>,
+    /// Says what was found early, once the search has taken long.
+    speaker: Option<Speaker>,
     /// Somebody looks at a live line.
     live: bool,
+}
+
+#[derive(Debug)]
+struct Speaker {
+    lines: Option<Sender<String>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Watcher {
@@ -27,6 +37,7 @@ impl Watcher {
         let spoken = !args.quiet && args.format == Format::Human;
         Watcher {
             screen: spoken.then(|| Screen::new(args.color)),
+            speaker: None,
             live: spoken && std::io::stderr().is_terminal(),
         }
     }
@@ -35,6 +46,7 @@ impl Watcher {
     pub(crate) fn of_line(wanted: bool) -> Watcher {
         Watcher {
             screen: None,
+            speaker: None,
             live: wanted && std::io::stderr().is_terminal(),
         }
     }
@@ -50,24 +62,63 @@ impl Observer for Watcher {
     }
 
     fn found(&mut self, kind: Kind, at: Option<&Place>, message: &str, after: Duration) {
-        let Some(screen) = self.screen.filter(|_| after >= SHORT) else {
-            return;
-        };
+        let Some(screen) = self.screen else { return };
         let place = at.map_or_else(String::new, |at| format!(" at {}", at.colons()));
         let text = plain(&format!("found[{kind}]{place}: {message}"));
-        // In place of the line that tells how far the search is.
-        let clear = match std::io::stderr().is_terminal() {
-            true => "\r\x1b[2K",
-            false => "",
-        };
         let seconds = after.as_secs_f64();
-        screen.err(&format!(
-            "{clear}{text} ({seconds:.0} s; told in full at the end)\n"
-        ));
+        let line = format!("{text} ({seconds:.0} s; told in full at the end)\n");
+        let from = Instant::now() + SHORT.saturating_sub(after);
+        let speaker = (self.speaker).get_or_insert_with(|| Speaker::new(screen, from));
+        if let Some(lines) = &speaker.lines {
+            // Where nobody can speak, all is told in the end.
+            let _ = lines.send(line);
+        }
     }
 
     fn remark(&mut self, text: &str) {
         eprintln!("landfall: {text}");
+    }
+}
+
+impl Speaker {
+    fn new(screen: Screen, from: Instant) -> Speaker {
+        let (lines, heard) = channel();
+        let speak = move || speak(screen, from, &heard);
+        Speaker {
+            lines: Some(lines),
+            thread: std::thread::Builder::new().spawn(speak).ok(),
+        }
+    }
+}
+
+impl Drop for Speaker {
+    /// The search is over: nothing is said any more.
+    fn drop(&mut self) {
+        self.lines = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Holds lines back until the search has taken long; if it ends before, they are not needed.
+fn speak(screen: Screen, from: Instant, lines: &Receiver<String>) {
+    let mut early = Vec::new();
+    loop {
+        let left = from.saturating_duration_since(Instant::now());
+        match lines.recv_timeout(left) {
+            Ok(line) => early.push(line),
+            Err(RecvTimeoutError::Timeout) => break,
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+    // In place of the line that tells how far the search is.
+    let clear = match std::io::stderr().is_terminal() {
+        true => "\r\x1b[2K",
+        false => "",
+    };
+    for line in early.into_iter().chain(lines) {
+        screen.err(&format!("{clear}{line}"));
     }
 }
 

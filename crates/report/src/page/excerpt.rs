@@ -1,6 +1,6 @@
 //! A few lines of source around a place.
 
-use crate::Sources;
+use super::Lines;
 use crate::html::Html;
 use landfall_finding::Place;
 
@@ -14,7 +14,7 @@ pub(super) fn excerpt(
     role: &'static str,
     title: &str,
     at: &Place,
-    sources: &Sources,
+    sources: &Lines<'_>,
 ) {
     html.element("figure", &[("class", role)], |html| {
         html.element("figcaption", &[], |html| {
@@ -24,13 +24,13 @@ pub(super) fn excerpt(
                 html.text(" in ").say("code", &[], &at.function);
             }
         });
-        let Some(text) = sources.get(&at.file) else {
+        let Some(lines) = sources.get(at.file.as_str()) else {
             html.say("p", &[("class", "missing")], "The source was not at hand.");
             return;
         };
         let first = at.line.saturating_sub(AROUND).max(1);
         html.element("pre", &[("class", "source")], |html| {
-            let wanted = text.lines().enumerate().skip(first as usize - 1);
+            let wanted = lines.iter().enumerate().skip(first as usize - 1);
             for (index, line) in wanted.take(2 * AROUND as usize + 1) {
                 let number = index as u32 + 1;
                 let class = if number == at.line { "here" } else { "near" };

@@ -1,8 +1,7 @@
 //! One finding: what, where, why, how to repair it, how to see it again.
 
 use super::excerpt::{excerpt, first};
-use super::{lanes, timeline, turns};
-use crate::Sources;
+use super::{Lines, MOST_STORES, lanes, timeline, turns};
 use crate::html::Html;
 use landfall_finding::{Finding, Place, Severity, StoreRole};
 
@@ -62,7 +61,7 @@ pub(super) fn filter(html: &mut Html, findings: &[Finding]) {
     });
 }
 
-pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &Sources) {
+pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &Lines<'_>) {
     let id = found.id.as_str();
     let mut attributes = vec![
         ("class", "finding"),
@@ -113,9 +112,15 @@ pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &So
     });
 }
 
-fn places(html: &mut Html, found: &Finding, sources: &Sources) {
+fn places(html: &mut Html, found: &Finding, sources: &Lines<'_>) {
     html.element("div", &[("class", "places")], |html| {
-        for store in &found.stores {
+        let mut lost = 0;
+        let listed = found.stores.iter().filter(|store| {
+            let is_lost = store.role == StoreRole::Lost;
+            lost += usize::from(is_lost);
+            !is_lost || lost <= MOST_STORES
+        });
+        for store in listed {
             let Some(at) = &store.at else { continue };
             let bytes = match store.bytes {
                 0 => String::new(),
@@ -148,6 +153,14 @@ fn places(html: &mut Html, found: &Finding, sources: &Sources) {
                     sources,
                 ),
             }
+        }
+        if lost > MOST_STORES {
+            let more = lost - MOST_STORES;
+            html.say(
+                "p",
+                &[],
+                &format!("Lost stores in run.json besides: {more}."),
+            );
         }
         let told = |at: &&Place| {
             let mut kept = found.stores_that(StoreRole::Kept);

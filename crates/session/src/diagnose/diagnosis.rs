@@ -1,11 +1,14 @@
 //! From failing executions to findings: one for each cause, each run from scratch, made plain, and kept in a file.
 
 use crate::diagnose::cause::{Overtaking, story};
-use crate::diagnose::finding::{cause, failing_place, finding, fixes, kind, loses, what};
+use crate::diagnose::finding::{
+    cause, failing_place, finding, fixes, kind, loses, said_place, what,
+};
 use crate::diagnose::minimise::{Confirmed, confirm};
 use crate::diagnose::provenance::first_reads;
 use crate::diagnose::thread_fixes::{JudgedSchedule, ThreadFixes};
 use crate::error::{Error, ErrorKind};
+use crate::known::same_cause;
 use crate::names::Names;
 use crate::options::Asked;
 use crate::programs::{Failure, LoggedRun, RecoverySchedule, Replayer, RunRole};
@@ -19,9 +22,10 @@ use landfall_explore::recovery::Behaviour;
 use landfall_explore::schedule::power;
 use landfall_explore::tree::Diverged;
 use landfall_finding::{
-    Finding, Kind, Place, Preemptions, RecordedMemory, RecordedOutcome, Severity, StdinFile,
+    Finding, Kind, Limit, Place, Preemptions, RecordedMemory, RecordedOutcome, Severity, StdinFile,
     StoreRole, Witness, Word,
 };
+use landfall_model::image::Image;
 use landfall_native::{Deadline, Event, Execution, HeapChecks, Job, Op, Placed, Ran, SubjectError};
 use std::time::Instant;
 
@@ -38,7 +42,7 @@ pub(crate) struct Diagnosis<'a> {
     /// When the search ends; and when nothing is run any more for what it found.
     until: Deadline,
     last_call: Deadline,
-    /// From then on not even the causes of failures are looked for; and from then on not their places.
+    /// From then on not even the causes of failures are looked for; and from then on no debug information for their places.
     hurry: Deadline,
     rush: Deadline,
     /// What is told now happened under a schedule.
@@ -63,10 +67,15 @@ impl<'a> Diagnosis<'a> {
             stage: None,
             until: options.deadline(started),
             last_call: options.last_call(started),
-            hurry: options.after(started, 5),
-            rush: options.after(started, 6),
+            hurry: options.after(started, 4),
+            rush: options.after(started, 5),
             scheduled: None,
         }
+    }
+
+    /// Why the search would end now.
+    pub(crate) fn late(&self) -> Option<Limit> {
+        self.until.reached()
     }
 
     /// Executions that were needed to tell.
@@ -113,20 +122,18 @@ impl<'a> Diagnosis<'a> {
         if self.hurry.reached().is_some() {
             return self.plainly(failed, failures.len(), report);
         }
-        let stage = self.stage()?;
         // Of very many failures not all come with their events.
         if let ([failure], false) = (failures, failed.events.is_empty()) {
-            // Cheap: nothing is run for a cause that is known already.
-            let acts = [
-                first.clone(),
-                LoggedRun::new(first.left(failure), failed.clone(), &target.scene),
-            ];
-            let story = story(&acts, failures);
-            let found = cause(&acts, failures, story.as_ref(), stage);
+            // Cheap: nothing is run for a cause that is known already, nor is memory put together.
+            let recovery = LoggedRun::new(Image::default(), failed.clone(), &target.scene);
+            let acts = [first.clone(), recovery];
+            let story = story(&acts, std::slice::from_ref(failure));
+            let found = cause(&acts, failures, story.as_ref(), self.stage()?);
             if found.is_some_and(|finding| report.is_known(&finding)) {
                 return Ok(());
             }
         }
+        let stage = self.stage()?;
         let mut confirmed = match confirm(stage, failures, failed) {
             Ok(confirmed) => confirmed.ok_or_else(not_again)?,
             Err(SubjectError::Stopped) => return self.as_seen(first, failures, failed, report),
@@ -171,12 +178,16 @@ impl<'a> Diagnosis<'a> {
         failures: usize,
         report: &mut Report,
     ) -> Result<(), Error> {
-        let rush = self.rush.reached().is_some();
+        let late = self.rush.reached().is_some();
         let names = self.stage()?.names(failures);
         let what = what(&failed.outcome, names);
         let mut finding = Finding::of_failure(kind(&failed.outcome), &what, failures);
-        if !rush {
-            finding.at = failing_place(failed, names);
+        // Without a look at debug information an assertion still knows where it is.
+        finding.at = match late {
+            true => said_place(&failed.outcome, names),
+            false => failing_place(failed, names),
+        };
+        if !late {
             finding.stack = names.frames(&failed.stack);
         }
         // For all anyone knows it has the cause of one that ended there as well.
@@ -278,7 +289,7 @@ impl<'a> Diagnosis<'a> {
         };
         tell(&mut finding, &acts, stage);
         let explains = |known: &Finding| {
-            known.severity > finding.severity && known.same_cause(&finding)
+            known.severity > finding.severity && same_cause(known, &finding)
                 || loses(known, finding.racing())
         };
         if report.all().any(explains) {

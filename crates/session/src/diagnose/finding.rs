@@ -52,22 +52,29 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
     }
 }
 
-/// Where an execution went wrong.
-pub(crate) fn failing_place(execution: &Execution, names: &Names) -> Option<Place> {
-    let frames = names.frames(&execution.stack);
-    if let Outcome::Assertion {
+/// Where an assertion says that it is.
+pub(crate) fn said_place(outcome: &Outcome, names: &Names) -> Option<Place> {
+    let Outcome::Assertion {
         file,
         line,
         function,
         ..
-    } = &execution.outcome
-    {
-        let said = names.at(&Position {
-            file: file.clone(),
-            line: *line,
-            column: 0,
-            function: function.clone(),
-        });
+    } = outcome
+    else {
+        return None;
+    };
+    Some(names.at(&Position {
+        file: file.clone(),
+        line: *line,
+        column: 0,
+        function: function.clone(),
+    }))
+}
+
+/// Where an execution went wrong.
+pub(crate) fn failing_place(execution: &Execution, names: &Names) -> Option<Place> {
+    let frames = names.frames(&execution.stack);
+    if let Some(said) = said_place(&execution.outcome, names) {
         // The call of `__assert_fail` knows the column and the plain name of the function.
         let exact = frames.into_iter().find(|frame| frame.same_line(&said));
         return Some(exact.unwrap_or(said));

@@ -12,7 +12,7 @@ use landfall_finding::{CheckRecord, Run};
 use serde_json::json;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Makes the check of a run again.
 pub(crate) struct Recheck<'a> {
@@ -220,11 +220,10 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 fn built(build: &str, directory: &Path) -> anyhow::Result<bool> {
-    let output = Command::new("sh")
-        .args(["-c", build])
-        .current_dir(directory)
-        .output()
-        .with_context(|| format!("`{build}`"))?;
+    let mut command = Command::new("sh");
+    command.args(["-c", build]).current_dir(directory);
+    command.stdin(Stdio::null());
+    let output = landfall_native::run_below(&mut command).with_context(|| format!("`{build}`"))?;
     if landfall_native::interrupted() {
         bail!("interrupted");
     }

@@ -2,16 +2,15 @@
 
 use crate::observer::Progress;
 use crate::prove::source::Source;
-use crate::prove::{Answers, Property, ProveOptions};
+use crate::prove::{Answers, Property, ProveOptions, Said};
 use landfall_prove::program::Program;
 use landfall_prove::prove::{self, Options, Sizes, Verdict};
 use landfall_prove::solver::SearchOptions;
 use std::path::PathBuf;
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 /// One property, answered.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Answer {
     /// `invariant` or `robust`.
     pub property: &'static str,
@@ -28,7 +27,7 @@ pub struct Answer {
 }
 
 /// One bound, and how long its parts took.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Round {
     /// Rounds of loops.
     pub unroll: u32,
@@ -44,22 +43,13 @@ pub struct Round {
 
 type Question = fn(&Program, &Options) -> prove::Answered;
 
-pub(crate) fn answers(
-    source: &Source,
-    args: &ProveOptions,
-    progress: &Sender<Progress>,
-) -> Answers {
+pub(crate) fn answers(source: &Source, args: &ProveOptions, tell: &dyn Fn(Said)) -> Answers {
     let options = options(args);
-    let mut all = Answers {
-        answers: Vec::new(),
-        refusal: None,
-        rounds: Vec::new(),
-    };
-    // Nobody listens any more: nobody minds.
-    let tell = |what: Progress| _ = progress.send(what);
+    let mut all = Answers::default();
+    let mut before = Answers::default();
     for unroll in bounds(source, args) {
         if source.has_loops() {
-            tell(Progress::Loops { rounds: unroll });
+            tell(Said::Progress(Progress::Loops { rounds: unroll }));
         }
         let start = Instant::now();
         let program = match source.program(unroll) {
@@ -75,7 +65,14 @@ pub(crate) fn answers(
             .into_iter()
             .filter(|answer| !matches!(answer.verdict, Verdict::Proved))
             .collect();
-        all.answers = ask(&program, args, &options, settled);
+        all.answers = ask(&program, args, &options, settled, &mut |answer| {
+            // What holds so far may not hold further on; what does not hold never will.
+            if matches!(answer.verdict, Verdict::Refuted(_)) {
+                before.answers.retain(|a| a.property != answer.property);
+                before.answers.push(answer.clone());
+                tell(Said::Known(before.clone()));
+            }
+        });
         let searching = start.elapsed();
         let start = Instant::now();
         let mut limits = Vec::new();
@@ -94,13 +91,15 @@ pub(crate) fn answers(
         for answer in all.answers.iter_mut().filter(|a| proved(a)) {
             answer.limits.clone_from(&limits);
         }
+        before = all.clone();
+        tell(Said::Known(before.clone()));
         let late = options.search.until.is_some_and(|u| Instant::now() >= u);
         if limits.is_empty() || late || !all.answers.iter().any(proved) {
             break;
         }
     }
     if source.has_loops() {
-        tell(Progress::Done);
+        tell(Said::Progress(Progress::Done));
     }
     all
 }
@@ -135,28 +134,53 @@ fn ask(
     args: &ProveOptions,
     options: &Options,
     mut settled: Vec<Answer>,
+    heard: &mut dyn FnMut(&Answer),
 ) -> Vec<Answer> {
-    let mut questions: Vec<(&'static str, Question)> = Vec::new();
-    if args.property != Property::Robust {
-        questions.push(("invariant", prove::invariant));
-    }
-    if args.property != Property::Invariant {
-        questions.push(("robust", prove::robust));
-    }
     let mut answer = |(property, question): (&'static str, Question)| {
         if let Some(at) = settled.iter().position(|a| a.property == property) {
             return settled.swap_remove(at);
         }
         let start = Instant::now();
         let answered = question(program, options);
-        Answer {
+        let answer = Answer {
             property,
             verdict: answered.verdict,
             sizes: answered.sizes,
             took: start.elapsed(),
             limits: Vec::new(),
             native: None,
-        }
+        };
+        heard(&answer);
+        answer
     };
-    questions.into_iter().map(&mut answer).collect()
+    questions(args).map(&mut answer).collect()
+}
+
+fn questions(args: &ProveOptions) -> impl Iterator<Item = (&'static str, Question)> {
+    let all: [(_, Question, _); 2] = [
+        ("invariant", prove::invariant, Property::Robust),
+        ("robust", prove::robust, Property::Invariant),
+    ];
+    let asked = args.property;
+    let wanted = all.into_iter().filter(move |(.., other)| asked != *other);
+    wanted.map(|(property, question, _)| (property, question))
+}
+
+/// What was asked and has no answer yet is not known: there is no more time.
+pub(crate) fn give_up(args: &ProveOptions, mut known: Answers) -> Answers {
+    let late = |property| Answer {
+        property,
+        verdict: Verdict::Unknown("the time was up".to_owned()),
+        sizes: Sizes::default(),
+        took: args.time.unwrap_or_default(),
+        limits: Vec::new(),
+        native: None,
+    };
+    let mut answers = Vec::new();
+    for (property, _) in questions(args) {
+        let at = known.answers.iter().position(|a| a.property == property);
+        answers.push(at.map_or_else(|| late(property), |at| known.answers.swap_remove(at)));
+    }
+    known.answers = answers;
+    known
 }

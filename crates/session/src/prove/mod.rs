@@ -8,16 +8,19 @@ mod source;
 pub use ask::{Answer, Round};
 
 use crate::error::{Error, ErrorKind};
-use crate::observer::{Observer, Watch};
+use crate::observer::{Observer, Progress};
 use landfall_native::compiler::Language;
 use landfall_prove::c::Refusal;
 use landfall_prove::encode::CrashEncoding;
 use landfall_prove::prove::Verdict;
 use landfall_prove::solver::Solver;
 use landfall_prove::witness::Witness;
+use source::Source;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 /// What to prove, and how.
 #[derive(Clone, Debug)]
@@ -67,7 +70,7 @@ pub enum Property {
 }
 
 /// All that was found out about a program.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Answers {
     /// One for each property.
     pub answers: Vec<Answer>,
@@ -83,32 +86,70 @@ pub fn prove(
     options: &ProveOptions,
     observer: &mut dyn Observer,
 ) -> Result<Answers, Error> {
-    let source = source::read(files, options)?;
-    // Terms and calls nest as deep as the program does.
-    let watch = Watch::new(observer);
-    let (asked, rounds) = std::sync::mpsc::channel();
-    let source = &source;
-    let answers = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(1 << 30);
-        let thread = thread.spawn_scoped(scope, move || ask::answers(source, options, &asked));
-        let thread = thread.map_err(|error| {
-            Error::new(
-                ErrorKind::Internal,
-                format!("no memory to work in: {error}"),
-            )
-        })?;
-        for progress in rounds {
-            watch.progress(&progress);
-        }
-        thread
-            .join()
-            .map_err(|_| Error::new(ErrorKind::Internal, "the proof went wrong"))
-    });
-    let mut answers = answers?;
+    let source = Arc::new(source::read(files, options)?);
+    let mut answers = asked(&source, options, observer)?;
     if let (Some(out), Some(language)) = (&options.out, source.language()) {
         seen_natively(files, options, language, &mut answers.answers, out)?;
     }
     Ok(answers)
+}
+
+/// Asks, beside us: when the time is up what is known then is the answer, wherever the asking is.
+fn asked(
+    source: &Arc<Source>,
+    options: &ProveOptions,
+    observer: &mut dyn Observer,
+) -> Result<Answers, Error> {
+    let (say, heard) = channel();
+    let (of, with) = (source.clone(), options.clone());
+    let ask = move || {
+        // Whoever asked may have gone on without.
+        let tell = |said: Said| _ = say.send(said);
+        let answers = ask::answers(&of, &with, &tell);
+        tell(Said::Done(answers));
+    };
+    // Terms and calls nest as deep as the program does.
+    let thread = std::thread::Builder::new().stack_size(1 << 30);
+    thread.spawn(ask).map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("no memory to work in: {error}"),
+        )
+    })?;
+    // The search ends by itself; what leads up to it may not.
+    let patience = options.time.map(|time| time + (time / 20).max(GRACE));
+    let end = patience.and_then(|patience| Instant::now().checked_add(patience));
+    let mut known = Answers::default();
+    loop {
+        let said = match end {
+            Some(end) => heard.recv_timeout(end.saturating_duration_since(Instant::now())),
+            None => heard.recv().map_err(RecvTimeoutError::from),
+        };
+        match said {
+            Ok(Said::Progress(progress)) => observer.progress(&progress),
+            Ok(Said::Known(more)) => known = more,
+            Ok(Said::Done(answers)) => return Ok(answers),
+            Err(RecvTimeoutError::Timeout) => {
+                observer.progress(&Progress::Done);
+                return Ok(ask::give_up(options, known));
+            }
+            // The panic has spoken.
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Error::new(ErrorKind::Internal, "the proof went wrong"));
+            }
+        }
+    }
+}
+
+/// How much later than the time allowed an answer may come.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What whoever asks has to say.
+pub(crate) enum Said {
+    Progress(Progress),
+    /// What is known by now.
+    Known(Answers),
+    Done(Answers),
 }
 
 impl Answer {

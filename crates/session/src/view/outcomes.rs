@@ -5,7 +5,7 @@ use crate::names::Names;
 use crate::programs::LoggedRun;
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::subject::Ended;
-use landfall_finding::{OutcomePlace, RecoveryOutcome};
+use landfall_finding::{OutcomePlace, Place, RecoveryOutcome};
 use landfall_model::log::{Cut, Entry};
 use landfall_native::Execution;
 use std::collections::{BTreeMap, HashMap};
@@ -35,16 +35,18 @@ pub(crate) fn outcomes(
         .into_iter()
         .map(|((kind, text), stores)| {
             let mut at: Vec<OutcomePlace> = Vec::new();
+            let mut known: HashMap<Option<Place>, usize> = HashMap::new();
             for (&store, count) in &stores {
                 let event = store.map(|store| &act.execution.events[store]);
                 let here = event.and_then(|event| names.place(event));
-                match at.iter_mut().find(|known| known.at == here) {
-                    Some(known) => known.behaviours += count,
-                    None => at.push(OutcomePlace {
-                        at: here,
-                        behaviours: *count,
-                    }),
-                }
+                let number = *known.entry(here).or_insert_with_key(|here| {
+                    at.push(OutcomePlace {
+                        at: here.clone(),
+                        behaviours: 0,
+                    });
+                    at.len() - 1
+                });
+                at[number].behaviours += count;
             }
             at.sort_by_key(|at| std::cmp::Reverse(at.behaviours));
             at.truncate(MOST_PLACES);
