@@ -1,7 +1,7 @@
 //! All mutable state of the runtime, on pages of its own: an in-place restart must neither track nor restore it.
 
-use crate::descriptors::Descriptors;
-use crate::signals::Action;
+use crate::files::descriptors::Descriptors;
+use crate::syscalls::signals::Action;
 use landfall_vocab::shared::{Control, Foreign, SlotHeader};
 use landfall_vocab::window;
 
@@ -68,7 +68,7 @@ pub(crate) struct State {
     pub(crate) arena: usize,
     pub(crate) arena_end: usize,
     pub(crate) foreign: Foreign,
-    pub(crate) watch: crate::watch::Watch,
+    pub(crate) watch: crate::memory::unannounced::Watch,
 
     // Persistent memory of this run.
     pub(crate) region_len: u64,
@@ -79,7 +79,7 @@ pub(crate) struct State {
     pub(crate) malloc_used: bool,
     pub(crate) mapped_files: u32,
     /// What the system call being performed may do that the program may not.
-    pub(crate) reach: crate::files::Reach,
+    pub(crate) reach: crate::files::pool::Reach,
 
     /// Writable memory this run mapped.
     pub(crate) mapped_bytes: usize,
@@ -92,14 +92,14 @@ pub(crate) struct State {
     pub(crate) written: u64,
     pub(crate) ticks: u64,
     pub(crate) tick_budget: i64,
-    pub(crate) faults: crate::signals::Faults,
+    pub(crate) faults: crate::syscalls::signals::Faults,
     pub(crate) selector: u8,
     pub(crate) mask: u64,
     pub(crate) descriptors: Descriptors,
     pub(crate) actions: [Action; 65],
-    pub(crate) heap: crate::heap::Heap,
+    pub(crate) heap: crate::memory::heap::Heap,
     /// Of threads other than main.
-    pub(crate) heaps: *mut [crate::heap::Heap; crate::threads::MOST],
+    pub(crate) heaps: *mut [crate::memory::heap::Heap; crate::threads::MOST],
     /// Those that something was taken from or given back to, a bit each.
     pub(crate) heaps_used: u32,
     pub(crate) exe_base: usize,
@@ -107,7 +107,7 @@ pub(crate) struct State {
     pub(crate) exe_code: (usize, usize),
     pub(crate) main: usize,
     pub(crate) arguments: (i32, usize, usize),
-    pub(crate) dso: [crate::sites::Section; 64],
+    pub(crate) dso: [crate::run::sites::Section; 64],
     pub(crate) dso_count: usize,
     /// Sites, bytes of their strings and libraries that were there before the first run.
     pub(crate) first_sites: (u64, u64, usize),
@@ -121,28 +121,28 @@ pub(crate) struct State {
     /// The highest key with one, and one more.
     pub(crate) keys: usize,
     pub(crate) threads: crate::threads::Threads,
-    pub(crate) held: crate::threads::held::Held,
+    pub(crate) held: crate::threads::constructor_locks::Held,
     pub(crate) uses: crate::threads::unseen::Uses,
     pub(crate) scratch: usize,
     pub(crate) opened: bool,
-    pub(crate) listings: crate::directory::Listings,
-    pub(crate) tracked: crate::tracked::Tracked,
-    pub(crate) restart: crate::restart::Restarts,
-    pub(crate) call: crate::dispatch::Current,
+    pub(crate) listings: crate::files::listings::Listings,
+    pub(crate) tracked: crate::run::tracked::Tracked,
+    pub(crate) restart: crate::run::restart::Restarts,
+    pub(crate) call: crate::syscalls::dispatch::Current,
 
     // Ordinary files of this run.
-    pub(crate) overlay: crate::overlay::Overlay,
+    pub(crate) overlay: crate::files::overlay::Overlay,
     pub(crate) umask: u32,
     /// Files on disk that are mapped shared: device and number.
     pub(crate) shared: [(u64, u64); 16],
     pub(crate) shared_count: usize,
-    pub(crate) start_directory: crate::walk::Directory,
-    pub(crate) directory: crate::walk::Directory,
+    pub(crate) start_directory: crate::files::resolve::Directory,
+    pub(crate) directory: crate::files::resolve::Directory,
     /// Descriptors that keep locks and the like of pool files; zero for none.
     pub(crate) pool_holders: [i32; landfall_vocab::window::FILE_SLOTS],
     /// Pool files that this run opened or mapped.
     pub(crate) used_files: u32,
-    pub(crate) guards: crate::guards::Guards,
+    pub(crate) guards: crate::memory::protections::Guards,
 }
 
 #[unsafe(no_mangle)]
@@ -173,7 +173,7 @@ const HEAP_TOO: u64 = (place::HEAP + place::HEAP_LEN) as u64 - window::BASE;
 pub(crate) unsafe fn watch(on: bool) {
     __lf_window.0 = if on {
         u64::MAX
-    } else if crate::blocks::on() {
+    } else if crate::memory::heap_checks::on() {
         HEAP_TOO
     } else {
         window::LEN
@@ -231,14 +231,14 @@ pub(crate) mod place {
 pub(crate) unsafe fn allocate(length: usize) -> *mut u8 {
     let state = state();
     if (*state).arena == 0 {
-        if crate::sys::map(place::ARENA, place::ARENA_LEN).is_none() {
-            crate::outcome::internal(b"no memory for the runtime", 0)
+        if crate::syscalls::sys::map(place::ARENA, place::ARENA_LEN).is_none() {
+            crate::run::outcome::internal(b"no memory for the runtime", 0)
         }
         ((*state).arena, (*state).arena_end) = (place::ARENA, place::ARENA + place::ARENA_LEN);
     }
     let length = (length + 63) & !63;
     if (*state).arena + length > (*state).arena_end {
-        crate::outcome::internal(b"no memory for the runtime", 0)
+        crate::run::outcome::internal(b"no memory for the runtime", 0)
     }
     let start = (*state).arena;
     (*state).arena += length;
@@ -248,8 +248,8 @@ pub(crate) unsafe fn allocate(length: usize) -> *mut u8 {
 pub(crate) unsafe fn prepare_scratch() {
     let state = state();
     if (*state).scratch == 0 {
-        if crate::sys::map(place::SCRATCH, place::ARENA_LEN).is_none() {
-            crate::outcome::internal(b"no memory for the runtime", 0)
+        if crate::syscalls::sys::map(place::SCRATCH, place::ARENA_LEN).is_none() {
+            crate::run::outcome::internal(b"no memory for the runtime", 0)
         }
         (*state).scratch = place::SCRATCH;
     }
@@ -272,7 +272,7 @@ impl Scratch {
         let state = state();
         let start = (*state).scratch;
         if length > place::ARENA_LEN || start + length > place::SCRATCH + place::ARENA_LEN {
-            crate::outcome::internal(b"no memory for the runtime", 0)
+            crate::run::outcome::internal(b"no memory for the runtime", 0)
         }
         (*state).scratch += (length + 63) & !63;
         Scratch {

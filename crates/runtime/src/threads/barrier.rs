@@ -2,10 +2,10 @@
 
 use super::context::{Status, Step};
 use super::steps::{effect, point};
-use super::{lifetime, on, threads, word};
+use super::{object_lifetime, on, threads, word};
 use crate::caller;
-use crate::outcome::{self, Report};
-use crate::stack;
+use crate::run::call_stack;
+use crate::run::outcome::{self, Report};
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 use landfall_vocab::shared::End;
@@ -26,7 +26,7 @@ unsafe extern "C" fn __lf_weak_barrier_init(
     }
     // The program's memory remembers the count as well: it may be initialised before the run that uses it.
     if on() {
-        lifetime::made(barrier as usize, 0, caller!());
+        object_lifetime::made(barrier as usize, 0, caller!());
     }
     *word(barrier) = count;
     0
@@ -35,7 +35,7 @@ unsafe extern "C" fn __lf_weak_barrier_init(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_barrier_destroy(barrier: *mut u32) -> i32 {
     if on() {
-        lifetime::destroyed(barrier as usize, barrier as usize, 0, caller!());
+        object_lifetime::destroyed(barrier as usize, barrier as usize, 0, caller!());
     }
     0
 }
@@ -47,7 +47,7 @@ unsafe extern "C" fn __lf_weak_barrier_wait(barrier: *mut u32) -> i32 {
             return libc::PTHREAD_BARRIER_SERIAL_THREAD;
         }
         let text: &[&[u8]] = &[b"pthread_barrier_wait waits for something that cannot happen"];
-        let frame = stack::frame_pointer();
+        let frame = call_stack::frame_pointer();
         outcome::end(
             End::Deadlock,
             Report {
@@ -62,7 +62,7 @@ unsafe extern "C" fn __lf_weak_barrier_wait(barrier: *mut u32) -> i32 {
     let me = (*threads).current;
     let object = (*(*threads).objects).get(barrier as usize);
     point(Step::new(step::ARRIVE, barrier as usize, caller));
-    if lifetime::is_gone(barrier as usize) {
+    if object_lifetime::is_gone(barrier as usize) {
         effect(barrier as usize, READ, 0);
         return libc::EINVAL;
     }

@@ -1,12 +1,12 @@
 //! A thread's context: stack, thread descriptor, what it is about to do. Switching takes a few loads and stores.
 
-use super::life::How;
+use super::lifecycle::How;
 use super::{MOST, descriptor, threads};
-use crate::dispatch::Current;
-use crate::files::Reach;
-use crate::log::Origin;
+use crate::files::pool::Reach;
+use crate::run::trace::Origin;
 use crate::state::{allocate, place, state};
-use crate::sys;
+use crate::syscalls::dispatch::Current;
+use crate::syscalls::sys;
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use landfall_vocab::builtin::Builtin;
@@ -159,7 +159,7 @@ impl Context {
         }
         frame
             .add(7)
-            .write(super::life::entered as *const () as usize);
+            .write(super::lifecycle::entered as *const () as usize);
         frame.add(8).write(0); // the outermost return address
         Some(Context {
             stack_pointer: frame as usize,
@@ -245,7 +245,7 @@ pub(super) unsafe fn decide() {
     __lf_decide(&raw mut (*asks).stack_pointer, (*threads).deciding, me);
     if (*asks).interrupted {
         (*asks).interrupted = false;
-        crate::dispatch::go_on((*asks).call);
+        crate::syscalls::dispatch::go_on((*asks).call);
     }
 }
 
@@ -265,7 +265,7 @@ unsafe extern "C" fn decided(me: usize) -> *const usize {
     let threads = threads();
     let leaving = &raw mut (*threads).contexts[me];
     if !(*state()).call.is_none() {
-        (*leaving).call = crate::dispatch::leave();
+        (*leaving).call = crate::syscalls::dispatch::leave();
         (*leaving).interrupted = true;
     }
     let to = &raw const (*threads).contexts[next];

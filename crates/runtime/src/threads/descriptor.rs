@@ -7,10 +7,10 @@
 
 use super::context::set_thread_pointer;
 use super::{MOST, threads};
-use crate::bytes;
-use crate::real::real;
+use crate::libc::real::real;
+use crate::memory::bytes;
 use crate::state::{Scratch, place, state};
-use crate::sys;
+use crate::syscalls::sys;
 
 /// Descriptor proper: libc's `struct pthread`, and more.
 const DESCRIPTOR: usize = 8192;

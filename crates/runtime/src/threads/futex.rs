@@ -2,14 +2,14 @@
 
 use super::context::Step;
 use super::steps::{effect, point};
-use super::{MOST, access, condition, on, threads};
+use super::{MOST, condition, on, threads, visible};
 use crate::caller;
-use crate::clock;
-use crate::log::{self, Origin};
-use crate::outcome::{self, Report};
-use crate::real::real;
-use crate::stack;
+use crate::libc::real::real;
+use crate::run::call_stack;
+use crate::run::outcome::{self, Report};
+use crate::run::trace::{self, Origin};
 use crate::state::state;
+use crate::syscalls::clock;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
@@ -39,7 +39,7 @@ unsafe fn futex(
     {
         let text: &[&[u8]] =
             &[b"futex: only FUTEX_WAIT and FUTEX_WAKE are supported (with all bits, where there are any)"];
-        let frame = stack::frame_pointer();
+        let frame = call_stack::frame_pointer();
         outcome::end(
             End::Forbidden,
             Report {
@@ -56,9 +56,9 @@ unsafe fn futex(
         WAIT | WAIT_BITSET => {
             point(Step::new(step::FUTEX_WAIT, queue, caller));
             let seen = *(word as *const u32);
-            log::access(
+            trace::access(
                 (*threads()).current,
-                access::pack(word, 4),
+                visible::pack(word, 4),
                 READ | 7,
                 Origin::library(Builtin::thread, caller),
                 [seen.into(), seen.into(), 0],

@@ -3,35 +3,36 @@
 //! A thread announces what it is about to do (`steps::point`), and goes on when it is chosen and its step is possible. What
 //! libc would keep inside its locks is kept here, in `objects`, by address.
 
-pub(crate) mod access;
-pub(crate) mod at_once;
 mod barrier;
-mod buffer;
+mod c11;
 mod condition;
+pub(crate) mod constructor_locks;
 mod context;
-pub(crate) mod controlled;
-mod cxx;
 mod descriptor;
+pub(crate) mod direct;
 mod futex;
-pub(crate) mod held;
-mod life;
-mod lifetime;
+mod lifecycle;
 mod mutex;
+mod object_lifetime;
 mod objects;
 mod once;
+pub(crate) mod pthread;
+mod repeated;
 mod rwlock;
 mod semaphore;
-mod sleepers;
-mod specific;
+mod sleep_sets;
 mod spin;
-mod standard;
+mod std_thread;
 mod steps;
-mod told;
+mod store_buffer;
+mod thread_specific;
 pub(crate) mod unseen;
+pub(crate) mod unseen_files;
+pub(crate) mod visible;
 
-use crate::heap::Heap;
-use crate::log::{self, Origin};
-use crate::shadow::{is_persistent, touch_span, view};
+use crate::memory::heap::Heap;
+use crate::memory::shadow::{is_persistent, touch_span, view};
+use crate::run::trace::{self, Origin};
 use crate::state::{Mode, allocate, state, watch, watching};
 use context::Context;
 use landfall_vocab::record::{Kind, step};
@@ -40,8 +41,8 @@ use objects::Objects;
 
 pub(crate) use context::{all_stacks, in_guard};
 pub(crate) use descriptor::all as all_descriptors;
-pub(crate) use specific::MOST_KEYS;
 pub(crate) use spin::budget_left;
+pub(crate) use thread_specific::MOST_KEYS;
 
 /// Contexts of a run, main included.
 pub(crate) const MOST: usize = 32;
@@ -81,9 +82,9 @@ pub(crate) struct Threads {
     descriptors: descriptor::Descriptors,
     contexts: [Context; MOST],
     objects: *mut Objects,
-    buffers: *mut buffer::Buffers,
+    buffers: *mut store_buffer::Buffers,
     turns: *mut spin::Turns,
-    told: *mut told::Told,
+    repeated: *mut repeated::Repeated,
     /// The top of the stack on which is decided who goes on.
     deciding: usize,
 }
@@ -101,8 +102,9 @@ pub(crate) fn threads() -> *mut Threads {
 /// Once per server.
 pub(crate) unsafe fn prepare() -> bool {
     (*threads()).objects = allocate(size_of::<Objects>()) as *mut Objects;
-    (*threads()).buffers = allocate(size_of::<buffer::Buffers>()) as *mut buffer::Buffers;
-    (*threads()).told = allocate(size_of::<told::Told>()) as *mut told::Told;
+    (*threads()).buffers =
+        allocate(size_of::<store_buffer::Buffers>()) as *mut store_buffer::Buffers;
+    (*threads()).repeated = allocate(size_of::<repeated::Repeated>()) as *mut repeated::Repeated;
     (*threads()).turns = allocate(size_of::<spin::Turns>()) as *mut spin::Turns;
     (*state()).heaps = allocate(size_of::<[Heap; MOST]>()) as *mut [Heap; MOST];
     (*threads()).deciding = context::deciding_stack();
@@ -131,14 +133,14 @@ pub(crate) unsafe fn begin(flags: u32, dice: u64) {
     ((*threads).over, (*threads).apart) = (false, 0);
     // Only threads of the last run have left anything behind.
     let before = (*threads).count;
-    buffer::begin(before);
+    store_buffer::begin(before);
     spin::begin(before);
     ((*threads).current, (*threads).count, (*threads).steps) = (0, 1, 0);
     ((*threads).ready, (*threads).eager, (*threads).free) = (1, 0, 0);
     (*threads).contexts[0] = Context::main();
     (*(*threads).objects).reset();
-    sleepers::begin();
-    told::begin();
+    sleep_sets::begin();
+    repeated::begin();
     unseen::begin();
     if (*threads).persistency {
         watch(true);
@@ -178,7 +180,7 @@ pub(crate) unsafe fn ends_process(end: End, code: i32) {
     if on() && is_own(end) {
         let code = u64::from(code as u32);
         let me = (*threads()).current;
-        log::ended(me, end as u64 | code << 32, told::last(me));
+        trace::ended(me, end as u64 | code << 32, repeated::last(me));
     }
     if goes_on(end) {
         (*threads()).over = true;
@@ -202,7 +204,7 @@ fn is_own(end: End) -> bool {
 
 /// Do others go on after this end of the running thread?
 pub(crate) unsafe fn goes_on(end: End) -> bool {
-    on() && is_own(end) && (others_alive() || buffer::waiting() != 0)
+    on() && is_own(end) && (others_alive() || store_buffer::waiting() != 0)
 }
 
 /// Did a thread end the process already?
@@ -220,7 +222,7 @@ pub(crate) unsafe fn acted() {
 /// A full fence of the running thread.
 pub(crate) unsafe fn fence(origin: Origin) {
     if on() {
-        access::fence(origin);
+        visible::fence(origin);
     }
 }
 
@@ -228,8 +230,8 @@ pub(crate) unsafe fn fence(origin: Origin) {
 pub(crate) unsafe fn ordered(ordering: u8, origin: Origin) {
     if watching() && on() {
         let me = (*threads()).current;
-        told::moved(me, origin);
-        log::access(me, 0, ordering, origin, [0, 0, 0]);
+        repeated::moved(me, origin);
+        trace::access(me, 0, ordering, origin, [0, 0, 0]);
     }
 }
 
@@ -271,7 +273,7 @@ pub(crate) unsafe fn own_scratch() -> *mut usize {
 
 /// Goes on when the stores of the running thread are in memory.
 pub(crate) unsafe fn drain(caller: usize) {
-    if (*threads()).buffered && buffer::is_unfenced((*threads()).current) {
+    if (*threads()).buffered && store_buffer::is_unfenced((*threads()).current) {
         steps::point(context::Step::new(step::FENCE, 0, caller));
     }
 }
@@ -296,14 +298,14 @@ fn pool_lock() -> usize {
 
 /// An `sfence` of the running thread; false where it is not ours.
 pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
-    on() && access::store_fence(origin)
+    on() && visible::store_fence(origin)
 }
 
 /// A write-back of the running thread; true if it happens later.
 pub(crate) unsafe fn flush(kind: Kind, address: usize, origin: Origin) -> bool {
     on() && match kind {
-        Kind::Clflush => access::flush(address, origin),
-        kind => access::write_back(kind, address, origin),
+        Kind::Clflush => visible::flush(address, origin),
+        kind => visible::write_back(kind, address, origin),
     }
 }
 

@@ -3,15 +3,15 @@
 use super::context::Step;
 use super::objects::Object;
 use super::steps::{effect, point};
-use super::{held, lifetime, on, threads, word};
+use super::{constructor_locks, object_lifetime, on, threads, word};
 use crate::caller;
-use crate::clock;
-use crate::hooks;
-use crate::log::{self, Origin};
-use crate::outcome::{self, Report};
-use crate::real::real;
-use crate::shadow::{is_persistent, recording};
-use crate::stack;
+use crate::libc::real::real;
+use crate::memory::accesses;
+use crate::memory::shadow::{is_persistent, recording};
+use crate::run::call_stack;
+use crate::run::outcome::{self, Report};
+use crate::run::trace::{self, Origin};
+use crate::syscalls::clock;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{NOTHING, READ, WRITE};
 use landfall_vocab::record::step;
@@ -26,10 +26,10 @@ const ROBUST: u32 = 16;
 unsafe fn get(lock: usize) -> *mut Object {
     let object = (*(*threads()).objects).get(lock);
     let kind = *word((lock + KIND_AT) as *mut u32);
-    if kind & ROBUST != 0 && !lifetime::is_gone(lock) {
+    if kind & ROBUST != 0 && !object_lifetime::is_gone(lock) {
         let text: &[&[u8]] =
             &[b"a robust mutex: what happens to one whose owner has died is not modelled; make it an ordinary one"];
-        let frame = stack::frame_pointer();
+        let frame = call_stack::frame_pointer();
         outcome::end(
             End::Forbidden,
             Report {
@@ -54,10 +54,10 @@ unsafe fn persist(lock: usize, held: bool, caller: usize) {
     if is_persistent(lock) && recording() {
         let origin = Origin::library(Builtin::pthread_lock, caller);
         let owner = if held { super::thread_id() as u64 } else { 0 };
-        hooks::read_span(lock, 40, 0, origin);
+        accesses::read_span(lock, 40, 0, origin);
         let (state, owner) = (u32::from(held), owner | u64::from(held) << 32);
-        hooks::library_store(lock, (&raw const state).cast(), 4, origin);
-        hooks::library_store(lock + 8, (&raw const owner).cast(), 8, origin);
+        accesses::library_store(lock, (&raw const state).cast(), 4, origin);
+        accesses::library_store(lock + 8, (&raw const owner).cast(), 8, origin);
     }
 }
 
@@ -123,7 +123,7 @@ pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
     }
     point(Step::new(step::UNLOCK, lock, caller));
     if !(*object).is_owner(me) {
-        log::misuse(me, step::UNLOCK, caller, lock);
+        trace::misuse(me, step::UNLOCK, caller, lock);
         if (*object).kind == ERROR_CHECKING || (*object).kind == RECURSIVE {
             effect(lock, READ, 0);
             return libc::EPERM;
@@ -144,7 +144,7 @@ pub(super) unsafe fn release(lock: usize, caller: usize) -> u32 {
     persist(lock, false, caller);
     point(Step::new(step::RELEASE, lock, caller));
     if !(*object).is_owner(me) {
-        log::misuse(me, step::WAIT, caller, lock);
+        trace::misuse(me, step::WAIT, caller, lock);
     }
     let held = (*object).count;
     ((*object).owner, (*object).count) = (0, 0);
@@ -192,7 +192,7 @@ unsafe fn spin(lock: usize) -> *mut Object {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_spin_init(lock: *mut i32, _shared: i32) -> i32 {
     if on() {
-        lifetime::made(lock as usize, 0, caller!());
+        object_lifetime::made(lock as usize, 0, caller!());
     }
     *word(lock) = 1;
     0
@@ -201,7 +201,7 @@ unsafe extern "C" fn __lf_weak_spin_init(lock: *mut i32, _shared: i32) -> i32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_spin_destroy(lock: *mut i32) -> i32 {
     if on() {
-        lifetime::destroyed(lock as usize, lock as usize, 0, caller!());
+        object_lifetime::destroyed(lock as usize, lock as usize, 0, caller!());
     }
     0
 }
@@ -210,7 +210,7 @@ unsafe extern "C" fn __lf_weak_spin_destroy(lock: *mut i32) -> i32 {
 unsafe extern "C" fn __lf_weak_spin_lock(lock: *mut i32) -> i32 {
     if !on() {
         *lock = 0;
-        held::taken(lock as usize, caller!(), spin_lock);
+        constructor_locks::taken(lock as usize, caller!(), spin_lock);
         return 0;
     }
     spin_lock(lock as usize, caller!())
@@ -230,7 +230,7 @@ unsafe extern "C" fn __lf_weak_spin_trylock(lock: *mut i32) -> i32 {
         if core::mem::replace(&mut *lock, 0) != 1 {
             return libc::EBUSY;
         }
-        held::taken(lock as usize, caller!(), spin_lock);
+        constructor_locks::taken(lock as usize, caller!(), spin_lock);
         return 0;
     }
     let object = spin(lock as usize);
@@ -248,7 +248,7 @@ unsafe extern "C" fn __lf_weak_spin_trylock(lock: *mut i32) -> i32 {
 unsafe extern "C" fn __lf_weak_spin_unlock(lock: *mut i32) -> i32 {
     if !on() {
         *lock = 1;
-        held::given(lock as usize);
+        constructor_locks::given(lock as usize);
         return 0;
     }
     let object = spin(lock as usize);
@@ -256,7 +256,7 @@ unsafe extern "C" fn __lf_weak_spin_unlock(lock: *mut i32) -> i32 {
     point(Step::new(step::UNLOCK, lock as usize, caller));
     effect(lock as usize, WRITE, 0);
     if !(*object).is_owner((*threads()).current) {
-        log::misuse((*threads()).current, step::UNLOCK, caller, lock as usize);
+        trace::misuse((*threads()).current, step::UNLOCK, caller, lock as usize);
     }
     (*object).owner = 0;
     0

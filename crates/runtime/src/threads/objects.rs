@@ -75,7 +75,7 @@ impl Objects {
         let first = self.table[at].address == 0;
         if first {
             if self.count == self.used.len() {
-                crate::outcome::internal(b"too many locks", 0);
+                crate::run::outcome::internal(b"too many locks", 0);
             }
             self.used[self.count] = at as u16;
             self.count += 1;

@@ -2,10 +2,10 @@
 
 use super::context::Step;
 use super::steps::{effect, point};
-use super::{access, on, threads, word};
+use super::{on, threads, visible, word};
 use crate::caller;
 use crate::hooks::SEQ_CST;
-use crate::log::Origin;
+use crate::run::trace::Origin;
 use crate::state::watching;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
@@ -82,7 +82,7 @@ unsafe extern "C" fn __lf_weak_guard_release(guard: *mut u8) {
     if watching() {
         // Whoever looks at that byte first, as compiled code does, needs not ask.
         let origin = Origin::library(Builtin::thread, caller);
-        access::store(guard as usize, &1, 1, SEQ_CST, origin);
+        visible::store(guard as usize, &1, 1, SEQ_CST, origin);
     } else {
         *word(guard) = 1;
     }

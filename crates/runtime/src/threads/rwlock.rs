@@ -6,8 +6,8 @@ use super::objects::Object;
 use super::steps::{effect, point};
 use super::{on, threads};
 use crate::caller;
-use crate::log;
-use crate::real::real;
+use crate::libc::real::real;
+use crate::run::trace;
 use landfall_vocab::record::access::{NOTHING, READ, WRITE};
 use landfall_vocab::record::step;
 
@@ -81,7 +81,7 @@ pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
     } else if (*object).shared & 1 << me != 0 {
         (*object).shared &= !(1 << me);
     } else {
-        log::misuse(me, step::UNLOCK, caller, lock);
+        trace::misuse(me, step::UNLOCK, caller, lock);
     }
     0
 }

@@ -4,10 +4,10 @@ use super::context::Step;
 use super::mutex::Ask;
 use super::objects::Object;
 use super::steps::{effect, point};
-use super::{lifetime, on, threads, word};
+use super::{object_lifetime, on, threads, word};
 use crate::caller;
-use crate::outcome::{self, Report};
-use crate::stack;
+use crate::run::call_stack;
+use crate::run::outcome::{self, Report};
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 use landfall_vocab::shared::End;
@@ -38,7 +38,7 @@ unsafe extern "C" fn __lf_weak_sem_init(semaphore: *mut u32, _shared: i32, value
         return fail(libc::EINVAL);
     }
     if on() {
-        lifetime::made(semaphore as usize, value.into(), caller!());
+        object_lifetime::made(semaphore as usize, value.into(), caller!());
         (*(*(*threads()).objects).get(semaphore as usize)).count = value;
     }
     *word(semaphore) = value;
@@ -49,7 +49,7 @@ unsafe extern "C" fn __lf_weak_sem_init(semaphore: *mut u32, _shared: i32, value
 unsafe extern "C" fn __lf_weak_sem_destroy(semaphore: *mut u32) -> i32 {
     if on() {
         let at = semaphore as usize;
-        lifetime::destroyed(at, at, lifetime::GONE, caller!());
+        object_lifetime::destroyed(at, at, object_lifetime::GONE, caller!());
     }
     0
 }
@@ -68,8 +68,8 @@ unsafe fn take(semaphore: *mut u32, ask: Ask, caller: usize) -> i32 {
     if on() {
         let object = get(semaphore);
         point(Step::new(kind, semaphore as usize, caller));
-        if lifetime::is_gone(semaphore as usize) {
-            effect(semaphore as usize, READ, lifetime::GONE);
+        if object_lifetime::is_gone(semaphore as usize) {
+            effect(semaphore as usize, READ, object_lifetime::GONE);
             return fail(libc::EINVAL);
         }
         if (*object).count == 0 {
@@ -89,7 +89,7 @@ unsafe fn take(semaphore: *mut u32, ask: Ask, caller: usize) -> i32 {
         return refused();
     }
     let text: &[&[u8]] = &[b"sem_wait waits for something that cannot happen"];
-    let frame = stack::frame_pointer();
+    let frame = call_stack::frame_pointer();
     outcome::end(
         End::Deadlock,
         Report {
@@ -125,8 +125,8 @@ unsafe extern "C" fn __lf_weak_sem_post(semaphore: *mut u32) -> i32 {
     if on() {
         let object = get(semaphore);
         point(Step::new(step::GIVE, semaphore as usize, caller!()));
-        if lifetime::is_gone(semaphore as usize) {
-            effect(semaphore as usize, READ, lifetime::GONE);
+        if object_lifetime::is_gone(semaphore as usize) {
+            effect(semaphore as usize, READ, object_lifetime::GONE);
             return fail(libc::EINVAL);
         }
         effect(semaphore as usize, WRITE, (*object).count.into());
@@ -152,7 +152,7 @@ unsafe extern "C" fn __lf_weak_sem_getvalue(semaphore: *mut u32, to: *mut i32) -
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_sem_open(_name: *const u8) -> usize {
     let text: &[&[u8]] = &[b"sem_open: named semaphores reach beyond the program; use sem_init"];
-    let frame = stack::frame_pointer();
+    let frame = call_stack::frame_pointer();
     outcome::end(
         End::Forbidden,
         Report {

@@ -5,8 +5,8 @@
 //! made to look used up), where its state is compared with what it was some turns ago (Brent's way of finding a cycle).
 
 use super::{MOST, threads};
-use crate::bytes;
-use crate::log::{self, Origin};
+use crate::memory::bytes;
+use crate::run::trace::{self, Origin};
 use crate::state::budget;
 use core::arch::global_asm;
 
@@ -204,7 +204,7 @@ pub(super) unsafe fn changed(by: usize, place: u64, length: usize) {
 pub(super) unsafe fn log_reads(thread: usize) {
     let turn = of(thread);
     for read in &(&(*turn).reads)[..(*turn).count] {
-        log::watched(thread, read.place | (read.length as u64) << 56);
+        trace::watched(thread, read.place | (read.length as u64) << 56);
     }
 }
 
@@ -243,7 +243,7 @@ global_asm!(
 
 /// The budget is used up in truth.
 unsafe extern "C" fn out(site: u64) {
-    crate::outcome::budget_out(site);
+    crate::run::outcome::budget_out(site);
 }
 
 unsafe fn same_registers(a: *const u8, b: *const u8) -> bool {
@@ -254,7 +254,7 @@ unsafe fn same_registers(a: *const u8, b: *const u8) -> bool {
 unsafe extern "C" fn edge(_site: u64, registers: *const [usize; 6], frame: usize) -> bool {
     let threads = threads();
     if !super::on() || !(*of((*threads).current)).suspected {
-        return crate::repeats::enough(&*registers, frame);
+        return crate::run::endless::enough(&*registers, frame);
     }
     let turns = (*threads).turns;
     let me = (*threads).current;
@@ -262,7 +262,7 @@ unsafe extern "C" fn edge(_site: u64, registers: *const [usize; 6], frame: usize
     *budget() = 0;
     if (*turns).budget < 0 {
         forget(of(me));
-        return crate::repeats::enough(&*registers, frame);
+        return crate::run::endless::enough(&*registers, frame);
     }
     let turn = of(me);
     if (*turn).spins {

@@ -4,10 +4,10 @@
 
 use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
-use super::{buffer, condition, lifetime, mutex, sleepers, spin, threads, told};
-use crate::log;
-use crate::outcome::{self, Report};
-use crate::stack;
+use super::{condition, mutex, object_lifetime, repeated, sleep_sets, spin, store_buffer, threads};
+use crate::run::call_stack;
+use crate::run::outcome::{self, Report};
+use crate::run::trace;
 use crate::state::state;
 use landfall_vocab::record::access::READ;
 use landfall_vocab::record::{COMPANIONS, Kind, head, lifetime as life, step};
@@ -17,7 +17,7 @@ use landfall_vocab::shared::{CHOICES_AT, CHOICES_LEN, End, LOCK, job};
 pub(crate) unsafe fn point(step: Step) {
     let me = (*threads()).current;
     if (*threads()).announced {
-        stack::log_of(me);
+        call_stack::log_of(me);
     }
     announce(me, step);
     if spin::spins(me) {
@@ -25,7 +25,7 @@ pub(crate) unsafe fn point(step: Step) {
     }
     decide();
     if drains(step.kind) {
-        buffer::fenced(me);
+        store_buffer::fenced(me);
     }
 }
 
@@ -45,7 +45,7 @@ pub(super) unsafe fn announce(thread: usize, step: Step) {
         (*threads).eager |= bit;
     } else if is_access(step.kind)
         && !spin::spins(thread)
-        && (!drains(step.kind) || buffer::is_empty(thread))
+        && (!drains(step.kind) || store_buffer::is_empty(thread))
     {
         // Nobody else can make it spin, or fill its store buffer.
         (*threads).free |= bit;
@@ -73,7 +73,7 @@ pub(crate) unsafe fn depart(status: Status) -> ! {
     (*threads).ready &= !(1 << me);
     (*threads).eager &= !(1 << me);
     (*threads).free &= !(1 << me);
-    if (*threads).ready == 0 && buffer::waiting() == 0 {
+    if (*threads).ready == 0 && store_buffer::waiting() == 0 {
         if (*threads).over {
             outcome::over()
         }
@@ -89,7 +89,7 @@ unsafe fn is_eager(thread: usize, context: &Context) -> bool {
     match context.step.kind {
         step::CREATE if context.step.object != 0 => true,
         step::CREATE => {
-            !context.learned && !(*threads()).creations && !buffer::has_streamed(thread)
+            !context.learned && !(*threads()).creations && !store_buffer::has_streamed(thread)
         }
         step::EXIT => !context.passed,
         kind => matches!(
@@ -149,7 +149,7 @@ pub(super) unsafe fn choose(current: usize) -> usize {
             }
         };
         if (*threads).steps as u64 == (*(*state()).slot).job.keep {
-            log::keep();
+            trace::keep();
         }
         (*threads).steps += 1;
         if process < (*threads).companions {
@@ -161,17 +161,17 @@ pub(super) unsafe fn choose(current: usize) -> usize {
             ) = (false, false);
             return arrive(next);
         }
-        let (thread, stream) = buffer::of_process(process);
-        let commit = buffer::next_step(thread, stream);
+        let (thread, stream) = store_buffer::of_process(process);
+        let commit = store_buffer::next_step(thread, stream);
         log_step(COMPANIONS + thread as u8, commit, enabled);
-        buffer::commit(thread, stream);
+        store_buffer::commit(thread, stream);
     }
 }
 
 /// The thread that goes on sees its own stores.
 unsafe fn arrive(next: usize) -> usize {
     if (*threads()).buffered {
-        buffer::show(next);
+        store_buffer::show(next);
     }
     next
 }
@@ -234,7 +234,7 @@ fn pick(processes: u64, current: usize) -> u8 {
 
 unsafe fn log_step(process: u8, step: Step, enabled: u64) {
     if process < COMPANIONS {
-        told::moved(process.into(), step.origin);
+        repeated::moved(process.into(), step.origin);
     }
     let head = head(Kind::Step, process, step.kind, 0);
     let object = match step.kind {
@@ -242,7 +242,7 @@ unsafe fn log_step(process: u8, step: Step, enabled: u64) {
         step::CREATE if step.object == 0 => (*threads()).count,
         _ => step.object,
     };
-    log::step(head, step.origin, object as u64, enabled);
+    trace::step(head, step.origin, object as u64, enabled);
 }
 
 unsafe fn choice(number: usize) -> Option<u8> {
@@ -281,12 +281,12 @@ unsafe fn enabled() -> u64 {
             mask |= 1 << number;
         }
     }
-    u64::from(mask) | buffer::leaving()
+    u64::from(mask) | store_buffer::leaving()
 }
 
 unsafe fn possible(number: usize, context: &Context) -> bool {
     let Step { kind, object, .. } = context.step;
-    if (*threads()).buffered && drains(kind) && !buffer::is_empty(number) {
+    if (*threads()).buffered && drains(kind) && !store_buffer::is_empty(number) {
         return false;
     }
     let found = || (*(*threads()).objects).find(object);
@@ -296,9 +296,8 @@ unsafe fn possible(number: usize, context: &Context) -> bool {
             found().is_none_or(|lock| mutex::is_free(lock, number))
         }
         step::LOCK_SHARED => found().is_none_or(|lock| (*lock).owner == 0),
-        step::TAKE => {
-            found().is_some_and(|semaphore| (*semaphore).count > 0 || lifetime::is_gone(object))
-        }
+        step::TAKE => found()
+            .is_some_and(|semaphore| (*semaphore).count > 0 || object_lifetime::is_gone(object)),
         step::ONCE => found().is_none_or(|once| (*once).owner == 0),
         step::WAKE | step::LATE_WAKE => {
             found().is_some_and(|condition| condition::reached(condition, number))
@@ -318,14 +317,14 @@ pub(super) unsafe fn effect(object: usize, what: u8, parameter: u64) {
     let me = (*threads()).current;
     let origin = (*threads()).contexts[me].step.origin;
     let place = object as u64 | LOCK;
-    let gone = lifetime::is_gone(object);
+    let gone = object_lifetime::is_gone(object);
     let parameter = parameter | if gone { life::GONE } else { 0 };
-    log::access(me, place, what, origin, [parameter, 0, 0]);
+    trace::access(me, place, what, origin, [parameter, 0, 0]);
     if what == READ {
-        sleepers::executed(place, 1, false);
+        sleep_sets::executed(place, 1, false);
         spin::read(me, place, 1, parameter, origin);
     } else {
-        sleepers::executed(place, 1, true);
+        sleep_sets::executed(place, 1, true);
         spin::changed(me, place, 1);
         spin::acted(me);
     }
@@ -353,7 +352,7 @@ unsafe fn stuck() -> ! {
                     .find(object)
                     .map_or(0, |o| Object::holder(o)),
             };
-            log::blocked(
+            trace::blocked(
                 head(Kind::Blocked, number as u8, kind, holder << 3),
                 origin,
                 object as u64,

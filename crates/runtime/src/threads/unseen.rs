@@ -4,11 +4,11 @@
 
 use super::{on, threads};
 use crate::caller;
-use crate::descriptors;
-use crate::log::{self, Origin};
-use crate::outcome::{self, Report};
-use crate::real::real;
-use crate::stack;
+use crate::files::descriptors;
+use crate::libc::real::real;
+use crate::run::call_stack;
+use crate::run::outcome::{self, Report};
+use crate::run::trace::{self, Origin};
 use crate::state::state;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{Kind, unseen};
@@ -22,7 +22,7 @@ pub(crate) unsafe fn several() -> bool {
 /// Says so in the trace.
 pub(crate) unsafe fn note(what: u8, origin: Origin) {
     if several() {
-        log::plain(Kind::Unseen, 0, what, origin);
+        trace::plain(Kind::Unseen, 0, what, origin);
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) unsafe fn used(key: u64, how: Use, what: u8, origin: Origin) {
         .iter()
         .position(|used| used.key == key);
     if known.is_none() && (*uses).count == MOST {
-        return log::plain(Kind::Unseen, 0, what, origin);
+        return trace::plain(Kind::Unseen, 0, what, origin);
     }
     let at = known.unwrap_or((*uses).count);
     if known.is_none() {
@@ -100,7 +100,7 @@ pub(crate) unsafe fn used(key: u64, how: Use, what: u8, origin: Origin) {
     (*used).looked |= if looks { me } else { 0 };
     (*used).changed |= if changes { me } else { 0 };
     if met {
-        log::plain(Kind::Unseen, 0, what, origin);
+        trace::plain(Kind::Unseen, 0, what, origin);
     }
 }
 
@@ -130,7 +130,7 @@ const ANOTHER: &[u8] =
     b"a signal for another thread: when it arrives there is not searched; let that thread look at a flag instead";
 
 fn refuse(text: &[&[u8]]) -> ! {
-    let frame = stack::frame_pointer();
+    let frame = call_stack::frame_pointer();
     let report = Report {
         frame,
         text,

@@ -1,0 +1,234 @@
+//! Which descriptors are not what the kernel thinks: captured output, given input, random sources, pool files.
+
+use crate::files::pool_io;
+use crate::memory::accesses;
+use crate::memory::bytes;
+use crate::memory::shadow::{is_persistent, view};
+use crate::state::{Scratch, state};
+use crate::syscalls::dispatch::{origin, refuse};
+use crate::syscalls::random;
+use crate::syscalls::sys;
+use landfall_vocab::builtin::Builtin;
+
+pub(crate) const COUNT: usize = crate::files::overlay::FIRST_HOLDER;
+/// First numbers of pool files and of inodes of the overlay.
+const POOL: u16 = 16;
+const OVERLAY: u16 = 256;
+
+/// What a descriptor stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Real,
+    Input,
+    Output(u8),
+    Random,
+    /// A file or directory on disk, open for reading.
+    Disk,
+    Pool(u8),
+    /// A file or directory of the run's overlay.
+    Overlay(usize),
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Descriptors {
+    kinds: [u16; COUNT],
+}
+
+impl Descriptors {
+    pub(crate) unsafe fn reset(&mut self) {
+        bytes::fill(self.kinds.as_mut_ptr() as *mut u8, 0, 2 * COUNT);
+        self.set(0, Kind::Input);
+        self.set(1, Kind::Output(0));
+        self.set(2, Kind::Output(1));
+    }
+
+    pub(crate) fn get(&self, fd: usize) -> Kind {
+        match self.kinds.get(fd).copied().unwrap_or(0) {
+            1 => Kind::Input,
+            2 => Kind::Output(0),
+            3 => Kind::Output(1),
+            4 => Kind::Random,
+            5 => Kind::Disk,
+            number if number >= OVERLAY => Kind::Overlay((number - OVERLAY) as usize),
+            pool if pool >= POOL => Kind::Pool((pool - POOL) as u8),
+            _ => Kind::Real,
+        }
+    }
+
+    pub(crate) fn set(&mut self, fd: usize, kind: Kind) {
+        if let Some(slot) = self.kinds.get_mut(fd) {
+            *slot = match kind {
+                Kind::Real => 0,
+                Kind::Input => 1,
+                Kind::Output(stream) => 2 + stream as u16,
+                Kind::Random => 4,
+                Kind::Disk => 5,
+                Kind::Pool(file) => POOL + file as u16,
+                Kind::Overlay(number) => OVERLAY + number as u16,
+            };
+        }
+    }
+}
+
+pub(crate) unsafe fn kind(fd: usize) -> Kind {
+    (*state()).descriptors.get(fd)
+}
+
+/// Records what a descriptor stands for. Also how a restart learns that there are descriptors to close.
+pub(crate) unsafe fn set(fd: usize, kind: Kind) {
+    (*state()).opened = true;
+    (*state()).descriptors.set(fd, kind);
+}
+
+/// Bytes a program may write to ordinary files in one run, and to its output.
+const FILE_BYTES: u64 = 1 << 30;
+const OUTPUT_BYTES: u64 = 1 << 32;
+const CHUNK: usize = 64 << 10;
+
+/// A read into a buffer of the program: into persistent memory it is a store. `at` is a file position, or -1.
+pub(crate) unsafe fn read(fd: usize, to: usize, length: usize, at: i64) -> isize {
+    let state = state();
+    let length = length.min(0x7fff_f000);
+    match kind(fd) {
+        Kind::Input => {
+            (*(*state).slot).outcome.read_input = 1;
+            let length = length.min((*state).input_left as usize);
+            give(to, (*state).input, length);
+            (*state).input = (*state).input.add(length);
+            (*state).input_left -= length as u64;
+            length as isize
+        }
+        Kind::Random => {
+            give_random(to, length);
+            length as isize
+        }
+        Kind::Output(_) => -(libc::EBADF as isize),
+        Kind::Pool(file) => pool_io::read(file, fd, to, length, at),
+        _ if fd >= COUNT => -(libc::EBADF as isize),
+        kind => {
+            if kind == Kind::Real && !crate::syscalls::waiting::ready(fd, libc::POLLIN, b"read") {
+                return -(libc::EINTR as isize);
+            }
+            if is_persistent(to) {
+                return read_persistent(fd, to, length, at);
+            }
+            crate::run::tracked::warm(to, length);
+            if at >= 0 {
+                sys::call(libc::SYS_pread64, [fd, to, length, at as usize])
+            } else {
+                sys::call(libc::SYS_read, [fd, to, length])
+            }
+        }
+    }
+}
+
+/// Random bytes for the program.
+pub(crate) unsafe fn give_random(to: usize, length: usize) {
+    let chunk = Scratch::new(CHUNK);
+    let mut done = 0;
+    while done < length {
+        let piece = CHUNK.min(length - done);
+        random::fill(chunk.start(), piece);
+        give(to + done, chunk.start(), piece);
+        done += piece;
+    }
+}
+
+/// Hands bytes to the program, as stores where its buffer is persistent.
+pub(crate) unsafe fn give(to: usize, from: *const u8, length: usize) {
+    accesses::copy(to as *mut u8, from, length, 0, origin(Builtin::read));
+}
+
+unsafe fn read_persistent(fd: usize, to: usize, length: usize, at: i64) -> isize {
+    let scratch = Scratch::new(CHUNK);
+    let chunk = scratch.start();
+    let mut done = 0;
+    while done < length {
+        let piece = CHUNK.min(length - done);
+        let got = if at >= 0 {
+            sys::call(
+                libc::SYS_pread64,
+                [fd, chunk as usize, piece, at as usize + done],
+            )
+        } else {
+            sys::call(libc::SYS_read, [fd, chunk as usize, piece])
+        };
+        if got <= 0 {
+            return if done == 0 { got } else { done as isize };
+        }
+        give(to + done, chunk, got as usize);
+        done += got as usize;
+        if (got as usize) < piece {
+            break;
+        }
+    }
+    done as isize
+}
+
+pub(crate) unsafe fn write(fd: usize, from: usize, length: usize, at: i64) -> isize {
+    let state = state();
+    let length = length.min(0x7fff_f000);
+    if is_persistent(from) {
+        accesses::read_span(from, length, 0, origin(Builtin::write));
+    }
+    let from = view(from as *const u8) as usize;
+    match kind(fd) {
+        Kind::Output(stream) => {
+            capture(stream, from as *const u8, length);
+            length as isize
+        }
+        Kind::Input | Kind::Random => -(libc::EBADF as isize),
+        Kind::Pool(file) => pool_io::write(file, fd, from, length, at),
+        _ if fd >= COUNT => -(libc::EBADF as isize),
+        kind => {
+            (*state).written += length as u64;
+            if (*state).written > FILE_BYTES {
+                refuse(&[b"write: the program writes without end"]);
+            }
+            if kind == Kind::Real && !crate::syscalls::waiting::ready(fd, libc::POLLOUT, b"write") {
+                return -(libc::EINTR as isize);
+            }
+            if at >= 0 {
+                sys::call(libc::SYS_pwrite64, [fd, from, length, at as usize])
+            } else {
+                sys::call(libc::SYS_write, [fd, from, length])
+            }
+        }
+    }
+}
+
+/// Keeps what the program prints: the beginning, and of a long output the end, in a ring behind it.
+unsafe fn capture(stream: u8, mut from: *const u8, mut length: usize) {
+    let state = state();
+    let outcome = &raw mut (*(*state).slot).outcome;
+    let total = if stream == 0 {
+        &raw mut (*outcome).stdout_len
+    } else {
+        &raw mut (*outcome).stderr_len
+    };
+    let buffer = (*state).output[stream as usize];
+    let limit = (*state).output_limit;
+    let head = landfall_vocab::shared::output_head(limit);
+    while length > 0 {
+        let at = *total;
+        // In the head, up to its end; in the ring, up to where it starts over.
+        let (place, room) = if at < head {
+            (at, head - at)
+        } else if limit == head {
+            (0, u64::MAX)
+        } else {
+            let place = head + (at - head) % (limit - head);
+            (place, limit - place)
+        };
+        let piece = length.min(room as usize);
+        if limit > head || at < head {
+            bytes::copy(buffer.add(place as usize), from, piece);
+        }
+        *total += piece as u64;
+        (from, length) = (from.add(piece), length - piece);
+    }
+    if (*outcome).stdout_len + (*outcome).stderr_len > OUTPUT_BYTES {
+        refuse(&[b"write: the program writes without end"]);
+    }
+}

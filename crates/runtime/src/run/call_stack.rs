@@ -1,0 +1,74 @@
+//! Call stacks by frame pointers (`landfall cc` keeps them). Only addresses inside the run's own stack are followed.
+
+use crate::run::trace;
+use crate::state::{Scratch, state};
+use core::arch::asm;
+use landfall_vocab::shared::FRAMES;
+
+/// Return addresses from `frame` outwards; returns how many.
+pub(crate) unsafe fn walk(mut frame: usize, into: &mut [u64]) -> usize {
+    let state = state();
+    let mut count = 0;
+    while count < into.len() {
+        let inside = frame >= (*state).stack_low
+            && frame + 16 <= (*state).stack_high
+            && frame.is_multiple_of(8);
+        if !inside {
+            break;
+        }
+        let outer = *(frame as *const usize);
+        let back = *((frame + 8) as *const usize);
+        if back == 0 {
+            break;
+        }
+        into[count] = back as u64;
+        count += 1;
+        if outer <= frame {
+            break;
+        }
+        frame = outer;
+    }
+    count
+}
+
+#[inline(always)]
+pub(crate) fn frame_pointer() -> usize {
+    let frame;
+    unsafe { asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags)) };
+    frame
+}
+
+/// The program calls us here: what is below is not its own any more. Returns the frame of whoever asks.
+#[inline(always)]
+pub(crate) unsafe fn enter() -> usize {
+    let frame = frame_pointer();
+    // Above that are the outer frame's address and the return address.
+    (*state()).entered = frame + 16;
+    frame
+}
+
+/// Writes the current stack before an event unless the last one written was the same.
+#[inline(never)]
+pub(crate) unsafe fn log_if_changed() {
+    let scratch = Scratch::new(FRAMES * 8);
+    let frames = core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES);
+    let count = walk(frame_pointer(), frames);
+    let frames = &frames[..count];
+    let mut digest = 0xcbf2_9ce4_8422_2325u64;
+    for frame in frames {
+        digest = (digest ^ frame).wrapping_mul(0x100_0000_01b3);
+    }
+    if digest != (*state()).last_stack {
+        (*state()).last_stack = digest;
+        trace::stack(frames, None);
+    }
+}
+
+/// Writes the current stack, of the step that a thread takes next.
+#[inline(never)]
+pub(crate) unsafe fn log_of(thread: usize) {
+    let scratch = Scratch::new(FRAMES * 8);
+    let frames = core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES);
+    let count = walk(frame_pointer(), frames);
+    trace::stack(&frames[..count], Some(thread));
+}

@@ -1,0 +1,211 @@
+//! Taking over: `__libc_start_main` is ours, so that a server stops right before `main`, constructors done (RUNTIME.md).
+
+use crate::memory::bytes;
+use crate::run::sites;
+use crate::state::{Mode, place, state};
+use crate::syscalls::sys;
+use core::ffi::CStr;
+use core::sync::atomic::Ordering::{Relaxed, Release};
+use landfall_vocab::shared::{
+    CONTROL_FD, Control, MAGIC, PROCESSOR, SERVE, TEXT, TOTAL_LEN, phase,
+};
+
+type Main = unsafe extern "C" fn(i32, *mut *mut u8, *mut *mut u8) -> i32;
+type StartMain = unsafe extern "C" fn(Main, i32, *mut *mut u8, usize, usize, usize, usize) -> i32;
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __libc_start_main(
+    main: Main,
+    argc: i32,
+    argv: *mut *mut u8,
+    init: usize,
+    fini: usize,
+    rtld_fini: usize,
+    stack_end: usize,
+) -> i32 {
+    self::init();
+    if (*state()).mode == Mode::Constructing {
+        settle_guard();
+    }
+    (*state()).main = main as usize;
+    let real = libc::dlsym(libc::RTLD_NEXT, c"__libc_start_main".as_ptr());
+    if real.is_null() {
+        sys::say(&[b"landfall: this program is linked statically; link it with the shared libc\n"]);
+        sys::exit(127);
+    }
+    let real: StartMain = core::mem::transmute(real);
+    real(before_main, argc, argv, init, fini, rtld_fini, stack_end)
+}
+
+/// The stack protector's random word, which stays behind in dead stack frames. No frame that checks it is alive here. (The
+/// pointer guard beside it stays: constructors may have stored pointers under it.)
+unsafe fn settle_guard() {
+    core::arch::asm!("mov fs:[0x28], {}", in(reg) 0x6c61_6e64_6661_6c00u64, options(nostack, preserves_flags));
+}
+
+/// The kernel's sixteen random bytes for the program.
+unsafe fn settle_random() {
+    let bytes = libc::getauxval(libc::AT_RANDOM) as *mut u8;
+    if !bytes.is_null() {
+        crate::syscalls::random::reset((*(*state()).control).seed.wrapping_add(1));
+        crate::syscalls::random::fill(bytes, 16);
+    }
+}
+
+/// Takes `main`'s place once constructors are done.
+unsafe extern "C" fn before_main(argc: i32, argv: *mut *mut u8, environment: *mut *mut u8) -> i32 {
+    let state = state();
+    let main: Main = core::mem::transmute((*state).main);
+    (*state).arguments = (argc, argv as usize, environment as usize);
+    if (*state).mode == Mode::Constructing {
+        crate::run::serve::from_main();
+    }
+    main(argc, argv, environment)
+}
+
+/// `main` on the stack of the run.
+pub(crate) unsafe extern "C" fn call_main() -> ! {
+    let state = state();
+    let main: Main = core::mem::transmute((*state).main);
+    let (argc, argv, environment) = (*state).arguments;
+    crate::threads::constructor_locks::take_again();
+    libc::exit(main(
+        argc,
+        argv as *mut *mut u8,
+        environment as *mut *mut u8,
+    ))
+}
+
+/// Sets the runtime up; called at the program's start, or by the first hook if a library's constructor comes earlier.
+pub(crate) unsafe fn init() {
+    let state = state();
+    if (*state).mode != Mode::Raw {
+        return;
+    }
+    (*state).mode = Mode::Plain;
+    sites::find_own();
+    libc::dl_iterate_phdr(Some(first_image), core::ptr::null_mut());
+    if !crate::memory::shadow::init() {
+        sys::say(&[b"landfall: the address range of persistent memory is taken\n"]);
+        sys::exit(127);
+    }
+    crate::libc::real::real();
+    if is_server() {
+        connect();
+    }
+}
+
+/// Where the executable lies, and its code: it is the first object the loader lists.
+unsafe extern "C" fn first_image(
+    info: *mut libc::dl_phdr_info,
+    _: usize,
+    _: *mut libc::c_void,
+) -> i32 {
+    let state = state();
+    (*state).exe_base = (*info).dlpi_addr as usize;
+    let (mut low, mut high) = (usize::MAX, 0);
+    for i in 0..(*info).dlpi_phnum as usize {
+        let part = (*info).dlpi_phdr.add(i);
+        if (*part).p_type == libc::PT_LOAD && (*part).p_flags & libc::PF_X != 0 {
+            let start = (*state).exe_base + (*part).p_vaddr as usize;
+            low = low.min(start);
+            high = high.max(start + (*part).p_memsz as usize);
+        }
+    }
+    (*state).exe_code = (low, high);
+    1
+}
+
+/// Is this code of the executable itself?
+pub(crate) unsafe fn in_executable(address: usize) -> bool {
+    let (low, high) = (*state()).exe_code;
+    address >= low && address < high
+}
+
+/// Is this process a server? What the checker put into the environment for that is taken out: the program must not see it.
+unsafe fn is_server() -> bool {
+    let asked = take_variable(SERVE);
+    if asked {
+        take_variable(PROCESSOR);
+    }
+    asked
+}
+
+/// Finds and removes a variable of the environment.
+unsafe fn take_variable(name: &str) -> bool {
+    unsafe extern "C" {
+        static mut environ: *mut *mut u8;
+    }
+    let mut at = environ;
+    if at.is_null() {
+        return false;
+    }
+    while !(*at).is_null() {
+        let entry = bytes::text(*at, 64);
+        if entry
+            .strip_prefix(name.as_bytes())
+            .is_some_and(|rest| rest.first() == Some(&b'='))
+        {
+            let mut next = at;
+            while !(*next).is_null() {
+                *next = *next.add(1);
+                next = next.add(1);
+            }
+            return true;
+        }
+        at = at.add(1);
+    }
+    false
+}
+
+/// Maps the shared memory. Nothing of the runtime keeps a descriptor open: the program may close them all.
+unsafe fn connect() {
+    let state = state();
+    let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let flags = (libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE) as usize;
+    let got = sys::call(
+        libc::SYS_mmap,
+        [
+            place::SHARED,
+            TOTAL_LEN as usize,
+            all,
+            flags,
+            CONTROL_FD as usize,
+            0,
+        ],
+    );
+    sys::call(libc::SYS_close, [CONTROL_FD as usize]);
+    let control = place::SHARED as *mut Control;
+    if got as usize != place::SHARED || (*control).magic != MAGIC {
+        sys::say(&[b"landfall: no shared memory to serve on\n"]);
+        sys::exit(127);
+    }
+    (*state).control = control;
+    if (*control).version != landfall_vocab::VERSION {
+        refuse(c"the program was built with another version of landfall: build it again");
+    }
+    (*state).options = (*control).options;
+    (*state).heap_offset = (*control).heap_offset;
+    (*control).exe_base.store((*state).exe_base as u64, Relaxed);
+    settle_random();
+    (*state).mode = Mode::Constructing;
+}
+
+/// Tells the checker why this program cannot be served, and leaves.
+pub(crate) unsafe fn refuse(why: &CStr) -> ! {
+    let control = (*state()).control;
+    let why = why.to_bytes();
+    let length = why.len().min(TEXT);
+    bytes::copy((&raw mut (*control).text) as *mut u8, why.as_ptr(), length);
+    (*control).text_len.store(length as u32, Relaxed);
+    (*control).phase.store(phase::REFUSED, Release);
+    sys::call(
+        libc::SYS_futex,
+        [
+            &raw const (*control).phase as usize,
+            libc::FUTEX_WAKE as usize,
+            1,
+        ],
+    );
+    sys::exit(127)
+}

@@ -1,0 +1,272 @@
+//! Appending records to the trace. The cursor lives in shared memory: whatever kills the program, the trace stands.
+
+use crate::run::call_stack;
+use crate::run::outcome;
+use crate::state::state;
+use core::sync::atomic::Ordering::Relaxed;
+use landfall_vocab::builtin::Builtin;
+use landfall_vocab::record::{self, Kind};
+
+/// A source site as the pass lays it out (ABI).
+#[repr(C)]
+pub struct Site {
+    file: *const u8,
+    function: *const u8,
+    line: u32,
+    column: u32,
+}
+
+/// Who caused an event.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin(u64);
+
+impl Origin {
+    pub(crate) const NONE: Origin = Origin(0);
+
+    /// As one word.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+
+    /// Asked in the hook itself.
+    #[inline(always)]
+    pub(crate) fn source(site: *const Site) -> Origin {
+        unsafe { call_stack::enter() };
+        Origin(record::origin(crate::run::sites::id(site), 0))
+    }
+
+    /// A library function, called from the instruction before `return_address`.
+    pub(crate) fn library(function: Builtin, return_address: usize) -> Origin {
+        let base = unsafe { (*state()).exe_base };
+        let offset = return_address.wrapping_sub(base);
+        let caller = if return_address != 0 && offset < u32::MAX as usize {
+            offset as u32
+        } else {
+            0
+        };
+        Origin(record::origin(function.site(), caller))
+    }
+}
+
+/// Reserves `length` bytes of trace and returns where they go.
+#[inline(always)]
+unsafe fn reserve(length: u64) -> *mut u64 {
+    let state = state();
+    if (*state).stacks {
+        call_stack::log_if_changed();
+    }
+    reserve_plain(length)
+}
+
+#[inline(always)]
+unsafe fn reserve_plain(length: u64) -> *mut u64 {
+    let state = state();
+    let cursor = &(*(*state).slot).trace_len;
+    let mut at = cursor.load(Relaxed);
+    if at + length > (*state).trace_limit {
+        extend(length);
+        at = cursor.load(Relaxed);
+    }
+    (*state).trace.add(at as usize) as *mut u64
+}
+
+/// Bytes of trace before the kernel is asked to map more of it at once: a page fault per four kilobytes would cost more than
+/// writing them.
+pub(crate) const FIRST_PART: u64 = 64 << 10;
+const LARGEST_PART: u64 = 4 << 20;
+
+/// The mapped part of the trace is used up: map the next one, or end the run.
+#[cold]
+#[inline(never)]
+unsafe fn extend(more: u64) {
+    const MADV_POPULATE_WRITE: usize = 23;
+    let state = state();
+    let cursor = &(*(*state).slot).trace_len;
+    let mut wanted = cursor.load(Relaxed) + more;
+    if wanted > (*state).squeeze_at {
+        crate::run::compaction::squeeze();
+        wanted = cursor.load(Relaxed) + more;
+        if wanted <= (*state).trace_limit {
+            return;
+        }
+    }
+    if wanted > (*state).trace_end {
+        outcome::trace_full();
+    }
+    let from = (*state).trace_limit;
+    let to = (from + from.min(LARGEST_PART))
+        .max(wanted + LARGEST_PART / 4)
+        .min((*state).squeeze_at.max(wanted))
+        .min((*state).trace_end);
+    // Only a hint: on an older kernel the pages come one by one.
+    let start = ((*state).trace as usize + from as usize) & !4095;
+    let end = (*state).trace as usize + to as usize;
+    crate::syscalls::sys::call(libc::SYS_madvise, [start, end - start, MADV_POPULATE_WRITE]);
+    (*state).trace_limit = to;
+}
+
+#[inline(always)]
+unsafe fn commit(length: u64) {
+    // Written after the record, so that a reader never sees a record that is not there (one thread; x86 keeps the order).
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
+    let cursor = &(*(*state()).slot).trace_len;
+    cursor.store(cursor.load(Relaxed) + length, Relaxed);
+}
+
+#[inline(always)]
+unsafe fn valued(head: u64, origin: Origin, value: u64) {
+    let at = reserve(24);
+    *at = head;
+    *at.add(1) = origin.0;
+    *at.add(2) = value;
+    commit(24);
+}
+
+#[inline(always)]
+pub(crate) unsafe fn store(word: u64, mask: u8, value: u64, flags: u8, origin: Origin) {
+    valued(record::head(Kind::Store, mask, flags, word), origin, value);
+}
+
+/// A store on the hot path; false when it is not as simple as that: no run, stacks wanted, a library's site, a full trace.
+#[inline(always)]
+pub(crate) unsafe fn store_quickly(
+    word: u64,
+    mask: u8,
+    value: u64,
+    flags: u8,
+    site: *const Site,
+) -> bool {
+    let state = state();
+    let site = (site as usize).wrapping_sub((*state).sites_low);
+    if !(*state).quick || site >= (*state).sites_len {
+        return false;
+    }
+    let cursor = &(*(*state).slot).trace_len;
+    let length = cursor.load(Relaxed);
+    if length + 24 > (*state).trace_limit {
+        return false;
+    }
+    let at = (*state).trace.add(length as usize) as *mut u64;
+    *at = record::head(Kind::Store, mask, flags, word);
+    *at.add(1) = (site / size_of::<Site>()) as u32 as u64;
+    *at.add(2) = value;
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
+    cursor.store(length + 24, Relaxed);
+    true
+}
+
+#[inline(always)]
+pub(crate) unsafe fn read(word: u64, mask: u8, value: u64, flags: u8, origin: Origin) {
+    valued(record::head(Kind::Read, mask, flags, word), origin, value);
+}
+
+/// A record without a value: flushes, fences.
+#[inline(always)]
+pub(crate) unsafe fn plain(kind: Kind, offset: u64, flags: u8, origin: Origin) {
+    let at = reserve(16);
+    *at = record::head(kind, (offset & 7) as u8, flags, offset);
+    *at.add(1) = origin.0;
+    commit(16);
+}
+
+pub(crate) unsafe fn with_value(kind: Kind, offset: u64, value: u64, flags: u8, origin: Origin) {
+    valued(
+        record::head(kind, (offset & 7) as u8, flags, offset),
+        origin,
+        value,
+    );
+}
+
+/// Starts a copy of `length` bytes; the caller fills the returned payload and calls [`run_done`].
+pub(crate) unsafe fn run(offset: u64, length: u64, flags: u8, origin: Origin) -> *mut u8 {
+    let at = reserve(24 + record::padded(length as usize) as u64);
+    *at = record::head(Kind::Run, (offset & 7) as u8, flags, offset);
+    *at.add(1) = origin.0;
+    *at.add(2) = length;
+    if !length.is_multiple_of(8) {
+        *at.add(3 + length as usize / 8) = 0; // padding must not depend on what an earlier run left
+    }
+    at.add(3) as *mut u8
+}
+
+pub(crate) unsafe fn run_done(length: u64) {
+    commit(24 + record::padded(length as usize) as u64);
+}
+
+/// A locked instruction on volatile memory: it completes pending write-backs like a fence. Two in a row with nothing
+/// between them say nothing new.
+pub(crate) unsafe fn locked_elsewhere(origin: Origin) {
+    let state = state();
+    let length = (*(*state).slot).trace_len.load(Relaxed);
+    if length != (*state).last_locked && length != 0 {
+        plain(Kind::Mfence, 0, record::flag::LOCKED, origin);
+        (*state).last_locked = (*(*state).slot).trace_len.load(Relaxed);
+    }
+}
+
+/// The checker knows the trace up to here: its digest is all it needs of that.
+pub(crate) unsafe fn keep() {
+    let slot = (*state()).slot;
+    let length = (*slot).trace_len.load(Relaxed);
+    let known = core::slice::from_raw_parts((*state()).trace, length as usize);
+    ((*slot).kept, (*slot).kept_digest) = (length, record::digest(known));
+}
+
+/// A step of a thread; `head` says which.
+pub(crate) unsafe fn step(head: u64, origin: Origin, object: u64, enabled: u64) {
+    let at = reserve(32);
+    *at = head;
+    *at.add(1) = origin.0;
+    *at.add(2) = object;
+    *at.add(3) = enabled;
+    commit(32);
+}
+
+/// A step that waits still; `head` says whose and what.
+pub(crate) unsafe fn blocked(head: u64, origin: Origin, object: u64) {
+    valued(head, origin, object);
+}
+
+/// What an access of a thread did: found, left, expected.
+pub(crate) unsafe fn access(thread: usize, object: u64, flags: u8, origin: Origin, did: [u64; 3]) {
+    let at = reserve(48);
+    *at = record::head(Kind::Access, thread as u8, flags, 0);
+    *at.add(1) = origin.0;
+    *at.add(2) = object;
+    *at.add(3) = did[0];
+    *at.add(4) = did[1];
+    *at.add(5) = did[2];
+    commit(48);
+}
+
+/// A thread ended the process while others could go on.
+pub(crate) unsafe fn ended(thread: usize, end: u64, last: Origin) {
+    let head = record::head(Kind::Ended, thread as u8, 0, 0);
+    valued(head, last, end);
+}
+
+/// Bytes that a spinning thread watches.
+pub(crate) unsafe fn watched(thread: usize, object: u64) {
+    let head = record::head(Kind::Watched, thread as u8, 0, 0);
+    valued(head, Origin::NONE, object);
+}
+
+/// A lock used against its rules.
+pub(crate) unsafe fn misuse(thread: usize, kind: u8, caller: usize, lock: usize) {
+    let head = record::head(Kind::Misuse, thread as u8, kind, 0);
+    valued(head, Origin::library(Builtin::thread, caller), lock as u64);
+}
+
+/// A call stack, innermost first; of the next step of a thread where one is named.
+pub(crate) unsafe fn stack(frames: &[u64], of: Option<usize>) {
+    let length = 24 + frames.len() as u64 * 8;
+    let at = reserve_plain(length);
+    *at = match of {
+        Some(thread) => record::head(Kind::Stack, thread as u8, 1, 0),
+        None => record::head(Kind::Stack, 0, 0, 0),
+    };
+    *at.add(1) = 0;
+    *at.add(2) = frames.len() as u64;
+    crate::memory::bytes::copy_words(at.add(3), frames.as_ptr(), frames.len());
+    commit(length);
+}
