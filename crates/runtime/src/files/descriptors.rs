@@ -3,11 +3,13 @@
 use crate::files::pool_io;
 use crate::memory::accesses;
 use crate::memory::bytes;
+use crate::memory::own::Scratch;
 use crate::memory::shadow::{is_persistent, view};
-use crate::state::{Scratch, state};
+use crate::state::run;
 use crate::syscalls::dispatch::{origin, refuse};
 use crate::syscalls::random;
 use crate::syscalls::sys;
+use core::cell::Cell;
 use landfall_vocab::builtin::Builtin;
 
 pub(crate) const COUNT: usize = crate::files::overlay::FIRST_HOLDER;
@@ -30,21 +32,20 @@ pub(crate) enum Kind {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy)]
 pub(crate) struct Descriptors {
-    kinds: [u16; COUNT],
+    kinds: [Cell<u16>; COUNT],
 }
 
 impl Descriptors {
-    pub(crate) unsafe fn reset(&mut self) {
-        bytes::fill(self.kinds.as_mut_ptr() as *mut u8, 0, 2 * COUNT);
+    /// What a run starts with.
+    pub(crate) fn begin(&self) {
         self.set(0, Kind::Input);
         self.set(1, Kind::Output(0));
         self.set(2, Kind::Output(1));
     }
 
     pub(crate) fn get(&self, fd: usize) -> Kind {
-        match self.kinds.get(fd).copied().unwrap_or(0) {
+        match self.kinds.get(fd).map_or(0, Cell::get) {
             1 => Kind::Input,
             2 => Kind::Output(0),
             3 => Kind::Output(1),
@@ -56,9 +57,9 @@ impl Descriptors {
         }
     }
 
-    pub(crate) fn set(&mut self, fd: usize, kind: Kind) {
-        if let Some(slot) = self.kinds.get_mut(fd) {
-            *slot = match kind {
+    pub(crate) fn set(&self, fd: usize, kind: Kind) {
+        if let Some(slot) = self.kinds.get(fd) {
+            slot.set(match kind {
                 Kind::Real => 0,
                 Kind::Input => 1,
                 Kind::Output(stream) => 2 + stream as u16,
@@ -66,19 +67,19 @@ impl Descriptors {
                 Kind::Disk => 5,
                 Kind::Pool(file) => POOL + file as u16,
                 Kind::Overlay(number) => OVERLAY + number as u16,
-            };
+            });
         }
     }
 }
 
 pub(crate) unsafe fn kind(fd: usize) -> Kind {
-    (*state()).descriptors.get(fd)
+    run().descriptors.get(fd)
 }
 
 /// Records what a descriptor stands for. Also how a restart learns that there are descriptors to close.
 pub(crate) unsafe fn set(fd: usize, kind: Kind) {
-    (*state()).opened = true;
-    (*state()).descriptors.set(fd, kind);
+    run().opened.set(true);
+    run().descriptors.set(fd, kind);
 }
 
 /// Bytes a program may write to ordinary files in one run, and to its output.
@@ -88,15 +89,16 @@ const CHUNK: usize = 64 << 10;
 
 /// A read into a buffer of the program: into persistent memory it is a store. `at` is a file position, or -1.
 pub(crate) unsafe fn read(fd: usize, to: usize, length: usize, at: i64) -> isize {
-    let state = state();
     let length = length.min(0x7fff_f000);
     match kind(fd) {
         Kind::Input => {
-            (*(*state).slot).outcome.read_input = 1;
-            let length = length.min((*state).input_left as usize);
-            give(to, (*state).input, length);
-            (*state).input = (*state).input.add(length);
-            (*state).input_left -= length as u64;
+            (*run().slot.get()).outcome.read_input = 1;
+            let length = length.min(run().input_left.get() as usize);
+            give(to, run().input.get(), length);
+            run().input.set(run().input.get().add(length));
+            run()
+                .input_left
+                .set(run().input_left.get() - (length as u64));
             length as isize
         }
         Kind::Random => {
@@ -167,7 +169,6 @@ unsafe fn read_persistent(fd: usize, to: usize, length: usize, at: i64) -> isize
 }
 
 pub(crate) unsafe fn write(fd: usize, from: usize, length: usize, at: i64) -> isize {
-    let state = state();
     let length = length.min(0x7fff_f000);
     if is_persistent(from) {
         accesses::read_span(from, length, 0, origin(Builtin::write));
@@ -182,8 +183,8 @@ pub(crate) unsafe fn write(fd: usize, from: usize, length: usize, at: i64) -> is
         Kind::Pool(file) => pool_io::write(file, fd, from, length, at),
         _ if fd >= COUNT => -(libc::EBADF as isize),
         kind => {
-            (*state).written += length as u64;
-            if (*state).written > FILE_BYTES {
+            run().written.set(run().written.get() + (length as u64));
+            if run().written.get() > FILE_BYTES {
                 refuse(&[b"write: the program writes without end"]);
             }
             if kind == Kind::Real && !crate::syscalls::waiting::ready(fd, libc::POLLOUT, b"write") {
@@ -200,15 +201,14 @@ pub(crate) unsafe fn write(fd: usize, from: usize, length: usize, at: i64) -> is
 
 /// Keeps what the program prints: the beginning, and of a long output the end, in a ring behind it.
 unsafe fn capture(stream: u8, mut from: *const u8, mut length: usize) {
-    let state = state();
-    let outcome = &raw mut (*(*state).slot).outcome;
+    let outcome = &raw mut (*run().slot.get()).outcome;
     let total = if stream == 0 {
         &raw mut (*outcome).stdout_len
     } else {
         &raw mut (*outcome).stderr_len
     };
-    let buffer = (*state).output[stream as usize];
-    let limit = (*state).output_limit;
+    let buffer = run().output.get()[stream as usize];
+    let limit = run().output_limit.get();
     let head = landfall_vocab::shared::output_head(limit);
     while length > 0 {
         let at = *total;

@@ -4,9 +4,11 @@ use crate::files::descriptors::{self, Kind};
 use crate::files::overlay;
 use crate::files::resolve::{Place, Where};
 use crate::memory::bytes;
-use crate::state::{Scratch, state};
+use crate::memory::own::Scratch;
+use crate::state::run;
 use crate::syscalls::dispatch::Call;
 use crate::syscalls::sys;
+use core::cell::Cell;
 
 const OPEN: usize = 8;
 /// Bytes of the largest directory that can be listed.
@@ -23,19 +25,22 @@ pub(crate) struct Listing {
     at: usize,
 }
 
-pub(crate) type Listings = [Listing; OPEN];
+pub(crate) type Listings = [Cell<Listing>; OPEN];
 
-unsafe fn find(descriptor: usize) -> Option<*mut Listing> {
-    let all = &raw mut (*state()).listings;
-    (0..OPEN)
-        .map(|i| &raw mut (*all)[i])
-        .find(|listing| (**listing).descriptor == descriptor)
+fn find(descriptor: usize) -> Option<&'static Cell<Listing>> {
+    run()
+        .listings
+        .iter()
+        .find(|listing| listing.get().descriptor == descriptor)
 }
 
 /// The descriptor was closed or rewound: the next listing starts over.
 pub(crate) unsafe fn forget(fd: usize) {
     if let Some(listing) = find(fd + 1) {
-        (*listing).descriptor = 0;
+        listing.set(Listing {
+            descriptor: 0,
+            ..listing.get()
+        });
     }
 }
 
@@ -52,12 +57,12 @@ pub(crate) unsafe fn entries(call: &Call) -> isize {
             };
             match list(fd) {
                 Ok((sorted, length)) => {
-                    *free = Listing {
+                    free.set(Listing {
                         descriptor: fd + 1,
                         sorted,
                         length,
                         at: 0,
-                    }
+                    });
                 }
                 Err(error) => return error,
             }
@@ -65,17 +70,27 @@ pub(crate) unsafe fn entries(call: &Call) -> isize {
         }
     };
     let mut done = 0;
-    while (*listing).at < (*listing).length {
-        let entry = (*listing).sorted.add((*listing).at);
+    let Listing {
+        sorted,
+        length: all,
+        mut at,
+        ..
+    } = listing.get();
+    while at < all {
+        let entry = sorted.add(at);
         let length = entry_length(entry);
         if done + length > room {
             break;
         }
         descriptors::give(to + done, entry, length);
         done += length;
-        (*listing).at += length;
+        at += length;
     }
-    if done == 0 && (*listing).at < (*listing).length {
+    listing.set(Listing {
+        at,
+        ..listing.get()
+    });
+    if done == 0 && at < all {
         return -(libc::EINVAL as isize);
     }
     done as isize

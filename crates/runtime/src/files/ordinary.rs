@@ -5,8 +5,9 @@ use crate::files::overlay::{self, Type};
 use crate::files::resolve::{Place, Where};
 use crate::files::special;
 use crate::memory::accesses;
+use crate::memory::own::place;
 use crate::memory::shadow::{is_persistent, view};
-use crate::state::{place, state};
+use crate::state::{run, server};
 use crate::syscalls::clock;
 use crate::syscalls::dispatch::{origin, refuse};
 use crate::syscalls::sys;
@@ -80,7 +81,7 @@ unsafe fn writable_parent(place: &Place) -> isize {
 pub(crate) unsafe fn open(place: &Place, flags: i32, mode: u32) -> isize {
     let writing = flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0;
     if flags & O_TMPFILE == O_TMPFILE {
-        return open_inode(overlay::new_file(mode & !(*state()).umask), flags);
+        return open_inode(overlay::new_file(mode & !run().umask.get()), flags);
     }
     let exclusive = flags & O_CREAT != 0 && flags & O_EXCL != 0;
     match place.whereabouts() {
@@ -111,7 +112,7 @@ unsafe fn create(place: &Place, flags: i32, mode: u32) -> isize {
     if allowed != 0 {
         return allowed;
     }
-    let number = overlay::new_file(mode & !(*state()).umask);
+    let number = overlay::new_file(mode & !run().umask.get());
     overlay::set(place.path(), number);
     open_inode(number, flags)
 }
@@ -195,9 +196,9 @@ pub(crate) unsafe fn now_copied(number: usize) {
     if (*inode).kind != Type::File {
         return;
     }
-    if (&(*state()).shared)[..(*state()).shared_count]
+    if (&server().shared)[..run().shared_count.get()]
         .iter()
-        .any(|shared| *shared == ((*inode).device, (*inode).number))
+        .any(|shared| shared.get() == ((*inode).device, (*inode).number))
     {
         refuse(&[b"the program changes a file that it has mapped shared for reading"]);
     }
@@ -232,16 +233,16 @@ pub(crate) unsafe fn now_copied(number: usize) {
 
 /// A shared mapping of a file on disk shows what is written to it later: remembered, to refuse that.
 pub(crate) unsafe fn note_shared_mapping(fd: usize) {
-    let state = state();
     let mut about = core::mem::MaybeUninit::<stat>::uninit();
     if sys::call(SYS_fstat, [fd, about.as_mut_ptr() as usize]) != 0 {
         return;
     }
-    if (*state).shared_count == (*state).shared.len() {
+    if run().shared_count.get() == server().shared.len() {
         refuse(&[b"the program maps too many files shared"]);
     }
-    (*state).shared[(*state).shared_count] = ((*about.as_ptr()).st_dev, (*about.as_ptr()).st_ino);
-    (*state).shared_count += 1;
+    server().shared[run().shared_count.get()]
+        .set(((*about.as_ptr()).st_dev, (*about.as_ptr()).st_ino));
+    run().shared_count.set(run().shared_count.get() + 1);
 }
 
 pub(crate) unsafe fn unlink(place: &Place) -> isize {
@@ -273,7 +274,7 @@ pub(crate) unsafe fn make_directory(place: &Place, mode: u32) -> isize {
         Ok(None) => {
             let allowed = writable_parent(place);
             if allowed == 0 {
-                let number = overlay::new_directory(place.path(), mode & !(*state()).umask);
+                let number = overlay::new_directory(place.path(), mode & !run().umask.get());
                 overlay::set(place.path(), number);
             }
             allowed
@@ -448,7 +449,7 @@ pub(crate) unsafe fn access(place: &Place, wanted: usize) -> isize {
 
 /// `readlink`: the bytes go to the program.
 pub(crate) unsafe fn read_link(place: &Place, to: usize, room: usize) -> isize {
-    let buffer = crate::state::Scratch::new(4096);
+    let buffer = crate::memory::own::Scratch::new(4096);
     if let Where::Disk = place.whereabouts()
         && let Some(length) = special::read_link(place, buffer.start())
     {

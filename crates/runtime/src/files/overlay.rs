@@ -3,10 +3,12 @@
 //! positions, appending, mapping and locking; each stays reachable through a descriptor the program cannot see.
 
 use crate::memory::bytes;
+use crate::memory::own::place;
 use crate::run::outcome;
-use crate::state::{place, state};
+use crate::state::{run, server};
 use crate::syscalls::dispatch::refuse;
 use crate::syscalls::sys;
+use core::cell::Cell;
 
 const NAMES: usize = 1 << 14;
 const INODES: usize = 1 << 12;
@@ -52,21 +54,12 @@ struct Name {
     inode: usize,
 }
 
-/// What the overlay of a run holds; zero is an empty one.
+/// How much of the overlay's memory a run uses; zero is an empty one. The descriptors are closed with the run's.
 #[repr(C)]
-#[derive(Clone, Copy)]
 pub(crate) struct Overlay {
-    names: usize,
-    inodes: usize,
-    text: usize,
-    mapped: bool,
-}
-
-impl Overlay {
-    /// Forgets everything; the descriptors are closed with the run's.
-    pub(crate) fn reset(&mut self) {
-        (self.names, self.inodes, self.text) = (0, 0, 0);
-    }
+    names: Cell<usize>,
+    inodes: Cell<usize>,
+    text: Cell<usize>,
 }
 
 /// What the overlay says about a path.
@@ -91,13 +84,13 @@ pub(crate) unsafe fn inode(number: usize) -> *mut Inode {
 }
 
 unsafe fn keep(text: &[u8]) -> *const u8 {
-    let overlay = &raw mut (*state()).overlay;
-    let to = (TEXT_AT + (*overlay).text) as *mut u8;
-    if (*overlay).text + text.len() > place::OVERLAY_LEN - (TEXT_AT - place::OVERLAY) {
+    let overlay = &run().overlay;
+    let to = (TEXT_AT + overlay.text.get()) as *mut u8;
+    if overlay.text.get() + text.len() > place::OVERLAY_LEN - (TEXT_AT - place::OVERLAY) {
         refuse(&[b"the program uses more file names than landfall keeps"]);
     }
     bytes::copy(to, text.as_ptr(), text.len());
-    (*overlay).text += text.len();
+    overlay.text.set(overlay.text.get() + text.len());
     to
 }
 
@@ -108,7 +101,7 @@ const fn mixed(hash: u64, byte: u8) -> u64 {
 }
 
 unsafe fn named(hash: u64, path: &[u8]) -> Option<*mut Name> {
-    let count = (*state()).overlay.names;
+    let count = run().overlay.names.get();
     (0..count).map(|i| names().add(i)).find(|name| {
         (**name).hash == hash
             && (**name).length == path.len()
@@ -118,7 +111,7 @@ unsafe fn named(hash: u64, path: &[u8]) -> Option<*mut Name> {
 
 /// Looks up a canonical absolute path.
 pub(crate) unsafe fn find(path: &[u8]) -> Found {
-    if (*state()).overlay.names == 0 {
+    if run().overlay.names.get() == 0 {
         return Found::Disk;
     }
     let mut hash = BASIS;
@@ -156,44 +149,43 @@ unsafe fn exact(path: &[u8]) -> Option<*mut Name> {
 
 /// Gives a path to an inode, or (zero) removes it.
 pub(crate) unsafe fn set(path: &[u8], number: usize) {
-    let overlay = &raw mut (*state()).overlay;
+    let overlay = &run().overlay;
     let hash = path.iter().fold(BASIS, |hash, byte| mixed(hash, *byte));
     if let Some(name) = named(hash, path) {
         (*name).inode = number;
         return;
     }
-    if (*overlay).names == NAMES {
+    if overlay.names.get() == NAMES {
         refuse(&[b"the program uses more file names than landfall keeps"]);
     }
     prepare();
-    *names().add((*overlay).names) = Name {
+    *names().add(overlay.names.get()) = Name {
         hash,
         path: keep(path),
         length: path.len(),
         inode: number,
     };
-    (*overlay).names += 1;
+    overlay.names.set(overlay.names.get() + 1);
 }
 
 unsafe fn prepare() {
-    let overlay = &raw mut (*state()).overlay;
-    if !(*overlay).mapped {
+    if !server().overlay_mapped.get() {
         if sys::map(place::OVERLAY, place::OVERLAY_LEN).is_none() {
             outcome::internal(b"no memory for the files of a run", 0);
         }
-        (*overlay).mapped = true;
+        server().overlay_mapped.set(true);
     }
 }
 
 /// A new inode. Numbers start at one.
 unsafe fn add(kind: Type, mode: u32) -> usize {
-    let overlay = &raw mut (*state()).overlay;
+    let overlay = &run().overlay;
     prepare();
-    if (*overlay).inodes + 1 == INODES {
+    if overlay.inodes.get() + 1 == INODES {
         refuse(&[b"the program creates more files than landfall keeps"]);
     }
-    (*overlay).inodes += 1;
-    let number = (*overlay).inodes;
+    overlay.inodes.set(overlay.inodes.get() + 1);
+    let number = overlay.inodes.get();
     *inode(number) = Inode {
         kind,
         opaque: true,
@@ -248,7 +240,7 @@ pub(crate) unsafe fn text<'a>(number: usize) -> &'a [u8] {
 
 /// Moves a descriptor out of the program's reach.
 pub(crate) unsafe fn hold(fd: isize) -> i32 {
-    (*state()).opened = true;
+    run().opened.set(true);
     let mut limit = libc::rlimit {
         rlim_cur: LAST_HOLDER as u64,
         rlim_max: LAST_HOLDER as u64,
@@ -283,7 +275,7 @@ pub(crate) unsafe fn copy_up(path: &[u8], about: &libc::stat) -> Result<usize, i
             number
         }
         libc::S_IFLNK => {
-            let target = crate::state::Scratch::new(4096);
+            let target = crate::memory::own::Scratch::new(4096);
             let got = sys::call(
                 libc::SYS_readlink,
                 [path.as_ptr() as usize, target.start() as usize, 4096],
@@ -349,7 +341,7 @@ pub(crate) unsafe fn reopen(holder: i32, flags: i32) -> isize {
 
 /// The entries the overlay has directly in a directory: last part of the path, inode (zero: removed).
 pub(crate) unsafe fn children(directory: &[u8], mut each: impl FnMut(&[u8], usize)) {
-    for i in 0..(*state()).overlay.names {
+    for i in 0..run().overlay.names.get() {
         let name = names().add(i);
         let path = core::slice::from_raw_parts((*name).path, (*name).length);
         if let Some(last) = below(directory, path)
@@ -380,8 +372,8 @@ pub(crate) unsafe fn is_opaque(number: usize) -> bool {
 
 /// Renames a directory of the overlay with all it holds.
 pub(crate) unsafe fn move_directory(number: usize, from: &[u8], to: &[u8]) {
-    let buffer = crate::state::Scratch::new(8192);
-    for i in 0..(*state()).overlay.names {
+    let buffer = crate::memory::own::Scratch::new(8192);
+    for i in 0..run().overlay.names.get() {
         let name = names().add(i);
         let path = core::slice::from_raw_parts((*name).path, (*name).length);
         let Some(rest) = below(from, path) else {

@@ -8,9 +8,10 @@ use crate::files::status::of_pool;
 use crate::hooks::flushes;
 use crate::memory::accesses;
 use crate::memory::bytes;
+use crate::memory::own::Scratch;
 use crate::memory::shadow;
 use crate::run::fork_server;
-use crate::state::{Scratch, state};
+use crate::state::{run, server};
 use crate::syscalls::dispatch::{origin, refuse};
 use crate::syscalls::sys;
 use landfall_vocab::builtin::Builtin;
@@ -69,7 +70,7 @@ impl Reach {
 }
 
 pub(crate) unsafe fn reach(further: Reach) {
-    (*state()).reach = further;
+    run().reach.set(further);
     if further.open {
         crate::memory::protections::lift();
     }
@@ -77,7 +78,7 @@ pub(crate) unsafe fn reach(further: Reach) {
 
 /// No further than the program again.
 pub(crate) unsafe fn withdraw() -> Reach {
-    let before = core::mem::replace(&mut (*state()).reach, Reach::NONE);
+    let before = run().reach.replace(Reach::NONE);
     if before.open {
         crate::memory::protections::lower();
     }
@@ -87,10 +88,10 @@ pub(crate) unsafe fn withdraw() -> Reach {
 /// Is this part of a file slot mapped in this run, and inside the file?
 pub(crate) unsafe fn is_mapped(offset: u64) -> bool {
     let file = ((offset - window::FILES.start) / FILE_SLOT) as u8;
-    let reach = (*state()).reach;
+    let reach = run().reach.get();
     let length = length_unlogged(file).max(reach.growing_to);
     let pages = (length + window::PAGE - 1) & !(window::PAGE - 1);
-    ((*state()).mapped_files | reach.files) & 1 << file != 0
+    (run().mapped_files.get() | reach.files) & 1 << file != 0
         && (offset - window::FILES.start) % FILE_SLOT < pages
 }
 
@@ -133,7 +134,7 @@ pub(crate) unsafe fn open(path: &[u8], flags: i32) -> isize {
 
 /// A directory of pool files stands for its path; what is in it comes from the table.
 unsafe fn open_directory(path: &[u8], flags: i32) -> isize {
-    let control = (*state()).control;
+    let control = server().control.get();
     let length = (*control).pm_dir_len as usize;
     let whole = Scratch::new(length + 1 + path.len());
     bytes::copy(
@@ -150,7 +151,7 @@ unsafe fn open_directory(path: &[u8], flags: i32) -> isize {
 
 /// A new descriptor of a file. All descriptors of one file are of one memfd, so that the kernel sees one file to lock.
 pub(crate) unsafe fn open_slot(file: u8, flags: i32) -> isize {
-    let holder = &raw mut (*state()).pool_holders[file as usize];
+    let holder = run().pool_holders[file as usize].as_ptr();
     if *holder == 0 {
         let name = c"pool".as_ptr() as usize;
         let fd = sys::call(libc::SYS_memfd_create, [name, libc::MFD_CLOEXEC as usize]);
@@ -159,7 +160,7 @@ pub(crate) unsafe fn open_slot(file: u8, flags: i32) -> isize {
     let fd = crate::files::overlay::reopen(*holder, flags);
     if fd >= 0 {
         descriptors::set(fd as usize, Kind::Pool(file));
-        (*state()).used_files |= 1 << file;
+        run().used_files.set(run().used_files.get() | (1 << file));
     }
     fd
 }
@@ -277,12 +278,14 @@ pub(crate) unsafe fn map(
     }
     self::length(file);
     // All mappings are one: it is writable once one of them is.
-    let mapped = (*state()).mapped_files & 1 << file != 0;
+    let mapped = run().mapped_files.get() & 1 << file != 0;
     if writable || !mapped {
         crate::memory::protections::protect(place, length, protection);
     }
-    (*state()).mapped_files |= 1 << file;
-    (*state()).used_files |= 1 << file;
+    run()
+        .mapped_files
+        .set(run().mapped_files.get() | (1 << file));
+    run().used_files.set(run().used_files.get() | (1 << file));
     Some(place as isize)
 }
 
@@ -302,7 +305,9 @@ pub(crate) unsafe fn map_copy(
     );
     let present = (self::length(file).saturating_sub(at) as usize).min(length);
     if got > 0 && present > 0 {
-        (*state()).mapped_files |= 1 << file;
+        run()
+            .mapped_files
+            .set(run().mapped_files.get() | (1 << file));
         let from = (window::BASE + slot(file) + at) as *const u8;
         accesses::copy(got as *mut u8, from, present, 0, origin(Builtin::mmap));
     }
@@ -455,7 +460,7 @@ pub(crate) unsafe fn about_slot(file: u8, to: *mut libc::stat) -> isize {
 
 /// Entries of a directory that is `--pm-dir` or lies below it; false for any other.
 pub(crate) unsafe fn listing(path: &[u8], each: impl FnMut(&[u8], u64, u8)) -> bool {
-    let control = (*state()).control;
+    let control = server().control.get();
     let directory = &raw const (*control).pm_dir as *const u8;
     let directory = core::slice::from_raw_parts(directory, (*control).pm_dir_len as usize);
     if directory.is_empty() {

@@ -4,8 +4,9 @@
 use crate::files::pool::error;
 use crate::memory::accesses;
 use crate::memory::bytes;
+use crate::memory::own::Scratch;
 use crate::memory::shadow;
-use crate::state::{Scratch, state};
+use crate::state::run;
 use crate::syscalls::dispatch::origin;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{self, flag};
@@ -63,7 +64,7 @@ pub(crate) unsafe fn find(path: &[u8], function: Builtin) -> Found {
             continue;
         }
         // A removed file that this run still uses keeps its slot.
-        let unused = (*state()).used_files & 1 << file == 0;
+        let unused = run().used_files.get() & 1 << file == 0;
         if unused && says(word, path, FILE_REMOVED) {
             own = Some(file);
         } else if free.is_none() && (word == 0 || (unused && word & STATE == FILE_REMOVED)) {

@@ -6,8 +6,9 @@ use crate::files::descriptors::{self, Kind};
 use crate::files::overlay::{self, Found, Type};
 use crate::memory::accesses;
 use crate::memory::bytes;
+use crate::memory::own::Scratch;
 use crate::memory::shadow::{is_persistent, view};
-use crate::state::{Scratch, state};
+use crate::state::{run, server};
 use crate::syscalls::dispatch::origin;
 use crate::syscalls::sys;
 use landfall_vocab::builtin::Builtin;
@@ -276,7 +277,7 @@ impl Place {
 
     /// Pool, overlay or disk?
     pub(crate) unsafe fn whereabouts(&self) -> Where<'_> {
-        let control = (*state()).control;
+        let control = server().control.get();
         let path = self.path();
         if (*control).pm_dir_len != 0 {
             let directory = &raw const (*control).pm_dir as *const u8;
@@ -295,23 +296,24 @@ impl Place {
 
 /// The run's working directory: where the server was started, until the program changes it.
 pub(crate) unsafe fn working_directory<'a>() -> &'a [u8] {
-    let state = state();
-    let own = &raw const (*state).directory;
-    let start = &raw const (*state).start_directory;
-    let from = if (*own).length == 0 { start } else { own };
+    let from = if run().moved.get() {
+        server().directory.pointer()
+    } else {
+        server().start_directory.pointer()
+    };
     core::slice::from_raw_parts((*from).text.as_ptr(), (*from).length)
 }
 
 /// A path in the state.
 #[repr(C)]
 pub(crate) struct Directory {
-    pub(crate) length: usize,
+    length: usize,
     text: [u8; ROOM],
 }
 
 /// Remembers where the server was started.
 pub(crate) unsafe fn note_directory() {
-    let start = &raw mut (*state()).start_directory;
+    let start = server().start_directory.pointer();
     let to = &raw mut (*start).text as usize;
     let got = sys::call(libc::SYS_getcwd, [to, ROOM]);
     if got > 1 {
@@ -323,11 +325,12 @@ pub(crate) unsafe fn note_directory() {
 }
 
 pub(crate) unsafe fn set_directory(place: &Place) {
-    let own = &raw mut (*state()).directory;
+    let own = server().directory.pointer();
     bytes::copy(
         &raw mut (*own).text as *mut u8,
         place.path().as_ptr(),
         place.length,
     );
     (*own).length = place.length;
+    run().moved.set(true);
 }

@@ -8,7 +8,7 @@ use crate::files::pool;
 use crate::files::resolve::{Place, Where};
 use crate::files::special;
 use crate::memory::bytes;
-use crate::state::Scratch;
+use crate::memory::own::Scratch;
 use crate::syscalls::clock;
 use crate::syscalls::sys;
 use core::mem::MaybeUninit;

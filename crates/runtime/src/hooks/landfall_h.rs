@@ -3,7 +3,7 @@
 use crate::hooks::flushes;
 use crate::memory::shadow::{asked, known};
 use crate::run::trace::{self, Origin};
-use crate::state::{running, state};
+use crate::state::{run, running};
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{Kind, Records, mark};
@@ -24,13 +24,14 @@ pub unsafe extern "C" fn lf_pm(length: usize) -> *mut u8 {
     if length as u64 > window::REGION.len {
         return core::ptr::null_mut();
     }
-    let state = state();
-    (*state).region_len = (*state).region_len.max((length as u64 + 63) & !63);
+    run()
+        .region_len
+        .set(run().region_len.get().max((length as u64 + 63) & !63));
     if recorded {
         let origin = Origin::library(Builtin::lf_pm, caller!());
         trace::with_value(
             Kind::Mark,
-            (*state).region_len & !7,
+            run().region_len.get() & !7,
             mark::REGION,
             0,
             origin,
@@ -43,7 +44,7 @@ pub unsafe extern "C" fn lf_pm(length: usize) -> *mut u8 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_failures() -> i32 {
     asked();
-    (*state()).failures as i32
+    run().failures.get() as i32
 }
 
 #[unsafe(no_mangle)]
@@ -82,25 +83,25 @@ unsafe fn marked(mark: u64, caller: usize) {
 /// Reads from here on may come to nothing: whoever judges does not count them.
 unsafe fn begin_aside() {
     if running() {
-        let state = state();
-        (*state).aside_from = (*(*state).slot).trace_len.load(Relaxed);
-        (*state).aside = true;
+        run()
+            .aside_from
+            .set((*run().slot.get()).trace_len.load(Relaxed));
+        run().aside.set(true);
     }
 }
 
 /// They came to nothing: what is read of the same bytes later is read for the first time.
 unsafe fn end_aside() {
-    let state = state();
-    if !running() || !(*state).aside {
+    if !running() || !run().aside.get() {
         return;
     }
-    (*state).aside = false;
+    run().aside.set(false);
     let (from, to) = (
-        (*state).aside_from,
-        (*(*state).slot).trace_len.load(Relaxed),
+        run().aside_from.get(),
+        (*run().slot.get()).trace_len.load(Relaxed),
     );
     let trace = core::slice::from_raw_parts(
-        (*state).trace.add(from as usize),
+        run().trace.get().add(from as usize),
         to.saturating_sub(from) as usize,
     );
     for record in Records::new(trace).map_while(Result::ok) {
@@ -143,7 +144,7 @@ pub unsafe extern "C" fn lf_checksum_end(accepted: i32) {
     );
     match accepted {
         0 => end_aside(),
-        _ => (*state()).aside = false,
+        _ => run().aside.set(false),
     }
 }
 

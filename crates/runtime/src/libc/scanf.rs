@@ -5,9 +5,9 @@ use crate::libc::strings::seen_text;
 use crate::libc::variadic::{Arguments, program_caller};
 use crate::memory::accesses;
 use crate::memory::bytes;
+use crate::memory::own::Scratch;
 use crate::memory::shadow::{is_persistent, recording, view};
 use crate::run::trace::Origin;
-use crate::state::Scratch;
 use landfall_vocab::builtin::Builtin;
 
 crate::weak!(

@@ -4,9 +4,9 @@ use crate::caller;
 use crate::libc::real::{P, real};
 use crate::libc::strings::{seen, seen_bytes, seen_text, text_length};
 use crate::memory::accesses;
+use crate::memory::own::Scratch;
 use crate::memory::shadow::{is_persistent, peek, recording, unview, view};
 use crate::run::trace::Origin;
-use crate::state::Scratch;
 use landfall_vocab::builtin::Builtin;
 
 crate::weak!(

@@ -2,8 +2,9 @@
 
 use crate::libc::strings::{seen_text, seen_wide};
 use crate::memory::accesses;
+use crate::memory::own::Scratch;
 use crate::memory::shadow::{is_persistent, view};
-use crate::state::{Scratch, running};
+use crate::state::running;
 use core::arch::global_asm;
 use landfall_vocab::builtin::Builtin;
 

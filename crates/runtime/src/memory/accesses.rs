@@ -113,11 +113,11 @@ pub(crate) unsafe fn store_span(
         return store_pieces(address, &staged[..length], flags, origin);
     }
     touch_span(address, length);
-    let payload = trace::run(offset(address), length as u64, flags, origin);
+    let payload = trace::copied(offset(address), length as u64, flags, origin);
     bytes::copy(payload, source, length);
     // Memory first: if it may not be written, nothing was stored and nothing is logged.
     bytes::copy(content(offset(address)), payload, length);
-    trace::run_done(length as u64);
+    trace::copy_done(length as u64);
     mark_written(offset(address), length as u64);
 }
 

@@ -4,9 +4,10 @@
 use crate::memory::bytes;
 use crate::memory::heap_checks;
 use crate::memory::limits;
+use crate::memory::own::place;
 use crate::memory::persistent_heap;
 use crate::run::trace::Origin;
-use crate::state::{place, running, state};
+use crate::state::{running, server};
 use crate::syscalls::sys;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::option;
@@ -57,11 +58,13 @@ const EACH: usize = place::HEAP_LEN / 2 / crate::threads::MOST;
 /// whoever frees it.
 unsafe fn current() -> (*mut Heap, usize) {
     match crate::threads::current() {
-        0 => (&raw mut (*state()).heap, place::HEAP),
+        0 => (server().heap.pointer(), place::HEAP),
         thread => {
-            (*state()).heaps_used |= 1 << thread;
+            server()
+                .heaps_used
+                .set(server().heaps_used.get() | (1 << thread));
             (
-                &raw mut (*(*state()).heaps)[thread],
+                &raw mut (*server().heaps.get())[thread],
                 THREADS + thread * EACH,
             )
         }
@@ -70,23 +73,25 @@ unsafe fn current() -> (*mut Heap, usize) {
 
 /// What threads have of the heap, as far as it was ever used.
 pub(crate) unsafe fn each_used(mut each: impl FnMut(usize, usize)) {
-    let main = (*state()).heap.end;
+    let main = (*server().heap.pointer()).end;
     if main != 0 {
         each(place::HEAP, main);
     }
     for thread in 1..crate::threads::MOST {
-        if (*state()).heaps_used >> thread & 1 != 0 {
-            each(THREADS + thread * EACH, (*(*state()).heaps)[thread].end);
+        if server().heaps_used.get() >> thread & 1 != 0 {
+            each(THREADS + thread * EACH, (*server().heaps.get())[thread].end);
         }
     }
 }
 
 /// A new thread has nothing.
 pub(crate) unsafe fn begin(thread: usize) {
-    let heap = &raw mut (*(*state()).heaps)[thread];
+    let heap = &raw mut (*server().heaps.get())[thread];
     // Most threads allocate nothing, and what nobody used since is as it was.
-    if (*state()).heaps_used >> thread & 1 != 0 {
-        (*state()).heaps_used &= !(1 << thread);
+    if server().heaps_used.get() >> thread & 1 != 0 {
+        server()
+            .heaps_used
+            .set(server().heaps_used.get() & (!(1 << thread)));
         bytes::fill(heap as *mut u8, 0, size_of::<Heap>());
     }
     (*heap).end = THREADS + thread * EACH;
@@ -94,7 +99,7 @@ pub(crate) unsafe fn begin(thread: usize) {
 
 /// The memory of all heaps is there: mapped by whoever allocates first.
 unsafe fn is_there() -> bool {
-    let heap = &raw mut (*state()).heap;
+    let heap = server().heap.pointer();
     if (*heap).end == 0 && sys::map(place::HEAP, place::HEAP_LEN).is_some() {
         (*heap).end = place::HEAP;
     }
@@ -150,7 +155,7 @@ unsafe fn allocate(length: usize, align: usize) -> *mut u8 {
 
 /// There is a shadow of the heap, now at the latest.
 pub(crate) unsafe fn shadowed() -> bool {
-    let heap = &raw mut (*state()).heap;
+    let heap = server().heap.pointer();
     if (*heap).shadowed == 0 && heap_checks::prepare((*heap).end) {
         (*heap).shadowed = (*heap).end.max(place::HEAP);
         // What libraries gave back before has no room for a record. By hand: the compiler's way would be a call of `memset`, which would
@@ -167,8 +172,8 @@ pub(crate) unsafe fn shadowed() -> bool {
 /// Where the part of the heap ends that an address is in, as far as it is used.
 unsafe fn used(address: usize) -> usize {
     match address.checked_sub(THREADS) {
-        None => (*state()).heap.end,
-        Some(behind) => (*(*state()).heaps)[behind / EACH].end,
+        None => (*server().heap.pointer()).end,
+        Some(behind) => (*server().heaps.get())[behind / EACH].end,
     }
 }
 
@@ -183,7 +188,7 @@ fn is_volatile(address: usize) -> bool {
 
 /// Does a call from here get persistent memory (`--pm-heap`)? Only the program's own code: libc's buffers stay volatile.
 unsafe fn wants_persistent(caller: usize) -> bool {
-    (*state()).options & option::PM_HEAP != 0
+    server().options.get() & option::PM_HEAP != 0
         && running()
         && crate::run::start::in_executable(caller)
 }
@@ -208,7 +213,7 @@ unsafe fn release(block: usize, caller: usize) {
         if heap_checks::on() && (running() || is_looked_at(block)) {
             let known = block < used(block) && is_looked_at(block);
             // What libraries got before that began is not kept.
-            let old = block < (*state()).heap.shadowed;
+            let old = block < (*server().heap.pointer()).shadowed;
             if old || !heap_checks::given_back(block, known, used(block), caller) {
                 return;
             }

@@ -3,10 +3,11 @@
 
 use crate::memory::bytes;
 use crate::memory::heap::HEADER;
+use crate::memory::own::{Scratch, place};
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
 use crate::run::trace::Origin;
-use crate::state::{Scratch, place, state};
+use crate::state::server;
 use crate::syscalls::sys;
 use crate::threads::visible;
 use landfall_vocab::builtin::Builtin;
@@ -42,8 +43,8 @@ pub(crate) const SHADOW_LEN: usize = place::HEAP_LEN / GRAIN;
 
 /// Are accesses to the heap looked at?
 #[inline(always)]
-pub(crate) unsafe fn on() -> bool {
-    (*state()).options & option::HEAP != 0
+pub(crate) fn on() -> bool {
+    server().options.get() & option::HEAP != 0
 }
 
 /// Once per process, before the first block that is looked at: what was given out before, to libraries, may all be touched.

@@ -7,7 +7,6 @@ use crate::memory::accesses;
 use crate::memory::shadow::{self, PAGE, is_persistent, offset};
 use crate::memory::unannounced;
 use crate::run::trace::Origin;
-use crate::state::state;
 use crate::syscalls::dispatch::Call;
 use landfall_vocab::builtin::Builtin;
 use libc::*;
@@ -71,7 +70,7 @@ pub(crate) unsafe fn lending(call: &Call, perform: impl FnOnce() -> isize) -> is
     }
     let origin = crate::syscalls::dispatch::origin(Builtin::system_call);
     for (index, argument) in arguments.into_iter().enumerate() {
-        if is_persistent(argument) && shadow::live(state(), offset(argument)) {
+        if is_persistent(argument) && shadow::live(offset(argument)) {
             let (reads, length) = match usage(call, index) {
                 Use::Fills(length) => (false, length),
                 Use::Reads(length) => (true, length),
@@ -88,7 +87,7 @@ unsafe fn lend(address: usize, length: usize, reads: bool, origin: Origin) {
     let mut at = address;
     while at < address.saturating_add(length) {
         let rest = (PAGE - at % PAGE).min(address + length - at);
-        if !is_persistent(at) || !shadow::live(state(), offset(at)) {
+        if !is_persistent(at) || !shadow::live(offset(at)) {
             return;
         }
         if reads {

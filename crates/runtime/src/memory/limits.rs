@@ -1,13 +1,13 @@
 //! How much memory a run may have: a program that takes memory without end must end itself, not the machine.
 
 use crate::run::outcome::{self, Report};
-use crate::state::{budget, state};
+use crate::state::{budget, run};
 use crate::syscalls::sys;
 use landfall_vocab::shared::End;
 
 /// Bytes of heap, and as many of mappings. The kernel's own limits count the runtime's windows, which are larger by far.
 unsafe fn most() -> usize {
-    match (*state()).memory {
+    match run().memory.get() {
         0 => 4 << 30,
         bytes => bytes as usize,
     }
@@ -20,7 +20,7 @@ pub(crate) unsafe fn room(used: usize, more: usize) -> bool {
 
 /// Counts memory the program is about to map; false when it gets none.
 pub(crate) unsafe fn take(bytes: usize) -> bool {
-    let used = &raw mut (*state()).mapped_bytes;
+    let used = run().mapped_bytes.as_ptr();
     let granted = room(*used, bytes);
     if granted {
         *used += bytes;
@@ -29,7 +29,7 @@ pub(crate) unsafe fn take(bytes: usize) -> bool {
 }
 
 pub(crate) unsafe fn give_back(bytes: usize) {
-    let used = &raw mut (*state()).mapped_bytes;
+    let used = run().mapped_bytes.as_ptr();
     *used = (*used).saturating_sub(bytes);
 }
 
@@ -79,7 +79,7 @@ unsafe fn exceeded(what: &[u8]) -> ! {
         b" MiB of ",
         what,
     ];
-    *budget() = (*budget()).max(0);
+    budget().set((budget().get()).max(0));
     outcome::end(
         End::Forbidden,
         Report {

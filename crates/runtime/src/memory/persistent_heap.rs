@@ -8,7 +8,7 @@ use crate::memory::bytes;
 use crate::memory::heap::{CLASSES, class, zero_volatile};
 use crate::memory::shadow::{self, asked, is_persistent, offset, recording};
 use crate::run::trace::{self, Origin};
-use crate::state::state;
+use crate::state::{run, server};
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{Kind, flag};
@@ -34,7 +34,7 @@ const ROOTS_AT: u64 = FREE + CLASSES as u64 * 8;
 unsafe fn heap() -> Layout {
     let words = window::HEAP.start;
     let used = (ROOTS_AT + ROOTS * 8).div_ceil(64) * 64;
-    let first_block = window::HEAP.start + used + (*state()).heap_offset;
+    let first_block = window::HEAP.start + used + server().heap_offset.get();
     Layout {
         area: window::HEAP,
         words,
@@ -44,7 +44,7 @@ unsafe fn heap() -> Layout {
 }
 
 unsafe fn malloc_heap() -> Layout {
-    let durable = (*state()).options & option::PM_HEAP_DURABLE_META != 0;
+    let durable = server().options.get() & option::PM_HEAP_DURABLE_META != 0;
     let words = if durable {
         window::MALLOC_META.start
     } else {
@@ -58,7 +58,7 @@ unsafe fn malloc_heap() -> Layout {
     Layout {
         area: window::MALLOC,
         words,
-        first_block: window::MALLOC.start + used + (*state()).heap_offset,
+        first_block: window::MALLOC.start + used + server().heap_offset.get(),
         durable,
     }
 }
@@ -92,7 +92,7 @@ impl Layout {
     }
 
     unsafe fn allocate(&self, length: usize, align: u64, origin: Origin) -> *mut u8 {
-        let control = (*state()).control;
+        let control = server().control.get();
         if !control.is_null() {
             (*control).allocates.store(1, Relaxed);
         }
@@ -145,7 +145,7 @@ unsafe fn logged(kind: Kind, block: *mut u8, length: usize, origin: Origin) {
 pub unsafe extern "C" fn lf_alloc(length: usize) -> *mut u8 {
     let origin = Origin::library(Builtin::lf_alloc, crate::caller!());
     asked();
-    (*state()).heap_used = true;
+    run().heap_used.set(true);
     let caller = crate::caller!();
     crate::threads::lock_heap(caller);
     let block = heap().allocate(length, 16, origin);
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn lf_free(block: *mut u8) {
         return;
     }
     asked();
-    (*state()).heap_used = true;
+    run().heap_used.set(true);
     let caller = crate::caller!();
     crate::threads::lock_heap(caller);
     logged(Kind::Free, block, 0, origin);
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn lf_free(block: *mut u8) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_root(index: u32) -> *mut *mut u8 {
     asked();
-    (*state()).heap_used = true;
+    run().heap_used.set(true);
     if index as u64 >= ROOTS {
         return core::ptr::null_mut();
     }
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn lf_root(index: u32) -> *mut *mut u8 {
 
 pub(crate) unsafe fn malloc(length: usize, align: usize, caller: usize) -> *mut u8 {
     let origin = Origin::library(Builtin::malloc, caller);
-    (*state()).malloc_used = true;
+    run().malloc_used.set(true);
     asked();
     crate::threads::lock_heap(caller);
     let block = malloc_heap().allocate(length, align as u64, origin);
@@ -196,7 +196,7 @@ pub(crate) unsafe fn free_malloced(block: usize, caller: usize) {
         return;
     }
     let origin = Origin::library(Builtin::free, caller);
-    (*state()).malloc_used = true;
+    run().malloc_used.set(true);
     crate::threads::lock_heap(caller);
     logged(Kind::Free, block as *mut u8, 0, origin);
     malloc_heap().free(offset(block), origin);

@@ -4,7 +4,7 @@
 
 use crate::memory::bytes;
 use crate::run::outcome;
-use crate::state::{Mode, State, state};
+use crate::state::{Mode, run, server};
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::window;
 
@@ -71,7 +71,7 @@ pub(crate) fn content(offset: u64) -> *mut u8 {
 /// Where to find during a run what the program has at `p`: there, or in the content of a touched page.
 #[inline(always)]
 pub(crate) unsafe fn view<T>(p: *const T) -> *mut T {
-    if is_persistent(p as usize) && (*state()).mode as u8 == Mode::Running as u8 {
+    if is_persistent(p as usize) && server().mode.get() as u8 == Mode::Running as u8 {
         content(offset(p as usize)) as *mut T
     } else {
         p as *mut T
@@ -131,7 +131,7 @@ pub(crate) unsafe fn touch_span(address: usize, length: usize) {
 #[cold]
 #[inline(never)]
 unsafe fn first_touch(offset: u64) {
-    if !live(state(), offset) {
+    if !live(offset) {
         outcome::wild_access(window::BASE + offset);
     }
     give(offset);
@@ -145,30 +145,29 @@ pub(crate) unsafe fn touch_anyway(offset: u64) {
 }
 
 unsafe fn give(offset: u64) {
-    let state = state();
     let start = offset & !(window::PAGE - 1);
     if crate::memory::protections::any() {
         crate::memory::protections::lift();
         crate::run::fork_server::given_page(start, content(start));
-        if !(*state).reach.is_open() {
+        if !run().reach.get().is_open() {
             crate::memory::protections::lower();
         }
     } else {
         crate::run::fork_server::given_page(start, content(start));
     }
     *((TOUCHED + (start >> 12) as usize) as *mut u8) = 1;
-    *(ORDER as *mut u32).add((*state).touched) = (start >> 12) as u32;
-    (*state).touched += 1;
-    crate::memory::limits::persistent_pages((*state).touched);
+    *(ORDER as *mut u32).add(run().touched.get()) = (start >> 12) as u32;
+    run().touched.set(run().touched.get() + 1);
+    crate::memory::limits::persistent_pages(run().touched.get());
 }
 
-pub(crate) unsafe fn live(state: *const State, offset: u64) -> bool {
+pub(crate) unsafe fn live(offset: u64) -> bool {
     if window::REGION.contains(offset) {
-        offset < (*state).region_len
+        offset < run().region_len.get()
     } else if window::HEAP.contains(offset) {
-        (*state).heap_used
+        run().heap_used.get()
     } else if window::MALLOC.contains(offset) {
-        (*state).malloc_used
+        run().malloc_used.get()
     } else if window::FILES.contains(offset) {
         crate::files::pool::is_mapped(offset)
     } else {
@@ -181,7 +180,7 @@ pub(crate) unsafe fn show() {
     let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let window = [window::BASE as usize, window::LEN as usize, all];
     crate::syscalls::sys::call(libc::SYS_mprotect, window);
-    for touched in 0..(*state()).touched {
+    for touched in 0..run().touched.get() {
         let start = u64::from(*(ORDER as *const u32).add(touched)) << 12;
         let to = (window::BASE + start) as *mut u64;
         crate::memory::bytes::copy_words(to, content(start) as *const u64, PAGE / 8);
@@ -190,7 +189,7 @@ pub(crate) unsafe fn show() {
 
 /// The content of every page that this run touched.
 pub(crate) unsafe fn each_touched(mut each: impl FnMut(usize)) {
-    for index in 0..(*state()).touched {
+    for index in 0..run().touched.get() {
         let page = *(ORDER as *const u32).add(index);
         each(content(u64::from(page) << 12) as usize);
     }
@@ -198,20 +197,19 @@ pub(crate) unsafe fn each_touched(mut each: impl FnMut(usize)) {
 
 /// Forgets what a run did (in-place restart): the next one starts from what it is given.
 pub(crate) unsafe fn undo() {
-    let state = state();
-    for index in 0..(*state).touched {
+    for index in 0..run().touched.get() {
         let page = *(ORDER as *const u32).add(index);
         bytes::fill(known(u64::from(page) << 12), 0, WORDS);
         *((TOUCHED + page as usize) as *mut u8) = 0;
     }
-    (*state).touched = 0;
+    run().touched.set(0);
 }
 
 /// The program asks for persistent memory, or about power failures: recoveries can differ from here on. Is a run on?
 pub(crate) unsafe fn asked() -> bool {
     let recorded = recording();
     if recorded {
-        (*(*state()).control).asked.store(1, Relaxed);
+        (*server().control.get()).asked.store(1, Relaxed);
     }
     recorded
 }
@@ -219,7 +217,7 @@ pub(crate) unsafe fn asked() -> bool {
 /// Is a run on, so that accesses are recorded? In a server's constructors this is where serving starts.
 #[inline(always)]
 pub(crate) unsafe fn recording() -> bool {
-    if (*state()).mode as u8 == Mode::Running as u8 {
+    if server().mode.get() as u8 == Mode::Running as u8 {
         return true;
     }
     not_running()
@@ -228,7 +226,7 @@ pub(crate) unsafe fn recording() -> bool {
 #[cold]
 #[inline(never)]
 unsafe fn not_running() -> bool {
-    match (*state()).mode {
+    match server().mode.get() {
         Mode::Raw => {
             crate::run::start::init();
             recording()

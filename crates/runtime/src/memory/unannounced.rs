@@ -8,7 +8,7 @@ use crate::memory::instruction::{self, Access, Text};
 use crate::memory::shadow::{self, PAGE, content, is_persistent, known, offset};
 use crate::run::start::in_executable;
 use crate::run::trace::{self, Origin, Site};
-use crate::state::{Mode, state};
+use crate::state::{Mode, run, server};
 use crate::syscalls::sys;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::flag;
@@ -38,13 +38,6 @@ pub(crate) struct Watch {
     assembly: (usize, *const Site),
 }
 
-impl Watch {
-    pub(crate) unsafe fn reset(&mut self) {
-        close_pages();
-        self.assembly = (0, core::ptr::null());
-    }
-}
-
 /// From now on nobody reaches persistent memory at its own address.
 pub(crate) unsafe fn close_window() {
     let closed = libc::PROT_NONE as usize;
@@ -56,12 +49,12 @@ pub(crate) unsafe fn close_window() {
 
 /// Assembly that the pass could not take apart comes next.
 pub(crate) unsafe fn assembly(back: usize, site: *const Site) {
-    (*state()).watch.assembly = (back, site);
+    (*run().watch.pointer()).assembly = (back, site);
 }
 
 /// Closes what is open without a look at it.
 pub(crate) unsafe fn close_pages() {
-    let watch = &raw mut (*state()).watch;
+    let watch = run().watch.pointer();
     for page in &(&(*watch).pages)[..(*watch).count] {
         protect(*page, libc::PROT_NONE);
     }
@@ -76,12 +69,11 @@ unsafe fn protect(page: u64, protection: i32) {
 
 /// A fault in the window: true if it was one of these accesses, which then happens.
 pub(crate) unsafe fn on_access(address: usize, context: *mut libc::ucontext_t) -> bool {
-    let state = state();
     let registers = &raw mut (*context).uc_mcontext.gregs;
-    if (*state).mode != Mode::Running || !is_persistent(address) {
+    if server().mode.get() != Mode::Running || !is_persistent(address) {
         return false;
     }
-    let watch = &raw mut (*state).watch;
+    let watch = run().watch.pointer();
     let pc = (*registers)[libc::REG_RIP as usize] as u64;
     if (*watch).count > 0 && (*watch).pc != pc {
         settle(); // the instruction before never came to its end: a handler jumped away
@@ -89,7 +81,7 @@ pub(crate) unsafe fn on_access(address: usize, context: *mut libc::ucontext_t) -
     let at = offset(address);
     let page = at & !(window::PAGE - 1);
     let full = (*watch).count == MOST || (&(*watch).pages)[..(*watch).count].contains(&page);
-    if full || !(shadow::is_touched(at) || shadow::live(state, at)) {
+    if full || !(shadow::is_touched(at) || shadow::live(at)) {
         return false;
     }
     let access = instruction::decode(pc as *const u8);
@@ -111,7 +103,7 @@ pub(crate) unsafe fn on_access(address: usize, context: *mut libc::ucontext_t) -
 
 /// Opens the page at an offset, which is touched, with its content.
 pub(crate) unsafe fn open(at: u64) {
-    let watch = &raw mut (*state()).watch;
+    let watch = run().watch.pointer();
     let page = at & !(window::PAGE - 1);
     if (*watch).count == MOST || (&(*watch).pages)[..(*watch).count].contains(&page) {
         return;
@@ -125,14 +117,14 @@ pub(crate) unsafe fn open(at: u64) {
 
 /// Closes the open pages; what changed in them was stored by `origin`.
 pub(crate) unsafe fn take_back(origin: Origin) {
-    let watch = &raw mut (*state()).watch;
+    let watch = run().watch.pointer();
     ((*watch).flags, (*watch).origin) = (0, origin);
     settle();
 }
 
 /// What is known before the instruction happens.
 unsafe fn record(address: usize, access: Access, writes: bool) {
-    let watch = &raw mut (*state()).watch;
+    let watch = run().watch.pointer();
     let (flags, origin) = ((*watch).flags, (*watch).origin);
     if let Some(kind) = access.flush {
         return trace::plain(kind, offset(address), flags, origin);
@@ -157,7 +149,7 @@ unsafe fn record(address: usize, access: Access, writes: bool) {
 
 /// After the instruction: what it wrote. False if no instruction was being watched.
 pub(crate) unsafe fn on_step(context: *mut libc::ucontext_t) -> bool {
-    if (*state()).watch.count == 0 {
+    if (*run().watch.pointer()).count == 0 {
         return false;
     }
     (*context).uc_mcontext.gregs[libc::REG_EFL as usize] &= !TRAP;
@@ -167,7 +159,7 @@ pub(crate) unsafe fn on_step(context: *mut libc::ucontext_t) -> bool {
 
 /// Records what differs in the open pages, and closes them.
 unsafe fn settle() {
-    let watch = &raw mut (*state()).watch;
+    let watch = run().watch.pointer();
     let (address, mut length, flags, origin) = (*watch).store;
     let next = (offset(address) & !(window::PAGE - 1)) + window::PAGE;
     if !(&(*watch).pages)[..(*watch).count].contains(&next) {
@@ -202,7 +194,7 @@ unsafe fn changed(at: u64, value: u64, flags: u8, origin: Origin) {
 
 /// `rep movs` and `rep stos`, all at once.
 unsafe fn perform(text: Text, registers: *mut [i64; 23]) {
-    let watch = &raw const (*state()).watch;
+    let watch = run().watch.pointer();
     let (flags, origin) = ((*watch).flags, (*watch).origin);
     let register = |index: i32| &raw mut (*registers)[index as usize];
     let (to, from) = (register(libc::REG_RDI), register(libc::REG_RSI));
@@ -226,7 +218,7 @@ unsafe fn perform(text: Text, registers: *mut [i64; 23]) {
 }
 
 unsafe fn fill(to: usize, value: i64, each: usize, count: usize) {
-    let watch = &raw const (*state()).watch;
+    let watch = run().watch.pointer();
     let (flags, origin) = ((*watch).flags, (*watch).origin);
     let bytes = value.to_le_bytes();
     if bytes[..each].iter().all(|byte| *byte == bytes[0]) {
@@ -240,15 +232,14 @@ unsafe fn fill(to: usize, value: i64, each: usize, count: usize) {
 
 /// Who it was: assembly the pass announced, or code that nobody instrumented, by the call that led there.
 unsafe fn blame(context: *mut libc::ucontext_t, at: u64, writes: bool) {
-    let state = state();
-    let watch = &raw mut (*state).watch;
+    let watch = run().watch.pointer();
     let pc = (*watch).pc as usize;
     let (after, site) = (*watch).assembly;
     if pc.wrapping_sub(after) < ASSEMBLY {
         ((*watch).flags, (*watch).origin) = (0, Origin::source(site));
         return;
     }
-    let foreign = &raw mut (*state).foreign;
+    let foreign = run().foreign.as_ptr();
     if (*foreign).reads + (*foreign).writes == 0 {
         ((*foreign).address, (*foreign).pc) = (window::BASE + at, pc as u64);
     }
@@ -269,12 +260,11 @@ unsafe fn blame(context: *mut libc::ucontext_t, at: u64, writes: bool) {
 /// The innermost return address into the executable, found by looking: foreign code keeps no frames. Zero if there is none.
 pub(crate) unsafe fn call_before(stack: usize) -> usize {
     const FAR: usize = 1 << 16;
-    let state = state();
-    if stack < (*state).stack_low {
+    if stack < run().stack.get().0 {
         return 0;
     }
     let mut at = stack & !7;
-    while at + 8 <= (*state).stack_high.min(stack + FAR) {
+    while at + 8 <= run().stack.get().1.min(stack + FAR) {
         let word = *(at as *const usize);
         // Any number can lie on a stack, also one that is the program's first address: there is nothing before that to look at.
         if in_executable(word.wrapping_sub(LONGEST_CALL)) && follows_call(word as *const u8) {

@@ -1,17 +1,17 @@
 //! Call stacks by frame pointers (`landfall cc` keeps them). Only addresses inside the run's own stack are followed.
 
+use crate::memory::own::Scratch;
 use crate::run::trace;
-use crate::state::{Scratch, state};
+use crate::state::run;
 use core::arch::asm;
 use landfall_vocab::shared::FRAMES;
 
 /// Return addresses from `frame` outwards; returns how many.
 pub(crate) unsafe fn walk(mut frame: usize, into: &mut [u64]) -> usize {
-    let state = state();
     let mut count = 0;
     while count < into.len() {
-        let inside = frame >= (*state).stack_low
-            && frame + 16 <= (*state).stack_high
+        let inside = frame >= run().stack.get().0
+            && frame + 16 <= run().stack.get().1
             && frame.is_multiple_of(8);
         if !inside {
             break;
@@ -43,7 +43,7 @@ pub(crate) fn frame_pointer() -> usize {
 pub(crate) unsafe fn enter() -> usize {
     let frame = frame_pointer();
     // Above that are the outer frame's address and the return address.
-    (*state()).entered = frame + 16;
+    run().entered.set(frame + 16);
     frame
 }
 
@@ -58,8 +58,8 @@ pub(crate) unsafe fn log_if_changed() {
     for frame in frames {
         digest = (digest ^ frame).wrapping_mul(0x100_0000_01b3);
     }
-    if digest != (*state()).last_stack {
-        (*state()).last_stack = digest;
+    if digest != run().last_stack.get() {
+        run().last_stack.set(digest);
         trace::stack(frames, None);
     }
 }

@@ -1,7 +1,7 @@
 //! Endless runs. A recovery that is asked for its first reads alone and fills megabytes of trace with stores and fences is most
 //! often one that never ends: what nobody will look at is squeezed out of its trace, so that it costs time and no memory.
 
-use crate::state::state;
+use crate::state::run;
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::record::{Kind, Records, mark};
 
@@ -12,10 +12,9 @@ const TAIL: u64 = 64 << 10;
 
 /// Keeps reads and what programs say about them, the call stacks of those, and the tail.
 pub(crate) unsafe fn squeeze() {
-    let state = state();
-    let cursor = &(*(*state).slot).trace_len;
+    let cursor = &(*run().slot.get()).trace_len;
     let length = cursor.load(Relaxed);
-    let trace = (*state).trace;
+    let trace = run().trace.get();
     let tail = length.saturating_sub(TAIL);
     let mut records = Records::new(core::slice::from_raw_parts(trace, length as usize));
     let (mut from, mut to) = (0, 0);
@@ -49,8 +48,10 @@ pub(crate) unsafe fn squeeze() {
     }
     cursor.store(to as u64, Relaxed);
     // Its records are not where they were, and some are gone.
-    (*state).aside = false;
-    (*(*state).slot).squeezed = 1;
+    run().aside.set(false);
+    (*run().slot.get()).squeezed = 1;
     // A trace full of reads is looked at less and less often.
-    (*state).squeeze_at = (*state).squeeze_at.max(2 * to as u64);
+    run()
+        .compact_at
+        .set(run().compact_at.get().max(2 * to as u64));
 }

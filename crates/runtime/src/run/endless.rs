@@ -5,10 +5,10 @@
 //! Once the steps are used up, back edges and function entries come here for a while, and the state is compared with what it was
 //! some of them ago (Brent's way of finding a cycle).
 
-use crate::memory::bytes;
 use crate::memory::shadow;
 use crate::run::tracked;
-use crate::state::{Mode, budget, state};
+use crate::state::{Mode, budget, run, server};
+use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Back edges and function entries that are looked at.
@@ -19,34 +19,22 @@ pub(crate) const MOST_BYTES: usize = 256 << 20;
 /// Bytes of stack.
 const MOST_STACK: usize = 64 << 10;
 
-#[repr(C, align(4096))]
-struct Look {
-    begun: bool,
+/// Of one run; all zero before the first look.
+#[repr(C)]
+pub(crate) struct Look {
+    begun: Cell<bool>,
     /// Where instrumented code takes no steps.
-    by_ticks: bool,
+    by_ticks: Cell<bool>,
     /// The state came back.
-    proven: bool,
+    proven: Cell<bool>,
     /// Registers and stack, then all else, at some edge.
-    near: Digest,
-    far: Digest,
-    edges: u64,
-    power: u64,
-    all: u64,
-    looks: u32,
+    near: Cell<Digest>,
+    far: Cell<Digest>,
+    edges: Cell<u64>,
+    power: Cell<u64>,
+    all: Cell<u64>,
+    looks: Cell<u32>,
 }
-
-#[unsafe(link_section = "lf_state")]
-static mut LOOK: Look = Look {
-    begun: false,
-    by_ticks: false,
-    proven: false,
-    near: Digest(0, 0),
-    far: Digest(0, 0),
-    edges: 0,
-    power: 1,
-    all: 0,
-    looks: 0,
-};
 
 /// Two numbers that differ if a word differs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,45 +68,61 @@ impl Digest {
     }
 }
 
-/// At the start of a run.
-pub(crate) unsafe fn begin() {
-    let look = &raw mut LOOK;
-    if (*look).begun || (*look).by_ticks {
-        // By hand: the compiler's way would be a call of `memset`, which may be the program's.
-        bytes::fill(look as *mut u8, 0, size_of::<Look>());
-        (*look).power = 1;
+impl Look {
+    /// Nothing was looked at yet. A field that is added does not compile before it is named here.
+    pub(crate) fn begin(&self) {
+        let Look {
+            begun,
+            by_ticks,
+            proven,
+            near,
+            far,
+            edges,
+            power,
+            all,
+            looks,
+        } = self;
+        begun.set(false);
+        by_ticks.set(false);
+        proven.set(false);
+        near.set(Digest(0, 0));
+        far.set(Digest(0, 0));
+        edges.set(0);
+        power.set(1);
+        all.set(0);
+        looks.set(0);
     }
 }
 
 /// Instrumented code took a step since the last tick.
 pub(crate) unsafe fn stepped() {
-    if LOOK.by_ticks {
-        begin();
+    if run().endless.by_ticks.get() {
+        run().endless.begin();
     }
 }
 
 /// Has the state come back?
 pub(crate) unsafe fn proven() -> bool {
-    LOOK.proven
+    run().endless.proven.get()
 }
 
 /// The steps are used up, at a back edge or a function's entry: registers that a call preserves, and the stack from `frame` on. Ends
 /// the run if that is all there is to learn.
 pub(crate) unsafe fn enough(registers: &[usize; 6], frame: usize) -> bool {
-    let look = &raw mut LOOK;
-    if (*state()).mode != Mode::Running || crate::threads::others_may_go_on() {
+    let look = &run().endless;
+    if server().mode.get() != Mode::Running || crate::threads::others_may_go_on() {
         return true;
     }
     // The next edge comes here as well.
-    *budget() = 0;
-    if (*look).by_ticks {
-        begin();
+    budget().set(0);
+    if look.by_ticks.get() {
+        look.begin();
     }
     let mut near = Digest::NEW;
     for &register in registers {
         near.word(register as u64);
     }
-    !stack(&mut near, frame) || compare(near) || (*look).proven || (*look).all == MOST_EDGES
+    !stack(&mut near, frame) || compare(near) || look.proven.get() || look.all.get() == MOST_EDGES
 }
 
 /// Processor time passes without a step of instrumented code: every now and then, all registers and the stack.
@@ -128,11 +132,14 @@ pub(crate) unsafe fn ticked(context: *const libc::ucontext_t) {
     const RESUME: i64 = 1 << 16;
     /// Below the stack pointer; functions that call nobody use it.
     const RED_ZONE: usize = 128;
-    let look = &raw mut LOOK;
-    if (*look).proven || (*look).begun && !(*look).by_ticks || crate::threads::others_may_go_on() {
+    let look = &run().endless;
+    if look.proven.get()
+        || look.begun.get() && !look.by_ticks.get()
+        || crate::threads::others_may_go_on()
+    {
         return;
     }
-    (*look).by_ticks = true;
+    look.by_ticks.set(true);
     let machine = &raw const (*context).uc_mcontext;
     let mut near = Digest::NEW;
     for (number, &register) in (&(*machine).gregs)[..=FLAGS].iter().enumerate() {
@@ -168,19 +175,22 @@ unsafe fn stack(near: &mut Digest, frame: usize) -> bool {
 
 /// Is this the state that was remembered? Remembers it every now and then. True if no more can be learnt.
 unsafe fn compare(near: Digest) -> bool {
-    let look = &raw mut LOOK;
-    let taken = (*look).begun;
-    (*look).begun = true;
-    (*look).all += 1;
-    if taken && near == (*look).near {
-        (*look).proven = far(look) == Some((*look).far);
+    let look = &run().endless;
+    let taken = look.begun.get();
+    look.begun.set(true);
+    look.all.set(look.all.get() + 1);
+    if taken && near == look.near.get() {
+        look.proven.set(far(look) == Some(look.far.get()));
     }
-    (*look).edges += 1;
-    if !taken || (*look).edges == (*look).power {
-        (*look).power *= 1 + u64::from(taken);
-        (*look).edges = 0;
+    look.edges.set(look.edges.get() + 1);
+    if !taken || look.edges.get() == look.power.get() {
+        look.power.set(look.power.get() * (1 + u64::from(taken)));
+        look.edges.set(0);
         match far(look) {
-            Some(far) => ((*look).near, (*look).far) = (near, far),
+            Some(far) => {
+                look.near.set(near);
+                look.far.set(far);
+            }
             None => return true,
         }
     }
@@ -191,15 +201,15 @@ unsafe fn compare(near: Digest) -> bool {
 unsafe fn stack_end(frame: usize) -> Option<usize> {
     let (low, high) = match crate::threads::on() {
         true => crate::threads::stack(),
-        false => ((*state()).stack_low, (*state()).stack_high),
+        false => run().stack.get(),
     };
     (low..high).contains(&frame).then_some(high)
 }
 
 /// Everything but registers and the stack that is in use; none if there is too much of it.
-unsafe fn far(look: *mut Look) -> Option<Digest> {
-    (*look).looks += 1;
-    if (*look).looks > MOST_LOOKS {
+unsafe fn far(look: &Look) -> Option<Digest> {
+    look.looks.set(look.looks.get() + 1);
+    if look.looks.get() > MOST_LOOKS {
         return None;
     }
     state_of_memory()
@@ -207,25 +217,24 @@ unsafe fn far(look: *mut Look) -> Option<Digest> {
 
 /// Memory, clock and dice, and how far threads and system calls have come.
 pub(crate) unsafe fn state_of_memory() -> Option<Digest> {
-    let state = state();
     if crate::memory::protections::any() {
         return None;
     }
     let mut digest = Digest::NEW;
     for word in [
-        (*state).clock,
-        (*state).alarm,
-        (*state).random,
-        (*state).mask,
+        run().clock.get(),
+        run().alarm.get(),
+        run().random.get(),
+        run().mask.get(),
         crate::threads::steps_taken(),
     ] {
         digest.word(word);
     }
     if crate::threads::on() {
         // What threads do is told, all of it.
-        digest.word((*(*state).slot).trace_len.load(Relaxed));
+        digest.word((*run().slot.get()).trace_len.load(Relaxed));
     }
-    let heap = &raw const (*state).heap as usize;
+    let heap = server().heap.pointer() as usize;
     digest.memory(heap, heap + size_of::<crate::memory::heap::Heap>());
     shadow::each_touched(|page| digest.memory(page, page + shadow::PAGE));
     tracked::each_changed(|start, end| digest.memory(start, end)).then_some(digest)

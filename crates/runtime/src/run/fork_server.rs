@@ -3,7 +3,7 @@
 use crate::memory::bytes;
 use crate::memory::shadow::PAGE;
 use crate::run::serve::{begin, go, image_lines, image_lines_of, look_through_image, slot};
-use crate::state::state;
+use crate::state::server;
 use crate::syscalls::dispatch;
 use crate::syscalls::signals;
 use crate::syscalls::sys;
@@ -33,7 +33,7 @@ pub(crate) enum Place {
 
 /// Serves jobs in ring order. Returns in the child of a run, ready to go; in the server never.
 pub(crate) unsafe fn serve(place: Place) {
-    let control = (*state()).control;
+    let control = server().control.get();
     loop {
         let slot = await_job();
         let flags = (*slot).job.flags;
@@ -45,7 +45,7 @@ pub(crate) unsafe fn serve(place: Place) {
             (*slot).state.store(slot_state::POSTED, Release);
             crate::run::restart::reside();
             continue;
-        } else if run(slot) == Side::Child {
+        } else if run_in_fork(slot) == Side::Child {
             return;
         }
         finish(slot);
@@ -54,7 +54,7 @@ pub(crate) unsafe fn serve(place: Place) {
 
 /// The slot whose turn it is.
 pub(crate) unsafe fn current() -> *mut SlotHeader {
-    slot((*(*state()).control).cursor.load(Acquire) as usize % SLOTS)
+    slot((*server().control.get()).cursor.load(Acquire) as usize % SLOTS)
 }
 
 #[derive(PartialEq)]
@@ -66,7 +66,7 @@ enum Side {
 /// Waits for the next job. The checker moves the cursor back to the first slot when nothing is in flight, so it is read anew.
 #[inline(never)]
 pub(crate) unsafe fn await_job() -> *mut SlotHeader {
-    let control = (*state()).control;
+    let control = server().control.get();
     let mut spins = 0;
     loop {
         let doorbell = (*control).doorbell.load(Acquire);
@@ -99,7 +99,7 @@ pub(crate) unsafe fn await_job() -> *mut SlotHeader {
 
 /// Hands a slot back. The cursor moves first: from then on the checker may move it.
 pub(crate) unsafe fn finish(slot: *mut SlotHeader) {
-    let control = (*state()).control;
+    let control = server().control.get();
     (*control).cursor.fetch_add(1, Release);
     (*slot).state.store(slot_state::DONE, Release);
     (*control).finished.fetch_add(1, SeqCst);
@@ -126,8 +126,8 @@ pub(crate) unsafe fn wait(child: isize) -> i32 {
     status
 }
 
-unsafe fn run(slot: *mut SlotHeader) -> Side {
-    let control = (*state()).control;
+unsafe fn run_in_fork(slot: *mut SlotHeader) -> Side {
+    let control = server().control.get();
     begin(slot);
     let server = sys::call(libc::SYS_getpid, []);
     (*control).forks.fetch_add(1, Relaxed);
@@ -162,11 +162,11 @@ pub(crate) unsafe fn die_with(server: isize) {
     }
 }
 
-unsafe fn start_child(slot: *mut SlotHeader, server: isize) {
-    die_with(server);
+unsafe fn start_child(slot: *mut SlotHeader, parent: isize) {
+    die_with(parent);
     look_through_image(slot);
     signals::start_ticking();
-    (*state()).mode = crate::state::Mode::Running;
+    server().mode.set(crate::state::Mode::Running);
     if !dispatch::enable() {
         crate::run::outcome::internal(b"this kernel lacks syscall user dispatch (Linux 5.11)", 0);
     }
@@ -194,7 +194,7 @@ pub(crate) unsafe fn given_page(start: u64, to: *mut u8) {
             (GIVEN as u64 + start) as *const u64,
             PAGE / 8,
         );
-    } else if (*state()).in_place {
+    } else if server().in_place.get() {
         bytes::fill(to, 0, PAGE); // an earlier run may have left something; a fork starts with zeros
     }
     image_lines_of(start, |offset, line| {

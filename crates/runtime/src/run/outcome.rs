@@ -2,7 +2,7 @@
 
 use crate::memory::bytes;
 use crate::run::call_stack;
-use crate::state::{Mode, budget, state};
+use crate::state::{Mode, budget, run, server};
 use crate::syscalls::sys;
 use landfall_vocab::shared::{End, Outcome, TEXT, job};
 
@@ -36,26 +36,24 @@ pub(crate) unsafe fn end_for_all(end: End, report: Report) -> ! {
 /// Part of whoever calls it: a debugger at [`__lf_ends`] counts the frames up to the program.
 #[inline(always)]
 unsafe fn tell(end: End, report: &Report) {
-    let state = state();
-    if (*state).mode != Mode::Running {
+    if server().mode.get() != Mode::Running {
         outside(end, report)
     }
     let failed = !matches!(end, End::Exited) || report.code != 0;
-    if (*(*state).slot).job.flags & job::SHOW != 0 && (failed || !crate::threads::goes_on(end)) {
+    if (*run().slot.get()).job.flags & job::SHOW != 0 && (failed || !crate::threads::goes_on(end)) {
         crate::memory::shadow::show();
         __lf_ends();
     }
     // The first failure stands, or the first end if there is none: what others do after it they could have done before.
-    let well =
-        (*(*state).slot).outcome.end == End::Exited as u32 && (*(*state).slot).outcome.code == 0;
+    let well = (*run().slot.get()).outcome.end == End::Exited as u32
+        && (*run().slot.get()).outcome.code == 0;
     if !crate::threads::is_over() || well {
         fill(end, report);
     }
 }
 
 unsafe fn fill(end: End, report: &Report) {
-    let state = state();
-    let outcome = &raw mut (*(*state).slot).outcome;
+    let outcome = &raw mut (*run().slot.get()).outcome;
     (*outcome).end = end as u32;
     (*outcome).code = report.code;
     (*outcome).address = report.address;
@@ -74,11 +72,10 @@ unsafe fn fill(end: End, report: &Report) {
 
 /// The run is over and its outcome known.
 pub(crate) unsafe fn over() -> ! {
-    let state = state();
     // From here on a second end (a full trace, a fault of ours) must not start over.
-    (*state).mode = Mode::Serving;
-    (*state).quick = false;
-    (*state).call = crate::syscalls::dispatch::Current::NONE;
+    server().mode.set(Mode::Serving);
+    run().quick.set(false);
+    run().call.set(crate::syscalls::dispatch::Current::NONE);
     crate::memory::protections::reset();
     leave()
 }
@@ -93,15 +90,13 @@ extern "C" fn __lf_ends() {
 
 /// Leaves the run with what is in the slot.
 unsafe fn leave() -> ! {
-    let state = state();
-    let outcome: *mut Outcome = &raw mut (*(*state).slot).outcome;
-    (*outcome).foreign = (*state).foreign;
+    let outcome: *mut Outcome = &raw mut (*run().slot.get()).outcome;
+    (*outcome).foreign = run().foreign.get();
     crate::run::serve::run_over()
 }
 
 unsafe fn outside(end: End, report: &Report) -> ! {
-    let state = state();
-    if (*state).mode == Mode::Serving && !(*state).slot.is_null() {
+    if server().mode.get() == Mode::Serving && !run().slot.get().is_null() {
         // The second end of one run: the first one stands.
         leave();
     }
@@ -155,8 +150,8 @@ pub(crate) unsafe fn trace_full() -> ! {
 pub(crate) const FOR_EVER: &[u8] = b"it comes back to the same state for ever";
 
 pub(crate) unsafe fn budget_out(site: u64) {
-    if (*state()).mode != Mode::Running {
-        *budget() = i64::MAX;
+    if server().mode.get() != Mode::Running {
+        budget().set(i64::MAX);
         return;
     }
     let id = crate::run::sites::id(site as *const _) as u64;
@@ -225,7 +220,7 @@ unsafe extern "C" fn __lf_weak_deleted_virtual() -> ! {
 }
 
 unsafe fn no_function(said: &[u8], code: i32, frame: usize) -> ! {
-    if (*state()).mode != Mode::Running {
+    if server().mode.get() != Mode::Running {
         sys::say(&[said, b"\n"]);
         __lf_weak_abort_called();
     }
@@ -254,7 +249,7 @@ unsafe extern "C" fn __lf_weak_assert_fail(
         b"\0",
         bytes::text(function, 300),
     ];
-    if (*state()).mode != Mode::Running {
+    if server().mode.get() != Mode::Running {
         let mut digits = [0u8; 20];
         let line = bytes::decimal(line as u64, &mut digits);
         sys::say(&[
@@ -281,7 +276,7 @@ unsafe extern "C" fn __lf_weak_assert_fail(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_abort_called() -> ! {
-    if (*state()).mode != Mode::Running {
+    if server().mode.get() != Mode::Running {
         let pid = sys::call(libc::SYS_getpid, []);
         sys::call(libc::SYS_kill, [pid as usize, libc::SIGABRT as usize]);
         sys::exit(134);

@@ -8,7 +8,7 @@ use crate::memory::shadow;
 use crate::run::fork_server::{await_job, current, die_with, finish, wait};
 use crate::run::serve::{begin, enter, go, look_through_image};
 use crate::run::tracked;
-use crate::state::state;
+use crate::state::{run, server};
 use crate::syscalls::dispatch;
 use crate::syscalls::signals;
 use crate::syscalls::sys;
@@ -23,7 +23,7 @@ const LEFT_FOR_FORK: i32 = 3;
 
 /// Runs jobs in a resident process until it leaves or dies. Called by the server.
 pub(crate) unsafe fn reside() {
-    let control = (*state()).control;
+    let control = server().control.get();
     let server = sys::call(libc::SYS_getpid, []);
     let child = sys::call(libc::SYS_fork, []);
     if child == 0 {
@@ -47,9 +47,8 @@ pub(crate) unsafe fn reside() {
 }
 
 unsafe fn resident() -> ! {
-    let state = state();
-    let control = (*state).control;
-    (*state).in_place = true;
+    let control = server().control.get();
+    server().in_place.set(true);
     signals::start_ticking();
     if !dispatch::enable() {
         give_up(&[b"this kernel lacks syscall user dispatch"]);
@@ -67,7 +66,7 @@ unsafe fn resident() -> ! {
         go();
         enter();
         (*control).restarts.fetch_add(1, Relaxed);
-        (*state).restart.runs += 1;
+        server().restarts.set(server().restarts.get() + 1);
         // Most runs are over here: the checker reads what they did while memory is put back.
         let over =
             (*slot).job.flags & job::AUDIT == 0 && (*slot).outcome.end != End::NeedsFork as u32;
@@ -78,7 +77,7 @@ unsafe fn resident() -> ! {
         if !over {
             finish_restored(slot);
         }
-        if (*state).restart.runs.is_multiple_of(REARM) {
+        if server().restarts.get().is_multiple_of(REARM) {
             tracked::rearm();
         }
     }
@@ -103,7 +102,7 @@ unsafe fn finish_restored(slot: *mut SlotHeader) {
 unsafe fn leave_for_fork(slot: *mut SlotHeader, why: &[&[u8]]) -> ! {
     (*slot).job.flags |= job::FORK;
     (*slot).state.store(slot_state::POSTED, Release);
-    if (*(*state()).control).isolation.load(Relaxed) == isolation::AUTO {
+    if (*server().control.get()).isolation.load(Relaxed) == isolation::AUTO {
         give_up(why)
     }
     say_why(why);
@@ -113,14 +112,14 @@ unsafe fn leave_for_fork(slot: *mut SlotHeader, why: &[&[u8]]) -> ! {
 /// No more restarts in place, for the reason given.
 pub(crate) unsafe fn give_up(why: &[&[u8]]) -> ! {
     say_why(why);
-    (*(*state()).control)
+    (*server().control.get())
         .isolation
         .store(isolation::FORK, Release);
     sys::exit(LEFT_FOR_FORK)
 }
 
 unsafe fn say_why(why: &[&[u8]]) {
-    let control = (*state()).control;
+    let control = server().control.get();
     let mut length = 0;
     for part in why {
         let fits = part.len().min(TEXT - length);
@@ -134,19 +133,12 @@ unsafe fn say_why(why: &[&[u8]]) {
     (*control).text_len.store(length as u32, Relaxed);
 }
 
-/// What restarting keeps count of.
-#[repr(C)]
-pub(crate) struct Restarts {
-    runs: u64,
-}
-
 /// Everything back to what it was before the run.
 unsafe fn restore() {
-    let state = state();
     tracked::restore();
     crate::memory::unannounced::close_pages();
     shadow::undo();
-    if (*state).opened {
+    if run().opened.get() {
         tracked::close_descriptors();
     }
 }

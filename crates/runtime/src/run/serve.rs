@@ -1,20 +1,17 @@
 //! Serving runs: what is set up once per server and once per run, and how a run begins and ends.
 
+use crate::memory::own::place;
 use crate::run::fork_server;
 use crate::run::sites;
-use crate::state::{Mode, budget, place, state};
+use crate::state::{Mode, Run, run, server};
 use crate::syscalls::clock;
 use crate::syscalls::dispatch;
-use crate::syscalls::random;
 use crate::syscalls::signals;
 use crate::syscalls::sys;
 use crate::syscalls::vdso;
 use core::arch::{asm, global_asm};
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use landfall_vocab::shared::{
-    End, IMAGE_AT, SLOT_LEN, SLOTS_AT, STDERR_AT, STDIN_AT, STDOUT_AT, SlotHeader, TRACE_AT,
-    TRACE_LEN, job, phase,
-};
+use landfall_vocab::shared::{End, IMAGE_AT, SLOT_LEN, SLOTS_AT, SlotHeader, phase};
 use landfall_vocab::window;
 
 // Entering a run: keep what the driver needs on its own stack, continue on the stack of the run. Leaving is the way back,
@@ -59,10 +56,11 @@ unsafe extern "C" {
 
 /// The server's normal place: right before `main`. Never returns; children leave through the end of their run.
 pub(crate) unsafe fn from_main() -> ! {
-    let state = state();
     map_stack();
     prepare();
-    ((*state).stack_low, (*state).stack_high) = (place::STACK, place::STACK + place::STACK_LEN);
+    server()
+        .stack
+        .set((place::STACK, place::STACK + place::STACK_LEN));
     fork_server::serve(fork_server::Place::BeforeMain);
     // Only a process with a run to do comes back here.
     enter();
@@ -72,7 +70,7 @@ pub(crate) unsafe fn from_main() -> ! {
 /// Runs `main` on the stack of the run; comes back only in place.
 pub(crate) unsafe fn enter() {
     let top = place::STACK + place::STACK_LEN - 64;
-    let keep = &raw mut (*state()).driver_stack;
+    let keep = server().driver_stack.as_ptr();
     __lf_enter_run(
         top,
         keep,
@@ -83,14 +81,13 @@ pub(crate) unsafe fn enter() {
 /// A constructor touched persistent memory: serve from there, so that it does so again in every run. The child continues the
 /// constructor on the original stack.
 pub(crate) unsafe fn from_constructor() {
-    let state = state();
-    (*(*state).control)
+    (*server().control.get())
         .isolation
         .store(landfall_vocab::shared::isolation::FORK, Relaxed);
     prepare();
     let here: usize;
     asm!("mov {}, rsp", out(reg) here, options(nomem, nostack));
-    ((*state).stack_low, (*state).stack_high) = (here & !0xffff, stack_end());
+    server().stack.set((here & !0xffff, stack_end()));
     fork_server::serve(fork_server::Place::Constructor);
     // Only a process with a run to do comes back here.
     crate::threads::constructor_locks::take_again();
@@ -115,9 +112,8 @@ unsafe fn map_stack() {
 }
 
 unsafe fn prepare() {
-    let state = state();
-    let control = (*state).control;
-    (*state).mode = Mode::Serving;
+    let control = server().control.get();
+    server().mode.set(Mode::Serving);
     crate::files::resolve::note_directory();
     crate::memory::unannounced::close_window();
     take_input();
@@ -131,7 +127,7 @@ unsafe fn prepare() {
     clock::trap_timestamps();
     fix_thread_id();
     let single = libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr());
-    (*state).single_threaded = single as usize;
+    server().single_threaded.set(single as usize);
     if !crate::threads::prepare() {
         crate::run::start::refuse(c"no room for the stacks of threads");
     }
@@ -159,8 +155,7 @@ unsafe fn prepare() {
 
 /// Standard input is the same for every run, from where constructors have left it. Nobody moves a position in it any more.
 unsafe fn take_input() {
-    let state = state();
-    let length = (*(*state).control).stdin_len;
+    let length = (*server().control.get()).stdin_len;
     if length == 0 {
         return;
     }
@@ -175,7 +170,9 @@ unsafe fn take_input() {
         crate::run::start::refuse(c"standard input cannot be mapped");
     }
     let at = (at as u64).min(length);
-    (*state).given = (place::INPUT + at as usize, length - at);
+    server()
+        .given
+        .set((place::INPUT + at as usize, length - at));
     let nothing = c"/dev/null".as_ptr() as usize;
     let nothing = sys::call(libc::SYS_open, [nothing, libc::O_RDONLY as usize]);
     if nothing > 0 {
@@ -193,7 +190,7 @@ unsafe fn drop_rseq() {
     if offset.is_null() {
         return;
     }
-    let area = (*state()).thread_pointer.wrapping_add_signed(*offset);
+    let area = server().thread_pointer.get().wrapping_add_signed(*offset);
     if sys::call(libc::SYS_rseq, [area, 32, UNREGISTER, SIGNATURE]) == 0 {
         crate::memory::bytes::fill(area as *mut u8, 0, 32);
         *((area + 4) as *mut i32) = -2; // registration failed, as far as libc knows
@@ -229,13 +226,13 @@ unsafe extern "C" fn exited(code: i32) -> ! {
 unsafe fn fix_thread_id() {
     let thread: usize;
     asm!("mov {}, fs:[16]", out(reg) thread, options(nostack, preserves_flags));
-    (*state()).thread_pointer = thread;
+    server().thread_pointer.set(thread);
     let id = sys::call(libc::SYS_gettid, []) as u32;
     for at in (0x200..0x400).step_by(4) {
         let field = (thread + at) as *mut u32;
         if *field == id {
             *field = 1000;
-            (*state()).thread_id_at = at;
+            server().thread_id_at.set(at);
             return;
         }
     }
@@ -268,78 +265,15 @@ unsafe fn watch_terminate() {
 }
 
 pub(crate) unsafe fn slot(index: usize) -> *mut SlotHeader {
-    ((*state()).control as usize + (SLOTS_AT + index as u64 * SLOT_LEN) as usize) as *mut SlotHeader
+    (server().control.get() as usize + (SLOTS_AT + index as u64 * SLOT_LEN) as usize)
+        as *mut SlotHeader
 }
 
-/// Everything a run starts from. Resetting is writing all of it.
+/// Makes the run anew that a job asks for, and its outcome: whatever happens, there is one.
 pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
-    let state = state();
-    let base = slot as *mut u8;
-    if (*state).scratch != 0 {
-        (*state).scratch = place::SCRATCH;
-    }
-    (*state).opened = false;
-    crate::memory::bytes::fill(
-        &raw mut (*state).listings as *mut u8,
-        0,
-        size_of::<crate::files::listings::Listings>(),
-    );
-    let job = (*slot).job;
-    (*state).slot = slot;
-    (*state).trace = base.add(TRACE_AT as usize);
-    (*state).trace_end = job.trace_limit.min(TRACE_LEN);
-    (*state).trace_limit = (*state).trace_end.min(crate::run::trace::FIRST_PART);
+    crate::memory::unannounced::close_pages();
+    Run::begin(slot);
     (*slot).squeezed = 0;
-    (*state).squeeze_at = match job.flags & job::READS_ONLY {
-        0 => u64::MAX,
-        _ => crate::run::compaction::FIRST,
-    };
-    (*state).output = [base.add(STDOUT_AT as usize), base.add(STDERR_AT as usize)];
-    (*state).output_limit = job.output_limit.min(landfall_vocab::shared::OUTPUT);
-    (*state).input = base.add(STDIN_AT as usize);
-    (*state).input_left = job.stdin_len.min(landfall_vocab::shared::OUTPUT);
-    if job.stdin_len == 0 {
-        (*state).input = (*state).given.0 as *const u8;
-        (*state).input_left = (*state).given.1;
-    }
-    ((*state).failures, (*state).memory) = (job.failures, job.memory);
-    (*state).stacks = job.flags & job::STACKS != 0;
-    (*state).last_stack = 0;
-    (*state).last_locked = 0;
-    (*state).aside = false;
-    (*state).foreign = Default::default();
-    (*state).watch.reset();
-    ((*state).region_len, (*state).mapped_files) = (0, 0);
-    (*state).reach = crate::files::pool::Reach::NONE;
-    ((*state).used_files, (*state).umask) = (0, 0o022);
-    ((*state).shared_count, (*state).directory.length) = (0, 0);
-    (*state).overlay.reset();
-    (*state).call = dispatch::Current::NONE;
-    (*state).guards.forget();
-    crate::memory::bytes::fill(
-        &raw mut (*state).pool_holders as *mut u8,
-        0,
-        size_of_val(&(*state).pool_holders),
-    );
-    // After a power failure the heaps are there from the start: a recovery may follow a pointer before it allocates anything.
-    let again = job.failures > 0;
-    ((*state).heap_used, (*state).malloc_used) = (again, again);
-    ((*state).written, (*state).mask, (*state).mapped_bytes) = (0, 0, 0);
-    ((*state).ticks, (*state).faults) = (0, signals::Faults::NONE);
-    (*state).descriptors.reset();
-    crate::memory::bytes::fill(
-        &raw mut (*state).actions as *mut u8,
-        0,
-        size_of_val(&(*state).actions),
-    );
-    clock::reset();
-    random::reset((*(*state).control).seed);
-    crate::state::watch(false);
-    crate::threads::begin(job.flags, job.dice);
-    crate::run::endless::begin();
-    *budget() = job.budget;
-    (*state).tick_budget = job.budget;
-
     let outcome = &raw mut (*slot).outcome;
     (*outcome).end = End::Died as u32;
     (*outcome).code = 0;
@@ -351,7 +285,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
         (*outcome).frames,
         (*outcome).text_len,
     ) = (0, 0, 0);
-    (*outcome).isolation = (*state).in_place as u32;
+    (*outcome).isolation = server().in_place.get() as u32;
     (*outcome).read_input = 0;
     (*slot).trace_len.store(0, Relaxed);
     ((*slot).kept, (*slot).kept_digest) = (0, 0);
@@ -375,7 +309,7 @@ pub(crate) unsafe fn look_through_image(slot: *const SlotHeader) {
         sorted &= last <= offset;
         last = offset;
     }
-    (*state()).image_sorted = sorted;
+    run().image_sorted.set(sorted);
 }
 
 unsafe fn line_count(slot: *const SlotHeader) -> u64 {
@@ -391,10 +325,10 @@ unsafe fn image_line(slot: *const SlotHeader, index: u64) -> (u64, *const u8) {
 
 /// The lines of this run's image in the page at `start`. The checker sorts images; one that is not is searched whole.
 pub(crate) unsafe fn image_lines_of(start: u64, mut each: impl FnMut(u64, *const u8)) {
-    let slot = (*state()).slot;
+    let slot = run().slot.get();
     let count = line_count(slot);
     let (mut from, mut to) = (0, count);
-    while (*state()).image_sorted && from < to {
+    while run().image_sorted.get() && from < to {
         let middle = (from + to) / 2;
         if image_line(slot, middle).0 < start {
             from = middle + 1;
@@ -406,7 +340,7 @@ pub(crate) unsafe fn image_lines_of(start: u64, mut each: impl FnMut(u64, *const
         let (offset, bytes) = image_line(slot, i);
         if offset.wrapping_sub(start) < window::PAGE && offset.is_multiple_of(window::LINE) {
             each(offset, bytes);
-        } else if (*state()).image_sorted {
+        } else if run().image_sorted.get() {
             return;
         }
     }
@@ -414,18 +348,17 @@ pub(crate) unsafe fn image_lines_of(start: u64, mut each: impl FnMut(u64, *const
 
 /// The last instruction before the program's.
 pub(crate) unsafe fn go() {
-    (*state()).mode = Mode::Running;
-    (*state()).quick = !(*state()).stacks;
+    server().mode.set(Mode::Running);
+    run().quick.set(!run().stacks.get());
     dispatch::start();
 }
 
 /// The run is over and reported.
 pub(crate) unsafe fn run_over() -> ! {
-    let state = state();
     dispatch::stop();
     crate::threads::leave();
-    if (*state).in_place {
-        __lf_leave_run((*state).driver_stack);
+    if server().in_place.get() {
+        __lf_leave_run(server().driver_stack.get());
     }
     sys::exit(0)
 }

@@ -2,8 +2,9 @@
 //! fixed when serving starts (executable first, then libraries in load order), so that they do not depend on what ran before.
 
 use crate::memory::bytes;
+use crate::memory::own::Scratch;
 use crate::run::trace::Site;
-use crate::state::{Scratch, state};
+use crate::state::server;
 use core::arch::global_asm;
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
@@ -43,10 +44,9 @@ const SITE: usize = size_of::<Site>();
 
 #[inline(always)]
 pub(crate) fn id(site: *const Site) -> u32 {
-    let state = state();
     unsafe {
-        let offset = (site as usize).wrapping_sub((*state).sites_low);
-        if offset < (*state).sites_len {
+        let offset = (site as usize).wrapping_sub(server().sites_low.get());
+        if offset < server().sites_len.get() {
             (offset / SITE) as u32
         } else {
             id_in_library(site as usize)
@@ -66,8 +66,8 @@ unsafe fn id_in_library(site: usize) -> u32 {
 }
 
 unsafe fn among_libraries(site: usize) -> Option<u32> {
-    let state = state();
-    for section in &(&(*state).dso)[..(*state).dso_count] {
+    for section in &server().dso[..server().dso_count.get()] {
+        let section = section.get();
         let offset = site.wrapping_sub(section.start);
         if offset < section.len {
             return Some(section.first + (offset / SITE) as u32);
@@ -78,15 +78,15 @@ unsafe fn among_libraries(site: usize) -> Option<u32> {
 
 /// Adds what libraries have that came after the start.
 unsafe fn publish_new() {
-    let control = (*state()).control;
+    let control = server().control.get();
     let scratch = Scratch::new(size_of::<Writer>());
     bytes::fill(scratch.start(), 0, size_of::<Writer>());
     let writer = scratch.start() as *mut Writer;
     (*writer).base = control as usize + SITES_AT as usize;
     // Only this run's own libraries count: those of an earlier one may be others.
-    (*writer).count = (*state()).first_sites.0;
-    (*writer).strings = (*state()).first_sites.1;
-    (*state()).dso_count = (*state()).first_sites.2;
+    (*writer).count = server().first_sites.get().0;
+    (*writer).strings = server().first_sites.get().1;
+    server().dso_count.set(server().first_sites.get().2);
     libc::dl_iterate_phdr(Some(each_library), writer as *mut _);
     (*control).strings_len.store((*writer).strings, Relaxed);
     (*control).sites.store((*writer).count, Relaxed);
@@ -94,25 +94,28 @@ unsafe fn publish_new() {
 
 pub(crate) unsafe fn find_own() {
     let bounds = __lf_site_bounds();
-    (*state()).sites_low = bounds.start;
-    (*state()).sites_len = bounds.stop - bounds.start;
+    server().sites_low.set(bounds.start);
+    server().sites_len.set(bounds.stop - bounds.start);
 }
 
 /// Finds the sections of libraries and copies every site with its strings into shared memory.
 pub(crate) unsafe fn publish() {
-    let state = state();
     let scratch = Scratch::new(size_of::<Writer>());
     bytes::fill(scratch.start(), 0, size_of::<Writer>());
     let writer = scratch.start() as *mut Writer;
-    (*writer).base = (*state).control as usize + SITES_AT as usize;
+    (*writer).base = server().control.get() as usize + SITES_AT as usize;
     (*writer).strings = 1;
-    (*writer).section((*state).sites_low, (*state).sites_len);
+    (*writer).section(server().sites_low.get(), server().sites_len.get());
     libc::dl_iterate_phdr(Some(each_library), writer as *mut _);
-    (*(*state).control).sites.store((*writer).count, Relaxed);
-    (*(*state).control)
+    (*server().control.get())
+        .sites
+        .store((*writer).count, Relaxed);
+    (*server().control.get())
         .strings_len
         .store((*writer).strings, Relaxed);
-    (*state).first_sites = ((*writer).count, (*writer).strings, (*state).dso_count);
+    server()
+        .first_sites
+        .set(((*writer).count, (*writer).strings, server().dso_count.get()));
 }
 
 unsafe extern "C" fn each_library(
@@ -120,24 +123,23 @@ unsafe extern "C" fn each_library(
     _: usize,
     writer: *mut libc::c_void,
 ) -> i32 {
-    let state = state();
     let name = (*info).dlpi_name as *const u8;
-    if name.is_null() || *name == 0 || (*state).dso_count == (*state).dso.len() {
+    if name.is_null() || *name == 0 || server().dso_count.get() == server().dso.len() {
         return 0;
     }
     if let Some((start, len)) = section_in_file(name) {
         let start = start + (*info).dlpi_addr as usize;
-        let known = &(&(*state).dso)[..(*state).dso_count];
-        if known.iter().any(|section| section.start == start) {
+        let known = &server().dso[..server().dso_count.get()];
+        if known.iter().any(|section| section.get().start == start) {
             return 0;
         }
         let writer = writer as *mut Writer;
-        (*state).dso[(*state).dso_count] = Section {
+        server().dso[server().dso_count.get()].set(Section {
             start,
             len,
             first: (*writer).count as u32,
-        };
-        (*state).dso_count += 1;
+        });
+        server().dso_count.set(server().dso_count.get() + 1);
         (*writer).section(start, len);
     }
     0

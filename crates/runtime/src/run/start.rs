@@ -1,8 +1,9 @@
 //! Taking over: `__libc_start_main` is ours, so that a server stops right before `main`, constructors done (RUNTIME.md).
 
 use crate::memory::bytes;
+use crate::memory::own::place;
 use crate::run::sites;
-use crate::state::{Mode, place, state};
+use crate::state::{Mode, server};
 use crate::syscalls::sys;
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -24,10 +25,10 @@ pub unsafe extern "C" fn __libc_start_main(
     stack_end: usize,
 ) -> i32 {
     self::init();
-    if (*state()).mode == Mode::Constructing {
+    if server().mode.get() == Mode::Constructing {
         settle_guard();
     }
-    (*state()).main = main as usize;
+    server().main.set(main as usize);
     let real = libc::dlsym(libc::RTLD_NEXT, c"__libc_start_main".as_ptr());
     if real.is_null() {
         sys::say(&[b"landfall: this program is linked statically; link it with the shared libc\n"]);
@@ -47,17 +48,18 @@ unsafe fn settle_guard() {
 unsafe fn settle_random() {
     let bytes = libc::getauxval(libc::AT_RANDOM) as *mut u8;
     if !bytes.is_null() {
-        crate::syscalls::random::reset((*(*state()).control).seed.wrapping_add(1));
+        crate::syscalls::random::reset((*server().control.get()).seed.wrapping_add(1));
         crate::syscalls::random::fill(bytes, 16);
     }
 }
 
 /// Takes `main`'s place once constructors are done.
 unsafe extern "C" fn before_main(argc: i32, argv: *mut *mut u8, environment: *mut *mut u8) -> i32 {
-    let state = state();
-    let main: Main = core::mem::transmute((*state).main);
-    (*state).arguments = (argc, argv as usize, environment as usize);
-    if (*state).mode == Mode::Constructing {
+    let main: Main = core::mem::transmute(server().main.get());
+    server()
+        .arguments
+        .set((argc, argv as usize, environment as usize));
+    if server().mode.get() == Mode::Constructing {
         crate::run::serve::from_main();
     }
     main(argc, argv, environment)
@@ -65,9 +67,8 @@ unsafe extern "C" fn before_main(argc: i32, argv: *mut *mut u8, environment: *mu
 
 /// `main` on the stack of the run.
 pub(crate) unsafe extern "C" fn call_main() -> ! {
-    let state = state();
-    let main: Main = core::mem::transmute((*state).main);
-    let (argc, argv, environment) = (*state).arguments;
+    let main: Main = core::mem::transmute(server().main.get());
+    let (argc, argv, environment) = server().arguments.get();
     crate::threads::constructor_locks::take_again();
     libc::exit(main(
         argc,
@@ -78,11 +79,10 @@ pub(crate) unsafe extern "C" fn call_main() -> ! {
 
 /// Sets the runtime up; called at the program's start, or by the first hook if a library's constructor comes earlier.
 pub(crate) unsafe fn init() {
-    let state = state();
-    if (*state).mode != Mode::Raw {
+    if server().mode.get() != Mode::Raw {
         return;
     }
-    (*state).mode = Mode::Plain;
+    server().mode.set(Mode::Plain);
     sites::find_own();
     libc::dl_iterate_phdr(Some(first_image), core::ptr::null_mut());
     if !crate::memory::shadow::init() {
@@ -101,24 +101,23 @@ unsafe extern "C" fn first_image(
     _: usize,
     _: *mut libc::c_void,
 ) -> i32 {
-    let state = state();
-    (*state).exe_base = (*info).dlpi_addr as usize;
+    server().exe_base.set((*info).dlpi_addr as usize);
     let (mut low, mut high) = (usize::MAX, 0);
     for i in 0..(*info).dlpi_phnum as usize {
         let part = (*info).dlpi_phdr.add(i);
         if (*part).p_type == libc::PT_LOAD && (*part).p_flags & libc::PF_X != 0 {
-            let start = (*state).exe_base + (*part).p_vaddr as usize;
+            let start = server().exe_base.get() + (*part).p_vaddr as usize;
             low = low.min(start);
             high = high.max(start + (*part).p_memsz as usize);
         }
     }
-    (*state).exe_code = (low, high);
+    server().exe_code.set((low, high));
     1
 }
 
 /// Is this code of the executable itself?
 pub(crate) unsafe fn in_executable(address: usize) -> bool {
-    let (low, high) = (*state()).exe_code;
+    let (low, high) = server().exe_code.get();
     address >= low && address < high
 }
 
@@ -160,7 +159,6 @@ unsafe fn take_variable(name: &str) -> bool {
 
 /// Maps the shared memory. Nothing of the runtime keeps a descriptor open: the program may close them all.
 unsafe fn connect() {
-    let state = state();
     let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE) as usize;
     let got = sys::call(
@@ -180,20 +178,22 @@ unsafe fn connect() {
         sys::say(&[b"landfall: no shared memory to serve on\n"]);
         sys::exit(127);
     }
-    (*state).control = control;
+    server().control.set(control);
     if (*control).version != landfall_vocab::VERSION {
         refuse(c"the program was built with another version of landfall: build it again");
     }
-    (*state).options = (*control).options;
-    (*state).heap_offset = (*control).heap_offset;
-    (*control).exe_base.store((*state).exe_base as u64, Relaxed);
+    server().options.set((*control).options);
+    server().heap_offset.set((*control).heap_offset);
+    (*control)
+        .exe_base
+        .store(server().exe_base.get() as u64, Relaxed);
     settle_random();
-    (*state).mode = Mode::Constructing;
+    server().mode.set(Mode::Constructing);
 }
 
 /// Tells the checker why this program cannot be served, and leaves.
 pub(crate) unsafe fn refuse(why: &CStr) -> ! {
-    let control = (*state()).control;
+    let control = server().control.get();
     let why = why.to_bytes();
     let length = why.len().min(TEXT);
     bytes::copy((&raw mut (*control).text) as *mut u8, why.as_ptr(), length);

@@ -2,7 +2,7 @@
 
 use crate::run::call_stack;
 use crate::run::outcome;
-use crate::state::state;
+use crate::state::{run, server};
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{self, Kind};
@@ -37,7 +37,7 @@ impl Origin {
 
     /// A library function, called from the instruction before `return_address`.
     pub(crate) fn library(function: Builtin, return_address: usize) -> Origin {
-        let base = unsafe { (*state()).exe_base };
+        let base = server().exe_base.get();
         let offset = return_address.wrapping_sub(base);
         let caller = if return_address != 0 && offset < u32::MAX as usize {
             offset as u32
@@ -51,8 +51,7 @@ impl Origin {
 /// Reserves `length` bytes of trace and returns where they go.
 #[inline(always)]
 unsafe fn reserve(length: u64) -> *mut u64 {
-    let state = state();
-    if (*state).stacks {
+    if run().stacks.get() {
         call_stack::log_if_changed();
     }
     reserve_plain(length)
@@ -60,14 +59,13 @@ unsafe fn reserve(length: u64) -> *mut u64 {
 
 #[inline(always)]
 unsafe fn reserve_plain(length: u64) -> *mut u64 {
-    let state = state();
-    let cursor = &(*(*state).slot).trace_len;
+    let cursor = &(*run().slot.get()).trace_len;
     let mut at = cursor.load(Relaxed);
-    if at + length > (*state).trace_limit {
+    if at + length > run().trace_limit.get() {
         extend(length);
         at = cursor.load(Relaxed);
     }
-    (*state).trace.add(at as usize) as *mut u64
+    run().trace.get().add(at as usize) as *mut u64
 }
 
 /// Bytes of trace before the kernel is asked to map more of it at once: a page fault per four kilobytes would cost more than
@@ -80,36 +78,35 @@ const LARGEST_PART: u64 = 4 << 20;
 #[inline(never)]
 unsafe fn extend(more: u64) {
     const MADV_POPULATE_WRITE: usize = 23;
-    let state = state();
-    let cursor = &(*(*state).slot).trace_len;
+    let cursor = &(*run().slot.get()).trace_len;
     let mut wanted = cursor.load(Relaxed) + more;
-    if wanted > (*state).squeeze_at {
+    if wanted > run().compact_at.get() {
         crate::run::compaction::squeeze();
         wanted = cursor.load(Relaxed) + more;
-        if wanted <= (*state).trace_limit {
+        if wanted <= run().trace_limit.get() {
             return;
         }
     }
-    if wanted > (*state).trace_end {
+    if wanted > run().trace_end.get() {
         outcome::trace_full();
     }
-    let from = (*state).trace_limit;
+    let from = run().trace_limit.get();
     let to = (from + from.min(LARGEST_PART))
         .max(wanted + LARGEST_PART / 4)
-        .min((*state).squeeze_at.max(wanted))
-        .min((*state).trace_end);
+        .min(run().compact_at.get().max(wanted))
+        .min(run().trace_end.get());
     // Only a hint: on an older kernel the pages come one by one.
-    let start = ((*state).trace as usize + from as usize) & !4095;
-    let end = (*state).trace as usize + to as usize;
+    let start = (run().trace.get() as usize + from as usize) & !4095;
+    let end = run().trace.get() as usize + to as usize;
     crate::syscalls::sys::call(libc::SYS_madvise, [start, end - start, MADV_POPULATE_WRITE]);
-    (*state).trace_limit = to;
+    run().trace_limit.set(to);
 }
 
 #[inline(always)]
 unsafe fn commit(length: u64) {
     // Written after the record, so that a reader never sees a record that is not there (one thread; x86 keeps the order).
     core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
-    let cursor = &(*(*state()).slot).trace_len;
+    let cursor = &(*run().slot.get()).trace_len;
     cursor.store(cursor.load(Relaxed) + length, Relaxed);
 }
 
@@ -136,17 +133,16 @@ pub(crate) unsafe fn store_quickly(
     flags: u8,
     site: *const Site,
 ) -> bool {
-    let state = state();
-    let site = (site as usize).wrapping_sub((*state).sites_low);
-    if !(*state).quick || site >= (*state).sites_len {
+    let site = (site as usize).wrapping_sub(server().sites_low.get());
+    if !run().quick.get() || site >= server().sites_len.get() {
         return false;
     }
-    let cursor = &(*(*state).slot).trace_len;
+    let cursor = &(*run().slot.get()).trace_len;
     let length = cursor.load(Relaxed);
-    if length + 24 > (*state).trace_limit {
+    if length + 24 > run().trace_limit.get() {
         return false;
     }
-    let at = (*state).trace.add(length as usize) as *mut u64;
+    let at = run().trace.get().add(length as usize) as *mut u64;
     *at = record::head(Kind::Store, mask, flags, word);
     *at.add(1) = (site / size_of::<Site>()) as u32 as u64;
     *at.add(2) = value;
@@ -177,8 +173,8 @@ pub(crate) unsafe fn with_value(kind: Kind, offset: u64, value: u64, flags: u8, 
     );
 }
 
-/// Starts a copy of `length` bytes; the caller fills the returned payload and calls [`run_done`].
-pub(crate) unsafe fn run(offset: u64, length: u64, flags: u8, origin: Origin) -> *mut u8 {
+/// Starts a copy of `length` bytes; the caller fills the returned payload and calls [`copy_done`].
+pub(crate) unsafe fn copied(offset: u64, length: u64, flags: u8, origin: Origin) -> *mut u8 {
     let at = reserve(24 + record::padded(length as usize) as u64);
     *at = record::head(Kind::Run, (offset & 7) as u8, flags, offset);
     *at.add(1) = origin.0;
@@ -189,26 +185,27 @@ pub(crate) unsafe fn run(offset: u64, length: u64, flags: u8, origin: Origin) ->
     at.add(3) as *mut u8
 }
 
-pub(crate) unsafe fn run_done(length: u64) {
+pub(crate) unsafe fn copy_done(length: u64) {
     commit(24 + record::padded(length as usize) as u64);
 }
 
 /// A locked instruction on volatile memory: it completes pending write-backs like a fence. Two in a row with nothing
 /// between them say nothing new.
 pub(crate) unsafe fn locked_elsewhere(origin: Origin) {
-    let state = state();
-    let length = (*(*state).slot).trace_len.load(Relaxed);
-    if length != (*state).last_locked && length != 0 {
+    let length = (*run().slot.get()).trace_len.load(Relaxed);
+    if length != run().last_locked.get() && length != 0 {
         plain(Kind::Mfence, 0, record::flag::LOCKED, origin);
-        (*state).last_locked = (*(*state).slot).trace_len.load(Relaxed);
+        run()
+            .last_locked
+            .set((*run().slot.get()).trace_len.load(Relaxed));
     }
 }
 
 /// The checker knows the trace up to here: its digest is all it needs of that.
 pub(crate) unsafe fn keep() {
-    let slot = (*state()).slot;
+    let slot = run().slot.get();
     let length = (*slot).trace_len.load(Relaxed);
-    let known = core::slice::from_raw_parts((*state()).trace, length as usize);
+    let known = core::slice::from_raw_parts(run().trace.get(), length as usize);
     ((*slot).kept, (*slot).kept_digest) = (length, record::digest(known));
 }
 

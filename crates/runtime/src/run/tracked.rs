@@ -2,8 +2,9 @@
 
 use crate::memory::bytes;
 use crate::memory::heap::Heap;
+use crate::memory::own::{Scratch, allocate, place};
 use crate::run::restart::give_up;
-use crate::state::{Scratch, allocate, place, state};
+use crate::state::{run, server};
 use crate::syscalls::sys;
 use core::arch::asm;
 use core::arch::x86_64::{__cpuid, __cpuid_count};
@@ -48,8 +49,7 @@ pub(crate) struct Tracked {
 /// Copies every hot page back, and what is never protected.
 #[inline(never)]
 pub(crate) unsafe fn restore() {
-    let state = state();
-    let tracked = &raw const (*state).tracked;
+    let tracked = server().tracked.pointer();
     if (*tracked).wide {
         cool_down_wide(tracked);
     } else {
@@ -61,7 +61,7 @@ pub(crate) unsafe fn restore() {
         strings.saved as *const u8,
         strings.end - strings.start,
     );
-    copy_heap(&raw mut (*state).heap, &raw const (*tracked).heap);
+    copy_heap(server().heap.pointer(), &raw const (*tracked).heap);
 }
 
 /// Hot pages back to what they were.
@@ -97,7 +97,7 @@ fn knows_avx2() -> bool {
 
 /// Closes what the run opened.
 pub(crate) unsafe fn close_descriptors() {
-    let first = (*state()).tracked.free_descriptor;
+    let first = (*server().tracked.pointer()).free_descriptor;
     sys::call(libc::SYS_close_range, [first, u32::MAX as usize, 0]);
 }
 
@@ -108,38 +108,37 @@ unsafe fn copy_heap(to: *mut Heap, from: *const Heap) {
 
 /// Forgets which pages are hot.
 pub(crate) unsafe fn rearm() {
-    let tracked = &raw mut (*state()).tracked;
+    let tracked = server().tracked.pointer();
     (*tracked).hot_count = (*tracked).always_hot;
     protect();
 }
 
 /// Finds and copies all memory of the program that a run may change.
 pub(crate) unsafe fn snapshot() {
-    let state = state();
-    let tracked = &raw mut (*state).tracked;
+    let tracked = server().tracked.pointer();
     (*tracked).wide = knows_avx2();
     (*tracked).hot = allocate(MOST_HOT * size_of::<Hot>()) as *mut Hot;
-    copy_heap(&raw mut (*tracked).heap, &raw const (*state).heap);
+    copy_heap(&raw mut (*tracked).heap, server().heap.pointer());
     let stack_end = each_mapping(|start, end, flags, own| {
         if flags == Writable::Alone && !own {
             without_state(start, end, |start, end| add(start, end, true));
         }
     });
-    let used = if (*state).heap.end == 0 {
+    let used = if (*server().heap.pointer()).end == 0 {
         place::HEAP
     } else {
-        ((*state).heap.end + PAGE - 1) & !(PAGE - 1)
+        ((*server().heap.pointer()).end + PAGE - 1) & !(PAGE - 1)
     };
-    if (*state).heap.end == 0 {
+    if (*server().heap.pointer()).end == 0 {
         // The heap's range must exist before it can be protected.
         sys::map(place::HEAP, place::HEAP_LEN);
-        (*state).heap.end = place::HEAP;
-        copy_heap(&raw mut (*tracked).heap, &raw const (*state).heap);
+        (*server().heap.pointer()).end = place::HEAP;
+        copy_heap(&raw mut (*tracked).heap, server().heap.pointer());
     }
     add(place::HEAP, used, true);
     add(used, place::HEAP + place::HEAP_LEN, false);
     if crate::memory::heap_checks::on() && crate::memory::heap::shadowed() {
-        copy_heap(&raw mut (*tracked).heap, &raw const (*state).heap);
+        copy_heap(&raw mut (*tracked).heap, server().heap.pointer());
         let shadow = crate::memory::heap_checks::shadow(used) as usize;
         let shadow = (shadow + PAGE - 1) & !(PAGE - 1);
         add(place::HEAP_SHADOW, shadow, true);
@@ -154,7 +153,7 @@ pub(crate) unsafe fn snapshot() {
     add(stacks, stacks_end, false);
     let (descriptors, descriptors_end) = crate::threads::all_descriptors();
     add(descriptors, descriptors_end, true);
-    let arguments = (*state).arguments.1 & !7;
+    let arguments = server().arguments.get().1 & !7;
     let saved = allocate(stack_end - arguments);
     bytes::copy(saved, arguments as *const u8, stack_end - arguments);
     (*tracked).strings = Region {
@@ -166,7 +165,7 @@ pub(crate) unsafe fn snapshot() {
     (*tracked).free_descriptor = if free < 0 { 3 } else { free as usize };
     sys::call(libc::SYS_close, [(*tracked).free_descriptor]);
     // The thread descriptor and the thread-local variables below it.
-    let thread = (*state).thread_pointer & !(PAGE - 1);
+    let thread = server().thread_pointer.get() & !(PAGE - 1);
     for page in [thread - PAGE, thread, thread + PAGE] {
         if region_of(page).is_some() {
             heat(page);
@@ -201,7 +200,6 @@ enum Writable {
 
 /// All memory that the program may have changed in this run, but for its stacks and persistent memory. False if there is too much.
 pub(crate) unsafe fn each_changed(mut each: impl FnMut(usize, usize)) -> bool {
-    let state = state();
     let mut left = crate::run::endless::MOST_BYTES;
     let mut take = |start: usize, end: usize| {
         let fits = end.saturating_sub(start) <= left;
@@ -211,8 +209,8 @@ pub(crate) unsafe fn each_changed(mut each: impl FnMut(usize, usize)) -> bool {
         }
         fits
     };
-    if (*state).in_place {
-        let tracked = &raw const (*state).tracked;
+    if server().in_place.get() {
+        let tracked = server().tracked.pointer();
         let (stacks, stacks_end) = crate::threads::all_stacks();
         let hot = core::slice::from_raw_parts((*tracked).hot, (*tracked).hot_count);
         let strings = (*tracked).strings;
@@ -236,14 +234,14 @@ pub(crate) unsafe fn each_changed(mut each: impl FnMut(usize, usize)) -> bool {
     }
     crate::memory::heap::each_used(|start, end| all &= take(start, end));
     // Where runs have the original stack it is compared as a stack.
-    if (*state).stack_high == place::STACK + place::STACK_LEN {
-        all &= take((*state).arguments.1 & !7, stack_end);
+    if run().stack.get().1 == place::STACK + place::STACK_LEN {
+        all &= take(server().arguments.get().1 & !7, stack_end);
     }
     all
 }
 
 unsafe fn add(start: usize, end: usize, save: bool) {
-    let tracked = &raw mut (*state()).tracked;
+    let tracked = server().tracked.pointer();
     if start >= end {
         return;
     }
@@ -322,7 +320,7 @@ fn hexadecimal(digits: &[u8]) -> usize {
 }
 
 unsafe fn region_of(page: usize) -> Option<Region> {
-    let tracked = &raw const (*state()).tracked;
+    let tracked = server().tracked.pointer();
     (&(*tracked).regions)[..(*tracked).count]
         .iter()
         .find(|region| (region.start..region.end).contains(&page))
@@ -330,7 +328,7 @@ unsafe fn region_of(page: usize) -> Option<Region> {
 }
 
 unsafe fn heat(page: usize) {
-    let tracked = &raw mut (*state()).tracked;
+    let tracked = server().tracked.pointer();
     let Some(region) = region_of(page) else {
         return;
     };
@@ -359,7 +357,7 @@ pub(crate) unsafe fn make_hot(address: usize) -> bool {
 
 /// Makes pages writable before the kernel writes to them: it would fail instead of faulting.
 pub(crate) unsafe fn warm(address: usize, length: usize) {
-    if !(*state()).in_place || length == 0 {
+    if !server().in_place.get() || length == 0 {
         return;
     }
     let mut page = address & !(PAGE - 1);
@@ -376,7 +374,7 @@ pub(crate) unsafe fn warm(address: usize, length: usize) {
 
 /// Write-protects everything that is not hot. A hot page is never protected, not even for a moment.
 pub(crate) unsafe fn protect() {
-    let tracked = &raw const (*state()).tracked;
+    let tracked = server().tracked.pointer();
     for i in 0..(*tracked).count {
         let region = (*tracked).regions[i];
         let mut at = region.start;
@@ -404,7 +402,7 @@ pub(crate) unsafe fn protect() {
 
 /// Bytes of tracked memory that are not what they were before the run. Memory that was zero is compared where it is hot.
 pub(crate) unsafe fn audit() -> u32 {
-    let tracked = &raw const (*state()).tracked;
+    let tracked = server().tracked.pointer();
     let mut different = 0u32;
     for region in &(&(*tracked).regions)[..(*tracked).count] {
         if region.saved == 0 {

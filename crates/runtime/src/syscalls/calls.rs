@@ -8,7 +8,7 @@ use crate::files::pool;
 use crate::memory::limits;
 use crate::memory::shadow::is_persistent;
 use crate::run::outcome::{self, Report};
-use crate::state::state;
+use crate::state::{run, server};
 use crate::syscalls::clock;
 use crate::syscalls::dispatch::{Call, refuse};
 use crate::syscalls::io;
@@ -104,8 +104,8 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
         }
         SYS_wait4 | SYS_waitid => error(ECHILD),
         SYS_umask => {
-            let old = (*state()).umask;
-            (*state()).umask = a as u32 & 0o777;
+            let old = run().umask.get();
+            run().umask.set(a as u32 & 0o777);
             old as isize
         }
 
@@ -247,7 +247,7 @@ pub(crate) unsafe fn altering(call: &Call) -> isize {
 }
 
 pub(crate) unsafe fn alters_kernel(call: &Call) {
-    if (*state()).in_place {
+    if server().in_place.get() {
         let mut digits = [0u8; 20];
         outcome::needs_fork(&[
             b"system call ",

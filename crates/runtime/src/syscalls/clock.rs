@@ -2,7 +2,7 @@
 //! thread has its own, so that what one reads does not depend on how often others looked; creating and joining pass it on.
 
 use crate::run::outcome;
-use crate::state::state;
+use crate::state::run;
 use landfall_vocab::shared::End;
 
 /// 2020-09-13 12:26:40 UTC.
@@ -13,25 +13,20 @@ const LOOK: u64 = 1_000;
 /// What the monotonic clock shows at first.
 const BOOTED: u64 = 1000 * SECOND;
 
-pub(crate) unsafe fn reset() {
-    (*state()).clock = 0;
-    (*state()).alarm = 0;
-}
-
 /// Nanoseconds on the given clock.
 unsafe fn now(clock: i32) -> u64 {
-    (*state()).clock += LOOK;
+    run().clock.set(run().clock.get() + LOOK);
     let start = match clock {
         libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => START * SECOND,
         libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => 0,
         _ => BOOTED,
     };
-    start + (*state()).clock
+    start + run().clock.get()
 }
 
 /// Seconds of the calendar, without a look at the clock.
 pub(crate) unsafe fn seconds() -> u64 {
-    START + (*state()).clock / SECOND
+    START + run().clock.get() / SECOND
 }
 
 pub(crate) unsafe extern "C" fn clock_gettime(clock: i32, to: *mut libc::timespec) -> i32 {
@@ -82,19 +77,19 @@ pub(crate) unsafe extern "C" fn getcpu(cpu: *mut u32, node: *mut u32, _: usize) 
 
 /// The program sleeps: time jumps, and an alarm that falls due on the way goes off.
 pub(crate) unsafe fn sleep(nanoseconds: u64, context: *mut libc::ucontext_t) {
-    let state = state();
-    (*state).clock = (*state).clock.saturating_add(nanoseconds);
-    if (*state).alarm != 0 && (*state).alarm <= (*state).clock {
-        (*state).alarm = 0;
+    run()
+        .clock
+        .set(run().clock.get().saturating_add(nanoseconds));
+    if run().alarm.get() != 0 && run().alarm.get() <= run().clock.get() {
+        run().alarm.set(0);
         crate::syscalls::signals::raise(libc::SIGALRM, context);
     }
 }
 
 /// The program waits for ever: only an alarm can end that.
 pub(crate) unsafe fn wait_forever(what: &[u8], context: *mut libc::ucontext_t) {
-    let state = state();
-    if (*state).alarm != 0 {
-        let left = (*state).alarm.saturating_sub((*state).clock);
+    if run().alarm.get() != 0 {
+        let left = run().alarm.get().saturating_sub(run().clock.get());
         return sleep(left, context);
     }
     if crate::threads::others_alive() {
@@ -109,17 +104,16 @@ pub(crate) unsafe fn wait_forever(what: &[u8], context: *mut libc::ucontext_t) {
 
 /// Sets the alarm; returns the nanoseconds the old one had left.
 pub(crate) unsafe fn set_alarm(nanoseconds: u64) -> u64 {
-    let state = state();
-    let left = if (*state).alarm == 0 {
+    let left = if run().alarm.get() == 0 {
         0
     } else {
-        (*state).alarm.saturating_sub((*state).clock)
+        run().alarm.get().saturating_sub(run().clock.get())
     };
-    (*state).alarm = if nanoseconds == 0 {
+    run().alarm.set(if nanoseconds == 0 {
         0
     } else {
-        (*state).clock.saturating_add(nanoseconds).max(1)
-    };
+        run().clock.get().saturating_add(nanoseconds).max(1)
+    });
     left
 }
 
@@ -134,7 +128,9 @@ pub(crate) unsafe fn pass(moment: usize) {
     } else {
         START * SECOND
     };
-    (*state()).clock = (*state()).clock.max(moment.saturating_sub(start));
+    run()
+        .clock
+        .set(run().clock.get().max(moment.saturating_sub(start)));
 }
 
 pub(crate) unsafe fn duration(time: *const libc::timespec) -> u64 {

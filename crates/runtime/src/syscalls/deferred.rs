@@ -8,8 +8,9 @@
 use crate::files::descriptors::{self, Kind};
 use crate::files::resolve::{Last, Place, Where};
 use crate::memory::bytes;
+use crate::memory::own::{place, prepare_scratch};
 use crate::memory::shadow::is_persistent;
-use crate::state::{place, prepare_scratch, state, watching};
+use crate::state::{run, server, watching};
 use crate::syscalls::dispatch::{self, Call};
 use crate::threads;
 use core::arch::global_asm;
@@ -23,14 +24,14 @@ pub(crate) unsafe fn is_for(call: &Call) -> bool {
     threads::on()
         && watching()
         && on_own_stack
-        && (may_signal(call) || (*(*state()).control).pm_dir_len != 0 && concerns_files(call))
+        && (may_signal(call) || (*server().control.get()).pm_dir_len != 0 && concerns_files(call))
 }
 
 /// Could a handler of the program's run in it? What that does is done in steps, like all the rest.
 unsafe fn may_signal(call: &Call) -> bool {
     match call.number {
         SYS_kill | SYS_tkill | SYS_tgkill | SYS_rt_sigqueueinfo => true,
-        SYS_nanosleep | SYS_clock_nanosleep | SYS_pause => (*state()).alarm != 0,
+        SYS_nanosleep | SYS_clock_nanosleep | SYS_pause => run().alarm.get() != 0,
         _ => false,
     }
 }
@@ -162,12 +163,12 @@ unsafe fn vector_length(state: *const u8) -> usize {
 /// From now on memory for a moment is the running thread's own: what others take and give back in between is none of it.
 pub(crate) unsafe fn take_scratch() {
     prepare_scratch();
-    core::ptr::swap(&raw mut (*state()).scratch, threads::own_scratch());
+    run().scratch.swap(threads::own_scratch());
 }
 
 /// The thread's place keeps what is everybody's while it is taken.
 pub(crate) unsafe fn give_scratch_back() {
-    core::ptr::swap(&raw mut (*state()).scratch, threads::own_scratch());
+    run().scratch.swap(threads::own_scratch());
 }
 
 unsafe extern "C" fn perform(context: *mut ucontext_t) {
@@ -177,7 +178,7 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
         threads::drain(caller);
         let result = dispatch::perform(&call, false);
         (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
-        (*state()).call = dispatch::Current::NONE;
+        run().call.set(dispatch::Current::NONE);
         return;
     }
     if is_locked(call.number) {
@@ -189,7 +190,7 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
     let result = dispatch::perform(&call, true);
     (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
     give_scratch_back();
-    (*state()).call = dispatch::Current::NONE;
+    run().call.set(dispatch::Current::NONE);
     if is_locked(call.number) {
         threads::unlock_pool(caller);
     }

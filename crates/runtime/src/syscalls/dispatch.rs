@@ -3,7 +3,7 @@
 
 use crate::run::outcome::{self, Report};
 use crate::run::trace::Origin;
-use crate::state::{Mode, budget, state};
+use crate::state::{Mode, budget, run, server};
 use crate::syscalls::sys;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::End;
@@ -42,8 +42,8 @@ impl Call {
 /// Switches dispatching on for this process; false when the kernel cannot.
 pub(crate) unsafe fn enable() -> bool {
     let (start, length) = sys::stub_range();
-    (*state()).selector = ALLOW;
-    let selector = &raw const (*state()).selector as usize;
+    server().selector.set(ALLOW);
+    let selector = server().selector.as_ptr() as usize;
     sys::call(
         libc::SYS_prctl,
         [PR_SET_SYSCALL_USER_DISPATCH, 1, start, length, selector],
@@ -51,11 +51,11 @@ pub(crate) unsafe fn enable() -> bool {
 }
 
 pub(crate) unsafe fn start() {
-    (*state()).selector = BLOCK;
+    server().selector.set(BLOCK);
 }
 
 pub(crate) unsafe fn stop() {
-    (*state()).selector = ALLOW;
+    server().selector.set(ALLOW);
 }
 
 /// Steps a system call costs: a loop of them is a loop.
@@ -68,40 +68,38 @@ pub(crate) unsafe extern "C" fn on_syscall(
     _: *mut libc::siginfo_t,
     context: *mut libc::ucontext_t,
 ) {
-    let state = state();
     let registers = &raw mut (*context).uc_mcontext.gregs;
     let call = Call::of(context);
-    if (*state).mode != Mode::Running {
+    if server().mode.get() != Mode::Running {
         (*registers)[libc::REG_RAX as usize] = sys::call(call.number, call.arguments) as i64;
         return;
     }
     if crate::syscalls::deferred::is_for(&call) {
         return crate::syscalls::deferred::go(context);
     }
-    let outer = (*state).call;
+    let outer = run().call.get();
     let result = perform(&call, false);
-    (*state).call = outer;
+    run().call.set(outer);
     (*registers)[libc::REG_RAX as usize] = result as i64;
 }
 
 /// Performs a call; `deferred` from the signal handler to the stack of its thread, others may go on in between.
 pub(crate) unsafe fn perform(call: &Call, deferred: bool) -> isize {
-    let state = state();
-    (*state).call = Current {
+    run().call.set(Current {
         context: call.context,
-        scratch: (*state).scratch,
+        scratch: run().scratch.get(),
         number: call.number as i32,
         deferred,
-    };
+    });
     crate::threads::acted();
     // Those on pool files are steps.
     if !deferred {
         crate::threads::unseen_files::look(call);
     }
-    *budget() -= STEPS;
+    budget().set(budget().get() - STEPS);
     // A look whether anyone else wants to go on changes nothing: whoever loops around it may be found to hang at the loop's end.
-    let idle = call.number == libc::SYS_sched_yield && *budget() > IDLE;
-    if *budget() < 0 && !idle {
+    let idle = call.number == libc::SYS_sched_yield && budget().get() > IDLE;
+    if budget().get() < 0 && !idle {
         out_of_steps();
     }
     crate::memory::kernel_pointers::lending(call, || crate::syscalls::calls::perform(call))
@@ -137,7 +135,7 @@ impl Current {
 
 /// Another thread goes on in the middle of a call, which reaches further than the program does.
 pub(crate) unsafe fn leave() -> (Current, crate::files::pool::Reach) {
-    let call = core::mem::replace(&mut (*state()).call, Current::NONE);
+    let call = run().call.replace(Current::NONE);
     if call.deferred {
         crate::syscalls::deferred::give_scratch_back();
     }
@@ -145,7 +143,7 @@ pub(crate) unsafe fn leave() -> (Current, crate::files::pool::Reach) {
 }
 
 pub(crate) unsafe fn go_on((call, reach): (Current, crate::files::pool::Reach)) {
-    (*state()).call = call;
+    run().call.set(call);
     if call.deferred {
         crate::syscalls::deferred::take_scratch();
     }
@@ -155,32 +153,31 @@ pub(crate) unsafe fn go_on((call, reach): (Current, crate::files::pool::Reach)) 
 /// Is a call being performed that nobody interrupts?
 #[inline(always)]
 pub(crate) unsafe fn uninterrupted() -> bool {
-    let call = &raw const (*state()).call;
-    !(*call).context.is_null() && !(*call).deferred
+    let call = run().call.get();
+    !call.context.is_null() && !call.deferred
 }
 
 /// Is one being performed that others may interrupt?
 pub(crate) unsafe fn is_deferred() -> bool {
-    (*state()).call.deferred
+    run().call.get().deferred
 }
 
 pub(crate) unsafe fn context() -> *mut libc::ucontext_t {
-    (*state()).call.context
+    run().call.get().context
 }
 
 /// Memory that a system call was given cannot be accessed: the call fails, as the kernel's would. `fault` continues there.
 /// False when no call is being performed.
 pub(crate) unsafe fn fail_with_fault(fault: *mut libc::ucontext_t) -> bool {
-    let state = state();
-    let call = (*state).call;
+    let call = run().call.get();
     if call.context.is_null() {
         return false;
     }
     (*call.context).uc_mcontext.gregs[libc::REG_RAX as usize] = -(libc::EFAULT as i64);
-    (*state).scratch = call.scratch;
+    run().scratch.set(call.scratch);
     crate::files::pool::withdraw();
     crate::memory::unannounced::take_back(Origin::library(Builtin::system_call, caller()));
-    (*state).call = Current::NONE;
+    run().call.set(Current::NONE);
     // Straight to the end of the call's own signal frame: `rt_sigreturn` wants the stack where the context is.
     let registers = &raw mut (*fault).uc_mcontext.gregs;
     (*registers)[libc::REG_RSP as usize] = call.context as i64;
@@ -214,7 +211,7 @@ pub(crate) unsafe fn report<'a>(text: &'a [&'a [u8]]) -> Report<'a> {
     }
     let registers = &(*context).uc_mcontext.gregs;
     Report {
-        code: (*state()).call.number,
+        code: run().call.get().number,
         pc: registers[libc::REG_RIP as usize] as u64,
         frame: registers[libc::REG_RBP as usize] as usize,
         caller: caller(),

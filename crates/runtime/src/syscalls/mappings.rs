@@ -3,7 +3,7 @@
 use crate::files::descriptors::{self, Kind};
 use crate::files::pool;
 use crate::memory::limits;
-use crate::state::{place, state};
+use crate::memory::own::place;
 use crate::syscalls::calls::{altering, alters_kernel};
 use crate::syscalls::dispatch::Call;
 use crate::syscalls::sys;
@@ -13,6 +13,7 @@ use libc::*;
 /// Is any of this the runtime's or persistent? The program has no business unmapping it.
 pub(crate) fn own_memory(address: usize, length: usize) -> bool {
     let end = address.saturating_add(length);
+    let (state, state_len) = crate::state::range();
     let within = |start: usize, size: usize| address < start + size && end > start;
     within(window::BASE as usize, window::LEN as usize)
         || within(place::HEAP, place::HEAP_LEN)
@@ -20,7 +21,7 @@ pub(crate) fn own_memory(address: usize, length: usize) -> bool {
         || within(place::SIGNAL_STACK, place::SIGNAL_STACK_LEN)
         || within(place::ARENA, 1 << 45)
         || within(crate::memory::shadow::KNOWN, (window::LEN / 8) as usize)
-        || within(state() as usize, size_of::<crate::state::State>())
+        || within(state, state_len)
 }
 
 pub(crate) unsafe fn map(call: &Call) -> isize {

@@ -1,9 +1,11 @@
 //! Every random source of the program, from the seed of the check.
 
-use crate::state::state;
+use crate::state::run;
 
 pub(crate) unsafe fn reset(seed: u64) {
-    (*state()).random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    run()
+        .random
+        .set(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
 }
 
 fn next(state: &mut u64) -> u64 {
@@ -15,7 +17,7 @@ fn next(state: &mut u64) -> u64 {
 
 /// Fills a buffer chosen by the program.
 pub(crate) unsafe fn fill(to: *mut u8, length: usize) {
-    let mut generator = (*state()).random;
+    let mut generator = run().random.get();
     let mut value = 0;
     for i in 0..length {
         if i % 8 == 0 {
@@ -23,7 +25,7 @@ pub(crate) unsafe fn fill(to: *mut u8, length: usize) {
         }
         to.add(i).write_volatile((value >> (8 * (i % 8))) as u8);
     }
-    (*state()).random = generator;
+    run().random.set(generator);
 }
 
 /// What `rdrand` and `rdseed` are replaced with (ABI).

@@ -1,8 +1,9 @@
 //! Signals. The kernel only ever sees the runtime's handlers; what the program installs is kept in a table and called from
 //! there, so a program cannot take faults away from the checker, and a restart forgets its handlers.
 
+use crate::memory::own::place;
 use crate::run::outcome::{self, Report};
-use crate::state::{Mode, budget, place, state};
+use crate::state::{Mode, budget, run, server};
 use crate::syscalls::sys;
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::shared::End;
@@ -88,20 +89,19 @@ pub(crate) unsafe fn start_ticking() {
 }
 
 unsafe extern "C" fn on_tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
-    let state = state();
-    if (*state).mode != Mode::Running {
+    if server().mode.get() != Mode::Running {
         return;
     }
     crate::memory::limits::look();
-    if *budget() != (*state).tick_budget {
-        (*state).tick_budget = *budget();
-        (*state).ticks = 0;
+    if budget().get() != run().tick_budget.get() {
+        run().tick_budget.set(budget().get());
+        run().ticks.set(0);
         crate::run::endless::stepped();
         return;
     }
-    (*state).ticks += 1;
+    run().ticks.set(run().ticks.get() + 1);
     crate::run::endless::ticked(context);
-    if (*state).ticks >= (*(*state).slot).job.ticks {
+    if run().ticks.get() >= (*run().slot.get()).job.ticks {
         let (pc, frame) = position(context);
         let (end, text): (End, &[&[u8]]) = match crate::run::endless::proven() {
             true => (End::Hang, &[outcome::FOR_EVER]),
@@ -135,13 +135,12 @@ unsafe extern "C" fn on_fault(
     info: *mut libc::siginfo_t,
     context: *mut libc::ucontext_t,
 ) {
-    let state = state();
     if signal == libc::SIGSEGV && crate::syscalls::clock::emulate_timestamp(info, context) {
         return;
     }
     let address = (*info).si_addr() as u64;
     if signal == libc::SIGSEGV
-        && (*state).in_place
+        && server().in_place.get()
         && crate::run::tracked::make_hot(address as usize)
     {
         return;
@@ -153,7 +152,7 @@ unsafe extern "C" fn on_fault(
         return;
     }
     let (pc, frame) = position(context);
-    if (*state).mode != Mode::Running {
+    if server().mode.get() != Mode::Running {
         outside(signal, address, pc);
     }
     let address = crate::memory::protections::faulted(address as usize) as u64;
@@ -202,16 +201,15 @@ unsafe fn outside(signal: i32, _address: u64, _pc: u64) {
 
 /// Calls the program's handler; false when it has none. A handler that returns sends us back to the instruction.
 unsafe fn deliver(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::ucontext_t) -> bool {
-    let state = state();
-    let action = (*state).actions[signal as usize];
+    let action = run().actions[signal as usize].get();
     if action.handler == DEFAULT || action.handler == IGNORE {
         return false;
     }
-    let faults = &raw mut (*state).faults;
+    let faults = run().faults.as_ptr();
     let (pc, _) = position(context);
     let fault = (pc, (*info).si_addr() as usize);
-    let events = (*(*state).slot).trace_len.load(Relaxed);
-    let stepped = (*faults).returned && (*faults).budget != *budget();
+    let events = (*run().slot.get()).trace_len.load(Relaxed);
+    let stepped = (*faults).returned && (*faults).budget != budget().get();
     if fault == (*faults).last && events == (*faults).events && !stepped {
         (*faults).repeats += 1;
         if (*faults).repeats > FAULT_REPEATS {
@@ -223,18 +221,21 @@ unsafe fn deliver(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::u
     ((*faults).last, (*faults).events) = (fault, events);
     (*faults).returned = false;
     if action.flags & libc::SA_RESETHAND as u32 as u64 != 0 {
-        (*state).actions[signal as usize].handler = DEFAULT;
+        run().actions[signal as usize].set(Action {
+            handler: DEFAULT,
+            ..action
+        });
     }
     let handler: Handler = core::mem::transmute(action.handler);
     // The handler is the program's code: its faults are its own.
-    let call = (*state).call;
-    (*state).call = crate::syscalls::dispatch::Current::NONE;
+    let call = run().call.get();
+    run().call.set(crate::syscalls::dispatch::Current::NONE);
     handler(signal, info, context);
-    (*state).call = call;
+    run().call.set(call);
     // What the handler itself did is no progress of the program.
     (*faults).returned = true;
-    (*faults).events = (*(*state).slot).trace_len.load(Relaxed);
-    (*faults).budget = *budget();
+    (*faults).events = (*run().slot.get()).trace_len.load(Relaxed);
+    (*faults).budget = budget().get();
     true
 }
 
@@ -264,18 +265,17 @@ impl Faults {
 
 /// A signal the program sends to itself. Returns when it is ignored or handled.
 pub(crate) unsafe fn raise(signal: i32, context: *mut libc::ucontext_t) {
-    let state = state();
     if !(1..=64).contains(&signal) {
         return;
     }
-    let action = (*state).actions[signal as usize];
+    let action = run().actions[signal as usize].get();
     if action.handler == IGNORE && signal != libc::SIGKILL {
         return;
     }
     if action.handler != DEFAULT {
         let mut info: libc::siginfo_t = core::mem::zeroed();
         (info.si_signo, info.si_code) = (signal, libc::SI_TKILL);
-        (*state).faults = Faults::NONE;
+        run().faults.set(Faults::NONE);
         deliver(signal, &raw mut info, context);
         return;
     }
@@ -304,9 +304,12 @@ pub(crate) unsafe fn raise(signal: i32, context: *mut libc::ucontext_t) {
 
 /// `abort` calls the program's SIGABRT handler first, as the real one does.
 pub(crate) unsafe fn abort_handler() {
-    let action = (*state()).actions[libc::SIGABRT as usize];
+    let action = run().actions[libc::SIGABRT as usize].get();
     if action.handler != DEFAULT && action.handler != IGNORE {
-        (*state()).actions[libc::SIGABRT as usize].handler = DEFAULT;
+        run().actions[libc::SIGABRT as usize].set(Action {
+            handler: DEFAULT,
+            ..action
+        });
         let handler: unsafe extern "C" fn(i32) = core::mem::transmute(action.handler);
         handler(libc::SIGABRT);
     }
@@ -321,10 +324,10 @@ pub(crate) unsafe fn set_action(signal: usize, new: *const Action, old: *mut Act
     {
         return -(libc::EINVAL as isize);
     }
-    let kept = &raw mut (*state()).actions[signal];
-    let previous = *kept;
+    let kept = &run().actions[signal];
+    let previous = kept.get();
     if !new.is_null() {
-        *kept = *new;
+        kept.set(*new);
     }
     if !old.is_null() {
         *old = previous;
@@ -334,14 +337,13 @@ pub(crate) unsafe fn set_action(signal: usize, new: *const Action, old: *mut Act
 
 /// The program's `rt_sigprocmask`, kept as a number: nothing asynchronous ever arrives.
 pub(crate) unsafe fn set_mask(how: i32, new: *const u64, old: *mut u64) -> isize {
-    let mask = &raw mut (*state()).mask;
-    let previous = *mask;
+    let previous = run().mask.get();
     if !new.is_null() {
-        match how {
-            libc::SIG_BLOCK => *mask |= *new,
-            libc::SIG_UNBLOCK => *mask &= !*new,
-            _ => *mask = *new,
-        }
+        run().mask.set(match how {
+            libc::SIG_BLOCK => previous | *new,
+            libc::SIG_UNBLOCK => previous & !*new,
+            _ => *new,
+        });
     }
     if !old.is_null() {
         *old = previous;

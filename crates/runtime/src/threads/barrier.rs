@@ -2,7 +2,7 @@
 
 use super::context::{Status, Step};
 use super::steps::{effect, point};
-use super::{object_lifetime, on, threads, word};
+use super::{object_lifetime, on, tables, threads, word};
 use crate::caller;
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
@@ -58,9 +58,8 @@ unsafe extern "C" fn __lf_weak_barrier_wait(barrier: *mut u32) -> i32 {
         )
     }
     let caller = caller!();
-    let threads = threads();
-    let me = (*threads).current;
-    let object = (*(*threads).objects).get(barrier as usize);
+    let me = threads().current.get();
+    let object = (*tables().objects.get()).get(barrier as usize);
     point(Step::new(step::ARRIVE, barrier as usize, caller));
     if object_lifetime::is_gone(barrier as usize) {
         effect(barrier as usize, READ, 0);
@@ -69,18 +68,18 @@ unsafe extern "C" fn __lf_weak_barrier_wait(barrier: *mut u32) -> i32 {
     effect(barrier as usize, WRITE, (*word(barrier)).max(1).into());
     (*object).count += 1;
     if (*object).count >= (*word(barrier)).max(1) {
-        for thread in 0..(*threads).count {
+        for thread in 0..threads().count.get() {
             if (*object).waiting & 1 << thread != 0
-                && (*threads).contexts[thread].status == Status::Ready
+                && tables().contexts[thread].status.get() == Status::Ready
             {
-                (*threads).contexts[thread].released = true;
+                tables().contexts[thread].released.set(true);
             }
         }
         ((*object).count, (*object).waiting) = (0, 0);
         return libc::PTHREAD_BARRIER_SERIAL_THREAD;
     }
     (*object).waiting |= 1 << me;
-    (*threads).contexts[me].released = false;
+    tables().contexts[me].released.set(false);
     point(Step::new(step::PASS, barrier as usize, caller));
     0
 }

@@ -11,7 +11,7 @@ use crate::libc::real::real;
 use crate::memory::accesses;
 use crate::run::outcome;
 use crate::run::trace::Origin;
-use crate::state::{Mode, state};
+use crate::state::{Mode, run, server};
 use crate::syscalls::clock;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::step;
@@ -44,7 +44,7 @@ fn code(error: i32) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_thrd_create(to: *mut usize, start: usize, argument: usize) -> i32 {
-    if (*state()).mode == Mode::Constructing {
+    if server().mode.get() == Mode::Constructing {
         crate::run::serve::from_constructor();
     }
     if !on() {
@@ -199,7 +199,7 @@ unsafe extern "C" fn __lf_weak_cnd_broadcast(condition: usize) -> i32 {
 
 /// May a sleep be a step and nothing else? Where an alarm is set it may go off meanwhile: then libc sleeps, after others went on.
 unsafe fn is_quiet(caller: usize) -> bool {
-    if on() && (*state()).alarm != 0 {
+    if on() && run().alarm.get() != 0 {
         pause(0, caller);
         return false;
     }
@@ -207,7 +207,9 @@ unsafe fn is_quiet(caller: usize) -> bool {
 }
 
 unsafe fn pause(nanoseconds: u64, caller: usize) {
-    (*state()).clock = (*state()).clock.saturating_add(nanoseconds);
+    run()
+        .clock
+        .set(run().clock.get().saturating_add(nanoseconds));
     point(Step::new(step::SLEEP, 0, caller));
 }
 

@@ -4,7 +4,7 @@
 use super::context::Step;
 use super::objects::Object;
 use super::steps::{effect, point};
-use super::{mutex, on, threads};
+use super::{mutex, on, tables, threads};
 use crate::caller;
 use crate::libc::real::real;
 use crate::syscalls::clock;
@@ -16,7 +16,7 @@ use landfall_vocab::record::step;
 const MOST_TIMEOUTS: u32 = 3;
 
 unsafe fn get(condition: usize) -> *mut Object {
-    (*(*threads()).objects).get(condition)
+    (*tables().objects.get()).get(condition)
 }
 
 /// May this waiter go on?
@@ -26,7 +26,7 @@ pub(super) unsafe fn reached(condition: *const Object, thread: usize) -> bool {
 
 /// Takes a place among the waiters.
 pub(super) unsafe fn enlist(condition: *mut Object) {
-    (*condition).waiting |= 1 << (*threads()).current;
+    (*condition).waiting |= 1 << threads().current.get();
 }
 
 /// Lets up to `most` waiters go on; returns how many that are.
@@ -42,11 +42,11 @@ pub(super) unsafe fn reach(condition: *mut Object, most: u32) -> u32 {
 
 /// Waits to be reached; false if that took too long.
 pub(super) unsafe fn await_reach(condition: usize, timed: bool, caller: usize) -> bool {
-    let me = (*threads()).current;
-    let timeouts = &raw mut (*threads()).contexts[me].timeouts;
+    let me = threads().current.get();
+    let timeouts = &tables().contexts[me].timeouts;
     let kind = match timed {
         false => step::WAKE,
-        true if *timeouts < MOST_TIMEOUTS => step::TIMED_WAKE,
+        true if timeouts.get() < MOST_TIMEOUTS => step::TIMED_WAKE,
         true => step::LATE_WAKE,
     };
     point(Step::new(kind, condition, caller));
@@ -58,7 +58,7 @@ pub(super) unsafe fn await_reach(condition: usize, timed: bool, caller: usize) -
     if reached {
         (*object).count -= 1;
     } else {
-        *timeouts += 1;
+        timeouts.set(timeouts.get() + 1);
     }
     if (*object).count == 0 {
         (*object).shared = 0;

@@ -3,7 +3,7 @@
 
 use super::on;
 use crate::memory::bytes;
-use crate::state::{Mode, state};
+use crate::state::{Mode, server};
 
 /// Takes a lock: its address, and where the constructor did it.
 pub(crate) type Take = unsafe fn(usize, usize) -> i32;
@@ -25,8 +25,7 @@ pub(crate) struct Held {
 }
 
 unsafe fn held() -> Option<&'static mut Held> {
-    let state = state();
-    ((*state).mode == Mode::Constructing).then(|| &mut (*state).held)
+    (server().mode.get() == Mode::Constructing).then(|| &mut (*server().held.pointer()))
 }
 
 /// A lock was taken; nothing to note in a run.
@@ -62,7 +61,7 @@ pub(crate) unsafe fn given(address: usize) {
 
 /// The first steps of main.
 pub(crate) unsafe fn take_again() {
-    let held = &raw const (*state()).held;
+    let held = server().held.pointer();
     if on() {
         for lock in (&(*held).all)[..(*held).count].iter().flatten() {
             (lock.take)(lock.address, lock.caller);

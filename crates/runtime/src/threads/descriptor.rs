@@ -6,11 +6,13 @@
 //! the start, variables at the same distance from the descriptor as main's are from its own, and a vector of where they are.
 
 use super::context::set_thread_pointer;
-use super::{MOST, threads};
+use super::{MOST, tables};
 use crate::libc::real::real;
 use crate::memory::bytes;
-use crate::state::{Scratch, place, state};
+use crate::memory::own::{Scratch, place};
+use crate::state::server;
 use crate::syscalls::sys;
+use core::cell::Cell;
 
 /// Descriptor proper: libc's `struct pthread`, and more.
 const DESCRIPTOR: usize = 8192;
@@ -21,13 +23,13 @@ const PAGE: usize = 4096;
 #[repr(C)]
 pub(super) struct Descriptors {
     /// By a thread's number; 0 where there is none.
-    made: [usize; MOST],
+    made: [Cell<usize>; MOST],
     /// All of them.
-    end: usize,
+    end: Cell<usize>,
     /// Libraries that were loaded then: more of them have variables that these do not.
-    libraries: usize,
+    libraries: Cell<usize>,
     /// Where the dynamic linker lists them.
-    list: *const List,
+    list: Cell<*const List>,
 }
 
 /// The beginning of `struct r_debug` and of `struct link_map` (link.h).
@@ -77,15 +79,17 @@ unsafe fn libraries(list: *const List) -> usize {
 
 /// Once per server.
 pub(super) unsafe fn prepare() {
-    let descriptors = &raw mut (*threads()).descriptors;
-    (*descriptors).list = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()) as *const List;
+    let descriptors = &tables().descriptors;
+    descriptors
+        .list
+        .set(libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()) as *const List);
     let scratch = Scratch::new(size_of::<Found>());
     let found = scratch.start() as *mut Found;
     ((*found).count, (*found).sound) = (0, true);
     libc::dl_iterate_phdr(Some(look), found.cast());
     let found_all = &(&(*found).all)[..(*found).count];
     let below = found_all.iter().map(|one| one.below).max().unwrap_or(0);
-    let main = (*state()).thread_pointer;
+    let main = server().thread_pointer.get();
     let vector = *((main + 8) as *const *const Entry);
     let entries = (*vector.sub(1))[0];
     let known = found_all
@@ -99,8 +103,8 @@ pub(super) unsafe fn prepare() {
     if sys::map(place::DESCRIPTORS, each * MOST).is_none() {
         return;
     }
-    (*descriptors).libraries = libraries((*descriptors).list);
-    (*descriptors).end = place::DESCRIPTORS + each * MOST;
+    descriptors.libraries.set(libraries(descriptors.list.get()));
+    descriptors.end.set(place::DESCRIPTORS + each * MOST);
     for number in 1..MOST {
         let made = place::DESCRIPTORS + each * number + below;
         let own = ((made + DESCRIPTOR) as *mut Entry).add(1);
@@ -114,7 +118,7 @@ pub(super) unsafe fn prepare() {
         }
         *((made + 8) as *mut usize) = own as usize;
         complete(made, number);
-        (*descriptors).made[number] = made;
+        descriptors.made[number].set(made);
     }
 }
 
@@ -124,7 +128,7 @@ unsafe extern "C" fn look(
     found: *mut libc::c_void,
 ) -> i32 {
     let found = found as *mut Found;
-    let main = (*state()).thread_pointer;
+    let main = server().thread_pointer.get();
     let number = (*info).dlpi_tls_modid;
     let here = (*info).dlpi_tls_data as usize;
     if number == 0 {
@@ -154,15 +158,15 @@ unsafe extern "C" fn look(
 
 /// Memory that a restart has to restore.
 pub(crate) unsafe fn all() -> (usize, usize) {
-    let end = (*threads()).descriptors.end;
+    let end = tables().descriptors.end.get();
     (place::DESCRIPTORS, end.max(place::DESCRIPTORS))
 }
 
 /// The descriptor that a thread will have, where that is known before it is created.
 pub(super) unsafe fn made(number: usize) -> Option<usize> {
-    let descriptors = &raw const (*threads()).descriptors;
-    let made = (*descriptors).made[number];
-    (made != 0 && libraries((*descriptors).list) == (*descriptors).libraries).then_some(made)
+    let descriptors = &tables().descriptors;
+    let made = descriptors.made[number].get();
+    (made != 0 && libraries(descriptors.list.get()) == descriptors.libraries.get()).then_some(made)
 }
 
 /// The descriptor of a new thread. `None` when libc has no room for one.
@@ -180,13 +184,13 @@ pub(super) unsafe fn take(number: usize) -> Option<usize> {
 
 /// What libc does for its own.
 unsafe fn complete(made: usize, number: usize) {
-    let main = (*state()).thread_pointer;
+    let main = server().thread_pointer.get();
     let word = |at: usize| (made + at) as *mut usize;
     *word(0) = made; // tcb
     *word(16) = made; // self
     *word(40) = *((main + 40) as *const usize); // stack guard
     *word(48) = *((main + 48) as *const usize); // pointer guard
-    let id = (*state()).thread_id_at;
+    let id = server().thread_id_at.get();
     if id != 0 {
         *((made + id) as *mut u32) = 1000 + number as u32;
     }

@@ -9,7 +9,7 @@ use landfall_vocab::window::LINE;
 
 pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, flags: u8, origin: Origin) {
     // What is persisted in one piece is a step of its own.
-    let (most, persists) = match (*threads()).persistency {
+    let (most, persists) = match threads().persistency.get() {
         true => (8, PERSISTS),
         false => (LINE as usize, 0),
     };

@@ -2,13 +2,13 @@
 
 use super::context::Step;
 use super::steps::{effect, point};
-use super::{MOST, condition, on, threads, visible};
+use super::{MOST, condition, on, tables, threads, visible};
 use crate::caller;
 use crate::libc::real::real;
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
 use crate::run::trace::{self, Origin};
-use crate::state::state;
+use crate::state::run;
 use crate::syscalls::clock;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
@@ -51,13 +51,13 @@ unsafe fn futex(
     }
     // Beside the word's own entry: a lock and a futex may share an address.
     let queue = word ^ (1 << 62);
-    let object = (*(*threads()).objects).get(queue);
+    let object = (*tables().objects.get()).get(queue);
     match operation & COMMAND {
         WAIT | WAIT_BITSET => {
             point(Step::new(step::FUTEX_WAIT, queue, caller));
             let seen = *(word as *const u32);
             trace::access(
-                (*threads()).current,
+                threads().current.get(),
                 visible::pack(word, 4),
                 READ | 7,
                 Origin::library(Builtin::thread, caller),
@@ -76,7 +76,7 @@ unsafe fn futex(
             if timeout != 0 && operation & COMMAND == WAIT {
                 // Other than the rest of them, it says how long.
                 let time = clock::duration(timeout as *const libc::timespec);
-                (*state()).clock = (*state()).clock.saturating_add(time);
+                run().clock.set(run().clock.get().saturating_add(time));
             } else {
                 clock::pass(timeout);
             }

@@ -1,9 +1,10 @@
 //! Threads come and go: create, join, detach, exit, yield.
 
-use super::context::{Context, Status, Step};
+use super::context::{Status, Step};
 use super::steps::{self, depart, point};
 use super::{
-    MOST, descriptor, direct, on, sleep_sets, store_buffer, thread_specific, threads, unseen,
+    MOST, descriptor, direct, on, sleep_sets, store_buffer, tables, thread_specific, threads,
+    unseen,
 };
 use crate::caller;
 use crate::libc::real::real;
@@ -12,16 +13,16 @@ use crate::memory::shadow::is_persistent;
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
 use crate::run::trace::Origin;
-use crate::state::{Mode, state, watch};
+use crate::state::{Mode, run, server, watch};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{step, unseen as what};
 use landfall_vocab::shared::{CREATIONS, End};
 
 /// The first thing a new thread does on its stack.
 pub(super) unsafe extern "C" fn entered() -> ! {
-    let context = &raw const (*threads()).contexts[(*threads()).current];
-    let start: unsafe extern "C" fn(usize) -> usize = core::mem::transmute((*context).start);
-    let result = start((*context).argument);
+    let context = &tables().contexts[threads().current.get()];
+    let start: unsafe extern "C" fn(usize) -> usize = core::mem::transmute(context.start.get());
+    let result = start(context.argument.get());
     finish(result)
 }
 
@@ -31,18 +32,18 @@ pub(super) unsafe fn finish(result: usize) -> ! {
         destroy();
     }
     thread_specific::destroy();
-    let threads = threads();
-    (*threads).contexts[(*threads).current].result = result;
-    point(Step::new(step::EXIT, (*threads).current, 0));
+    tables().contexts[threads().current.get()]
+        .result
+        .set(result);
+    point(Step::new(step::EXIT, threads().current.get(), 0));
     depart(Status::Done)
 }
 
 /// A thread's number, by the descriptor that is its `pthread_t`.
 unsafe fn number_of(thread: usize) -> Option<usize> {
-    let threads = threads();
-    (0..(*threads).count).find(|&i| {
-        let context = &raw const (*threads).contexts[i];
-        (*context).status != Status::Unused && (*context).thread_pointer == thread
+    (0..threads().count.get()).find(|&i| {
+        let context = &tables().contexts[i];
+        context.status.get() != Status::Unused && context.thread_pointer.get() == thread
     })
 }
 
@@ -67,17 +68,16 @@ impl How {
 }
 
 pub(super) unsafe fn create(to: *mut usize, how: How, caller: usize) -> i32 {
-    let threads = threads();
-    let expected = match (*threads).creations {
+    let expected = match threads().creations.get() {
         // Whoever creates first gets the next number.
         true => None,
-        false => give_id(to, (*threads).count, caller),
+        false => give_id(to, threads().count.get(), caller),
     };
     point(Step::new(step::CREATE, 0, caller));
-    if (*threads).creations {
+    if threads().creations.get() {
         sleep_sets::executed(CREATIONS, 1, true);
     }
-    let number = (*threads).count;
+    let number = threads().count.get();
     if number == MOST {
         let text: &[&[u8]] = &[b"more than 32 threads in one run, those that were joined included: let it create fewer"];
         let frame = call_stack::frame_pointer();
@@ -90,25 +90,25 @@ pub(super) unsafe fn create(to: *mut usize, how: How, caller: usize) -> i32 {
             },
         )
     }
-    if number >= usize::from((*threads).companions) {
+    if number >= usize::from(threads().companions.get()) {
         // The checker sees that, and starts over with more.
         steps::stop(End::Limit, 0)
     }
-    (*threads).contexts[(*threads).current].among_others = true;
-    let Some(mut context) = Context::new(number, &how) else {
+    tables().contexts[threads().current.get()]
+        .among_others
+        .set(true);
+    let Some(id) = tables().contexts[number].begin_thread(number, &how) else {
         return libc::EAGAIN;
     };
     crate::memory::heap::begin(number);
-    context.detached = how.detached;
     // C++ skips atomics while libc says that there is one thread only.
-    let single = (*state()).single_threaded as *mut u8;
+    let single = server().single_threaded.get() as *mut u8;
     if !single.is_null() {
         *single = 0;
     }
-    let id = context.thread_pointer;
-    (*threads).contexts[number] = context;
-    (*threads).count += 1;
-    (*threads).apart += 1;
+    threads().count.set(number + 1);
+    tables().used.set(number + 1);
+    threads().apart.set(threads().apart.get() + 1);
     watch(true);
     if how.stack.is_some() {
         unseen::note(
@@ -131,7 +131,7 @@ pub(super) unsafe fn create(to: *mut usize, how: How, caller: usize) -> i32 {
 
 /// Stores the id of the thread that is about to be created, which so finds it there: libc stores it first, too.
 unsafe fn give_id(to: *mut usize, number: usize, caller: usize) -> Option<usize> {
-    if number >= usize::from((*threads()).companions) {
+    if number >= usize::from(threads().companions.get()) {
         return None;
     }
     let id = descriptor::made(number)?;
@@ -141,31 +141,32 @@ unsafe fn give_id(to: *mut usize, number: usize, caller: usize) -> Option<usize>
 }
 
 pub(super) unsafe fn join(thread: usize, caller: usize) -> Result<usize, i32> {
-    let threads = threads();
     let Some(number) = number_of(thread) else {
         return Err(libc::ESRCH);
     };
-    if (*threads).contexts[number].detached {
+    if tables().contexts[number].detached.get() {
         return Err(libc::EINVAL);
     }
-    if number == (*threads).current {
+    if number == threads().current.get() {
         return Err(libc::EDEADLK);
     }
     point(Step::new(step::JOIN, number, caller));
-    (*threads).contexts[number].detached = true; // joined: nobody may join it again
-    (*threads).apart -= 1;
-    (*state()).clock = (*state()).clock.max((*threads).contexts[number].clock);
-    let alone = (*threads).apart == 0 && store_buffer::is_empty((*threads).current);
-    if alone && !(*threads).persistency {
+    tables().contexts[number].detached.set(true); // joined: nobody may join it again
+    threads().apart.set(threads().apart.get() - 1);
+    run()
+        .clock
+        .set(run().clock.get().max(tables().contexts[number].clock.get()));
+    let alone = threads().apart.get() == 0 && store_buffer::is_empty(threads().current.get());
+    if alone && !threads().persistency.get() {
         watch(false);
     }
-    Ok((*threads).contexts[number].result)
+    Ok(tables().contexts[number].result.get())
 }
 
 pub(super) unsafe fn detach(thread: usize) -> i32 {
     match number_of(thread) {
         Some(number) => {
-            (*threads()).contexts[number].detached = true;
+            tables().contexts[number].detached.set(true);
             0
         }
         None => libc::ESRCH,
@@ -196,7 +197,7 @@ pub(super) unsafe extern "C" fn __lf_weak_pthread_create(
     argument: usize,
 ) -> i32 {
     // A constructor creates a thread: it does so in every run.
-    if (*crate::state::state()).mode == Mode::Constructing {
+    if server().mode.get() == Mode::Constructing {
         crate::run::serve::from_constructor();
     }
     if !on() {

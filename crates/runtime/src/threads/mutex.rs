@@ -3,7 +3,7 @@
 use super::context::Step;
 use super::objects::Object;
 use super::steps::{effect, point};
-use super::{constructor_locks, object_lifetime, on, threads, word};
+use super::{constructor_locks, object_lifetime, on, tables, threads, word};
 use crate::caller;
 use crate::libc::real::real;
 use crate::memory::accesses;
@@ -24,7 +24,7 @@ const ERROR_CHECKING: u32 = 2;
 const ROBUST: u32 = 16;
 
 unsafe fn get(lock: usize) -> *mut Object {
-    let object = (*(*threads()).objects).get(lock);
+    let object = (*tables().objects.get()).get(lock);
     let kind = *word((lock + KIND_AT) as *mut u32);
     if kind & ROBUST != 0 && !object_lifetime::is_gone(lock) {
         let text: &[&[u8]] =
@@ -84,7 +84,7 @@ impl Ask {
 }
 
 pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
-    let me = (*threads()).current;
+    let me = threads().current.get();
     let object = get(lock);
     let kind = if ask == Ask::Wait {
         step::LOCK
@@ -115,7 +115,7 @@ pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
 }
 
 pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
-    let me = (*threads()).current;
+    let me = threads().current.get();
     let object = get(lock);
     if (*object).count <= 1 {
         // While it is still ours: whoever has it next writes there, too.
@@ -139,7 +139,7 @@ pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
 
 /// Gives a lock up for a wait, however often it is held; returns how often that was.
 pub(super) unsafe fn release(lock: usize, caller: usize) -> u32 {
-    let me = (*threads()).current;
+    let me = threads().current.get();
     let object = get(lock);
     persist(lock, false, caller);
     point(Step::new(step::RELEASE, lock, caller));
@@ -186,7 +186,7 @@ unsafe extern "C" fn __lf_weak_mutex_clocklock(mutex: usize, _clock: i32, time: 
 // A spin lock is one word; waiting for it is waiting. Its kind is plain, and there is no field that says so.
 
 unsafe fn spin(lock: usize) -> *mut Object {
-    (*(*threads()).objects).get(lock)
+    (*tables().objects.get()).get(lock)
 }
 
 #[unsafe(no_mangle)]
@@ -220,7 +220,7 @@ unsafe fn spin_lock(lock: usize, caller: usize) -> i32 {
     let object = spin(lock);
     point(Step::new(step::LOCK, lock, caller));
     effect(lock, WRITE, 0);
-    (*object).owner = (*threads()).current as u32 + 1;
+    (*object).owner = threads().current.get() as u32 + 1;
     0
 }
 
@@ -240,7 +240,7 @@ unsafe extern "C" fn __lf_weak_spin_trylock(lock: *mut i32) -> i32 {
         return libc::EBUSY;
     }
     effect(lock as usize, WRITE, 0);
-    (*object).owner = (*threads()).current as u32 + 1;
+    (*object).owner = threads().current.get() as u32 + 1;
     0
 }
 
@@ -255,8 +255,8 @@ unsafe extern "C" fn __lf_weak_spin_unlock(lock: *mut i32) -> i32 {
     let caller = caller!();
     point(Step::new(step::UNLOCK, lock as usize, caller));
     effect(lock as usize, WRITE, 0);
-    if !(*object).is_owner((*threads()).current) {
-        trace::misuse((*threads()).current, step::UNLOCK, caller, lock as usize);
+    if !(*object).is_owner(threads().current.get()) {
+        trace::misuse(threads().current.get(), step::UNLOCK, caller, lock as usize);
     }
     (*object).owner = 0;
     0

@@ -4,7 +4,7 @@
 
 use super::context::Step;
 use super::steps::{effect, point};
-use super::{threads, word};
+use super::{tables, threads, word};
 use crate::memory::shadow::is_persistent;
 use crate::run::trace;
 use landfall_vocab::record::access::WRITE;
@@ -21,14 +21,16 @@ pub(super) const GONE: u64 = 1 << 40;
 
 /// Somebody holds it, or waits for it and nobody has told him to go on.
 unsafe fn is_in_use(address: usize) -> bool {
-    (*(*threads()).objects).find(address).is_some_and(|object| {
-        // Of a condition, whoever was reached may go on; of a reader-writer lock, these are readers.
-        let waiting = (*object).waiting.count_ones();
-        match waiting {
-            0 => (*object).owner != 0 || (*object).shared != 0,
-            _ => (*object).shared == 0 || (*object).count < waiting,
-        }
-    })
+    (*tables().objects.get())
+        .find(address)
+        .is_some_and(|object| {
+            // Of a condition, whoever was reached may go on; of a reader-writer lock, these are readers.
+            let waiting = (*object).waiting.count_ones();
+            match waiting {
+                0 => (*object).owner != 0 || (*object).shared != 0,
+                _ => (*object).shared == 0 || (*object).count < waiting,
+            }
+        })
 }
 
 /// It is made, or made anew; `value` is what the search knows it by. What libc writes comes after this.
@@ -39,7 +41,7 @@ pub(super) unsafe fn made(address: usize, value: u64, caller: usize) {
     } else {
         0
     };
-    let objects = (*threads()).objects;
+    let objects = tables().objects.get();
     (*objects).renew(address);
     effect(address, WRITE, value | in_use);
 }
@@ -47,12 +49,12 @@ pub(super) unsafe fn made(address: usize, value: u64, caller: usize) {
 /// It is destroyed; the word at `mark` says so from now on.
 pub(super) unsafe fn destroyed(address: usize, mark: usize, value: u64, caller: usize) {
     point(Step::new(step::DESTROY, address, caller));
-    let objects = (*threads()).objects;
+    let objects = tables().objects.get();
     let object = (*objects).get(address);
     let mut what = value;
     if is_in_use(address) {
         what |= lifetime::IN_USE;
-        trace::misuse((*threads()).current, step::EXIT, caller, address);
+        trace::misuse(threads().current.get(), step::EXIT, caller, address);
     }
     if (*object).waiting != 0 {
         // Whoever was told to go on does.
@@ -70,6 +72,6 @@ pub(super) unsafe fn destroyed(address: usize, mark: usize, value: u64, caller: 
 
 /// Was it destroyed, and not made anew?
 pub(super) unsafe fn is_gone(address: usize) -> bool {
-    let object = (*(*threads()).objects).find(address);
+    let object = (*tables().objects.get()).find(address);
     object.is_some_and(|object| (*object).mark != 0 && *word((*object).mark as *mut u32) == MARK)
 }

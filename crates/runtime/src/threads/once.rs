@@ -2,7 +2,7 @@
 
 use super::context::Step;
 use super::steps::{effect, point};
-use super::{on, threads, visible, word};
+use super::{on, tables, threads, visible, word};
 use crate::caller;
 use crate::hooks::SEQ_CST;
 use crate::run::trace::Origin;
@@ -27,7 +27,7 @@ unsafe fn once(control: *mut i32, routine: unsafe extern "C" fn(), caller: usize
         }
         return;
     }
-    let object = (*(*threads()).objects).get(control as usize);
+    let object = (*tables().objects.get()).get(control as usize);
     point(Step::new(step::ONCE, control as usize, caller));
     let done = *word(control) == DONE;
     effect(
@@ -38,7 +38,7 @@ unsafe fn once(control: *mut i32, routine: unsafe extern "C" fn(), caller: usize
     if done {
         return;
     }
-    (*object).owner = (*threads()).current as u32 + 1;
+    (*object).owner = threads().current.get() as u32 + 1;
     routine();
     point(Step::new(step::ONCE_DONE, control as usize, caller));
     effect(control as usize, WRITE, 1);
@@ -65,12 +65,12 @@ unsafe extern "C" fn __lf_weak_call_once(control: *mut i32, routine: unsafe exte
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_guard_acquire(guard: *mut u8) -> i32 {
     if on() {
-        let object = (*(*threads()).objects).get(guard as usize);
+        let object = (*tables().objects.get()).get(guard as usize);
         point(Step::new(step::ONCE, guard as usize, caller!()));
         let done = *word(guard) != 0;
         effect(guard as usize, if done { READ } else { WRITE }, done.into());
         if *word(guard) == 0 {
-            (*object).owner = (*threads()).current as u32 + 1;
+            (*object).owner = threads().current.get() as u32 + 1;
         }
     }
     i32::from(*word(guard) == 0)
@@ -98,6 +98,6 @@ unsafe fn guard_left(guard: *mut u8, done: bool, caller: usize) {
     if on() {
         point(Step::new(step::ONCE_DONE, guard as usize, caller));
         effect(guard as usize, WRITE, done.into());
-        (*(*(*threads()).objects).get(guard as usize)).owner = 0;
+        (*(*tables().objects.get()).get(guard as usize)).owner = 0;
     }
 }

@@ -1,7 +1,7 @@
 //! What a thread does between two of its steps, again and again, is recorded once: who goes round a loop touches the same bytes from
 //! the same places, and others can tell the first time from the second no more than landfall can.
 
-use super::{MOST, threads};
+use super::{MOST, tables};
 use crate::run::trace::Origin;
 
 /// Accesses of a thread that are remembered.
@@ -33,7 +33,7 @@ pub(super) unsafe fn begin() {
 
 /// The thread does something that is always recorded.
 pub(super) unsafe fn moved(thread: usize, origin: Origin) {
-    let repeated = (*threads()).repeated;
+    let repeated = tables().repeated.get();
     (*repeated).turns = (*repeated).turns.wrapping_add(1);
     (*repeated).turn[thread] = (*repeated).turns;
     (*repeated).last[thread] = origin;
@@ -41,7 +41,7 @@ pub(super) unsafe fn moved(thread: usize, origin: Origin) {
 
 /// An access that may be no step: was it recorded before, in this turn?
 pub(super) unsafe fn again(thread: usize, object: u64, flags: u8, origin: Origin) -> bool {
-    let repeated = (*threads()).repeated;
+    let repeated = tables().repeated.get();
     (*repeated).last[thread] = origin;
     let this = Access {
         object,
@@ -62,5 +62,5 @@ pub(super) unsafe fn again(thread: usize, object: u64, flags: u8, origin: Origin
 }
 
 pub(super) unsafe fn last(thread: usize) -> Origin {
-    (*(*threads()).repeated).last[thread]
+    (*tables().repeated.get()).last[thread]
 }

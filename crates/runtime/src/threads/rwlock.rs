@@ -4,7 +4,7 @@ use super::context::Step;
 use super::mutex::Ask;
 use super::objects::Object;
 use super::steps::{effect, point};
-use super::{on, threads};
+use super::{on, tables, threads};
 use crate::caller;
 use crate::libc::real::real;
 use crate::run::trace;
@@ -12,13 +12,13 @@ use landfall_vocab::record::access::{NOTHING, READ, WRITE};
 use landfall_vocab::record::step;
 
 pub(super) unsafe fn lock_shared(lock: usize, ask: Ask, caller: usize) -> i32 {
-    let me = (*threads()).current;
+    let me = threads().current.get();
     let kind = if ask == Ask::Wait {
         step::LOCK_SHARED
     } else {
         step::TRY_LOCK_SHARED
     };
-    let object = (*(*threads()).objects).get(lock);
+    let object = (*tables().objects.get()).get(lock);
     point(Step::new(kind, lock, caller));
     if (*object).owner != 0 {
         effect(lock, READ, 0);
@@ -39,17 +39,17 @@ pub(super) unsafe fn lock_shared(lock: usize, ask: Ask, caller: usize) -> i32 {
 
 /// How often a thread reads under the lock besides the first time.
 unsafe fn again(lock: usize, thread: usize) -> *mut Object {
-    (*(*threads()).objects).get(lock ^ (thread + 1) << 48)
+    (*tables().objects.get()).get(lock ^ (thread + 1) << 48)
 }
 
 pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
-    let me = (*threads()).current;
+    let me = threads().current.get();
     let kind = if ask == Ask::Wait {
         step::LOCK_EXCLUSIVE
     } else {
         step::TRY_LOCK_EXCLUSIVE
     };
-    let object = (*(*threads()).objects).get(lock);
+    let object = (*tables().objects.get()).get(lock);
     point(Step::new(kind, lock, caller));
     if (*object).owner != 0 || (*object).shared != 0 {
         effect(lock, READ, 0);
@@ -61,8 +61,8 @@ pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
 }
 
 pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
-    let me = (*threads()).current;
-    let object = (*(*threads()).objects).get(lock);
+    let me = threads().current.get();
+    let object = (*tables().objects.get()).get(lock);
     let shared = !(*object).is_owner(me);
     let kind = if shared {
         step::UNLOCK_SHARED

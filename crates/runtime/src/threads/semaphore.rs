@@ -4,7 +4,7 @@ use super::context::Step;
 use super::mutex::Ask;
 use super::objects::Object;
 use super::steps::{effect, point};
-use super::{object_lifetime, on, threads, word};
+use super::{object_lifetime, on, tables, word};
 use crate::caller;
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
@@ -20,7 +20,7 @@ crate::weak!(
 
 /// What is known of a semaphore. One that this run has not seen yet was made before it, by a constructor: it has what its memory says.
 unsafe fn get(semaphore: *mut u32) -> *mut Object {
-    let (object, first) = (*(*threads()).objects).meet(semaphore as usize);
+    let (object, first) = (*tables().objects.get()).meet(semaphore as usize);
     if first {
         (*object).count = *word(semaphore);
     }
@@ -39,7 +39,7 @@ unsafe extern "C" fn __lf_weak_sem_init(semaphore: *mut u32, _shared: i32, value
     }
     if on() {
         object_lifetime::made(semaphore as usize, value.into(), caller!());
-        (*(*(*threads()).objects).get(semaphore as usize)).count = value;
+        (*(*tables().objects.get()).get(semaphore as usize)).count = value;
     }
     *word(semaphore) = value;
     0

@@ -4,7 +4,7 @@
 //! A thread that reads the same bytes again is suspected. From then on the back edges of its loops come here (the budget is
 //! made to look used up), where its state is compared with what it was some turns ago (Brent's way of finding a cycle).
 
-use super::{MOST, threads};
+use super::{MOST, tables, threads};
 use crate::memory::bytes;
 use crate::run::trace::{self, Origin};
 use crate::state::budget;
@@ -58,12 +58,12 @@ pub(super) struct Turns {
 }
 
 unsafe fn of(thread: usize) -> *mut Turn {
-    &raw mut (*(*threads()).turns).all[thread]
+    &raw mut (*tables().turns.get()).all[thread]
 }
 
 /// At the start of a run; the last one had `before` threads.
 pub(super) unsafe fn begin(before: usize) {
-    let turns = (*threads()).turns;
+    let turns = tables().turns.get();
     (*turns).any = false;
     for thread in 0..before {
         forget(of(thread));
@@ -78,7 +78,7 @@ unsafe fn forget(turn: *mut Turn) {
 
 /// Does this thread's next read wait for a change?
 pub(super) unsafe fn spins(thread: usize) -> bool {
-    (*(*threads()).turns).any && (*of(thread)).spins
+    (*tables().turns.get()).any && (*of(thread)).spins
 }
 
 /// Has something changed that it waits for?
@@ -101,35 +101,34 @@ pub(super) unsafe fn acted(thread: usize) {
 }
 
 unsafe fn trust(thread: usize) {
-    if thread == (*threads()).current {
-        *budget() = (*(*threads()).turns).budget;
+    if thread == threads().current.get() {
+        budget().set((*tables().turns.get()).budget);
     }
     forget(of(thread));
 }
 
 /// Before another thread goes on: the budget is everybody's, suspicion is not.
 pub(super) unsafe fn switch(from: usize, to: usize) {
-    let turns = (*threads()).turns;
+    let turns = tables().turns.get();
     if !(*turns).any {
         return;
     }
     if !(*of(from)).suspected {
-        (*turns).budget = *budget();
+        (*turns).budget = budget().get();
     }
-    *budget() = if (*of(to)).suspected {
+    budget().set(if (*of(to)).suspected {
         0
     } else {
         (*turns).budget
-    };
+    });
 }
 
 /// What is left of the budget in truth.
 pub(crate) unsafe fn budget_left() -> i64 {
-    let threads = threads();
-    if super::on() && (*(*threads).turns).any && (*of((*threads).current)).suspected {
-        return (*(*threads).turns).budget;
+    if super::on() && (*tables().turns.get()).any && (*of(threads().current.get())).suspected {
+        return (*tables().turns.get()).budget;
     }
-    *budget()
+    budget().get()
 }
 
 /// A thread read something, or wrote what was there already.
@@ -174,21 +173,21 @@ pub(super) unsafe fn read(thread: usize, place: u64, length: usize, found: u64, 
 }
 
 unsafe fn suspect(thread: usize) {
-    let turns = (*threads()).turns;
+    let turns = tables().turns.get();
     (*turns).any = true;
     let turn = of(thread);
     ((*turn).suspected, (*turn).taken) = (true, false);
     ((*turn).edges, (*turn).power) = (0, 1);
-    (*turns).budget = *budget();
-    *budget() = 0;
+    (*turns).budget = budget().get();
+    budget().set(0);
 }
 
 /// Bytes changed.
 pub(super) unsafe fn changed(by: usize, place: u64, length: usize) {
-    if !(*(*threads()).turns).any {
+    if !(*tables().turns.get()).any {
         return;
     }
-    for thread in 0..(*threads()).count {
+    for thread in 0..threads().count.get() {
         let turn = of(thread);
         if thread == by || !(*turn).taken {
             continue;
@@ -252,14 +251,13 @@ unsafe fn same_registers(a: *const u8, b: *const u8) -> bool {
 
 /// A back edge, or a function's entry, with the budget used up or made to look so. True if that is the end of the run.
 unsafe extern "C" fn edge(_site: u64, registers: *const [usize; 6], frame: usize) -> bool {
-    let threads = threads();
-    if !super::on() || !(*of((*threads).current)).suspected {
+    if !super::on() || !(*of(threads().current.get())).suspected {
         return crate::run::endless::enough(&*registers, frame);
     }
-    let turns = (*threads).turns;
-    let me = (*threads).current;
+    let turns = tables().turns.get();
+    let me = threads().current.get();
     (*turns).budget -= 1;
-    *budget() = 0;
+    budget().set(0);
     if (*turns).budget < 0 {
         forget(of(me));
         return crate::run::endless::enough(&*registers, frame);
@@ -269,7 +267,7 @@ unsafe extern "C" fn edge(_site: u64, registers: *const [usize; 6], frame: usize
         return false;
     }
     // The return address of the call and all frames above it.
-    let stack = (*threads).contexts[me].stack;
+    let stack = tables().contexts[me].stack.get();
     if frame < stack.0 || frame >= stack.1 || stack.1 - frame > STACK {
         trust(me);
         return false;

@@ -7,7 +7,7 @@ use crate::libc::real::real;
 use crate::memory::accesses;
 use crate::memory::shadow::{is_persistent, recording, view};
 use crate::run::trace::Origin;
-use crate::state::{Mode, state};
+use crate::state::{Mode, server};
 use core::arch::global_asm;
 use landfall_vocab::builtin::Builtin;
 
@@ -96,7 +96,7 @@ unsafe extern "C" fn detach(thread: usize, _: usize, caller: usize) -> i32 {
 
 /// Creates the thread; an error number or zero.
 unsafe extern "C" fn start(thread: *mut usize, owner: *mut usize, caller: usize) -> i32 {
-    if (*state()).mode == Mode::Constructing {
+    if server().mode.get() == Mode::Constructing {
         crate::run::serve::from_constructor();
     }
     let run = run as *const () as usize;

@@ -7,14 +7,14 @@
 
 use super::context::Step;
 use super::visible::{found, perform};
-use super::{MOST, Threads, sleep_sets, spin, threads};
+use super::{MOST, sleep_sets, spin, tables, threads};
 use crate::memory::bytes;
 use crate::memory::heap_checks;
 use crate::memory::shadow::{is_persistent, recording, touch_span, view};
 use crate::run::call_stack;
 use crate::run::outcome;
 use crate::run::trace::{self, Origin};
-use crate::state::state;
+use crate::state::run;
 use core::ops::Range;
 use landfall_vocab::record::access::WRITE;
 use landfall_vocab::record::{self, step};
@@ -99,12 +99,12 @@ pub(super) struct Buffers {
 }
 
 unsafe fn of(thread: usize) -> *mut Buffer {
-    &raw mut (*(*threads()).buffers).all[thread]
+    &raw mut (*tables().buffers.get()).all[thread]
 }
 
 /// At the start of a run; the last one had `before` threads.
 pub(super) unsafe fn begin(before: usize) {
-    let buffers = (*threads()).buffers;
+    let buffers = tables().buffers.get();
     ((*buffers).shown, (*buffers).waiting) = (0, 0);
     (*buffers).streaming = 0;
     for thread in 0..before {
@@ -122,9 +122,8 @@ fn line_of(address: usize) -> usize {
 /// The stream of the running thread that a non-temporal store belongs to, and how many streams there would have to be for each
 /// line since the last fence to have one.
 pub(super) unsafe fn stream(address: usize) -> (u8, u64) {
-    let threads = threads();
-    let me = (*threads).current;
-    if !(*threads).contexts[me].among_others {
+    let me = threads().current.get();
+    if !tables().contexts[me].among_others.get() {
         return (0, 0);
     }
     let (buffer, line) = (of(me), line_of(address));
@@ -135,7 +134,7 @@ pub(super) unsafe fn stream(address: usize) -> (u8, u64) {
     }
     (*buffer).lines[number] = line;
     (*buffer).streamed = (*buffer).streamed.max(number + 1);
-    let stream = if number < usize::from((*threads).streams) {
+    let stream = if number < usize::from(threads().streams.get()) {
         number as u8 + 1
     } else {
         0
@@ -145,7 +144,7 @@ pub(super) unsafe fn stream(address: usize) -> (u8, u64) {
 
 /// Has the thread made non-temporal stores since its last fence that others could see late?
 pub(super) unsafe fn has_streamed(thread: usize) -> bool {
-    (*threads()).streams != 0 && (*of(thread)).streamed != 0
+    threads().streams.get() != 0 && (*of(thread)).streamed != 0
 }
 
 /// Has it stored since its last fence?
@@ -163,7 +162,7 @@ pub(super) unsafe fn fenced(thread: usize) {
 /// The running thread is about to put something in. No processor has room for that many stores; which one is too many does not
 /// depend on the schedule.
 pub(super) unsafe fn make_room(origin: Origin) {
-    if (*of((*threads()).current)).unfenced == ROOM - 1 {
+    if (*of(threads().current.get())).unfenced == ROOM - 1 {
         super::steps::point(Step {
             kind: step::FENCE,
             object: 0,
@@ -190,7 +189,7 @@ unsafe fn may_leave(thread: usize, place: usize, kind: Kind, stream: u8, address
 
 /// Would a store of the running thread have to wait for nothing?
 pub(super) unsafe fn goes_past(stream: u8, address: usize) -> bool {
-    let me = (*threads()).current;
+    let me = threads().current.get();
     is_empty(me) || may_leave(me, (*of(me)).tail, Kind::Store, stream, address)
 }
 
@@ -205,9 +204,8 @@ unsafe fn oldest(thread: usize, stream: u8) -> Option<usize> {
 
 /// What can leave store buffers, a bit for each process.
 pub(super) unsafe fn leaving() -> u64 {
-    let threads = threads();
-    let buffers = (*threads).buffers;
-    let companions = (*threads).companions;
+    let buffers = tables().buffers.get();
+    let companions = threads().companions.get();
     if (*buffers).streaming == 0 {
         return u64::from((*buffers).waiting) << companions;
     }
@@ -216,7 +214,7 @@ pub(super) unsafe fn leaving() -> u64 {
         if (*buffers).waiting >> thread & 1 == 0 {
             continue;
         }
-        for stream in 0..=(*threads).streams {
+        for stream in 0..=threads().streams.get() {
             if let Some(at) = oldest(thread, stream) {
                 let entry = &raw const (*of(thread)).entries[at];
                 if may_leave(thread, at, (*entry).kind, stream, (*entry).address) {
@@ -230,11 +228,7 @@ pub(super) unsafe fn leaving() -> u64 {
 
 /// The number of a store buffer or stream among processes.
 unsafe fn process(thread: usize, stream: u8) -> u8 {
-    let Threads {
-        companions,
-        streams,
-        ..
-    } = &*threads();
+    let (companions, streams) = (threads().companions.get(), threads().streams.get());
     match stream {
         0 => companions + thread as u8,
         stream => 2 * companions + thread as u8 * streams + stream - 1,
@@ -243,14 +237,10 @@ unsafe fn process(thread: usize, stream: u8) -> u8 {
 
 /// The thread and the stream that a process number above the threads' stands for.
 pub(super) unsafe fn of_process(process: u8) -> (usize, u8) {
-    let Threads {
-        companions,
-        streams,
-        ..
-    } = &*threads();
+    let (companions, streams) = (threads().companions.get(), threads().streams.get());
     match process.checked_sub(2 * companions) {
         Some(number) => {
-            let streams = (*streams).max(1);
+            let streams = streams.max(1);
             (usize::from(number / streams), number % streams + 1)
         }
         None => (usize::from(process - companions), 0),
@@ -258,12 +248,12 @@ pub(super) unsafe fn of_process(process: u8) -> (usize, u8) {
 }
 
 pub(super) unsafe fn is_empty(thread: usize) -> bool {
-    (*(*threads()).buffers).waiting >> thread & 1 == 0
+    (*tables().buffers.get()).waiting >> thread & 1 == 0
 }
 
 /// Store buffers that hold something, a bit each.
 pub(super) unsafe fn waiting() -> u32 {
-    (*(*threads()).buffers).waiting
+    (*tables().buffers.get()).waiting
 }
 
 unsafe fn memory(entry: *const Entry) -> *mut u8 {
@@ -290,14 +280,14 @@ pub(super) unsafe fn push(
     flags: u8,
     origin: Origin,
 ) {
-    let me = (*threads()).current;
+    let me = threads().current.get();
     show(me);
     let entry = new(me, Kind::Store, to, origin);
     ((*entry).length, (*entry).visible, (*entry).flags) = (length, visible, flags);
     if stream != 0 {
         (*entry).stream = stream;
         (*of(me)).streaming += 1;
-        (*(*threads()).buffers).streaming |= 1 << me;
+        (*tables().buffers.get()).streaming |= 1 << me;
     }
     if is_persistent(to) {
         touch_span(to, length);
@@ -323,13 +313,13 @@ unsafe fn new(me: usize, kind: Kind, address: usize, origin: Origin) -> *mut Ent
     (*entry).outdated = 0;
     (*buffer).tail += 1;
     (*buffer).unfenced += 1;
-    (*(*threads()).buffers).waiting |= 1 << me;
+    (*tables().buffers.get()).waiting |= 1 << me;
     entry
 }
 
 /// The running thread flushes or fences.
 pub(super) unsafe fn push_order(kind: Kind, address: usize, origin: Origin) {
-    let me = (*threads()).current;
+    let me = threads().current.get();
     show(me);
     new(me, kind, address, origin);
     if kind == Kind::Fence {
@@ -339,7 +329,7 @@ pub(super) unsafe fn push_order(kind: Kind, address: usize, origin: Origin) {
 
 /// The running thread begins to write a line back; true if that waits for something in its buffer.
 pub(super) unsafe fn write_back(kind: record::Kind, address: usize, origin: Origin) -> bool {
-    let buffer = of((*threads()).current);
+    let buffer = of(threads().current.get());
     let last = ((*buffer).head..(*buffer).tail).rev().find(|&at| {
         let entry = &raw const (*buffer).entries[at];
         !(*entry).gone
@@ -364,7 +354,7 @@ pub(super) unsafe fn write_back(kind: record::Kind, address: usize, origin: Orig
 /// An entry is gone: what waited for it happens.
 unsafe fn gone(thread: usize, entry: usize) {
     let buffer = of(thread);
-    let buffers = (*threads()).buffers;
+    let buffers = tables().buffers.get();
     let left = &raw mut (*buffer).entries[entry];
     (*left).gone = true;
     if (*left).stream != 0 {
@@ -412,7 +402,7 @@ pub(super) unsafe fn next_step(thread: usize, stream: u8) -> Step {
 
 /// From now on memory is as this thread sees it.
 pub(super) unsafe fn show(thread: usize) {
-    let buffers = (*threads()).buffers;
+    let buffers = tables().buffers.get();
     if (*buffers).shown != thread {
         hide();
         (*buffers).shown = thread;
@@ -430,7 +420,7 @@ pub(super) unsafe fn show(thread: usize) {
 
 /// From now on memory is what everybody sees.
 unsafe fn hide() {
-    let buffers = (*threads()).buffers;
+    let buffers = tables().buffers.get();
     let thread = (*buffers).shown;
     if thread < MOST {
         let buffer = of(thread);
@@ -465,11 +455,11 @@ unsafe fn copy(to: *mut u8, from: *const u8, length: usize, but: u64) {
 /// The part of a thread's stack below its last call of ours: where functions had their variables that have returned, and where we
 /// are now.
 unsafe fn unused_stack(thread: usize) -> Range<usize> {
-    let context = &raw mut (*threads()).contexts[thread];
-    let (low, high) = (*context).stack;
-    let entered = (*state()).entered;
+    let context = &tables().contexts[thread];
+    let (low, high) = context.stack.get();
+    let entered = run().entered.get();
     if (low..high).contains(&entered) {
-        (*context).entered = entered;
+        context.entered.set(entered);
     }
     let here = call_stack::frame_pointer();
     let here = if (low..high).contains(&here) {
@@ -477,7 +467,7 @@ unsafe fn unused_stack(thread: usize) -> Range<usize> {
     } else {
         low
     };
-    low..here.max((*context).entered)
+    low..here.max(context.entered.get())
 }
 
 /// Before an entry is taken back: not all that a thread does to its own stack is told us. A function returns, another one is
@@ -559,7 +549,7 @@ unsafe fn take(thread: usize, at: usize) -> (u64, u64) {
     let length = (*entry).length;
     let new = (&raw const (*entry).new) as *const u8;
     let left = super::visible::digest(new, length);
-    let found = if (*(*threads()).buffers).shown == thread {
+    let found = if (*tables().buffers.get()).shown == thread {
         let old = (&raw const (*entry).old) as *const u8;
         if is_persistent((*entry).address) && recording() {
             crate::memory::accesses::note_store(

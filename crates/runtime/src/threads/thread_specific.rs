@@ -3,7 +3,7 @@
 
 use super::on;
 use crate::libc::real::real;
-use crate::state::state;
+use crate::state::server;
 
 /// More keys than this have values but no destructors.
 pub(crate) const MOST_KEYS: usize = 128;
@@ -19,10 +19,12 @@ unsafe extern "C" fn __lf_weak_key_create(key: *mut u32, destructor: usize) -> i
     };
     let result = create(key, destructor);
     if result == 0
-        && let Some(known) = (*state()).destructors.get_mut(*key as usize)
+        && let Some(known) = server().destructors.get(*key as usize)
     {
-        *known = destructor;
-        (*state()).keys = (*state()).keys.max(*key as usize + 1);
+        known.set(destructor);
+        server()
+            .keys
+            .set(server().keys.get().max(*key as usize + 1));
     }
     result
 }
@@ -35,8 +37,8 @@ pub(super) unsafe fn destroy() {
     };
     for _ in 0..ROUNDS {
         let mut ran = false;
-        for key in 0..(*state()).keys {
-            let destructor = (*state()).destructors[key];
+        for key in 0..server().keys.get() {
+            let destructor = server().destructors[key].get();
             let value = if destructor == 0 { 0 } else { get(key as u32) };
             if value != 0 && on() {
                 set(key as u32, 0);

@@ -16,7 +16,7 @@ use crate::memory::shadow::{is_persistent, recording, view};
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
 use crate::run::trace::{self, Origin};
-use crate::state::state;
+use crate::state::server;
 use core::sync::atomic::Ordering::Relaxed;
 pub(crate) use landfall_vocab::record::access::{
     self as record, BUFFERED, LOCKED, READ, SWAP, WRITE,
@@ -44,12 +44,11 @@ pub(crate) struct Access {
 
 /// Is an access a step of its own?
 unsafe fn is_point(atomic: bool, origin: Origin) -> bool {
-    let threads = threads();
-    if atomic || (*threads).everywhere || spin::spins((*threads).current) {
+    if atomic || threads().everywhere.get() || spin::spins(threads().current.get()) {
         return true;
     }
     let bit = point_bit(origin.number());
-    let word = &(*(*state()).control).points[bit / 64];
+    let word = &(*server().control.get()).points[bit / 64];
     word.load(Relaxed) >> (bit % 64) & 1 != 0
 }
 
@@ -154,7 +153,7 @@ pub(crate) unsafe fn update(
 impl Access {
     /// It happened.
     pub(crate) unsafe fn done(self, found: u64, left: u64, expected: u64) {
-        let me = (*threads()).current;
+        let me = threads().current.get();
         let object = pack(self.address, self.length);
         if !repeated::again(me, object, self.flags, self.origin) {
             trace::access(me, object, self.flags, self.origin, [found, left, expected]);
@@ -236,7 +235,7 @@ pub(crate) unsafe fn load(from: usize, to: *mut u8, length: usize, abi: u32, ori
 
 /// A read of what the execution found; what the thread itself has stored and nobody else can see yet is none of that.
 unsafe fn first_read(address: usize, length: usize, flags: u8, origin: Origin) {
-    let me = (*threads()).current;
+    let me = threads().current.get();
     if store_buffer::is_empty(me) {
         return read_span(address, length, flags, origin);
     }
@@ -250,18 +249,17 @@ unsafe fn first_read(address: usize, length: usize, flags: u8, origin: Origin) {
 /// A store while several threads run.
 #[inline(never)]
 pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, origin: Origin) {
-    let threads = threads();
     // A sequentially consistent store is compiled to xchg (MODEL.md §2).
     let locked = abi & 7 == SEQ_CST;
     let order = ordering(abi);
     let flags = hooks::flags(abi) | if locked { flag::LOCKED } else { 0 };
     let streams = flags & flag::NON_TEMPORAL != 0 && !locked;
     // What is persisted in one piece is a step of its own.
-    let persists = (*threads).persistency && is_persistent(to);
+    let persists = threads().persistency.get() && is_persistent(to);
     let most = if persists { 8 } else { LINE as usize };
     by_pieces(to, length, most, |at, piece| {
         let (to, from) = (to + at, from.add(at));
-        if (*threads).buffered && !locked {
+        if threads().buffered.get() && !locked {
             store_buffer::make_room(origin);
             let (stream, wanted) = if streams {
                 store_buffer::stream(to)
@@ -277,20 +275,20 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                     true => record::streamed(stream.into(), wanted),
                     false => 0,
                 };
-                repeated::moved((*threads).current, origin);
+                repeated::moved(threads().current.get(), origin);
                 trace::access(
-                    (*threads).current,
+                    threads().current.get(),
                     pack(to, piece),
                     WRITE | BUFFERED | hidden | order,
                     origin,
                     [streamed, digest(from, piece), 0],
                 );
-                spin::acted((*threads).current);
+                spin::acted(threads().current.get());
                 return store_buffer::push(to, from, piece, (visible, stream), flags, origin);
             }
         }
         let what = if locked { WRITE | LOCKED } else { WRITE };
-        let access = if locked || !(*threads).buffered {
+        let access = if locked || !threads().buffered.get() {
             announce(
                 to,
                 piece,
@@ -367,10 +365,9 @@ pub(crate) unsafe fn fill(to: usize, byte: u8, length: usize, abi: u32, origin: 
 
 /// A full fence: goes on when the store buffer is empty.
 pub(crate) unsafe fn fence(origin: Origin) {
-    let threads = threads();
-    let kind = if (*threads).persistency {
+    let kind = if threads().persistency.get() {
         step::ORDER
-    } else if (*threads).buffered && store_buffer::is_unfenced((*threads).current) {
+    } else if threads().buffered.get() && store_buffer::is_unfenced(threads().current.get()) {
         step::FENCE
     } else {
         return;
@@ -381,23 +378,29 @@ pub(crate) unsafe fn fence(origin: Origin) {
         origin,
     });
     if kind == step::ORDER {
-        spin::acted((*threads).current);
+        spin::acted(threads().current.get());
     }
 }
 
 /// An `sfence`: behind the stores before it. False where nobody asks when.
 pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
-    let threads = threads();
     // Between ordinary stores it orders nothing that is not ordered.
-    let streams = (*threads).streams != 0 && store_buffer::is_unfenced((*threads).current);
-    if !((*threads).persistency || streams) || crate::syscalls::dispatch::uninterrupted() {
+    let streams =
+        threads().streams.get() != 0 && store_buffer::is_unfenced(threads().current.get());
+    if !(threads().persistency.get() || streams) || crate::syscalls::dispatch::uninterrupted() {
         return false;
     }
-    spin::acted((*threads).current);
-    if (*threads).buffered {
+    spin::acted(threads().current.get());
+    if threads().buffered.get() {
         store_buffer::make_room(origin);
-        repeated::moved((*threads).current, origin);
-        trace::access((*threads).current, 0, BUFFERED | LOCKED, origin, [0, 0, 0]);
+        repeated::moved(threads().current.get(), origin);
+        trace::access(
+            threads().current.get(),
+            0,
+            BUFFERED | LOCKED,
+            origin,
+            [0, 0, 0],
+        );
         store_buffer::push_order(store_buffer::Kind::Fence, 0, origin);
         return true;
     }
@@ -411,18 +414,17 @@ pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
 
 /// A `clwb` or `clflushopt` of the running thread; true if it happens later.
 pub(crate) unsafe fn write_back(kind: Kind, address: usize, origin: Origin) -> bool {
-    let threads = threads();
-    if !(*threads).persistency || crate::syscalls::dispatch::uninterrupted() {
+    if !threads().persistency.get() || crate::syscalls::dispatch::uninterrupted() {
         return false;
     }
-    spin::acted((*threads).current);
+    spin::acted(threads().current.get());
     writes_back(address, origin);
-    (*threads).buffered && store_buffer::write_back(kind, address, origin)
+    threads().buffered.get() && store_buffer::write_back(kind, address, origin)
 }
 
 /// The running thread begins to write a line back: a fence will complete it.
 unsafe fn writes_back(address: usize, origin: Origin) {
-    let me = (*threads()).current;
+    let me = threads().current.get();
     let object = pack(address & !(LINE as usize - 1), LINE as usize);
     repeated::moved(me, origin);
     trace::access(me, object, BUFFERED | LOCKED | SWAP, origin, [0, 0, 0]);
@@ -430,17 +432,16 @@ unsafe fn writes_back(address: usize, origin: Origin) {
 
 /// A `clflush`: behind the stores before it. False where nobody asks when.
 pub(crate) unsafe fn flush(address: usize, origin: Origin) -> bool {
-    let threads = threads();
-    if !(*threads).persistency || crate::syscalls::dispatch::uninterrupted() {
+    if !threads().persistency.get() || crate::syscalls::dispatch::uninterrupted() {
         return false;
     }
-    spin::acted((*threads).current);
+    spin::acted(threads().current.get());
     let object = pack(address & !(LINE as usize - 1), LINE as usize);
-    if (*threads).buffered {
+    if threads().buffered.get() {
         store_buffer::make_room(origin);
-        repeated::moved((*threads).current, origin);
+        repeated::moved(threads().current.get(), origin);
         trace::access(
-            (*threads).current,
+            threads().current.get(),
             object,
             BUFFERED | SWAP,
             origin,
