@@ -16,7 +16,11 @@
 //! thread and works on raw addresses that the program chose; the checks that make this sound are range checks against the
 //! persistent window, made where an address enters.
 #![cfg_attr(panic = "abort", no_std)]
-#![allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
+#![deny(
+    unsafe_op_in_unsafe_fn,
+    clippy::undocumented_unsafe_blocks,
+    clippy::missing_safety_doc
+)]
 
 /// Defines weak symbols that jump to functions of ours: the program's own definition of one wins without a clash, and libc's
 /// is shadowed otherwise.
@@ -31,6 +35,22 @@ macro_rules! weak {
     };
 }
 pub(crate) use weak;
+
+/// Assembly that puts what a call preserves on the stack: six registers, and how floating-point numbers are computed.
+macro_rules! keep_registers {
+    () => {
+        "push rbp; push rbx; push r12; push r13; push r14; push r15; sub rsp, 8; stmxcsr [rsp]; fnstcw [rsp+4]"
+    };
+}
+pub(crate) use keep_registers;
+
+/// Assembly that takes the registers back from there; the control words were loaded already.
+macro_rules! take_registers {
+    () => {
+        "add rsp, 8; pop r15; pop r14; pop r13; pop r12; pop rbx; pop rbp"
+    };
+}
+pub(crate) use take_registers;
 
 mod files;
 mod hooks;

@@ -4,6 +4,7 @@
 
 use crate::files::descriptors::{self, Kind};
 use crate::files::pool_table::{self, Found, entry, find, set_word, word};
+use crate::files::reach::{Reach, reach, withdraw};
 use crate::files::status::of_pool;
 use crate::hooks::flushes;
 use crate::memory::accesses;
@@ -11,82 +12,25 @@ use crate::memory::bytes;
 use crate::memory::own::Scratch;
 use crate::memory::shadow;
 use crate::run::fork_server;
-use crate::state::{run, server};
+use crate::run::shared::pool_directory;
+use crate::state::run;
 use crate::syscalls::dispatch::{origin, refuse};
+use crate::syscalls::error;
 use crate::syscalls::sys;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record;
 use landfall_vocab::window::{self, FILE_DIRECTORY, FILE_EXISTS, FILE_SLOT};
 
-pub(crate) const fn error(number: i32) -> isize {
-    -(number as isize)
-}
-
 pub(crate) fn slot(file: u8) -> u64 {
     window::FILES.start + file as u64 * FILE_SLOT
 }
 
-unsafe fn length_unlogged(file: u8) -> u64 {
+fn length_unlogged(file: u8) -> u64 {
     shadow::word(entry(file) + 8)
 }
 
-/// What a system call may reach while it is performed: a file that is mapped or not, protected or not.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Reach {
-    files: u32,
-    /// While a file grows: its new part is zeroed before it belongs to it.
-    growing_to: u64,
-    /// What the program protected is open.
-    open: bool,
-}
-
-impl Reach {
-    pub(crate) const NONE: Reach = Reach {
-        files: 0,
-        growing_to: 0,
-        open: false,
-    };
-
-    /// To read a file.
-    pub(crate) fn reading(file: u8) -> Reach {
-        Reach {
-            files: 1 << file,
-            ..Reach::NONE
-        }
-    }
-
-    pub(crate) fn writing(file: u8) -> Reach {
-        Reach {
-            open: true,
-            ..Reach::reading(file)
-        }
-    }
-
-    /// Is what the program protected open?
-    pub(crate) fn is_open(&self) -> bool {
-        self.open
-    }
-}
-
-pub(crate) unsafe fn reach(further: Reach) {
-    run().reach.set(further);
-    if further.open {
-        crate::memory::protections::lift();
-    }
-}
-
-/// No further than the program again.
-pub(crate) unsafe fn withdraw() -> Reach {
-    let before = run().reach.replace(Reach::NONE);
-    if before.open {
-        crate::memory::protections::lower();
-    }
-    before
-}
-
 /// Is this part of a file slot mapped in this run, and inside the file?
-pub(crate) unsafe fn is_mapped(offset: u64) -> bool {
+pub(crate) fn is_mapped(offset: u64) -> bool {
     let file = ((offset - window::FILES.start) / FILE_SLOT) as u8;
     let reach = run().reach.get();
     let length = length_unlogged(file).max(reach.growing_to);
@@ -95,7 +39,7 @@ pub(crate) unsafe fn is_mapped(offset: u64) -> bool {
         && (offset - window::FILES.start) % FILE_SLOT < pages
 }
 
-pub(crate) unsafe fn open(path: &[u8], flags: i32) -> isize {
+pub(crate) fn open(path: &[u8], flags: i32) -> isize {
     let creating = flags & libc::O_CREAT != 0;
     if path.len() as u64 >= window::FILE_PATH_LEN {
         return error(libc::ENAMETOOLONG);
@@ -133,49 +77,51 @@ pub(crate) unsafe fn open(path: &[u8], flags: i32) -> isize {
 }
 
 /// A directory of pool files stands for its path; what is in it comes from the table.
-unsafe fn open_directory(path: &[u8], flags: i32) -> isize {
-    let control = server().control.get();
-    let length = (*control).pm_dir_len as usize;
-    let whole = Scratch::new(length + 1 + path.len());
-    bytes::copy(
-        whole.start(),
-        &raw const (*control).pm_dir as *const u8,
-        length,
-    );
-    *whole.start().add(length) = b'/';
-    bytes::copy(whole.start().add(length + 1), path.as_ptr(), path.len());
-    let whole = core::slice::from_raw_parts(whole.start(), length + 1 + path.len());
-    let number = crate::files::overlay::new_directory(whole, 0o777);
-    crate::files::ordinary::open_inode(number, flags)
+fn open_directory(path: &[u8], flags: i32) -> isize {
+    // SAFETY: a slot lies in the window, and the text in memory of the run's own.
+    unsafe {
+        let directory = pool_directory();
+        let length = directory.len();
+        let whole = Scratch::new(length + 1 + path.len());
+        bytes::copy(whole.start(), directory.as_ptr(), length);
+        *whole.start().add(length) = b'/';
+        bytes::copy(whole.start().add(length + 1), path.as_ptr(), path.len());
+        let whole = core::slice::from_raw_parts(whole.start(), length + 1 + path.len());
+        let number = crate::files::overlay::new_directory(whole, 0o777);
+        crate::files::ordinary::open_inode(number, flags)
+    }
 }
 
 /// A new descriptor of a file. All descriptors of one file are of one memfd, so that the kernel sees one file to lock.
-pub(crate) unsafe fn open_slot(file: u8, flags: i32) -> isize {
-    let holder = run().pool_holders[file as usize].as_ptr();
-    if *holder == 0 {
-        let name = c"pool".as_ptr() as usize;
-        let fd = sys::call(libc::SYS_memfd_create, [name, libc::MFD_CLOEXEC as usize]);
-        *holder = crate::files::overlay::hold(fd);
+pub(crate) fn open_slot(file: u8, flags: i32) -> isize {
+    // SAFETY: a slot lies in the window, and the text in memory of the run's own.
+    unsafe {
+        let holder = run().pool_holders[file as usize].as_ptr();
+        if *holder == 0 {
+            let name = c"pool".as_ptr() as usize;
+            let fd = sys::call(libc::SYS_memfd_create, [name, libc::MFD_CLOEXEC as usize]);
+            *holder = crate::files::overlay::hold(fd);
+        }
+        let fd = crate::files::overlay::reopen(*holder, flags);
+        if fd >= 0 {
+            descriptors::set(fd as usize, Kind::Pool(file));
+            run().used_files.set(run().used_files.get() | (1 << file));
+        }
+        fd
     }
-    let fd = crate::files::overlay::reopen(*holder, flags);
-    if fd >= 0 {
-        descriptors::set(fd as usize, Kind::Pool(file));
-        run().used_files.set(run().used_files.get() | (1 << file));
-    }
-    fd
 }
 
 /// May this descriptor be written through?
-pub(crate) unsafe fn is_writable(fd: usize) -> bool {
-    let flags = sys::call(libc::SYS_fcntl, [fd, libc::F_GETFL as usize]);
+pub(crate) fn is_writable(fd: usize) -> bool {
+    let flags = sys::fcntl(fd, libc::F_GETFL, 0);
     flags >= 0 && flags as i32 & libc::O_ACCMODE != libc::O_RDONLY
 }
 
-pub(crate) unsafe fn length(file: u8) -> u64 {
+pub(crate) fn length(file: u8) -> u64 {
     word(entry(file) + 8, Builtin::open)
 }
 
-pub(crate) unsafe fn set_length(file: u8, length: u64, function: Builtin) -> isize {
+pub(crate) fn set_length(file: u8, length: u64, function: Builtin) -> isize {
     if length > FILE_SLOT {
         return error(libc::EFBIG);
     }
@@ -195,7 +141,7 @@ pub(crate) unsafe fn set_length(file: u8, length: u64, function: Builtin) -> isi
 }
 
 /// Zeroes part of a file, durably: cut-off bytes and holes read as zero. Only lines that hold something need it.
-unsafe fn clear(file: u8, from: u64, to: u64, function: Builtin) {
+fn clear(file: u8, from: u64, to: u64, function: Builtin) {
     // The slot is the file, mapped by the program or not.
     reach(Reach {
         growing_to: to,
@@ -218,20 +164,28 @@ unsafe fn clear(file: u8, from: u64, to: u64, function: Builtin) {
     withdraw();
 }
 
-unsafe fn clear_line(slot: u64, from: u64, to: u64, function: Builtin) {
+fn clear_line(slot: u64, from: u64, to: u64, function: Builtin) {
     let zero = [0u8; window::LINE as usize];
-    if from < to {
-        let start = (window::BASE + slot + from) as usize;
-        shadow::touch(slot + from);
-        let held = shadow::content(slot + from);
-        if !bytes::equal(held, zero.as_ptr(), (to - from) as usize) {
-            accesses::store_durably(start, zero.as_ptr(), (to - from) as usize, origin(function));
+    // SAFETY: a slot lies in the window, and the text in memory of the run's own.
+    unsafe {
+        if from < to {
+            let start = (window::BASE + slot + from) as usize;
+            shadow::touch(slot + from);
+            let held = shadow::content(slot + from);
+            if !bytes::equal(held, zero.as_ptr(), (to - from) as usize) {
+                accesses::store_durably(
+                    start,
+                    zero.as_ptr(),
+                    (to - from) as usize,
+                    origin(function),
+                );
+            }
         }
     }
 }
 
 /// `fallocate` and `posix_fallocate`: the file grows, or a hole is zeroed.
-pub(crate) unsafe fn allocate(file: u8, mode: i32, at: u64, length: u64) -> isize {
+pub(crate) fn allocate(file: u8, mode: i32, at: u64, length: u64) -> isize {
     if mode & libc::FALLOC_FL_KEEP_SIZE == 0 {
         let end = at.saturating_add(length);
         return if end > self::length(file) {
@@ -250,11 +204,7 @@ pub(crate) unsafe fn allocate(file: u8, mode: i32, at: u64, length: u64) -> isiz
 }
 
 /// Every mapping of a file is the same memory; `None` for a private writable one, which must be a copy.
-pub(crate) unsafe fn map(
-    file: u8,
-    fd: usize,
-    call: &crate::syscalls::dispatch::Call,
-) -> Option<isize> {
+pub(crate) fn map(file: u8, fd: usize, call: &crate::syscalls::dispatch::Call) -> Option<isize> {
     let [address, length, protection, flags, _, at] = call.arguments;
     let (protection, flags, at) = (protection as i32, flags as i32, at as u64);
     if !at.is_multiple_of(window::PAGE) || length == 0 {
@@ -268,7 +218,7 @@ pub(crate) unsafe fn map(
     if private && writable {
         return None;
     }
-    let access = sys::call(libc::SYS_fcntl, [fd, libc::F_GETFL as usize]) as i32 & libc::O_ACCMODE;
+    let access = sys::access_mode(fd);
     if access == libc::O_WRONLY || (writable && access != libc::O_RDWR) {
         return Some(error(libc::EACCES));
     }
@@ -290,6 +240,9 @@ pub(crate) unsafe fn map(
 }
 
 /// A private copy of part of a file, in memory of the program's own.
+///
+/// # Safety
+/// The program asks for a mapping at `address`: what is there is its own.
 pub(crate) unsafe fn map_copy(
     file: u8,
     length: usize,
@@ -297,25 +250,28 @@ pub(crate) unsafe fn map_copy(
     address: usize,
     flags: i32,
 ) -> isize {
-    let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
-    let flags = (flags & !libc::MAP_TYPE) | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    let got = sys::call(
-        libc::SYS_mmap,
-        [address, length, all, flags as usize, usize::MAX, 0],
-    );
-    let present = (self::length(file).saturating_sub(at) as usize).min(length);
-    if got > 0 && present > 0 {
-        run()
-            .mapped_files
-            .set(run().mapped_files.get() | (1 << file));
-        let from = (window::BASE + slot(file) + at) as *const u8;
-        accesses::copy(got as *mut u8, from, present, 0, origin(Builtin::mmap));
+    // SAFETY: what the caller promises.
+    unsafe {
+        let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+        let flags = (flags & !libc::MAP_TYPE) | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let got = sys::raw(
+            libc::SYS_mmap,
+            [address, length, all, flags as usize, usize::MAX, 0],
+        );
+        let present = (self::length(file).saturating_sub(at) as usize).min(length);
+        if got > 0 && present > 0 {
+            run()
+                .mapped_files
+                .set(run().mapped_files.get() | (1 << file));
+            let from = (window::BASE + slot(file) + at) as *const u8;
+            accesses::copy(got as *mut u8, from, present, 0, origin(Builtin::mmap));
+        }
+        got
     }
-    got
 }
 
 /// `msync`.
-pub(crate) unsafe fn sync_mapping(address: usize, length: usize, flags: i32) -> isize {
+pub(crate) fn sync_mapping(address: usize, length: usize, flags: i32) -> isize {
     if address & 4095 != 0 || flags & libc::MS_ASYNC != 0 && flags & libc::MS_SYNC != 0 {
         return error(libc::EINVAL);
     }
@@ -327,33 +283,36 @@ pub(crate) unsafe fn sync_mapping(address: usize, length: usize, flags: i32) -> 
 }
 
 /// Writes back every line of a range that this execution touched, then fences.
-pub(crate) unsafe fn sync(at: u64, length: u64, function: Builtin) -> isize {
+pub(crate) fn sync(at: u64, length: u64, function: Builtin) -> isize {
     let length = length.min(window::LEN - at);
     let mut page = at & !(window::PAGE - 1);
-    while page < at + length {
-        if shadow::is_touched(page) {
-            for line in (page..page + window::PAGE).step_by(window::LINE as usize) {
-                // Eight words, eight bytes of shadow: none known means that nobody wrote here.
-                if *(shadow::known(line) as *const u64) != 0 {
-                    flushes::flush(
-                        record::Kind::Clwb,
-                        (window::BASE + line) as usize,
-                        origin(function),
-                    );
+    // SAFETY: a slot lies in the window, and the text in memory of the run's own.
+    unsafe {
+        while page < at + length {
+            if shadow::is_touched(page) {
+                for line in (page..page + window::PAGE).step_by(window::LINE as usize) {
+                    // Eight words, eight bytes of shadow: none known means that nobody wrote here.
+                    if *(shadow::known(line) as *const u64) != 0 {
+                        flushes::flush(
+                            record::Kind::Clwb,
+                            (window::BASE + line) as usize,
+                            origin(function),
+                        );
+                    }
                 }
             }
+            page += window::PAGE;
         }
-        page += window::PAGE;
     }
     flushes::fence(record::Kind::Sfence, origin(function));
     0
 }
 
-pub(crate) unsafe fn sync_file(file: u8) -> isize {
+pub(crate) fn sync_file(file: u8) -> isize {
     sync(slot(file), length(file), Builtin::fsync)
 }
 
-pub(crate) unsafe fn unlink(path: &[u8]) -> isize {
+pub(crate) fn unlink(path: &[u8]) -> isize {
     match find(path, Builtin::unlink) {
         Found::Exists(file) => {
             pool_table::remove(file, path, Builtin::unlink);
@@ -366,7 +325,7 @@ pub(crate) unsafe fn unlink(path: &[u8]) -> isize {
     }
 }
 
-pub(crate) unsafe fn rename(from: &[u8], to: &[u8], flags: usize) -> isize {
+pub(crate) fn rename(from: &[u8], to: &[u8], flags: usize) -> isize {
     const NOREPLACE: usize = 1;
     if flags & !NOREPLACE != 0 {
         return error(libc::EINVAL);
@@ -397,14 +356,14 @@ pub(crate) unsafe fn rename(from: &[u8], to: &[u8], flags: usize) -> isize {
     0
 }
 
-pub(crate) unsafe fn truncate(path: &[u8], length: u64) -> isize {
+pub(crate) fn truncate(path: &[u8], length: u64) -> isize {
     match find(path, Builtin::ftruncate) {
         Found::Exists(file) => set_length(file, length, Builtin::ftruncate),
         _ => error(libc::ENOENT),
     }
 }
 
-pub(crate) unsafe fn make_directory(path: &[u8]) -> isize {
+pub(crate) fn make_directory(path: &[u8]) -> isize {
     if path.len() as u64 >= window::FILE_PATH_LEN {
         return error(libc::ENAMETOOLONG);
     }
@@ -425,7 +384,7 @@ pub(crate) unsafe fn make_directory(path: &[u8]) -> isize {
     }
 }
 
-pub(crate) unsafe fn remove_directory(path: &[u8]) -> isize {
+pub(crate) fn remove_directory(path: &[u8]) -> isize {
     match pool_table::find_directory(path, Builtin::rmdir) {
         Found::Exists(file) => {
             let mut count = 0;
@@ -444,30 +403,36 @@ pub(crate) unsafe fn remove_directory(path: &[u8]) -> isize {
 }
 
 /// What `stat` says about a path under `--pm-dir`.
+///
+/// # Safety
+/// `to` has room for all of it.
 pub(crate) unsafe fn about(path: &[u8], to: *mut libc::stat) -> isize {
-    match find(path, Builtin::open) {
-        Found::Exists(file) => about_slot(file, to),
-        _ => match pool_table::find_directory(path, Builtin::open) {
-            Found::Exists(file) => of_pool(file as u64, libc::S_IFDIR | 0o777, 0, to),
-            _ => error(libc::ENOENT),
-        },
+    // SAFETY: what the caller promises.
+    unsafe {
+        match find(path, Builtin::open) {
+            Found::Exists(file) => about_slot(file, to),
+            _ => match pool_table::find_directory(path, Builtin::open) {
+                Found::Exists(file) => of_pool(file as u64, libc::S_IFDIR | 0o777, 0, to),
+                _ => error(libc::ENOENT),
+            },
+        }
     }
 }
 
+/// # Safety
+/// `to` has room for all of it.
 pub(crate) unsafe fn about_slot(file: u8, to: *mut libc::stat) -> isize {
-    of_pool(file as u64, libc::S_IFREG | 0o666, length(file), to)
+    // SAFETY: what the caller promises.
+    unsafe { of_pool(file as u64, libc::S_IFREG | 0o666, length(file), to) }
 }
 
 /// Entries of a directory that is `--pm-dir` or lies below it; false for any other.
-pub(crate) unsafe fn listing(path: &[u8], each: impl FnMut(&[u8], u64, u8)) -> bool {
-    let control = server().control.get();
-    let directory = &raw const (*control).pm_dir as *const u8;
-    let directory = core::slice::from_raw_parts(directory, (*control).pm_dir_len as usize);
+pub(crate) fn listing(path: &[u8], each: impl FnMut(&[u8], u64, u8)) -> bool {
+    let directory = pool_directory();
     if directory.is_empty() {
         return false;
     }
-    let itself = path.len() == directory.len()
-        && bytes::equal(path.as_ptr(), directory.as_ptr(), path.len());
+    let itself = bytes::same(path, directory);
     match crate::files::overlay::below(directory, path) {
         Some(inside) => pool_table::listing(inside, each),
         None if itself => pool_table::listing(b"", each),

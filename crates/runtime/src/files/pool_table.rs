@@ -1,13 +1,13 @@
 //! The table of pool files and directories, at the start of the metadata area: existence and length, durable when the call
 //! returns, in call order (MODEL.md §4). Every change that must be seen whole or not at all is one word.
 
-use crate::files::pool::error;
 use crate::memory::accesses;
 use crate::memory::bytes;
 use crate::memory::own::Scratch;
 use crate::memory::shadow;
 use crate::state::run;
 use crate::syscalls::dispatch::origin;
+use crate::syscalls::error;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{self, flag};
 use landfall_vocab::window::{
@@ -20,17 +20,18 @@ pub(crate) fn entry(file: u8) -> u64 {
 }
 
 /// Reads a word of the table, as an event.
-pub(crate) unsafe fn word(at: u64, function: Builtin) -> u64 {
+pub(crate) fn word(at: u64, function: Builtin) -> u64 {
     shadow::asked();
     accesses::read_word(at, 8, flag::DURABLE, origin(function));
     shadow::word(at)
 }
 
 /// Writes a word of the table: durable at once.
-pub(crate) unsafe fn set_word(at: u64, value: u64, function: Builtin) {
+pub(crate) fn set_word(at: u64, value: u64, function: Builtin) {
     let address = (window::BASE + at) as usize;
     let word = (&raw const value).cast();
-    accesses::store_durably(address, word, 8, origin(function));
+    // SAFETY: entries lie in the window, and a touched page has its content.
+    unsafe { accesses::store_durably(address, word, 8, origin(function)) };
 }
 
 pub(crate) enum Found {
@@ -49,7 +50,7 @@ fn says(word: u64, path: &[u8], state: u64) -> bool {
 }
 
 /// The file of that name. While a rename replaces a file there are two; the younger one counts.
-pub(crate) unsafe fn find(path: &[u8], function: Builtin) -> Found {
+pub(crate) fn find(path: &[u8], function: Builtin) -> Found {
     let (mut found, mut free, mut own) = (None, None, None);
     for file in 0..FILE_SLOTS as u8 {
         let word = word(entry(file), function);
@@ -82,40 +83,43 @@ pub(crate) unsafe fn find(path: &[u8], function: Builtin) -> Found {
 }
 
 /// Path first, state word last: the file exists from that store on.
-pub(crate) unsafe fn create(file: u8, path: &[u8], state: u64, function: Builtin) {
+pub(crate) fn create(file: u8, path: &[u8], state: u64, function: Builtin) {
     let next = (generation(word(entry(file), function)) + 1) % GENERATIONS;
     set_path(file, path, next, function);
     set_word(entry(file) + 8, 0, function);
     set_state(file, path, state, next, function);
 }
 
-unsafe fn set_state(file: u8, path: &[u8], state: u64, generation: u64, function: Builtin) {
+fn set_state(file: u8, path: &[u8], state: u64, generation: u64, function: Builtin) {
     let word = window::file_state(path, state) | generation << 2;
     set_word(entry(file), word, function);
 }
 
-unsafe fn set_path(file: u8, path: &[u8], generation: u64, function: Builtin) {
-    let padded = Scratch::new(FILE_PATH_LEN as usize);
-    let length = path.len().min(FILE_PATH_LEN as usize - 1);
-    bytes::fill(padded.start(), 0, FILE_PATH_LEN as usize);
-    bytes::copy(padded.start(), path.as_ptr(), length);
-    let target = (window::BASE + entry(file) + path_at(generation)) as usize;
-    accesses::store_durably(
-        target,
-        padded.start(),
-        record::padded(length + 1),
-        origin(function),
-    );
+fn set_path(file: u8, path: &[u8], generation: u64, function: Builtin) {
+    // SAFETY: entries lie in the window, and a touched page has its content.
+    unsafe {
+        let padded = Scratch::new(FILE_PATH_LEN as usize);
+        let length = path.len().min(FILE_PATH_LEN as usize - 1);
+        bytes::fill(padded.start(), 0, FILE_PATH_LEN as usize);
+        bytes::copy(padded.start(), path.as_ptr(), length);
+        let target = (window::BASE + entry(file) + path_at(generation)) as usize;
+        accesses::store_durably(
+            target,
+            padded.start(),
+            record::padded(length + 1),
+            origin(function),
+        );
+    }
 }
 
 /// One word takes the name away.
-pub(crate) unsafe fn remove(file: u8, path: &[u8], function: Builtin) {
+pub(crate) fn remove(file: u8, path: &[u8], function: Builtin) {
     let generation = generation(word(entry(file), function));
     set_state(file, path, FILE_REMOVED, generation, function);
 }
 
 /// One word gives the new name, and hides a file that has it.
-pub(crate) unsafe fn rename(file: u8, to: &[u8], replaced: Option<u8>) {
+pub(crate) fn rename(file: u8, to: &[u8], replaced: Option<u8>) {
     let function = Builtin::rename;
     let own = generation(word(entry(file), function));
     let mut next = (own + 1) % GENERATIONS;
@@ -134,7 +138,7 @@ pub(crate) unsafe fn rename(file: u8, to: &[u8], replaced: Option<u8>) {
 }
 
 /// The path of an entry, and its state word; empty for one that does not exist.
-unsafe fn path<'a>(file: u8, function: Builtin) -> (&'a [u8], u64) {
+fn path<'a>(file: u8, function: Builtin) -> (&'a [u8], u64) {
     let word = word(entry(file), function);
     if word & STATE != FILE_EXISTS && word & STATE != FILE_DIRECTORY {
         return (b"", word);
@@ -142,14 +146,15 @@ unsafe fn path<'a>(file: u8, function: Builtin) -> (&'a [u8], u64) {
     let at = entry(file) + path_at(generation(word));
     let address = (window::BASE + at) as *const u8;
     shadow::touch(at);
-    let path = bytes::text(shadow::content(at), FILE_PATH_LEN as usize);
+    // SAFETY: entries lie in the window, and a touched page has its content.
+    let path = unsafe { bytes::text(shadow::content(at), FILE_PATH_LEN as usize) };
     let read = record::padded(path.len() + 1);
     accesses::read_span(address as usize, read, flag::DURABLE, origin(function));
     (path, word)
 }
 
 /// Every file and directory directly in `directory` (relative, empty for `--pm-dir` itself).
-pub(crate) unsafe fn listing(directory: &[u8], mut each: impl FnMut(&[u8], u64, u8)) {
+pub(crate) fn listing(directory: &[u8], mut each: impl FnMut(&[u8], u64, u8)) {
     let start = if directory.is_empty() {
         0
     } else {
@@ -159,7 +164,7 @@ pub(crate) unsafe fn listing(directory: &[u8], mut each: impl FnMut(&[u8], u64, 
         for file in range {
             let (path, word) = path(file, Builtin::readdir);
             let inside = path.len() > start
-                && bytes::equal(path.as_ptr(), directory.as_ptr(), directory.len())
+                && bytes::starts(path, directory)
                 && (start == 0 || path[start - 1] == b'/')
                 && !path[start..].contains(&b'/');
             let is_directory = word & STATE == FILE_DIRECTORY;
@@ -179,12 +184,12 @@ pub(crate) unsafe fn listing(directory: &[u8], mut each: impl FnMut(&[u8], u64, 
 }
 
 /// Is it the younger of two files with one name?
-unsafe fn is_found(path: &[u8], file: u8) -> bool {
+fn is_found(path: &[u8], file: u8) -> bool {
     matches!(find(path, Builtin::readdir), Found::Exists(found) if found == file)
 }
 
 /// The entry of a directory, or one to create it in.
-pub(crate) unsafe fn find_directory(path: &[u8], function: Builtin) -> Found {
+pub(crate) fn find_directory(path: &[u8], function: Builtin) -> Found {
     let mut free = None;
     for file in DIRECTORIES as u8..FILE_ENTRIES as u8 {
         let word = word(entry(file), function);
@@ -202,7 +207,7 @@ pub(crate) unsafe fn find_directory(path: &[u8], function: Builtin) -> Found {
 }
 
 /// Must be a directory for something to be created at `path`.
-pub(crate) unsafe fn parent_exists(path: &[u8], function: Builtin) -> isize {
+pub(crate) fn parent_exists(path: &[u8], function: Builtin) -> isize {
     let Some(end) = path.iter().rposition(|byte| *byte == b'/') else {
         return 0;
     };

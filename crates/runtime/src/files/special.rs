@@ -4,19 +4,10 @@
 use crate::files::descriptors::{self, Kind};
 use crate::files::overlay;
 use crate::files::resolve::Place;
-use crate::memory::bytes;
+use crate::memory::bytes::{self, same, starts};
 use crate::syscalls::dispatch::refuse;
 use crate::syscalls::random;
 use crate::syscalls::sys;
-
-fn starts(path: &[u8], prefix: &[u8]) -> bool {
-    path.len() >= prefix.len()
-        && unsafe { bytes::equal(path.as_ptr(), prefix.as_ptr(), prefix.len()) }
-}
-
-fn same(path: &[u8], other: &[u8]) -> bool {
-    path.len() == other.len() && starts(path, other)
-}
 
 /// The descriptor a path under /proc/self/fd names.
 fn descriptor(path: &[u8]) -> Option<usize> {
@@ -28,7 +19,7 @@ fn descriptor(path: &[u8]) -> Option<usize> {
 }
 
 /// A link of the kernel's that is not followed: what it says has the process in it.
-pub(crate) unsafe fn stays(place: &mut Place) -> bool {
+pub(crate) fn stays(place: &mut Place) -> bool {
     let path = place.path();
     if !starts(path, b"/proc/") {
         return false;
@@ -46,28 +37,34 @@ pub(crate) unsafe fn stays(place: &mut Place) -> bool {
 }
 
 /// What a link of the kernel's says, where that has the process or a number of the kernel's in it.
+///
+/// # Safety
+/// `to` has room for the longest path.
 pub(crate) unsafe fn read_link(place: &Place, to: *mut u8) -> Option<usize> {
-    let path = place.path();
-    if same(path, b"/proc/self") {
-        bytes::copy(to, b"1000".as_ptr(), 4);
-        return Some(4);
+    // SAFETY: what the caller promises.
+    unsafe {
+        let path = place.path();
+        if same(path, b"/proc/self") {
+            bytes::copy(to, b"1000".as_ptr(), 4);
+            return Some(4);
+        }
+        let fd = descriptor(path)?;
+        if !matches!(
+            descriptors::kind(fd),
+            Kind::Real | Kind::Input | Kind::Output(_)
+        ) {
+            return None;
+        }
+        if sys::fcntl(fd, libc::F_GETFD, 0) < 0 {
+            return None;
+        }
+        let mut digits = [0u8; 20];
+        let digits = bytes::decimal(fd as u64 + 1, &mut digits);
+        bytes::copy(to, b"pipe:[".as_ptr(), 6);
+        bytes::copy(to.add(6), digits.as_ptr(), digits.len());
+        *to.add(6 + digits.len()) = b']';
+        Some(7 + digits.len())
     }
-    let fd = descriptor(path)?;
-    if !matches!(
-        descriptors::kind(fd),
-        Kind::Real | Kind::Input | Kind::Output(_)
-    ) {
-        return None;
-    }
-    if sys::call(libc::SYS_fcntl, [fd, libc::F_GETFD as usize]) < 0 {
-        return None;
-    }
-    let mut digits = [0u8; 20];
-    let digits = bytes::decimal(fd as u64 + 1, &mut digits);
-    bytes::copy(to, b"pipe:[".as_ptr(), 6);
-    bytes::copy(to.add(6), digits.as_ptr(), digits.len());
-    *to.add(6 + digits.len()) = b']';
-    Some(7 + digits.len())
 }
 
 /// Is this something whose numbers and times mean nothing?
@@ -76,7 +73,7 @@ pub(crate) fn made_up(path: &[u8]) -> bool {
 }
 
 /// Opens what is special on disk; `None` for ordinary places.
-pub(crate) unsafe fn open(place: &Place, flags: i32) -> Option<isize> {
+pub(crate) fn open(place: &Place, flags: i32) -> Option<isize> {
     let path = place.path();
     if starts(path, b"/dev/") {
         return device(place, flags);
@@ -99,7 +96,7 @@ pub(crate) unsafe fn open(place: &Place, flags: i32) -> Option<isize> {
     }
 }
 
-unsafe fn device(place: &Place, flags: i32) -> Option<isize> {
+fn device(place: &Place, flags: i32) -> Option<isize> {
     let path = place.path();
     let random = same(path, b"/dev/urandom") || same(path, b"/dev/random");
     let harmless = [&b"/dev/null"[..], b"/dev/zero", b"/dev/full"];
@@ -117,27 +114,30 @@ unsafe fn device(place: &Place, flags: i32) -> Option<isize> {
 }
 
 /// Opens an open file again.
-unsafe fn again(fd: usize, place: &Place, flags: i32) -> isize {
-    match descriptors::kind(fd) {
-        Kind::Overlay(number) if (*overlay::inode(number)).holder >= 0 => {
-            crate::files::ordinary::open_inode(number, flags)
-        }
-        Kind::Pool(file) => crate::files::pool::open_slot(file, flags),
-        Kind::Disk if flags & libc::O_ACCMODE != libc::O_RDONLY => -(libc::EACCES as isize),
-        Kind::Real | Kind::Disk => {
-            let kind = descriptors::kind(fd);
-            let fd = sys::call(libc::SYS_open, [place.address(), flags as usize]);
-            if fd >= 0 {
-                descriptors::set(fd as usize, kind);
+fn again(fd: usize, place: &Place, flags: i32) -> isize {
+    // SAFETY: paths are texts of ours that end in zero.
+    unsafe {
+        match descriptors::kind(fd) {
+            Kind::Overlay(number) if (*overlay::inode(number)).holder >= 0 => {
+                crate::files::ordinary::open_inode(number, flags)
             }
-            fd
-        }
-        kind => {
-            let fd = sys::call(libc::SYS_dup, [fd]);
-            if fd >= 0 {
-                descriptors::set(fd as usize, kind);
+            Kind::Pool(file) => crate::files::pool::open_slot(file, flags),
+            Kind::Disk if flags & libc::O_ACCMODE != libc::O_RDONLY => -(libc::EACCES as isize),
+            Kind::Real | Kind::Disk => {
+                let kind = descriptors::kind(fd);
+                let fd = sys::call(libc::SYS_open, [place.address(), flags as usize]);
+                if fd >= 0 {
+                    descriptors::set(fd as usize, kind);
+                }
+                fd
             }
-            fd
+            kind => {
+                let fd = sys::call(libc::SYS_dup, [fd]);
+                if fd >= 0 {
+                    descriptors::set(fd as usize, kind);
+                }
+                fd
+            }
         }
     }
 }
@@ -159,7 +159,7 @@ fn passes(path: &[u8]) -> bool {
 }
 
 /// A directory about the process itself; the others list processes.
-unsafe fn is_own_directory(place: &Place) -> bool {
+fn is_own_directory(place: &Place) -> bool {
     starts(place.path(), b"/proc/self/") && crate::files::ordinary::is_directory(place)
 }
 
@@ -187,7 +187,7 @@ const MACHINE: [(&[u8], &[u8]); 9] = [
     (b"/proc/self/comm", b"program\n"),
 ];
 
-unsafe fn contents(path: &[u8]) -> Option<&'static [u8]> {
+fn contents(path: &[u8]) -> Option<&'static [u8]> {
     MACHINE
         .iter()
         .find(|(name, _)| same(path, name))
@@ -201,24 +201,27 @@ unsafe fn contents(path: &[u8]) -> Option<&'static [u8]> {
 }
 
 /// A file in memory with the given contents; a random identifier if there are none.
-unsafe fn made(text: &[u8], flags: i32) -> isize {
-    let number = overlay::new_file(0o444);
-    let holder = (*overlay::inode(number)).holder as usize;
-    let mut identifier = *b"00000000-0000-4000-8000-000000000000\n";
-    let mut text = text;
-    if text.is_empty() {
-        let mut raw = [0u8; 37];
-        random::fill(raw.as_mut_ptr(), raw.len());
-        for (at, byte) in identifier.iter_mut().enumerate() {
-            if *byte == b'0' {
-                *byte = b"0123456789abcdef"[raw[at] as usize % 16];
+fn made(text: &[u8], flags: i32) -> isize {
+    // SAFETY: paths are texts of ours that end in zero.
+    unsafe {
+        let number = overlay::new_file(0o444);
+        let holder = (*overlay::inode(number)).holder as usize;
+        let mut identifier = *b"00000000-0000-4000-8000-000000000000\n";
+        let mut text = text;
+        if text.is_empty() {
+            let mut raw = [0u8; 37];
+            random::fill(raw.as_mut_ptr(), raw.len());
+            for (at, byte) in identifier.iter_mut().enumerate() {
+                if *byte == b'0' {
+                    *byte = b"0123456789abcdef"[raw[at] as usize % 16];
+                }
             }
+            text = &identifier;
         }
-        text = &identifier;
+        sys::call(
+            libc::SYS_pwrite64,
+            [holder, text.as_ptr() as usize, text.len(), 0],
+        );
+        crate::files::ordinary::open_inode(number, flags)
     }
-    sys::call(
-        libc::SYS_pwrite64,
-        [holder, text.as_ptr() as usize, text.len(), 0],
-    );
-    crate::files::ordinary::open_inode(number, flags)
 }

@@ -54,52 +54,26 @@ macro_rules! modify {
     }};
 }
 
-fn float32(op: u32, old: u32, operand: u32) -> u32 {
-    let (a, b) = (f32::from_bits(old), f32::from_bits(operand));
-    let result = match op {
-        11 => a + b,
-        12 => a - b,
-        13 => {
-            if a > b || b.is_nan() {
-                a
-            } else {
-                b
-            }
+macro_rules! floats {
+    ($($name:ident: $float:ty, $bits:ty;)*) => { $(
+        fn $name(op: u32, old: $bits, operand: $bits) -> $bits {
+            let (a, b) = (<$float>::from_bits(old), <$float>::from_bits(operand));
+            let result = match op {
+                11 => a + b,
+                12 => a - b,
+                13 if a > b || b.is_nan() => a,
+                14 if a < b || b.is_nan() => a,
+                13 | 14 => b,
+                _ => return operand,
+            };
+            result.to_bits()
         }
-        14 => {
-            if a < b || b.is_nan() {
-                a
-            } else {
-                b
-            }
-        }
-        _ => return operand,
-    };
-    result.to_bits()
+    )* };
 }
 
-fn float64(op: u32, old: u64, operand: u64) -> u64 {
-    let (a, b) = (f64::from_bits(old), f64::from_bits(operand));
-    let result = match op {
-        11 => a + b,
-        12 => a - b,
-        13 => {
-            if a > b || b.is_nan() {
-                a
-            } else {
-                b
-            }
-        }
-        14 => {
-            if a < b || b.is_nan() {
-                a
-            } else {
-                b
-            }
-        }
-        _ => return operand,
-    };
-    result.to_bits()
+floats! {
+    float32: f32, u32;
+    float64: f64, u64;
 }
 
 /// A value as one word; what is longer, as a digest.
@@ -112,6 +86,8 @@ macro_rules! locked {
     ($($type:ident, $signed:ty, $n:literal, $rmw:ident, $cas:ident;)*) => { $(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $rmw(p: *mut $type, operand: $type, op: u32, abi: u32, site: *const Site) -> $type {
+            // SAFETY: the program makes this access, with these addresses; it is made for it.
+            unsafe {
             let access = watching().then(|| visible::update(p as usize, $n, 0, abi, Origin::source(site)));
             if is_persistent(p as usize) && shadow::recording() {
                 let origin = Origin::source(site);
@@ -136,10 +112,13 @@ macro_rules! locked {
                 trace::locked_elsewhere(Origin::source(site));
             }
             old
+            }
         }
 
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $cas(p: *mut $type, expected: $type, desired: $type, abi: u32, site: *const Site) -> $type {
+            // SAFETY: the program makes this access, with these addresses; it is made for it.
+            unsafe {
             let access = watching().then(|| visible::update(p as usize, $n, visible::SWAP, abi, Origin::source(site)));
             let after = |old: $type| {
                 if let Some(access) = access {
@@ -173,6 +152,7 @@ macro_rules! locked {
                 trace::locked_elsewhere(Origin::source(site));
             }
             old
+            }
         }
     )* };
 }

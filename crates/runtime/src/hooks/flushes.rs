@@ -9,7 +9,7 @@ use landfall_vocab::window;
 
 /// Records a write-back of one line. Lines outside persistent memory do not concern us.
 #[inline]
-pub(crate) unsafe fn flush(kind: Kind, address: usize, origin: Origin) {
+pub(crate) fn flush(kind: Kind, address: usize, origin: Origin) {
     if is_persistent(address) && shadow::recording() {
         if crate::threads::flush(kind, address, origin) {
             return;
@@ -19,7 +19,7 @@ pub(crate) unsafe fn flush(kind: Kind, address: usize, origin: Origin) {
 }
 
 /// Write-backs of every line of a range, as `lf_flush`, `pmem_flush` and `msync` mean it.
-pub(crate) unsafe fn flush_range(address: usize, length: usize, origin: Origin) {
+pub(crate) fn flush_range(address: usize, length: usize, origin: Origin) {
     let mut at = address & !(window::LINE as usize - 1);
     while at < address.saturating_add(length) {
         flush(Kind::Clwb, at, origin);
@@ -27,7 +27,7 @@ pub(crate) unsafe fn flush_range(address: usize, length: usize, origin: Origin) 
     }
 }
 
-pub(crate) unsafe fn fence(kind: Kind, origin: Origin) {
+pub(crate) fn fence(kind: Kind, origin: Origin) {
     if matches!(kind, Kind::Sfence) && running() && crate::threads::store_fence(origin) {
         return;
     }
@@ -39,7 +39,7 @@ pub(crate) unsafe fn fence(kind: Kind, origin: Origin) {
 macro_rules! flushes {
     ($($name:ident => $kind:ident)*) => { $(
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(p: *const u8, site: *const Site) {
+        pub extern "C" fn $name(p: *const u8, site: *const Site) {
             flush(Kind::$kind, p as usize, Origin::source(site));
         }
     )* };
@@ -48,7 +48,7 @@ macro_rules! flushes {
 macro_rules! fences {
     ($($name:ident => $kind:ident)*) => { $(
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(site: *const Site) {
+        pub extern "C" fn $name(site: *const Site) {
             if matches!(Kind::$kind, Kind::Mfence) {
                 crate::threads::fence(Origin::source(site));
                 crate::threads::ordered(SEQ_CST as u8, Origin::source(site));
@@ -63,20 +63,20 @@ fences! { __lf_sfence => Sfence  __lf_mfence => Mfence  __lf_lfence => Lfence }
 
 /// Assembly that the pass did not take apart comes next: what it does to persistent memory is found out as it does it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __lf_asm(site: *const Site) {
+pub extern "C" fn __lf_asm(site: *const Site) {
     fence(Kind::Asm, Origin::source(site));
     crate::memory::unannounced::assembly(crate::caller!(), site);
 }
 
 /// What comes next is not followed, and may touch what other threads see.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __lf_opaque(site: *const Site) {
+pub extern "C" fn __lf_opaque(site: *const Site) {
     crate::threads::unseen::note(unseen::ASSEMBLY, Origin::source(site));
 }
 
 /// A locked instruction follows whose operand is nobody else's business.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __lf_locked(site: *const Site) {
+pub extern "C" fn __lf_locked(site: *const Site) {
     let origin = Origin::source(site);
     crate::threads::fence(origin);
     if running() {
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn __lf_locked(site: *const Site) {
 
 /// A C11 fence: sequentially consistent ones are mfence, weaker ones order nothing in hardware (MODEL.md §2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __lf_fence(ordering: u32, site: *const Site) {
+pub extern "C" fn __lf_fence(ordering: u32, site: *const Site) {
     if ordering & 7 == SEQ_CST {
         crate::threads::fence(Origin::source(site));
         fence(Kind::Mfence, Origin::source(site));

@@ -2,6 +2,7 @@
 
 use crate::hooks::flushes;
 use crate::memory::shadow::{asked, known};
+use crate::run::shared::trace_len;
 use crate::run::trace::{self, Origin};
 use crate::state::{run, running};
 use core::sync::atomic::Ordering::Relaxed;
@@ -13,13 +14,19 @@ use landfall_vocab::window;
 #[macro_export]
 macro_rules! caller {
     () => {
-        *((($crate::run::call_stack::enter)() + 8) as *const usize)
+{
+        let frame = $crate::run::call_stack::enter();
+        // SAFETY: functions of ours keep frame pointers: the return address is behind the outer frame's.
+        #[allow(unused_unsafe)]
+        let back = unsafe { *((frame + 8) as *const usize) };
+        back
+    }
     };
 }
 
 /// The program's persistent region: zeroed at first, at the same address in every run. Asking again may only enlarge it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_pm(length: usize) -> *mut u8 {
+pub extern "C" fn lf_pm(length: usize) -> *mut u8 {
     let recorded = asked();
     if length as u64 > window::REGION.len {
         return core::ptr::null_mut();
@@ -42,13 +49,13 @@ pub unsafe extern "C" fn lf_pm(length: usize) -> *mut u8 {
 
 /// Power failures so far.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_failures() -> i32 {
+pub extern "C" fn lf_failures() -> i32 {
     asked();
     run().failures.get() as i32
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_flush(p: *const u8, length: usize) {
+pub extern "C" fn lf_flush(p: *const u8, length: usize) {
     flushes::flush_range(
         p as usize,
         length,
@@ -57,18 +64,18 @@ pub unsafe extern "C" fn lf_flush(p: *const u8, length: usize) {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_fence() {
+pub extern "C" fn lf_fence() {
     flushes::fence(Kind::Sfence, Origin::library(Builtin::lf_fence, caller!()));
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_persist(p: *const u8, length: usize) {
+pub extern "C" fn lf_persist(p: *const u8, length: usize) {
     let origin = Origin::library(Builtin::lf_persist, caller!());
     flushes::flush_range(p as usize, length, origin);
     flushes::fence(Kind::Sfence, origin);
 }
 
-unsafe fn marked(mark: u64, caller: usize) {
+fn marked(mark: u64, caller: usize) {
     if running() {
         trace::with_value(
             Kind::Mark,
@@ -81,59 +88,60 @@ unsafe fn marked(mark: u64, caller: usize) {
 }
 
 /// Reads from here on may come to nothing: whoever judges does not count them.
-unsafe fn begin_aside() {
+fn begin_aside() {
     if running() {
-        run()
-            .aside_from
-            .set((*run().slot.get()).trace_len.load(Relaxed));
+        run().aside_from.set(trace_len().load(Relaxed));
         run().aside.set(true);
     }
 }
 
 /// They came to nothing: what is read of the same bytes later is read for the first time.
-unsafe fn end_aside() {
-    if !running() || !run().aside.get() {
-        return;
-    }
-    run().aside.set(false);
-    let (from, to) = (
-        run().aside_from.get(),
-        (*run().slot.get()).trace_len.load(Relaxed),
-    );
-    let trace = core::slice::from_raw_parts(
-        run().trace.get().add(from as usize),
-        to.saturating_sub(from) as usize,
-    );
-    for record in Records::new(trace).map_while(Result::ok) {
-        if record.kind == Kind::Read {
-            *known(record.offset) &= !record.mask;
+fn end_aside() {
+    // SAFETY: the trace up to its length was written by this run.
+    unsafe {
+        if !running() || !run().aside.get() {
+            return;
         }
-    }
-    // What was written is known, read before or not.
-    for record in Records::new(trace).map_while(Result::ok) {
-        match record.kind {
-            Kind::Store => *known(record.offset) |= record.mask,
-            Kind::Run => know(record.offset, record.value),
-            Kind::Fill => know(record.offset, record.value >> 8),
-            _ => {}
+        run().aside.set(false);
+        let (from, to) = (run().aside_from.get(), trace_len().load(Relaxed));
+        let trace = core::slice::from_raw_parts(
+            run().trace.get().add(from as usize),
+            to.saturating_sub(from) as usize,
+        );
+        for record in Records::new(trace).map_while(Result::ok) {
+            if record.kind == Kind::Read {
+                *known(record.offset) &= !record.mask;
+            }
+        }
+        // What was written is known, read before or not.
+        for record in Records::new(trace).map_while(Result::ok) {
+            match record.kind {
+                Kind::Store => *known(record.offset) |= record.mask,
+                Kind::Run => know(record.offset, record.value),
+                Kind::Fill => know(record.offset, record.value >> 8),
+                _ => {}
+            }
         }
     }
 }
 
-unsafe fn know(start: u64, length: u64) {
-    for at in start..start + length {
-        *known(at) |= 1 << (at & 7);
+fn know(start: u64, length: u64) {
+    // SAFETY: the trace up to its length was written by this run.
+    unsafe {
+        for at in start..start + length {
+            *known(at) |= 1 << (at & 7);
+        }
     }
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_checksum_begin() {
+pub extern "C" fn lf_checksum_begin() {
     marked(mark::CHECKSUM_BEGIN, caller!());
     begin_aside();
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_checksum_end(accepted: i32) {
+pub extern "C" fn lf_checksum_end(accepted: i32) {
     marked(
         if accepted != 0 {
             mark::CHECKSUM_ACCEPTED
@@ -149,19 +157,19 @@ pub unsafe extern "C" fn lf_checksum_end(accepted: i32) {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_ignore_begin() {
+pub extern "C" fn lf_ignore_begin() {
     marked(mark::IGNORE_BEGIN, caller!());
     begin_aside();
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_ignore_end() {
+pub extern "C" fn lf_ignore_end() {
     marked(mark::IGNORE_END, caller!());
     end_aside();
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_yield() -> i32 {
+pub extern "C" fn lf_yield() -> i32 {
     marked(mark::YIELD, caller!());
     0
 }

@@ -13,7 +13,7 @@ use landfall_vocab::record::flag;
 use landfall_vocab::window;
 
 /// After a store to memory that is not persistent: if the instruction locks, it completes what is pending like a fence.
-unsafe fn locked_outside(locked: bool, address: usize, site: *const Site) {
+fn locked_outside(locked: bool, address: usize, site: *const Site) {
     if locked && !is_persistent(address) && crate::state::running() {
         trace::locked_elsewhere(Origin::source(site));
     }
@@ -25,6 +25,8 @@ macro_rules! accesses {
     ($($type:ty, $n:literal, $load:ident, $slow_load:ident, $store:ident, $slow_store:ident;)*) => { $(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $load(p: *const $type, abi: u32, site: *const Site) -> $type {
+            // SAFETY: the program makes this access, with these addresses; it is made for it.
+            unsafe {
             let at = offset(p as usize);
             if watching() {
                 return $slow_load(p, abi, site);
@@ -41,11 +43,14 @@ macro_rules! accesses {
                 return (content(at) as *const $type).read_unaligned();
             }
             $slow_load(p, abi, site)
+            }
         }
 
         #[cold]
         #[inline(never)]
         unsafe extern "C" fn $slow_load(p: *const $type, abi: u32, site: *const Site) -> $type {
+            // SAFETY: the program makes this access, with these addresses; it is made for it.
+            unsafe {
             if watching() {
                 let mut value: $type = 0;
                 visible::load(p as usize, (&raw mut value) as *mut u8, $n, abi, Origin::source(site));
@@ -55,10 +60,13 @@ macro_rules! accesses {
                 read_span(p as usize, $n, flags(abi), Origin::source(site));
             }
             view(p).read_unaligned()
+            }
         }
 
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $store(p: *mut $type, value: $type, abi: u32, site: *const Site) {
+            // SAFETY: the program makes this access, with these addresses; it is made for it.
+            unsafe {
             let at = offset(p as usize);
             if at >= window::LEN && abi & 7 != SEQ_CST && looking_at_heap() {
                 heap_checks::look(p as usize, $n, true);
@@ -74,11 +82,14 @@ macro_rules! accesses {
                 }
             }
             $slow_store(p, value, abi, site)
+            }
         }
 
         #[cold]
         #[inline(never)]
         unsafe extern "C" fn $slow_store(p: *mut $type, value: $type, abi: u32, site: *const Site) {
+            // SAFETY: the program makes this access, with these addresses; it is made for it.
+            unsafe {
             // A sequentially consistent store is compiled to xchg (MODEL.md §2).
             let locked = abi & 7 == SEQ_CST;
             if watching() {
@@ -92,6 +103,7 @@ macro_rules! accesses {
             heap_checks::look_if_asked(p as usize, $n, true);
             p.write_unaligned(value);
             locked_outside(locked, p as usize, site);
+            }
         }
     )* };
 }
@@ -105,37 +117,43 @@ accesses! {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_load16(p: *const u128, abi: u32, site: *const Site) -> u128 {
-    if watching() {
-        let mut value = 0u128;
-        let to = (&raw mut value) as *mut u8;
-        visible::load(p as usize, to, 16, abi, Origin::source(site));
-        return value;
+    // SAFETY: the program makes this access, with these addresses; it is made for it.
+    unsafe {
+        if watching() {
+            let mut value = 0u128;
+            let to = (&raw mut value) as *mut u8;
+            visible::load(p as usize, to, 16, abi, Origin::source(site));
+            return value;
+        }
+        if is_persistent(p as usize) && shadow::recording() {
+            read_span(p as usize, 16, flags(abi), Origin::source(site));
+        }
+        view(p).read_unaligned()
     }
-    if is_persistent(p as usize) && shadow::recording() {
-        read_span(p as usize, 16, flags(abi), Origin::source(site));
-    }
-    view(p).read_unaligned()
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_store16(p: *mut u128, value: u128, abi: u32, site: *const Site) {
-    let locked = abi & 7 == SEQ_CST;
-    if watching() {
-        let from = (&raw const value) as *const u8;
-        visible::store(p as usize, from, 16, abi, Origin::source(site));
-        return locked_outside(locked, p as usize, site);
+    // SAFETY: the program makes this access, with these addresses; it is made for it.
+    unsafe {
+        let locked = abi & 7 == SEQ_CST;
+        if watching() {
+            let from = (&raw const value) as *const u8;
+            visible::store(p as usize, from, 16, abi, Origin::source(site));
+            return locked_outside(locked, p as usize, site);
+        }
+        if is_persistent(p as usize) && shadow::recording() {
+            let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
+            return store_pieces(
+                p as usize,
+                &value.to_le_bytes(),
+                flags,
+                Origin::source(site),
+            );
+        }
+        p.write_unaligned(value);
+        locked_outside(locked, p as usize, site);
     }
-    if is_persistent(p as usize) && shadow::recording() {
-        let flags = flags(abi) | if locked { flag::LOCKED } else { 0 };
-        return store_pieces(
-            p as usize,
-            &value.to_le_bytes(),
-            flags,
-            Origin::source(site),
-        );
-    }
-    p.write_unaligned(value);
-    locked_outside(locked, p as usize, site);
 }
 
 #[unsafe(no_mangle)]
@@ -146,18 +164,21 @@ pub unsafe extern "C" fn __lf_load_n(
     abi: u32,
     site: *const Site,
 ) {
-    if watching() {
-        return visible::load(p as usize, to, length as usize, abi, Origin::source(site));
+    // SAFETY: the program makes this access, with these addresses; it is made for it.
+    unsafe {
+        if watching() {
+            return visible::load(p as usize, to, length as usize, abi, Origin::source(site));
+        }
+        if is_persistent(p as usize) && shadow::recording() {
+            read_span(
+                p as usize,
+                length as usize,
+                flags(abi),
+                Origin::source(site),
+            );
+        }
+        bytes::shift(to, view(p), length as usize);
     }
-    if is_persistent(p as usize) && shadow::recording() {
-        read_span(
-            p as usize,
-            length as usize,
-            flags(abi),
-            Origin::source(site),
-        );
-    }
-    bytes::shift(to, view(p), length as usize);
 }
 
 #[unsafe(no_mangle)]
@@ -168,26 +189,32 @@ pub unsafe extern "C" fn __lf_store_n(
     abi: u32,
     site: *const Site,
 ) {
-    if watching() {
-        let from = view(from);
-        return visible::store(p as usize, from, length as usize, abi, Origin::source(site));
+    // SAFETY: the program makes this access, with these addresses; it is made for it.
+    unsafe {
+        if watching() {
+            let from = view(from);
+            return visible::store(p as usize, from, length as usize, abi, Origin::source(site));
+        }
+        if is_persistent(p as usize) && shadow::recording() {
+            return store_span(
+                p as usize,
+                view(from),
+                length as usize,
+                flags(abi),
+                Origin::source(site),
+            );
+        }
+        heap_checks::look_if_asked(p as usize, length as usize, true);
+        bytes::shift(p, view(from), length as usize);
     }
-    if is_persistent(p as usize) && shadow::recording() {
-        return store_span(
-            p as usize,
-            view(from),
-            length as usize,
-            flags(abi),
-            Origin::source(site),
-        );
-    }
-    heap_checks::look_if_asked(p as usize, length as usize, true);
-    bytes::shift(p, view(from), length as usize);
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_memcpy(to: *mut u8, from: *const u8, length: u64, site: *const Site) {
-    copy(to, from, length as usize, 0, Origin::source(site));
+    // SAFETY: the program makes this access, with these addresses; it is made for it.
+    unsafe {
+        copy(to, from, length as usize, 0, Origin::source(site));
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -197,10 +224,16 @@ pub unsafe extern "C" fn __lf_memmove(
     length: u64,
     site: *const Site,
 ) {
-    copy(to, from, length as usize, 0, Origin::source(site));
+    // SAFETY: the program makes this access, with these addresses; it is made for it.
+    unsafe {
+        copy(to, from, length as usize, 0, Origin::source(site));
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_memset(to: *mut u8, byte: i32, length: u64, site: *const Site) {
-    fill(to, byte as u8, length as usize, 0, Origin::source(site));
+    // SAFETY: the program makes this access, with these addresses; it is made for it.
+    unsafe {
+        fill(to, byte as u8, length as usize, 0, Origin::source(site));
+    }
 }

@@ -32,18 +32,18 @@ const NOFLUSH: u32 = 32;
 /// libpmem switches to non-temporal stores from this length on.
 const MOVNT_THRESHOLD: usize = 256;
 
-unsafe fn persist(p: usize, length: usize, origin: Origin) {
+fn persist(p: usize, length: usize, origin: Origin) {
     flushes::flush_range(p, length, origin);
     flushes::fence(Kind::Sfence, origin);
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_persist(p: usize, length: usize) {
+extern "C" fn __lf_weak_pmem_persist(p: usize, length: usize) {
     persist(p, length, Origin::library(Builtin::pmem_persist, caller!()));
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_deep_persist(p: usize, length: usize) -> i32 {
+extern "C" fn __lf_weak_pmem_deep_persist(p: usize, length: usize) -> i32 {
     persist(
         p,
         length,
@@ -53,18 +53,18 @@ unsafe extern "C" fn __lf_weak_pmem_deep_persist(p: usize, length: usize) -> i32
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_msync(p: usize, length: usize) -> i32 {
+extern "C" fn __lf_weak_pmem_msync(p: usize, length: usize) -> i32 {
     persist(p, length, Origin::library(Builtin::pmem_msync, caller!()));
     0
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_flush(p: usize, length: usize) {
+extern "C" fn __lf_weak_pmem_flush(p: usize, length: usize) {
     flushes::flush_range(p, length, Origin::library(Builtin::pmem_flush, caller!()));
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_drain() {
+extern "C" fn __lf_weak_pmem_drain() {
     flushes::fence(
         Kind::Sfence,
         Origin::library(Builtin::pmem_drain, caller!()),
@@ -72,7 +72,7 @@ unsafe extern "C" fn __lf_weak_pmem_drain() {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_deep_drain(_: usize, _: usize) -> i32 {
+extern "C" fn __lf_weak_pmem_deep_drain(_: usize, _: usize) -> i32 {
     flushes::fence(
         Kind::Sfence,
         Origin::library(Builtin::pmem_drain, caller!()),
@@ -81,27 +81,27 @@ unsafe extern "C" fn __lf_weak_pmem_deep_drain(_: usize, _: usize) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_is_pmem(p: usize, length: usize) -> i32 {
+extern "C" fn __lf_weak_pmem_is_pmem(p: usize, length: usize) -> i32 {
     (is_persistent(p) && is_persistent(p + length.max(1) - 1)) as i32
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_has_hw_drain() -> i32 {
+extern "C" fn __lf_weak_pmem_has_hw_drain() -> i32 {
     0
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_has_auto_flush() -> i32 {
+extern "C" fn __lf_weak_pmem_has_auto_flush() -> i32 {
     0
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_errormsg() -> *const u8 {
+extern "C" fn __lf_weak_pmem_errormsg() -> *const u8 {
     c"pmem_map_file failed".as_ptr() as *const u8
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_check_version(major: u32, _minor: u32) -> *const u8 {
+extern "C" fn __lf_weak_pmem_check_version(major: u32, _minor: u32) -> *const u8 {
     if major == 1 {
         core::ptr::null()
     } else {
@@ -110,10 +110,10 @@ unsafe extern "C" fn __lf_weak_pmem_check_version(major: u32, _minor: u32) -> *c
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pmem_set_funcs(_: usize, _: usize, _: usize, _: usize) {}
+extern "C" fn __lf_weak_pmem_set_funcs(_: usize, _: usize, _: usize, _: usize) {}
 
 /// After a copy or fill: write back unless the stores went past the cache, fence unless told not to.
-unsafe fn finish(p: usize, length: usize, flags: u32, non_temporal: bool, origin: Origin) {
+fn finish(p: usize, length: usize, flags: u32, non_temporal: bool, origin: Origin) {
     if flags & NOFLUSH != 0 {
         return;
     }
@@ -132,20 +132,26 @@ fn goes_past_cache(flags: u32, length: usize) -> bool {
     flags & NONTEMPORAL != 0 || flags & TEMPORAL == 0 && length >= MOVNT_THRESHOLD
 }
 
+/// # Safety
+/// The program may write to `to` and read `from`, as far as it asks for.
 unsafe fn copy(to: usize, from: usize, length: usize, flags: u32, caller: usize) -> usize {
     let origin = Origin::library(Builtin::pmem_memcpy, caller);
     let non_temporal = goes_past_cache(flags, length);
     let record = if non_temporal { flag::NON_TEMPORAL } else { 0 };
-    accesses::copy(to as *mut u8, from as *const u8, length, record, origin);
+    // SAFETY: what the caller promises.
+    unsafe { accesses::copy(to as *mut u8, from as *const u8, length, record, origin) };
     finish(to, length, flags, non_temporal, origin);
     to
 }
 
+/// # Safety
+/// The program may write to `to`, as far as it asks for.
 unsafe fn set(to: usize, byte: i32, length: usize, flags: u32, caller: usize) -> usize {
     let origin = Origin::library(Builtin::pmem_memset, caller);
     let non_temporal = goes_past_cache(flags, length);
     let record = if non_temporal { flag::NON_TEMPORAL } else { 0 };
-    accesses::fill(to as *mut u8, byte as u8, length, record, origin);
+    // SAFETY: what the caller promises.
+    unsafe { accesses::fill(to as *mut u8, byte as u8, length, record, origin) };
     finish(to, length, flags, non_temporal, origin);
     to
 }
@@ -157,17 +163,20 @@ unsafe extern "C" fn __lf_weak_pmem_memcpy(
     length: usize,
     flags: u32,
 ) -> usize {
-    copy(to, from, length, flags, caller!())
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { copy(to, from, length, flags, caller!()) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pmem_memcpy_persist(to: usize, from: usize, length: usize) -> usize {
-    copy(to, from, length, 0, caller!())
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { copy(to, from, length, 0, caller!()) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pmem_memcpy_nodrain(to: usize, from: usize, length: usize) -> usize {
-    copy(to, from, length, NODRAIN, caller!())
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { copy(to, from, length, NODRAIN, caller!()) }
 }
 
 #[unsafe(no_mangle)]
@@ -177,17 +186,20 @@ unsafe extern "C" fn __lf_weak_pmem_memset(
     length: usize,
     flags: u32,
 ) -> usize {
-    set(to, byte, length, flags, caller!())
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { set(to, byte, length, flags, caller!()) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pmem_memset_persist(to: usize, byte: i32, length: usize) -> usize {
-    set(to, byte, length, 0, caller!())
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { set(to, byte, length, 0, caller!()) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pmem_memset_nodrain(to: usize, byte: i32, length: usize) -> usize {
-    set(to, byte, length, NODRAIN, caller!())
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { set(to, byte, length, NODRAIN, caller!()) }
 }
 
 // pmem_map_file flags
@@ -204,44 +216,48 @@ unsafe extern "C" fn __lf_weak_pmem_map_file(
     mapped: *mut usize,
     is_pmem: *mut i32,
 ) -> *mut u8 {
-    let mut open = libc::O_RDWR;
-    if flags & FILE_CREATE != 0 {
-        open |= libc::O_CREAT;
-    }
-    if flags & FILE_EXCL != 0 {
-        open |= libc::O_EXCL;
-    }
-    let fd = libc::open(path, open, mode);
-    if fd < 0 {
-        return core::ptr::null_mut();
-    }
-    if flags & FILE_CREATE != 0 && libc::ftruncate(fd, length as i64) != 0 {
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        let mut open = libc::O_RDWR;
+        if flags & FILE_CREATE != 0 {
+            open |= libc::O_CREAT;
+        }
+        if flags & FILE_EXCL != 0 {
+            open |= libc::O_EXCL;
+        }
+        let fd = libc::open(path, open, mode);
+        if fd < 0 {
+            return core::ptr::null_mut();
+        }
+        if flags & FILE_CREATE != 0 && libc::ftruncate(fd, length as i64) != 0 {
+            libc::close(fd);
+            return core::ptr::null_mut();
+        }
+        let mut about: libc::stat = core::mem::zeroed();
+        libc::fstat(fd, &raw mut about);
+        let length = if flags & FILE_CREATE != 0 && length != 0 {
+            length
+        } else {
+            about.st_size as usize
+        };
+        let all = libc::PROT_READ | libc::PROT_WRITE;
+        let address = libc::mmap(core::ptr::null_mut(), length, all, libc::MAP_SHARED, fd, 0);
         libc::close(fd);
-        return core::ptr::null_mut();
+        if address == libc::MAP_FAILED {
+            return core::ptr::null_mut();
+        }
+        if !mapped.is_null() {
+            *mapped = length;
+        }
+        if !is_pmem.is_null() {
+            *is_pmem = is_persistent(address as usize) as i32;
+        }
+        address as *mut u8
     }
-    let mut about: libc::stat = core::mem::zeroed();
-    libc::fstat(fd, &raw mut about);
-    let length = if flags & FILE_CREATE != 0 && length != 0 {
-        length
-    } else {
-        about.st_size as usize
-    };
-    let all = libc::PROT_READ | libc::PROT_WRITE;
-    let address = libc::mmap(core::ptr::null_mut(), length, all, libc::MAP_SHARED, fd, 0);
-    libc::close(fd);
-    if address == libc::MAP_FAILED {
-        return core::ptr::null_mut();
-    }
-    if !mapped.is_null() {
-        *mapped = length;
-    }
-    if !is_pmem.is_null() {
-        *is_pmem = is_persistent(address as usize) as i32;
-    }
-    address as *mut u8
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pmem_unmap(address: *mut libc::c_void, length: usize) -> i32 {
-    libc::munmap(address, length)
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { libc::munmap(address, length) }
 }

@@ -31,7 +31,9 @@ macro_rules! locks {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $weak(lock: usize, argument: usize) -> i32 {
-                let Some(function) = (*real()).$target else { return libc::ENOSYS };
+                // SAFETY: the program calls it: its arguments are what libc's own function takes.
+                unsafe {
+                let Some(function) = real().$target() else { return libc::ENOSYS };
                 if threads::on() {
                     let result = $controlled(lock, caller!());
                     if Use::$use == Use::Existing {
@@ -52,12 +54,16 @@ macro_rules! locks {
                     }
                     result
                 }
+                }
             }
         )*
     };
 }
 
 /// libc works on the content behind the lock; what it changes there is stored.
+///
+/// # Safety
+/// `lock` is an object of the program's of this size.
 unsafe fn on_content(
     lock: usize,
     size: usize,
@@ -65,28 +71,31 @@ unsafe fn on_content(
     origin: Origin,
     function: impl FnOnce(usize) -> i32,
 ) -> i32 {
-    if usage == Use::Existing {
-        accesses::read_span(lock, size, 0, origin);
-    }
-    touch_span(lock, size);
-    let start = view(lock as *const u8);
-    let mut before = [0u64; 7];
-    bytes::copy(before.as_mut_ptr() as *mut u8, start, size);
-    let result = function(start as usize);
-    match usage {
-        // All of it is new, also the bytes that happen to be what they were.
-        Use::New => accesses::library_store(lock, start, size, origin),
-        Use::Existing => {
-            for (i, before) in before.iter().enumerate().take(size / 8) {
-                let after = (start as *const u64).add(i).read_unaligned();
-                if let Some((from, to)) = changed(*before, after) {
-                    let bytes = start.add(i * 8 + from);
-                    accesses::store_span(lock + i * 8 + from, bytes, to - from, 0, origin);
+    // SAFETY: what the caller promises.
+    unsafe {
+        if usage == Use::Existing {
+            accesses::read_span(lock, size, 0, origin);
+        }
+        touch_span(lock, size);
+        let start = view(lock as *const u8);
+        let mut before = [0u64; 7];
+        bytes::copy(before.as_mut_ptr() as *mut u8, start, size);
+        let result = function(start as usize);
+        match usage {
+            // All of it is new, also the bytes that happen to be what they were.
+            Use::New => accesses::library_store(lock, start, size, origin),
+            Use::Existing => {
+                for (i, before) in before.iter().enumerate().take(size / 8) {
+                    let after = (start as *const u64).add(i).read_unaligned();
+                    if let Some((from, to)) = changed(*before, after) {
+                        let bytes = start.add(i * 8 + from);
+                        accesses::store_span(lock + i * 8 + from, bytes, to - from, 0, origin);
+                    }
                 }
             }
         }
+        result
     }
-    result
 }
 
 /// The bytes of a word from the first to the last that changed.

@@ -14,95 +14,92 @@ crate::weak!(
 );
 
 /// Neither persistent nor seen by other threads: libc's own functions are faster.
-unsafe fn is_ordinary(address: usize) -> bool {
+fn is_ordinary(address: usize) -> bool {
     !is_persistent(address) && !accesses::others_see()
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_memcpy(to: *mut u8, from: P, length: usize) -> *mut u8 {
-    match (*real()).memcpy {
-        Some(memcpy) if is_ordinary(to as usize) && is_ordinary(from as usize) => {
-            memcpy(to, from, length)
+macro_rules! copies {
+    ($($weak:ident, $name:ident;)*) => { $(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $weak(to: *mut u8, from: P, length: usize) -> *mut u8 {
+            // SAFETY: the program calls it: its arguments are what libc's own function takes.
+            unsafe {
+                match real().$name() {
+                    Some(copy) if is_ordinary(to as usize) && is_ordinary(from as usize) => copy(to, from, length),
+                    _ => {
+                        accesses::copy(to, from, length, 0, Origin::library(Builtin::$name, caller!()));
+                        to
+                    }
+                }
+            }
         }
-        _ => {
-            accesses::copy(
-                to,
-                from,
-                length,
-                0,
-                Origin::library(Builtin::memcpy, caller!()),
-            );
-            to
-        }
-    }
+    )* };
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_memmove(to: *mut u8, from: P, length: usize) -> *mut u8 {
-    match (*real()).memmove {
-        Some(memmove) if is_ordinary(to as usize) && is_ordinary(from as usize) => {
-            memmove(to, from, length)
-        }
-        _ => {
-            accesses::copy(
-                to,
-                from,
-                length,
-                0,
-                Origin::library(Builtin::memmove, caller!()),
-            );
-            to
-        }
-    }
+copies! {
+    __lf_weak_memcpy, memcpy;
+    __lf_weak_memmove, memmove;
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_mempcpy(to: *mut u8, from: P, length: usize) -> *mut u8 {
-    accesses::copy(
-        to,
-        from,
-        length,
-        0,
-        Origin::library(Builtin::memcpy, caller!()),
-    );
-    to.add(length)
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        accesses::copy(
+            to,
+            from,
+            length,
+            0,
+            Origin::library(Builtin::memcpy, caller!()),
+        );
+        to.add(length)
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_bcopy(from: P, to: *mut u8, length: usize) {
-    accesses::copy(
-        to,
-        from,
-        length,
-        0,
-        Origin::library(Builtin::memmove, caller!()),
-    );
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        accesses::copy(
+            to,
+            from,
+            length,
+            0,
+            Origin::library(Builtin::memmove, caller!()),
+        );
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_memset(to: *mut u8, byte: i32, length: usize) -> *mut u8 {
-    match (*real()).memset {
-        Some(memset) if is_ordinary(to as usize) => memset(to, byte, length),
-        _ => {
-            accesses::fill(
-                to,
-                byte as u8,
-                length,
-                0,
-                Origin::library(Builtin::memset, caller!()),
-            );
-            to
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        match real().memset() {
+            Some(memset) if is_ordinary(to as usize) => memset(to, byte, length),
+            _ => {
+                accesses::fill(
+                    to,
+                    byte as u8,
+                    length,
+                    0,
+                    Origin::library(Builtin::memset, caller!()),
+                );
+                to
+            }
         }
     }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_bzero(to: *mut u8, length: usize) {
-    accesses::fill(
-        to,
-        0,
-        length,
-        0,
-        Origin::library(Builtin::memset, caller!()),
-    );
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        accesses::fill(
+            to,
+            0,
+            length,
+            0,
+            Origin::library(Builtin::memset, caller!()),
+        );
+    }
 }

@@ -1,20 +1,35 @@
 //! libc's own functions behind the ones the runtime provides, found once at the start.
 
+use crate::state::OneThread;
+use core::cell::Cell;
+
 macro_rules! real {
     ($($field:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
         /// One pointer per function.
         #[repr(C, align(4096))]
-        pub(crate) struct Real { $(pub(crate) $field: Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>),* }
+        pub(crate) struct Real { $($field: Cell<Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>>),* }
+
+        impl Real {
+            $(
+                #[inline(always)]
+                pub(crate) fn $field(&self) -> Option<unsafe extern "C" fn($($argument),*) $(-> $result)?> {
+                    self.$field.get()
+                }
+            )*
+        }
 
         #[unsafe(link_section = "lf_state")]
-        static mut REAL: Real = Real { $($field: None),* };
+        static REAL: OneThread<Real> = OneThread(Real { $($field: Cell::new(None)),* });
 
+        /// # Safety
+        /// Every name is the name of a function of libc's of that type.
         unsafe fn find_real() {
             let recent = has_c23();
-            $( if recent || !stringify!($field).as_bytes().starts_with(b"__isoc23_") {
-                REAL.$field = core::mem::transmute::<*mut libc::c_void, Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>>(libc::dlsym(
-                    libc::RTLD_NEXT, concat!(stringify!($field), "\0").as_ptr() as *const _));
-            } )*
+            // SAFETY: what the caller promises.
+            unsafe { $( if recent || !stringify!($field).as_bytes().starts_with(b"__isoc23_") {
+                let found = libc::dlsym(libc::RTLD_NEXT, concat!(stringify!($field), "\0").as_ptr() as *const _);
+                REAL.0.$field.set(core::mem::transmute::<*mut libc::c_void, Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>>(found));
+            } )* }
         }
     };
 }
@@ -22,17 +37,20 @@ macro_rules! real {
 pub(crate) type P = *const u8;
 
 /// Does libc have the functions of C23 (glibc 2.38)? Asking `dlsym` for what is not there allocates, in the program's heap.
-unsafe fn has_c23() -> bool {
-    let version = libc::gnu_get_libc_version() as P;
-    if *version != b'2' || *version.add(1) != b'.' {
-        return true;
+fn has_c23() -> bool {
+    // SAFETY: libc's version is a text that ends in zero.
+    unsafe {
+        let version = libc::gnu_get_libc_version() as P;
+        if *version != b'2' || *version.add(1) != b'.' {
+            return true;
+        }
+        let (mut minor, mut at) = (0u32, version.add(2));
+        while (*at).is_ascii_digit() {
+            minor = minor * 10 + (*at - b'0') as u32;
+            at = at.add(1);
+        }
+        minor >= 38
     }
-    let (mut minor, mut at) = (0u32, version.add(2));
-    while (*at).is_ascii_digit() {
-        minor = minor * 10 + (*at - b'0') as u32;
-        at = at.add(1);
-    }
-    minor >= 38
 }
 
 real! {
@@ -154,23 +172,24 @@ real! {
 
 /// Whether the search has begun: what it calls itself finds nothing yet and does without.
 #[unsafe(link_section = "lf_state")]
-static mut SEARCHED: Searched = Searched(false);
+static SEARCHED: OneThread<Searched> = OneThread(Searched(Cell::new(false)));
 
 /// On a page of its own, like all of the section.
 #[repr(C, align(4096))]
-struct Searched(bool);
+struct Searched(Cell<bool>);
 
 /// A constructor of a library may come before everything else: the first to ask searches.
 #[inline]
-pub(crate) unsafe fn real() -> *const Real {
-    if !SEARCHED.0 {
+pub(crate) fn real() -> &'static Real {
+    if !SEARCHED.0.0.get() {
         search();
     }
-    &raw const REAL
+    &REAL.0
 }
 
 #[cold]
-unsafe fn search() {
-    SEARCHED.0 = true;
-    find_real();
+fn search() {
+    SEARCHED.0.0.set(true);
+    // SAFETY: each name is the name of a function of that type.
+    unsafe { find_real() };
 }

@@ -43,58 +43,67 @@ struct Target {
 }
 
 /// One conversion: its size, whether it takes no argument, and what follows it. `None` at the end and for positional ones.
+///
+/// # Safety
+/// The program may read `format`, as far as it asks for.
 unsafe fn conversion(mut format: *const u8) -> Option<(u8, Size, bool, *const u8)> {
-    let (mut width, mut size, mut suppressed, mut allocates) = (0usize, 4, false, false);
-    loop {
-        match *format {
-            b'*' => suppressed = true,
-            digit @ b'0'..=b'9' => width = width.saturating_mul(10) + (digit - b'0') as usize,
-            b'$' => return None,
-            b'h' => size /= 2,
-            b'l' | b'q' | b'j' | b'z' | b't' => size = 8,
-            b'L' => size = 16,
-            b'm' => allocates = true,
-            b'\'' | b'I' => {}
-            _ => break,
+    // SAFETY: what the caller promises.
+    unsafe {
+        let (mut width, mut size, mut suppressed, mut allocates) = (0usize, 4, false, false);
+        loop {
+            match *format {
+                b'*' => suppressed = true,
+                digit @ b'0'..=b'9' => width = width.saturating_mul(10) + (digit - b'0') as usize,
+                b'$' => return None,
+                b'h' => size /= 2,
+                b'l' | b'q' | b'j' | b'z' | b't' => size = 8,
+                b'L' => size = 16,
+                b'm' => allocates = true,
+                b'\'' | b'I' => {}
+                _ => break,
+            }
+            format = format.add(1);
+        }
+        let kind = *format;
+        if kind == 0 {
+            return None;
         }
         format = format.add(1);
+        if kind == b'[' {
+            if *format == b'^' {
+                format = format.add(1);
+            }
+            if *format == b']' {
+                format = format.add(1);
+            }
+            while *format != 0 && *format != b']' {
+                format = format.add(1);
+            }
+            if *format != 0 {
+                format = format.add(1);
+            }
+        }
+        let size = match kind {
+            _ if allocates => Size::Fixed(8),
+            b'p' => Size::Fixed(8),
+            b'a' | b'A' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' => Size::Fixed(match size {
+                16 => 10,
+                8 => 8,
+                _ => 4,
+            }),
+            b's' | b'[' if size == 4 => Size::Text,
+            b'c' if size == 4 => Size::Fixed(width.max(1)),
+            b's' | b'[' | b'c' | b'S' | b'C' => Size::Unknown,
+            _ => Size::Fixed(size.clamp(1, 8)),
+        };
+        Some((kind, size, suppressed || kind == b'%', format))
     }
-    let kind = *format;
-    if kind == 0 {
-        return None;
-    }
-    format = format.add(1);
-    if kind == b'[' {
-        if *format == b'^' {
-            format = format.add(1);
-        }
-        if *format == b']' {
-            format = format.add(1);
-        }
-        while *format != 0 && *format != b']' {
-            format = format.add(1);
-        }
-        if *format != 0 {
-            format = format.add(1);
-        }
-    }
-    let size = match kind {
-        _ if allocates => Size::Fixed(8),
-        b'p' => Size::Fixed(8),
-        b'a' | b'A' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' => Size::Fixed(match size {
-            16 => 10,
-            8 => 8,
-            _ => 4,
-        }),
-        b's' | b'[' if size == 4 => Size::Text,
-        b'c' if size == 4 => Size::Fixed(width.max(1)),
-        b's' | b'[' | b'c' | b'S' | b'C' => Size::Unknown,
-        _ => Size::Fixed(size.clamp(1, 8)),
-    };
-    Some((kind, size, suppressed || kind == b'%', format))
 }
 
 /// Lets `call` assign to buffers of ours where a target is persistent, then stores what it assigned.
+///
+/// # Safety
+/// The arguments are what the program gave to libc's function: `list` has what the format asks for.
 unsafe fn scan(
     mut format: *const u8,
     list: *mut Arguments,
@@ -102,69 +111,72 @@ unsafe fn scan(
     caller: usize,
     call: impl FnOnce() -> i32,
 ) -> i32 {
-    if !recording() {
-        return call();
-    }
-    if is_persistent(format as usize) {
-        seen_text(format, usize::MAX, Builtin::sscanf, caller);
-        format = view(format);
-    }
-    let scratch = Scratch::new(room * TARGETS);
-    let mut targets: [Option<Target>; TARGETS] = [None; TARGETS];
-    let (mut used, mut rank, mut rest) = (0, 0, *list);
-    while *format != 0 {
-        format = format.add(1);
-        if *format.sub(1) != b'%' {
-            continue;
+    // SAFETY: what the caller promises.
+    unsafe {
+        if !recording() {
+            return call();
         }
-        let Some((kind, size, suppressed, after)) = conversion(format) else {
-            break;
-        };
-        format = after;
-        if suppressed {
-            continue;
+        if is_persistent(format as usize) {
+            seen_text(format, usize::MAX, Builtin::sscanf, caller);
+            format = view(format);
         }
-        let slot = rest.slot();
-        if kind != b'n' {
-            rank += 1;
-        }
-        let fits = !matches!(size, Size::Fixed(size) if size > room);
-        if is_persistent(*slot as usize) && size != Size::Unknown && fits && used < TARGETS {
-            let buffer = scratch.start().add(used * room);
-            (buffer as *mut u64).write(NEVER);
-            let target = Target {
-                slot,
-                address: *slot,
-                buffer,
-                size,
-                rank: (kind != b'n').then_some(rank),
+        let scratch = Scratch::new(room * TARGETS);
+        let mut targets: [Option<Target>; TARGETS] = [None; TARGETS];
+        let (mut used, mut rank, mut rest) = (0, 0, *list);
+        while *format != 0 {
+            format = format.add(1);
+            if *format.sub(1) != b'%' {
+                continue;
+            }
+            let Some((kind, size, suppressed, after)) = conversion(format) else {
+                break;
             };
-            targets[used] = Some(target);
-            *slot = buffer as u64;
-            used += 1;
+            format = after;
+            if suppressed {
+                continue;
+            }
+            let slot = rest.slot();
+            if kind != b'n' {
+                rank += 1;
+            }
+            let fits = !matches!(size, Size::Fixed(size) if size > room);
+            if is_persistent(*slot as usize) && size != Size::Unknown && fits && used < TARGETS {
+                let buffer = scratch.start().add(used * room);
+                (buffer as *mut u64).write(NEVER);
+                let target = Target {
+                    slot,
+                    address: *slot,
+                    buffer,
+                    size,
+                    rank: (kind != b'n').then_some(rank),
+                };
+                targets[used] = Some(target);
+                *slot = buffer as u64;
+                used += 1;
+            }
         }
-    }
-    let result = call();
-    for target in targets.iter().flatten() {
-        *target.slot = target.address;
-        let length = match target.size {
-            Size::Fixed(size) => size,
-            _ => bytes::length(target.buffer, room - 1) + 1,
-        };
-        let assigned = match target.rank {
-            Some(rank) => rank <= result,
-            None => !bytes::equal(target.buffer, (&raw const NEVER_VALUE) as *const u8, length),
-        };
-        if assigned {
-            accesses::library_store(
-                target.address as usize,
-                target.buffer,
-                length,
-                Origin::library(Builtin::sscanf, caller),
-            );
+        let result = call();
+        for target in targets.iter().flatten() {
+            *target.slot = target.address;
+            let length = match target.size {
+                Size::Fixed(size) => size,
+                _ => bytes::length(target.buffer, room - 1) + 1,
+            };
+            let assigned = match target.rank {
+                Some(rank) => rank <= result,
+                None => !bytes::equal(target.buffer, (&raw const NEVER_VALUE) as *const u8, length),
+            };
+            if assigned {
+                accesses::library_store(
+                    target.address as usize,
+                    target.buffer,
+                    length,
+                    Origin::library(Builtin::sscanf, caller),
+                );
+            }
         }
+        result
     }
-    result
 }
 
 static NEVER_VALUE: u64 = NEVER;
@@ -175,15 +187,18 @@ unsafe extern "C" fn __lf_weak_vsscanf(
     format: *const u8,
     list: *mut Arguments,
 ) -> i32 {
-    let Some(vsscanf) = (*real()).__isoc99_vsscanf else {
-        return -1;
-    };
-    let caller = program_caller();
-    let length = seen_text(text, usize::MAX, Builtin::sscanf, caller);
-    let room = (length + 64) & !63;
-    scan(format, list, room.max(64), caller, || {
-        vsscanf(view(text), view(format), list as *mut u8)
-    })
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        let Some(vsscanf) = real().__isoc99_vsscanf() else {
+            return -1;
+        };
+        let caller = program_caller();
+        let length = seen_text(text, usize::MAX, Builtin::sscanf, caller);
+        let room = (length + 64) & !63;
+        scan(format, list, room.max(64), caller, || {
+            vsscanf(view(text), view(format), list as *mut u8)
+        })
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -192,20 +207,26 @@ unsafe extern "C" fn __lf_weak_vfscanf(
     format: *const u8,
     list: *mut Arguments,
 ) -> i32 {
-    let Some(vfscanf) = (*real()).__isoc99_vfscanf else {
+    let Some(vfscanf) = real().__isoc99_vfscanf() else {
         return -1;
     };
-    scan(format, list, ROOM, program_caller(), || {
-        vfscanf(stream, view(format), list as *mut u8)
-    })
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        scan(format, list, ROOM, program_caller(), || {
+            vfscanf(stream, view(format), list as *mut u8)
+        })
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_vscanf(format: *const u8, list: *mut Arguments) -> i32 {
-    let Some(vscanf) = (*real()).__isoc99_vscanf else {
+    let Some(vscanf) = real().__isoc99_vscanf() else {
         return -1;
     };
-    scan(format, list, ROOM, program_caller(), || {
-        vscanf(view(format), list as *mut u8)
-    })
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        scan(format, list, ROOM, program_caller(), || {
+            vscanf(view(format), list as *mut u8)
+        })
+    }
 }

@@ -79,37 +79,51 @@ unsafe extern "C" {
 
 /// The program's address behind a function of ours, whether it was called directly or through one of the stubs above.
 #[inline(always)]
-pub(crate) unsafe fn program_caller() -> usize {
-    let frame = crate::run::call_stack::frame_pointer();
-    let back = *((frame + 8) as *const usize);
-    let stubs = &raw const __start_lf_thunks as usize..&raw const __stop_lf_thunks as usize;
-    if stubs.contains(&back) {
-        *((*(frame as *const usize) + 8) as *const usize)
-    } else {
-        back
+pub(crate) fn program_caller() -> usize {
+    // SAFETY: the frame of whoever called the stub is on the stack.
+    unsafe {
+        let frame = crate::run::call_stack::frame_pointer();
+        let back = *((frame + 8) as *const usize);
+        let stubs = &raw const __start_lf_thunks as usize..&raw const __stop_lf_thunks as usize;
+        if stubs.contains(&back) {
+            *((*(frame as *const usize) + 8) as *const usize)
+        } else {
+            back
+        }
     }
 }
 
 impl Arguments {
     /// Where the next pointer or integer lies.
+    ///
+    /// # Safety
+    /// There is another argument in the list.
     pub(crate) unsafe fn slot(&mut self) -> *mut u64 {
-        let at = if self.general < 48 {
-            self.general += 8;
-            self.saved.add(self.general as usize - 8)
-        } else {
-            self.overflow = self.overflow.add(8);
-            self.overflow.sub(8)
-        };
-        at as *mut u64
+        // SAFETY: what the caller promises.
+        unsafe {
+            let at = if self.general < 48 {
+                self.general += 8;
+                self.saved.add(self.general as usize - 8)
+            } else {
+                self.overflow = self.overflow.add(8);
+                self.overflow.sub(8)
+            };
+            at as *mut u64
+        }
     }
 
+    /// # Safety
+    /// There is another argument in the list, a floating-point number.
     unsafe fn skip_float(&mut self, long_double: bool) {
-        if long_double {
-            self.overflow = (((self.overflow as usize + 15) & !15) + 16) as *const u8;
-        } else if self.float < 176 {
-            self.float += 16;
-        } else {
-            self.overflow = self.overflow.add(8);
+        // SAFETY: what the caller promises.
+        unsafe {
+            if long_double {
+                self.overflow = (((self.overflow as usize + 15) & !15) + 16) as *const u8;
+            } else if self.float < 176 {
+                self.float += 16;
+            } else {
+                self.overflow = self.overflow.add(8);
+            }
         }
     }
 }
@@ -155,6 +169,9 @@ struct Format {
 }
 
 /// Takes the next argument, or the one a `%n$` names; its number.
+///
+/// # Safety
+/// `plan` is the plan of the format that is being read.
 unsafe fn argument(plan: *mut Format, position: usize, next: &mut usize, kind: Kind) -> usize {
     let index = if position > 0 {
         position - 1
@@ -162,90 +179,105 @@ unsafe fn argument(plan: *mut Format, position: usize, next: &mut usize, kind: K
         *next += 1;
         *next - 1
     };
-    if index < MOST {
-        while (*plan).arguments <= index {
-            (*plan).kinds[(*plan).arguments] = Kind::General;
-            (*plan).arguments += 1;
+    // SAFETY: what the caller promises.
+    unsafe {
+        if index < MOST {
+            while (*plan).arguments <= index {
+                (*plan).kinds[(*plan).arguments] = Kind::General;
+                (*plan).arguments += 1;
+            }
+            (*plan).kinds[index] = kind;
         }
-        (*plan).kinds[index] = kind;
     }
     index
 }
 
 /// One conversion, from after its `%`; returns what follows it.
+///
+/// # Safety
+/// `plan` is the plan of `format`, which is a text of the program's.
 unsafe fn conversion(plan: *mut Format, mut format: *const u8, next: &mut usize) -> *const u8 {
-    let (mut position, mut precision) = (0, Precision::None);
-    let (mut long_double, mut wide) = (false, false);
-    loop {
-        match *format {
-            b'*' => {
-                let (star, after) = number(format.add(1));
-                let star = if *after == b'$' { star } else { 0 };
-                argument(plan, star, next, Kind::General);
-                format = if star > 0 { after } else { format };
-            }
-            b'.' if *format.add(1) == b'*' => {
-                let (star, after) = number(format.add(2));
-                let star = if *after == b'$' { star } else { 0 };
-                precision = Precision::Argument(argument(plan, star, next, Kind::General));
-                format = if star > 0 { after } else { format.add(1) };
-            }
-            b'.' => {
-                let (given, after) = number(format.add(1));
-                precision = Precision::Given(given);
-                format = after.sub(1);
-            }
-            b'1'..=b'9' => {
-                let (given, after) = number(format);
-                if *after == b'$' {
-                    position = given;
-                    format = after;
-                } else {
+    // SAFETY: what the caller promises.
+    unsafe {
+        let (mut position, mut precision) = (0, Precision::None);
+        let (mut long_double, mut wide) = (false, false);
+        loop {
+            match *format {
+                b'*' => {
+                    let (star, after) = number(format.add(1));
+                    let star = if *after == b'$' { star } else { 0 };
+                    argument(plan, star, next, Kind::General);
+                    format = if star > 0 { after } else { format };
+                }
+                b'.' if *format.add(1) == b'*' => {
+                    let (star, after) = number(format.add(2));
+                    let star = if *after == b'$' { star } else { 0 };
+                    precision = Precision::Argument(argument(plan, star, next, Kind::General));
+                    format = if star > 0 { after } else { format.add(1) };
+                }
+                b'.' => {
+                    let (given, after) = number(format.add(1));
+                    precision = Precision::Given(given);
                     format = after.sub(1);
                 }
+                b'1'..=b'9' => {
+                    let (given, after) = number(format);
+                    if *after == b'$' {
+                        position = given;
+                        format = after;
+                    } else {
+                        format = after.sub(1);
+                    }
+                }
+                b'L' => long_double = true,
+                b'l' => wide = true,
+                b'0' | b'-' | b'+' | b' ' | b'#' | b'\'' | b'I' => {}
+                b'h' | b'q' | b'j' | b'z' | b't' => {}
+                _ => break,
             }
-            b'L' => long_double = true,
-            b'l' => wide = true,
-            b'0' | b'-' | b'+' | b' ' | b'#' | b'\'' | b'I' => {}
-            b'h' | b'q' | b'j' | b'z' | b't' => {}
-            _ => break,
+            format = format.add(1);
         }
-        format = format.add(1);
-    }
-    match *format {
-        0 => return format,
-        b'%' | b'm' => {}
-        b'a' | b'A' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' => {
-            let kind = if long_double {
-                Kind::LongDouble
-            } else {
-                Kind::Float
-            };
-            argument(plan, position, next, kind);
-        }
-        kind => {
-            let argument = argument(plan, position, next, Kind::General);
-            if matches!(kind, b's' | b'S') && (*plan).text_count < MOST && argument < MOST {
-                (*plan).texts[(*plan).text_count] = Text {
-                    argument,
-                    wide: wide || kind == b'S',
-                    precision,
+        match *format {
+            0 => return format,
+            b'%' | b'm' => {}
+            b'a' | b'A' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' => {
+                let kind = if long_double {
+                    Kind::LongDouble
+                } else {
+                    Kind::Float
                 };
-                (*plan).text_count += 1;
+                argument(plan, position, next, kind);
+            }
+            kind => {
+                let argument = argument(plan, position, next, Kind::General);
+                if matches!(kind, b's' | b'S') && (*plan).text_count < MOST && argument < MOST {
+                    (*plan).texts[(*plan).text_count] = Text {
+                        argument,
+                        wide: wide || kind == b'S',
+                        precision,
+                    };
+                    (*plan).text_count += 1;
+                }
             }
         }
+        format.add(1)
     }
-    format.add(1)
 }
 
 /// A decimal number and what follows it.
+///
+/// # Safety
+/// The program may read `at`, as far as it asks for.
 unsafe fn number(mut at: *const u8) -> (usize, *const u8) {
     let mut number = 0usize;
-    while (*at).is_ascii_digit() {
-        number = number
-            .saturating_mul(10)
-            .saturating_add((*at - b'0') as usize);
-        at = at.add(1);
+    // SAFETY: what the caller promises.
+    unsafe {
+        while (*at).is_ascii_digit() {
+            number = number
+                .saturating_mul(10)
+                .saturating_add((*at - b'0') as usize);
+            at = at.add(1);
+        }
     }
     (number, at)
 }
@@ -257,82 +289,93 @@ pub(crate) struct Printed {
 }
 
 impl Printed {
+    /// # Safety
+    /// The arguments are what the program gave to libc's function: `list` has what the format asks for.
     pub(crate) unsafe fn new(
         format: *const u8,
         list: *const Arguments,
         function: Builtin,
         caller: usize,
     ) -> Printed {
-        if !running() {
-            return Printed { format, plan: None };
-        }
-        let found = view(format);
-        if is_persistent(format as usize) || accesses::others_see() {
-            seen_text(format, usize::MAX, function, caller);
-        }
-        let scratch = Scratch::new(size_of::<Format>());
-        let plan = scratch.start() as *mut Format;
-        (
-            (*plan).arguments,
-            (*plan).text_count,
-            (*plan).replaced_count,
-        ) = (0, 0, 0);
-        let (mut at, mut next): (*const u8, usize) = (found, 0);
-        while *at != 0 {
-            at = at.add(1);
-            if *at.sub(1) == b'%' {
-                at = conversion(plan, at, &mut next);
+        // SAFETY: what the caller promises.
+        unsafe {
+            if !running() {
+                return Printed { format, plan: None };
             }
-        }
-        let mut list = *list;
-        for index in 0..(*plan).arguments {
-            (*plan).slots[index] = core::ptr::null_mut();
-            match (*plan).kinds[index] {
-                Kind::General => (*plan).slots[index] = list.slot(),
-                Kind::Float => list.skip_float(false),
-                Kind::LongDouble => list.skip_float(true),
+            let found = view(format);
+            if is_persistent(format as usize) || accesses::others_see() {
+                seen_text(format, usize::MAX, function, caller);
             }
-        }
-        for index in 0..(*plan).text_count {
-            print(plan, (*plan).texts[index], function, caller);
-        }
-        for index in 0..(*plan).replaced_count {
-            let (slot, text) = (*plan).replaced[index];
-            *slot = view(text as *const u8) as u64;
-        }
-        Printed {
-            format: found,
-            plan: Some(scratch),
+            let scratch = Scratch::new(size_of::<Format>());
+            let plan = scratch.start() as *mut Format;
+            (
+                (*plan).arguments,
+                (*plan).text_count,
+                (*plan).replaced_count,
+            ) = (0, 0, 0);
+            let (mut at, mut next): (*const u8, usize) = (found, 0);
+            while *at != 0 {
+                at = at.add(1);
+                if *at.sub(1) == b'%' {
+                    at = conversion(plan, at, &mut next);
+                }
+            }
+            let mut list = *list;
+            for index in 0..(*plan).arguments {
+                (*plan).slots[index] = core::ptr::null_mut();
+                match (*plan).kinds[index] {
+                    Kind::General => (*plan).slots[index] = list.slot(),
+                    Kind::Float => list.skip_float(false),
+                    Kind::LongDouble => list.skip_float(true),
+                }
+            }
+            for index in 0..(*plan).text_count {
+                print(plan, (*plan).texts[index], function, caller);
+            }
+            for index in 0..(*plan).replaced_count {
+                let (slot, text) = (*plan).replaced[index];
+                *slot = view(text as *const u8) as u64;
+            }
+            Printed {
+                format: found,
+                plan: Some(scratch),
+            }
         }
     }
 }
 
 /// Records one text, if it is persistent or others may look at it.
+///
+/// # Safety
+/// `plan` was made from a format and its arguments.
 unsafe fn print(plan: *mut Format, text: Text, function: Builtin, caller: usize) {
-    let slot = (*plan).slots[text.argument];
-    if slot.is_null() || *slot == 0 {
-        return;
-    }
-    let persistent = is_persistent(*slot as usize);
-    if !persistent && !accesses::others_see() {
-        return;
-    }
-    let limit = match text.precision {
-        Precision::None => usize::MAX,
-        Precision::Given(limit) => limit,
-        Precision::Argument(index) if index < (*plan).arguments => {
-            *(*plan).slots[index] as i32 as isize as usize
+    // SAFETY: what the caller promises.
+    unsafe {
+        let slot = (*plan).slots[text.argument];
+        if slot.is_null() || *slot == 0 {
+            return;
         }
-        Precision::Argument(_) => usize::MAX,
-    };
-    if text.wide {
-        seen_wide(*slot as *const u32, limit, function, caller);
-    } else {
-        seen_text(*slot as *const u8, limit, function, caller);
-    }
-    if persistent {
-        (*plan).replaced[(*plan).replaced_count] = (slot, *slot);
-        (*plan).replaced_count += 1;
+        let persistent = is_persistent(*slot as usize);
+        if !persistent && !accesses::others_see() {
+            return;
+        }
+        let limit = match text.precision {
+            Precision::None => usize::MAX,
+            Precision::Given(limit) => limit,
+            Precision::Argument(index) if index < (*plan).arguments => {
+                *(*plan).slots[index] as i32 as isize as usize
+            }
+            Precision::Argument(_) => usize::MAX,
+        };
+        if text.wide {
+            seen_wide(*slot as *const u32, limit, function, caller);
+        } else {
+            seen_text(*slot as *const u8, limit, function, caller);
+        }
+        if persistent {
+            (*plan).replaced[(*plan).replaced_count] = (slot, *slot);
+            (*plan).replaced_count += 1;
+        }
     }
 }
 

@@ -25,24 +25,30 @@ pub(crate) fn fits(at: u64, length: u64) -> bool {
 
 /// Records the first read of bytes inside one word.
 #[inline(always)]
-pub(crate) unsafe fn read_word(at: u64, length: u64, flags: u8, origin: Origin) {
+pub(crate) fn read_word(at: u64, length: u64, flags: u8, origin: Origin) {
     let wanted = mask(at & 7, length);
-    if *known(at) & wanted != wanted {
-        first_read(at & !7, wanted, flags, origin);
+    // SAFETY: the bytes are inside the window, and a touched page has its content and its shadow.
+    unsafe {
+        if *known(at) & wanted != wanted {
+            first_read(at & !7, wanted, flags, origin);
+        }
     }
 }
 
 #[inline(never)]
-unsafe fn first_read(word: u64, wanted: u8, flags: u8, origin: Origin) {
-    touch(word);
-    let known = known(word);
-    let missing = wanted & !*known;
-    if missing == 0 {
-        return;
+fn first_read(word: u64, wanted: u8, flags: u8, origin: Origin) {
+    // SAFETY: the bytes are inside the window, and a touched page has its content and its shadow.
+    unsafe {
+        touch(word);
+        let known = known(word);
+        let missing = wanted & !*known;
+        if missing == 0 {
+            return;
+        }
+        *known |= wanted;
+        let value = *(content(word) as *const u64) & spread(missing);
+        trace::read(word, missing, value, flags, origin);
     }
-    *known |= wanted;
-    let value = *(content(word) as *const u64) & spread(missing);
-    trace::read(word, missing, value, flags, origin);
 }
 
 /// A byte mask as a bit mask.
@@ -54,37 +60,46 @@ pub(crate) fn spread(mask: u8) -> u64 {
 
 /// Records and performs a store inside one word.
 #[inline(always)]
-pub(crate) unsafe fn store_word(at: u64, value: u64, length: u64, flags: u8, origin: Origin) {
-    let bytes = mask(at & 7, length);
-    let known = known(at);
-    if *known & bytes != bytes {
-        touch(at);
-        *known |= bytes;
+pub(crate) fn store_word(at: u64, value: u64, length: u64, flags: u8, origin: Origin) {
+    // SAFETY: the bytes are inside the window, and a touched page has its content and its shadow.
+    unsafe {
+        let bytes = mask(at & 7, length);
+        let known = known(at);
+        if *known & bytes != bytes {
+            touch(at);
+            *known |= bytes;
+        }
+        let shift = (at & 7) * 8;
+        let value = if length == 8 {
+            value
+        } else {
+            value & ((1 << (length * 8)) - 1)
+        };
+        trace::store(at & !7, bytes, value << shift, flags, origin);
+        put(content(at), value, length);
     }
-    let shift = (at & 7) * 8;
-    let value = if length == 8 {
-        value
-    } else {
-        value & ((1 << (length * 8)) - 1)
-    };
-    trace::store(at & !7, bytes, value << shift, flags, origin);
-    put(content(at), value, length);
 }
 
 /// Writes the low `length` bytes of a value.
+///
+/// # Safety
+/// `to` can be written, for `length` bytes.
 #[inline(always)]
 unsafe fn put(to: *mut u8, value: u64, length: u64) {
-    match length {
-        1 => to.write(value as u8),
-        2 => (to as *mut u16).write_unaligned(value as u16),
-        4 => (to as *mut u32).write_unaligned(value as u32),
-        8 => (to as *mut u64).write_unaligned(value),
-        _ => bytes::copy(to, (&raw const value) as *const u8, length as usize),
+    // SAFETY: what the caller promises.
+    unsafe {
+        match length {
+            1 => to.write(value as u8),
+            2 => (to as *mut u16).write_unaligned(value as u16),
+            4 => (to as *mut u32).write_unaligned(value as u32),
+            8 => (to as *mut u64).write_unaligned(value),
+            _ => bytes::copy(to, (&raw const value) as *const u8, length as usize),
+        }
     }
 }
 
 /// First reads of a range, word by word.
-pub(crate) unsafe fn read_span(address: usize, length: usize, flags: u8, origin: Origin) {
+pub(crate) fn read_span(address: usize, length: usize, flags: u8, origin: Origin) {
     let (mut at, end) = (offset(address), offset(address) + length as u64);
     while at < end {
         let piece = (8 - (at & 7)).min(end - at);
@@ -97,6 +112,9 @@ pub(crate) unsafe fn read_span(address: usize, length: usize, flags: u8, origin:
 const PIECEWISE: usize = 16;
 
 /// Stores a range, split at words (MODEL.md §3). `source` is no address of the window, but may be a view of it, and overlap.
+///
+/// # Safety
+/// The program may read `address` and `source`, as far as it asks for.
 pub(crate) unsafe fn store_span(
     address: usize,
     source: *const u8,
@@ -104,24 +122,27 @@ pub(crate) unsafe fn store_span(
     flags: u8,
     origin: Origin,
 ) {
-    if length == 0 {
-        return;
+    // SAFETY: what the caller promises.
+    unsafe {
+        if length == 0 {
+            return;
+        }
+        if length <= PIECEWISE {
+            let mut staged = [0u8; PIECEWISE];
+            bytes::copy(staged.as_mut_ptr(), source, length);
+            return store_pieces(address, &staged[..length], flags, origin);
+        }
+        touch_span(address, length);
+        let payload = trace::copied(offset(address), length as u64, flags, origin);
+        bytes::copy(payload, source, length);
+        // Memory first: if it may not be written, nothing was stored and nothing is logged.
+        bytes::copy(content(offset(address)), payload, length);
+        trace::copy_done(length as u64);
+        mark_written(offset(address), length as u64);
     }
-    if length <= PIECEWISE {
-        let mut staged = [0u8; PIECEWISE];
-        bytes::copy(staged.as_mut_ptr(), source, length);
-        return store_pieces(address, &staged[..length], flags, origin);
-    }
-    touch_span(address, length);
-    let payload = trace::copied(offset(address), length as u64, flags, origin);
-    bytes::copy(payload, source, length);
-    // Memory first: if it may not be written, nothing was stored and nothing is logged.
-    bytes::copy(content(offset(address)), payload, length);
-    trace::copy_done(length as u64);
-    mark_written(offset(address), length as u64);
 }
 
-pub(crate) unsafe fn store_pieces(address: usize, bytes: &[u8], flags: u8, origin: Origin) {
+pub(crate) fn store_pieces(address: usize, bytes: &[u8], flags: u8, origin: Origin) {
     let (mut at, mut done) = (offset(address), 0);
     let first = match flags & flag::ORDERING {
         flag::COPIED => flags & !flag::ORDERING,
@@ -141,6 +162,9 @@ pub(crate) unsafe fn store_pieces(address: usize, bytes: &[u8], flags: u8, origi
 }
 
 /// Records a store of at most a line that is in memory already.
+///
+/// # Safety
+/// The program may read `address` and `from`, as far as it asks for.
 pub(crate) unsafe fn note_store(
     address: usize,
     from: *const u8,
@@ -149,20 +173,23 @@ pub(crate) unsafe fn note_store(
     origin: Origin,
 ) {
     let (mut at, mut done) = (offset(address), 0);
-    while done < length {
-        let piece = ((8 - (at & 7)) as usize).min(length - done);
-        let mut value = 0u64;
-        bytes::copy((&raw mut value) as *mut u8, from.add(done), piece);
-        let bytes = mask(at & 7, piece as u64);
-        touch(at);
-        *known(at) |= bytes;
-        trace::store(at & !7, bytes, value << ((at & 7) * 8), flags, origin);
-        at += piece as u64;
-        done += piece;
+    // SAFETY: what the caller promises.
+    unsafe {
+        while done < length {
+            let piece = ((8 - (at & 7)) as usize).min(length - done);
+            let mut value = 0u64;
+            bytes::copy((&raw mut value) as *mut u8, from.add(done), piece);
+            let bytes = mask(at & 7, piece as u64);
+            touch(at);
+            *known(at) |= bytes;
+            trace::store(at & !7, bytes, value << ((at & 7) * 8), flags, origin);
+            at += piece as u64;
+            done += piece;
+        }
     }
 }
 
-pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u8, origin: Origin) {
+pub(crate) fn fill_span(address: usize, byte: u8, length: usize, flags: u8, origin: Origin) {
     if length == 0 {
         return;
     }
@@ -170,7 +197,8 @@ pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u
         return store_pieces(address, &[byte; PIECEWISE][..length], flags, origin);
     }
     touch_span(address, length);
-    bytes::fill(content(offset(address)), byte, length);
+    // SAFETY: the bytes are inside the window, and a touched page has its content and its shadow.
+    unsafe { bytes::fill(content(offset(address)), byte, length) };
     trace::with_value(
         Kind::Fill,
         offset(address),
@@ -182,96 +210,128 @@ pub(crate) unsafe fn fill_span(address: usize, byte: u8, length: usize, flags: u
 }
 
 /// Marks a touched range as written.
-unsafe fn mark_written(start: u64, length: u64) {
-    let end = start + length;
-    let (first, last) = ((start + 7) & !7, end & !7);
-    if start < first {
-        *known(start) |= mask(start & 7, first.min(end) - start);
-    }
-    if first < last {
-        bytes::fill(known(first), 0xff, ((last - first) / 8) as usize);
-    }
-    if last < end && last >= first {
-        *known(last) |= mask(0, end - last);
+fn mark_written(start: u64, length: u64) {
+    // SAFETY: the bytes are inside the window, and a touched page has its content and its shadow.
+    unsafe {
+        let end = start + length;
+        let (first, last) = ((start + 7) & !7, end & !7);
+        if start < first {
+            *known(start) |= mask(start & 7, first.min(end) - start);
+        }
+        if first < last {
+            bytes::fill(known(first), 0xff, ((last - first) / 8) as usize);
+        }
+        if last < end && last >= first {
+            *known(last) |= mask(0, end - last);
+        }
     }
 }
 
 /// Could other threads see what happens now? Not inside a system call, which is not interrupted.
 #[inline(always)]
-pub(crate) unsafe fn others_see() -> bool {
+pub(crate) fn others_see() -> bool {
     watching() && !crate::syscalls::dispatch::uninterrupted()
 }
 
 /// A store of the program's by a function of libc.
+///
+/// # Safety
+/// The program may read `address` and `source`, as far as it asks for.
 pub(crate) unsafe fn library_store(
     address: usize,
     source: *const u8,
     length: usize,
     origin: Origin,
 ) {
-    if others_see() {
-        visible::store(address, source, length, 0, origin);
-    } else {
-        store_span(address, source, length, 0, origin);
+    // SAFETY: what the caller promises.
+    unsafe {
+        if others_see() {
+            visible::store(address, source, length, 0, origin);
+        } else {
+            store_span(address, source, length, 0, origin);
+        }
     }
 }
 
 /// What a function of libc answers through a pointer of the program's, wherever that points to.
+///
+/// # Safety
+/// The program may read `address` and `source`, as far as it asks for.
 pub(crate) unsafe fn hand_over(address: usize, source: *const u8, length: usize, origin: Origin) {
-    if others_see() || is_persistent(address) && recording() {
-        library_store(address, source, length, origin);
-    } else {
-        bytes::copy(address as *mut u8, source, length);
+    // SAFETY: what the caller promises.
+    unsafe {
+        if others_see() || is_persistent(address) && recording() {
+            library_store(address, source, length, origin);
+        } else {
+            bytes::copy(address as *mut u8, source, length);
+        }
     }
 }
 
 /// What is durable when its call returns: file metadata, what a file that changes its length reads as.
+///
+/// # Safety
+/// The program may read `address` and `source`, as far as it asks for.
 pub(crate) unsafe fn store_durably(
     address: usize,
     source: *const u8,
     length: usize,
     origin: Origin,
 ) {
-    if others_see() && crate::syscalls::dispatch::is_deferred() {
-        crate::threads::direct::store(address, source, length, flag::DURABLE, origin);
-    } else {
-        store_span(address, source, length, flag::DURABLE, origin);
+    // SAFETY: what the caller promises.
+    unsafe {
+        if others_see() && crate::syscalls::dispatch::is_deferred() {
+            crate::threads::direct::store(address, source, length, flag::DURABLE, origin);
+        } else {
+            store_span(address, source, length, flag::DURABLE, origin);
+        }
     }
 }
 
 /// A copy by any function: reads of persistent sources, stores to persistent targets.
+///
+/// # Safety
+/// The program may write to `to` and read `from`, as far as it asks for.
 pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, length: usize, flags: u8, origin: Origin) {
-    if length == 0 {
-        return;
-    }
-    if others_see() {
-        if crate::syscalls::dispatch::is_deferred() && is_persistent(to as usize) {
-            return crate::threads::direct::copy(to as usize, from, length, flags, origin);
+    // SAFETY: what the caller promises.
+    unsafe {
+        if length == 0 {
+            return;
         }
-        return visible::copy(to as usize, from as usize, length, flags.into(), origin);
-    }
-    let persistent = is_persistent(to as usize) || is_persistent(from as usize);
-    if persistent && shadow::recording() {
-        if is_persistent(from as usize) {
-            read_span(from as usize, length, 0, origin);
+        if others_see() {
+            if crate::syscalls::dispatch::is_deferred() && is_persistent(to as usize) {
+                return crate::threads::direct::copy(to as usize, from, length, flags, origin);
+            }
+            return visible::copy(to as usize, from as usize, length, flags.into(), origin);
         }
-        if is_persistent(to as usize) {
-            let flags = flags | flag::COPIED;
-            return store_span(to as usize, view(from), length, flags, origin);
+        let persistent = is_persistent(to as usize) || is_persistent(from as usize);
+        if persistent && shadow::recording() {
+            if is_persistent(from as usize) {
+                read_span(from as usize, length, 0, origin);
+            }
+            if is_persistent(to as usize) {
+                let flags = flags | flag::COPIED;
+                return store_span(to as usize, view(from), length, flags, origin);
+            }
         }
+        heap_checks::look_if_asked(from as usize, length, false);
+        heap_checks::look_if_asked(to as usize, length, true);
+        bytes::shift(to, view(from), length);
     }
-    heap_checks::look_if_asked(from as usize, length, false);
-    heap_checks::look_if_asked(to as usize, length, true);
-    bytes::shift(to, view(from), length);
 }
 
+/// # Safety
+/// The program may write to `to`, as far as it asks for.
 pub(crate) unsafe fn fill(to: *mut u8, byte: u8, length: usize, flags: u8, origin: Origin) {
-    if others_see() {
-        return visible::fill(to as usize, byte, length, flags.into(), origin);
+    // SAFETY: what the caller promises.
+    unsafe {
+        if others_see() {
+            return visible::fill(to as usize, byte, length, flags.into(), origin);
+        }
+        if length != 0 && is_persistent(to as usize) && shadow::recording() {
+            return fill_span(to as usize, byte, length, flags | flag::COPIED, origin);
+        }
+        heap_checks::look_if_asked(to as usize, length, true);
+        bytes::fill(to, byte, length);
     }
-    if length != 0 && is_persistent(to as usize) && shadow::recording() {
-        return fill_span(to as usize, byte, length, flags | flag::COPIED, origin);
-    }
-    heap_checks::look_if_asked(to as usize, length, true);
-    bytes::fill(to, byte, length);
 }

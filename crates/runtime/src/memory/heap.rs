@@ -56,130 +56,161 @@ const EACH: usize = place::HEAP_LEN / 2 / crate::threads::MOST;
 
 /// The heap of the running thread. Each has its own, so that what one is given does not depend on what others do; a block belongs to
 /// whoever frees it.
-unsafe fn current() -> (*mut Heap, usize) {
-    match crate::threads::current() {
-        0 => (server().heap.pointer(), place::HEAP),
-        thread => {
-            server()
-                .heaps_used
-                .set(server().heaps_used.get() | (1 << thread));
-            (
-                &raw mut (*server().heaps.get())[thread],
-                THREADS + thread * EACH,
-            )
+fn current() -> (*mut Heap, usize) {
+    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    unsafe {
+        match crate::threads::current() {
+            0 => (server().heap.pointer(), place::HEAP),
+            thread => {
+                server()
+                    .heaps_used
+                    .set(server().heaps_used.get() | (1 << thread));
+                (
+                    &raw mut (*server().heaps.get())[thread],
+                    THREADS + thread * EACH,
+                )
+            }
         }
     }
 }
 
 /// What threads have of the heap, as far as it was ever used.
-pub(crate) unsafe fn each_used(mut each: impl FnMut(usize, usize)) {
-    let main = (*server().heap.pointer()).end;
-    if main != 0 {
-        each(place::HEAP, main);
-    }
-    for thread in 1..crate::threads::MOST {
-        if server().heaps_used.get() >> thread & 1 != 0 {
-            each(THREADS + thread * EACH, (*server().heaps.get())[thread].end);
+pub(crate) fn each_used(mut each: impl FnMut(usize, usize)) {
+    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    unsafe {
+        let main = (*server().heap.pointer()).end;
+        if main != 0 {
+            each(place::HEAP, main);
+        }
+        for thread in 1..crate::threads::MOST {
+            if server().heaps_used.get() >> thread & 1 != 0 {
+                each(THREADS + thread * EACH, (*server().heaps.get())[thread].end);
+            }
         }
     }
 }
 
 /// A new thread has nothing.
+///
+/// # Safety
+/// The heap of this thread is in use by nobody.
 pub(crate) unsafe fn begin(thread: usize) {
-    let heap = &raw mut (*server().heaps.get())[thread];
-    // Most threads allocate nothing, and what nobody used since is as it was.
-    if server().heaps_used.get() >> thread & 1 != 0 {
-        server()
-            .heaps_used
-            .set(server().heaps_used.get() & (!(1 << thread)));
-        bytes::fill(heap as *mut u8, 0, size_of::<Heap>());
+    // SAFETY: what the caller promises.
+    unsafe {
+        let heap = &raw mut (*server().heaps.get())[thread];
+        // Most threads allocate nothing, and what nobody used since is as it was.
+        if server().heaps_used.get() >> thread & 1 != 0 {
+            server()
+                .heaps_used
+                .set(server().heaps_used.get() & (!(1 << thread)));
+            bytes::fill(heap as *mut u8, 0, size_of::<Heap>());
+        }
+        (*heap).end = THREADS + thread * EACH;
     }
-    (*heap).end = THREADS + thread * EACH;
 }
 
 /// The memory of all heaps is there: mapped by whoever allocates first.
-unsafe fn is_there() -> bool {
-    let heap = server().heap.pointer();
-    if (*heap).end == 0 && sys::map(place::HEAP, place::HEAP_LEN).is_some() {
-        (*heap).end = place::HEAP;
+fn is_there() -> bool {
+    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    unsafe {
+        let heap = server().heap.pointer();
+        if (*heap).end == 0 && sys::map(place::HEAP, place::HEAP_LEN).is_some() {
+            (*heap).end = place::HEAP;
+        }
+        (*heap).end != 0
     }
-    (*heap).end != 0
 }
 
-unsafe fn allocate(length: usize, align: usize) -> *mut u8 {
-    let (heap, first) = current();
-    if length > EACH / 2 && first != place::HEAP || length > place::HEAP_LEN / 4 {
-        return core::ptr::null_mut();
-    }
-    if !is_there() {
-        return core::ptr::null_mut();
-    }
-    let looked_at = heap_checks::on();
-    if looked_at && !shadowed() {
-        return core::ptr::null_mut();
-    }
-    let (before, behind) = match looked_at {
-        true => (HEADER + heap_checks::RECORD, heap_checks::RED_ZONE),
-        false => (HEADER, 0),
-    };
-    let (class, size) = class(length + behind);
-    let reusable = (*heap).free[class];
-    if align <= 16 && reusable != 0 {
-        (*heap).free[class] = *(reusable as *const usize);
-        if looked_at {
-            heap_checks::taken(reusable - before, reusable, length, reusable + size);
+fn allocate(length: usize, align: usize) -> *mut u8 {
+    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    unsafe {
+        let (heap, first) = current();
+        if length > EACH / 2 && first != place::HEAP || length > place::HEAP_LEN / 4 {
+            return core::ptr::null_mut();
         }
-        return reusable as *mut u8;
+        if !is_there() {
+            return core::ptr::null_mut();
+        }
+        let looked_at = heap_checks::on();
+        if looked_at && !shadowed() {
+            return core::ptr::null_mut();
+        }
+        let (before, behind) = match looked_at {
+            true => (HEADER + heap_checks::RECORD, heap_checks::RED_ZONE),
+            false => (HEADER, 0),
+        };
+        let (class, size) = class(length + behind);
+        let reusable = (*heap).free[class];
+        if align <= 16 && reusable != 0 {
+            (*heap).free[class] = *(reusable as *const usize);
+            if looked_at {
+                heap_checks::taken(reusable - before, reusable, length, reusable + size);
+            }
+            return reusable as *mut u8;
+        }
+        let from = (*heap).end;
+        let start = (from + before + align - 1) & !(align - 1);
+        let most = if first == place::HEAP {
+            THREADS
+        } else {
+            first + EACH
+        };
+        if !limits::room(start - first, size) || start + size > most {
+            return core::ptr::null_mut();
+        }
+        (*heap).end = start + size;
+        let mark = if looked_at { LOOKED_AT } else { 0 };
+        *((start - HEADER) as *mut Header) = Header {
+            class: class | mark,
+            size,
+        };
+        if looked_at {
+            heap_checks::taken(from, start, length, start + size);
+        }
+        start as *mut u8
     }
-    let from = (*heap).end;
-    let start = (from + before + align - 1) & !(align - 1);
-    let most = if first == place::HEAP {
-        THREADS
-    } else {
-        first + EACH
-    };
-    if !limits::room(start - first, size) || start + size > most {
-        return core::ptr::null_mut();
-    }
-    (*heap).end = start + size;
-    let mark = if looked_at { LOOKED_AT } else { 0 };
-    *((start - HEADER) as *mut Header) = Header {
-        class: class | mark,
-        size,
-    };
-    if looked_at {
-        heap_checks::taken(from, start, length, start + size);
-    }
-    start as *mut u8
 }
 
 /// There is a shadow of the heap, now at the latest.
-pub(crate) unsafe fn shadowed() -> bool {
-    let heap = server().heap.pointer();
-    if (*heap).shadowed == 0 && heap_checks::prepare((*heap).end) {
-        (*heap).shadowed = (*heap).end.max(place::HEAP);
-        // What libraries gave back before has no room for a record. By hand: the compiler's way would be a call of `memset`, which would
-        // be taken for the program's.
-        bytes::fill(
-            (&raw mut (*heap).free) as *mut u8,
-            0,
-            size_of::<[usize; CLASSES]>(),
-        );
+pub(crate) fn shadowed() -> bool {
+    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    unsafe {
+        let heap = server().heap.pointer();
+        if (*heap).shadowed == 0 && heap_checks::prepare((*heap).end) {
+            (*heap).shadowed = (*heap).end.max(place::HEAP);
+            // What libraries gave back before has no room for a record. By hand: the compiler's way would be a call of `memset`, which would
+            // be taken for the program's.
+            bytes::fill(
+                (&raw mut (*heap).free) as *mut u8,
+                0,
+                size_of::<[usize; CLASSES]>(),
+            );
+        }
+        (*heap).shadowed != 0
     }
-    (*heap).shadowed != 0
 }
 
 /// Where the part of the heap ends that an address is in, as far as it is used.
+///
+/// # Safety
+/// The program may read `address`, as far as it asks for.
 unsafe fn used(address: usize) -> usize {
-    match address.checked_sub(THREADS) {
-        None => (*server().heap.pointer()).end,
-        Some(behind) => (*server().heaps.get())[behind / EACH].end,
+    // SAFETY: what the caller promises.
+    unsafe {
+        match address.checked_sub(THREADS) {
+            None => (*server().heap.pointer()).end,
+            Some(behind) => (*server().heaps.get())[behind / EACH].end,
+        }
     }
 }
 
 /// Was the block given out with a record?
+///
+/// # Safety
+/// The program may read `block`, as far as it asks for.
 unsafe fn is_looked_at(block: usize) -> bool {
-    (*((block - HEADER) as *const Header)).class & LOOKED_AT != 0
+    // SAFETY: what the caller promises.
+    unsafe { (*((block - HEADER) as *const Header)).class & LOOKED_AT != 0 }
 }
 
 fn is_volatile(address: usize) -> bool {
@@ -187,58 +218,71 @@ fn is_volatile(address: usize) -> bool {
 }
 
 /// Does a call from here get persistent memory (`--pm-heap`)? Only the program's own code: libc's buffers stay volatile.
-unsafe fn wants_persistent(caller: usize) -> bool {
+fn wants_persistent(caller: usize) -> bool {
     server().options.get() & option::PM_HEAP != 0
         && running()
         && crate::run::start::in_executable(caller)
 }
 
 /// A block for the program, as it would get it by calling `malloc` itself.
-pub(crate) unsafe fn obtain(length: usize, align: usize, caller: usize) -> *mut u8 {
+pub(crate) fn obtain(length: usize, align: usize, caller: usize) -> *mut u8 {
     let block = if wants_persistent(caller) {
         persistent_heap::malloc(length, align, caller)
     } else {
         allocate(length, align)
     };
-    if block.is_null() {
-        *libc::__errno_location() = libc::ENOMEM;
+    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    unsafe {
+        if block.is_null() {
+            *libc::__errno_location() = libc::ENOMEM;
+        }
     }
     block
 }
 
+/// # Safety
+/// The program may read `block`, as far as it asks for.
 unsafe fn release(block: usize, caller: usize) {
-    if is_volatile(block) {
-        let header = (block - HEADER) as *const Header;
-        let class = (*header).class & !LOOKED_AT;
-        if heap_checks::on() && (running() || is_looked_at(block)) {
-            let known = block < used(block) && is_looked_at(block);
-            // What libraries got before that began is not kept.
-            let old = block < (*server().heap.pointer()).shadowed;
-            if old || !heap_checks::given_back(block, known, used(block), caller) {
-                return;
+    // SAFETY: what the caller promises.
+    unsafe {
+        if is_volatile(block) {
+            let header = (block - HEADER) as *const Header;
+            let class = (*header).class & !LOOKED_AT;
+            if heap_checks::on() && (running() || is_looked_at(block)) {
+                let known = block < used(block) && is_looked_at(block);
+                // What libraries got before that began is not kept.
+                let old = block < (*server().heap.pointer()).shadowed;
+                if old || !heap_checks::given_back(block, known, used(block), caller) {
+                    return;
+                }
             }
+            if class < CLASSES {
+                let (heap, _) = current();
+                *(block as *mut usize) = (*heap).free[class];
+                (*heap).free[class] = block;
+            }
+        } else if crate::memory::shadow::is_persistent(block) {
+            persistent_heap::free_malloced(block, caller);
+        } else if heap_checks::on() && running() {
+            heap_checks::given_back(block, false, 0, caller);
         }
-        if class < CLASSES {
-            let (heap, _) = current();
-            *(block as *mut usize) = (*heap).free[class];
-            (*heap).free[class] = block;
-        }
-    } else if crate::memory::shadow::is_persistent(block) {
-        persistent_heap::free_malloced(block, caller);
-    } else if heap_checks::on() && running() {
-        heap_checks::given_back(block, false, 0, caller);
     }
 }
 
+/// # Safety
+/// The program may read `block`, as far as it asks for.
 unsafe fn size(block: usize) -> usize {
-    if is_volatile(block) && is_looked_at(block) {
-        heap_checks::length(block)
-    } else if is_volatile(block) {
-        (*((block - HEADER) as *const Header)).size
-    } else if crate::memory::shadow::is_persistent(block) {
-        persistent_heap::size(block)
-    } else {
-        0
+    // SAFETY: what the caller promises.
+    unsafe {
+        if is_volatile(block) && is_looked_at(block) {
+            heap_checks::length(block)
+        } else if is_volatile(block) {
+            (*((block - HEADER) as *const Header)).size
+        } else if crate::memory::shadow::is_persistent(block) {
+            persistent_heap::size(block)
+        } else {
+            0
+        }
     }
 }
 
@@ -254,56 +298,65 @@ crate::weak!(
 );
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_malloc(length: usize) -> *mut u8 {
+extern "C" fn __lf_weak_malloc(length: usize) -> *mut u8 {
     obtain(length, 16, crate::caller!())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_free(block: usize) {
-    if block != 0 {
-        release(block, crate::caller!());
+    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    unsafe {
+        if block != 0 {
+            release(block, crate::caller!());
+        }
     }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_calloc(count: usize, each: usize) -> *mut u8 {
-    let caller = crate::caller!();
-    let Some(length) = count.checked_mul(each) else {
-        *libc::__errno_location() = libc::ENOMEM;
-        return core::ptr::null_mut();
-    };
-    let block = obtain(length, 16, caller);
-    if !block.is_null() {
-        persistent_heap::zero(block, length, caller);
+    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    unsafe {
+        let caller = crate::caller!();
+        let Some(length) = count.checked_mul(each) else {
+            *libc::__errno_location() = libc::ENOMEM;
+            return core::ptr::null_mut();
+        };
+        let block = obtain(length, 16, caller);
+        if !block.is_null() {
+            persistent_heap::zero(block, length, caller);
+        }
+        block
     }
-    block
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_realloc(old: usize, length: usize) -> *mut u8 {
-    let caller = crate::caller!();
-    if old == 0 {
-        return obtain(length, 16, caller);
+    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    unsafe {
+        let caller = crate::caller!();
+        if old == 0 {
+            return obtain(length, 16, caller);
+        }
+        let held = size(old);
+        if length != 0 && length <= held && is_volatile(old) && !is_looked_at(old) {
+            return old as *mut u8;
+        }
+        let block = obtain(length.max(1), 16, caller);
+        if !block.is_null() {
+            persistent_heap::move_block(block, old as *const u8, held.min(length), caller);
+            release(old, caller);
+        }
+        block
     }
-    let held = size(old);
-    if length != 0 && length <= held && is_volatile(old) && !is_looked_at(old) {
-        return old as *mut u8;
-    }
-    let block = obtain(length.max(1), 16, caller);
-    if !block.is_null() {
-        persistent_heap::move_block(block, old as *const u8, held.min(length), caller);
-        release(old, caller);
-    }
-    block
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_memalign(align: usize, length: usize) -> *mut u8 {
+extern "C" fn __lf_weak_memalign(align: usize, length: usize) -> *mut u8 {
     obtain(length, align.next_power_of_two().max(16), crate::caller!())
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_valloc(length: usize) -> *mut u8 {
+extern "C" fn __lf_weak_valloc(length: usize) -> *mut u8 {
     obtain(length, 4096, crate::caller!())
 }
 
@@ -321,13 +374,17 @@ unsafe extern "C" fn __lf_weak_posix_memalign(
         return libc::ENOMEM;
     }
     let origin = Origin::library(Builtin::malloc, crate::caller!());
-    crate::memory::accesses::copy(to as *mut u8, (&raw const block) as *const u8, 8, 0, origin);
+    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    unsafe {
+        crate::memory::accesses::copy(to as *mut u8, (&raw const block) as *const u8, 8, 0, origin)
+    };
     0
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_usable_size(block: usize) -> usize {
-    if block == 0 { 0 } else { size(block) }
+    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    unsafe { if block == 0 { 0 } else { size(block) } }
 }
 
 // `operator new` throws where there is no memory. An exception cannot pass through Rust, so these are frames of their own, with what
@@ -361,18 +418,19 @@ core::arch::global_asm!(
     aligned_new = sym aligned_new,
 );
 
-unsafe extern "C" fn new(length: usize, caller: usize) -> *mut u8 {
+extern "C" fn new(length: usize, caller: usize) -> *mut u8 {
     obtain(length, 16, caller)
 }
 
-unsafe extern "C" fn aligned_new(length: usize, align: usize, caller: usize) -> *mut u8 {
+extern "C" fn aligned_new(length: usize, align: usize, caller: usize) -> *mut u8 {
     obtain(length, align.max(16), caller)
 }
 
 /// What throws `std::bad_alloc`.
 unsafe extern "C" fn thrower() -> usize {
     let name = c"_ZSt17__throw_bad_allocv";
-    let function = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as usize;
+    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as usize };
     if function == 0 {
         crate::run::outcome::internal(b"operator new: out of memory", 0);
     }
@@ -380,6 +438,12 @@ unsafe extern "C" fn thrower() -> usize {
 }
 
 /// Zeroes memory that is not persistent.
+///
+/// # Safety
+/// The program may write to `block`, as far as it asks for.
 pub(crate) unsafe fn zero_volatile(block: *mut u8, length: usize) {
-    bytes::fill(block, 0, length);
+    // SAFETY: what the caller promises.
+    unsafe {
+        bytes::fill(block, 0, length);
+    }
 }

@@ -92,32 +92,38 @@ impl Prefixes {
 }
 
 /// The instruction at `code`, which is readable as far as it is one.
+///
+/// # Safety
+/// `code` is where an instruction begins.
 pub(crate) unsafe fn decode(code: *const u8) -> Access {
-    let mut prefixes = Prefixes::default();
-    let mut at = 0;
-    loop {
-        match *code.add(at) {
-            0x66 => prefixes.short = true,
-            repeat @ (0xf2 | 0xf3) => prefixes.repeat = repeat,
-            0xf0 => prefixes.locked = true,
-            0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65 | 0x67 => {}
-            _ => break,
+    // SAFETY: what the caller promises.
+    unsafe {
+        let mut prefixes = Prefixes::default();
+        let mut at = 0;
+        loop {
+            match *code.add(at) {
+                0x66 => prefixes.short = true,
+                repeat @ (0xf2 | 0xf3) => prefixes.repeat = repeat,
+                0xf0 => prefixes.locked = true,
+                0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65 | 0x67 => {}
+                _ => break,
+            }
+            at += 1;
         }
-        at += 1;
+        if *code.add(at) & 0xf0 == 0x40 {
+            prefixes.wide = *code.add(at) & 8 != 0;
+            at += 1;
+        }
+        let mut access = match *code.add(at) {
+            0x0f => two_bytes(*code.add(at + 1), *code.add(at + 2), prefixes),
+            0xc5 => vector(*code.add(at + 1), 1, *code.add(at + 2)),
+            0xc4 => vector(*code.add(at + 2), *code.add(at + 1) & 31, *code.add(at + 3)),
+            0x62 => extended(code.add(at)),
+            opcode => one_byte(opcode, *code.add(at + 1), prefixes, at + 1),
+        };
+        access.locked |= prefixes.locked;
+        access
     }
-    if *code.add(at) & 0xf0 == 0x40 {
-        prefixes.wide = *code.add(at) & 8 != 0;
-        at += 1;
-    }
-    let mut access = match *code.add(at) {
-        0x0f => two_bytes(*code.add(at + 1), *code.add(at + 2), prefixes),
-        0xc5 => vector(*code.add(at + 1), 1, *code.add(at + 2)),
-        0xc4 => vector(*code.add(at + 2), *code.add(at + 1) & 31, *code.add(at + 3)),
-        0x62 => extended(code.add(at)),
-        opcode => one_byte(opcode, *code.add(at + 1), prefixes, at + 1),
-    };
-    access.locked |= prefixes.locked;
-    access
 }
 
 fn one_byte(opcode: u8, operand: u8, prefixes: Prefixes, length: usize) -> Access {
@@ -254,8 +260,12 @@ fn vector(last: u8, map: u8, opcode: u8) -> Access {
 }
 
 /// AVX-512, without masks: a masked store leaves bytes alone, which only the memory shows.
+///
+/// # Safety
+/// `code` is behind the first byte of an instruction that has two.
 unsafe fn extended(code: *const u8) -> Access {
-    let (map, last, opcode) = (*code.add(1) & 7, *code.add(3), *code.add(4));
+    // SAFETY: what the caller promises.
+    let (map, last, opcode) = unsafe { (*code.add(1) & 7, *code.add(3), *code.add(4)) };
     let whole = 16usize << (last >> 5 & 3).min(2);
     let masked = last & 7 != 0;
     match (map, opcode) {

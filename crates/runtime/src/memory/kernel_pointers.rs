@@ -62,7 +62,7 @@ fn usage(call: &Call, index: usize) -> Use {
 }
 
 /// Performs a call with the pages open that its arguments point to.
-pub(crate) unsafe fn lending(call: &Call, perform: impl FnOnce() -> isize) -> isize {
+pub(crate) fn lending(call: &Call, perform: impl FnOnce() -> isize) -> isize {
     let arguments = call.arguments;
     let concerned = arguments.iter().any(|argument| is_persistent(*argument));
     if !concerned || sees_to_it(call.number) {
@@ -83,7 +83,7 @@ pub(crate) unsafe fn lending(call: &Call, perform: impl FnOnce() -> isize) -> is
     result
 }
 
-unsafe fn lend(address: usize, length: usize, reads: bool, origin: Origin) {
+fn lend(address: usize, length: usize, reads: bool, origin: Origin) {
     let mut at = address;
     while at < address.saturating_add(length) {
         let rest = (PAGE - at % PAGE).min(address + length - at);

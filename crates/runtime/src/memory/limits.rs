@@ -6,7 +6,7 @@ use crate::syscalls::sys;
 use landfall_vocab::shared::End;
 
 /// Bytes of heap, and as many of mappings. The kernel's own limits count the runtime's windows, which are larger by far.
-unsafe fn most() -> usize {
+fn most() -> usize {
     match run().memory.get() {
         0 => 4 << 30,
         bytes => bytes as usize,
@@ -14,27 +14,31 @@ unsafe fn most() -> usize {
 }
 
 /// Are `more` bytes still to be had when `used` are taken?
-pub(crate) unsafe fn room(used: usize, more: usize) -> bool {
+pub(crate) fn room(used: usize, more: usize) -> bool {
     used <= most() && more <= most() - used
 }
 
 /// Counts memory the program is about to map; false when it gets none.
-pub(crate) unsafe fn take(bytes: usize) -> bool {
-    let used = run().mapped_bytes.as_ptr();
-    let granted = room(*used, bytes);
-    if granted {
-        *used += bytes;
+pub(crate) fn take(bytes: usize) -> bool {
+    // SAFETY: the kernel fills what is ours.
+    unsafe {
+        let used = run().mapped_bytes.as_ptr();
+        let granted = room(*used, bytes);
+        if granted {
+            *used += bytes;
+        }
+        granted
     }
-    granted
 }
 
-pub(crate) unsafe fn give_back(bytes: usize) {
+pub(crate) fn give_back(bytes: usize) {
     let used = run().mapped_bytes.as_ptr();
-    *used = (*used).saturating_sub(bytes);
+    // SAFETY: the kernel fills what is ours.
+    unsafe { *used = (*used).saturating_sub(bytes) };
 }
 
 /// Persistent memory cannot fail to be there: a run that touches too much of it ends. A page costs its shadows as well.
-pub(crate) unsafe fn persistent_pages(count: usize) {
+pub(crate) fn persistent_pages(count: usize) {
     const SHADOWS: usize = 2;
     if count * 4096 * SHADOWS > most() {
         exceeded(b"persistent memory");
@@ -42,7 +46,7 @@ pub(crate) unsafe fn persistent_pages(count: usize) {
 }
 
 /// What was reserved and then used, or mapped in ways nobody counted, is found when the run is looked at.
-pub(crate) unsafe fn look() {
+pub(crate) fn look() {
     let mut text = [0u8; 128];
     let path = c"/proc/self/statm".as_ptr() as usize;
     let fd = sys::call(libc::SYS_open, [path, libc::O_RDONLY as usize]);
@@ -50,7 +54,8 @@ pub(crate) unsafe fn look() {
         return;
     }
     let to = text.as_mut_ptr() as usize;
-    let got = sys::call(libc::SYS_read, [fd as usize, to, text.len()]);
+    // SAFETY: the kernel fills what is ours.
+    let got = unsafe { sys::raw(libc::SYS_read, [fd as usize, to, text.len()]) };
     sys::call(libc::SYS_close, [fd as usize]);
     if got <= 0 {
         return;
@@ -71,7 +76,7 @@ pub(crate) unsafe fn look() {
     }
 }
 
-unsafe fn exceeded(what: &[u8]) -> ! {
+fn exceeded(what: &[u8]) -> ! {
     let mut digits = [0u8; 20];
     let text: &[&[u8]] = &[
         b"the program uses more than ",

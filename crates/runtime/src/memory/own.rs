@@ -26,7 +26,7 @@ pub(crate) mod place {
 }
 
 /// Memory that is never given back, for tables of the runtime.
-pub(crate) unsafe fn allocate(length: usize) -> *mut u8 {
+pub(crate) fn allocate(length: usize) -> *mut u8 {
     let server = server();
     if server.arena.get() == 0 {
         if crate::syscalls::sys::map(place::ARENA, place::ARENA_LEN).is_none() {
@@ -44,7 +44,7 @@ pub(crate) unsafe fn allocate(length: usize) -> *mut u8 {
     start as *mut u8
 }
 
-pub(crate) unsafe fn prepare_scratch() {
+pub(crate) fn prepare_scratch() {
     if run().scratch.get() != 0 {
         return;
     }
@@ -69,7 +69,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    pub(crate) unsafe fn new(length: usize) -> Scratch {
+    pub(crate) fn new(length: usize) -> Scratch {
         prepare_scratch();
         let start = run().scratch.get();
         if length > place::ARENA_LEN || start + length > place::SCRATCH + place::ARENA_LEN {

@@ -31,7 +31,7 @@ const END: u64 = 0;
 const FREE: u64 = 64;
 const ROOTS_AT: u64 = FREE + CLASSES as u64 * 8;
 
-unsafe fn heap() -> Layout {
+fn heap() -> Layout {
     let words = window::HEAP.start;
     let used = (ROOTS_AT + ROOTS * 8).div_ceil(64) * 64;
     let first_block = window::HEAP.start + used + server().heap_offset.get();
@@ -43,7 +43,7 @@ unsafe fn heap() -> Layout {
     }
 }
 
-unsafe fn malloc_heap() -> Layout {
+fn malloc_heap() -> Layout {
     let durable = server().options.get() & option::PM_HEAP_DURABLE_META != 0;
     let words = if durable {
         window::MALLOC_META.start
@@ -64,7 +64,7 @@ unsafe fn malloc_heap() -> Layout {
 }
 
 impl Layout {
-    unsafe fn read(&self, at: u64, origin: Origin) -> u64 {
+    fn read(&self, at: u64, origin: Origin) -> u64 {
         if recording() {
             accesses::read_word(at, 8, if self.durable { flag::DURABLE } else { 0 }, origin);
         }
@@ -72,29 +72,35 @@ impl Layout {
     }
 
     /// Stores a word and makes it persistent before anything else happens.
-    unsafe fn write(&self, at: u64, value: u64, origin: Origin) {
-        if !recording() {
-            *((window::BASE + at) as *mut u64) = value;
-        } else if self.durable {
-            accesses::store_word(at, value, 8, flag::DURABLE, origin);
-        } else if accesses::others_see() {
-            let address = (window::BASE + at) as usize;
-            let from = (&raw const value) as *const u8;
-            crate::threads::visible::store(address, from, 8, 0, origin);
-            flushes::flush(Kind::Clwb, address, origin);
-            flushes::fence(Kind::Sfence, origin);
-        } else {
-            // In one piece, whatever compilers do to the program.
-            accesses::store_word(at, value, 8, flag::RELEASE, origin);
-            flushes::flush(Kind::Clwb, (window::BASE + at) as usize, origin);
-            flushes::fence(Kind::Sfence, origin);
+    fn write(&self, at: u64, value: u64, origin: Origin) {
+        // SAFETY: the words lie in the window, and a touched page has its content.
+        unsafe {
+            if !recording() {
+                *((window::BASE + at) as *mut u64) = value;
+            } else if self.durable {
+                accesses::store_word(at, value, 8, flag::DURABLE, origin);
+            } else if accesses::others_see() {
+                let address = (window::BASE + at) as usize;
+                let from = (&raw const value) as *const u8;
+                crate::threads::visible::store(address, from, 8, 0, origin);
+                flushes::flush(Kind::Clwb, address, origin);
+                flushes::fence(Kind::Sfence, origin);
+            } else {
+                // In one piece, whatever compilers do to the program.
+                accesses::store_word(at, value, 8, flag::RELEASE, origin);
+                flushes::flush(Kind::Clwb, (window::BASE + at) as usize, origin);
+                flushes::fence(Kind::Sfence, origin);
+            }
         }
     }
 
-    unsafe fn allocate(&self, length: usize, align: u64, origin: Origin) -> *mut u8 {
+    fn allocate(&self, length: usize, align: u64, origin: Origin) -> *mut u8 {
         let control = server().control.get();
-        if !control.is_null() {
-            (*control).allocates.store(1, Relaxed);
+        // SAFETY: the words lie in the window, and a touched page has its content.
+        unsafe {
+            if !control.is_null() {
+                (*control).allocates.store(1, Relaxed);
+            }
         }
         let (class, size) = class(length);
         let list = self.words + FREE + class as u64 * 8;
@@ -119,7 +125,7 @@ impl Layout {
         (window::BASE + block) as *mut u8
     }
 
-    unsafe fn free(&self, block: u64, origin: Origin) {
+    fn free(&self, block: u64, origin: Origin) {
         let class = self.read(block - HEADER, origin);
         if class as usize >= CLASSES {
             return;
@@ -131,7 +137,7 @@ impl Layout {
     }
 }
 
-unsafe fn logged(kind: Kind, block: *mut u8, length: usize, origin: Origin) {
+fn logged(kind: Kind, block: *mut u8, length: usize, origin: Origin) {
     if !block.is_null() && recording() {
         if kind == Kind::Free {
             trace::plain(kind, offset(block as usize), 0, origin);
@@ -142,7 +148,7 @@ unsafe fn logged(kind: Kind, block: *mut u8, length: usize, origin: Origin) {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_alloc(length: usize) -> *mut u8 {
+pub extern "C" fn lf_alloc(length: usize) -> *mut u8 {
     let origin = Origin::library(Builtin::lf_alloc, crate::caller!());
     asked();
     run().heap_used.set(true);
@@ -155,7 +161,7 @@ pub unsafe extern "C" fn lf_alloc(length: usize) -> *mut u8 {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_free(block: *mut u8) {
+pub extern "C" fn lf_free(block: *mut u8) {
     let origin = Origin::library(Builtin::lf_free, crate::caller!());
     if !window::HEAP.contains(offset(block as usize)) {
         return;
@@ -171,7 +177,7 @@ pub unsafe extern "C" fn lf_free(block: *mut u8) {
 
 /// One of 256 pointers that survive: where a recovery starts looking.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_root(index: u32) -> *mut *mut u8 {
+pub extern "C" fn lf_root(index: u32) -> *mut *mut u8 {
     asked();
     run().heap_used.set(true);
     if index as u64 >= ROOTS {
@@ -180,7 +186,7 @@ pub unsafe extern "C" fn lf_root(index: u32) -> *mut *mut u8 {
     (window::BASE + window::HEAP.start + ROOTS_AT + index as u64 * 8) as *mut *mut u8
 }
 
-pub(crate) unsafe fn malloc(length: usize, align: usize, caller: usize) -> *mut u8 {
+pub(crate) fn malloc(length: usize, align: usize, caller: usize) -> *mut u8 {
     let origin = Origin::library(Builtin::malloc, caller);
     run().malloc_used.set(true);
     asked();
@@ -191,7 +197,7 @@ pub(crate) unsafe fn malloc(length: usize, align: usize, caller: usize) -> *mut 
     block
 }
 
-pub(crate) unsafe fn free_malloced(block: usize, caller: usize) {
+pub(crate) fn free_malloced(block: usize, caller: usize) {
     if !window::MALLOC.contains(offset(block)) || !recording() {
         return;
     }
@@ -204,7 +210,7 @@ pub(crate) unsafe fn free_malloced(block: usize, caller: usize) {
 }
 
 /// Bytes a block holds; its class is fixed for good, so this is not an event.
-pub(crate) unsafe fn size(block: usize) -> usize {
+pub(crate) fn size(block: usize) -> usize {
     let class = shadow::word(offset(block) - HEADER) as usize;
     if class <= 64 {
         return class * 16;
@@ -214,30 +220,41 @@ pub(crate) unsafe fn size(block: usize) -> usize {
 }
 
 /// Zeroes a fresh block, as stores where it is persistent.
+///
+/// # Safety
+/// The program may write to `block`, as far as it asks for.
 pub(crate) unsafe fn zero(block: *mut u8, length: usize, caller: usize) {
-    if is_persistent(block as usize) {
-        accesses::fill(
-            block,
-            0,
-            length,
-            0,
-            Origin::library(Builtin::calloc, caller),
-        );
-    } else {
-        zero_volatile(block, length);
+    // SAFETY: what the caller promises.
+    unsafe {
+        if is_persistent(block as usize) {
+            accesses::fill(
+                block,
+                0,
+                length,
+                0,
+                Origin::library(Builtin::calloc, caller),
+            );
+        } else {
+            zero_volatile(block, length);
+        }
     }
 }
 
+/// # Safety
+/// The program may write to `to` and read `from`, as far as it asks for.
 pub(crate) unsafe fn move_block(to: *mut u8, from: *const u8, length: usize, caller: usize) {
-    if is_persistent(to as usize) || is_persistent(from as usize) {
-        accesses::copy(
-            to,
-            from,
-            length,
-            0,
-            Origin::library(Builtin::realloc, caller),
-        );
-    } else {
-        bytes::copy(to, from, length);
+    // SAFETY: what the caller promises.
+    unsafe {
+        if is_persistent(to as usize) || is_persistent(from as usize) {
+            accesses::copy(
+                to,
+                from,
+                length,
+                0,
+                Origin::library(Builtin::realloc, caller),
+            );
+        } else {
+            bytes::copy(to, from, length);
+        }
     }
 }

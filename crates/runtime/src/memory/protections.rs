@@ -27,13 +27,13 @@ fn all() -> &'static [Cell<Guard>] {
     &server().guards[..run().guards.get()]
 }
 
-unsafe fn set(address: usize, length: usize, protection: i32) -> isize {
+fn set(address: usize, length: usize, protection: i32) -> isize {
     let content = shadow::content(shadow::offset(address)) as usize;
     sys::call(libc::SYS_mprotect, [content, length, protection as usize])
 }
 
 /// Protects whole pages of persistent memory for the rest of the run.
-pub(crate) unsafe fn protect(address: usize, length: usize, protection: i32) -> isize {
+pub(crate) fn protect(address: usize, length: usize, protection: i32) -> isize {
     let length = (length + 4095) & !4095;
     let end = address.saturating_add(length) as u64;
     if address & 4095 != 0 || end > window::BASE + window::LEN {
@@ -58,14 +58,14 @@ pub(crate) unsafe fn protect(address: usize, length: usize, protection: i32) -> 
 }
 
 /// Everything writable, for the runtime itself.
-pub(crate) unsafe fn lift() {
+pub(crate) fn lift() {
     for guard in all() {
         set(guard.get().address, guard.get().length, ALL);
     }
 }
 
 /// Back to what the program asked for.
-pub(crate) unsafe fn lower() {
+pub(crate) fn lower() {
     for guard in all() {
         let guard = guard.get();
         set(guard.address, guard.length, guard.protection);
@@ -73,12 +73,12 @@ pub(crate) unsafe fn lower() {
 }
 
 /// Is anything protected?
-pub(crate) unsafe fn any() -> bool {
+pub(crate) fn any() -> bool {
     run().guards.get() != 0
 }
 
 /// The run is over.
-pub(crate) unsafe fn reset() {
+pub(crate) fn reset() {
     if run().guards.get() != 0 {
         lift();
         run().guards.set(0);
@@ -86,19 +86,25 @@ pub(crate) unsafe fn reset() {
 }
 
 /// The program's address of a fault in the content; a store that faulted was logged first, but never happened.
+///
+/// # Safety
+/// `address` is where an access of the runtime's faulted.
 pub(crate) unsafe fn faulted(address: usize) -> usize {
-    let own = shadow::unview(address as *const u8) as usize;
-    let slot = run().slot.get();
-    if run().guards.get() == 0 || own == address || slot.is_null() {
-        return own;
-    }
-    let length = (*slot).trace_len.load(Relaxed);
-    if length >= 24 {
-        let head = *(run().trace.get().add(length as usize - 24) as *const u64);
-        let expected = record::head(Kind::Store, 0, 0, shadow::offset(own));
-        if head & 0xff == Kind::Store as u64 && head >> 24 == expected >> 24 {
-            (*slot).trace_len.store(length - 24, Relaxed);
+    // SAFETY: what the caller promises.
+    unsafe {
+        let own = shadow::unview(address as *const u8) as usize;
+        let slot = run().slot.get();
+        if run().guards.get() == 0 || own == address || slot.is_null() {
+            return own;
         }
+        let length = (*slot).trace_len.load(Relaxed);
+        if length >= 24 {
+            let head = *(run().trace.get().add(length as usize - 24) as *const u64);
+            let expected = record::head(Kind::Store, 0, 0, shadow::offset(own));
+            if head & 0xff == Kind::Store as u64 && head >> 24 == expected >> 24 {
+                (*slot).trace_len.store(length - 24, Relaxed);
+            }
+        }
+        own
     }
-    own
 }

@@ -4,6 +4,7 @@
 
 use crate::memory::bytes;
 use crate::run::outcome;
+use crate::run::shared::control;
 use crate::state::{Mode, run, server};
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::window;
@@ -33,7 +34,7 @@ pub(crate) fn is_persistent(address: usize) -> bool {
 }
 
 /// Maps the window and its shadows, all of it without a page of memory until touched.
-pub(crate) unsafe fn init() -> bool {
+pub(crate) fn init() -> bool {
     let length = window::LEN as usize;
     let pages = length / PAGE;
     let ranges = [
@@ -43,15 +44,18 @@ pub(crate) unsafe fn init() -> bool {
         (TOUCHED, pages),
         (ORDER, pages * 4),
     ];
-    for (start, length) in ranges {
-        if crate::syscalls::sys::map(start, length).is_none() {
-            return false;
+    // SAFETY: the window, its content and its shadow are mapped before anything else, and never unmapped.
+    unsafe {
+        for (start, length) in ranges {
+            if crate::syscalls::sys::map(start, length).is_none() {
+                return false;
+            }
+            // Huge pages would make every fork copy two megabytes for one store.
+            crate::syscalls::sys::raw(
+                libc::SYS_madvise,
+                [start, length, libc::MADV_NOHUGEPAGE as usize],
+            );
         }
-        // Huge pages would make every fork copy two megabytes for one store.
-        crate::syscalls::sys::call(
-            libc::SYS_madvise,
-            [start, length, libc::MADV_NOHUGEPAGE as usize],
-        );
     }
     true
 }
@@ -70,7 +74,7 @@ pub(crate) fn content(offset: u64) -> *mut u8 {
 
 /// Where to find during a run what the program has at `p`: there, or in the content of a touched page.
 #[inline(always)]
-pub(crate) unsafe fn view<T>(p: *const T) -> *mut T {
+pub(crate) fn view<T>(p: *const T) -> *mut T {
     if is_persistent(p as usize) && server().mode.get() as u8 == Mode::Running as u8 {
         content(offset(p as usize)) as *mut T
     } else {
@@ -89,38 +93,46 @@ pub(crate) fn unview(p: *const u8) -> *const u8 {
 }
 
 /// The byte the program has at `p`. Looking is no event.
+///
+/// # Safety
+/// The program may read `p`, as far as it asks for.
 #[inline]
 pub(crate) unsafe fn peek(p: *const u8) -> u8 {
     if is_persistent(p as usize) && recording() {
         touch(offset(p as usize));
     }
-    view(p).read_volatile()
+    // SAFETY: what the caller promises.
+    unsafe { view(p).read_volatile() }
 }
 
 /// The word at `offset`. Looking is no event.
-pub(crate) unsafe fn word(offset: u64) -> u64 {
-    if !recording() {
-        return ((window::BASE + offset) as *const u64).read_unaligned();
+pub(crate) fn word(offset: u64) -> u64 {
+    // SAFETY: the window, its content and its shadow are mapped before anything else, and never unmapped.
+    unsafe {
+        if !recording() {
+            return ((window::BASE + offset) as *const u64).read_unaligned();
+        }
+        touch(offset);
+        (content(offset) as *const u64).read_unaligned()
     }
-    touch(offset);
-    (content(offset) as *const u64).read_unaligned()
 }
 
-pub(crate) unsafe fn is_touched(offset: u64) -> bool {
-    *((TOUCHED + (offset >> 12) as usize) as *const u8) != 0
+pub(crate) fn is_touched(offset: u64) -> bool {
+    // SAFETY: the window, its content and its shadow are mapped before anything else, and never unmapped.
+    unsafe { *((TOUCHED + (offset >> 12) as usize) as *const u8) != 0 }
 }
 
 /// Makes sure that the page at `offset` has its content. An address outside every live object ends the run like the segmentation
 /// fault it would be on a real machine.
 #[inline]
-pub(crate) unsafe fn touch(offset: u64) {
+pub(crate) fn touch(offset: u64) {
     if !is_touched(offset) {
         first_touch(offset);
     }
 }
 
 /// Makes sure that all of a range is live before anything is logged about it.
-pub(crate) unsafe fn touch_span(address: usize, length: usize) {
+pub(crate) fn touch_span(address: usize, length: usize) {
     let (mut at, end) = (offset(address) & !4095, offset(address) + length as u64);
     while at < end {
         touch(at);
@@ -130,38 +142,41 @@ pub(crate) unsafe fn touch_span(address: usize, length: usize) {
 
 #[cold]
 #[inline(never)]
-unsafe fn first_touch(offset: u64) {
+fn first_touch(offset: u64) {
     if !live(offset) {
         outcome::wild_access(window::BASE + offset);
     }
     give(offset);
 }
 
-/// The same for a page that the runtime itself has to do with, live or not.
-pub(crate) unsafe fn touch_anyway(offset: u64) {
+/// Makes sure that a page has its content that the runtime itself has to do with, live or not.
+pub(crate) fn touch_anyway(offset: u64) {
     if !is_touched(offset) {
         give(offset);
     }
 }
 
-unsafe fn give(offset: u64) {
-    let start = offset & !(window::PAGE - 1);
-    if crate::memory::protections::any() {
-        crate::memory::protections::lift();
-        crate::run::fork_server::given_page(start, content(start));
-        if !run().reach.get().is_open() {
-            crate::memory::protections::lower();
+fn give(offset: u64) {
+    // SAFETY: the window, its content and its shadow are mapped before anything else, and never unmapped.
+    unsafe {
+        let start = offset & !(window::PAGE - 1);
+        if crate::memory::protections::any() {
+            crate::memory::protections::lift();
+            crate::run::fork_server::given_page(start, content(start));
+            if !run().reach.get().is_open() {
+                crate::memory::protections::lower();
+            }
+        } else {
+            crate::run::fork_server::given_page(start, content(start));
         }
-    } else {
-        crate::run::fork_server::given_page(start, content(start));
+        *((TOUCHED + (start >> 12) as usize) as *mut u8) = 1;
+        *(ORDER as *mut u32).add(run().touched.get()) = (start >> 12) as u32;
+        run().touched.set(run().touched.get() + 1);
+        crate::memory::limits::persistent_pages(run().touched.get());
     }
-    *((TOUCHED + (start >> 12) as usize) as *mut u8) = 1;
-    *(ORDER as *mut u32).add(run().touched.get()) = (start >> 12) as u32;
-    run().touched.set(run().touched.get() + 1);
-    crate::memory::limits::persistent_pages(run().touched.get());
 }
 
-pub(crate) unsafe fn live(offset: u64) -> bool {
+pub(crate) fn live(offset: u64) -> bool {
     if window::REGION.contains(offset) {
         offset < run().region_len.get()
     } else if window::HEAP.contains(offset) {
@@ -176,47 +191,56 @@ pub(crate) unsafe fn live(offset: u64) -> bool {
 }
 
 /// For a debugger at the end of a run: puts what the run sees where the program has it.
-pub(crate) unsafe fn show() {
+pub(crate) fn show() {
     let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let window = [window::BASE as usize, window::LEN as usize, all];
     crate::syscalls::sys::call(libc::SYS_mprotect, window);
-    for touched in 0..run().touched.get() {
-        let start = u64::from(*(ORDER as *const u32).add(touched)) << 12;
-        let to = (window::BASE + start) as *mut u64;
-        crate::memory::bytes::copy_words(to, content(start) as *const u64, PAGE / 8);
+    // SAFETY: the window, its content and its shadow are mapped before anything else, and never unmapped.
+    unsafe {
+        for touched in 0..run().touched.get() {
+            let start = u64::from(*(ORDER as *const u32).add(touched)) << 12;
+            let to = (window::BASE + start) as *mut u64;
+            crate::memory::bytes::copy_words(to, content(start) as *const u64, PAGE / 8);
+        }
     }
 }
 
 /// The content of every page that this run touched.
-pub(crate) unsafe fn each_touched(mut each: impl FnMut(usize)) {
-    for index in 0..run().touched.get() {
-        let page = *(ORDER as *const u32).add(index);
-        each(content(u64::from(page) << 12) as usize);
+pub(crate) fn each_touched(mut each: impl FnMut(usize)) {
+    // SAFETY: the window, its content and its shadow are mapped before anything else, and never unmapped.
+    unsafe {
+        for index in 0..run().touched.get() {
+            let page = *(ORDER as *const u32).add(index);
+            each(content(u64::from(page) << 12) as usize);
+        }
     }
 }
 
 /// Forgets what a run did (in-place restart): the next one starts from what it is given.
-pub(crate) unsafe fn undo() {
-    for index in 0..run().touched.get() {
-        let page = *(ORDER as *const u32).add(index);
-        bytes::fill(known(u64::from(page) << 12), 0, WORDS);
-        *((TOUCHED + page as usize) as *mut u8) = 0;
+pub(crate) fn undo() {
+    // SAFETY: the window, its content and its shadow are mapped before anything else, and never unmapped.
+    unsafe {
+        for index in 0..run().touched.get() {
+            let page = *(ORDER as *const u32).add(index);
+            bytes::fill(known(u64::from(page) << 12), 0, WORDS);
+            *((TOUCHED + page as usize) as *mut u8) = 0;
+        }
     }
     run().touched.set(0);
 }
 
 /// The program asks for persistent memory, or about power failures: recoveries can differ from here on. Is a run on?
-pub(crate) unsafe fn asked() -> bool {
+pub(crate) fn asked() -> bool {
     let recorded = recording();
     if recorded {
-        (*server().control.get()).asked.store(1, Relaxed);
+        control().asked.store(1, Relaxed);
     }
     recorded
 }
 
 /// Is a run on, so that accesses are recorded? In a server's constructors this is where serving starts.
 #[inline(always)]
-pub(crate) unsafe fn recording() -> bool {
+pub(crate) fn recording() -> bool {
     if server().mode.get() as u8 == Mode::Running as u8 {
         return true;
     }
@@ -225,7 +249,7 @@ pub(crate) unsafe fn recording() -> bool {
 
 #[cold]
 #[inline(never)]
-unsafe fn not_running() -> bool {
+fn not_running() -> bool {
     match server().mode.get() {
         Mode::Raw => {
             crate::run::start::init();

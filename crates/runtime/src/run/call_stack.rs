@@ -7,26 +7,29 @@ use core::arch::asm;
 use landfall_vocab::shared::FRAMES;
 
 /// Return addresses from `frame` outwards; returns how many.
-pub(crate) unsafe fn walk(mut frame: usize, into: &mut [u64]) -> usize {
+pub(crate) fn walk(mut frame: usize, into: &mut [u64]) -> usize {
     let mut count = 0;
-    while count < into.len() {
-        let inside = frame >= run().stack.get().0
-            && frame + 16 <= run().stack.get().1
-            && frame.is_multiple_of(8);
-        if !inside {
-            break;
+    // SAFETY: frames are followed inside the stack only, which is mapped.
+    unsafe {
+        while count < into.len() {
+            let inside = frame >= run().stack.get().0
+                && frame + 16 <= run().stack.get().1
+                && frame.is_multiple_of(8);
+            if !inside {
+                break;
+            }
+            let outer = *(frame as *const usize);
+            let back = *((frame + 8) as *const usize);
+            if back == 0 {
+                break;
+            }
+            into[count] = back as u64;
+            count += 1;
+            if outer <= frame {
+                break;
+            }
+            frame = outer;
         }
-        let outer = *(frame as *const usize);
-        let back = *((frame + 8) as *const usize);
-        if back == 0 {
-            break;
-        }
-        into[count] = back as u64;
-        count += 1;
-        if outer <= frame {
-            break;
-        }
-        frame = outer;
     }
     count
 }
@@ -34,13 +37,14 @@ pub(crate) unsafe fn walk(mut frame: usize, into: &mut [u64]) -> usize {
 #[inline(always)]
 pub(crate) fn frame_pointer() -> usize {
     let frame;
+    // SAFETY: a register is looked at.
     unsafe { asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags)) };
     frame
 }
 
 /// The program calls us here: what is below is not its own any more. Returns the frame of whoever asks.
 #[inline(always)]
-pub(crate) unsafe fn enter() -> usize {
+pub(crate) fn enter() -> usize {
     let frame = frame_pointer();
     // Above that are the outer frame's address and the return address.
     run().entered.set(frame + 16);
@@ -49,9 +53,10 @@ pub(crate) unsafe fn enter() -> usize {
 
 /// Writes the current stack before an event unless the last one written was the same.
 #[inline(never)]
-pub(crate) unsafe fn log_if_changed() {
+pub(crate) fn log_if_changed() {
     let scratch = Scratch::new(FRAMES * 8);
-    let frames = core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES);
+    // SAFETY: frames are followed inside the stack only, which is mapped.
+    let frames = unsafe { core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES) };
     let count = walk(frame_pointer(), frames);
     let frames = &frames[..count];
     let mut digest = 0xcbf2_9ce4_8422_2325u64;
@@ -66,9 +71,10 @@ pub(crate) unsafe fn log_if_changed() {
 
 /// Writes the current stack, of the step that a thread takes next.
 #[inline(never)]
-pub(crate) unsafe fn log_of(thread: usize) {
+pub(crate) fn log_of(thread: usize) {
     let scratch = Scratch::new(FRAMES * 8);
-    let frames = core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES);
+    // SAFETY: frames are followed inside the stack only, which is mapped.
+    let frames = unsafe { core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES) };
     let count = walk(frame_pointer(), frames);
     trace::stack(&frames[..count], Some(thread));
 }

@@ -6,6 +6,7 @@
 //! some of them ago (Brent's way of finding a cycle).
 
 use crate::memory::shadow;
+use crate::run::shared::trace_len;
 use crate::run::tracked;
 use crate::state::{Mode, budget, run, server};
 use core::cell::Cell;
@@ -53,17 +54,23 @@ impl Digest {
     }
 
     /// Memory that can be read, from a multiple of eight on.
+    ///
+    /// # Safety
+    /// All of it can be read.
     pub(crate) unsafe fn memory(&mut self, start: usize, end: usize) {
-        self.word(start as u64);
-        self.word(end as u64);
-        let mut at = start & !7;
-        while at + 8 <= end {
-            self.word((at as *const u64).read_volatile());
-            at += 8;
-        }
-        while at < end {
-            self.word(u64::from((at as *const u8).read_volatile()));
-            at += 1;
+        // SAFETY: what the caller promises.
+        unsafe {
+            self.word(start as u64);
+            self.word(end as u64);
+            let mut at = start & !7;
+            while at + 8 <= end {
+                self.word((at as *const u64).read_volatile());
+                at += 8;
+            }
+            while at < end {
+                self.word(u64::from((at as *const u8).read_volatile()));
+                at += 1;
+            }
         }
     }
 }
@@ -95,20 +102,20 @@ impl Look {
 }
 
 /// Instrumented code took a step since the last tick.
-pub(crate) unsafe fn stepped() {
+pub(crate) fn stepped() {
     if run().endless.by_ticks.get() {
         run().endless.begin();
     }
 }
 
 /// Has the state come back?
-pub(crate) unsafe fn proven() -> bool {
+pub(crate) fn proven() -> bool {
     run().endless.proven.get()
 }
 
 /// The steps are used up, at a back edge or a function's entry: registers that a call preserves, and the stack from `frame` on. Ends
 /// the run if that is all there is to learn.
-pub(crate) unsafe fn enough(registers: &[usize; 6], frame: usize) -> bool {
+pub(crate) fn enough(registers: &[usize; 6], frame: usize) -> bool {
     let look = &run().endless;
     if server().mode.get() != Mode::Running || crate::threads::others_may_go_on() {
         return true;
@@ -126,55 +133,64 @@ pub(crate) unsafe fn enough(registers: &[usize; 6], frame: usize) -> bool {
 }
 
 /// Processor time passes without a step of instrumented code: every now and then, all registers and the stack.
+///
+/// # Safety
+/// `context` is what the kernel gave to the handler that runs.
 pub(crate) unsafe fn ticked(context: *const libc::ucontext_t) {
-    const FLAGS: usize = libc::REG_EFL as usize;
-    /// Set by the processor when it goes on after a fault.
-    const RESUME: i64 = 1 << 16;
-    /// Below the stack pointer; functions that call nobody use it.
-    const RED_ZONE: usize = 128;
-    let look = &run().endless;
-    if look.proven.get()
-        || look.begun.get() && !look.by_ticks.get()
-        || crate::threads::others_may_go_on()
-    {
-        return;
-    }
-    look.by_ticks.set(true);
-    let machine = &raw const (*context).uc_mcontext;
-    let mut near = Digest::NEW;
-    for (number, &register) in (&(*machine).gregs)[..=FLAGS].iter().enumerate() {
-        near.word((register & !(RESUME * i64::from(number == FLAGS))) as u64);
-    }
-    let vectors = (*machine).fpregs as usize;
-    if vectors != 0 {
-        // How much the kernel has saved is said in there, behind a magic number.
-        let said = (vectors + 464) as *const u32;
-        let length = match *said == 0x4650_5853 {
-            true => (*said.add(1) as usize).min(16 << 10),
-            false => 512,
-        };
-        near.memory(vectors, vectors + 464);
-        near.memory(vectors + 512, vectors + length.max(512));
-    }
-    let top = (*machine).gregs[libc::REG_RSP as usize] as usize;
-    if stack(&mut near, top.wrapping_sub(RED_ZONE)) {
-        compare(near);
+    // SAFETY: what the caller promises.
+    unsafe {
+        const FLAGS: usize = libc::REG_EFL as usize;
+        /// Set by the processor when it goes on after a fault.
+        const RESUME: i64 = 1 << 16;
+        /// Below the stack pointer; functions that call nobody use it.
+        const RED_ZONE: usize = 128;
+        let look = &run().endless;
+        if look.proven.get()
+            || look.begun.get() && !look.by_ticks.get()
+            || crate::threads::others_may_go_on()
+        {
+            return;
+        }
+        look.by_ticks.set(true);
+        let machine = &raw const (*context).uc_mcontext;
+        let mut near = Digest::NEW;
+        for (number, &register) in (&(*machine).gregs)[..=FLAGS].iter().enumerate() {
+            near.word((register & !(RESUME * i64::from(number == FLAGS))) as u64);
+        }
+        let vectors = (*machine).fpregs as usize;
+        if vectors != 0 {
+            // How much the kernel has saved is said in there, behind a magic number.
+            let said = (vectors + 464) as *const u32;
+            let length = match *said == 0x4650_5853 {
+                true => (*said.add(1) as usize).min(16 << 10),
+                false => 512,
+            };
+            near.memory(vectors, vectors + 464);
+            near.memory(vectors + 512, vectors + length.max(512));
+        }
+        let top = (*machine).gregs[libc::REG_RSP as usize] as usize;
+        if stack(&mut near, top.wrapping_sub(RED_ZONE)) {
+            compare(near);
+        }
     }
 }
 
 /// Takes the stack in, from `frame` on; false if that cannot be done.
-unsafe fn stack(near: &mut Digest, frame: usize) -> bool {
-    match stack_end(frame) {
-        Some(end) if end - frame <= MOST_STACK => {
-            near.memory(frame, end);
-            true
+fn stack(near: &mut Digest, frame: usize) -> bool {
+    // SAFETY: memory that the program has, in which nobody else runs now.
+    unsafe {
+        match stack_end(frame) {
+            Some(end) if end - frame <= MOST_STACK => {
+                near.memory(frame, end);
+                true
+            }
+            _ => false,
         }
-        _ => false,
     }
 }
 
 /// Is this the state that was remembered? Remembers it every now and then. True if no more can be learnt.
-unsafe fn compare(near: Digest) -> bool {
+fn compare(near: Digest) -> bool {
     let look = &run().endless;
     let taken = look.begun.get();
     look.begun.set(true);
@@ -198,7 +214,7 @@ unsafe fn compare(near: Digest) -> bool {
 }
 
 /// Where the stack that this address is on ends.
-unsafe fn stack_end(frame: usize) -> Option<usize> {
+fn stack_end(frame: usize) -> Option<usize> {
     let (low, high) = match crate::threads::on() {
         true => crate::threads::stack(),
         false => run().stack.get(),
@@ -207,7 +223,7 @@ unsafe fn stack_end(frame: usize) -> Option<usize> {
 }
 
 /// Everything but registers and the stack that is in use; none if there is too much of it.
-unsafe fn far(look: &Look) -> Option<Digest> {
+fn far(look: &Look) -> Option<Digest> {
     look.looks.set(look.looks.get() + 1);
     if look.looks.get() > MOST_LOOKS {
         return None;
@@ -216,26 +232,29 @@ unsafe fn far(look: &Look) -> Option<Digest> {
 }
 
 /// Memory, clock and dice, and how far threads and system calls have come.
-pub(crate) unsafe fn state_of_memory() -> Option<Digest> {
-    if crate::memory::protections::any() {
-        return None;
+pub(crate) fn state_of_memory() -> Option<Digest> {
+    // SAFETY: memory that the program has, in which nobody else runs now.
+    unsafe {
+        if crate::memory::protections::any() {
+            return None;
+        }
+        let mut digest = Digest::NEW;
+        for word in [
+            run().clock.get(),
+            run().alarm.get(),
+            run().random.get(),
+            run().mask.get(),
+            crate::threads::steps_taken(),
+        ] {
+            digest.word(word);
+        }
+        if crate::threads::on() {
+            // What threads do is told, all of it.
+            digest.word(trace_len().load(Relaxed));
+        }
+        let heap = server().heap.pointer() as usize;
+        digest.memory(heap, heap + size_of::<crate::memory::heap::Heap>());
+        shadow::each_touched(|page| digest.memory(page, page + shadow::PAGE));
+        tracked::each_changed(|start, end| digest.memory(start, end)).then_some(digest)
     }
-    let mut digest = Digest::NEW;
-    for word in [
-        run().clock.get(),
-        run().alarm.get(),
-        run().random.get(),
-        run().mask.get(),
-        crate::threads::steps_taken(),
-    ] {
-        digest.word(word);
-    }
-    if crate::threads::on() {
-        // What threads do is told, all of it.
-        digest.word((*run().slot.get()).trace_len.load(Relaxed));
-    }
-    let heap = server().heap.pointer() as usize;
-    digest.memory(heap, heap + size_of::<crate::memory::heap::Heap>());
-    shadow::each_touched(|page| digest.memory(page, page + shadow::PAGE));
-    tracked::each_changed(|start, end| digest.memory(start, end)).then_some(digest)
 }

@@ -2,9 +2,10 @@
 
 use crate::memory::bytes;
 use crate::run::call_stack;
+use crate::run::shared;
 use crate::state::{Mode, budget, run, server};
 use crate::syscalls::sys;
-use landfall_vocab::shared::{End, Outcome, TEXT, job};
+use landfall_vocab::shared::{End, job};
 
 /// Everything about an end but its kind.
 #[derive(Clone, Copy, Default)]
@@ -21,57 +22,72 @@ pub(crate) struct Report<'a> {
 }
 
 /// Ends the run. Outside a run (an unchecked program, a constructor) it ends the process.
-pub(crate) unsafe fn end(end: End, report: Report) -> ! {
+pub(crate) fn end(end: End, report: Report) -> ! {
     tell(end, &report);
     crate::threads::ends_process(end, report.code);
     over()
 }
 
-/// The same for all threads at once: nobody goes on.
-pub(crate) unsafe fn end_for_all(end: End, report: Report) -> ! {
+/// Ends the run for a reason in words, with the stack of whoever asks.
+#[inline(always)]
+pub(crate) fn fail(kind: End, text: &[&[u8]]) -> ! {
+    let frame = call_stack::frame_pointer();
+    end(
+        kind,
+        Report {
+            frame,
+            text,
+            ..Report::default()
+        },
+    )
+}
+
+/// Ends the run for all threads at once: nobody goes on.
+pub(crate) fn end_for_all(end: End, report: Report) -> ! {
     tell(end, &report);
     over()
 }
 
 /// Part of whoever calls it: a debugger at [`__lf_ends`] counts the frames up to the program.
 #[inline(always)]
-unsafe fn tell(end: End, report: &Report) {
+fn tell(end: End, report: &Report) {
     if server().mode.get() != Mode::Running {
         outside(end, report)
     }
     let failed = !matches!(end, End::Exited) || report.code != 0;
-    if (*run().slot.get()).job.flags & job::SHOW != 0 && (failed || !crate::threads::goes_on(end)) {
+    if shared::job().flags & job::SHOW != 0 && (failed || !crate::threads::goes_on(end)) {
         crate::memory::shadow::show();
         __lf_ends();
     }
     // The first failure stands, or the first end if there is none: what others do after it they could have done before.
-    let well = (*run().slot.get()).outcome.end == End::Exited as u32
-        && (*run().slot.get()).outcome.code == 0;
+    let well = shared::outcome(|outcome| outcome.end == End::Exited as u32 && outcome.code == 0);
     if !crate::threads::is_over() || well {
         fill(end, report);
     }
 }
 
-unsafe fn fill(end: End, report: &Report) {
-    let outcome = &raw mut (*run().slot.get()).outcome;
-    (*outcome).end = end as u32;
-    (*outcome).code = report.code;
-    (*outcome).address = report.address;
-    (*outcome).pc = report.pc;
-    (*outcome).site = report.site;
-    (*outcome).budget_left = crate::threads::budget_left();
-    (*outcome).text_len = join(report.text, &raw mut (*outcome).text);
-    (*outcome).frames = 0;
-    let called = usize::from(report.caller != 0);
-    (*outcome).frame[0] = report.caller as u64;
-    if report.frame != 0 {
-        let frames = &mut (&mut (*outcome).frame)[called..];
-        (*outcome).frames = (called + call_stack::walk(report.frame, frames)) as u32;
-    }
+fn fill(end: End, report: &Report) {
+    let budget_left = crate::threads::budget_left();
+    shared::outcome(|outcome| {
+        outcome.end = end as u32;
+        outcome.code = report.code;
+        outcome.address = report.address;
+        outcome.pc = report.pc;
+        outcome.site = report.site;
+        outcome.budget_left = budget_left;
+        outcome.text_len = shared::write_text(report.text, &raw mut outcome.text);
+        outcome.frames = 0;
+        let called = usize::from(report.caller != 0);
+        outcome.frame[0] = report.caller as u64;
+        if report.frame != 0 {
+            let walked = call_stack::walk(report.frame, &mut outcome.frame[called..]);
+            outcome.frames = (called + walked) as u32;
+        }
+    });
 }
 
 /// The run is over and its outcome known.
-pub(crate) unsafe fn over() -> ! {
+pub(crate) fn over() -> ! {
     // From here on a second end (a full trace, a fault of ours) must not start over.
     server().mode.set(Mode::Serving);
     run().quick.set(false);
@@ -85,17 +101,17 @@ pub(crate) unsafe fn over() -> ! {
 #[unsafe(no_mangle)]
 extern "C" fn __lf_ends() {
     // Not empty, or calls of it could be left out.
+    // SAFETY: no instruction at all.
     unsafe { core::arch::asm!("", options(nomem, nostack)) };
 }
 
 /// Leaves the run with what is in the slot.
-unsafe fn leave() -> ! {
-    let outcome: *mut Outcome = &raw mut (*run().slot.get()).outcome;
-    (*outcome).foreign = run().foreign.get();
+fn leave() -> ! {
+    shared::outcome(|outcome| outcome.foreign = run().foreign.get());
     crate::run::serve::run_over()
 }
 
-unsafe fn outside(end: End, report: &Report) -> ! {
+fn outside(end: End, report: &Report) -> ! {
     if server().mode.get() == Mode::Serving && !run().slot.get().is_null() {
         // The second end of one run: the first one stands.
         leave();
@@ -109,17 +125,7 @@ unsafe fn outside(end: End, report: &Report) -> ! {
     sys::exit(134)
 }
 
-unsafe fn join(parts: &[&[u8]], into: *mut [u8; TEXT]) -> u32 {
-    let mut length = 0;
-    for part in parts {
-        let fits = part.len().min(TEXT - length);
-        bytes::copy((into as *mut u8).add(length), part.as_ptr(), fits);
-        length += fits;
-    }
-    length as u32
-}
-
-pub(crate) unsafe fn wild_access(address: u64) -> ! {
+pub(crate) fn wild_access(address: u64) -> ! {
     let frame = call_stack::frame_pointer();
     // Beyond the end of a mapped file it is another signal.
     let file = landfall_vocab::window::FILES.contains(address - landfall_vocab::window::BASE);
@@ -134,22 +140,14 @@ pub(crate) unsafe fn wild_access(address: u64) -> ! {
     )
 }
 
-pub(crate) unsafe fn trace_full() -> ! {
-    let text: &[&[u8]] = &[b"the trace is full"];
-    end(
-        End::Budget,
-        Report {
-            frame: call_stack::frame_pointer(),
-            text,
-            ..Report::default()
-        },
-    )
+pub(crate) fn trace_full() -> ! {
+    fail(End::Budget, &[b"the trace is full"])
 }
 
 /// What a hang is.
 pub(crate) const FOR_EVER: &[u8] = b"it comes back to the same state for ever";
 
-pub(crate) unsafe fn budget_out(site: u64) {
+pub(crate) fn budget_out(site: u64) {
     if server().mode.get() != Mode::Running {
         budget().set(i64::MAX);
         return;
@@ -171,7 +169,7 @@ pub(crate) unsafe fn budget_out(site: u64) {
 }
 
 /// Something inside the runtime went wrong.
-pub(crate) unsafe fn internal(text: &[u8], code: i32) -> ! {
+pub(crate) fn internal(text: &[u8], code: i32) -> ! {
     end(
         End::Internal,
         Report {
@@ -183,7 +181,7 @@ pub(crate) unsafe fn internal(text: &[u8], code: i32) -> ! {
 }
 
 /// In place this run cannot be undone: the server repeats it in a fork.
-pub(crate) unsafe fn needs_fork(text: &[&[u8]]) -> ! {
+pub(crate) fn needs_fork(text: &[&[u8]]) -> ! {
     end(
         End::NeedsFork,
         Report {
@@ -202,7 +200,7 @@ crate::weak!(
 
 /// What stands in a table of virtual functions where the class has none.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pure_virtual() -> ! {
+extern "C" fn __lf_weak_pure_virtual() -> ! {
     no_function(
         b"pure virtual method called",
         0,
@@ -211,7 +209,7 @@ unsafe extern "C" fn __lf_weak_pure_virtual() -> ! {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_deleted_virtual() -> ! {
+extern "C" fn __lf_weak_deleted_virtual() -> ! {
     no_function(
         b"deleted virtual method called",
         1,
@@ -219,7 +217,7 @@ unsafe extern "C" fn __lf_weak_deleted_virtual() -> ! {
     )
 }
 
-unsafe fn no_function(said: &[u8], code: i32, frame: usize) -> ! {
+fn no_function(said: &[u8], code: i32, frame: usize) -> ! {
     if server().mode.get() != Mode::Running {
         sys::say(&[said, b"\n"]);
         __lf_weak_abort_called();
@@ -242,40 +240,43 @@ unsafe extern "C" fn __lf_weak_assert_fail(
     line: u32,
     function: *const u8,
 ) -> ! {
-    let text: &[&[u8]] = &[
-        bytes::text(expression, 400),
-        b"\0",
-        bytes::text(file, 300),
-        b"\0",
-        bytes::text(function, 300),
-    ];
-    if server().mode.get() != Mode::Running {
-        let mut digits = [0u8; 20];
-        let line = bytes::decimal(line as u64, &mut digits);
-        sys::say(&[
+    // SAFETY: the slot is the run's until it is handed back.
+    unsafe {
+        let text: &[&[u8]] = &[
+            bytes::text(expression, 400),
+            b"\0",
             bytes::text(file, 300),
-            b":",
-            line,
-            b": ",
+            b"\0",
             bytes::text(function, 300),
-            b": Assertion `",
-        ]);
-        sys::say(&[bytes::text(expression, 400), b"' failed.\n"]);
-        __lf_weak_abort_called();
+        ];
+        if server().mode.get() != Mode::Running {
+            let mut digits = [0u8; 20];
+            let line = bytes::decimal(line as u64, &mut digits);
+            sys::say(&[
+                bytes::text(file, 300),
+                b":",
+                line,
+                b": ",
+                bytes::text(function, 300),
+                b": Assertion `",
+            ]);
+            sys::say(&[bytes::text(expression, 400), b"' failed.\n"]);
+            __lf_weak_abort_called();
+        }
+        end(
+            End::Assertion,
+            Report {
+                code: line as i32,
+                frame: call_stack::frame_pointer(),
+                text,
+                ..Report::default()
+            },
+        )
     }
-    end(
-        End::Assertion,
-        Report {
-            code: line as i32,
-            frame: call_stack::frame_pointer(),
-            text,
-            ..Report::default()
-        },
-    )
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_abort_called() -> ! {
+extern "C" fn __lf_weak_abort_called() -> ! {
     if server().mode.get() != Mode::Running {
         let pid = sys::call(libc::SYS_getpid, []);
         sys::call(libc::SYS_kill, [pid as usize, libc::SIGABRT as usize]);
@@ -294,10 +295,13 @@ unsafe extern "C" fn __lf_weak_abort_called() -> ! {
 /// Runs as C++ terminate handler: says which exception nobody caught.
 pub(crate) unsafe extern "C" fn terminate() -> ! {
     let mut name: &[u8] = b"";
-    if let Some(current) = crate::run::serve::__lf_exception_type() {
-        let kind = current();
-        if !kind.is_null() {
-            name = bytes::text((*kind)[1], 500);
+    // SAFETY: the slot is the run's until it is handed back.
+    unsafe {
+        if let Some(current) = crate::run::serve::__lf_exception_type() {
+            let kind = current();
+            if !kind.is_null() {
+                name = bytes::text((*kind)[1], 500);
+            }
         }
     }
     end(

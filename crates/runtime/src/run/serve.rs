@@ -2,6 +2,7 @@
 
 use crate::memory::own::place;
 use crate::run::fork_server;
+use crate::run::shared::{self, control};
 use crate::run::sites;
 use crate::state::{Mode, Run, run, server};
 use crate::syscalls::clock;
@@ -19,15 +20,7 @@ use landfall_vocab::window;
 global_asm!(
     ".globl __lf_enter_run",
     "__lf_enter_run:", // rdi: stack of the run, rsi: where to keep ours, rdx: what to call
-    "push rbp",
-    "push rbx",
-    "push r12",
-    "push r13",
-    "push r14",
-    "push r15",
-    "sub rsp, 8",
-    "stmxcsr [rsp]",
-    "fnstcw [rsp+4]",
+    crate::keep_registers!(),
     "mov [rsi], rsp",
     "mov rsp, rdi",
     "xor ebp, ebp",
@@ -39,13 +32,7 @@ global_asm!(
     "cld",
     "ldmxcsr [rsp]",
     "fldcw [rsp+4]",
-    "add rsp, 8",
-    "pop r15",
-    "pop r14",
-    "pop r13",
-    "pop r12",
-    "pop rbx",
-    "pop rbp",
+    crate::take_registers!(),
     "ret",
 );
 
@@ -55,7 +42,7 @@ unsafe extern "C" {
 }
 
 /// The server's normal place: right before `main`. Never returns; children leave through the end of their run.
-pub(crate) unsafe fn from_main() -> ! {
+pub(crate) fn from_main() -> ! {
     map_stack();
     prepare();
     server()
@@ -68,39 +55,44 @@ pub(crate) unsafe fn from_main() -> ! {
 }
 
 /// Runs `main` on the stack of the run; comes back only in place.
-pub(crate) unsafe fn enter() {
+pub(crate) fn enter() {
     let top = place::STACK + place::STACK_LEN - 64;
     let keep = server().driver_stack.as_ptr();
-    __lf_enter_run(
-        top,
-        keep,
-        crate::run::start::call_main as *const () as usize,
-    );
+    // SAFETY: done once, before any run, by the one thread there is.
+    unsafe {
+        __lf_enter_run(
+            top,
+            keep,
+            crate::run::start::call_main as *const () as usize,
+        )
+    };
 }
 
 /// A constructor touched persistent memory: serve from there, so that it does so again in every run. The child continues the
 /// constructor on the original stack.
-pub(crate) unsafe fn from_constructor() {
-    (*server().control.get())
+pub(crate) fn from_constructor() {
+    control()
         .isolation
         .store(landfall_vocab::shared::isolation::FORK, Relaxed);
     prepare();
     let here: usize;
-    asm!("mov {}, rsp", out(reg) here, options(nomem, nostack));
+    // SAFETY: done once, before any run, by the one thread there is.
+    unsafe { asm!("mov {}, rsp", out(reg) here, options(nomem, nostack)) };
     server().stack.set((here & !0xffff, stack_end()));
     fork_server::serve(fork_server::Place::Constructor);
     // Only a process with a run to do comes back here.
     crate::threads::constructor_locks::take_again();
 }
 
-unsafe fn stack_end() -> usize {
+fn stack_end() -> usize {
     unsafe extern "C" {
         static __libc_stack_end: usize;
     }
-    __libc_stack_end + 64
+    // SAFETY: done once, before any run, by the one thread there is.
+    unsafe { __libc_stack_end + 64 }
 }
 
-unsafe fn map_stack() {
+fn map_stack() {
     let start = place::STACK - place::GUARD;
     if sys::map(start, place::STACK_LEN + place::GUARD).is_none() {
         crate::run::start::refuse(c"no room for the stack of a run");
@@ -111,8 +103,7 @@ unsafe fn map_stack() {
     );
 }
 
-unsafe fn prepare() {
-    let control = server().control.get();
+fn prepare() {
     server().mode.set(Mode::Serving);
     crate::files::resolve::note_directory();
     crate::memory::unannounced::close_window();
@@ -126,7 +117,8 @@ unsafe fn prepare() {
     }
     clock::trap_timestamps();
     fix_thread_id();
-    let single = libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr());
+    // SAFETY: done once, before any run, by the one thread there is.
+    let single = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()) };
     server().single_threaded.set(single as usize);
     if !crate::threads::prepare() {
         crate::run::start::refuse(c"no room for the stacks of threads");
@@ -139,33 +131,29 @@ unsafe fn prepare() {
     redirect_exit();
     fork_server::init();
     watch_terminate();
-    (*control)
+    control()
         .server_pid
         .store(sys::call(libc::SYS_getpid, []) as u32, Relaxed);
-    (*control).phase.store(phase::SERVING, Release);
-    sys::call(
-        libc::SYS_futex,
-        [
-            &raw const (*control).phase as usize,
-            libc::FUTEX_WAKE as usize,
-            1,
-        ],
-    );
+    control().phase.store(phase::SERVING, Release);
+    shared::wake(&control().phase);
 }
 
 /// Standard input is the same for every run, from where constructors have left it. Nobody moves a position in it any more.
-unsafe fn take_input() {
-    let length = (*server().control.get()).stdin_len;
+fn take_input() {
+    let length = control().stdin_len;
     if length == 0 {
         return;
     }
     let at = sys::call(libc::SYS_lseek, [0, 0, libc::SEEK_CUR as usize]);
     let flags = (libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE) as usize;
     let read = libc::PROT_READ as usize;
-    let mapped = sys::call(
-        libc::SYS_mmap,
-        [place::INPUT, length as usize, read, flags, 0, 0],
-    );
+    // SAFETY: done once, before any run, by the one thread there is.
+    let mapped = unsafe {
+        sys::raw(
+            libc::SYS_mmap,
+            [place::INPUT, length as usize, read, flags, 0, 0],
+        )
+    };
     if mapped as usize != place::INPUT || at < 0 {
         crate::run::start::refuse(c"standard input cannot be mapped");
     }
@@ -183,35 +171,41 @@ unsafe fn take_input() {
 
 /// The kernel writes the processor's number into the thread descriptor on every migration: not the same in every run, and
 /// fatal on a write-protected page (RUNTIME.md). Without it libc asks `getcpu`, which is ours.
-unsafe fn drop_rseq() {
-    const SIGNATURE: usize = 0x5305_3053;
-    const UNREGISTER: usize = 1;
-    let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()) as *const isize;
-    if offset.is_null() {
-        return;
-    }
-    let area = server().thread_pointer.get().wrapping_add_signed(*offset);
-    if sys::call(libc::SYS_rseq, [area, 32, UNREGISTER, SIGNATURE]) == 0 {
-        crate::memory::bytes::fill(area as *mut u8, 0, 32);
-        *((area + 4) as *mut i32) = -2; // registration failed, as far as libc knows
+fn drop_rseq() {
+    // SAFETY: done once, before any run, by the one thread there is.
+    unsafe {
+        const SIGNATURE: usize = 0x5305_3053;
+        const UNREGISTER: usize = 1;
+        let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()) as *const isize;
+        if offset.is_null() {
+            return;
+        }
+        let area = server().thread_pointer.get().wrapping_add_signed(*offset);
+        if sys::raw(libc::SYS_rseq, [area, 32, UNREGISTER, SIGNATURE]) == 0 {
+            crate::memory::bytes::fill(area as *mut u8, 0, 32);
+            *((area + 4) as *mut i32) = -2; // registration failed, as far as libc knows
+        }
     }
 }
 
 /// libc's `_exit` jumps straight to the end of the run: a trapped system call less for every run (2 µs).
-unsafe fn redirect_exit() {
-    let exit = libc::dlsym(libc::RTLD_NEXT, c"_exit".as_ptr()) as usize;
-    let all = (libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) as usize;
-    let page = exit & !4095;
-    if exit != 0 && sys::call(libc::SYS_mprotect, [page, 8192, all]) == 0 {
-        crate::syscalls::vdso::jump(exit as *mut u8, exited as *const () as usize);
-        sys::call(
-            libc::SYS_mprotect,
-            [page, 8192, (libc::PROT_READ | libc::PROT_EXEC) as usize],
-        );
+fn redirect_exit() {
+    // SAFETY: done once, before any run, by the one thread there is.
+    unsafe {
+        let exit = libc::dlsym(libc::RTLD_NEXT, c"_exit".as_ptr()) as usize;
+        let all = (libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) as usize;
+        let page = exit & !4095;
+        if exit != 0 && sys::call(libc::SYS_mprotect, [page, 8192, all]) == 0 {
+            crate::syscalls::vdso::jump(exit as *mut u8, exited as *const () as usize);
+            sys::call(
+                libc::SYS_mprotect,
+                [page, 8192, (libc::PROT_READ | libc::PROT_EXEC) as usize],
+            );
+        }
     }
 }
 
-unsafe extern "C" fn exited(code: i32) -> ! {
+extern "C" fn exited(code: i32) -> ! {
     crate::run::outcome::end(
         End::Exited,
         crate::run::outcome::Report {
@@ -223,17 +217,20 @@ unsafe extern "C" fn exited(code: i32) -> ! {
 
 /// libc keeps the kernel's thread id in the thread descriptor and writes it into every mutex it locks, which may lie in
 /// persistent memory: give it the number that `gettid` will answer.
-unsafe fn fix_thread_id() {
-    let thread: usize;
-    asm!("mov {}, fs:[16]", out(reg) thread, options(nostack, preserves_flags));
-    server().thread_pointer.set(thread);
-    let id = sys::call(libc::SYS_gettid, []) as u32;
-    for at in (0x200..0x400).step_by(4) {
-        let field = (thread + at) as *mut u32;
-        if *field == id {
-            *field = 1000;
-            server().thread_id_at.set(at);
-            return;
+fn fix_thread_id() {
+    // SAFETY: done once, before any run, by the one thread there is.
+    unsafe {
+        let thread: usize;
+        asm!("mov {}, fs:[16]", out(reg) thread, options(nostack, preserves_flags));
+        server().thread_pointer.set(thread);
+        let id = sys::call(libc::SYS_gettid, []) as u32;
+        for at in (0x200..0x400).step_by(4) {
+            let field = (thread + at) as *mut u32;
+            if *field == id {
+                *field = 1000;
+                server().thread_id_at.set(at);
+                return;
+            }
         }
     }
 }
@@ -258,107 +255,145 @@ unsafe extern "C" {
 }
 
 /// An uncaught C++ exception should say so, not only abort.
-unsafe fn watch_terminate() {
-    if let Some(set) = __lf_set_terminate() {
-        set(crate::run::outcome::terminate as *const () as usize);
+fn watch_terminate() {
+    // SAFETY: done once, before any run, by the one thread there is.
+    unsafe {
+        if let Some(set) = __lf_set_terminate() {
+            set(crate::run::outcome::terminate as *const () as usize);
+        }
     }
 }
 
-pub(crate) unsafe fn slot(index: usize) -> *mut SlotHeader {
+pub(crate) fn slot(index: usize) -> *mut SlotHeader {
     (server().control.get() as usize + (SLOTS_AT + index as u64 * SLOT_LEN) as usize)
         as *mut SlotHeader
 }
 
 /// Makes the run anew that a job asks for, and its outcome: whatever happens, there is one.
+///
+/// # Safety
+/// `slot` is a slot of the shared memory, and it is this server's turn.
 pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
-    crate::memory::unannounced::close_pages();
-    Run::begin(slot);
-    (*slot).squeezed = 0;
-    let outcome = &raw mut (*slot).outcome;
-    (*outcome).end = End::Died as u32;
-    (*outcome).code = 0;
-    ((*outcome).address, (*outcome).pc, (*outcome).site) = (0, 0, 0);
-    ((*outcome).stdout_len, (*outcome).stderr_len) = (0, 0);
-    (*outcome).foreign = Default::default();
-    (
-        (*outcome).audit_bytes,
-        (*outcome).frames,
-        (*outcome).text_len,
-    ) = (0, 0, 0);
-    (*outcome).isolation = server().in_place.get() as u32;
-    (*outcome).read_input = 0;
-    (*slot).trace_len.store(0, Relaxed);
-    ((*slot).kept, (*slot).kept_digest) = (0, 0);
+    // SAFETY: what the caller promises.
+    unsafe {
+        crate::memory::unannounced::close_pages();
+        Run::begin(slot);
+        (*slot).squeezed = 0;
+        let outcome = &raw mut (*slot).outcome;
+        (*outcome).end = End::Died as u32;
+        (*outcome).code = 0;
+        ((*outcome).address, (*outcome).pc, (*outcome).site) = (0, 0, 0);
+        ((*outcome).stdout_len, (*outcome).stderr_len) = (0, 0);
+        (*outcome).foreign = Default::default();
+        (
+            (*outcome).audit_bytes,
+            (*outcome).frames,
+            (*outcome).text_len,
+        ) = (0, 0, 0);
+        (*outcome).isolation = server().in_place.get() as u32;
+        (*outcome).read_input = 0;
+        (*slot).trace_len.store(0, Relaxed);
+        ((*slot).kept, (*slot).kept_digest) = (0, 0);
+    }
 }
 
 /// The lines of a job's image. They come from the checker; still, nothing outside the window is ever written.
+///
+/// # Safety
+/// `slot` is a slot of the shared memory, and it is this server's turn.
 pub(crate) unsafe fn image_lines(slot: *mut SlotHeader, mut each: impl FnMut(u64, *const u8)) {
-    for i in 0..line_count(slot) {
-        let (offset, bytes) = image_line(slot, i);
-        if offset < window::LEN && offset.is_multiple_of(window::LINE) {
-            each(offset, bytes);
+    // SAFETY: what the caller promises.
+    unsafe {
+        for i in 0..line_count(slot) {
+            let (offset, bytes) = image_line(slot, i);
+            if offset < window::LEN && offset.is_multiple_of(window::LINE) {
+                each(offset, bytes);
+            }
         }
     }
 }
 
 /// Pages take their lines from the image when they are touched; sorted lines are found faster.
+///
+/// # Safety
+/// `slot` is a slot of the shared memory, and it is this server's turn.
 pub(crate) unsafe fn look_through_image(slot: *const SlotHeader) {
     let (mut sorted, mut last) = (true, 0);
-    for i in 0..line_count(slot) {
-        let offset = image_line(slot, i).0;
-        sorted &= last <= offset;
-        last = offset;
+    // SAFETY: what the caller promises.
+    unsafe {
+        for i in 0..line_count(slot) {
+            let offset = image_line(slot, i).0;
+            sorted &= last <= offset;
+            last = offset;
+        }
     }
     run().image_sorted.set(sorted);
 }
 
+/// # Safety
+/// `slot` is a slot of the shared memory, and it is this server's turn.
 unsafe fn line_count(slot: *const SlotHeader) -> u64 {
     const MOST: u64 = landfall_vocab::shared::IMAGE_LEN / landfall_vocab::shared::IMAGE_LINE;
-    (*slot).job.lines.min(MOST)
+    // SAFETY: what the caller promises.
+    unsafe { (*slot).job.lines.min(MOST) }
 }
 
+/// # Safety
+/// `slot` is a slot of the shared memory, and it is this server's turn.
 unsafe fn image_line(slot: *const SlotHeader, index: u64) -> (u64, *const u8) {
-    let at = IMAGE_AT + index * landfall_vocab::shared::IMAGE_LINE;
-    let line = (slot as *const u8).add(at as usize);
-    ((line as *const u64).read_unaligned(), line.add(8))
+    // SAFETY: what the caller promises.
+    unsafe {
+        let at = IMAGE_AT + index * landfall_vocab::shared::IMAGE_LINE;
+        let line = (slot as *const u8).add(at as usize);
+        ((line as *const u64).read_unaligned(), line.add(8))
+    }
 }
 
 /// The lines of this run's image in the page at `start`. The checker sorts images; one that is not is searched whole.
+///
+/// # Safety
+/// A run is on.
 pub(crate) unsafe fn image_lines_of(start: u64, mut each: impl FnMut(u64, *const u8)) {
-    let slot = run().slot.get();
-    let count = line_count(slot);
-    let (mut from, mut to) = (0, count);
-    while run().image_sorted.get() && from < to {
-        let middle = (from + to) / 2;
-        if image_line(slot, middle).0 < start {
-            from = middle + 1;
-        } else {
-            to = middle;
+    // SAFETY: what the caller promises.
+    unsafe {
+        let slot = run().slot.get();
+        let count = line_count(slot);
+        let (mut from, mut to) = (0, count);
+        while run().image_sorted.get() && from < to {
+            let middle = (from + to) / 2;
+            if image_line(slot, middle).0 < start {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
         }
-    }
-    for i in from..count {
-        let (offset, bytes) = image_line(slot, i);
-        if offset.wrapping_sub(start) < window::PAGE && offset.is_multiple_of(window::LINE) {
-            each(offset, bytes);
-        } else if run().image_sorted.get() {
-            return;
+        for i in from..count {
+            let (offset, bytes) = image_line(slot, i);
+            if offset.wrapping_sub(start) < window::PAGE && offset.is_multiple_of(window::LINE) {
+                each(offset, bytes);
+            } else if run().image_sorted.get() {
+                return;
+            }
         }
     }
 }
 
 /// The last instruction before the program's.
-pub(crate) unsafe fn go() {
+pub(crate) fn go() {
     server().mode.set(Mode::Running);
     run().quick.set(!run().stacks.get());
     dispatch::start();
 }
 
 /// The run is over and reported.
-pub(crate) unsafe fn run_over() -> ! {
+pub(crate) fn run_over() -> ! {
     dispatch::stop();
     crate::threads::leave();
-    if server().in_place.get() {
-        __lf_leave_run(server().driver_stack.get());
+    // SAFETY: done once, before any run, by the one thread there is.
+    unsafe {
+        if server().in_place.get() {
+            __lf_leave_run(server().driver_stack.get());
+        }
     }
     sys::exit(0)
 }

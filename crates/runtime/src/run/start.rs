@@ -2,14 +2,13 @@
 
 use crate::memory::bytes;
 use crate::memory::own::place;
+use crate::run::shared::{self, control};
 use crate::run::sites;
 use crate::state::{Mode, server};
 use crate::syscalls::sys;
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use landfall_vocab::shared::{
-    CONTROL_FD, Control, MAGIC, PROCESSOR, SERVE, TEXT, TOTAL_LEN, phase,
-};
+use landfall_vocab::shared::{CONTROL_FD, Control, MAGIC, PROCESSOR, SERVE, TOTAL_LEN, phase};
 
 type Main = unsafe extern "C" fn(i32, *mut *mut u8, *mut *mut u8) -> i32;
 type StartMain = unsafe extern "C" fn(Main, i32, *mut *mut u8, usize, usize, usize, usize) -> i32;
@@ -24,67 +23,85 @@ pub unsafe extern "C" fn __libc_start_main(
     rtld_fini: usize,
     stack_end: usize,
 ) -> i32 {
-    self::init();
-    if server().mode.get() == Mode::Constructing {
-        settle_guard();
+    // SAFETY: done once, before `main`, by the one thread there is.
+    unsafe {
+        self::init();
+        if server().mode.get() == Mode::Constructing {
+            settle_guard();
+        }
+        server().main.set(main as usize);
+        let real = libc::dlsym(libc::RTLD_NEXT, c"__libc_start_main".as_ptr());
+        if real.is_null() {
+            sys::say(&[
+                b"landfall: this program is linked statically; link it with the shared libc\n",
+            ]);
+            sys::exit(127);
+        }
+        let real: StartMain = core::mem::transmute(real);
+        real(before_main, argc, argv, init, fini, rtld_fini, stack_end)
     }
-    server().main.set(main as usize);
-    let real = libc::dlsym(libc::RTLD_NEXT, c"__libc_start_main".as_ptr());
-    if real.is_null() {
-        sys::say(&[b"landfall: this program is linked statically; link it with the shared libc\n"]);
-        sys::exit(127);
-    }
-    let real: StartMain = core::mem::transmute(real);
-    real(before_main, argc, argv, init, fini, rtld_fini, stack_end)
 }
 
 /// The stack protector's random word, which stays behind in dead stack frames. No frame that checks it is alive here. (The
 /// pointer guard beside it stays: constructors may have stored pointers under it.)
-unsafe fn settle_guard() {
-    core::arch::asm!("mov fs:[0x28], {}", in(reg) 0x6c61_6e64_6661_6c00u64, options(nostack, preserves_flags));
+fn settle_guard() {
+    // SAFETY: done once, before `main`, by the one thread there is.
+    unsafe {
+        core::arch::asm!("mov fs:[0x28], {}", in(reg) 0x6c61_6e64_6661_6c00u64, options(nostack, preserves_flags));
+    }
 }
 
 /// The kernel's sixteen random bytes for the program.
-unsafe fn settle_random() {
-    let bytes = libc::getauxval(libc::AT_RANDOM) as *mut u8;
-    if !bytes.is_null() {
-        crate::syscalls::random::reset((*server().control.get()).seed.wrapping_add(1));
-        crate::syscalls::random::fill(bytes, 16);
+fn settle_random() {
+    // SAFETY: done once, before `main`, by the one thread there is.
+    unsafe {
+        let bytes = libc::getauxval(libc::AT_RANDOM) as *mut u8;
+        if !bytes.is_null() {
+            crate::syscalls::random::reset(control().seed.wrapping_add(1));
+            crate::syscalls::random::fill(bytes, 16);
+        }
     }
 }
 
 /// Takes `main`'s place once constructors are done.
 unsafe extern "C" fn before_main(argc: i32, argv: *mut *mut u8, environment: *mut *mut u8) -> i32 {
-    let main: Main = core::mem::transmute(server().main.get());
-    server()
-        .arguments
-        .set((argc, argv as usize, environment as usize));
-    if server().mode.get() == Mode::Constructing {
-        crate::run::serve::from_main();
+    // SAFETY: done once, before `main`, by the one thread there is.
+    unsafe {
+        let main: Main = core::mem::transmute(server().main.get());
+        server()
+            .arguments
+            .set((argc, argv as usize, environment as usize));
+        if server().mode.get() == Mode::Constructing {
+            crate::run::serve::from_main();
+        }
+        main(argc, argv, environment)
     }
-    main(argc, argv, environment)
 }
 
 /// `main` on the stack of the run.
 pub(crate) unsafe extern "C" fn call_main() -> ! {
-    let main: Main = core::mem::transmute(server().main.get());
-    let (argc, argv, environment) = server().arguments.get();
-    crate::threads::constructor_locks::take_again();
-    libc::exit(main(
-        argc,
-        argv as *mut *mut u8,
-        environment as *mut *mut u8,
-    ))
+    // SAFETY: done once, before `main`, by the one thread there is.
+    unsafe {
+        let main: Main = core::mem::transmute(server().main.get());
+        let (argc, argv, environment) = server().arguments.get();
+        crate::threads::constructor_locks::take_again();
+        libc::exit(main(
+            argc,
+            argv as *mut *mut u8,
+            environment as *mut *mut u8,
+        ))
+    }
 }
 
 /// Sets the runtime up; called at the program's start, or by the first hook if a library's constructor comes earlier.
-pub(crate) unsafe fn init() {
+pub(crate) fn init() {
     if server().mode.get() != Mode::Raw {
         return;
     }
     server().mode.set(Mode::Plain);
     sites::find_own();
-    libc::dl_iterate_phdr(Some(first_image), core::ptr::null_mut());
+    // SAFETY: done once, before `main`, by the one thread there is.
+    unsafe { libc::dl_iterate_phdr(Some(first_image), core::ptr::null_mut()) };
     if !crate::memory::shadow::init() {
         sys::say(&[b"landfall: the address range of persistent memory is taken\n"]);
         sys::exit(127);
@@ -101,28 +118,31 @@ unsafe extern "C" fn first_image(
     _: usize,
     _: *mut libc::c_void,
 ) -> i32 {
-    server().exe_base.set((*info).dlpi_addr as usize);
-    let (mut low, mut high) = (usize::MAX, 0);
-    for i in 0..(*info).dlpi_phnum as usize {
-        let part = (*info).dlpi_phdr.add(i);
-        if (*part).p_type == libc::PT_LOAD && (*part).p_flags & libc::PF_X != 0 {
-            let start = server().exe_base.get() + (*part).p_vaddr as usize;
-            low = low.min(start);
-            high = high.max(start + (*part).p_memsz as usize);
+    // SAFETY: done once, before `main`, by the one thread there is.
+    unsafe {
+        server().exe_base.set((*info).dlpi_addr as usize);
+        let (mut low, mut high) = (usize::MAX, 0);
+        for i in 0..(*info).dlpi_phnum as usize {
+            let part = (*info).dlpi_phdr.add(i);
+            if (*part).p_type == libc::PT_LOAD && (*part).p_flags & libc::PF_X != 0 {
+                let start = server().exe_base.get() + (*part).p_vaddr as usize;
+                low = low.min(start);
+                high = high.max(start + (*part).p_memsz as usize);
+            }
         }
+        server().exe_code.set((low, high));
+        1
     }
-    server().exe_code.set((low, high));
-    1
 }
 
 /// Is this code of the executable itself?
-pub(crate) unsafe fn in_executable(address: usize) -> bool {
+pub(crate) fn in_executable(address: usize) -> bool {
     let (low, high) = server().exe_code.get();
     address >= low && address < high
 }
 
 /// Is this process a server? What the checker put into the environment for that is taken out: the program must not see it.
-unsafe fn is_server() -> bool {
+fn is_server() -> bool {
     let asked = take_variable(SERVE);
     if asked {
         take_variable(PROCESSOR);
@@ -131,81 +151,76 @@ unsafe fn is_server() -> bool {
 }
 
 /// Finds and removes a variable of the environment.
-unsafe fn take_variable(name: &str) -> bool {
-    unsafe extern "C" {
-        static mut environ: *mut *mut u8;
-    }
-    let mut at = environ;
-    if at.is_null() {
-        return false;
-    }
-    while !(*at).is_null() {
-        let entry = bytes::text(*at, 64);
-        if entry
-            .strip_prefix(name.as_bytes())
-            .is_some_and(|rest| rest.first() == Some(&b'='))
-        {
-            let mut next = at;
-            while !(*next).is_null() {
-                *next = *next.add(1);
-                next = next.add(1);
-            }
-            return true;
+fn take_variable(name: &str) -> bool {
+    // SAFETY: done once, before `main`, by the one thread there is.
+    unsafe {
+        unsafe extern "C" {
+            static mut environ: *mut *mut u8;
         }
-        at = at.add(1);
+        let mut at = environ;
+        if at.is_null() {
+            return false;
+        }
+        while !(*at).is_null() {
+            let entry = bytes::text(*at, 64);
+            if entry
+                .strip_prefix(name.as_bytes())
+                .is_some_and(|rest| rest.first() == Some(&b'='))
+            {
+                let mut next = at;
+                while !(*next).is_null() {
+                    *next = *next.add(1);
+                    next = next.add(1);
+                }
+                return true;
+            }
+            at = at.add(1);
+        }
+        false
     }
-    false
 }
 
 /// Maps the shared memory. Nothing of the runtime keeps a descriptor open: the program may close them all.
-unsafe fn connect() {
-    let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
-    let flags = (libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE) as usize;
-    let got = sys::call(
-        libc::SYS_mmap,
-        [
-            place::SHARED,
-            TOTAL_LEN as usize,
-            all,
-            flags,
-            CONTROL_FD as usize,
-            0,
-        ],
-    );
-    sys::call(libc::SYS_close, [CONTROL_FD as usize]);
-    let control = place::SHARED as *mut Control;
-    if got as usize != place::SHARED || (*control).magic != MAGIC {
-        sys::say(&[b"landfall: no shared memory to serve on\n"]);
-        sys::exit(127);
+fn connect() {
+    // SAFETY: done once, before `main`, by the one thread there is.
+    unsafe {
+        let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+        let flags = (libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE) as usize;
+        let got = sys::raw(
+            libc::SYS_mmap,
+            [
+                place::SHARED,
+                TOTAL_LEN as usize,
+                all,
+                flags,
+                CONTROL_FD as usize,
+                0,
+            ],
+        );
+        sys::call(libc::SYS_close, [CONTROL_FD as usize]);
+        let control = place::SHARED as *mut Control;
+        if got as usize != place::SHARED || (*control).magic != MAGIC {
+            sys::say(&[b"landfall: no shared memory to serve on\n"]);
+            sys::exit(127);
+        }
+        server().control.set(control);
+        if (*control).version != landfall_vocab::VERSION {
+            refuse(c"the program was built with another version of landfall: build it again");
+        }
+        server().options.set((*control).options);
+        server().heap_offset.set((*control).heap_offset);
+        (*control)
+            .exe_base
+            .store(server().exe_base.get() as u64, Relaxed);
+        settle_random();
+        server().mode.set(Mode::Constructing);
     }
-    server().control.set(control);
-    if (*control).version != landfall_vocab::VERSION {
-        refuse(c"the program was built with another version of landfall: build it again");
-    }
-    server().options.set((*control).options);
-    server().heap_offset.set((*control).heap_offset);
-    (*control)
-        .exe_base
-        .store(server().exe_base.get() as u64, Relaxed);
-    settle_random();
-    server().mode.set(Mode::Constructing);
 }
 
 /// Tells the checker why this program cannot be served, and leaves.
-pub(crate) unsafe fn refuse(why: &CStr) -> ! {
-    let control = server().control.get();
-    let why = why.to_bytes();
-    let length = why.len().min(TEXT);
-    bytes::copy((&raw mut (*control).text) as *mut u8, why.as_ptr(), length);
-    (*control).text_len.store(length as u32, Relaxed);
-    (*control).phase.store(phase::REFUSED, Release);
-    sys::call(
-        libc::SYS_futex,
-        [
-            &raw const (*control).phase as usize,
-            libc::FUTEX_WAKE as usize,
-            1,
-        ],
-    );
+pub(crate) fn refuse(why: &CStr) -> ! {
+    shared::explain(&[why.to_bytes()]);
+    control().phase.store(phase::REFUSED, Release);
+    shared::wake(&control().phase);
     sys::exit(127)
 }

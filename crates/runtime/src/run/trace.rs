@@ -2,6 +2,7 @@
 
 use crate::run::call_stack;
 use crate::run::outcome;
+use crate::run::shared::trace_len;
 use crate::state::{run, server};
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
@@ -31,7 +32,7 @@ impl Origin {
     /// Asked in the hook itself.
     #[inline(always)]
     pub(crate) fn source(site: *const Site) -> Origin {
-        unsafe { call_stack::enter() };
+        call_stack::enter();
         Origin(record::origin(crate::run::sites::id(site), 0))
     }
 
@@ -50,7 +51,7 @@ impl Origin {
 
 /// Reserves `length` bytes of trace and returns where they go.
 #[inline(always)]
-unsafe fn reserve(length: u64) -> *mut u64 {
+fn reserve(length: u64) -> *mut u64 {
     if run().stacks.get() {
         call_stack::log_if_changed();
     }
@@ -58,14 +59,14 @@ unsafe fn reserve(length: u64) -> *mut u64 {
 }
 
 #[inline(always)]
-unsafe fn reserve_plain(length: u64) -> *mut u64 {
-    let cursor = &(*run().slot.get()).trace_len;
+fn reserve_plain(length: u64) -> *mut u64 {
+    let cursor = trace_len();
     let mut at = cursor.load(Relaxed);
     if at + length > run().trace_limit.get() {
         extend(length);
         at = cursor.load(Relaxed);
     }
-    run().trace.get().add(at as usize) as *mut u64
+    run().trace.get().wrapping_add(at as usize) as *mut u64
 }
 
 /// Bytes of trace before the kernel is asked to map more of it at once: a page fault per four kilobytes would cost more than
@@ -76,9 +77,9 @@ const LARGEST_PART: u64 = 4 << 20;
 /// The mapped part of the trace is used up: map the next one, or end the run.
 #[cold]
 #[inline(never)]
-unsafe fn extend(more: u64) {
+fn extend(more: u64) {
     const MADV_POPULATE_WRITE: usize = 23;
-    let cursor = &(*run().slot.get()).trace_len;
+    let cursor = trace_len();
     let mut wanted = cursor.load(Relaxed) + more;
     if wanted > run().compact_at.get() {
         crate::run::compaction::squeeze();
@@ -98,172 +99,176 @@ unsafe fn extend(more: u64) {
     // Only a hint: on an older kernel the pages come one by one.
     let start = (run().trace.get() as usize + from as usize) & !4095;
     let end = run().trace.get() as usize + to as usize;
-    crate::syscalls::sys::call(libc::SYS_madvise, [start, end - start, MADV_POPULATE_WRITE]);
+    // SAFETY: pages of the trace are made ready to be written, whatever they hold.
+    unsafe {
+        crate::syscalls::sys::raw(libc::SYS_madvise, [start, end - start, MADV_POPULATE_WRITE])
+    };
     run().trace_limit.set(to);
 }
 
 #[inline(always)]
-unsafe fn commit(length: u64) {
+fn commit(length: u64) {
     // Written after the record, so that a reader never sees a record that is not there (one thread; x86 keeps the order).
     core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
-    let cursor = &(*run().slot.get()).trace_len;
+    let cursor = trace_len();
     cursor.store(cursor.load(Relaxed) + length, Relaxed);
 }
 
+/// Writes a record of so many words.
 #[inline(always)]
-unsafe fn valued(head: u64, origin: Origin, value: u64) {
-    let at = reserve(24);
-    *at = head;
-    *at.add(1) = origin.0;
-    *at.add(2) = value;
-    commit(24);
+fn append<const N: usize>(words: [u64; N]) {
+    let length = size_of_val(&words) as u64;
+    let at = reserve(length);
+    for (i, word) in words.into_iter().enumerate() {
+        // SAFETY: `reserve` has made room for all of them.
+        unsafe { *at.add(i) = word };
+    }
+    commit(length);
 }
 
 #[inline(always)]
-pub(crate) unsafe fn store(word: u64, mask: u8, value: u64, flags: u8, origin: Origin) {
-    valued(record::head(Kind::Store, mask, flags, word), origin, value);
+pub(crate) fn store(word: u64, mask: u8, value: u64, flags: u8, origin: Origin) {
+    append([
+        record::head(Kind::Store, mask, flags, word),
+        origin.0,
+        value,
+    ]);
 }
 
 /// A store on the hot path; false when it is not as simple as that: no run, stacks wanted, a library's site, a full trace.
 #[inline(always)]
-pub(crate) unsafe fn store_quickly(
-    word: u64,
-    mask: u8,
-    value: u64,
-    flags: u8,
-    site: *const Site,
-) -> bool {
+pub(crate) fn store_quickly(word: u64, mask: u8, value: u64, flags: u8, site: *const Site) -> bool {
     let site = (site as usize).wrapping_sub(server().sites_low.get());
     if !run().quick.get() || site >= server().sites_len.get() {
         return false;
     }
-    let cursor = &(*run().slot.get()).trace_len;
+    let cursor = trace_len();
     let length = cursor.load(Relaxed);
     if length + 24 > run().trace_limit.get() {
         return false;
     }
-    let at = run().trace.get().add(length as usize) as *mut u64;
-    *at = record::head(Kind::Store, mask, flags, word);
-    *at.add(1) = (site / size_of::<Site>()) as u32 as u64;
-    *at.add(2) = value;
+    // SAFETY: there is room up to the limit.
+    unsafe {
+        let at = run().trace.get().add(length as usize) as *mut u64;
+        *at = record::head(Kind::Store, mask, flags, word);
+        *at.add(1) = (site / size_of::<Site>()) as u32 as u64;
+        *at.add(2) = value;
+    }
     core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
     cursor.store(length + 24, Relaxed);
     true
 }
 
 #[inline(always)]
-pub(crate) unsafe fn read(word: u64, mask: u8, value: u64, flags: u8, origin: Origin) {
-    valued(record::head(Kind::Read, mask, flags, word), origin, value);
+pub(crate) fn read(word: u64, mask: u8, value: u64, flags: u8, origin: Origin) {
+    append([record::head(Kind::Read, mask, flags, word), origin.0, value]);
 }
 
 /// A record without a value: flushes, fences.
 #[inline(always)]
-pub(crate) unsafe fn plain(kind: Kind, offset: u64, flags: u8, origin: Origin) {
-    let at = reserve(16);
-    *at = record::head(kind, (offset & 7) as u8, flags, offset);
-    *at.add(1) = origin.0;
-    commit(16);
+pub(crate) fn plain(kind: Kind, offset: u64, flags: u8, origin: Origin) {
+    append([
+        record::head(kind, (offset & 7) as u8, flags, offset),
+        origin.0,
+    ]);
 }
 
-pub(crate) unsafe fn with_value(kind: Kind, offset: u64, value: u64, flags: u8, origin: Origin) {
-    valued(
+pub(crate) fn with_value(kind: Kind, offset: u64, value: u64, flags: u8, origin: Origin) {
+    append([
         record::head(kind, (offset & 7) as u8, flags, offset),
-        origin,
+        origin.0,
         value,
-    );
+    ]);
 }
 
 /// Starts a copy of `length` bytes; the caller fills the returned payload and calls [`copy_done`].
-pub(crate) unsafe fn copied(offset: u64, length: u64, flags: u8, origin: Origin) -> *mut u8 {
-    let at = reserve(24 + record::padded(length as usize) as u64);
-    *at = record::head(Kind::Run, (offset & 7) as u8, flags, offset);
-    *at.add(1) = origin.0;
-    *at.add(2) = length;
-    if !length.is_multiple_of(8) {
-        *at.add(3 + length as usize / 8) = 0; // padding must not depend on what an earlier run left
+pub(crate) fn copied(offset: u64, length: u64, flags: u8, origin: Origin) -> *mut u8 {
+    // SAFETY: there is room: `reserve` has seen to it.
+    unsafe {
+        let at = reserve(24 + record::padded(length as usize) as u64);
+        *at = record::head(Kind::Run, (offset & 7) as u8, flags, offset);
+        *at.add(1) = origin.0;
+        *at.add(2) = length;
+        if !length.is_multiple_of(8) {
+            *at.add(3 + length as usize / 8) = 0; // padding must not depend on what an earlier run left
+        }
+        at.add(3) as *mut u8
     }
-    at.add(3) as *mut u8
 }
 
-pub(crate) unsafe fn copy_done(length: u64) {
+pub(crate) fn copy_done(length: u64) {
     commit(24 + record::padded(length as usize) as u64);
 }
 
 /// A locked instruction on volatile memory: it completes pending write-backs like a fence. Two in a row with nothing
 /// between them say nothing new.
-pub(crate) unsafe fn locked_elsewhere(origin: Origin) {
-    let length = (*run().slot.get()).trace_len.load(Relaxed);
+pub(crate) fn locked_elsewhere(origin: Origin) {
+    let length = trace_len().load(Relaxed);
     if length != run().last_locked.get() && length != 0 {
         plain(Kind::Mfence, 0, record::flag::LOCKED, origin);
-        run()
-            .last_locked
-            .set((*run().slot.get()).trace_len.load(Relaxed));
+        run().last_locked.set(trace_len().load(Relaxed));
     }
 }
 
 /// The checker knows the trace up to here: its digest is all it needs of that.
-pub(crate) unsafe fn keep() {
-    let slot = run().slot.get();
-    let length = (*slot).trace_len.load(Relaxed);
-    let known = core::slice::from_raw_parts(run().trace.get(), length as usize);
-    ((*slot).kept, (*slot).kept_digest) = (length, record::digest(known));
+pub(crate) fn keep() {
+    let length = trace_len().load(Relaxed);
+    // SAFETY: the trace up to its length was written by this run, and the slot is the run's until it is handed back.
+    unsafe {
+        let known = core::slice::from_raw_parts(run().trace.get(), length as usize);
+        let slot = run().slot.get();
+        ((*slot).kept, (*slot).kept_digest) = (length, record::digest(known));
+    }
 }
 
 /// A step of a thread; `head` says which.
-pub(crate) unsafe fn step(head: u64, origin: Origin, object: u64, enabled: u64) {
-    let at = reserve(32);
-    *at = head;
-    *at.add(1) = origin.0;
-    *at.add(2) = object;
-    *at.add(3) = enabled;
-    commit(32);
+pub(crate) fn step(head: u64, origin: Origin, object: u64, enabled: u64) {
+    append([head, origin.0, object, enabled]);
 }
 
 /// A step that waits still; `head` says whose and what.
-pub(crate) unsafe fn blocked(head: u64, origin: Origin, object: u64) {
-    valued(head, origin, object);
+pub(crate) fn blocked(head: u64, origin: Origin, object: u64) {
+    append([head, origin.0, object]);
 }
 
 /// What an access of a thread did: found, left, expected.
-pub(crate) unsafe fn access(thread: usize, object: u64, flags: u8, origin: Origin, did: [u64; 3]) {
-    let at = reserve(48);
-    *at = record::head(Kind::Access, thread as u8, flags, 0);
-    *at.add(1) = origin.0;
-    *at.add(2) = object;
-    *at.add(3) = did[0];
-    *at.add(4) = did[1];
-    *at.add(5) = did[2];
-    commit(48);
+pub(crate) fn access(thread: usize, object: u64, flags: u8, origin: Origin, did: [u64; 3]) {
+    let [found, left, expected] = did;
+    let head = record::head(Kind::Access, thread as u8, flags, 0);
+    append([head, origin.0, object, found, left, expected]);
 }
 
 /// A thread ended the process while others could go on.
-pub(crate) unsafe fn ended(thread: usize, end: u64, last: Origin) {
-    let head = record::head(Kind::Ended, thread as u8, 0, 0);
-    valued(head, last, end);
+pub(crate) fn ended(thread: usize, end: u64, last: Origin) {
+    append([record::head(Kind::Ended, thread as u8, 0, 0), last.0, end]);
 }
 
 /// Bytes that a spinning thread watches.
-pub(crate) unsafe fn watched(thread: usize, object: u64) {
+pub(crate) fn watched(thread: usize, object: u64) {
     let head = record::head(Kind::Watched, thread as u8, 0, 0);
-    valued(head, Origin::NONE, object);
+    append([head, Origin::NONE.0, object]);
 }
 
 /// A lock used against its rules.
-pub(crate) unsafe fn misuse(thread: usize, kind: u8, caller: usize, lock: usize) {
+pub(crate) fn misuse(thread: usize, kind: u8, caller: usize, lock: usize) {
     let head = record::head(Kind::Misuse, thread as u8, kind, 0);
-    valued(head, Origin::library(Builtin::thread, caller), lock as u64);
+    let origin = Origin::library(Builtin::thread, caller);
+    append([head, origin.0, lock as u64]);
 }
 
 /// A call stack, innermost first; of the next step of a thread where one is named.
-pub(crate) unsafe fn stack(frames: &[u64], of: Option<usize>) {
-    let length = 24 + frames.len() as u64 * 8;
-    let at = reserve_plain(length);
-    *at = match of {
-        Some(thread) => record::head(Kind::Stack, thread as u8, 1, 0),
-        None => record::head(Kind::Stack, 0, 0, 0),
-    };
-    *at.add(1) = 0;
-    *at.add(2) = frames.len() as u64;
-    crate::memory::bytes::copy_words(at.add(3), frames.as_ptr(), frames.len());
-    commit(length);
+pub(crate) fn stack(frames: &[u64], of: Option<usize>) {
+    // SAFETY: there is room: `reserve` has seen to it.
+    unsafe {
+        let length = 24 + frames.len() as u64 * 8;
+        let at = reserve_plain(length);
+        *at = match of {
+            Some(thread) => record::head(Kind::Stack, thread as u8, 1, 0),
+            None => record::head(Kind::Stack, 0, 0, 0),
+        };
+        *at.add(1) = 0;
+        *at.add(2) = frames.len() as u64;
+        crate::memory::bytes::copy_words(at.add(3), frames.as_ptr(), frames.len());
+        commit(length);
+    }
 }

@@ -5,10 +5,11 @@ use super::{Raw, server};
 use crate::files::descriptors::Descriptors;
 use crate::files::listings::Listings;
 use crate::files::overlay::Overlay;
-use crate::files::pool::Reach;
+use crate::files::reach::Reach;
 use crate::memory::bytes;
 use crate::memory::unannounced::Watch;
 use crate::run::endless::Look;
+use crate::run::shared::control;
 use crate::syscalls::dispatch::Current;
 use crate::syscalls::signals::{Action, Faults};
 use crate::threads::Threads;
@@ -108,44 +109,50 @@ pub(crate) struct Run {
 
 impl Run {
     /// The run that the job in a slot asks for. (A value that is assigned would be copied by `memcpy`, which may be the program's.)
+    ///
+    /// # Safety
+    /// `slot` is a slot of the shared memory, and it is this server's turn.
     pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
-        let run = super::run();
-        bytes::fill((&raw const *run).cast_mut().cast(), 0, size_of::<Run>());
-        let job = (*slot).job;
-        let base = slot as *mut u8;
-        run.slot.set(slot);
-        run.trace.set(base.add(TRACE_AT as usize));
-        let trace_end = job.trace_limit.min(TRACE_LEN);
-        run.trace_end.set(trace_end);
-        run.trace_limit
-            .set(trace_end.min(crate::run::trace::FIRST_PART));
-        run.compact_at.set(match job.flags & job::READS_ONLY {
-            0 => u64::MAX,
-            _ => crate::run::compaction::FIRST,
-        });
-        run.stacks.set(job.flags & job::STACKS != 0);
-        let output = [STDOUT_AT, STDERR_AT].map(|at| base.add(at as usize));
-        run.output.set(output);
-        run.output_limit.set(job.output_limit.min(OUTPUT));
-        let (input, left) = match job.stdin_len {
-            0 => (server().given.get().0 as *const u8, server().given.get().1),
-            length => (base.add(STDIN_AT as usize).cast_const(), length.min(OUTPUT)),
-        };
-        run.input.set(input);
-        run.input_left.set(left);
-        run.failures.set(job.failures);
-        run.memory.set(job.memory);
-        run.stack.set(server().stack.get());
-        // After a power failure the heaps are there from the start: a recovery may follow a pointer before it allocates anything.
-        run.heap_used.set(job.failures > 0);
-        run.malloc_used.set(job.failures > 0);
-        crate::syscalls::random::reset((*server().control.get()).seed);
-        run.umask.set(0o022);
-        run.descriptors.begin();
-        run.endless.begin();
-        super::budget().set(job.budget);
-        run.tick_budget.set(job.budget);
-        super::watch(false);
-        crate::threads::begin(&job);
+        // SAFETY: what the caller promises.
+        unsafe {
+            let run = super::run();
+            bytes::fill((&raw const *run).cast_mut().cast(), 0, size_of::<Run>());
+            let job = (*slot).job;
+            let base = slot as *mut u8;
+            run.slot.set(slot);
+            run.trace.set(base.add(TRACE_AT as usize));
+            let trace_end = job.trace_limit.min(TRACE_LEN);
+            run.trace_end.set(trace_end);
+            run.trace_limit
+                .set(trace_end.min(crate::run::trace::FIRST_PART));
+            run.compact_at.set(match job.flags & job::READS_ONLY {
+                0 => u64::MAX,
+                _ => crate::run::compaction::FIRST,
+            });
+            run.stacks.set(job.flags & job::STACKS != 0);
+            let output = [STDOUT_AT, STDERR_AT].map(|at| base.add(at as usize));
+            run.output.set(output);
+            run.output_limit.set(job.output_limit.min(OUTPUT));
+            let (input, left) = match job.stdin_len {
+                0 => (server().given.get().0 as *const u8, server().given.get().1),
+                length => (base.add(STDIN_AT as usize).cast_const(), length.min(OUTPUT)),
+            };
+            run.input.set(input);
+            run.input_left.set(left);
+            run.failures.set(job.failures);
+            run.memory.set(job.memory);
+            run.stack.set(server().stack.get());
+            // After a power failure the heaps are there from the start: a recovery may follow a pointer before it allocates anything.
+            run.heap_used.set(job.failures > 0);
+            run.malloc_used.set(job.failures > 0);
+            crate::syscalls::random::reset(control().seed);
+            run.umask.set(0o022);
+            run.descriptors.begin();
+            run.endless.begin();
+            super::budget().set(job.budget);
+            run.tick_budget.set(job.budget);
+            super::watch(false);
+            crate::threads::begin(&job);
+        }
     }
 }

@@ -21,40 +21,49 @@ pub(crate) struct Call {
 
 impl Call {
     /// The one that a program was about to make there.
+    ///
+    /// # Safety
+    /// `context` is what the kernel gave to the handler that runs.
     pub(crate) unsafe fn of(context: *mut libc::ucontext_t) -> Call {
-        let registers = &raw const (*context).uc_mcontext.gregs;
-        let at = |index: i32| (*registers)[index as usize] as usize;
-        Call {
-            number: (*registers)[libc::REG_RAX as usize],
-            arguments: [
-                at(libc::REG_RDI),
-                at(libc::REG_RSI),
-                at(libc::REG_RDX),
-                at(libc::REG_R10),
-                at(libc::REG_R8),
-                at(libc::REG_R9),
-            ],
-            context,
+        // SAFETY: what the caller promises.
+        unsafe {
+            let registers = &raw const (*context).uc_mcontext.gregs;
+            let at = |index: i32| (*registers)[index as usize] as usize;
+            Call {
+                number: (*registers)[libc::REG_RAX as usize],
+                arguments: [
+                    at(libc::REG_RDI),
+                    at(libc::REG_RSI),
+                    at(libc::REG_RDX),
+                    at(libc::REG_R10),
+                    at(libc::REG_R8),
+                    at(libc::REG_R9),
+                ],
+                context,
+            }
         }
     }
 }
 
 /// Switches dispatching on for this process; false when the kernel cannot.
-pub(crate) unsafe fn enable() -> bool {
+pub(crate) fn enable() -> bool {
     let (start, length) = sys::stub_range();
     server().selector.set(ALLOW);
     let selector = server().selector.as_ptr() as usize;
-    sys::call(
-        libc::SYS_prctl,
-        [PR_SET_SYSCALL_USER_DISPATCH, 1, start, length, selector],
-    ) == 0
+    // SAFETY: the context is the kernel's record of the program at this call, until the handler returns.
+    unsafe {
+        sys::raw(
+            libc::SYS_prctl,
+            [PR_SET_SYSCALL_USER_DISPATCH, 1, start, length, selector],
+        ) == 0
+    }
 }
 
-pub(crate) unsafe fn start() {
+pub(crate) fn start() {
     server().selector.set(BLOCK);
 }
 
-pub(crate) unsafe fn stop() {
+pub(crate) fn stop() {
     server().selector.set(ALLOW);
 }
 
@@ -68,23 +77,26 @@ pub(crate) unsafe extern "C" fn on_syscall(
     _: *mut libc::siginfo_t,
     context: *mut libc::ucontext_t,
 ) {
-    let registers = &raw mut (*context).uc_mcontext.gregs;
-    let call = Call::of(context);
-    if server().mode.get() != Mode::Running {
-        (*registers)[libc::REG_RAX as usize] = sys::call(call.number, call.arguments) as i64;
-        return;
+    // SAFETY: the context is the kernel's record of the program at this call, until the handler returns.
+    unsafe {
+        let registers = &raw mut (*context).uc_mcontext.gregs;
+        let call = Call::of(context);
+        if server().mode.get() != Mode::Running {
+            (*registers)[libc::REG_RAX as usize] = sys::raw(call.number, call.arguments) as i64;
+            return;
+        }
+        if crate::syscalls::deferred::is_for(&call) {
+            return crate::syscalls::deferred::go(context);
+        }
+        let outer = run().call.get();
+        let result = perform(&call, false);
+        run().call.set(outer);
+        (*registers)[libc::REG_RAX as usize] = result as i64;
     }
-    if crate::syscalls::deferred::is_for(&call) {
-        return crate::syscalls::deferred::go(context);
-    }
-    let outer = run().call.get();
-    let result = perform(&call, false);
-    run().call.set(outer);
-    (*registers)[libc::REG_RAX as usize] = result as i64;
 }
 
 /// Performs a call; `deferred` from the signal handler to the stack of its thread, others may go on in between.
-pub(crate) unsafe fn perform(call: &Call, deferred: bool) -> isize {
+pub(crate) fn perform(call: &Call, deferred: bool) -> isize {
     run().call.set(Current {
         context: call.context,
         scratch: run().scratch.get(),
@@ -134,73 +146,79 @@ impl Current {
 }
 
 /// Another thread goes on in the middle of a call, which reaches further than the program does.
-pub(crate) unsafe fn leave() -> (Current, crate::files::pool::Reach) {
+pub(crate) fn leave() -> (Current, crate::files::reach::Reach) {
     let call = run().call.replace(Current::NONE);
     if call.deferred {
         crate::syscalls::deferred::give_scratch_back();
     }
-    (call, crate::files::pool::withdraw())
+    (call, crate::files::reach::withdraw())
 }
 
-pub(crate) unsafe fn go_on((call, reach): (Current, crate::files::pool::Reach)) {
+pub(crate) fn go_on((call, reach): (Current, crate::files::reach::Reach)) {
     run().call.set(call);
     if call.deferred {
         crate::syscalls::deferred::take_scratch();
     }
-    crate::files::pool::reach(reach);
+    crate::files::reach::reach(reach);
 }
 
 /// Is a call being performed that nobody interrupts?
 #[inline(always)]
-pub(crate) unsafe fn uninterrupted() -> bool {
+pub(crate) fn uninterrupted() -> bool {
     let call = run().call.get();
     !call.context.is_null() && !call.deferred
 }
 
 /// Is one being performed that others may interrupt?
-pub(crate) unsafe fn is_deferred() -> bool {
+pub(crate) fn is_deferred() -> bool {
     run().call.get().deferred
 }
 
-pub(crate) unsafe fn context() -> *mut libc::ucontext_t {
+pub(crate) fn context() -> *mut libc::ucontext_t {
     run().call.get().context
 }
 
 /// Memory that a system call was given cannot be accessed: the call fails, as the kernel's would. `fault` continues there.
 /// False when no call is being performed.
+///
+/// # Safety
+/// `fault` is what the kernel gave to the handler that runs.
 pub(crate) unsafe fn fail_with_fault(fault: *mut libc::ucontext_t) -> bool {
-    let call = run().call.get();
-    if call.context.is_null() {
-        return false;
+    // SAFETY: what the caller promises.
+    unsafe {
+        let call = run().call.get();
+        if call.context.is_null() {
+            return false;
+        }
+        (*call.context).uc_mcontext.gregs[libc::REG_RAX as usize] = -(libc::EFAULT as i64);
+        run().scratch.set(call.scratch);
+        crate::files::reach::withdraw();
+        crate::memory::unannounced::take_back(Origin::library(Builtin::system_call, caller()));
+        run().call.set(Current::NONE);
+        // Straight to the end of the call's own signal frame: `rt_sigreturn` wants the stack where the context is.
+        let registers = &raw mut (*fault).uc_mcontext.gregs;
+        (*registers)[libc::REG_RSP as usize] = call.context as i64;
+        let then = if call.deferred {
+            crate::syscalls::deferred::after_fault()
+        } else {
+            sys::__lf_restorer as *const ()
+        };
+        (*registers)[libc::REG_RIP as usize] = then as i64;
+        true
     }
-    (*call.context).uc_mcontext.gregs[libc::REG_RAX as usize] = -(libc::EFAULT as i64);
-    run().scratch.set(call.scratch);
-    crate::files::pool::withdraw();
-    crate::memory::unannounced::take_back(Origin::library(Builtin::system_call, caller()));
-    run().call.set(Current::NONE);
-    // Straight to the end of the call's own signal frame: `rt_sigreturn` wants the stack where the context is.
-    let registers = &raw mut (*fault).uc_mcontext.gregs;
-    (*registers)[libc::REG_RSP as usize] = call.context as i64;
-    let then = if call.deferred {
-        crate::syscalls::deferred::after_fault()
-    } else {
-        sys::__lf_restorer as *const ()
-    };
-    (*registers)[libc::REG_RIP as usize] = then as i64;
-    true
 }
 
 /// Ends the run: it asks for something that cannot be controlled.
-pub(crate) unsafe fn refuse(text: &[&[u8]]) -> ! {
+pub(crate) fn refuse(text: &[&[u8]]) -> ! {
     outcome::end(End::Forbidden, report(text))
 }
 
-unsafe fn out_of_steps() -> ! {
+fn out_of_steps() -> ! {
     outcome::end(End::Budget, report(&[b"the event budget is used up"]))
 }
 
 /// A report of the system call being performed.
-pub(crate) unsafe fn report<'a>(text: &'a [&'a [u8]]) -> Report<'a> {
+pub(crate) fn report<'a>(text: &'a [&'a [u8]]) -> Report<'a> {
     let context = context();
     if context.is_null() {
         return Report {
@@ -209,7 +227,8 @@ pub(crate) unsafe fn report<'a>(text: &'a [&'a [u8]]) -> Report<'a> {
             ..Default::default()
         };
     }
-    let registers = &(*context).uc_mcontext.gregs;
+    // SAFETY: the context is the kernel's record of the program at this call, until the handler returns.
+    let registers = unsafe { &(*context).uc_mcontext.gregs };
     Report {
         code: run().call.get().number,
         pc: registers[libc::REG_RIP as usize] as u64,
@@ -221,20 +240,26 @@ pub(crate) unsafe fn report<'a>(text: &'a [&'a [u8]]) -> Report<'a> {
 }
 
 /// A system call as the origin of an event: with the place in the program that made it.
-pub(crate) unsafe fn origin(function: Builtin) -> Origin {
+pub(crate) fn origin(function: Builtin) -> Origin {
     Origin::library(function, caller())
 }
 
 /// Where the program made the system call; zero if that cannot be told.
-pub(crate) unsafe fn caller() -> usize {
-    caller_in(context())
+pub(crate) fn caller() -> usize {
+    // SAFETY: the context is the kernel's record of the program at this call, until the handler returns.
+    unsafe { caller_in(context()) }
 }
 
+/// # Safety
+/// `context` is what the kernel gave to the handler that runs.
 pub(crate) unsafe fn caller_in(context: *mut libc::ucontext_t) -> usize {
     if context.is_null() {
         return 0;
     }
-    crate::memory::unannounced::call_before(
-        (*context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize,
-    )
+    // SAFETY: what the caller promises.
+    unsafe {
+        crate::memory::unannounced::call_before(
+            (*context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize,
+        )
+    }
 }

@@ -24,16 +24,19 @@ pub(crate) fn own_memory(address: usize, length: usize) -> bool {
         || within(state, state_len)
 }
 
-pub(crate) unsafe fn map(call: &Call) -> isize {
+pub(crate) fn map(call: &Call) -> isize {
     let [address, length, protection, flags, fd, at] = call.arguments;
-    if flags as i32 & MAP_ANONYMOUS == 0
-        && let Kind::Pool(file) = descriptors::kind(fd)
-    {
-        if let Some(mapped) = pool::map(file, fd, call) {
-            return mapped;
+    // SAFETY: the program asks for it, and what is the runtime's own was left out.
+    unsafe {
+        if flags as i32 & MAP_ANONYMOUS == 0
+            && let Kind::Pool(file) = descriptors::kind(fd)
+        {
+            if let Some(mapped) = pool::map(file, fd, call) {
+                return mapped;
+            }
+            alters_kernel(call);
+            return pool::map_copy(file, length, at as u64, address, flags as i32);
         }
-        alters_kernel(call);
-        return pool::map_copy(file, length, at as u64, address, flags as i32);
     }
     if flags as i32 & MAP_FIXED != 0 && own_memory(address, length) {
         return -(ENOMEM as isize);
@@ -55,7 +58,7 @@ pub(crate) unsafe fn map(call: &Call) -> isize {
     altering(call)
 }
 
-pub(crate) unsafe fn unmap(call: &Call) -> isize {
+pub(crate) fn unmap(call: &Call) -> isize {
     let [address, length, ..] = call.arguments;
     if own_memory(address, length) {
         return -(EINVAL as isize);
@@ -68,8 +71,9 @@ pub(crate) unsafe fn unmap(call: &Call) -> isize {
 }
 
 /// `brk`; the kernel's way of saying no is to answer with the end as it is.
-pub(crate) unsafe fn set_break(call: &Call) -> isize {
-    let end = sys::call(SYS_brk, [0]);
+pub(crate) fn set_break(call: &Call) -> isize {
+    // SAFETY: the program asks for it, and what is the runtime's own was left out.
+    let end = unsafe { sys::raw(SYS_brk, [0]) };
     let wanted = call.arguments[0];
     if wanted > end as usize && !limits::take(wanted - end as usize) {
         return end;

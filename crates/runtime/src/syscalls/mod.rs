@@ -18,3 +18,8 @@ pub(crate) mod signals;
 pub(crate) mod sys;
 pub(crate) mod vdso;
 pub(crate) mod waiting;
+
+/// What a system call returns that fails.
+pub(crate) const fn error(number: i32) -> isize {
+    -(number as isize)
+}

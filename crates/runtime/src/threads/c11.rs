@@ -44,31 +44,37 @@ fn code(error: i32) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_thrd_create(to: *mut usize, start: usize, argument: usize) -> i32 {
-    if server().mode.get() == Mode::Constructing {
-        crate::run::serve::from_constructor();
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if server().mode.get() == Mode::Constructing {
+            crate::run::serve::from_constructor();
+        }
+        if !on() {
+            return code(lifecycle::__lf_weak_pthread_create(to, 0, start, argument));
+        }
+        code(lifecycle::create(to, How::new(start, argument), caller!()))
     }
-    if !on() {
-        return code(lifecycle::__lf_weak_pthread_create(to, 0, start, argument));
-    }
-    code(lifecycle::create(to, How::new(start, argument), caller!()))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_thrd_join(thread: usize, to: *mut i32) -> i32 {
-    match lifecycle::join(thread, caller!()) {
-        Ok(result) => {
-            if !to.is_null() {
-                let origin = Origin::library(Builtin::thrd_join, caller!());
-                accesses::hand_over(to as usize, (&raw const result).cast(), 4, origin);
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        match lifecycle::join(thread, caller!()) {
+            Ok(result) => {
+                if !to.is_null() {
+                    let origin = Origin::library(Builtin::thrd_join, caller!());
+                    accesses::hand_over(to as usize, (&raw const result).cast(), 4, origin);
+                }
+                SUCCESS
             }
-            SUCCESS
+            Err(error) => code(error),
         }
-        Err(error) => code(error),
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_thrd_exit(result: i32) -> ! {
+extern "C" fn __lf_weak_thrd_exit(result: i32) -> ! {
     if !on() {
         outcome::internal(b"thrd_exit outside a run", 0)
     }
@@ -76,109 +82,139 @@ unsafe extern "C" fn __lf_weak_thrd_exit(result: i32) -> ! {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_thrd_yield() {
+extern "C" fn __lf_weak_thrd_yield() {
     if on() {
         lifecycle::yielded(caller!());
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_thrd_detach(thread: usize) -> i32 {
+extern "C" fn __lf_weak_thrd_detach(thread: usize) -> i32 {
     code(lifecycle::detach(thread))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_mtx_init(lock: usize, kind: i32) -> i32 {
-    if on() {
-        object_lifetime::made(lock, 0, caller!());
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if on() {
+            object_lifetime::made(lock, 0, caller!());
+        }
+        crate::memory::bytes::fill(lock as *mut u8, 0, 40);
+        *((lock + KIND_AT) as *mut i32) = kind & RECURSIVE;
+        SUCCESS
     }
-    crate::memory::bytes::fill(lock as *mut u8, 0, 40);
-    *((lock + KIND_AT) as *mut i32) = kind & RECURSIVE;
-    SUCCESS
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_mtx_destroy(lock: usize) {
-    if on() {
-        object_lifetime::destroyed(lock, lock + MARK_AT, 0, caller!());
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if on() {
+            object_lifetime::destroyed(lock, lock + MARK_AT, 0, caller!());
+        }
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_mtx_lock(lock: usize) -> i32 {
-    if on() {
-        code(mutex::lock(lock, Ask::Wait, caller!()))
-    } else {
-        constructor_locks::taken(lock, caller!(), super::pthread::lock);
-        SUCCESS
+extern "C" fn __lf_weak_mtx_lock(lock: usize) -> i32 {
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if on() {
+            code(mutex::lock(lock, Ask::Wait, caller!()))
+        } else {
+            constructor_locks::taken(lock, caller!(), super::pthread::lock);
+            SUCCESS
+        }
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_mtx_trylock(lock: usize) -> i32 {
-    if on() {
-        code(mutex::lock(lock, Ask::Try, caller!()))
-    } else {
-        constructor_locks::taken(lock, caller!(), super::pthread::lock);
-        SUCCESS
+extern "C" fn __lf_weak_mtx_trylock(lock: usize) -> i32 {
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if on() {
+            code(mutex::lock(lock, Ask::Try, caller!()))
+        } else {
+            constructor_locks::taken(lock, caller!(), super::pthread::lock);
+            SUCCESS
+        }
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_mtx_timedlock(lock: usize, time: usize) -> i32 {
-    if on() {
-        code(mutex::lock(lock, Ask::Until(time), caller!()))
-    } else {
-        SUCCESS
+extern "C" fn __lf_weak_mtx_timedlock(lock: usize, time: usize) -> i32 {
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if on() {
+            code(mutex::lock(lock, Ask::Until(time), caller!()))
+        } else {
+            SUCCESS
+        }
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_mtx_unlock(lock: usize) -> i32 {
-    if on() {
-        code(mutex::unlock(lock, caller!()))
-    } else {
-        constructor_locks::given(lock);
-        SUCCESS
+extern "C" fn __lf_weak_mtx_unlock(lock: usize) -> i32 {
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if on() {
+            code(mutex::unlock(lock, caller!()))
+        } else {
+            constructor_locks::given(lock);
+            SUCCESS
+        }
     }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_cnd_init(condition: usize) -> i32 {
-    if on() {
-        object_lifetime::made(condition, 0, caller!());
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if on() {
+            object_lifetime::made(condition, 0, caller!());
+        }
+        crate::memory::bytes::fill(condition as *mut u8, 0, 48);
+        SUCCESS
     }
-    crate::memory::bytes::fill(condition as *mut u8, 0, 48);
-    SUCCESS
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_cnd_destroy(condition: usize) {
-    if on() {
-        object_lifetime::destroyed(condition, condition + MARK_AT, 0, caller!());
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if on() {
+            object_lifetime::destroyed(condition, condition + MARK_AT, 0, caller!());
+        }
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_cnd_wait(condition: usize, lock: usize) -> i32 {
-    if on() {
-        code(condition::wait(condition, lock, None, caller!()))
-    } else {
-        ERROR
+extern "C" fn __lf_weak_cnd_wait(condition: usize, lock: usize) -> i32 {
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if on() {
+            code(condition::wait(condition, lock, None, caller!()))
+        } else {
+            ERROR
+        }
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_cnd_timedwait(condition: usize, lock: usize, time: usize) -> i32 {
-    if on() {
-        code(condition::wait(condition, lock, Some(time), caller!()))
-    } else {
-        TIMED_OUT
+extern "C" fn __lf_weak_cnd_timedwait(condition: usize, lock: usize, time: usize) -> i32 {
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if on() {
+            code(condition::wait(condition, lock, Some(time), caller!()))
+        } else {
+            TIMED_OUT
+        }
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_cnd_signal(condition: usize) -> i32 {
+extern "C" fn __lf_weak_cnd_signal(condition: usize) -> i32 {
     if on() {
         code(condition::signal(condition, caller!()))
     } else {
@@ -187,7 +223,7 @@ unsafe extern "C" fn __lf_weak_cnd_signal(condition: usize) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_cnd_broadcast(condition: usize) -> i32 {
+extern "C" fn __lf_weak_cnd_broadcast(condition: usize) -> i32 {
     if on() {
         code(condition::broadcast(condition, caller!()))
     } else {
@@ -198,7 +234,7 @@ unsafe extern "C" fn __lf_weak_cnd_broadcast(condition: usize) -> i32 {
 // Sleeping lets others go on, and time jumps.
 
 /// May a sleep be a step and nothing else? Where an alarm is set it may go off meanwhile: then libc sleeps, after others went on.
-unsafe fn is_quiet(caller: usize) -> bool {
+fn is_quiet(caller: usize) -> bool {
     if on() && run().alarm.get() != 0 {
         pause(0, caller);
         return false;
@@ -206,7 +242,7 @@ unsafe fn is_quiet(caller: usize) -> bool {
     on()
 }
 
-unsafe fn pause(nanoseconds: u64, caller: usize) {
+fn pause(nanoseconds: u64, caller: usize) {
     run()
         .clock
         .set(run().clock.get().saturating_add(nanoseconds));
@@ -218,11 +254,14 @@ unsafe extern "C" fn __lf_weak_nanosleep(
     time: *const libc::timespec,
     left: *mut libc::timespec,
 ) -> i32 {
-    if is_quiet(caller!()) {
-        pause(clock::duration(time), caller!());
-        return 0;
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if is_quiet(caller!()) {
+            pause(clock::duration(time), caller!());
+            return 0;
+        }
+        real().nanosleep().map_or(0, |sleep| sleep(time, left))
     }
-    (*real()).nanosleep.map_or(0, |sleep| sleep(time, left))
 }
 
 #[unsafe(no_mangle)]
@@ -231,7 +270,8 @@ unsafe extern "C" fn __lf_weak_usleep(microseconds: u32) -> i32 {
         pause(u64::from(microseconds) * 1000, caller!());
         return 0;
     }
-    (*real()).usleep.map_or(0, |sleep| sleep(microseconds))
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { real().usleep().map_or(0, |sleep| sleep(microseconds)) }
 }
 
 #[unsafe(no_mangle)]
@@ -240,7 +280,8 @@ unsafe extern "C" fn __lf_weak_sleep(seconds: u32) -> u32 {
         pause(u64::from(seconds) * 1_000_000_000, caller!());
         return 0;
     }
-    (*real()).sleep.map_or(0, |sleep| sleep(seconds))
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { real().sleep().map_or(0, |sleep| sleep(seconds)) }
 }
 
 #[unsafe(no_mangle)]
@@ -248,5 +289,6 @@ unsafe extern "C" fn __lf_weak_thrd_sleep(
     time: *const libc::timespec,
     left: *mut libc::timespec,
 ) -> i32 {
-    __lf_weak_nanosleep(time, left)
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { __lf_weak_nanosleep(time, left) }
 }

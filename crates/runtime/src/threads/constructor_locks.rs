@@ -24,12 +24,13 @@ pub(crate) struct Held {
     count: usize,
 }
 
-unsafe fn held() -> Option<&'static mut Held> {
-    (server().mode.get() == Mode::Constructing).then(|| &mut (*server().held.pointer()))
+fn held() -> Option<&'static mut Held> {
+    // SAFETY: the table is reached here alone, and a lock that was taken is one.
+    unsafe { (server().mode.get() == Mode::Constructing).then(|| &mut (*server().held.pointer())) }
 }
 
 /// A lock was taken; nothing to note in a run.
-pub(crate) unsafe fn taken(address: usize, caller: usize, take: Take) {
+pub(crate) fn taken(address: usize, caller: usize, take: Take) {
     if let Some(held) = held()
         && held.count < MOST
     {
@@ -43,28 +44,34 @@ pub(crate) unsafe fn taken(address: usize, caller: usize, take: Take) {
 }
 
 /// It was given back.
-pub(crate) unsafe fn given(address: usize) {
+pub(crate) fn given(address: usize) {
     let Some(held) = held() else { return };
     let of = |lock: &Option<Lock>| lock.is_some_and(|lock| lock.address == address);
-    if let Some(at) = held.all[..held.count].iter().rposition(of) {
-        // By hand: the compiler's way would be a call of `memmove`, which may be the program's.
-        let behind = held.count - at - 1;
-        let to = held.all.as_mut_ptr().add(at);
-        bytes::shift(
-            to.cast(),
-            to.add(1).cast(),
-            behind * size_of::<Option<Lock>>(),
-        );
-        held.count -= 1;
+    // SAFETY: the table is reached here alone, and a lock that was taken is one.
+    unsafe {
+        if let Some(at) = held.all[..held.count].iter().rposition(of) {
+            // By hand: the compiler's way would be a call of `memmove`, which may be the program's.
+            let behind = held.count - at - 1;
+            let to = held.all.as_mut_ptr().add(at);
+            bytes::shift(
+                to.cast(),
+                to.add(1).cast(),
+                behind * size_of::<Option<Lock>>(),
+            );
+            held.count -= 1;
+        }
     }
 }
 
 /// The first steps of main.
-pub(crate) unsafe fn take_again() {
+pub(crate) fn take_again() {
     let held = server().held.pointer();
-    if on() {
-        for lock in (&(*held).all)[..(*held).count].iter().flatten() {
-            (lock.take)(lock.address, lock.caller);
+    // SAFETY: the table is reached here alone, and a lock that was taken is one.
+    unsafe {
+        if on() {
+            for lock in (&(*held).all)[..(*held).count].iter().flatten() {
+                (lock.take)(lock.address, lock.caller);
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::lifecycle::How;
 use super::{MOST, descriptor, tables, threads};
-use crate::files::pool::Reach;
+use crate::files::reach::Reach;
 use crate::memory::own::{allocate, place};
 use crate::run::trace::Origin;
 use crate::state::{run, server};
@@ -132,7 +132,7 @@ pub(crate) fn in_guard(address: usize) -> bool {
 }
 
 /// Once per server, before anything is tracked.
-pub(crate) unsafe fn map_stacks() -> bool {
+pub(crate) fn map_stacks() -> bool {
     let (start, end) = all_stacks();
     if sys::map(start, end - start).is_none() {
         return false;
@@ -216,31 +216,37 @@ impl Context {
     }
 
     /// A thread's that will call `start(argument)`; its descriptor. `None` when libc has no room for its variables.
+    ///
+    /// # Safety
+    /// `how.stack`, where there is one, is memory of the program's for this.
     pub(super) unsafe fn begin_thread(&self, number: usize, how: &How) -> Option<usize> {
-        let thread_pointer = descriptor::take(number)?;
-        let stack = how.stack.unwrap_or_else(|| stack_of(number));
-        // As `__lf_decide` leaves it: control words, six registers, where to go; entered with rsp ≡ 8 mod 16, as after a call.
-        let top = (stack.1 & !15) - 64;
-        let frame = (top - 72) as *mut usize;
-        (frame as *mut u32).write(0x1f80);
-        (frame as *mut u32).add(1).write(0x037f);
-        for register in 1..7 {
-            frame.add(register).write(0);
+        // SAFETY: what the caller promises.
+        unsafe {
+            let thread_pointer = descriptor::take(number)?;
+            let stack = how.stack.unwrap_or_else(|| stack_of(number));
+            // As `__lf_decide` leaves it: control words, six registers, where to go; entered with rsp ≡ 8 mod 16, as after a call.
+            let top = (stack.1 & !15) - 64;
+            let frame = (top - 72) as *mut usize;
+            (frame as *mut u32).write(0x1f80);
+            (frame as *mut u32).add(1).write(0x037f);
+            for register in 1..7 {
+                frame.add(register).write(0);
+            }
+            frame
+                .add(7)
+                .write(super::lifecycle::entered as *const () as usize);
+            frame.add(8).write(0); // the outermost return address
+            self.begin(Beginning {
+                stack_pointer: frame as usize,
+                thread_pointer,
+                detached: how.detached,
+                among_others: true,
+                start: how.start,
+                argument: how.argument,
+                stack,
+            });
+            Some(thread_pointer)
         }
-        frame
-            .add(7)
-            .write(super::lifecycle::entered as *const () as usize);
-        frame.add(8).write(0); // the outermost return address
-        self.begin(Beginning {
-            stack_pointer: frame as usize,
-            thread_pointer,
-            detached: how.detached,
-            among_others: true,
-            start: how.start,
-            argument: how.argument,
-            stack,
-        });
-        Some(thread_pointer)
     }
 }
 
@@ -249,15 +255,7 @@ impl Context {
 global_asm!(
     ".globl __lf_decide",
     "__lf_decide:",
-    "push rbp",
-    "push rbx",
-    "push r12",
-    "push r13",
-    "push r14",
-    "push r15",
-    "sub rsp, 8",
-    "stmxcsr [rsp]",
-    "fnstcw [rsp+4]",
+    crate::keep_registers!(),
     "mov [rdi], rsp",
     "mov rbx, rsp",
     "mov rsp, rsi",
@@ -270,13 +268,7 @@ global_asm!(
     "ldmxcsr [rsp]",
     "fldcw [rsp+4]",
     "2:",
-    "add rsp, 8",
-    "pop r15",
-    "pop r14",
-    "pop r13",
-    "pop r12",
-    "pop rbx",
-    "pop rbp",
+    crate::take_registers!(),
     "ret",
     decided = sym decided,
 );
@@ -290,16 +282,17 @@ unsafe extern "C" {
 const DECIDING_LEN: usize = 256 << 10;
 
 /// Once per server: the top of that stack.
-pub(super) unsafe fn deciding_stack() -> usize {
+pub(super) fn deciding_stack() -> usize {
     allocate(DECIDING_LEN) as usize + DECIDING_LEN
 }
 
 /// Lets whoever is chosen go on; returns when the running thread is.
 #[inline]
-pub(super) unsafe fn decide() {
+pub(super) fn decide() {
     let me = threads().current.get();
     let asks = &tables().contexts[me];
-    __lf_decide(asks.stack_pointer.as_ptr(), tables().deciding.get(), me);
+    // SAFETY: stacks and descriptors are mapped before any run; who goes on is on a stack that was left as `decide` leaves it.
+    unsafe { __lf_decide(asks.stack_pointer.as_ptr(), tables().deciding.get(), me) };
     if asks.interrupted.get() {
         asks.interrupted.set(false);
         crate::syscalls::dispatch::go_on(asks.call.get());
@@ -307,9 +300,10 @@ pub(super) unsafe fn decide() {
 }
 
 /// Where a thread that asked came from, as its frames say.
-pub(super) unsafe fn frame_of(thread: usize) -> usize {
+pub(super) fn frame_of(thread: usize) -> usize {
     const REGISTERS: usize = 48;
-    *((tables().contexts[thread].stack_pointer.get() + REGISTERS) as *const usize)
+    // SAFETY: stacks and descriptors are mapped before any run; who goes on is on a stack that was left as `decide` leaves it.
+    unsafe { *((tables().contexts[thread].stack_pointer.get() + REGISTERS) as *const usize) }
 }
 
 /// Null where the asker itself goes on.
@@ -332,25 +326,31 @@ unsafe extern "C" fn decided(me: usize) -> *const usize {
     threads().current.set(next);
     run().stack.set(to.stack.get());
     run().last_stack.set(0);
-    set_thread_pointer(to.thread_pointer.get());
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { set_thread_pointer(to.thread_pointer.get()) };
     to.stack_pointer.as_ptr()
 }
 
 /// Whether the processor and the kernel let a program change FS itself: asked once.
 static DIRECT: AtomicU8 = AtomicU8::new(0);
 
+/// # Safety
+/// `to` is a thread descriptor as libc makes them.
 pub(crate) unsafe fn set_thread_pointer(to: usize) {
-    const YES: u8 = 1;
-    const NO: u8 = 2;
-    const FSGSBASE: u64 = 2;
-    const ARCH_SET_FS: usize = 0x1002;
-    if DIRECT.load(Relaxed) == 0 {
-        let able = libc::getauxval(libc::AT_HWCAP2) & FSGSBASE != 0;
-        DIRECT.store(if able { YES } else { NO }, Relaxed);
-    }
-    if DIRECT.load(Relaxed) == YES {
-        asm!("wrfsbase {}", in(reg) to, options(nostack, preserves_flags));
-    } else {
-        sys::call(libc::SYS_arch_prctl, [ARCH_SET_FS, to]);
+    // SAFETY: what the caller promises.
+    unsafe {
+        const YES: u8 = 1;
+        const NO: u8 = 2;
+        const FSGSBASE: u64 = 2;
+        const ARCH_SET_FS: usize = 0x1002;
+        if DIRECT.load(Relaxed) == 0 {
+            let able = libc::getauxval(libc::AT_HWCAP2) & FSGSBASE != 0;
+            DIRECT.store(if able { YES } else { NO }, Relaxed);
+        }
+        if DIRECT.load(Relaxed) == YES {
+            asm!("wrfsbase {}", in(reg) to, options(nostack, preserves_flags));
+        } else {
+            sys::raw(libc::SYS_arch_prctl, [ARCH_SET_FS, to]);
+        }
     }
 }

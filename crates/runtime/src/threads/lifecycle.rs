@@ -10,8 +10,7 @@ use crate::caller;
 use crate::libc::real::real;
 use crate::memory::accesses;
 use crate::memory::shadow::is_persistent;
-use crate::run::call_stack;
-use crate::run::outcome::{self, Report};
+use crate::run::outcome::{self};
 use crate::run::trace::Origin;
 use crate::state::{Mode, run, server, watch};
 use landfall_vocab::builtin::Builtin;
@@ -20,16 +19,22 @@ use landfall_vocab::shared::{CREATIONS, End};
 
 /// The first thing a new thread does on its stack.
 pub(super) unsafe extern "C" fn entered() -> ! {
-    let context = &tables().contexts[threads().current.get()];
-    let start: unsafe extern "C" fn(usize) -> usize = core::mem::transmute(context.start.get());
-    let result = start(context.argument.get());
-    finish(result)
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        let context = &tables().contexts[threads().current.get()];
+        let start: unsafe extern "C" fn(usize) -> usize = core::mem::transmute(context.start.get());
+        let result = start(context.argument.get());
+        finish(result)
+    }
 }
 
 /// Ends the running thread as libc would: thread-local destructors, then thread-specific ones.
-pub(super) unsafe fn finish(result: usize) -> ! {
-    if let Some(destroy) = (*real()).__call_tls_dtors {
-        destroy();
+pub(super) fn finish(result: usize) -> ! {
+    // SAFETY: as libc does it, on the thread that it concerns.
+    unsafe {
+        if let Some(destroy) = real().__call_tls_dtors() {
+            destroy();
+        }
     }
     thread_specific::destroy();
     tables().contexts[threads().current.get()]
@@ -40,7 +45,7 @@ pub(super) unsafe fn finish(result: usize) -> ! {
 }
 
 /// A thread's number, by the descriptor that is its `pthread_t`.
-unsafe fn number_of(thread: usize) -> Option<usize> {
+fn number_of(thread: usize) -> Option<usize> {
     (0..threads().count.get()).find(|&i| {
         let context = &tables().contexts[i];
         context.status.get() != Status::Unused && context.thread_pointer.get() == thread
@@ -67,80 +72,80 @@ impl How {
     }
 }
 
+/// # Safety
+/// `to` is where the program wants the id, and `how` what it asked for.
 pub(super) unsafe fn create(to: *mut usize, how: How, caller: usize) -> i32 {
-    let expected = match threads().creations.get() {
-        // Whoever creates first gets the next number.
-        true => None,
-        false => give_id(to, threads().count.get(), caller),
-    };
-    point(Step::new(step::CREATE, 0, caller));
-    if threads().creations.get() {
-        sleep_sets::executed(CREATIONS, 1, true);
+    // SAFETY: what the caller promises.
+    unsafe {
+        let expected = match threads().creations.get() {
+            // Whoever creates first gets the next number.
+            true => None,
+            false => give_id(to, threads().count.get(), caller),
+        };
+        point(Step::new(step::CREATE, 0, caller));
+        if threads().creations.get() {
+            sleep_sets::executed(CREATIONS, 1, true);
+        }
+        let number = threads().count.get();
+        if number == MOST {
+            outcome::fail(End::Thread, &[b"more than 32 threads in one run, those that were joined included: let it create fewer"])
+        }
+        if number >= usize::from(threads().companions.get()) {
+            // The checker sees that, and starts over with more.
+            steps::stop(End::Limit, 0)
+        }
+        tables().contexts[threads().current.get()]
+            .among_others
+            .set(true);
+        let Some(id) = tables().contexts[number].begin_thread(number, &how) else {
+            return libc::EAGAIN;
+        };
+        crate::memory::heap::begin(number);
+        // C++ skips atomics while libc says that there is one thread only.
+        let single = server().single_threaded.get() as *mut u8;
+        if !single.is_null() {
+            *single = 0;
+        }
+        threads().count.set(number + 1);
+        tables().used.set(number + 1);
+        threads().apart.set(threads().apart.get() + 1);
+        watch(true);
+        if how.stack.is_some() {
+            unseen::note(
+                what::STACK,
+                Origin::library(Builtin::pthread_create, caller),
+            );
+        }
+        unseen::created();
+        if expected != Some(id) && is_persistent(to as usize) {
+            let origin = Origin::library(Builtin::pthread_create, caller);
+            direct::store(to as usize, (&raw const id).cast(), 8, 0, origin);
+            // It comes after that step, too.
+            point(Step::new(step::CREATE, number, caller));
+        } else if expected != Some(id) {
+            *to = id;
+        }
+        steps::announce(number, Step::new(step::BEGIN, number, caller));
+        0
     }
-    let number = threads().count.get();
-    if number == MOST {
-        let text: &[&[u8]] = &[b"more than 32 threads in one run, those that were joined included: let it create fewer"];
-        let frame = call_stack::frame_pointer();
-        outcome::end(
-            End::Thread,
-            Report {
-                frame,
-                text,
-                ..Report::default()
-            },
-        )
-    }
-    if number >= usize::from(threads().companions.get()) {
-        // The checker sees that, and starts over with more.
-        steps::stop(End::Limit, 0)
-    }
-    tables().contexts[threads().current.get()]
-        .among_others
-        .set(true);
-    let Some(id) = tables().contexts[number].begin_thread(number, &how) else {
-        return libc::EAGAIN;
-    };
-    crate::memory::heap::begin(number);
-    // C++ skips atomics while libc says that there is one thread only.
-    let single = server().single_threaded.get() as *mut u8;
-    if !single.is_null() {
-        *single = 0;
-    }
-    threads().count.set(number + 1);
-    tables().used.set(number + 1);
-    threads().apart.set(threads().apart.get() + 1);
-    watch(true);
-    if how.stack.is_some() {
-        unseen::note(
-            what::STACK,
-            Origin::library(Builtin::pthread_create, caller),
-        );
-    }
-    unseen::created();
-    if expected != Some(id) && is_persistent(to as usize) {
-        let origin = Origin::library(Builtin::pthread_create, caller);
-        direct::store(to as usize, (&raw const id).cast(), 8, 0, origin);
-        // It comes after that step, too.
-        point(Step::new(step::CREATE, number, caller));
-    } else if expected != Some(id) {
-        *to = id;
-    }
-    steps::announce(number, Step::new(step::BEGIN, number, caller));
-    0
 }
 
 /// Stores the id of the thread that is about to be created, which so finds it there: libc stores it first, too.
+///
+/// # Safety
+/// `to` is where the program wants the id.
 unsafe fn give_id(to: *mut usize, number: usize, caller: usize) -> Option<usize> {
     if number >= usize::from(threads().companions.get()) {
         return None;
     }
     let id = descriptor::made(number)?;
     let origin = Origin::library(Builtin::pthread_create, caller);
-    accesses::hand_over(to as usize, (&raw const id).cast(), 8, origin);
+    // SAFETY: what the caller promises.
+    unsafe { accesses::hand_over(to as usize, (&raw const id).cast(), 8, origin) };
     Some(id)
 }
 
-pub(super) unsafe fn join(thread: usize, caller: usize) -> Result<usize, i32> {
+pub(super) fn join(thread: usize, caller: usize) -> Result<usize, i32> {
     let Some(number) = number_of(thread) else {
         return Err(libc::ESRCH);
     };
@@ -163,7 +168,7 @@ pub(super) unsafe fn join(thread: usize, caller: usize) -> Result<usize, i32> {
     Ok(tables().contexts[number].result.get())
 }
 
-pub(super) unsafe fn detach(thread: usize) -> i32 {
+pub(super) fn detach(thread: usize) -> i32 {
     match number_of(thread) {
         Some(number) => {
             tables().contexts[number].detached.set(true);
@@ -173,7 +178,7 @@ pub(super) unsafe fn detach(thread: usize) -> i32 {
     }
 }
 
-pub(super) unsafe fn yielded(caller: usize) {
+pub(super) fn yielded(caller: usize) {
     point(Step::new(step::YIELD, 0, caller));
 }
 
@@ -196,54 +201,60 @@ pub(super) unsafe extern "C" fn __lf_weak_pthread_create(
     start: usize,
     argument: usize,
 ) -> i32 {
-    // A constructor creates a thread: it does so in every run.
-    if server().mode.get() == Mode::Constructing {
-        crate::run::serve::from_constructor();
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        // A constructor creates a thread: it does so in every run.
+        if server().mode.get() == Mode::Constructing {
+            crate::run::serve::from_constructor();
+        }
+        if !on() {
+            return real().pthread_create().map_or(libc::ENOSYS, |create| {
+                create(to, attributes, start, argument)
+            });
+        }
+        let mut state = 0;
+        let mut stack = None;
+        if attributes != 0 {
+            pthread_attr_getdetachstate(attributes, &mut state);
+            let (mut low, mut length) = (0, 0);
+            pthread_attr_getstack(attributes, &mut low, &mut length);
+            // Where none was given it ends at zero.
+            stack = (low.wrapping_add(length) != 0).then_some((low, low.wrapping_add(length)));
+        }
+        let how = How {
+            detached: state == libc::PTHREAD_CREATE_DETACHED,
+            stack,
+            start,
+            argument,
+        };
+        create(to, how, caller!())
     }
-    if !on() {
-        return (*real()).pthread_create.map_or(libc::ENOSYS, |create| {
-            create(to, attributes, start, argument)
-        });
-    }
-    let mut state = 0;
-    let mut stack = None;
-    if attributes != 0 {
-        pthread_attr_getdetachstate(attributes, &mut state);
-        let (mut low, mut length) = (0, 0);
-        pthread_attr_getstack(attributes, &mut low, &mut length);
-        // Where none was given it ends at zero.
-        stack = (low.wrapping_add(length) != 0).then_some((low, low.wrapping_add(length)));
-    }
-    let how = How {
-        detached: state == libc::PTHREAD_CREATE_DETACHED,
-        stack,
-        start,
-        argument,
-    };
-    create(to, how, caller!())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pthread_join(thread: usize, to: *mut usize) -> i32 {
-    if !on() {
-        return (*real())
-            .pthread_join
-            .map_or(libc::ENOSYS, |join| join(thread, to));
-    }
-    match join(thread, caller!()) {
-        Ok(result) => {
-            if !to.is_null() {
-                let origin = Origin::library(Builtin::pthread_join, caller!());
-                accesses::hand_over(to as usize, (&raw const result).cast(), 8, origin);
-            }
-            0
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if !on() {
+            return real()
+                .pthread_join()
+                .map_or(libc::ENOSYS, |join| join(thread, to));
         }
-        Err(error) => error,
+        match join(thread, caller!()) {
+            Ok(result) => {
+                if !to.is_null() {
+                    let origin = Origin::library(Builtin::pthread_join, caller!());
+                    accesses::hand_over(to as usize, (&raw const result).cast(), 8, origin);
+                }
+                0
+            }
+            Err(error) => error,
+        }
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pthread_tryjoin(_thread: usize, _to: *mut usize) -> i32 {
+extern "C" fn __lf_weak_pthread_tryjoin(_thread: usize, _to: *mut usize) -> i32 {
     if !on() {
         return libc::ENOSYS;
     }
@@ -252,10 +263,13 @@ unsafe extern "C" fn __lf_weak_pthread_tryjoin(_thread: usize, _to: *mut usize) 
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pthread_detach(thread: usize) -> i32 {
-    if !on() {
-        return (*real())
-            .pthread_detach
-            .map_or(libc::ENOSYS, |detach| detach(thread));
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if !on() {
+            return real()
+                .pthread_detach()
+                .map_or(libc::ENOSYS, |detach| detach(thread));
+        }
     }
     detach(thread)
 }
@@ -265,14 +279,17 @@ unsafe extern "C" fn __lf_weak_pthread_exit(result: usize) -> ! {
     if on() {
         finish(result)
     }
-    if let Some(exit) = (*real()).pthread_exit {
-        exit(result);
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if let Some(exit) = real().pthread_exit() {
+            exit(result);
+        }
     }
     outcome::internal(b"pthread_exit came back", 0)
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_sched_yield() -> i32 {
+extern "C" fn __lf_weak_sched_yield() -> i32 {
     if on() {
         yielded(caller!());
     }
@@ -280,21 +297,13 @@ unsafe extern "C" fn __lf_weak_sched_yield() -> i32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_weak_pthread_cancel(_thread: usize) -> i32 {
+extern "C" fn __lf_weak_pthread_cancel(_thread: usize) -> i32 {
     if !on() {
         return libc::ESRCH;
     }
     refuse(b"pthread_cancel: cancelling threads is not supported; let the thread end by itself")
 }
 
-unsafe fn refuse(why: &[u8]) -> ! {
-    let frame = call_stack::frame_pointer();
-    outcome::end(
-        End::Forbidden,
-        Report {
-            frame,
-            text: &[why],
-            ..Report::default()
-        },
-    )
+fn refuse(why: &[u8]) -> ! {
+    outcome::fail(End::Forbidden, &[why])
 }

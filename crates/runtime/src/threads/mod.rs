@@ -10,6 +10,7 @@ pub(crate) mod constructor_locks;
 mod context;
 mod descriptor;
 pub(crate) mod direct;
+mod fences;
 mod futex;
 mod lifecycle;
 mod mutex;
@@ -100,7 +101,7 @@ pub(crate) struct Tables {
 
 /// Are the threads of this run under control?
 #[inline(always)]
-pub(crate) unsafe fn on() -> bool {
+pub(crate) fn on() -> bool {
     run().threads.on.get() && server().mode.get() as u8 == Mode::Running as u8
 }
 
@@ -112,8 +113,13 @@ fn tables() -> &'static Tables {
     &server().threads
 }
 
+fn objects() -> &'static Objects {
+    // SAFETY: allocated by `prepare`, before any run, all zero; never freed.
+    unsafe { &*tables().objects.get() }
+}
+
 /// Once per server.
-pub(crate) unsafe fn prepare() -> bool {
+pub(crate) fn prepare() -> bool {
     tables()
         .objects
         .set(allocate(size_of::<Objects>()) as *mut Objects);
@@ -135,7 +141,7 @@ pub(crate) unsafe fn prepare() -> bool {
 }
 
 /// At the start of a run, when all about its threads is zero: main is the only context.
-pub(crate) unsafe fn begin(job: &JobHeader) {
+pub(crate) fn begin(job: &JobHeader) {
     if job.flags & job::THREADS == 0 {
         return;
     }
@@ -159,7 +165,7 @@ pub(crate) unsafe fn begin(job: &JobHeader) {
     threads.count.set(1);
     threads.ready.set(1);
     tables().contexts[0].begin_main();
-    (*tables().objects.get()).reset();
+    objects().reset();
     sleep_sets::begin();
     repeated::begin();
     if threads.persistency.get() {
@@ -169,33 +175,33 @@ pub(crate) unsafe fn begin(job: &JobHeader) {
 
 /// The number of the running thread; 0 where threads are not under control.
 #[inline(always)]
-pub(crate) unsafe fn current() -> usize {
+pub(crate) fn current() -> usize {
     if on() { threads().current.get() } else { 0 }
 }
 
 /// Could another thread still do something?
-pub(crate) unsafe fn others_alive() -> bool {
+pub(crate) fn others_alive() -> bool {
     on() && threads().ready.get() & !(1 << threads().current.get()) != 0
 }
 
 /// Could anyone but the running thread go on now?
-pub(crate) unsafe fn others_may_go_on() -> bool {
+pub(crate) fn others_may_go_on() -> bool {
     on() && steps::others_may_go_on()
 }
 
 /// Steps that were taken in this run.
-pub(crate) unsafe fn steps_taken() -> u64 {
+pub(crate) fn steps_taken() -> u64 {
     threads().steps.get() as u64
 }
 
 /// Where the running thread's stack begins and ends.
-pub(crate) unsafe fn stack() -> (usize, usize) {
+pub(crate) fn stack() -> (usize, usize) {
     tables().contexts[threads().current.get()].stack.get()
 }
 
 /// The running thread ends the process. If others could go on they do, and this returns their turn: what they do is what they
 /// could have done before.
-pub(crate) unsafe fn ends_process(end: End, code: i32) {
+pub(crate) fn ends_process(end: End, code: i32) {
     if on() && is_own(end) {
         let code = u64::from(code as u32);
         let me = threads().current.get();
@@ -222,31 +228,31 @@ fn is_own(end: End) -> bool {
 }
 
 /// Do others go on after this end of the running thread?
-pub(crate) unsafe fn goes_on(end: End) -> bool {
+pub(crate) fn goes_on(end: End) -> bool {
     on() && is_own(end) && (others_alive() || store_buffer::waiting() != 0)
 }
 
 /// Did a thread end the process already?
-pub(crate) unsafe fn is_over() -> bool {
+pub(crate) fn is_over() -> bool {
     on() && threads().over.get()
 }
 
 /// The system is called: whoever loops around that does not spin.
-pub(crate) unsafe fn acted() {
+pub(crate) fn acted() {
     if on() {
         spin::acted(threads().current.get());
     }
 }
 
 /// A full fence of the running thread.
-pub(crate) unsafe fn fence(origin: Origin) {
+pub(crate) fn fence(origin: Origin) {
     if on() {
-        visible::fence(origin);
+        fences::fence(origin);
     }
 }
 
 /// A fence of the source, for those who look for data races.
-pub(crate) unsafe fn ordered(ordering: u8, origin: Origin) {
+pub(crate) fn ordered(ordering: u8, origin: Origin) {
     if watching() && on() {
         let me = threads().current.get();
         repeated::moved(me, origin);
@@ -255,20 +261,26 @@ pub(crate) unsafe fn ordered(ordering: u8, origin: Origin) {
 }
 
 /// The persistent heap is used by one thread at a time.
-pub(crate) unsafe fn lock_heap(caller: usize) {
-    if watching() {
-        mutex::lock(heap_lock(), mutex::Ask::Wait, caller);
+pub(crate) fn lock_heap(caller: usize) {
+    // SAFETY: the lock is the runtime's own, all zero as a new one.
+    unsafe {
+        if watching() {
+            mutex::lock(heap_lock(), mutex::Ask::Wait, caller);
+        }
     }
 }
 
-pub(crate) unsafe fn unlock_heap(caller: usize) {
-    if watching() {
-        mutex::unlock(heap_lock(), caller);
+pub(crate) fn unlock_heap(caller: usize) {
+    // SAFETY: the lock is the runtime's own, all zero as a new one.
+    unsafe {
+        if watching() {
+            mutex::unlock(heap_lock(), caller);
+        }
     }
 }
 
 /// System calls that change pool files come one after the other, and all come after the stores of their threads.
-pub(crate) unsafe fn lock_pool(changes: bool, caller: usize) {
+pub(crate) fn lock_pool(changes: bool, caller: usize) {
     if changes {
         rwlock::lock(pool_lock(), mutex::Ask::Wait, caller);
     } else {
@@ -276,12 +288,12 @@ pub(crate) unsafe fn lock_pool(changes: bool, caller: usize) {
     }
 }
 
-pub(crate) unsafe fn unlock_pool(caller: usize) {
+pub(crate) fn unlock_pool(caller: usize) {
     rwlock::unlock(pool_lock(), caller);
 }
 
 /// Where the running thread's own memory for a moment begins, or where it left off.
-pub(crate) unsafe fn own_scratch() -> &'static Cell<usize> {
+pub(crate) fn own_scratch() -> &'static Cell<usize> {
     let me = threads().current.get();
     let own = &tables().contexts[me].scratch;
     if own.get() == 0 {
@@ -291,7 +303,7 @@ pub(crate) unsafe fn own_scratch() -> &'static Cell<usize> {
 }
 
 /// Goes on when the stores of the running thread are in memory.
-pub(crate) unsafe fn drain(caller: usize) {
+pub(crate) fn drain(caller: usize) {
     if threads().buffered.get() && store_buffer::is_unfenced(threads().current.get()) {
         steps::point(context::Step::new(step::FENCE, 0, caller));
     }
@@ -316,37 +328,40 @@ fn pool_lock() -> usize {
 }
 
 /// An `sfence` of the running thread; false where it is not ours.
-pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
-    on() && visible::store_fence(origin)
+pub(crate) fn store_fence(origin: Origin) -> bool {
+    on() && fences::store_fence(origin)
 }
 
 /// A write-back of the running thread; true if it happens later.
-pub(crate) unsafe fn flush(kind: Kind, address: usize, origin: Origin) -> bool {
+pub(crate) fn flush(kind: Kind, address: usize, origin: Origin) -> bool {
     on() && match kind {
-        Kind::Clflush => visible::flush(address, origin),
-        kind => visible::write_back(kind, address, origin),
+        Kind::Clflush => fences::flush(address, origin),
+        kind => fences::write_back(kind, address, origin),
     }
 }
 
 /// Before the driver takes over: its thread descriptor and its stack are the main thread's.
-pub(crate) unsafe fn leave() {
+pub(crate) fn leave() {
     watch(false);
-    if threads().on.get() && threads().current.get() != 0 {
-        let main = &tables().contexts[0];
-        context::set_thread_pointer(main.thread_pointer.get());
-        run().stack.set(main.stack.get());
-        threads().current.set(0);
+    // SAFETY: the descriptor is the main thread's, as libc made it.
+    unsafe {
+        if threads().on.get() && threads().current.get() != 0 {
+            let main = &tables().contexts[0];
+            context::set_thread_pointer(main.thread_pointer.get());
+            run().stack.set(main.stack.get());
+            threads().current.set(0);
+        }
     }
 }
 
 /// The number that `gettid` answers, and what libc finds in a thread descriptor.
-pub(crate) unsafe fn thread_id() -> usize {
+pub(crate) fn thread_id() -> usize {
     const MAIN: usize = 1000;
     MAIN + if on() { threads().current.get() } else { 0 }
 }
 
 /// A word of the program's that belongs to a lock or the like, wherever it lies.
-unsafe fn word<T>(at: *mut T) -> *mut T {
+fn word<T>(at: *mut T) -> *mut T {
     if is_persistent(at as usize) && on() {
         touch_span(at as usize, size_of::<T>());
     }

@@ -4,7 +4,7 @@
 
 use super::context::Step;
 use super::steps::{effect, point};
-use super::{tables, threads, word};
+use super::{objects, tables, threads, word};
 use crate::memory::shadow::is_persistent;
 use crate::run::trace;
 use landfall_vocab::record::access::WRITE;
@@ -20,20 +20,21 @@ const MARK: u32 = 0xdead_10cc;
 pub(super) const GONE: u64 = 1 << 40;
 
 /// Somebody holds it, or waits for it and nobody has told him to go on.
-unsafe fn is_in_use(address: usize) -> bool {
-    (*tables().objects.get())
-        .find(address)
-        .is_some_and(|object| {
-            // Of a condition, whoever was reached may go on; of a reader-writer lock, these are readers.
-            let waiting = (*object).waiting.count_ones();
-            match waiting {
-                0 => (*object).owner != 0 || (*object).shared != 0,
-                _ => (*object).shared == 0 || (*object).count < waiting,
-            }
-        })
+fn is_in_use(address: usize) -> bool {
+    objects().find(address).is_some_and(|object| {
+        // Of a condition, whoever was reached may go on; of a reader-writer lock, these are readers.
+        let waiting = object.waiting.get().count_ones();
+        match waiting {
+            0 => object.owner.get() != 0 || object.shared.get() != 0,
+            _ => object.shared.get() == 0 || object.count.get() < waiting,
+        }
+    })
 }
 
 /// It is made, or made anew; `value` is what the search knows it by. What libc writes comes after this.
+///
+/// # Safety
+/// `address` is an object of the program's.
 pub(super) unsafe fn made(address: usize, value: u64, caller: usize) {
     point(Step::new(step::INIT, address, caller));
     let in_use = if is_in_use(address) {
@@ -42,36 +43,48 @@ pub(super) unsafe fn made(address: usize, value: u64, caller: usize) {
         0
     };
     let objects = tables().objects.get();
-    (*objects).renew(address);
+    // SAFETY: what the caller promises.
+    unsafe { (*objects).renew(address) };
     effect(address, WRITE, value | in_use);
 }
 
 /// It is destroyed; the word at `mark` says so from now on.
+///
+/// # Safety
+/// `address` is an object of the program's, and `mark` a word in it.
 pub(super) unsafe fn destroyed(address: usize, mark: usize, value: u64, caller: usize) {
-    point(Step::new(step::DESTROY, address, caller));
-    let objects = tables().objects.get();
-    let object = (*objects).get(address);
-    let mut what = value;
-    if is_in_use(address) {
-        what |= lifetime::IN_USE;
-        trace::misuse(threads().current.get(), step::EXIT, caller, address);
-    }
-    if (*object).waiting != 0 {
-        // Whoever was told to go on does.
-        what |= lifetime::KEPT;
-    }
-    effect(address, WRITE, what);
-    if what & lifetime::KEPT == 0 {
-        (*objects).renew(address);
-    }
-    if !is_persistent(mark) {
-        *(mark as *mut u32) = MARK;
-        (*object).mark = mark;
+    // SAFETY: what the caller promises.
+    unsafe {
+        point(Step::new(step::DESTROY, address, caller));
+        let objects = tables().objects.get();
+        let object = (*objects).get(address);
+        let mut what = value;
+        if is_in_use(address) {
+            what |= lifetime::IN_USE;
+            trace::misuse(threads().current.get(), step::EXIT, caller, address);
+        }
+        if object.waiting.get() != 0 {
+            // Whoever was told to go on does.
+            what |= lifetime::KEPT;
+        }
+        effect(address, WRITE, what);
+        if what & lifetime::KEPT == 0 {
+            (*objects).renew(address);
+        }
+        if !is_persistent(mark) {
+            *(mark as *mut u32) = MARK;
+            object.mark.set(mark);
+        }
     }
 }
 
 /// Was it destroyed, and not made anew?
-pub(super) unsafe fn is_gone(address: usize) -> bool {
-    let object = (*tables().objects.get()).find(address);
-    object.is_some_and(|object| (*object).mark != 0 && *word((*object).mark as *mut u32) == MARK)
+pub(super) fn is_gone(address: usize) -> bool {
+    let object = objects().find(address);
+    // SAFETY: the mark is in an object that the program has destroyed.
+    unsafe {
+        object.is_some_and(|object| {
+            object.mark.get() != 0 && *word(object.mark.get() as *mut u32) == MARK
+        })
+    }
 }

@@ -2,36 +2,29 @@
 //! wakes them. The checker has the last word; here it only has to be right most of the time, so that no run is in vain.
 
 use super::threads;
-use crate::state::run;
-use landfall_vocab::shared::{MOST_SLEEPERS, SLEEPERS_AT, Sleeper};
+use crate::run::shared;
+use landfall_vocab::shared::LOCK;
 use landfall_vocab::window::LINE;
 
 /// At the start of a run.
-pub(super) unsafe fn begin() {
-    let asleep = all().fold(0, |mask, sleeper| mask | 1 << (sleeper.process & 63));
+pub(super) fn begin() {
+    let asleep = shared::sleepers().fold(0, |mask, sleeper| mask | 1 << (sleeper.process & 63));
     threads().asleep.set(asleep);
 }
 
-unsafe fn all() -> impl Iterator<Item = Sleeper> {
-    let slot = run().slot.get();
-    let count = (*slot).job.sleepers.min(MOST_SLEEPERS as u64) as usize;
-    let first = (slot as *const u8).add(SLEEPERS_AT as usize) as *const Sleeper;
-    (0..count).map(move |i| unsafe { first.add(i).read() })
-}
-
 /// The step that was chosen last touches these bytes, or, with `LOCK` in the place, a lock.
-pub(super) unsafe fn executed(place: u64, length: usize, writes: bool) {
-    if threads().asleep.get() == 0 || threads().steps.get() as u64 <= (*run().slot.get()).job.keep {
+pub(super) fn executed(place: u64, length: usize, writes: bool) {
+    if threads().asleep.get() == 0 || threads().steps.get() as u64 <= shared::job().keep {
         return;
     }
-    let (line, mask) = if place & landfall_vocab::shared::LOCK != 0 {
+    let (line, mask) = if place & LOCK != 0 {
         (place, u64::MAX)
     } else {
         let at = place % LINE;
         let bytes = u64::MAX >> (64 - length.clamp(1, 64));
         (place - at, bytes << at)
     };
-    for sleeper in all() {
+    for sleeper in shared::sleepers() {
         let concerns = sleeper.place == line && sleeper.mask & mask != 0;
         if concerns && (writes || sleeper.writes != 0) {
             threads()

@@ -44,85 +44,113 @@ member!(
 );
 
 /// A word of the program's, as libstdc++ reads it.
+///
+/// # Safety
+/// `at` is a word of the program's.
 unsafe fn read(at: usize, caller: usize) -> usize {
-    let origin = Origin::library(Builtin::thread, caller);
-    if accesses::others_see() {
-        let mut word = 0usize;
-        visible::load(at, (&raw mut word).cast(), 8, 0, origin);
-        return word;
+    // SAFETY: what the caller promises.
+    unsafe {
+        let origin = Origin::library(Builtin::thread, caller);
+        if accesses::others_see() {
+            let mut word = 0usize;
+            visible::load(at, (&raw mut word).cast(), 8, 0, origin);
+            return word;
+        }
+        if is_persistent(at) && recording() {
+            accesses::read_span(at, 8, 0, origin);
+        }
+        *view(at as *mut usize)
     }
-    if is_persistent(at) && recording() {
-        accesses::read_span(at, 8, 0, origin);
-    }
-    *view(at as *mut usize)
 }
 
 /// The thread is nobody's any more.
+///
+/// # Safety
+/// `thread` is a `std::thread` of the program's.
 unsafe fn forget(thread: usize, caller: usize) {
     let origin = Origin::library(Builtin::thread, caller);
-    accesses::hand_over(thread, (&NOBODY as *const usize).cast(), 8, origin);
+    // SAFETY: what the caller promises.
+    unsafe { accesses::hand_over(thread, (&NOBODY as *const usize).cast(), 8, origin) };
 }
 
 /// The id of no thread.
 const NOBODY: usize = 0;
 
 unsafe extern "C" fn join(thread: usize, _: usize, caller: usize) -> i32 {
-    let id = read(thread, caller);
-    let error = match (on(), (*real()).pthread_join) {
-        _ if id == NOBODY => libc::EINVAL,
-        (true, _) => lifecycle::join(id, caller).err().unwrap_or(0),
-        (false, Some(join)) => join(id, core::ptr::null_mut()),
-        (false, None) => libc::ENOSYS,
-    };
-    if error == 0 {
-        forget(thread, caller);
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        let id = read(thread, caller);
+        let error = match (on(), real().pthread_join()) {
+            _ if id == NOBODY => libc::EINVAL,
+            (true, _) => lifecycle::join(id, caller).err().unwrap_or(0),
+            (false, Some(join)) => join(id, core::ptr::null_mut()),
+            (false, None) => libc::ENOSYS,
+        };
+        if error == 0 {
+            forget(thread, caller);
+        }
+        error
     }
-    error
 }
 
 unsafe extern "C" fn detach(thread: usize, _: usize, caller: usize) -> i32 {
-    let id = read(thread, caller);
-    let error = match (on(), (*real()).pthread_detach) {
-        _ if id == NOBODY => libc::EINVAL,
-        (true, _) => lifecycle::detach(id),
-        (false, Some(detach)) => detach(id),
-        (false, None) => libc::ENOSYS,
-    };
-    if error == 0 {
-        forget(thread, caller);
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        let id = read(thread, caller);
+        let error = match (on(), real().pthread_detach()) {
+            _ if id == NOBODY => libc::EINVAL,
+            (true, _) => lifecycle::detach(id),
+            (false, Some(detach)) => detach(id),
+            (false, None) => libc::ENOSYS,
+        };
+        if error == 0 {
+            forget(thread, caller);
+        }
+        error
     }
-    error
 }
 
 /// Creates the thread; an error number or zero.
 unsafe extern "C" fn start(thread: *mut usize, owner: *mut usize, caller: usize) -> i32 {
-    if server().mode.get() == Mode::Constructing {
-        crate::run::serve::from_constructor();
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if server().mode.get() == Mode::Constructing {
+            crate::run::serve::from_constructor();
+        }
+        let run = run as *const () as usize;
+        let error = match (on(), real().pthread_create()) {
+            (true, _) => lifecycle::create(thread, How::new(run, *owner), caller),
+            (false, Some(create)) => create(thread, 0, run, *owner),
+            (false, None) => libc::ENOSYS,
+        };
+        if error == 0 {
+            // The new thread has it.
+            *owner = 0;
+        }
+        error
     }
-    let run = run as *const () as usize;
-    let error = match (on(), (*real()).pthread_create) {
-        (true, _) => lifecycle::create(thread, How::new(run, *owner), caller),
-        (false, Some(create)) => create(thread, 0, run, *owner),
-        (false, None) => libc::ENOSYS,
-    };
-    if error == 0 {
-        // The new thread has it.
-        *owner = 0;
-    }
-    error
 }
 
 /// A virtual function of the thread's state, by its place in the table (Itanium C++ ABI §2.5): two destructors come first.
+///
+/// # Safety
+/// `object` is one with virtual functions, that many at least.
 unsafe fn method(object: usize, place: usize) -> unsafe extern "C" fn(usize) {
-    let table = read(object, 0);
-    core::mem::transmute(*(table as *const usize).add(place))
+    // SAFETY: what the caller promises.
+    unsafe {
+        let table = read(object, 0);
+        core::mem::transmute(*(table as *const usize).add(place))
+    }
 }
 
 /// What the new thread does.
 unsafe extern "C" fn run(state: usize) -> usize {
-    const DELETE: usize = 1;
-    const RUN: usize = 2;
-    method(state, RUN)(state);
-    method(state, DELETE)(state);
-    0
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        const DELETE: usize = 1;
+        const RUN: usize = 2;
+        method(state, RUN)(state);
+        method(state, DELETE)(state);
+        0
+    }
 }

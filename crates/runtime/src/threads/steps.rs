@@ -5,18 +5,19 @@
 use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
 use super::{
-    condition, mutex, object_lifetime, repeated, sleep_sets, spin, store_buffer, tables, threads,
+    condition, mutex, object_lifetime, objects, repeated, sleep_sets, spin, store_buffer, tables,
+    threads,
 };
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
+use crate::run::shared;
 use crate::run::trace;
-use crate::state::run;
 use landfall_vocab::record::access::READ;
 use landfall_vocab::record::{COMPANIONS, Kind, head, lifetime as life, step};
-use landfall_vocab::shared::{CHOICES_AT, CHOICES_LEN, End, LOCK, job};
+use landfall_vocab::shared::{End, LOCK, job};
 
 /// Announces a step; returns when it is this thread's turn and the step is possible.
-pub(crate) unsafe fn point(step: Step) {
+pub(crate) fn point(step: Step) {
     let me = threads().current.get();
     if threads().announced.get() {
         call_stack::log_of(me);
@@ -32,7 +33,7 @@ pub(crate) unsafe fn point(step: Step) {
 }
 
 /// What a thread will do next.
-pub(super) unsafe fn announce(thread: usize, step: Step) {
+pub(super) fn announce(thread: usize, step: Step) {
     let context = &tables().contexts[thread];
     // Field by field: each has just been written by itself, and a load of two at once would have to wait for both stores.
     context.step.set(step);
@@ -40,7 +41,7 @@ pub(super) unsafe fn announce(thread: usize, step: Step) {
     threads().ready.set(threads().ready.get() | bit);
     threads().eager.set(threads().eager.get() & (!bit));
     threads().free.set(threads().free.get() & (!bit));
-    if is_eager(thread, &*context) {
+    if is_eager(thread, context) {
         threads().eager.set(threads().eager.get() | bit);
     } else if is_access(step.kind)
         && !spin::spins(thread)
@@ -65,17 +66,20 @@ fn each(mut set: u32) -> impl Iterator<Item = usize> {
 }
 
 /// This thread is done: another goes on, or the run is over.
-pub(crate) unsafe fn depart(status: Status) -> ! {
+pub(crate) fn depart(status: Status) -> ! {
     let me = threads().current.get();
     tables().contexts[me].status.set(status);
     threads().ready.set(threads().ready.get() & (!(1 << me)));
     threads().eager.set(threads().eager.get() & (!(1 << me)));
     threads().free.set(threads().free.get() & (!(1 << me)));
-    if threads().ready.get() == 0 && store_buffer::waiting() == 0 {
-        if threads().over.get() {
-            outcome::over()
+    // SAFETY: libc ends the process.
+    unsafe {
+        if threads().ready.get() == 0 && store_buffer::waiting() == 0 {
+            if threads().over.get() {
+                outcome::over()
+            }
+            libc::exit(0);
         }
-        libc::exit(0);
     }
     decide();
     outcome::internal(b"a thread that ended went on", 0)
@@ -83,7 +87,7 @@ pub(crate) unsafe fn depart(status: Status) -> ! {
 
 /// Steps that are no choice: nobody can tell when they happen. Creating a thread is one where several do, where it passes on what
 /// only a step of the creator's own can say, and behind non-temporal stores; so is ending.
-unsafe fn is_eager(thread: usize, context: &Context) -> bool {
+fn is_eager(thread: usize, context: &Context) -> bool {
     let step = context.step.get();
     match step.kind {
         step::CREATE if step.object != 0 => true,
@@ -118,7 +122,7 @@ fn drains(kind: u8) -> bool {
 }
 
 /// The next thread, by the job or by default. Logs the steps that are taken.
-pub(super) unsafe fn choose(current: usize) -> usize {
+pub(super) fn choose(current: usize) -> usize {
     loop {
         if let Some(next) = eager(current) {
             let context = &tables().contexts[next];
@@ -139,11 +143,11 @@ pub(super) unsafe fn choose(current: usize) -> usize {
         if enabled == 0 {
             stuck()
         }
-        let process = match choice(threads().steps.get()) {
+        let process = match shared::choice(threads().steps.get()) {
             Some(process) if enabled >> process & 1 != 0 => process,
             Some(_) => stop(End::Strayed, enabled),
             None => {
-                if threads().steps.get() as u64 >= (*run().slot.get()).job.steps {
+                if threads().steps.get() as u64 >= shared::job().steps {
                     stop(End::Limit, enabled)
                 }
                 match enabled & !threads().asleep.get() {
@@ -158,7 +162,7 @@ pub(super) unsafe fn choose(current: usize) -> usize {
                 }
             }
         };
-        if threads().steps.get() as u64 == (*run().slot.get()).job.keep {
+        if threads().steps.get() as u64 == shared::job().keep {
             trace::keep();
         }
         threads().steps.set(threads().steps.get() + 1);
@@ -177,7 +181,7 @@ pub(super) unsafe fn choose(current: usize) -> usize {
 }
 
 /// The thread that goes on sees its own stores.
-unsafe fn arrive(next: usize) -> usize {
+fn arrive(next: usize) -> usize {
     if threads().buffered.get() {
         store_buffer::show(next);
     }
@@ -240,7 +244,7 @@ fn pick(processes: u64, current: usize) -> u8 {
     }
 }
 
-unsafe fn log_step(process: u8, step: Step, enabled: u64) {
+fn log_step(process: u8, step: Step, enabled: u64) {
     if process < COMPANIONS {
         repeated::moved(process.into(), step.origin);
     }
@@ -253,18 +257,8 @@ unsafe fn log_step(process: u8, step: Step, enabled: u64) {
     trace::step(head, step.origin, object as u64, enabled);
 }
 
-unsafe fn choice(number: usize) -> Option<u8> {
-    let slot = run().slot.get();
-    let given = (*slot).job.choices.min(CHOICES_LEN) as usize;
-    if number >= given {
-        return None;
-    }
-    let choice = *(slot as *const u8).add(CHOICES_AT as usize + number);
-    (choice != u8::MAX).then_some(choice & 63)
-}
-
 /// A thread whose step is no choice and possible.
-unsafe fn eager(current: usize) -> Option<usize> {
+fn eager(current: usize) -> Option<usize> {
     let able = |number: &usize| possible(*number, &tables().contexts[*number]);
     let eager = threads().eager.get();
     if eager >> current & 1 != 0 && able(&current) {
@@ -274,13 +268,13 @@ unsafe fn eager(current: usize) -> Option<usize> {
 }
 
 /// Is any step of others possible, be it of a store buffer?
-pub(super) unsafe fn others_may_go_on() -> bool {
+pub(super) fn others_may_go_on() -> bool {
     let me = 1 << threads().current.get();
     threads().eager.get() & !me != 0 || enabled() & !u64::from(me) != 0
 }
 
 /// Threads whose step is possible, a bit each, and above them store buffers that hold something.
-unsafe fn enabled() -> u64 {
+fn enabled() -> u64 {
     let mut mask = threads().free.get();
     for number in each(threads().ready.get() & !threads().eager.get() & !threads().free.get()) {
         if possible(number, &tables().contexts[number]) {
@@ -290,21 +284,21 @@ unsafe fn enabled() -> u64 {
     u64::from(mask) | store_buffer::leaving()
 }
 
-unsafe fn possible(number: usize, context: &Context) -> bool {
+fn possible(number: usize, context: &Context) -> bool {
     let Step { kind, object, .. } = context.step.get();
     if threads().buffered.get() && drains(kind) && !store_buffer::is_empty(number) {
         return false;
     }
-    let found = || (*tables().objects.get()).find(object);
+    let found = || objects().find(object);
     match kind {
         step::READ | step::WRITE | step::UPDATE => spin::may_go_on(number),
         step::LOCK | step::LOCK_EXCLUSIVE => {
             found().is_none_or(|lock| mutex::is_free(lock, number))
         }
-        step::LOCK_SHARED => found().is_none_or(|lock| (*lock).owner == 0),
+        step::LOCK_SHARED => found().is_none_or(|lock| lock.owner.get() == 0),
         step::TAKE => found()
-            .is_some_and(|semaphore| (*semaphore).count > 0 || object_lifetime::is_gone(object)),
-        step::ONCE => found().is_none_or(|once| (*once).owner == 0),
+            .is_some_and(|semaphore| semaphore.count.get() > 0 || object_lifetime::is_gone(object)),
+        step::ONCE => found().is_none_or(|once| once.owner.get() == 0),
         step::WAKE | step::LATE_WAKE => {
             found().is_some_and(|condition| condition::reached(condition, number))
         }
@@ -319,7 +313,7 @@ unsafe fn possible(number: usize, context: &Context) -> bool {
 
 /// A step on a lock or the like happened. `parameter` is what the checker cannot know: a semaphore's value before it, how many
 /// a barrier waits for.
-pub(super) unsafe fn effect(object: usize, what: u8, parameter: u64) {
+pub(super) fn effect(object: usize, what: u8, parameter: u64) {
     let me = threads().current.get();
     let origin = tables().contexts[me].step.get().origin;
     let place = object as u64 | LOCK;
@@ -337,7 +331,7 @@ pub(super) unsafe fn effect(object: usize, what: u8, parameter: u64) {
 }
 
 /// Nobody can go on.
-unsafe fn stuck() -> ! {
+fn stuck() -> ! {
     // Its frames are as it left them.
     arrive(threads().current.get());
     for (number, context) in (&tables().contexts)[..threads().count.get()]
@@ -353,9 +347,7 @@ unsafe fn stuck() -> ! {
             } = context.step.get();
             let holder = match kind {
                 step::JOIN => object as u64,
-                _ => (*tables().objects.get())
-                    .find(object)
-                    .map_or(0, |o| Object::holder(o)),
+                _ => objects().find(object).map_or(0, Object::holder),
             };
             trace::blocked(
                 head(Kind::Blocked, number as u8, kind, holder << 3),
@@ -389,7 +381,7 @@ unsafe fn stuck() -> ! {
 }
 
 /// The search has seen enough of this run.
-pub(super) unsafe fn stop(end: End, enabled: u64) -> ! {
+pub(super) fn stop(end: End, enabled: u64) -> ! {
     threads().over.set(false);
     let address = enabled;
     outcome::end(

@@ -14,41 +14,47 @@ crate::weak!("pthread_key_create" => key_create, "tss_create" => key_create);
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_key_create(key: *mut u32, destructor: usize) -> i32 {
-    let Some(create) = (*real()).pthread_key_create else {
-        return libc::EAGAIN;
-    };
-    let result = create(key, destructor);
-    if result == 0
-        && let Some(known) = server().destructors.get(*key as usize)
-    {
-        known.set(destructor);
-        server()
-            .keys
-            .set(server().keys.get().max(*key as usize + 1));
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        let Some(create) = real().pthread_key_create() else {
+            return libc::EAGAIN;
+        };
+        let result = create(key, destructor);
+        if result == 0
+            && let Some(known) = server().destructors.get(*key as usize)
+        {
+            known.set(destructor);
+            server()
+                .keys
+                .set(server().keys.get().max(*key as usize + 1));
+        }
+        result
     }
-    result
 }
 
 /// Runs the destructors of the thread that ends.
-pub(super) unsafe fn destroy() {
-    let (Some(get), Some(set)) = ((*real()).pthread_getspecific, (*real()).pthread_setspecific)
+pub(super) fn destroy() {
+    let (Some(get), Some(set)) = (real().pthread_getspecific(), real().pthread_setspecific())
     else {
         return;
     };
-    for _ in 0..ROUNDS {
-        let mut ran = false;
-        for key in 0..server().keys.get() {
-            let destructor = server().destructors[key].get();
-            let value = if destructor == 0 { 0 } else { get(key as u32) };
-            if value != 0 && on() {
-                set(key as u32, 0);
-                let destructor: unsafe extern "C" fn(usize) = core::mem::transmute(destructor);
-                destructor(value);
-                ran = true;
+    // SAFETY: libc's own functions, and destructors that the program gave for this.
+    unsafe {
+        for _ in 0..ROUNDS {
+            let mut ran = false;
+            for key in 0..server().keys.get() {
+                let destructor = server().destructors[key].get();
+                let value = if destructor == 0 { 0 } else { get(key as u32) };
+                if value != 0 && on() {
+                    set(key as u32, 0);
+                    let destructor: unsafe extern "C" fn(usize) = core::mem::transmute(destructor);
+                    destructor(value);
+                    ran = true;
+                }
             }
-        }
-        if !ran {
-            return;
+            if !ran {
+                return;
+            }
         }
     }
 }

@@ -6,8 +6,7 @@ use super::{on, tables, threads};
 use crate::caller;
 use crate::files::descriptors;
 use crate::libc::real::real;
-use crate::run::call_stack;
-use crate::run::outcome::{self, Report};
+use crate::run::outcome::{self};
 use crate::run::trace::{self, Origin};
 use crate::state::{run, server};
 use core::cell::Cell;
@@ -16,12 +15,12 @@ use landfall_vocab::record::{Kind, unseen};
 use landfall_vocab::shared::End;
 
 /// Are there threads that others have not joined? One that has ended might still have been at it.
-pub(crate) unsafe fn several() -> bool {
+pub(crate) fn several() -> bool {
     on() && threads().apart.get() > 0
 }
 
 /// Says so in the trace.
-pub(crate) unsafe fn note(what: u8, origin: Origin) {
+pub(crate) fn note(what: u8, origin: Origin) {
     if several() {
         trace::plain(Kind::Unseen, 0, what, origin);
     }
@@ -73,7 +72,7 @@ pub(crate) mod key {
 }
 
 /// The running thread uses such state. Where another one changes what it looks at, or looks at what it changes, their order matters.
-pub(crate) unsafe fn used(key: u64, how: Use, what: u8, origin: Origin) {
+pub(crate) fn used(key: u64, how: Use, what: u8, origin: Origin) {
     if !several() {
         return;
     }
@@ -104,7 +103,7 @@ pub(crate) unsafe fn used(key: u64, how: Use, what: u8, origin: Origin) {
 }
 
 /// There is no such state any more.
-pub(crate) unsafe fn forget(key: u64) {
+pub(crate) fn forget(key: u64) {
     for used in all() {
         if used.get().key == key {
             used.set(Used {
@@ -117,7 +116,7 @@ pub(crate) unsafe fn forget(key: u64) {
 }
 
 /// A thread is created: from now on a timer that is running goes off among several, and so on.
-pub(super) unsafe fn created() {
+pub(super) fn created() {
     let timer = run().uses.timer.get();
     if run().alarm.get() != 0 && timer.number() != Origin::NONE.number() {
         note(unseen::TIMER, timer);
@@ -132,13 +131,7 @@ const ANOTHER: &[u8] =
     b"a signal for another thread: when it arrives there is not searched; let that thread look at a flag instead";
 
 fn refuse(text: &[&[u8]]) -> ! {
-    let frame = call_stack::frame_pointer();
-    let report = Report {
-        frame,
-        text,
-        ..Report::default()
-    };
-    unsafe { outcome::end(End::Forbidden, report) }
+    outcome::fail(End::Forbidden, text)
 }
 
 /// Functions of libc that are noted and then do what they do. Six arguments are what registers hold.
@@ -152,20 +145,21 @@ macro_rules! noted {
                 if on() {
                     $before($what, [a, b, c, d, e], origin);
                 }
-                match (*real()).$target {
+                // SAFETY: the program calls it: its arguments are what libc's own function takes.
+                unsafe { match real().$target() {
                     Some(function) => function(a, b, c, d, e, f),
                     None => usize::MAX,
-                }
+                } }
             }
         )*
     };
 }
 
-unsafe fn mapping(what: u8, _: [usize; 5], origin: Origin) {
+fn mapping(what: u8, _: [usize; 5], origin: Origin) {
     note(what, origin);
 }
 
-unsafe fn placed(what: u8, [_, _, _, flags, file]: [usize; 5], origin: Origin) {
+fn placed(what: u8, [_, _, _, flags, file]: [usize; 5], origin: Origin) {
     let flags = flags as i32;
     // Two mappings of one file are one memory at two addresses. (Pool files have one address.)
     let aliased = flags & libc::MAP_SHARED != 0
@@ -181,7 +175,7 @@ unsafe fn placed(what: u8, [_, _, _, flags, file]: [usize; 5], origin: Origin) {
     }
 }
 
-unsafe fn advice(what: u8, [_, _, advice, ..]: [usize; 5], origin: Origin) {
+fn advice(what: u8, [_, _, advice, ..]: [usize; 5], origin: Origin) {
     // The others change nothing that anybody reads.
     if matches!(
         advice as i32,
@@ -191,14 +185,14 @@ unsafe fn advice(what: u8, [_, _, advice, ..]: [usize; 5], origin: Origin) {
     }
 }
 
-unsafe fn signal(what: u8, [_, signal, ..]: [usize; 5], origin: Origin) {
+fn signal(what: u8, [_, signal, ..]: [usize; 5], origin: Origin) {
     if signal as i32 != 0 {
         note(what, origin);
     }
 }
 
 /// To one thread.
-unsafe fn directed(what: u8, [thread, signal, ..]: [usize; 5], origin: Origin) {
+fn directed(what: u8, [thread, signal, ..]: [usize; 5], origin: Origin) {
     let own = tables().contexts[threads().current.get()]
         .thread_pointer
         .get();
@@ -208,7 +202,7 @@ unsafe fn directed(what: u8, [thread, signal, ..]: [usize; 5], origin: Origin) {
     }
 }
 
-unsafe fn timer(what: u8, _: [usize; 5], origin: Origin) {
+fn timer(what: u8, _: [usize; 5], origin: Origin) {
     run().uses.timer.set(origin);
     note(what, origin);
 }
@@ -219,11 +213,12 @@ unsafe extern "C" fn __lf_weak_drand48() -> f64 {
         let origin = Origin::library(Builtin::drand48, caller!());
         library(NUMBERS, [0; 5], origin);
     }
-    (*real()).drand48.map_or(0.0, |function| function())
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { real().drand48().map_or(0.0, |function| function()) }
 }
 
 /// A system call by its number.
-pub(crate) unsafe fn system_call(number: i64, arguments: [usize; 5], caller: usize) {
+pub(crate) fn system_call(number: i64, arguments: [usize; 5], caller: usize) {
     let origin = Origin::library(Builtin::system_call, caller);
     let [a, b, c, ..] = arguments;
     let own = super::thread_id();
@@ -249,7 +244,7 @@ pub(crate) unsafe fn system_call(number: i64, arguments: [usize; 5], caller: usi
 }
 
 /// libc's own state, of which one thread looks at what another left.
-unsafe fn library((group, how): (u64, Use), _: [usize; 5], origin: Origin) {
+fn library((group, how): (u64, Use), _: [usize; 5], origin: Origin) {
     used(key::LIBRARY | group, how, unseen::LIBRARY, origin);
 }
 

@@ -13,15 +13,14 @@ use crate::memory::accesses::{read_span, store_span};
 use crate::memory::bytes;
 use crate::memory::heap_checks;
 use crate::memory::shadow::{is_persistent, recording, view};
-use crate::run::call_stack;
-use crate::run::outcome::{self, Report};
+use crate::run::outcome::{self};
+use crate::run::shared::control;
 use crate::run::trace::{self, Origin};
-use crate::state::server;
 use core::sync::atomic::Ordering::Relaxed;
 pub(crate) use landfall_vocab::record::access::{
     self as record, BUFFERED, LOCKED, READ, SWAP, WRITE,
 };
-use landfall_vocab::record::{Kind, flag, step};
+use landfall_vocab::record::{flag, step};
 use landfall_vocab::shared::{End, point as point_bit};
 use landfall_vocab::window::LINE;
 
@@ -43,12 +42,12 @@ pub(crate) struct Access {
 }
 
 /// Is an access a step of its own?
-unsafe fn is_point(atomic: bool, origin: Origin) -> bool {
+fn is_point(atomic: bool, origin: Origin) -> bool {
     if atomic || threads().everywhere.get() || spin::spins(threads().current.get()) {
         return true;
     }
     let bit = point_bit(origin.number());
-    let word = &(*server().control.get()).points[bit / 64];
+    let word = &control().points[bit / 64];
     word.load(Relaxed) >> (bit % 64) & 1 != 0
 }
 
@@ -58,7 +57,7 @@ pub(super) fn pack(address: usize, length: usize) -> u64 {
 }
 
 /// Announces an access of bytes of one line; [`Access::done`] tells what came of it.
-pub(super) unsafe fn announce(
+pub(super) fn announce(
     address: usize,
     length: usize,
     what: u8,
@@ -94,26 +93,32 @@ pub(super) unsafe fn announce(
 }
 
 /// A block of the heap is about to be given back: whoever touches it, before or after, is in conflict with that.
+///
+/// # Safety
+/// `block` is a block of the heap, so long.
 pub(crate) unsafe fn give_back(block: usize, length: usize, origin: Origin) {
-    fence(origin);
-    by_lines(block, length, |at, piece| {
-        if is_point(false, origin) {
-            point(Step {
-                kind: step::WRITE,
-                object: pack(block + at, piece) as usize,
+    super::fences::fence(origin);
+    // SAFETY: what the caller promises.
+    unsafe {
+        by_lines(block, length, |at, piece| {
+            if is_point(false, origin) {
+                point(Step {
+                    kind: step::WRITE,
+                    object: pack(block + at, piece) as usize,
+                    origin,
+                });
+            }
+            let access = Access {
+                address: block + at,
+                length: piece,
+                flags: WRITE,
+                otherwise: 0,
                 origin,
-            });
-        }
-        let access = Access {
-            address: block + at,
-            length: piece,
-            flags: WRITE,
-            otherwise: 0,
-            origin,
-        };
-        let found = digest((block + at) as *const u8, piece);
-        access.done(found, found, 0);
-    });
+            };
+            let found = digest((block + at) as *const u8, piece);
+            access.done(found, found, 0);
+        })
+    };
 }
 
 fn ordering(abi: u32) -> u8 {
@@ -122,24 +127,11 @@ fn ordering(abi: u32) -> u8 {
 
 /// Announces a locked read-modify-write.
 #[inline(never)]
-pub(crate) unsafe fn update(
-    address: usize,
-    length: usize,
-    what: u8,
-    abi: u32,
-    origin: Origin,
-) -> Access {
+pub(crate) fn update(address: usize, length: usize, what: u8, abi: u32, origin: Origin) -> Access {
     if address % LINE as usize + length > LINE as usize {
-        let text: &[&[u8]] =
-            &[b"a locked access across two cache lines, while several threads run"];
-        let frame = call_stack::frame_pointer();
-        outcome::end(
+        outcome::fail(
             End::Forbidden,
-            Report {
-                frame,
-                text,
-                ..Report::default()
-            },
+            &[b"a locked access across two cache lines, while several threads run"],
         )
     }
     let what = READ | WRITE | LOCKED | what;
@@ -152,7 +144,7 @@ pub(crate) unsafe fn update(
 
 impl Access {
     /// It happened.
-    pub(crate) unsafe fn done(self, found: u64, left: u64, expected: u64) {
+    pub(crate) fn done(self, found: u64, left: u64, expected: u64) {
         let me = threads().current.get();
         let object = pack(self.address, self.length);
         if !repeated::again(me, object, self.flags, self.origin) {
@@ -169,42 +161,48 @@ impl Access {
     }
 
     /// It only read after all: a compare-and-swap that found another value.
-    pub(crate) unsafe fn only_read(mut self, found: u64, expected: u64) {
+    pub(crate) fn only_read(mut self, found: u64, expected: u64) {
         self.flags = self.flags & !(WRITE | flag::ORDERING) | self.otherwise;
         self.done(found, found, expected);
     }
 }
 
 /// What an access found, as one word: the value, or a digest of what is longer than that.
+///
+/// # Safety
+/// The program may read `at`, as far as it asks for.
 pub(crate) unsafe fn digest(at: *const u8, length: usize) -> u64 {
-    // Loads of the right width: a word that was put together in memory would be read before its parts are there.
-    match length {
-        4 => return (at as *const u32).read_unaligned().into(),
-        8 => return (at as *const u64).read_unaligned(),
-        1 => return (*at).into(),
-        2 => return (at as *const u16).read_unaligned().into(),
-        _ => {}
+    // SAFETY: what the caller promises.
+    unsafe {
+        // Loads of the right width: a word that was put together in memory would be read before its parts are there.
+        match length {
+            4 => return (at as *const u32).read_unaligned().into(),
+            8 => return (at as *const u64).read_unaligned(),
+            1 => return (*at).into(),
+            2 => return (at as *const u16).read_unaligned().into(),
+            _ => {}
+        }
+        let mut value = 0u64;
+        if length < 8 {
+            bytes::copy((&raw mut value) as *mut u8, at, length);
+            return value;
+        }
+        for i in 0..length {
+            value = (value ^ u64::from(*at.add(i)))
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(29);
+        }
+        value
     }
-    let mut value = 0u64;
-    if length < 8 {
-        bytes::copy((&raw mut value) as *mut u8, at, length);
-        return value;
-    }
-    for i in 0..length {
-        value = (value ^ u64::from(*at.add(i)))
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(29);
-    }
-    value
 }
 
 /// Pieces of a range that lie in one line: `each(offset, length)`.
-unsafe fn by_lines(address: usize, length: usize, each: impl FnMut(usize, usize)) {
+fn by_lines(address: usize, length: usize, each: impl FnMut(usize, usize)) {
     by_pieces(address, length, LINE as usize, each);
 }
 
-/// The same for pieces of at most so many aligned bytes.
-pub(super) unsafe fn by_pieces(
+/// Pieces of a range of at most so many aligned bytes: `each(offset, length)`.
+pub(super) fn by_pieces(
     address: usize,
     length: usize,
     most: usize,
@@ -220,21 +218,27 @@ pub(super) unsafe fn by_pieces(
 }
 
 /// A load while several threads run.
+///
+/// # Safety
+/// The program may write to `to` and read `from`, as far as it asks for.
 #[inline(never)]
 pub(crate) unsafe fn load(from: usize, to: *mut u8, length: usize, abi: u32, origin: Origin) {
-    by_lines(from, length, |at, piece| {
-        let access = announce(from + at, piece, READ, ordering(abi), origin);
-        if is_persistent(from + at) && recording() {
-            first_read(from + at, piece, hooks::flags(abi), origin);
-        }
-        bytes::copy(to.add(at), view((from + at) as *const u8), piece);
-        let found = digest(to.add(at), piece);
-        access.done(found, found, 0);
-    });
+    // SAFETY: what the caller promises.
+    unsafe {
+        by_lines(from, length, |at, piece| {
+            let access = announce(from + at, piece, READ, ordering(abi), origin);
+            if is_persistent(from + at) && recording() {
+                first_read(from + at, piece, hooks::flags(abi), origin);
+            }
+            bytes::copy(to.add(at), view((from + at) as *const u8), piece);
+            let found = digest(to.add(at), piece);
+            access.done(found, found, 0);
+        });
+    }
 }
 
 /// A read of what the execution found; what the thread itself has stored and nobody else can see yet is none of that.
-unsafe fn first_read(address: usize, length: usize, flags: u8, origin: Origin) {
+fn first_read(address: usize, length: usize, flags: u8, origin: Origin) {
     let me = threads().current.get();
     if store_buffer::is_empty(me) {
         return read_span(address, length, flags, origin);
@@ -247,6 +251,9 @@ unsafe fn first_read(address: usize, length: usize, flags: u8, origin: Origin) {
 }
 
 /// A store while several threads run.
+///
+/// # Safety
+/// The program may write to `to` and read `from`, as far as it asks for.
 #[inline(never)]
 pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, origin: Origin) {
     // A sequentially consistent store is compiled to xchg (MODEL.md §2).
@@ -257,203 +264,138 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
     // What is persisted in one piece is a step of its own.
     let persists = threads().persistency.get() && is_persistent(to);
     let most = if persists { 8 } else { LINE as usize };
-    by_pieces(to, length, most, |at, piece| {
-        let (to, from) = (to + at, from.add(at));
-        if threads().buffered.get() && !locked {
-            store_buffer::make_room(origin);
-            let (stream, wanted) = if streams {
-                store_buffer::stream(to)
-            } else {
-                (0, 0)
-            };
-            // What orders a thread's other stores does not order this one, so nobody can say that it does not race.
-            let visible = persists || wanted != 0 || is_point(order != 0, origin);
-            if visible || !store_buffer::goes_past(stream, to) {
-                heap_checks::look_if_asked(to, piece, true);
-                let hidden = if visible { 0 } else { READ };
-                let streamed = match streams {
-                    true => record::streamed(stream.into(), wanted),
-                    false => 0,
+    // SAFETY: what the caller promises.
+    unsafe {
+        by_pieces(to, length, most, |at, piece| {
+            let (to, from) = (to + at, from.add(at));
+            if threads().buffered.get() && !locked {
+                store_buffer::make_room(origin);
+                let (stream, wanted) = if streams {
+                    store_buffer::stream(to)
+                } else {
+                    (0, 0)
                 };
-                repeated::moved(threads().current.get(), origin);
-                trace::access(
-                    threads().current.get(),
-                    pack(to, piece),
-                    WRITE | BUFFERED | hidden | order,
+                // What orders a thread's other stores does not order this one, so nobody can say that it does not race.
+                let visible = persists || wanted != 0 || is_point(order != 0, origin);
+                if visible || !store_buffer::goes_past(stream, to) {
+                    heap_checks::look_if_asked(to, piece, true);
+                    let hidden = if visible { 0 } else { READ };
+                    let streamed = match streams {
+                        true => record::streamed(stream.into(), wanted),
+                        false => 0,
+                    };
+                    repeated::moved(threads().current.get(), origin);
+                    trace::access(
+                        threads().current.get(),
+                        pack(to, piece),
+                        WRITE | BUFFERED | hidden | order,
+                        origin,
+                        [streamed, digest(from, piece), 0],
+                    );
+                    spin::acted(threads().current.get());
+                    return store_buffer::push(to, from, piece, (visible, stream), flags, origin);
+                }
+            }
+            let what = if locked { WRITE | LOCKED } else { WRITE };
+            let access = if locked || !threads().buffered.get() {
+                announce(
+                    to,
+                    piece,
+                    what | if persists { PERSISTS } else { 0 },
+                    order,
                     origin,
-                    [streamed, digest(from, piece), 0],
-                );
-                spin::acted(threads().current.get());
-                return store_buffer::push(to, from, piece, (visible, stream), flags, origin);
-            }
-        }
-        let what = if locked { WRITE | LOCKED } else { WRITE };
-        let access = if locked || !threads().buffered.get() {
-            announce(
-                to,
-                piece,
-                what | if persists { PERSISTS } else { 0 },
-                order,
-                origin,
-            )
-        } else {
-            heap_checks::look_if_asked(to, piece, true);
-            Access {
-                address: to,
-                length: piece,
-                flags: what | order,
-                otherwise: order,
-                origin,
-            }
-        };
-        let found = found(to, piece);
-        perform(to, from, piece, flags, origin);
-        access.done(found, digest(from, piece), streams.into());
-    });
+                )
+            } else {
+                heap_checks::look_if_asked(to, piece, true);
+                Access {
+                    address: to,
+                    length: piece,
+                    flags: what | order,
+                    otherwise: order,
+                    origin,
+                }
+            };
+            let found = found(to, piece);
+            perform(to, from, piece, flags, origin);
+            access.done(found, digest(from, piece), streams.into());
+        })
+    };
 }
 
 /// What a store is about to replace.
+///
+/// # Safety
+/// The program may read `at`, as far as it asks for.
 pub(super) unsafe fn found(at: usize, length: usize) -> u64 {
     if is_persistent(at) {
         crate::memory::shadow::touch_span(at, length);
     }
-    digest(view(at as *const u8), length)
+    // SAFETY: what the caller promises.
+    unsafe { digest(view(at as *const u8), length) }
 }
 
 /// Stores.
+///
+/// # Safety
+/// The program may write to `to` and read `from`, as far as it asks for.
 pub(super) unsafe fn perform(to: usize, from: *const u8, length: usize, flags: u8, origin: Origin) {
-    if is_persistent(to) && recording() {
-        store_span(to, from, length, flags, origin);
-    } else {
-        bytes::shift(view(to as *mut u8), from, length);
+    // SAFETY: what the caller promises.
+    unsafe {
+        if is_persistent(to) && recording() {
+            store_span(to, from, length, flags, origin);
+        } else {
+            bytes::shift(view(to as *mut u8), from, length);
+        }
     }
 }
 
 /// A function of libc reads.
+///
+/// # Safety
+/// The program may read `from`, as far as it asks for.
 pub(crate) unsafe fn look(from: usize, length: usize, origin: Origin) {
     let mut line = [0u8; LINE as usize];
-    by_lines(from, length, |at, piece| {
-        load(from + at, line.as_mut_ptr(), piece, 0, origin);
-    });
+    // SAFETY: what the caller promises.
+    unsafe {
+        by_lines(from, length, |at, piece| {
+            load(from + at, line.as_mut_ptr(), piece, 0, origin);
+        })
+    };
 }
 
 /// A copy while several threads run: line by line.
+///
+/// # Safety
+/// The program may write to `to` and read `from`, as far as it asks for.
 pub(crate) unsafe fn copy(to: usize, from: usize, length: usize, abi: u32, origin: Origin) {
     let mut line = [0u8; LINE as usize];
     let backwards = to.wrapping_sub(from) < length;
     let mut done = 0;
-    while done < length {
-        // What overlaps is copied from its end.
-        let piece = line.len().min(length - done);
-        let at = if backwards {
-            length - done - piece
-        } else {
-            done
-        };
-        load(from + at, line.as_mut_ptr(), piece, 0, origin);
-        store(to + at, line.as_ptr(), piece, abi, origin);
-        done += piece;
+    // SAFETY: what the caller promises.
+    unsafe {
+        while done < length {
+            // What overlaps is copied from its end.
+            let piece = line.len().min(length - done);
+            let at = if backwards {
+                length - done - piece
+            } else {
+                done
+            };
+            load(from + at, line.as_mut_ptr(), piece, 0, origin);
+            store(to + at, line.as_ptr(), piece, abi, origin);
+            done += piece;
+        }
     }
 }
 
+/// # Safety
+/// The program may write to `to`, as far as it asks for.
 pub(crate) unsafe fn fill(to: usize, byte: u8, length: usize, abi: u32, origin: Origin) {
     let line = [byte; LINE as usize];
-    by_lines(to, length, |at, piece| {
-        store(to + at, line.as_ptr(), piece, abi, origin);
-    });
-}
-
-/// A full fence: goes on when the store buffer is empty.
-pub(crate) unsafe fn fence(origin: Origin) {
-    let kind = if threads().persistency.get() {
-        step::ORDER
-    } else if threads().buffered.get() && store_buffer::is_unfenced(threads().current.get()) {
-        step::FENCE
-    } else {
-        return;
+    // SAFETY: what the caller promises.
+    unsafe {
+        by_lines(to, length, |at, piece| {
+            store(to + at, line.as_ptr(), piece, abi, origin);
+        })
     };
-    point(Step {
-        kind,
-        object: 0,
-        origin,
-    });
-    if kind == step::ORDER {
-        spin::acted(threads().current.get());
-    }
-}
-
-/// An `sfence`: behind the stores before it. False where nobody asks when.
-pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
-    // Between ordinary stores it orders nothing that is not ordered.
-    let streams =
-        threads().streams.get() != 0 && store_buffer::is_unfenced(threads().current.get());
-    if !(threads().persistency.get() || streams) || crate::syscalls::dispatch::uninterrupted() {
-        return false;
-    }
-    spin::acted(threads().current.get());
-    if threads().buffered.get() {
-        store_buffer::make_room(origin);
-        repeated::moved(threads().current.get(), origin);
-        trace::access(
-            threads().current.get(),
-            0,
-            BUFFERED | LOCKED,
-            origin,
-            [0, 0, 0],
-        );
-        store_buffer::push_order(store_buffer::Kind::Fence, 0, origin);
-        return true;
-    }
-    point(Step {
-        kind: step::ORDER,
-        object: step::STORES_ONLY as usize,
-        origin,
-    });
-    false
-}
-
-/// A `clwb` or `clflushopt` of the running thread; true if it happens later.
-pub(crate) unsafe fn write_back(kind: Kind, address: usize, origin: Origin) -> bool {
-    if !threads().persistency.get() || crate::syscalls::dispatch::uninterrupted() {
-        return false;
-    }
-    spin::acted(threads().current.get());
-    writes_back(address, origin);
-    threads().buffered.get() && store_buffer::write_back(kind, address, origin)
-}
-
-/// The running thread begins to write a line back: a fence will complete it.
-unsafe fn writes_back(address: usize, origin: Origin) {
-    let me = threads().current.get();
-    let object = pack(address & !(LINE as usize - 1), LINE as usize);
-    repeated::moved(me, origin);
-    trace::access(me, object, BUFFERED | LOCKED | SWAP, origin, [0, 0, 0]);
-}
-
-/// A `clflush`: behind the stores before it. False where nobody asks when.
-pub(crate) unsafe fn flush(address: usize, origin: Origin) -> bool {
-    if !threads().persistency.get() || crate::syscalls::dispatch::uninterrupted() {
-        return false;
-    }
-    spin::acted(threads().current.get());
-    let object = pack(address & !(LINE as usize - 1), LINE as usize);
-    if threads().buffered.get() {
-        store_buffer::make_room(origin);
-        repeated::moved(threads().current.get(), origin);
-        trace::access(
-            threads().current.get(),
-            object,
-            BUFFERED | SWAP,
-            origin,
-            [0, 0, 0],
-        );
-        store_buffer::push_order(store_buffer::Kind::Flush, address, origin);
-        return true;
-    }
-    point(Step {
-        kind: step::FLUSH,
-        object: object as usize,
-        origin,
-    });
-    false
 }
