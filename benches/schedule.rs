@@ -6,10 +6,11 @@
 //! 3. What saturation of race sites saves.
 
 use landfall_benches::Table;
-use landfall_explore::schedule::interpret::Interpreter;
-use landfall_explore::schedule::program::{Model, Program};
 use landfall_explore::schedule::saturate::{Preempt, saturate};
-use landfall_explore::schedule::{Counts, Options, Search, catalogue, search};
+use landfall_explore::schedule::{Counts, Options, Search, search};
+use landfall_testkit::catalogue;
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::program::{Model, Program};
 use std::ops::ControlFlow;
 use std::time::Instant;
 

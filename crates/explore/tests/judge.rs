@@ -1,7 +1,5 @@
 //! The walk by store over the tree that the search made by value: neither comes anywhere that the other does not.
 
-mod toy;
-
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Finding, Kind, Robustness};
 use landfall_explore::judge::Judge;
@@ -13,10 +11,10 @@ use landfall_explore::tree::Forest;
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, pieces};
 use landfall_model::order::Platform;
+use landfall_testkit::toy::judging::{Crashing, judging};
+use landfall_testkit::toy::{Toy, base, cases, event, platform};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use toy::judging::{Crashing, judging};
-use toy::{Toy, base, cases, event, platform};
 
 /// Counts recoveries that were followed to their end, and objects to nothing.
 #[derive(Default)]

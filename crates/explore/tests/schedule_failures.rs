@@ -1,15 +1,13 @@
 //! Several power failures of programs with threads against brute force: every interleaving, every cut, every image, of recoveries, too.
 
-mod toy;
-
 use landfall_explore::schedule::power::{Power, Way};
 use landfall_explore::schedule::{End, Explored, Options, Persistency, Search};
 use landfall_explore::subject::{Ended, Event, Execution};
 use landfall_model::line::Line;
+use landfall_testkit::toy::straight::{Straight, mixed};
+use landfall_testkit::toy::{Toy, base, brute_force, cases, event, platform};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use toy::straight::{Straight, mixed};
-use toy::{Toy, base, brute_force, cases, event, platform};
 
 fn thread() -> impl Strategy<Value = Vec<Event>> {
     let plain = event().prop_map(|event| match event {

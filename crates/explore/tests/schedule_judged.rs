@@ -1,8 +1,6 @@
 //! Robustness of programs with threads whose recoveries crash, too: "no violation" is that strict persistency shows everything that
 //! chains of recoveries can read. Here each store has a value of its own, so eADR is the definition.
 
-mod toy;
-
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Robustness};
 use landfall_explore::schedule::judge::Judge;
@@ -15,11 +13,11 @@ use landfall_model::image::Image;
 use landfall_model::line::{Line, pieces};
 use landfall_model::log::{Cut, Log};
 use landfall_model::order::Platform;
+use landfall_testkit::toy::judging::Crashing;
+use landfall_testkit::toy::straight::{Straight, mixed};
+use landfall_testkit::toy::{Toy, base, cases, event};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use toy::judging::Crashing;
-use toy::straight::{Straight, mixed};
-use toy::{Toy, base, cases, event};
 
 /// What each recovery has read: those that crashed, up to there.
 type Chain = Vec<Vec<Read>>;

@@ -1,16 +1,14 @@
 //! Torn copies against their definition: pieces of one copy on one line persist in any order (MODEL.md §3.2).
 
-mod toy;
-
 use landfall_explore::recovery::{Options, Searched, search};
 use landfall_explore::subject::{Ended, Event, Execution, Mark};
 use landfall_explore::tree::Forest;
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, Piece, pieces};
 use landfall_model::order::Platform;
+use landfall_testkit::toy::{LINES, Path, Toy, base, cases, event, platform};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use toy::{LINES, Path, Toy, base, cases, event, platform};
 
 /// What persists as one: a store, or the pieces of a copy on the line.
 #[derive(Clone, Debug, Default)]

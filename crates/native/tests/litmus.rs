@@ -6,8 +6,6 @@ mod generate;
 #[path = "litmus/random.rs"]
 mod random;
 #[allow(dead_code, reason = "shared between test files")]
-#[path = "../../litmus/tests/support/schedules.rs"]
-mod schedules;
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
 
@@ -15,7 +13,6 @@ use generate::{Besides, By};
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Robustness};
 use landfall_explore::recovery::{self, Searched};
-use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::judge::Judge;
 use landfall_explore::schedule::judged::Names;
 use landfall_explore::schedule::power::{Crash, Power};
@@ -33,6 +30,8 @@ use landfall_native::compiler::{self, Language};
 use landfall_native::{
     Image, Isolation, Job, Model, NativeThreads, Outcome as Ended, Program, Server, translate,
 };
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::litmus::schedules;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -335,7 +334,7 @@ fn interpreted(test: &Test) -> Option<bool> {
     };
     let mut power = Power::new(schedules::initial(&program), test.platform);
     let mut judge = judging();
-    let mut threads = Interpreter::new(&program, landfall_explore::schedule::program::Model::Tso);
+    let mut threads = Interpreter::new(&program, landfall_testkit::program::Model::Tso);
     let line = |object: u32| Line(object.into());
     let found = saturate(&mut threads, Preempt::Auto, options, |_, search| {
         let traced = power.look(&mut recovery, search, line).expect("recovers");

@@ -1,5 +1,5 @@
 //! From the records of one run to the transitions of a trace. What a thread knows of others (who created it, whom it joined,
-//! which of its stores are in memory) is kept as in `explore::schedule::interpret`.
+//! which of its stores are in memory) is kept as in `landfall_testkit::interpret`, which the tests hold it against.
 
 mod access;
 mod buffer;

@@ -7,13 +7,13 @@ use landfall_explore::subject::{Event, Mark};
 
 /// Threads that store, flush and fence, whatever memory holds, each store in memory at once.
 #[derive(Debug)]
-pub(crate) struct Straight {
+pub struct Straight {
     threads: Vec<Vec<Event>>,
     sleepers: Sleepers,
 }
 
 impl Straight {
-    pub(crate) fn new(threads: Vec<Vec<Event>>) -> Straight {
+    pub fn new(threads: Vec<Vec<Event>>) -> Straight {
         Straight {
             threads,
             sleepers: Sleepers::default(),
@@ -134,7 +134,7 @@ impl Threads for Straight {
 }
 
 /// Every way to mix the threads' events.
-pub(crate) fn mixed(threads: &[Vec<Event>]) -> Vec<Vec<Event>> {
+pub fn mixed(threads: &[Vec<Event>]) -> Vec<Vec<Event>> {
     let mut all = Vec::new();
     mix(threads, &vec![0; threads.len()], &mut Vec::new(), &mut all);
     all

@@ -7,7 +7,7 @@ use landfall_model::order::Platform;
 use std::rc::Rc;
 
 /// The same events for the checkers, and their log.
-pub(crate) fn judging(events: &[Event], platform: Platform) -> landfall_check::Execution {
+pub fn judging(events: &[Event], platform: Platform) -> landfall_check::Execution {
     let of = |event: &Event| match *event {
         Event::Store(piece) => Some((piece, How::Cached)),
         Event::NtStore(piece) => Some((piece, How::NonTemporal)),
@@ -43,9 +43,9 @@ pub(crate) fn judging(events: &[Event], platform: Platform) -> landfall_check::E
 }
 
 /// Tells the checkers what it did.
-pub(crate) struct Crashing {
-    pub(crate) toy: Toy,
-    pub(crate) platform: Platform,
+pub struct Crashing {
+    pub toy: Toy,
+    pub platform: Platform,
 }
 
 impl Subject for Crashing {

@@ -1,9 +1,7 @@
 //! A small in-process subject: what it reads, stores and flushes next depends on everything it has read so far.
 
-#![allow(dead_code, reason = "each test uses its part")]
-
-pub(crate) mod judging;
-pub(crate) mod straight;
+pub mod judging;
+pub mod straight;
 
 use landfall_explore::subject::{
     Ended, Event, Execution, FirstRead, Job, Mark, Read, Subject, SubjectError, Wanted,
@@ -16,24 +14,24 @@ use landfall_model::order::Platform;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-pub(crate) const LINES: u64 = 3;
+pub const LINES: u64 = 3;
 
-pub(crate) type Path = Vec<Read>;
+pub type Path = Vec<Read>;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Toy {
-    pub(crate) seed: u64,
-    pub(crate) steps: u32,
+pub struct Toy {
+    pub seed: u64,
+    pub steps: u32,
     /// It stores and flushes, too.
-    pub(crate) writes: bool,
+    pub writes: bool,
     /// Each of its stores is cached and has a value of its own.
-    pub(crate) apart: bool,
+    pub apart: bool,
     /// Every run: power failures before it, and what it read.
-    pub(crate) runs: Vec<(u32, Path)>,
+    pub runs: Vec<(u32, Path)>,
 }
 
 impl Toy {
-    pub(crate) fn new(seed: u64, steps: u32, writes: bool) -> Toy {
+    pub fn new(seed: u64, steps: u32, writes: bool) -> Toy {
         Toy {
             seed,
             steps,
@@ -43,7 +41,7 @@ impl Toy {
         }
     }
 
-    pub(crate) fn execute(&self, line: impl Fn(Line) -> LineBytes, failures: u32) -> Execution {
+    pub fn execute(&self, line: impl Fn(Line) -> LineBytes, failures: u32) -> Execution {
         let mut hash = self.seed.wrapping_add(u64::from(failures) << 32) | 1;
         let mut memory: Vec<LineBytes> = (0..LINES).map(|l| line(Line(l))).collect();
         let mut mine = vec![0u64; LINES as usize];
@@ -119,7 +117,7 @@ impl Subject for Toy {
 }
 
 /// Every recovery after up to so many failures, by every cut and every image: failures and what was read.
-pub(crate) fn brute_force(
+pub fn brute_force(
     toy: &Toy,
     base: &Image,
     log: &Log,
@@ -168,7 +166,7 @@ fn crash(
     }
 }
 
-pub(crate) fn event() -> impl Strategy<Value = Event> {
+pub fn event() -> impl Strategy<Value = Event> {
     let word = (0..LINES, 0u64..2).prop_map(|(line, word)| line * 64 + word * 8);
     let store = (
         word,
@@ -191,18 +189,18 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-pub(crate) fn platform() -> impl Strategy<Value = Platform> {
+pub fn platform() -> impl Strategy<Value = Platform> {
     prop_oneof![4 => Just(Platform::Adr), 1 => Just(Platform::Eadr)]
 }
 
-pub(crate) fn base(seed: u64) -> Image {
+pub fn base(seed: u64) -> Image {
     let mut base = Image::default();
     base.write(Addr(seed % (LINES * 8) * 8), &[1, 2]);
     base
 }
 
 /// How many random programs: more when asked for.
-pub(crate) fn cases(usual: u32) -> ProptestConfig {
+pub fn cases(usual: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok();
     ProptestConfig {
         cases: asked.and_then(|c| c.parse().ok()).unwrap_or(usual),
