@@ -174,7 +174,7 @@ fn check(binary: &Path, share: bool, isolation: Isolation) -> Fallible<Checked> 
     program.isolation = isolation;
     let mut server = Server::start(&program)?;
     let first = server.run(&Job::default())?;
-    let execution = Execution::new(translate(&first.events).0, Ended::Well);
+    let execution = Execution::new(translate(&first.events), Ended::Well);
     let log = execution.log(Platform::Adr);
     let mut subject = NativeSubject::new(&mut server, Job::default(), Budget::default());
     let mut found = Searched::default();
@@ -206,7 +206,7 @@ fn recoveries_alone(binary: &Path, n: usize) -> Fallible<f64> {
     let before = processor_seconds();
     let mut server = Server::start(&Program::new(binary))?;
     let first = server.run(&Job::default())?;
-    let execution = Execution::new(translate(&first.events).0, Ended::Well);
+    let execution = Execution::new(translate(&first.events), Ended::Well);
     let log = execution.log(Platform::Adr);
     let mut image = Image::default();
     let mut changed: Vec<Line> = Vec::new();

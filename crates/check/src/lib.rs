@@ -8,19 +8,18 @@
 //! Findings are plain data: stores, loads and fixes are numbers of events, which those above turn into source positions.
 
 pub mod checker;
-pub mod event;
 pub mod execution;
 pub mod finding;
 pub mod fixes;
 pub mod path;
 pub mod races;
+pub mod region;
 pub mod robustness;
 mod trail;
 pub mod walk;
 pub mod wasted;
 
 pub use checker::{Checker, Verdict};
-pub use event::{Action, Atomicity, Event, Fence, How};
 pub use execution::Execution;
 pub use finding::{Evidence, Finding, Fix, Kind};
 pub use path::{Candidate, Path, Read};

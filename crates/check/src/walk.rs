@@ -4,9 +4,10 @@
 //! checker objects to end there, so that one execution yields all its violations and none of their consequences.
 
 use crate::checker::{Checker, Verdict};
-use crate::event::{Mark, Region};
 use crate::execution::Execution;
 use crate::path::{Candidate, Path, Read, Span};
+use crate::region::Region;
+use landfall_model::event::Mark;
 use landfall_model::image::Image;
 use landfall_model::line::Addr;
 use smallvec::SmallVec;

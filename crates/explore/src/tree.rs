@@ -6,7 +6,8 @@
 //! Most reads have returned one value so far. So the tree is kept as *segments*, runs of such reads in one piece, and a read is
 //! named by the run that brought it and its depth: that name stays when a segment is split by a new branch.
 
-use crate::subject::{Ended, FirstRead, Mark, Read};
+use crate::subject::Ended;
+use landfall_model::event::{FirstRead, Mark, Read};
 use landfall_model::log::Log;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

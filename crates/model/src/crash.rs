@@ -10,6 +10,14 @@ use crate::log::{Cut, Log, Version};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+/// One power failure of an execution: where in its log, and which lines are older than that allows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PowerFailure {
+    pub cut: Cut,
+    /// Lines that are not as new as the cut allows, with the version that survived; ascending.
+    pub old: Vec<(Line, Version)>,
+}
+
 /// One version per crashed execution, oldest first.
 pub type Chain = SmallVec<[Version; 2]>;
 

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod commit;
 pub mod count;
 pub mod crash;
+pub mod event;
 pub mod image;
 pub mod line;
 pub mod log;

@@ -191,7 +191,7 @@ impl Subject for Recovery {
             return Err(SubjectError::CannotRun(why));
         };
         self.codes.push(code);
-        let (events, _) = translate(&execution.events);
+        let events = translate(&execution.events);
         Ok(Execution::new(events, subject::Ended::Well))
     }
 }
@@ -271,7 +271,7 @@ fn recovered_alone(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i
     };
     let first = recovery.server.run(&Job::default());
     let first = first.map_err(|error| error.to_string())?;
-    let (events, _) = translate(&first.events);
+    let events = translate(&first.events);
     let log = Execution::new(events, subject::Ended::Well).log(test.platform);
     let options = recovery::Options {
         platform: test.platform,

@@ -6,7 +6,7 @@
 
 use super::crash::{Choice, Crashes};
 use super::power::Traced;
-use crate::recovery;
+use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
 use landfall_model::log::{Cut, Log, Version};
@@ -167,10 +167,10 @@ impl State {
     }
 
     /// The power failures after the first.
-    pub(super) fn later(&self, of: &On<'_>) -> Vec<recovery::Crash> {
+    pub(super) fn later(&self, of: &On<'_>) -> Vec<PowerFailure> {
         let mut read: Vec<Line> = self.read.keys().copied().collect();
         read.sort_unstable();
-        let crash = |(number, (log, cut)): (usize, &(Arc<Log>, Cut))| recovery::Crash {
+        let crash = |(number, (log, cut)): (usize, &(Arc<Log>, Cut))| PowerFailure {
             cut: *cut,
             old: (read.iter())
                 .filter_map(|&line| Some((line, Version(self.pick(of, line)?.later[number]))))

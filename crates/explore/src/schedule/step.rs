@@ -7,7 +7,7 @@
 //! process of its own, a *stream*.
 
 use super::sync::Op;
-use landfall_check::Atomicity;
+use landfall_model::event::Atomicity;
 use rustc_hash::FxHashMap;
 
 /// A thread, or (from [`Order::threads`] on) the companion that commits a thread's store buffer, or (from twice as many on) one

@@ -1,10 +1,9 @@
 //! Litmus tests as programs of the schedule search, with a recovery that reads.
 
 use crate::program as target;
-use landfall_explore::subject::{
-    Ended, Event, Execution, FirstRead, Job, Read, Subject, SubjectError,
-};
+use landfall_explore::subject::{Ended, Execution, Job, Subject, SubjectError};
 use landfall_litmus::program::*;
+use landfall_model::event::{Event, FirstRead, Read};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes};
 use std::collections::BTreeMap;
@@ -136,6 +135,7 @@ fn translate_thread(thread: &Thread, order: target::Order) -> Option<Vec<target:
 }
 
 /// A recovery that reads variables in their order; with `hasty`, only up to one that holds nothing.
+#[derive(Debug)]
 pub struct Recovery<'a> {
     pub program: &'a target::Program,
     pub vars: &'a [Var],
@@ -170,7 +170,7 @@ impl Subject for Recovery<'_> {
     fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError> {
         let reads = self.reads(|line| job.line(line));
         self.paths.push(reads.clone());
-        let events = reads.into_iter().map(Event::Read).collect();
+        let events = reads.into_iter().map(Event::read).collect();
         Ok(Execution::new(events, Ended::Well))
     }
 }

@@ -4,7 +4,7 @@ use crate::program::Sync;
 use std::collections::BTreeSet;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Object {
+pub(super) struct Object {
     holder: Option<usize>,
     readers: BTreeSet<usize>,
     count: u64,
@@ -43,14 +43,14 @@ fn commute(a: How, b: How) -> bool {
 }
 
 impl Object {
-    pub fn with_count(count: u64) -> Object {
+    pub(super) fn with_count(count: u64) -> Object {
         Object {
             count,
             ..Object::default()
         }
     }
 
-    pub fn possible(&self, op: Sync, thread: usize) -> bool {
+    pub(super) fn possible(&self, op: Sync, thread: usize) -> bool {
         match op {
             Sync::Lock | Sync::LockExclusive => self.holder.is_none() && self.readers.is_empty(),
             Sync::LockShared => self.holder.is_none(),
@@ -62,7 +62,7 @@ impl Object {
     }
 
     /// Does it; tells whether it did what it is for.
-    pub fn apply(&mut self, op: Sync, thread: usize, number: u32) -> bool {
+    pub(super) fn apply(&mut self, op: Sync, thread: usize, number: u32) -> bool {
         let free = self.holder.is_none() && self.readers.is_empty();
         let contended = self.reached.contains(&thread) && self.tokens < self.reached.len();
         let (success, how) = match op {
@@ -128,7 +128,7 @@ impl Object {
         success
     }
 
-    pub fn arrived(&self) -> u64 {
+    pub(super) fn arrived(&self) -> u64 {
         self.arrived
     }
 }

@@ -3,10 +3,9 @@
 pub mod judging;
 pub mod straight;
 
-use landfall_explore::subject::{
-    Ended, Event, Execution, FirstRead, Job, Mark, Read, Subject, SubjectError, Wanted,
-};
+use landfall_explore::subject::{Ended, Execution, Job, Subject, SubjectError, Wanted};
 use landfall_model::crash::{CrashState, Crashed};
+use landfall_model::event::{Event, FirstRead, Mark, Read};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, pieces};
 use landfall_model::log::{Cut, Log};
@@ -65,25 +64,25 @@ impl Toy {
                 };
                 let bytes = [value; 13];
                 let copy = len == 13;
-                events.extend(copy.then_some(Event::Mark(Mark::CopyBegin)));
+                events.extend(copy.then_some(Event::mark(Mark::CopyBegin)));
                 for piece in pieces(start, &bytes[..len]) {
                     piece.write_to(&mut memory[at as usize]);
                     let from = piece.addr.offset();
                     mine[at as usize] |= ((1 << piece.bytes().len()) - 1) << from;
                     events.push(match (hash >> 11) % 4 {
-                        0 if !self.apart => Event::NtStore(piece),
-                        _ => Event::Store(piece),
+                        0 if !self.apart => Event::nt_store(piece),
+                        _ => Event::store(piece),
                     });
                 }
-                events.extend(copy.then_some(Event::Mark(Mark::CopyEnd)));
+                events.extend(copy.then_some(Event::mark(Mark::CopyEnd)));
                 continue;
             }
             if self.writes && (hash >> 8) % 3 == 1 {
                 let line = Line((hash >> 30) % LINES);
                 events.push(match (hash >> 11) % 4 {
-                    0 => Event::Clflush(line),
-                    1 => Event::ClflushOpt(line),
-                    _ => Event::Fence,
+                    0 => Event::clflush(line),
+                    1 => Event::clwb(line),
+                    _ => Event::fence(),
                 });
                 continue;
             }
@@ -95,7 +94,7 @@ impl Toy {
             mine[at as usize] |= u64::from(mask) << word.offset();
             let read = FirstRead { word, mask };
             let value = read.value(&memory[at as usize]);
-            events.push(Event::Read(Read { read, value }));
+            events.push(Event::read(Read { read, value }));
             hash = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ value.wrapping_mul(31) ^ word.0;
             if value == 0 && hash.is_multiple_of(7) {
                 break;
@@ -181,11 +180,11 @@ pub fn event() -> impl Strategy<Value = Event> {
         });
     let line = || (0..LINES).prop_map(Line);
     prop_oneof![
-        6 => store.clone().prop_map(Event::Store),
-        1 => store.prop_map(Event::NtStore),
-        2 => line().prop_map(Event::Clflush),
-        2 => line().prop_map(Event::ClflushOpt),
-        2 => Just(Event::Fence),
+        6 => store.clone().prop_map(Event::store),
+        1 => store.prop_map(Event::nt_store),
+        2 => line().prop_map(Event::clflush),
+        2 => line().prop_map(Event::clwb),
+        2 => Just(Event::fence()),
     ]
 }
 

@@ -9,11 +9,11 @@ mod told;
 
 use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
-use landfall_check::Atomicity;
 use landfall_explore::schedule::{
     Access, Act, Birth, Failure, Order, Orders, Persistency, Process, Queued, Step, ThreadsError,
     Trace, Trailing,
 };
+use landfall_model::event::Atomicity;
 use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
 use landfall_vocab::shared::{CREATIONS, End};
 use milestone::Milestones;
