@@ -1,6 +1,6 @@
 //! `cargo bench -p landfall-benches --bench check`: what trying every power failure costs.
 //!
-//! Executions are exact. Published numbers for the same shapes (PEERS.md): Jaaru needs 2N + 2 for the hash table and 3N + 2 for
+//! Executions are exact. Published numbers for the same shapes (BENCHMARKS.md): Jaaru needs 2N + 2 for the hash table and 3N + 2 for
 //! the list, 34.9 s and 61.5 s at N = 1000, on another machine of this kind.
 
 use landfall_benches::{Table, processor_seconds};

@@ -1,6 +1,6 @@
 //! `cargo bench -p landfall-benches --bench schedule`: the schedule search beside its peers.
 //!
-//! 1. Executions and executions per second of processor time, on the programs of PEERS.md's first table, interpreted; beside
+//! 1. Executions and executions per second of processor time, on the programs of the first table of BENCHMARKS.md, interpreted; beside
 //!    GenMC's and Nidhugg's numbers measured there (they run compiled programs in an interpreter of LLVM code).
 //! 2. How good the estimates are on the way.
 //! 3. What saturation of race sites saves.

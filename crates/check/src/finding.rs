@@ -27,13 +27,13 @@ pub struct Finding {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// `kept` was read although `lost`, which happens before it, was not there (MODEL.md §7).
+    /// `kept` was read although `lost`, which happens before it, was not there (docs/design/model.md §7).
     Robustness {
         lost: At,
         kept: At,
         reading: Reading,
     },
-    /// A load may find the store half done (MODEL.md §8).
+    /// A load may find the store half done (docs/design/model.md §8).
     PersistencyRace {
         store: At,
     },

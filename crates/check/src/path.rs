@@ -1,6 +1,6 @@
 //! One recovery, store by store: where each of its reads came from, and which power failures agree with that.
 //!
-//! Each crashed execution left one version of every line (MODEL.md §5). A read of a line narrows the versions it may be in,
+//! Each crashed execution left one version of every line (docs/design/model.md §5). A read of a line narrows the versions it may be in,
 //! and with them the cuts: a version exists from its store until a write-back covers a later one. All of these are
 //! intervals, so a path is a handful of intervals, and every candidate of a read is again a path.
 

@@ -1,4 +1,4 @@
-//! A program that can be executed once, from its start, under full control (ALGORITHMS.md §1).
+//! A program that can be executed once, from its start, under full control (docs/design/algorithms.md §1).
 
 use landfall_model::commit::{Copies, logged};
 use landfall_model::event::{Action, Event, Mark};

@@ -1,4 +1,4 @@
-//! The recovery tree (ALGORITHMS.md §2): what a program reads when it starts on unknown memory.
+//! The recovery tree (docs/design/algorithms.md §2): what a program reads when it starts on unknown memory.
 //!
 //! A node is a first read, an edge the value it returned, a leaf the end of a run. The program is deterministic, so the tree
 //! is a function of the program alone: it serves every cut of every execution that ever crashed.

@@ -1,4 +1,4 @@
-//! The programs of PEERS.md's first table have exactly their known numbers of executions, and none is blocked.
+//! The programs of the first table of BENCHMARKS.md have exactly their known numbers of executions, and none is blocked.
 
 use landfall_explore::schedule::{Counts, Options, search};
 use landfall_testkit::catalogue;

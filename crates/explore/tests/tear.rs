@@ -1,4 +1,4 @@
-//! Torn copies against their definition: pieces of one copy on one line persist in any order (MODEL.md §3.2).
+//! Torn copies against their definition: pieces of one copy on one line persist in any order (docs/design/model.md §3.2).
 
 use landfall_explore::recovery::{Options, Searched, search};
 use landfall_explore::subject::{Ended, Execution};

@@ -58,7 +58,7 @@ fn platform() -> impl Strategy<Value = Platform> {
 }
 
 /// Tables that differ from Px86 in up to three cells. Reads stay before later writes: graphs are built along
-/// `po ∪ rf` (MODEL.md §6), so the axiomatic definition has no meaning for a table that lets a write pass a read.
+/// `po ∪ rf` (docs/design/model.md §6), so the axiomatic definition has no meaning for a table that lets a write pass a read.
 fn mutated() -> impl Strategy<Value = OrderTable> {
     let causal = |a: OpKind, b: OpKind| {
         matches!(a, OpKind::Read | OpKind::Rmw)

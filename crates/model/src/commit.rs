@@ -174,3 +174,105 @@ fn numbered_copies(events: &[Event]) -> Vec<Option<u32>> {
     };
     events.iter().map(copy).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Fence, FirstRead, Read};
+    use crate::line::{Addr, pieces};
+    use crate::order::{OpKind, OrderTable};
+
+    /// What an instruction of this kind is to the log, on this line.
+    fn event(kind: OpKind, line: Line) -> Event {
+        let piece = || pieces(line.start(), &[1; 8]).next().unwrap();
+        let first = FirstRead {
+            word: Addr(line.start().0 + 8),
+            mask: 0xff,
+        };
+        match kind {
+            OpKind::Read => Event::read(Read {
+                read: first,
+                value: 0,
+            }),
+            OpKind::Write => Event::store(piece()),
+            OpKind::NtWrite => Event::nt_store(piece()),
+            OpKind::Flush => Event::clflush(line),
+            OpKind::FlushOpt => Event::clwb(line),
+            OpKind::Sfence => Event::new(Action::Fence(Fence::Store)),
+            // Of a locked instruction, what others wait for.
+            OpKind::Mfence | OpKind::Rmw => Event::fence(),
+        }
+    }
+
+    /// The column of non-temporal stores. What reads nothing back may overtake a read as well: nobody can tell.
+    #[test]
+    fn a_non_temporal_store_overtakes_what_the_table_lets_it() {
+        for earlier in OpKind::ALL {
+            for same_line in [false, true] {
+                let lines = [Line(0), Line(u64::from(!same_line))];
+                let events = [event(earlier, lines[0]), event(OpKind::NtWrite, lines[1])];
+                let overtakes = commit_order(&events) == [EventId(1), EventId(0)];
+                let kept = OrderTable::PX86.ordered(earlier, OpKind::NtWrite, same_line);
+                let expected = match (earlier, same_line) {
+                    (OpKind::Read, _) => true,
+                    // It may; staying behind guarantees less, so what it could leave is among what that leaves.
+                    (OpKind::FlushOpt, true) => false,
+                    _ => !kept,
+                };
+                assert_eq!(overtakes, expected, "{earlier}, same line: {same_line}");
+            }
+        }
+    }
+
+    /// No other kind is moved: that it may take effect late is the choice of the cut, that it may overtake a write-back is in what
+    /// the write-back promises.
+    #[test]
+    fn all_else_keeps_the_order_of_the_program() {
+        for earlier in OpKind::ALL {
+            for later in OpKind::ALL.into_iter().filter(|&k| k != OpKind::NtWrite) {
+                for line in [Line(0), Line(1)] {
+                    let events = [event(earlier, Line(0)), event(later, line)];
+                    assert_eq!(commit_order(&events), [EventId(0), EventId(1)]);
+                }
+            }
+        }
+    }
+
+    /// `clflush` writes back what the table orders before it; `clflushopt`, `clwb` and non-temporal stores are done at what drains.
+    #[test]
+    fn a_store_is_durable_where_the_table_says_so() {
+        for begun in [OpKind::Flush, OpKind::FlushOpt, OpKind::NtWrite] {
+            for then in OpKind::ALL {
+                let mut events = vec![event(OpKind::Write, Line(0)), event(begun, Line(0))];
+                events.push(event(then, Line(1)));
+                let log = logged(&events, Platform::Adr, Copies::Whole);
+                let durable = log.frontier(Line(0), log.end());
+                let newest = log.newest(Line(0), log.end());
+                let expected = match begun {
+                    OpKind::Flush => true,
+                    _ => then.drains(),
+                };
+                assert!(OrderTable::PX86.ordered(OpKind::Write, begun, true));
+                assert_eq!(durable == newest, expected, "{begun}, then {then}");
+            }
+        }
+    }
+
+    /// What comes after a write-back is not promised by it, whatever drains later.
+    #[test]
+    fn a_write_back_promises_what_is_ordered_before_it() {
+        for begun in [OpKind::Flush, OpKind::FlushOpt] {
+            let events = [begun, OpKind::Write, OpKind::Mfence].map(|kind| event(kind, Line(0)));
+            let log = logged(&events, Platform::Adr, Copies::Whole);
+            assert_eq!(log.frontier(Line(0), log.end()), Version(0));
+        }
+        // Nor is a store to another line, which the table does not order before it.
+        let events = [
+            event(OpKind::Write, Line(1)),
+            event(OpKind::FlushOpt, Line(0)),
+            event(OpKind::Mfence, Line(0)),
+        ];
+        let log = logged(&events, Platform::Adr, Copies::Whole);
+        assert_eq!(log.frontier(Line(1), log.end()), Version(0));
+    }
+}

@@ -1,8 +1,8 @@
 //! Crash states: what one or several power failures may have left, narrowed by what was seen of it since.
 //!
-//! Each crashed execution left one version of every line between its frontier and its newest (MODEL.md §1). Version 0 of
+//! Each crashed execution left one version of every line between its frontier and its newest (docs/design/model.md §1). Version 0 of
 //! an execution means whatever the one before it left, so a line's state after several failures is a *chain*, one
-//! version per execution (MODEL.md §5). Lines are independent of each other (MODEL.md §4).
+//! version per execution (docs/design/model.md §5). Lines are independent of each other (docs/design/model.md §4).
 
 use crate::image::Image;
 use crate::line::{Line, LineBytes};

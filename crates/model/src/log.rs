@@ -161,7 +161,7 @@ impl Log {
         version
     }
 
-    /// Pieces of one copy on one line, which may persist in any order (MODEL.md §3.2): every part of them is a version, the
+    /// Pieces of one copy on one line, which may persist in any order (docs/design/model.md §3.2): every part of them is a version, the
     /// whole the newest. All become possible with the last one. Nothing is made durable.
     pub fn torn_stores(&mut self, thread: u16, pieces: &[(EventId, Piece)]) {
         for pieces in pieces.chunks(MOST_TORN) {
@@ -242,7 +242,7 @@ impl Log {
         before.checked_sub(1).map_or(Version(0), |i| rises[i].1)
     }
 
-    /// Cuts at which every crash state of this execution is found (MODEL.md §4): right before each rise of a frontier,
+    /// Cuts at which every crash state of this execution is found (docs/design/model.md §4): right before each rise of a frontier,
     /// and the end. Several rises with no store between them need only the first: the later ones only remove.
     pub fn sufficient_cuts(&self) -> Vec<Cut> {
         let mut cuts = Vec::new();

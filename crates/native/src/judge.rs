@@ -217,6 +217,23 @@ mod tests {
     }
 
     #[test]
+    fn a_cut_belongs_to_the_read_it_comes_before() {
+        let trace = [
+            event(Op::Store, 0, 0, 0xff),
+            event(Op::Read, 0, 256, 0xff),
+            event(Op::Clwb, 0, 0, 0),
+            event(Op::Store, 0, 64, 0xff),
+            event(Op::Read, 0, 264, 0xff),
+            event(Op::Sfence, 0, 0, 0),
+        ];
+        let mut places = Places::default();
+        let execution = judge(&trace, Atomics::Atomic, Platform::Adr, &mut places);
+        // The log: the first store, the second, the first is durable. A cut between the stores may come after the first read.
+        let cuts: Vec<_> = (0..3).map(|read| execution.cuts_before(read)).collect();
+        assert_eq!(cuts, [Some((0, 0)), Some((1, 1)), Some((2, 3))]);
+    }
+
+    #[test]
     fn a_non_temporal_store_is_not_torn() {
         let of = |flags, mask| atomicity(flags, mask, Atomics::Atomic);
         for whole in [0xff, 0x0f, 0xf0] {

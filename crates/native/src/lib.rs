@@ -1,5 +1,5 @@
 //! Native programs as subjects: a [`Program`] built with `landfall cc` is started once as a [`Server`] and then run again and
-//! again, each time on a given image of persistent memory, giving an [`Execution`] each time (ALGORITHMS.md §1).
+//! again, each time on a given image of persistent memory, giving an [`Execution`] each time (docs/design/algorithms.md §1).
 //!
 //! `unsafe` is confined to `shared` (memory another process writes) and `spawn` (what happens between fork and exec).
 

@@ -5,7 +5,6 @@
 mod generate;
 #[path = "litmus/random.rs"]
 mod random;
-#[allow(dead_code, reason = "shared between test files")]
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
 

@@ -1,4 +1,4 @@
-//! Programs with known numbers of executions (PEERS.md, first table), for tests and benchmarks.
+//! Programs with known numbers of executions (BENCHMARKS.md), for tests and benchmarks.
 
 use crate::program::{Cmp, Instr, Op, Operand, Order, Place, Program, Reg, Sync};
 

@@ -1,7 +1,7 @@
 //! What is known of a chain of power failures on the way down the recovery tree: the first in a trace, those after it in recoveries.
 //!
 //! A line that was read may hold the content of one of its *candidates*: a version of the trace, and of each recovery that
-//! crashed since, a version of that recovery's (MODEL.md §5). A read takes candidates away. Which versions of the trace go together
+//! crashed since, a version of that recovery's (docs/design/model.md §5). A read takes candidates away. Which versions of the trace go together
 //! is for [`Crashes`] to say; in a recovery, whose cut is known, lines are independent.
 
 use super::crash::{Choice, Crashes};

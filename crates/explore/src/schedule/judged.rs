@@ -1,6 +1,6 @@
 //! A trace as the checkers see it: what each thread did to persistent memory, in program order, and what it learnt of the others.
 //!
-//! What happens before what is program order and reads-from across threads (MODEL.md §7); a lock is read from whoever
+//! What happens before what is program order and reads-from across threads (docs/design/model.md §7); a lock is read from whoever
 //! released it, a thread from whoever created it. That is less than what [`Order::depends`] orders: that a store overwrites
 //! another one, or a value that was read, does not make one happen before the other.
 

@@ -1,4 +1,4 @@
-//! The schedule search: every Mazurkiewicz trace of a multi-threaded program, each once (ALGORITHMS.md §3-5).
+//! The schedule search: every Mazurkiewicz trace of a multi-threaded program, each once (docs/design/algorithms.md §3-5).
 //!
 //! A program is a [`Threads`]: it follows a schedule from its start and says what its transitions ([`Step`]) touched.
 //! [`search`] is optimal DPOR over it; [`saturate`] finds which plain accesses need to be scheduling points; [`bounded`] goes by

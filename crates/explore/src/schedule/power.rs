@@ -1,5 +1,5 @@
 //! Schedules and power failures together: every recovery of a multi-threaded program, each executed once in the whole check
-//! (ALGORITHMS.md §2 and §3).
+//! (docs/design/algorithms.md §2 and §3).
 //!
 //! There is one recovery tree for all schedules. Each schedule's trace is walked down that tree: a read splits the versions of its
 //! line by the value it would return, and a part is followed where some power failure of the trace leaves it
