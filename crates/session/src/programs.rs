@@ -2,8 +2,8 @@
 
 use crate::names::Names;
 use crate::sources::Sources;
-pub(crate) use landfall_explore::recovery::Crash as Failure;
-use landfall_explore::subject;
+use landfall_model::commit::{Copies, logged};
+pub(crate) use landfall_model::crash::PowerFailure as Failure;
 use landfall_model::crash::{self, CrashState};
 use landfall_model::image::Image;
 use landfall_model::line::{LINE_BYTES, Line};
@@ -71,8 +71,8 @@ pub(crate) struct RunLog {
     pub(crate) found: Image,
     pub(crate) execution: Execution,
     pub(crate) log: Log,
-    /// The native event that each entry of the log comes from.
-    origins: Vec<usize>,
+    /// What it did to persistent memory. The log says which of these made each entry, and each of them which record it comes from.
+    events: Vec<landfall_model::event::Event>,
     /// Copies and fills: their first event and their length, ascending. Filled in where the execution is to be shown.
     copies: Vec<landfall_native::Copied>,
 }
@@ -93,15 +93,17 @@ impl LoggedRun {
 
 impl RunLog {
     fn new(found: Image, execution: Execution, scene: &Programs) -> RunLog {
-        let (events, native) = translate(&execution.events);
-        let translated = subject::Execution::new(events, subject::Ended::Well);
-        let (log, origins) = translated.logged(scene.platform, scene.tear);
-        let origins = origins.into_iter().map(|event| native[event]).collect();
+        let events = translate(&execution.events);
+        let copies = match scene.tear {
+            true => Copies::Torn,
+            false => Copies::Whole,
+        };
+        let log = logged(&events, scene.platform, copies);
         RunLog {
             found,
             execution,
             log,
-            origins,
+            events,
             copies: Vec::new(),
         }
     }
@@ -126,7 +128,8 @@ impl RunLog {
 
     /// Which event made an entry of the log.
     pub(crate) fn event_of(&self, entry: Cut) -> usize {
-        self.origins[entry.0 as usize]
+        let event = self.log.events()[entry.0 as usize];
+        self.events[event.index()].record as usize
     }
 
     /// How an event is numbered for people: from one, without the records of call stacks.
@@ -141,7 +144,7 @@ impl RunLog {
 
     /// The first event that is not known to have happened at the cut.
     pub(crate) fn events_before(&self, cut: Cut) -> usize {
-        let next = self.origins.get(cut.0 as usize).copied();
+        let next = (cut < self.log.end()).then(|| self.event_of(cut));
         next.unwrap_or(self.execution.events.len())
     }
 
@@ -151,7 +154,8 @@ impl RunLog {
         let events = self.execution.events.iter().enumerate();
         let mut next = events.filter(|(_, event)| choice(event)).skip(steps);
         let end = next.next().map_or(usize::MAX, |(at, _)| at);
-        Cut(self.origins.iter().filter(|&&event| event < end).count() as u32)
+        let entries = (0..self.log.end().0).map(Cut);
+        Cut(entries.filter(|&entry| self.event_of(entry) < end).count() as u32)
     }
 
     /// The version of a line that survives a failure.

@@ -13,13 +13,12 @@ use crate::report::Report;
 use crate::search::threads;
 use crate::setup::BuiltTarget;
 use crate::view::{coverage, outcomes};
-use landfall_explore::recovery::{
-    Behaviour, Crash, SearchError, Searched, eager, random, search_watched,
-};
+use landfall_explore::recovery::{Behaviour, SearchError, Searched, eager, random, search_watched};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
 use landfall_finding::Limit;
 use landfall_finding::text::count;
+use landfall_model::crash::PowerFailure;
 use landfall_native::{Execution, HeapChecks, NativeSubject, Notice, Outcome, Server};
 use std::time::Instant;
 
@@ -223,7 +222,7 @@ pub(crate) fn searched<'w>(
 fn plainness(behaviour: &Behaviour, first: &LoggedRun) -> impl Ord + use<> {
     let crashes = &behaviour.crashes;
     let old: usize = crashes.iter().map(|crash| crash.old.len()).sum();
-    let lost = |crash: &Crash| -> u32 {
+    let lost = |crash: &PowerFailure| -> u32 {
         let newest = |line| first.log.newest(line, crash.cut).0;
         let old = crash.old.iter();
         old.map(|&(line, version)| newest(line) - version.0).sum()
