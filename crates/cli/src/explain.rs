@@ -17,7 +17,7 @@ macro_rules! pages {
     };
 }
 
-/// Every kind of finding, as INTERFACE.md names them, with its page.
+/// Every kind of finding by its name, with its page.
 const PAGES: &[(&str, &str)] = pages![
     "assertion",
     "segfault",
