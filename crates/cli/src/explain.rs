@@ -102,6 +102,13 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_has_a_page() {
+        let kinds = landfall::finding::Kind::ALL.iter().map(|kind| kind.name());
+        let pages = PAGES.iter().map(|(kind, _)| *kind);
+        assert_eq!(kinds.collect::<Vec<_>>(), pages.collect::<Vec<_>>());
+    }
+
+    #[test]
     fn kinds_are_found_as_they_are_printed() {
         assert_eq!(page("error[hang]"), page("hang"));
         assert!(page("hang").is_some());
