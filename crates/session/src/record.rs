@@ -118,7 +118,7 @@ mod tests {
         let mut finding = Finding::of_failure(Kind::Exit, "exited with 1", 1);
         finding.stores = vec![store(&here), store("no such file")];
         let mut files = BTreeMap::new();
-        collect(&finding, &Asked::default(), &mut files);
+        collect(&finding, &Options::default(), &mut files);
         assert_eq!(files.keys().collect::<Vec<_>>(), [&here]);
     }
 
