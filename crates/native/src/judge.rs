@@ -2,7 +2,7 @@
 
 use crate::events::events;
 use crate::execution::{Event, Origin};
-use crate::skim::{Flushes, Skimmed};
+use crate::skim::{FlushesWanted, Skimmed};
 use landfall_check::checker::Fate;
 use landfall_check::{Checker, Wasted};
 use landfall_explore::subject::Wanted;
@@ -102,10 +102,10 @@ impl Watching {
         execution.map(Rc::new)
     }
 
-    pub(crate) fn wants(&self, wanted: Wanted) -> Flushes {
+    pub(crate) fn wants(&self, wanted: Wanted) -> FlushesWanted {
         match self.wasted.is_some() || wanted == Wanted::Events {
-            true => Flushes::Wanted,
-            false => Flushes::Unwanted,
+            true => FlushesWanted::Wanted,
+            false => FlushesWanted::Unwanted,
         }
     }
 }

@@ -93,8 +93,8 @@ impl Shared {
         SLOTS_AT + (index % SLOTS) as u64 * SLOT_LEN
     }
 
-    pub(crate) fn slot(&self, index: usize) -> Slot<'_> {
-        Slot {
+    pub(crate) fn slot(&self, index: usize) -> SharedSlot<'_> {
+        SharedSlot {
             shared: self,
             at: Self::slot_at(index),
         }
@@ -148,12 +148,12 @@ impl Drop for Shared {
 
 /// One job's place in the shared memory.
 #[derive(Clone, Copy)]
-pub(crate) struct Slot<'a> {
+pub(crate) struct SharedSlot<'a> {
     shared: &'a Shared,
     at: u64,
 }
 
-impl Slot<'_> {
+impl SharedSlot<'_> {
     fn header(&self) -> *mut SlotHeader {
         // SAFETY: slots lie inside the mapping.
         unsafe { self.shared.base.add(self.at as usize).cast() }

@@ -33,7 +33,7 @@ pub(crate) struct Skimmed {
 
 /// Are recoveries to be judged by what they flush?
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Flushes {
+pub(crate) enum FlushesWanted {
     Wanted,
     Unwanted,
 }
@@ -45,7 +45,7 @@ pub(crate) const MOST_EVENTS: usize = 4_000_000;
 pub(crate) fn skim(
     trace: &[u8],
     wanted: Wanted,
-    flushes: Flushes,
+    flushes: FlushesWanted,
     mut covered: Option<&mut Covered>,
     until: Deadline,
 ) -> Skimmed {
@@ -84,7 +84,7 @@ pub(crate) fn skim(
         }
     }
     skimmed.cut_too = wanted == Wanted::Events;
-    let judged = flushes == Flushes::Wanted && (flushing || skimmed.cut_too);
+    let judged = flushes == FlushesWanted::Wanted && (flushing || skimmed.cut_too);
     if skimmed.cut_too || judged {
         let decoded = decode_most(trace, MOST_EVENTS, until);
         skimmed.interrupted = decoded.interrupted;

@@ -32,7 +32,7 @@ pub struct DataRace {
 }
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct SeenAccess {
     party: Party,
     object: u32,
     mask: u64,
@@ -55,7 +55,7 @@ struct Detector<'a> {
     messages: Messages,
     /// Per process, up to where its stores are in memory.
     committed: Vec<u32>,
-    seen: Vec<Seen>,
+    seen: Vec<SeenAccess>,
     found: &'a mut Vec<DataRace>,
 }
 
@@ -146,7 +146,7 @@ impl Detector<'_> {
             site: access.site,
             write: access.write,
         };
-        let seen = Seen {
+        let seen = SeenAccess {
             party,
             object: access.object,
             mask: access.mask,
@@ -175,7 +175,7 @@ impl Detector<'_> {
             step.act,
             Act::Load | Act::Store | Act::Commit | Act::Rmw | Act::Cas
         ) {
-            let seen = Seen {
+            let seen = SeenAccess {
                 party: Party {
                     thread: thread as u8,
                     site: step.site,
@@ -274,7 +274,7 @@ impl Detector<'_> {
         }
     }
 
-    fn look(&mut self, second: Seen, clock: &Clock) {
+    fn look(&mut self, second: SeenAccess, clock: &Clock) {
         for first in &self.seen {
             let conflicts = first.object == second.object
                 && first.mask & second.mask != 0

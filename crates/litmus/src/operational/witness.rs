@@ -1,7 +1,7 @@
 //! One execution that ends in a given outcome, told step by step.
 
-use super::compile::{Action, bit};
-use super::state::{Fate, Machine, Merging, State, Step};
+use super::compile::{CompiledAction, bit};
+use super::state::{Machine, MachineState, MachineStep, Merging, SurvivorFate};
 use super::{Options, Reduction, StateLimit};
 use crate::Model;
 use crate::program::{Observe, Outcome, Program, ShowInstr, Value, Var};
@@ -95,9 +95,9 @@ pub fn witness(
     Ok(Some(Witness { steps, crash }))
 }
 
-type Path = Vec<(Step, Fate)>;
+type WitnessPath = Vec<(MachineStep, SurvivorFate)>;
 /// From which state, by which step.
-type Arrival = (usize, Step, Fate);
+type Arrival = (usize, MachineStep, SurvivorFate);
 
 /// Breadth first, so that the story is short.
 fn find(
@@ -105,10 +105,10 @@ fn find(
     observe: &Observe,
     outcome: &Outcome,
     options: &Options,
-) -> Result<Option<Path>, StateLimit> {
+) -> Result<Option<WitnessPath>, StateLimit> {
     let places = observe.places();
-    let mut states: Vec<(State, Option<Arrival>)> = Vec::new();
-    let mut seen: FxHashSet<State> = FxHashSet::default();
+    let mut states: Vec<(MachineState, Option<Arrival>)> = Vec::new();
+    let mut seen: FxHashSet<MachineState> = FxHashSet::default();
     seen.insert(machine.initial());
     states.push((machine.initial(), None));
     let mut at = 0;
@@ -147,8 +147,13 @@ fn find(
     Ok(None)
 }
 
-fn narrate(machine: &Machine<'_>, state: &mut State, step: Step, fate: Fate) -> Narrated {
-    let Step { thread, instr } = step;
+fn narrate(
+    machine: &Machine<'_>,
+    state: &mut MachineState,
+    step: MachineStep,
+    fate: SurvivorFate,
+) -> Narrated {
+    let MachineStep { thread, instr } = step;
     let code = &machine.code.threads[thread];
     let op = &code.ops[instr];
     let show = |i: usize| {
@@ -169,17 +174,19 @@ fn narrate(machine: &Machine<'_>, state: &mut State, step: Step, fate: Fate) -> 
     }
     let new = machine.memory_of(state, step);
     let event = match &op.action {
-        Action::Load if forwarded => Event::Forwarded(state.volatile.results[op.slot]),
-        Action::Load => Event::Read(state.volatile.results[op.slot]),
-        Action::Store(_) if op.kind == Some(OpKind::NtWrite) => Event::Streamed(new),
-        Action::Store(_) => Event::Stored(new),
-        Action::Cas { expected, .. } if code.eval(*expected, &state.volatile.results) != old => {
+        CompiledAction::Load if forwarded => Event::Forwarded(state.volatile.results[op.slot]),
+        CompiledAction::Load => Event::Read(state.volatile.results[op.slot]),
+        CompiledAction::Store(_) if op.kind == Some(OpKind::NtWrite) => Event::Streamed(new),
+        CompiledAction::Store(_) => Event::Stored(new),
+        CompiledAction::Cas { expected, .. }
+            if code.eval(*expected, &state.volatile.results) != old =>
+        {
             Event::Refused(old)
         }
-        Action::Rmw(..) | Action::Cas { .. } => Event::Swapped { old, new },
-        Action::Flush => Event::Flushed,
-        Action::FlushOpt => Event::FlushStarted,
-        Action::Fence | Action::If { .. } | Action::Local => Event::Fenced,
+        CompiledAction::Rmw(..) | CompiledAction::Cas { .. } => Event::Swapped { old, new },
+        CompiledAction::Flush => Event::Flushed,
+        CompiledAction::FlushOpt => Event::FlushStarted,
+        CompiledAction::Fence | CompiledAction::If { .. } | CompiledAction::Local => Event::Fenced,
     };
     Narrated {
         thread,
@@ -187,7 +194,7 @@ fn narrate(machine: &Machine<'_>, state: &mut State, step: Step, fate: Fate) -> 
         text: show(instr),
         event,
         overtaken,
-        survives: fate == Fate::Survives,
+        survives: fate == SurvivorFate::Survives,
     }
 }
 

@@ -75,7 +75,7 @@ impl Reads {
 }
 
 /// How a search of one image ended.
-struct Searched {
+struct SearchedImage {
     reads: Vec<Read>,
     failing: Option<Job>,
     /// Stopped by a limit.
@@ -111,7 +111,7 @@ impl<'a> EverySchedule<'a> {
         reached.or(spent.then_some(Limit::Runs))
     }
 
-    fn search(&mut self, job: &Job) -> Result<Searched, SubjectError> {
+    fn search(&mut self, job: &Job) -> Result<SearchedImage, SubjectError> {
         loop {
             let (before, budget) = (self.runs, self.budget);
             let mut stopped_by = None;
@@ -162,7 +162,7 @@ impl<'a> EverySchedule<'a> {
                     }
                     self.runs += runs;
                     self.stopped_by = self.stopped_by.or(stopped_by);
-                    return Ok(Searched {
+                    return Ok(SearchedImage {
                         reads,
                         failing,
                         stopped: stopped_by.is_some(),
@@ -207,7 +207,7 @@ impl Subject for EverySchedule<'_> {
             failures: job.failures,
             ..self.template.clone()
         };
-        let Searched {
+        let SearchedImage {
             reads,
             failing,
             stopped,

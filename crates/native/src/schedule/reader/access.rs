@@ -2,7 +2,7 @@
 
 use super::super::numbers::{is_persistent, place};
 use super::sync::operation;
-use super::{Open, Reader, word};
+use super::{Open, TraceReader, word};
 use landfall_explore::schedule::sync::{MOST_WAITERS, Op};
 use landfall_explore::schedule::{Access, Act, Fence, Orders, ThreadsError, Trace, Until};
 use landfall_vocab::record::{Record, access, step};
@@ -27,7 +27,7 @@ pub(super) fn orders(flags: u8) -> Orders {
     }
 }
 
-impl Reader {
+impl TraceReader {
     /// A fence of the source: others may come to know what its thread knew there, so it has a tick of its own.
     fn fence(&mut self, thread: usize, flags: u8, trace: &mut Trace) {
         let known = &mut self.threads[thread];

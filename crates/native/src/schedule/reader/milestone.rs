@@ -4,7 +4,7 @@
 //! Here everything is named that one execution changes, field by field: a new one does not compile before somebody said whether it
 //! is to be kept.
 
-use super::{Open, Reader, StoredAs, Thread};
+use super::{Open, ReaderThread, StoredAs, TraceReader};
 use landfall_explore::schedule::{Birth, Failure, Fence, Process, Trace, Trailing, WriteBack};
 
 /// Choices from one milestone to the next, at least: fewer are read sooner than a state is copied.
@@ -17,7 +17,7 @@ struct Milestone {
     /// Choices and bytes of the trace before it.
     choices: usize,
     bytes: usize,
-    threads: Vec<Thread>,
+    threads: Vec<ReaderThread>,
     /// Synchronisation objects that were used, and their words.
     words: Vec<(u32, u64)>,
     barriers: Vec<(u32, (Process, u32))>,
@@ -40,16 +40,16 @@ pub(super) struct Milestones {
     spare: Vec<Milestone>,
 }
 
-impl Clone for Thread {
-    fn clone(&self) -> Thread {
-        let mut copy = Thread::default();
+impl Clone for ReaderThread {
+    fn clone(&self) -> ReaderThread {
+        let mut copy = ReaderThread::default();
         copy.clone_from(self);
         copy
     }
 
     /// Without allocating, once there is room.
-    fn clone_from(&mut self, from: &Thread) {
-        let Thread {
+    fn clone_from(&mut self, from: &ReaderThread) {
+        let ReaderThread {
             tick,
             stepped,
             born,
@@ -81,7 +81,7 @@ impl Clone for Thread {
     }
 }
 
-impl Reader {
+impl TraceReader {
     /// A run that shares so many choices with the last one begins: takes up the newest milestone among them. Choices and bytes of
     /// the trace that need not be read.
     pub(in super::super) fn go_back(
@@ -142,7 +142,7 @@ impl Reader {
             spare.push(kept.remove(MOST / 2));
         }
         let mut milestone = spare.pop().unwrap_or_default();
-        let Reader {
+        let TraceReader {
             threads,
             words,
             used,
