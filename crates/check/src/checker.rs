@@ -1,7 +1,7 @@
 //! What the walk tells those who judge. To add a checker, implement this in a file of its own.
 
 use crate::finding::Finding;
-use crate::path::{Candidate, Read, RecoveryPath};
+use crate::path::{Candidate, JudgedRead, RecoveryPath};
 use landfall_model::event::{Event, Mark};
 
 /// May the path go on this way?
@@ -32,12 +32,17 @@ pub trait Checker {
     fn cut(&mut self, _path: &RecoveryPath) {}
 
     /// A read may come from this candidate. Called for every candidate, before any is taken.
-    fn judge(&mut self, _path: &RecoveryPath, _read: &Read, _candidate: &Candidate) -> PathVerdict {
+    fn judge(
+        &mut self,
+        _path: &RecoveryPath,
+        _read: &JudgedRead,
+        _candidate: &Candidate,
+    ) -> PathVerdict {
         PathVerdict::Fits
     }
 
     /// The path goes on with this candidate, the one judged last, as step `path.steps()`.
-    fn take(&mut self, _path: &RecoveryPath, _read: &Read, _candidate: &Candidate) {}
+    fn take(&mut self, _path: &RecoveryPath, _read: &JudgedRead, _candidate: &Candidate) {}
 
     /// The recovery says something about its reads, as step `path.steps()`.
     fn mark(&mut self, _path: &RecoveryPath, _mark: Mark) -> PathVerdict {

@@ -27,7 +27,7 @@ pub struct CrashedExecution {
 
 /// Bytes of one aligned word that a recovery reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Read {
+pub struct JudgedRead {
     pub word: Addr,
     pub mask: u8,
     pub region: Region,
@@ -231,7 +231,7 @@ impl RecoveryPath {
         Some(value | self.base_value(word, left))
     }
 
-    fn learn(&mut self, read: &Read, candidate: &Candidate) {
+    fn learn(&mut self, read: &JudgedRead, candidate: &Candidate) {
         let [crashed] = &self.crashed[..] else { return };
         if read.region != Region::Judged || !crashed.execution.is_sequential() {
             return;
@@ -361,7 +361,7 @@ impl RecoveryPath {
     }
 
     /// The path goes on with a candidate.
-    pub(crate) fn take(&mut self, read: &Read, candidate: &Candidate) {
+    pub(crate) fn take(&mut self, read: &JudgedRead, candidate: &Candidate) {
         self.learn(read, candidate);
         let step = self.steps;
         self.steps += 1;
@@ -445,7 +445,7 @@ impl RecoveryPath {
     }
 
     /// A crash that leads through everything read so far, and on to a candidate.
-    pub fn evidence(&self, read: &Read, candidate: Option<&Candidate>) -> Evidence {
+    pub fn evidence(&self, read: &JudgedRead, candidate: Option<&Candidate>) -> Evidence {
         let mut path = RecoveryPath {
             undo: Vec::new(),
             ..self.clone()

@@ -3,7 +3,7 @@
 use crate::checker::{Checker, PathVerdict};
 use crate::execution::Execution;
 use crate::finding::{Finding, Fix, Kind};
-use crate::path::{ByteSource, Candidate, Read, RecoveryPath};
+use crate::path::{ByteSource, Candidate, JudgedRead, RecoveryPath};
 use crate::region::Region;
 use crate::trail::Trail;
 use landfall_model::event::{Action, Atomicity, EventId};
@@ -63,7 +63,7 @@ impl Races {
     fn is_race(
         &self,
         path: &RecoveryPath,
-        read: &Read,
+        read: &JudgedRead,
         candidate: &Candidate,
         source: &ByteSource,
     ) -> bool {
@@ -102,7 +102,7 @@ impl Races {
     fn report(
         &mut self,
         path: &RecoveryPath,
-        read: &Read,
+        read: &JudgedRead,
         candidate: &Candidate,
         source: &ByteSource,
     ) {
@@ -129,7 +129,12 @@ impl Races {
 }
 
 impl Checker for Races {
-    fn judge(&mut self, path: &RecoveryPath, read: &Read, candidate: &Candidate) -> PathVerdict {
+    fn judge(
+        &mut self,
+        path: &RecoveryPath,
+        read: &JudgedRead,
+        candidate: &Candidate,
+    ) -> PathVerdict {
         if read.region == Region::Judged {
             let racing: SmallVec<[ByteSource; 1]> = candidate
                 .sources
@@ -144,7 +149,7 @@ impl Checker for Races {
         PathVerdict::Fits
     }
 
-    fn take(&mut self, path: &RecoveryPath, read: &Read, candidate: &Candidate) {
+    fn take(&mut self, path: &RecoveryPath, read: &JudgedRead, candidate: &Candidate) {
         let step = path.steps();
         for source in &candidate.sources {
             let execution = path.execution(source.execution);

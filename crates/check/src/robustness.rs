@@ -9,9 +9,9 @@
 mod across;
 
 use crate::checker::{Checker, PathVerdict};
-use crate::finding::{At, Finding, Kind, Reading};
+use crate::finding::{At, Finding, Kind, RevealedBy};
 use crate::fixes::fixes;
-use crate::path::{Candidate, Later, Read, RecoveryPath};
+use crate::path::{Candidate, JudgedRead, Later, RecoveryPath};
 use crate::region::Region;
 use crate::trail::Trail;
 use across::{Across, ReadDigest};
@@ -45,7 +45,7 @@ struct Constraint {
 #[derive(Clone, Debug)]
 struct HeldRead {
     step: usize,
-    read: Read,
+    read: JudgedRead,
     /// First reads before it.
     reads: usize,
     constraint: Constraint,
@@ -57,7 +57,7 @@ struct HeldRead {
 struct Violation {
     lost: At,
     kept: At,
-    reading: Reading,
+    reading: RevealedBy,
 }
 
 type Violations = SmallVec<[Violation; 1]>;
@@ -91,7 +91,7 @@ impl Robustness {
     fn report(
         &mut self,
         path: &RecoveryPath,
-        read: &Read,
+        read: &JudgedRead,
         candidate: Option<&Candidate>,
         violation: Violation,
     ) {
@@ -142,12 +142,12 @@ impl Robustness {
                 .chain(now(&self.low, change))
                 .max_by_key(|bound| bound.clock);
             if let Some(low) = low.filter(|low| low.clock >= change.bound.clock) {
-                found(change.execution, change.bound, low, Reading::TooOld);
+                found(change.execution, change.bound, low, RevealedBy::TooOld);
             }
         }
         for change in &constraint.low {
             if let Some(high) = now(&self.high, change).filter(|h| h.clock <= change.bound.clock) {
-                found(change.execution, high, change.bound, Reading::TooNew);
+                found(change.execution, high, change.bound, RevealedBy::TooNew);
             }
         }
         empty
@@ -242,7 +242,12 @@ fn first_later(
 }
 
 impl Checker for Robustness {
-    fn judge(&mut self, path: &RecoveryPath, read: &Read, candidate: &Candidate) -> PathVerdict {
+    fn judge(
+        &mut self,
+        path: &RecoveryPath,
+        read: &JudgedRead,
+        candidate: &Candidate,
+    ) -> PathVerdict {
         if read.region != Region::Judged || self.across.as_ref().is_some_and(Across::violated) {
             return PathVerdict::Fits;
         }
@@ -262,7 +267,7 @@ impl Checker for Robustness {
         }
     }
 
-    fn take(&mut self, path: &RecoveryPath, read: &Read, candidate: &Candidate) {
+    fn take(&mut self, path: &RecoveryPath, read: &JudgedRead, candidate: &Candidate) {
         let step = path.steps();
         match read.region {
             Region::Judged => {

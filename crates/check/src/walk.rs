@@ -5,7 +5,7 @@
 
 use crate::checker::{Checker, PathVerdict};
 use crate::execution::Execution;
-use crate::path::{Candidate, Read, RecoveryPath, Span};
+use crate::path::{Candidate, JudgedRead, RecoveryPath, Span};
 use crate::region::Region;
 use landfall_model::event::Mark;
 use landfall_model::image::Image;
@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 /// What a recovery does at some point of the tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum RecoveryStep {
     Read {
         word: Addr,
         mask: u8,
@@ -30,7 +30,7 @@ pub trait Recoveries {
     type Node: Copy;
     /// Where the recovery after this many power failures begins.
     fn root(&self, failures: usize) -> Self::Node;
-    fn step(&self, node: Self::Node) -> Step;
+    fn step(&self, node: Self::Node) -> RecoveryStep;
     fn child(&self, node: Self::Node, value: u64) -> Option<Self::Node>;
     /// Promises made between the read before the node and the node.
     fn marks(&self, _node: Self::Node) -> SmallVec<[Mark; 2]> {
@@ -38,7 +38,7 @@ pub trait Recoveries {
     }
     /// Can a power failure leave what the path has read, and this candidate of its next read, together? The cuts of the path's
     /// executions do not rule it out; who knows more (schedules: [`Execution::of_schedule`]) may.
-    fn leaves(&self, _path: &RecoveryPath, _read: &Read, _candidate: &Candidate) -> bool {
+    fn leaves(&self, _path: &RecoveryPath, _read: &JudgedRead, _candidate: &Candidate) -> bool {
         true
     }
     /// What the recovery has done on its way to the node, and the cuts of it from the read before the node to the node. None
@@ -140,7 +140,7 @@ struct RecoveryWalk<'a, 'c, R: Recoveries> {
 /// A read with the candidates that are still to be followed.
 struct OpenRead<N> {
     node: N,
-    read: Read,
+    read: JudgedRead,
     candidates: SmallVec<[Candidate; 2]>,
     steps: usize,
     reads: usize,
@@ -193,7 +193,7 @@ impl<R: Recoveries> RecoveryWalk<'_, '_, R> {
     }
 
     /// Lets everyone judge a candidate, and goes on with it unless someone objects.
-    fn takes(&mut self, read: &Read, candidate: &Candidate) -> bool {
+    fn takes(&mut self, read: &JudgedRead, candidate: &Candidate) -> bool {
         self.walked.candidates += 1;
         let mut fits = true;
         for checker in self.checkers.iter_mut() {
@@ -228,15 +228,15 @@ impl<R: Recoveries> RecoveryWalk<'_, '_, R> {
                 self.failure(execution, cuts);
             }
             let (word, mask) = match self.recoveries.step(node) {
-                Step::Read { word, mask } => (word, mask),
-                Step::End => {
+                RecoveryStep::Read { word, mask } => (word, mask),
+                RecoveryStep::End => {
                     self.walked.paths += 1;
                     for checker in self.checkers.iter_mut() {
                         checker.ended(&self.path);
                     }
                     return None;
                 }
-                Step::Unknown => {
+                RecoveryStep::Unknown => {
                     self.walked.unknown += 1;
                     return None;
                 }
@@ -254,7 +254,7 @@ impl<R: Recoveries> RecoveryWalk<'_, '_, R> {
                 node = child;
                 continue;
             }
-            let read = Read { word, mask, region };
+            let read = JudgedRead { word, mask, region };
             if let Some(candidate) = self.path.decided(word, mask) {
                 if !self.takes(&read, &candidate) {
                     return None;

@@ -4,7 +4,7 @@ use crate::recovery::TreeWatch;
 use crate::tree::{Forest, Here, RecoveryTree, TreePlace};
 use landfall_check::path::Span;
 use landfall_check::walk::Limits;
-use landfall_check::{Checker, Execution, Recoveries, Step, Walked, walk};
+use landfall_check::{Checker, Execution, Recoveries, RecoveryStep, Walked, walk};
 use landfall_model::event::Mark;
 use landfall_model::image::Image;
 use landfall_model::log::Cut;
@@ -115,16 +115,16 @@ impl Recoveries for JudgedTrees<'_> {
         }
     }
 
-    fn step(&self, node: TreeNode) -> Step {
+    fn step(&self, node: TreeNode) -> RecoveryStep {
         let Some((tree, place)) = self.at(node) else {
-            return Step::Unknown;
+            return RecoveryStep::Unknown;
         };
         match tree.here(place) {
-            Here::Read(read, _) => Step::Read {
+            Here::Read(read, _) => RecoveryStep::Read {
                 word: read.word,
                 mask: read.mask,
             },
-            Here::Leaf(_) => Step::End,
+            Here::Leaf(_) => RecoveryStep::End,
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::buffers::VarLayout;
 use crate::program::{FlushKind, Instr, Observe, Operand, Outcome, Program, Value, Var};
 use landfall_explore::recovery::{Options, SearchError, Searched, search};
-use landfall_explore::subject::{Ended, Execution, Job, Subject, SubjectError, Wanted};
+use landfall_explore::subject::{Ended, Execution, Job, RunDetail, Subject, SubjectError};
 use landfall_explore::tree::Forest;
 use landfall_model::event::{Event, FirstRead, Read};
 use landfall_model::image::Image;
@@ -185,7 +185,7 @@ impl Subject for LitmusSubject<'_> {
             .collect();
         self.outcomes.insert(outcome);
         let mut execution = Execution::new(machine.events, Ended::Well);
-        if job.wanted == Wanted::Reads {
+        if job.wanted == RunDetail::Reads {
             execution.events.clear();
         }
         Ok(execution)

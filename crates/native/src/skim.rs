@@ -5,7 +5,7 @@ use crate::deadline::{Deadline, Steps};
 use crate::decode::decode_most;
 use crate::events::{said, translate};
 use crate::execution::Event;
-use landfall_explore::subject::Wanted;
+use landfall_explore::subject::RunDetail;
 use landfall_explore::tree::room_for;
 use landfall_model::event::{self, FirstRead, Mark, Read};
 use landfall_model::line::Addr;
@@ -44,7 +44,7 @@ pub(crate) const MOST_EVENTS: usize = 4_000_000;
 /// Reads of a trace that may be damaged: what comes before the damage.
 pub(crate) fn skim(
     trace: &[u8],
-    wanted: Wanted,
+    wanted: RunDetail,
     flushes: FlushesWanted,
     mut covered: Option<&mut Covered>,
     until: Deadline,
@@ -83,7 +83,7 @@ pub(crate) fn skim(
             });
         }
     }
-    skimmed.cut_too = wanted == Wanted::Events;
+    skimmed.cut_too = wanted == RunDetail::Events;
     let judged = flushes == FlushesWanted::Wanted && (flushing || skimmed.cut_too);
     if skimmed.cut_too || judged {
         let decoded = decode_most(trace, MOST_EVENTS, until);

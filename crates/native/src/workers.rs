@@ -6,7 +6,7 @@ use crate::execution::Execution;
 use crate::job::{self, Job};
 use crate::server::Server;
 use crate::skim::{FlushesWanted, Skimmed, skim};
-use landfall_explore::subject::Wanted;
+use landfall_explore::subject::RunDetail;
 use landfall_model::line::{Line, LineBytes};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ pub(crate) type Overrides<'a> = &'a [(Line, LineBytes)];
 pub(crate) struct WorkerTask<'a> {
     pub(crate) overrides: Overrides<'a>,
     pub(crate) failures: u32,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: RunDetail,
     pub(crate) flushes: FlushesWanted,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Worker<'a> {
             .map(|task| {
                 let mut native = template.clone();
                 native.failures = task.failures;
-                native.reads_only = task.wanted == Wanted::Reads;
+                native.reads_only = task.wanted == RunDetail::Reads;
                 let ahead = self.ahead.iter().map(|(&line, &bytes)| (line, bytes));
                 let ahead = ahead.filter(|&(line, _)| task.overrides.iter().all(|o| o.0 != line));
                 let lines = ahead.chain(task.overrides.iter().copied());

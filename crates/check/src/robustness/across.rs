@@ -10,7 +10,7 @@
 use super::{Violation, Violations};
 use crate::finding::{Evidence, Finding, Fix, Kind};
 use crate::fixes::fixes;
-use crate::path::{Candidate, Read, RecoveryPath};
+use crate::path::{Candidate, JudgedRead, RecoveryPath};
 use landfall_model::line::Addr;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 pub(super) struct ReadDigest(u128);
 
 impl ReadDigest {
-    pub(super) fn new(path: &RecoveryPath, read: &Read, candidate: &Candidate) -> ReadDigest {
+    pub(super) fn new(path: &RecoveryPath, read: &JudgedRead, candidate: &Candidate) -> ReadDigest {
         let mut seen = ReadDigest::default()
             .and(read.word.0.into())
             .and(read.mask.into())
@@ -98,7 +98,7 @@ impl Across {
     }
 
     /// Is the path in violation, now that what was judged last is part of it?
-    pub(super) fn violate(&mut self, path: &RecoveryPath, reads: usize, read: &Read) -> bool {
+    pub(super) fn violate(&mut self, path: &RecoveryPath, reads: usize, read: &JudgedRead) -> bool {
         let violations = std::mem::take(&mut self.judged);
         if self.pending.is_none() && !violations.is_empty() {
             self.pending = Some(FirstViolation {

@@ -3,7 +3,7 @@
 use super::met::Met;
 use super::state::{CrashStack, FirstCrash};
 use super::{Options, SearchError, Searched};
-use crate::subject::{Job, Subject, Wanted};
+use crate::subject::{Job, RunDetail, Subject};
 use landfall_model::count::Count;
 use landfall_model::image::Image;
 use landfall_model::line::Line;
@@ -97,9 +97,9 @@ impl<S: Subject> Eager<'_, S> {
             overrides: &state.overrides(&self.first),
             failures: level as u32,
             wanted: if cut_too {
-                Wanted::Events
+                RunDetail::Events
             } else {
-                Wanted::Reads
+                RunDetail::Reads
             },
         })?;
         let run = self.found.runs;

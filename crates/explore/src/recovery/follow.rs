@@ -7,7 +7,7 @@
 
 use super::lines::{FEW, KnownValues, LineReader, LineWalk, ReadLines};
 use super::{Behaviour, SearchError, Searched, TreeWatch};
-use crate::subject::{Job, Read, Subject, SubjectError, Wanted};
+use crate::subject::{Job, Read, RunDetail, Subject, SubjectError};
 use crate::tree::{Branch, Here, RecoveryTree, TreePlace};
 use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
@@ -384,7 +384,7 @@ impl<S: Subject> Follow<'_, S> {
                 changed: if at == 0 { &changed } else { &[] },
                 overrides,
                 failures: 1,
-                wanted: Wanted::Reads,
+                wanted: RunDetail::Reads,
             })
             .collect();
         let (tree, runs) = (&mut *self.tree, &mut self.found.runs);

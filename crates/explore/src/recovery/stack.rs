@@ -4,7 +4,7 @@
 use super::met::Met;
 use super::state::{CrashStack, FirstCrash};
 use super::{Options, SearchError, Searched, WAVE};
-use crate::subject::{Job, Subject, Wanted};
+use crate::subject::{Job, RunDetail, Subject};
 use crate::tree::{Branch, Forest, Here, Leaf};
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
@@ -254,8 +254,8 @@ impl<S: Subject> Stack<'_, S> {
                     overrides,
                     failures: walk.level(),
                     wanted: match walk.level() < self.options.failures {
-                        true => Wanted::Events,
-                        false => Wanted::Reads,
+                        true => RunDetail::Events,
+                        false => RunDetail::Reads,
                     },
                 })
                 .collect();

@@ -8,7 +8,7 @@
 use super::messages::{Clock, Messages, join};
 use super::step::{Access, Act, MOST_PROCESSES, Order, Step};
 use super::sync::{ALL, Op};
-use super::trace::{Fence, Trace, Trailing};
+use super::trace::{SourceFence, Trace, Trailing};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Relation {
@@ -124,7 +124,7 @@ impl Detector<'_> {
         }
     }
 
-    fn fence(&mut self, fence: &Fence) {
+    fn fence(&mut self, fence: &SourceFence) {
         let thread = usize::from(fence.thread);
         let mut clock = self.clock(thread, fence.tick);
         if self.relation == Relation::Pure {

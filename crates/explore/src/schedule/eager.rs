@@ -3,7 +3,7 @@
 use super::chain::ChainState;
 use super::power::{Walker, path};
 use crate::recovery::SearchError;
-use crate::subject::{Job, Subject, Wanted};
+use crate::subject::{Job, RunDetail, Subject};
 use landfall_model::line::Line;
 use std::sync::Arc;
 
@@ -48,9 +48,9 @@ impl Walker<'_> {
             overrides: &overrides,
             failures: level,
             wanted: if cut_too {
-                Wanted::Events
+                RunDetail::Events
             } else {
-                Wanted::Reads
+                RunDetail::Reads
             },
         })?;
         let run = self.power.runs;

@@ -12,9 +12,9 @@ use super::step::Process;
 use super::threads::Points;
 use crate::judge::JudgedTrees;
 use crate::tree::RecoveryTree;
-use landfall_check::path::{Candidate, Read, RecoveryPath, Span};
+use landfall_check::path::{Candidate, JudgedRead, RecoveryPath, Span};
 use landfall_check::walk::Limits;
-use landfall_check::{Checker, Execution, Recoveries, Step, Walked, walk};
+use landfall_check::{Checker, Execution, Recoveries, RecoveryStep, Walked, walk};
 use landfall_model::event::{Action, EventId, Mark};
 use landfall_model::line::Line;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -219,7 +219,7 @@ impl Recoveries for Possible<'_> {
         self.judged.root(failures)
     }
 
-    fn step(&self, node: Self::Node) -> Step {
+    fn step(&self, node: Self::Node) -> RecoveryStep {
         self.judged.step(node)
     }
 
@@ -235,7 +235,7 @@ impl Recoveries for Possible<'_> {
         self.judged.ran(node)
     }
 
-    fn leaves(&self, path: &RecoveryPath, read: &Read, candidate: &Candidate) -> bool {
+    fn leaves(&self, path: &RecoveryPath, read: &JudgedRead, candidate: &Candidate) -> bool {
         let Some(wanted) = candidate.versions() else {
             return true;
         };

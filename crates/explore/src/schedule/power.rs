@@ -15,7 +15,7 @@ use super::explored::Explored;
 use super::step::{Process, Step};
 use super::threads::Points;
 use crate::recovery::{SearchError, WAVE};
-use crate::subject::{Ended, Job, Read, Subject, SubjectError, Wanted};
+use crate::subject::{Ended, Job, Read, RunDetail, Subject, SubjectError};
 use crate::tree::{Branch, Diverged, Forest, Here, Leaf, RecoveryTree};
 use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
@@ -483,8 +483,8 @@ impl Walker<'_> {
                     overrides,
                     failures: walk.state.level(),
                     wanted: match walk.state.level() < power.failures {
-                        true => Wanted::Events,
-                        false => Wanted::Reads,
+                        true => RunDetail::Events,
+                        false => RunDetail::Reads,
                     },
                 })
                 .collect();

@@ -18,7 +18,7 @@ mod reduce;
 mod state;
 mod witness;
 
-pub use witness::{Crash, Event, Narrated, Witness, witness};
+pub use witness::{LitmusWitness, Narrated, WitnessCrash, WitnessEvent, witness};
 
 use crate::Model;
 use crate::program::{Observe, Outcome, Place, Program};

@@ -11,7 +11,7 @@ use std::fmt;
 
 /// What an instruction did when it was performed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Event {
+pub enum WitnessEvent {
     /// Read from the cache.
     Read(Value),
     /// Read from a store that its own thread still buffers.
@@ -39,7 +39,7 @@ pub struct Narrated {
     pub instr: usize,
     /// The instruction as `.lit` writes it.
     pub text: String,
-    pub event: Event,
+    pub event: WitnessEvent,
     /// Earlier instructions of the thread that were still waiting: it overtook them.
     pub overtaken: Vec<String>,
     /// The version of the line that this store makes is what the power failure leaves.
@@ -48,17 +48,17 @@ pub struct Narrated {
 
 /// What the power failure left of an observed variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Crash {
+pub struct WitnessCrash {
     pub var: String,
     pub cached: Value,
     pub recovered: Value,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Witness {
+pub struct LitmusWitness {
     pub steps: Vec<Narrated>,
     /// Empty for a test that looks at the end of the execution.
-    pub crash: Vec<Crash>,
+    pub crash: Vec<WitnessCrash>,
 }
 
 /// A shortest execution (among those the reduced search visits) with this outcome; `None` if there is none.
@@ -68,7 +68,7 @@ pub fn witness(
     model: &Model,
     outcome: &Outcome,
     options: &Options,
-) -> Result<Option<Witness>, StateLimit> {
+) -> Result<Option<LitmusWitness>, StateLimit> {
     let machine = Machine::new(program, observe, model, Merging::Normal);
     let Some(path) = find(&machine, observe, outcome, options)? else {
         return Ok(None);
@@ -85,14 +85,14 @@ pub fn witness(
         Observe::Recover(vars) => vars
             .iter()
             .zip(outcome)
-            .map(|(&Var(v), &recovered)| Crash {
+            .map(|(&Var(v), &recovered)| WitnessCrash {
                 var: program.var_name(Var(v)).to_owned(),
                 cached: state.volatile.memory[v as usize],
                 recovered,
             })
             .collect(),
     };
-    Ok(Some(Witness { steps, crash }))
+    Ok(Some(LitmusWitness { steps, crash }))
 }
 
 type WitnessPath = Vec<(MachineStep, SurvivorFate)>;
@@ -174,19 +174,23 @@ fn narrate(
     }
     let new = machine.memory_of(state, step);
     let event = match &op.action {
-        CompiledAction::Load if forwarded => Event::Forwarded(state.volatile.results[op.slot]),
-        CompiledAction::Load => Event::Read(state.volatile.results[op.slot]),
-        CompiledAction::Store(_) if op.kind == Some(OpKind::NtWrite) => Event::Streamed(new),
-        CompiledAction::Store(_) => Event::Stored(new),
+        CompiledAction::Load if forwarded => {
+            WitnessEvent::Forwarded(state.volatile.results[op.slot])
+        }
+        CompiledAction::Load => WitnessEvent::Read(state.volatile.results[op.slot]),
+        CompiledAction::Store(_) if op.kind == Some(OpKind::NtWrite) => WitnessEvent::Streamed(new),
+        CompiledAction::Store(_) => WitnessEvent::Stored(new),
         CompiledAction::Cas { expected, .. }
             if code.eval(*expected, &state.volatile.results) != old =>
         {
-            Event::Refused(old)
+            WitnessEvent::Refused(old)
         }
-        CompiledAction::Rmw(..) | CompiledAction::Cas { .. } => Event::Swapped { old, new },
-        CompiledAction::Flush => Event::Flushed,
-        CompiledAction::FlushOpt => Event::FlushStarted,
-        CompiledAction::Fence | CompiledAction::If { .. } | CompiledAction::Local => Event::Fenced,
+        CompiledAction::Rmw(..) | CompiledAction::Cas { .. } => WitnessEvent::Swapped { old, new },
+        CompiledAction::Flush => WitnessEvent::Flushed,
+        CompiledAction::FlushOpt => WitnessEvent::FlushStarted,
+        CompiledAction::Fence | CompiledAction::If { .. } | CompiledAction::Local => {
+            WitnessEvent::Fenced
+        }
     };
     Narrated {
         thread,
@@ -202,15 +206,15 @@ impl fmt::Display for Narrated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "T{}: {:<18} ", self.thread, self.text)?;
         match &self.event {
-            Event::Read(value) => write!(f, "reads {value}")?,
-            Event::Forwarded(value) => write!(f, "reads {value} from its own store buffer")?,
-            Event::Stored(_) => f.write_str("reaches the cache")?,
-            Event::Streamed(_) => f.write_str("leaves the write-combining buffer")?,
-            Event::Swapped { old, new } => write!(f, "swaps {old} for {new}, and fences")?,
-            Event::Refused(old) => write!(f, "finds {old}, writes nothing, and fences")?,
-            Event::Flushed => f.write_str("writes the line back")?,
-            Event::FlushStarted => f.write_str("begins to write the line back")?,
-            Event::Fenced => f.write_str("done")?,
+            WitnessEvent::Read(value) => write!(f, "reads {value}")?,
+            WitnessEvent::Forwarded(value) => write!(f, "reads {value} from its own store buffer")?,
+            WitnessEvent::Stored(_) => f.write_str("reaches the cache")?,
+            WitnessEvent::Streamed(_) => f.write_str("leaves the write-combining buffer")?,
+            WitnessEvent::Swapped { old, new } => write!(f, "swaps {old} for {new}, and fences")?,
+            WitnessEvent::Refused(old) => write!(f, "finds {old}, writes nothing, and fences")?,
+            WitnessEvent::Flushed => f.write_str("writes the line back")?,
+            WitnessEvent::FlushStarted => f.write_str("begins to write the line back")?,
+            WitnessEvent::Fenced => f.write_str("done")?,
         }
         if !self.overtaken.is_empty() {
             write!(f, " (overtakes {})", self.overtaken.join(", "))?;
@@ -222,7 +226,7 @@ impl fmt::Display for Narrated {
     }
 }
 
-impl fmt::Display for Witness {
+impl fmt::Display for LitmusWitness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in &self.steps {
             writeln!(f, "{step}")?;
@@ -230,7 +234,7 @@ impl fmt::Display for Witness {
         if !self.crash.is_empty() {
             writeln!(f, "the power fails")?;
             for crash in &self.crash {
-                let Crash {
+                let WitnessCrash {
                     var,
                     cached,
                     recovered,

@@ -10,7 +10,7 @@ use crate::subject::Budget;
 use landfall_explore::limit::Limit;
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{End, Options, Process, ThreadsError};
-use landfall_explore::subject::{self, Ended, FirstRead, Read, Subject, SubjectError, Wanted};
+use landfall_explore::subject::{self, Ended, FirstRead, Read, RunDetail, Subject, SubjectError};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line};
 use landfall_vocab::record::{Kind, Record};
@@ -199,7 +199,7 @@ impl Subject for EverySchedule<'_> {
             return Err(SubjectError::Stopped);
         }
         debug_assert!(
-            job.wanted == Wanted::Reads,
+            job.wanted == RunDetail::Reads,
             "recoveries with schedules are not cut"
         );
         let template = Job {

@@ -11,7 +11,7 @@ use crate::files;
 use crate::job::{Image, Isolation, Job, WaitPatience};
 use crate::launch::launch;
 use crate::program::Program;
-use crate::shared::Shared;
+use crate::shared::SharedMapping;
 use crate::sites::Sites;
 use crate::symbols::Symbols;
 pub(crate) use exchange::header;
@@ -41,7 +41,7 @@ const PULSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Server {
     program: Program,
-    shared: Shared,
+    shared: SharedMapping,
     child: Child,
     errors: std::fs::File,
     sites: Sites,

@@ -4,7 +4,7 @@ use super::super::numbers::{is_persistent, place};
 use super::sync::operation;
 use super::{Open, TraceReader, word};
 use landfall_explore::schedule::sync::{MOST_WAITERS, Op};
-use landfall_explore::schedule::{Access, Act, Fence, Orders, ThreadsError, Trace, Until};
+use landfall_explore::schedule::{Access, Act, Orders, SourceFence, ThreadsError, Trace, Until};
 use landfall_vocab::record::{Record, access, step};
 
 /// What an access asks for in the source. Where that says nothing of a locked instruction, it is as strong as can be.
@@ -32,7 +32,7 @@ impl TraceReader {
     fn fence(&mut self, thread: usize, flags: u8, trace: &mut Trace) {
         let known = &mut self.threads[thread];
         known.tick += 1;
-        trace.fences.push(Fence {
+        trace.fences.push(SourceFence {
             after: (self.at as u32).wrapping_sub(1),
             trailing: trace.trailing.len() as u32,
             thread: thread as u8,

@@ -5,7 +5,9 @@
 //! is to be kept.
 
 use super::{Open, ReaderThread, StoredAs, TraceReader};
-use landfall_explore::schedule::{Birth, Failure, Fence, Process, Trace, Trailing, WriteBack};
+use landfall_explore::schedule::{
+    Birth, Process, SourceFence, ThreadFailure, Trace, Trailing, WriteBack,
+};
 
 /// Choices from one milestone to the next, at least: fewer are read sooner than a state is copied.
 const APART: usize = 2;
@@ -27,10 +29,10 @@ struct Milestone {
     creators: u32,
     stored_as: StoredAs,
     trailing: Vec<Trailing>,
-    fences: Vec<Fence>,
+    fences: Vec<SourceFence>,
     write_backs: Vec<WriteBack>,
     births: Vec<Birth>,
-    failures: Vec<Failure>,
+    failures: Vec<ThreadFailure>,
 }
 
 /// Those of the last run, by their place in it; and some whose memory is used again.

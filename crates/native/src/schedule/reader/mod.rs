@@ -10,8 +10,8 @@ mod told;
 use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
 use landfall_explore::schedule::{
-    Access, Act, Birth, Failure, Order, Orders, Persistency, Process, Queued, Step, ThreadsError,
-    Trace, Trailing,
+    Access, Act, Birth, Order, Orders, Persistency, Process, Queued, Step, ThreadFailure,
+    ThreadsError, Trace, Trailing,
 };
 use landfall_model::event::Atomicity;
 use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
@@ -277,7 +277,7 @@ impl TraceReader {
                 };
                 // Leaving with 0 is no failure.
                 if record.value != End::Exited as u64 {
-                    trace.failures.push(Failure {
+                    trace.failures.push(ThreadFailure {
                         thread: thread as u8,
                         site,
                         code: record.value as u32 | (record.value >> 32 << 8) as u32,
