@@ -71,8 +71,8 @@ pub(crate) struct RunLog {
     pub(crate) found: Image,
     pub(crate) execution: Execution,
     pub(crate) log: Log,
-    /// What it did to persistent memory. The log says which of these made each entry, and each of them which record it comes from.
-    events: Vec<landfall_model::event::Event>,
+    /// For each event (the log says which one made each entry), the record of the trace that it comes from.
+    records: Vec<u32>,
     /// Copies and fills: their first event and their length, ascending. Filled in where the execution is to be shown.
     copies: Vec<landfall_native::Copied>,
 }
@@ -103,7 +103,7 @@ impl RunLog {
             found,
             execution,
             log,
-            events,
+            records: events.iter().map(|event| event.record).collect(),
             copies: Vec::new(),
         }
     }
@@ -129,7 +129,7 @@ impl RunLog {
     /// Which event made an entry of the log.
     pub(crate) fn event_of(&self, entry: Cut) -> usize {
         let event = self.log.events()[entry.0 as usize];
-        self.events[event.index()].record as usize
+        self.records[event.index()] as usize
     }
 
     /// How an event is numbered for people: from one, without the records of call stacks.
