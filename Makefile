@@ -9,7 +9,7 @@ SETUP ?= base native
 LITMUS ?= litmus
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test soak bench fmt clean install
+.PHONY: help setup build demo check test soak bench fmt clean install
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -22,6 +22,9 @@ build: setup ## the optimised landfall, in target/release
 
 demo: build ## the bundled litmus tests and examples, with what Landfall says of them
 	@CARGO=$(CARGO) scripts/demo $(LITMUS)
+
+check: ## what to run after a change: architecture, format, lints, unit tests of the pure crates
+	@CARGO=$(CARGO) scripts/check
 
 test: setup ## the whole test suite: architecture, format, lints, tests (.ci/run calls this)
 	@CARGO=$(CARGO) scripts/test

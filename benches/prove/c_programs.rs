@@ -1,4 +1,4 @@
-//! The C programs of `examples/prove`, from source to verdict, beside what the paper's tool took (seed 004, table 1).
+//! The C programs of `examples/prove`, from source to verdict, beside what the paper's tool took (Marmanis and Vafeiadis, table 1).
 
 use crate::{flit, queue};
 use landfall_benches::{Table, processor_seconds};
@@ -145,7 +145,7 @@ pub(crate) fn print(only: Option<&str>) {
                 format!("{:.3}", broken.followed.clock + broken.decided.clock),
             ]);
         }
-        table.print(&format!("examples/prove/{family} (seed 004, table 1)"));
+        table.print(&format!("examples/prove/{family} (Marmanis and Vafeiadis, table 1)"));
     }
     println!();
     for (what, mean) in ["without clang", "with clang", "with clang, processor time"]

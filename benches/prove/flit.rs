@@ -1,4 +1,4 @@
-//! The FliT register (Wei et al.) with the clients of seed 004, table 1.
+//! The FliT register (Wei et al.) with the clients of Marmanis and Vafeiadis, table 1.
 //!
 //! A location has a counter of writers that have not flushed yet. An update adds to the counter, updates, flushes, takes off
 //! the counter. A load that finds the counter above zero flushes before it goes on.
@@ -67,7 +67,7 @@ impl Register {
     }
 }
 
-/// Name and published seconds (seed 004, table 1).
+/// Name and published seconds (Marmanis and Vafeiadis, table 1).
 pub(crate) const CLIENTS: [(&str, f64); 12] = [
     ("ldld", 0.28),
     ("ww", 0.28),

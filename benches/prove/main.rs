@@ -2,7 +2,7 @@
 //!
 //! 1. Crash encodings compared on families that grow.
 //! 2. Encodings and propagation compared on the durable queue.
-//! 3. The FliT register with the clients of seed 004, as event graphs made by hand.
+//! 3. The FliT register with the clients of Marmanis and Vafeiadis, as event graphs made by hand.
 //! 4. The same for the durable queue.
 //! 5. The C programs of `examples/prove` (`c-programs`): register, queue and set, beside the published times. A further word selects
 //!    some: `-- c-programs queue/e+e`.
@@ -159,14 +159,14 @@ fn main() {
     }
     if wanted("flit") {
         published(
-            "FliT register (seed 004, table 1)",
+            "FliT register (Marmanis and Vafeiadis, table 1)",
             &flit::CLIENTS,
             flit::client,
         );
     }
     if wanted("queue") {
         published(
-            "durable queue (seed 004, table 1)",
+            "durable queue (Marmanis and Vafeiadis, table 1)",
             &queue::CLIENTS,
             queue::client,
         );

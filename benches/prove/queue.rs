@@ -1,4 +1,4 @@
-//! The durable queue of Friedman et al. (PPoPP'18) with the clients of seed 004, table 1.
+//! The durable queue of Friedman et al. (PPoPP'18) with the clients of Marmanis and Vafeiadis, table 1.
 //!
 //! Addresses are small numbers: 0 is null, 1 the first sentinel, then one node per enqueue. A node (value, next, who dequeued
 //! it) has a line of its own; so have head, tail, each thread's slot for returned values and each cell it points to.
@@ -18,7 +18,7 @@ const TRIES: usize = 3;
 const NOBODY: u64 = 0;
 const EMPTY: u64 = 99;
 
-/// Name and published seconds (seed 004, table 1).
+/// Name and published seconds (Marmanis and Vafeiadis, table 1).
 pub(crate) const CLIENTS: [(&str, f64); 16] = [
     ("dw", 0.35),
     ("e+d", 1.46),

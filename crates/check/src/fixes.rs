@@ -1,4 +1,4 @@
-//! How to keep a store from being overtaken (seed 000 §4.3.2).
+//! How to keep a store from being overtaken (Gorjiara 2022, §4.3.2).
 
 use crate::execution::Execution;
 use crate::finding::{Fix, Window};

@@ -1,4 +1,4 @@
-//! Judges recoveries that did not fail: bugs without a symptom (docs/design/model.md §7-8, seed 000 chapters 4 and 5).
+//! Judges recoveries that did not fail: bugs without a symptom (docs/design/model.md §7-8, Gorjiara 2022, chapters 4 and 5).
 //!
 //! A recovery is judged by *which stores* its reads may come from, not by their values. [`walk()`] follows everything that a
 //! program may read after its power failed, store by store, and tells each [`Checker`]; it runs nothing. Robustness

@@ -1,4 +1,4 @@
-//! Persistency races (docs/design/model.md §8; seed 000 figures 5.8 to 5.10): reads of stores that a compiler may have torn.
+//! Persistency races (docs/design/model.md §8; Gorjiara 2022, figures 5.8 to 5.10): reads of stores that a compiler may have torn.
 
 use crate::checker::{Checker, PathVerdict};
 use crate::execution::Execution;

@@ -1,4 +1,4 @@
-//! Robustness (docs/design/model.md §7; seed 000 figure 4.8): could a crash under strict persistency have shown the same?
+//! Robustness (docs/design/model.md §7; Gorjiara 2022, figure 4.8): could a crash under strict persistency have shown the same?
 //!
 //! For each crashed execution and thread there is an interval of crash points: after everything that was read, or
 //! happens before it; before everything that would have been read instead. When one is empty, the store at its end was lost

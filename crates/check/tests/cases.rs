@@ -1,5 +1,5 @@
 //! Executions, what recoveries read of them, and the verdict: one file each under `tests/cases`. The thesis's own examples
-//! (seed 000) are `figure-*`; the others are ours.
+//! (Gorjiara 2022) are `figure-*`; the others are ours.
 
 mod support;
 

@@ -17,7 +17,7 @@ macro_rules! pages {
     };
 }
 
-/// Every kind of finding, as INTERFACE.md names them, with its page.
+/// Every kind of finding by its name, with its page.
 const PAGES: &[(&str, &str)] = pages![
     "assertion",
     "segfault",
@@ -99,6 +99,13 @@ mod tests {
                 assert!(page.contains(part), "{kind}: no {part:?}");
             }
         }
+    }
+
+    #[test]
+    fn every_kind_has_a_page() {
+        let kinds = landfall::finding::Kind::ALL.iter().map(|kind| kind.name());
+        let pages = PAGES.iter().map(|(kind, _)| *kind);
+        assert_eq!(kinds.collect::<Vec<_>>(), pages.collect::<Vec<_>>());
     }
 
     #[test]

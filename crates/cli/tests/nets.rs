@@ -1,4 +1,4 @@
-//! Whole native programs and command lines, drawn at random, against brute force over the definition (MODEL.md): the same outcomes, after every
+//! Whole native programs and command lines, drawn at random, against brute force over the definition (docs/design/model.md): the same outcomes, after every
 //! power failure and every schedule, and the same verdict. A difference is made small and written to a file.
 //!
 //! `NETS_SEED=7 NETS_PROGRAMS=500` tries others, and more; `make soak` for hours.

@@ -196,7 +196,7 @@ fn every_page_is_played_and_listed() {
     for name in &listed {
         assert!(docs.join(name).is_file(), "SUMMARY.md names {name}");
     }
-    for folder in ["", "explain/"] {
+    for folder in ["", "explain/", "design/"] {
         for entry in std::fs::read_dir(docs.join(folder)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             if !name.ends_with(".md") || name == "SUMMARY.md" {
@@ -218,7 +218,27 @@ fn every_page_is_played_and_listed() {
 fn links_lead_somewhere() {
     let root = root();
     let mut pages: Vec<String> = PAGES.iter().map(|&page| page.to_owned()).collect();
-    pages.push("docs/SUMMARY.md".to_owned());
+    for page in [
+        "docs/SUMMARY.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+    ] {
+        pages.push(page.to_owned());
+    }
+    for folder in ["docs/design", "crates"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let page = match path.is_dir() {
+                true => path.join("README.md"),
+                false => path,
+            };
+            if page.is_file() {
+                let page = page.strip_prefix(&root).unwrap();
+                pages.push(page.to_str().unwrap().to_owned());
+            }
+        }
+    }
     for page in pages {
         let text = std::fs::read_to_string(root.join(&page)).unwrap();
         for rest in text.split("](").skip(1) {

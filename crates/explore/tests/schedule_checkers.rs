@@ -154,7 +154,7 @@ fn what_orders_accesses_and_what_does_not() {
     }
 }
 
-/// Seed 002, figure 2.6(a): an unrelated critical section happens to separate the accesses.
+/// Blum 2018, figure 2.6(a): an unrelated critical section happens to separate the accesses.
 #[test]
 fn the_limited_relation_sees_past_unrelated_locks() {
     let mut program = Program::default();

@@ -61,7 +61,7 @@ fn exact_at_the_end_and_close_before() {
     }
 }
 
-/// Seed 002 §3.4.3, figure 3.5's shape: one execution alone estimates itself.
+/// Blum 2018, §3.4.3, figure 3.5's shape: one execution alone estimates itself.
 #[test]
 fn one_execution_is_all() {
     let (all, executed) = estimates(&catalogue::readers(0));

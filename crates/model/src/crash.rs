@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Seed 000 figures 3.1 and 3.2: x and y on one line; reading x = 4 leaves y = 3 or 5.
+    /// Gorjiara 2022, figures 3.1 and 3.2: x and y on one line; reading x = 4 leaves y = 3 or 5.
     #[test]
     fn reading_one_variable_narrows_its_neighbour() {
         let (x, y) = (0, 8);

@@ -1,4 +1,4 @@
-//! The ordering table of Px86 as data (docs/design/model.md §2; seed 000 table 2.1), extended by non-temporal stores.
+//! The ordering table of Px86 as data (docs/design/model.md §2; Gorjiara 2022, table 2.1), extended by non-temporal stores.
 //!
 //! Both definitions of litmus behaviour, the operational and the axiomatic one, and the encoding of proofs take their order from
 //! this table and contain no rule of their own: flip a cell and they follow. The mutation test of `landfall-litmus` does exactly
@@ -13,7 +13,7 @@
 //! | `explore::schedule::Step::guarantees` | what makes something durable | `explore/tests/order_table.rs` |
 //! | `explore::schedule::crash` | which step completes a write-back | its tests, `litmus/tests/schedule.rs` |
 //! | `litmus::buffers` | all of it, as queues | `litmus/tests/agreement.rs`: outcomes of random programs |
-//! | `runtime/threads/buffer` (`may_leave`) | what waits in a store buffer | `native/tests/litmus.rs`: outcomes of native programs |
+//! | `runtime/threads/store_buffer` (`may_leave`) | what waits in a store buffer | `native/tests/litmus.rs`: outcomes of native programs |
 //! | `native::schedule::reader` | which transitions come before a commit | `native/tests/litmus.rs` |
 
 use std::fmt;
@@ -107,7 +107,7 @@ impl Keep {
 pub struct OrderTable([[Keep; OpKind::COUNT]; OpKind::COUNT]);
 
 impl OrderTable {
-    /// Px86 as Intel builds it. The upper left 7×7 is seed 000 table 2.1; the row and the column of non-temporal
+    /// Px86 as Intel builds it. The upper left 7×7 is Gorjiara 2022, table 2.1; the row and the column of non-temporal
     /// stores follow PEx86 (POPL'22): ordered like stores on their own line, weakly on others, drained by fences.
     pub const PX86: OrderTable = {
         const N: Keep = Keep::Never;

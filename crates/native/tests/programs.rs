@@ -1,5 +1,5 @@
 //! Every program under `tests/programs` does what the `.expect` file beside it says: in a fork, in place, and again.
-//! `LANDFALL_BLESS=1 cargo test` writes the files.
+//! `BLESS=1 cargo nextest run -p landfall-native --test programs` writes the files.
 
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
@@ -16,7 +16,7 @@ fn repetitions() -> usize {
 
 fn check_directory(directory: &Path) {
     let scratch = Scratch::new(&directory.file_name().expect("a name").to_string_lossy());
-    let blessing = std::env::var_os("LANDFALL_BLESS").is_some();
+    let blessing = std::env::var_os("BLESS").is_some();
     let mut wrong = Vec::new();
     for source in sources(directory) {
         let built = build(&source, &scratch.0);

@@ -235,7 +235,7 @@ fn flushes_that_help_in_no_schedule() {
     assert_eq!(kinds, [repeated(2), clean(5), fence]);
 }
 
-/// The two of seed 000's figure 4.5, and what happens if the second thread stores the same whatever it reads.
+/// The two of Gorjiara 2022's figure 4.5, and what happens if the second thread stores the same whatever it reads.
 #[test]
 fn another_schedule_may_show_the_same() {
     let stores = |what: &str| {

@@ -1,4 +1,4 @@
-/* The FliT register (Wei et al., PPoPP'22), with the clients of seed 004's table 1 in the files beside this one.
+/* The FliT register (Wei et al., PPoPP'22), with the clients of Marmanis and Vafeiadis's table 1 in the files beside this one.
  *
  * A register is a word of persistent memory with a counter of writers that have not flushed it yet. A writer counts itself
  * in, writes, flushes, counts itself out. A reader that finds writers flushes before it goes on, so whatever is built on what it

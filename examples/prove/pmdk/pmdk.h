@@ -1,4 +1,4 @@
-/* Small programs after the PMDK examples in which PMVerify (seed 003, table 3) found that a power failure can leave what no moment
+/* Small programs after the PMDK examples in which PMVerify (Han and He, table 3) found that a power failure can leave what no moment
  * of an execution showed. Each shows the cause that the table names, as it is; with -DREPAIRED every store is made durable before the
  * next, which is how the paper repaired them. Nothing is asserted: what recovery looks at (SEE) is judged. */
 #ifndef PMDK_H

@@ -1,4 +1,4 @@
-/* The durable queue of Friedman, Herlihy, Marathe and Petrank (PPoPP'18), with the clients of seed 004's table 1 in the files
+/* The durable queue of Friedman, Herlihy, Marathe and Petrank (PPoPP'18), with the clients of Marmanis and Vafeiadis's table 1 in the files
  * beside this one.
  *
  * A list with a sentinel. An enqueue fills a node and makes it durable, links it, makes the link durable, and moves the tail. A

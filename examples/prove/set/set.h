@@ -1,4 +1,4 @@
-/* The link-free durable set of Zuriel, Friedman, Sheffi, Cohen and Petrank (OOPSLA'19), with the clients of seed 004's table 1 in
+/* The link-free durable set of Zuriel, Friedman, Sheffi, Cohen and Petrank (OOPSLA'19), with the clients of Marmanis and Vafeiadis's table 1 in
  * the files beside this one.
  *
  * A sorted list whose links need not survive: recovery looks at all nodes and takes those that are valid and not marked as

@@ -5,7 +5,7 @@
 //! execution that happens before what was read is an execution of the program, too, and shows just that (definition 4.1.1 of seed
 //! 000). Where one is empty another schedule may still show it. So recoveries are followed to their end whatever the
 //! intervals say, and what each has read is remembered, store by store: it is a violation if every schedule in which a power
-//! failure can leave it has an empty interval. That is the definition of `prove` as well (seed 003).
+//! failure can leave it has an empty interval. That is the definition of `prove` as well (Han and He).
 
 use super::{Violation, Violations};
 use crate::finding::{Evidence, Finding, Fix, Kind};

@@ -258,7 +258,7 @@ impl Machine {
         images
     }
 
-    /// Theorem 1 of seed 000, word by word: the stores that some read of a recovery races with.
+    /// Theorem 1 of Gorjiara 2022, word by word: the stores that some read of a recovery races with.
     pub(crate) fn races(&self, read: &[BTreeSet<usize>]) -> BTreeSet<u32> {
         let before = self.before();
         let hb = |a: usize, b: usize| a == b || before[b][a];

@@ -1,8 +1,8 @@
-//! What a program may do, by brute force straight from MODEL.md: every step that could come next is taken, in every state, and the power
+//! What a program may do, by brute force straight from docs/design/model.md: every step that could come next is taken, in every state, and the power
 //! may fail in each of them. Nothing here is shared with the search.
 //!
 //! A thread executes in program order. Stores, flushes and `sfence` go through its buffer, from which an entry may leave when no
-//! earlier one is ordered before it by the table of MODEL.md §2. A persistent line is the set of contents that a power failure may
+//! earlier one is ordered before it by the table of docs/design/model.md §2. A persistent line is the set of contents that a power failure may
 //! leave of it: a store adds one, a flush that leaves the buffer removes all but the newest.
 
 use super::lower::{Code, Op, lower};
@@ -114,7 +114,7 @@ impl Entry {
         }
     }
 
-    /// MODEL.md §2, and L1 for non-temporal stores.
+    /// docs/design/model.md §2, and L1 for non-temporal stores.
     fn stays_before(&self, later: &Entry) -> bool {
         let same_line = self.line() == later.line();
         match (self, later) {
@@ -380,7 +380,7 @@ impl Explorer<'_> {
         Some(next)
     }
 
-    /// Pieces of at most 8 bytes, in ascending order (MODEL.md §3).
+    /// Pieces of at most 8 bytes, in ascending order (docs/design/model.md §3).
     fn put(&self, state: &mut State, number: usize, at: At, bytes: &[u8], streamed: bool) {
         let mut at = self.program.place(at);
         let mut rest = bytes;

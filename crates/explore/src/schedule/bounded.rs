@@ -1,5 +1,5 @@
 //! Fewest preemptions first: iterative context bounding, with the backtrack rule of bounded partial order reduction
-//! (Coons, Musuvathi, McKinley, OOPSLA 2013; seed 002 §3.4.5), so that bounding loses nothing that fits into the bound.
+//! (Coons, Musuvathi, McKinley, OOPSLA 2013; Blum 2018, §3.4.5), so that bounding loses nothing that fits into the bound.
 //!
 //! A preemption is a switch from a thread that could have gone on to another one; commits of store buffers are free, and a thread
 //! that waits for its own stores alone could have gone on. The reduction is the classic one (backtrack sets): sleep sets and

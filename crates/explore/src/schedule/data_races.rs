@@ -1,5 +1,5 @@
 //! Data races of one execution: two accesses of different threads to the same bytes, one of them a write, one of them plain,
-//! that nothing orders (seed 002 §2.3.2 and §3.4.4).
+//! that nothing orders (Blum 2018, §2.3.2 and §3.4.4).
 //!
 //! *Pure*: what orders is synchronisation as it happened: locks, atomics and fences by the orders that the source gives them
 //! (`messages`; what x86 orders all the same does not count), creating and joining threads; a report is a race. *Limited*: only waiting for another thread orders, and a lock held at both accesses protects; it sees races

@@ -1,5 +1,5 @@
 //! How large the whole search will be: the weighted backtrack estimator for the number of executions and the recursive
-//! estimator for the work (seed 002 §3.4.3; Kilby et al. 2006, Simsa et al. 2012).
+//! estimator for the work (Blum 2018, §3.4.3; Kilby et al. 2006, Simsa et al. 2012).
 
 use super::wakeup::Wakeup;
 

@@ -1,4 +1,4 @@
-//! Preemption sealing: which functions may be preempted in (seed 002 §3.4.1).
+//! Preemption sealing: which functions may be preempted in (Blum 2018, §3.4.1).
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Directive {
@@ -30,7 +30,7 @@ mod tests {
     use super::Directive::{Within, Without};
     use super::*;
 
-    /// The examples of seed 002 §3.4.1.
+    /// The examples of Blum 2018, §3.4.1.
     #[test]
     fn the_last_match_decides() {
         let stacks = [

@@ -6,8 +6,9 @@
 //! happened before each write of its line that did not survive.
 //!
 //! This is `DPTSOsyn,full`: graphs are of whole executions. What *must have happened* by the crash is what is `ob`-before
-//! a surviving write; only flushes among that count. (docs/design/model.md takes the porf-prefix, which gives the same outcomes under the
-//! table of Px86; `ob` stays right when the table is mutated, so that the two definitions can be compared there too.)
+//! a surviving write; only flushes among that count. (The literature takes the porf-prefix, which gives the same outcomes
+//! under the table of Px86. `ob` stays right when the table is mutated, so that the two definitions can be compared there
+//! too: choice L4 of docs/design/model.md §9.)
 //!
 //! Extensions to the published model: several variables a line (`co` orders the line), `clflushopt`/`clwb` (count once a
 //! draining instruction that the table orders behind them has happened), non-temporal stores (a write that is also such a

@@ -1,5 +1,5 @@
 //! What a thread has executed and the cache has not seen: store buffer, flush buffer, non-temporal stores (docs/design/model.md §2;
-//! seed 000 figures 3.6 and 3.7).
+//! Gorjiara 2022, figures 3.6 and 3.7).
 //!
 //! The store buffer is a queue. A `clflushopt` that leaves it waits in the flush buffer with the log position it cannot
 //! have moved before; a fence makes it effective there. Non-temporal stores leave in any order, but for their own line.

@@ -1,4 +1,4 @@
-//! Where threads may be preempted: functions on the call stack decide (`--within`, `--without`; seed 002 §3.4.1).
+//! Where threads may be preempted: functions on the call stack decide (`--within`, `--without`; Blum 2018, §3.4.1).
 
 use crate::symbols::Symbols;
 use landfall_explore::schedule::seal::{Directive, may_preempt};

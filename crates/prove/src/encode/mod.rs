@@ -22,7 +22,7 @@ use crate::values::{ValueDomain, domains};
 use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
 
-/// Where a crash can be, and what it leaves out (seed 004 §5.4, §5.5; docs/design/prove.md).
+/// Where a crash can be, and what it leaves out (Marmanis and Vafeiadis, §5.4 and §5.5; docs/design/prove.md).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CrashEncoding {
     /// `DPTSOsyn`: graphs of what happened before the crash; each event may be the first that did not.

@@ -1,6 +1,6 @@
-//! Robustness (seed 003): everything that a power failure can leave, some execution showed in one instant.
+//! Robustness (Han and He): everything that a power failure can leave, some execution showed in one instant.
 //!
-//! Algorithm 1 of the seed enumerates what a failure can leave and asks for each, with the recovery as an atomic observer,
+//! Their algorithm 1 enumerates what a failure can leave and asks for each, with the recovery as an atomic observer,
 //! whether any execution shows it. Most of that is not needed: a state is suspicious only if the *same* execution does
 //! not show it, that is, if a store that was lost comes before one that was kept. So the first question is for an execution
 //! with such a pair; if there is none the program is robust. Otherwise the observer is asked about all executions, and a

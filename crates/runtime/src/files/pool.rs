@@ -1,5 +1,5 @@
 //! Pool files: files under `--pm-dir` never reach the disk. A file is an entry of the table at the start of the metadata area
-//! (`pool_table`) and a slot of the window that every mapping of it shares (PMDK maps one file more than once: RUNTIME.md).
+//! (`pool_table`) and a slot of the window that every mapping of it shares (PMDK maps one file more than once: docs/design/runtime.md).
 //! Its descriptors are of an empty memfd that holds positions, flags and locks.
 
 use crate::files::descriptors::{self, Kind};

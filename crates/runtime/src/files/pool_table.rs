@@ -1,5 +1,5 @@
 //! The table of pool files and directories, at the start of the metadata area: existence and length, durable when the call
-//! returns, in call order (MODEL.md §4). Every change that must be seen whole or not at all is one word.
+//! returns, in call order (docs/design/model.md §4). Every change that must be seen whole or not at all is one word.
 
 use crate::memory::accesses;
 use crate::memory::bytes;

@@ -84,7 +84,7 @@ pub extern "C" fn __lf_locked(site: *const Site) {
     }
 }
 
-/// A C11 fence: sequentially consistent ones are mfence, weaker ones order nothing in hardware (MODEL.md §2).
+/// A C11 fence: sequentially consistent ones are mfence, weaker ones order nothing in hardware (docs/design/model.md §2).
 #[unsafe(no_mangle)]
 pub extern "C" fn __lf_fence(ordering: u32, site: *const Site) {
     if ordering & 7 == SEQ_CST {

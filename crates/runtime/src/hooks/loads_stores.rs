@@ -90,7 +90,7 @@ macro_rules! accesses {
         unsafe extern "C" fn $slow_store(p: *mut $type, value: $type, abi: u32, site: *const Site) {
             // SAFETY: the program makes this access, with these addresses; it is made for it.
             unsafe {
-            // A sequentially consistent store is compiled to xchg (MODEL.md §2).
+            // A sequentially consistent store is compiled to xchg (docs/design/model.md §2).
             let locked = abi & 7 == SEQ_CST;
             if watching() {
                 visible::store(p as usize, (&raw const value) as *const u8, $n, abi, Origin::source(site));

@@ -111,7 +111,7 @@ pub(crate) fn read_span(address: usize, length: usize, flags: u8, origin: Origin
 /// Stores longer than this are one `Run` record instead of pieces.
 const PIECEWISE: usize = 16;
 
-/// Stores a range, split at words (MODEL.md §3). `source` is no address of the window, but may be a view of it, and overlap.
+/// Stores a range, split at words (docs/design/model.md §3). `source` is no address of the window, but may be a view of it, and overlap.
 ///
 /// # Safety
 /// The program may read `address` and `source`, as far as it asks for.

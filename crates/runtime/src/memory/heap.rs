@@ -1,5 +1,5 @@
 //! The program's volatile heap. Size classes with free lists in a range of fixed addresses: the same calls give the same
-//! addresses in every run, and a restart resets it by restoring a few words (RUNTIME.md).
+//! addresses in every run, and a restart resets it by restoring a few words (docs/design/runtime.md).
 
 use crate::memory::bytes;
 use crate::memory::heap_checks;

@@ -1,4 +1,4 @@
-//! The fork server: one child per run, forked by the raw system call (glibc's fork does more than we want: RUNTIME.md).
+//! The fork server: one child per run, forked by the raw system call (glibc's fork does more than we want: docs/design/runtime.md).
 
 use crate::memory::bytes;
 use crate::memory::shadow::PAGE;

@@ -1,4 +1,4 @@
-//! In-place restart (RUNTIME.md): a resident process runs job after job and puts its memory back in between. All writable memory
+//! In-place restart (docs/design/runtime.md): a resident process runs job after job and puts its memory back in between. All writable memory
 //! of the program and its libraries is write-protected once; the first write to a page makes it *hot*: it stays writable and is
 //! copied back after every run. What cannot be put back (kernel state) stops a run before it happens; such a run is repeated
 //! in a fork.

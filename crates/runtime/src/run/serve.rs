@@ -170,7 +170,7 @@ fn take_input() {
 }
 
 /// The kernel writes the processor's number into the thread descriptor on every migration: not the same in every run, and
-/// fatal on a write-protected page (RUNTIME.md). Without it libc asks `getcpu`, which is ours.
+/// fatal on a write-protected page (docs/design/runtime.md). Without it libc asks `getcpu`, which is ours.
 fn drop_rseq() {
     // SAFETY: done once, before any run, by the one thread there is.
     unsafe {

@@ -1,4 +1,4 @@
-//! Taking over: `__libc_start_main` is ours, so that a server stops right before `main`, constructors done (RUNTIME.md).
+//! Taking over: `__libc_start_main` is ours, so that a server stops right before `main`, constructors done (docs/design/runtime.md).
 
 use crate::memory::bytes;
 use crate::memory::own::place;

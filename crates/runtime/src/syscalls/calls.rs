@@ -1,5 +1,5 @@
 //! What happens to each system call of the program: performed as it is, answered here, or the end of the run.
-//! A call that changes kernel state an in-place restart cannot undo makes the run repeat in a fork (RUNTIME.md).
+//! A call that changes kernel state an in-place restart cannot undo makes the run repeat in a fork (docs/design/runtime.md).
 
 #![allow(non_upper_case_globals)] // libc names system calls in lower case
 

@@ -1,5 +1,5 @@
 //! Syscall User Dispatch: while a run is on, every system call not made by the runtime's own stub arrives here as SIGSYS,
-//! before the kernel does anything (RUNTIME.md). Works for libc's internal calls and for inline assembly alike.
+//! before the kernel does anything (docs/design/runtime.md). Works for libc's internal calls and for inline assembly alike.
 
 use crate::run::outcome::{self, Report};
 use crate::run::trace::Origin;

@@ -1,4 +1,4 @@
-//! Threads as contexts on the one kernel thread (RUNTIME.md): every switch is ours, so every schedule can be repeated.
+//! Threads as contexts on the one kernel thread (docs/design/runtime.md): every switch is ours, so every schedule can be repeated.
 //!
 //! A thread announces what it is about to do (`steps::point`), and goes on when it is chosen and its step is possible. What
 //! libc would keep inside its locks is kept here, in `objects`, by address.
@@ -313,7 +313,7 @@ pub(crate) fn drain(caller: usize) {
 #[repr(C, align(4096))]
 struct Lock([u64; 8]);
 
-// The checker knows them by their names (`cli/check/schedules/story`).
+// The checker knows them by their names (`session/view/schedule`).
 #[unsafe(link_section = "lf_state")]
 static mut HEAP_LOCK: Lock = Lock([0; 8]);
 #[unsafe(link_section = "lf_state")]

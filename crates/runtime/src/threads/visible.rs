@@ -256,7 +256,7 @@ fn first_read(address: usize, length: usize, flags: u8, origin: Origin) {
 /// The program may write to `to` and read `from`, as far as it asks for.
 #[inline(never)]
 pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, origin: Origin) {
-    // A sequentially consistent store is compiled to xchg (MODEL.md §2).
+    // A sequentially consistent store is compiled to xchg (docs/design/model.md §2).
     let locked = abi & 7 == SEQ_CST;
     let order = ordering(abi);
     let flags = hooks::flags(abi) | if locked { flag::LOCKED } else { 0 };

@@ -173,7 +173,7 @@ pub(crate) fn tell_after(
     let (at, lost, kept, store) = match finding.kind {
         Judged::Robustness { lost, kept, .. } => (lost, Some(lost), Some(kept), None),
         Judged::PersistencyRace { store } => (store, None, None, Some(store)),
-        _ => return Ok(()),
+        Judged::RedundantFlush { .. } | Judged::RedundantFence { .. } => return Ok(()),
     };
     let act = at.execution;
     // Nothing is run for a store whose loss is known already.
@@ -239,7 +239,7 @@ fn brief(finding: &landfall_check::Finding, places: Option<&Places>) -> (Finding
             robustness(&mut told, &finding.fixes);
             lost.site
         }
-        _ => return (told, None),
+        Judged::RedundantFlush { .. } | Judged::RedundantFence { .. } => return (told, None),
     };
     (told, places.and_then(|places| places.place(site)))
 }
@@ -316,7 +316,7 @@ pub(crate) fn perf(
             let message = format!("this fence does nothing: {why} ({times})");
             (Kind::RedundantFence, site, message)
         }
-        _ => return Ok(()),
+        Judged::Robustness { .. } | Judged::PersistencyRace { .. } => return Ok(()),
     };
     let Some(placed) = places.place(site) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Where the values that a recovery reads come from, and which others it could have read (seed 000: loads that may read from
+//! Where the values that a recovery reads come from, and which others it could have read (Gorjiara 2022: loads that may read from
 //! more than one store are what a missing flush looks like).
 
 use crate::programs::{Failure, LoggedRun, crash_state};

@@ -148,7 +148,7 @@ fn is_known(
     let site = match finding.kind {
         Kind::Robustness { lost, .. } => lost.site,
         Kind::PersistencyRace { store } => store.site,
-        _ => return Ok(false),
+        Kind::RedundantFlush { .. } | Kind::RedundantFence { .. } => return Ok(false),
     };
     match places.place(site) {
         Some(placed) => bugs.is_lost(placed, report),
