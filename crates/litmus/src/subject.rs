@@ -1,7 +1,9 @@
 //! A litmus test of one thread as a program that the crash search can run: the search, tested without a compiler.
 
 use crate::buffers::VarLayout;
-use crate::program::{FlushKind, Instr, Observe, Operand, Outcome, Program, Value, Var};
+use crate::program::{
+    FlushKind, Instr, LitmusOutcome, LitmusProgram, Observe, Operand, Value, Var,
+};
 use landfall_explore::recovery::{Options, SearchError, Searched, search};
 use landfall_explore::subject::{Ended, Execution, Job, RunDetail, Subject, SubjectError};
 use landfall_explore::tree::Forest;
@@ -13,10 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Every outcome of a test by the crash search; `None` if it has several threads, or observes no recovery.
 pub fn outcomes(
-    program: &Program,
+    program: &LitmusProgram,
     observe: &Observe,
     platform: Platform,
-) -> Option<Result<BTreeSet<Outcome>, SearchError>> {
+) -> Option<Result<BTreeSet<LitmusOutcome>, SearchError>> {
     let Observe::Recover(observed) = observe else {
         return None;
     };
@@ -42,11 +44,11 @@ pub fn outcomes(
 
 /// The thread is what runs first; after a power failure the observed variables are read.
 struct LitmusSubject<'a> {
-    program: &'a Program,
+    program: &'a LitmusProgram,
     observed: &'a [Var],
     layout: VarLayout,
     /// What recoveries read.
-    outcomes: BTreeSet<Outcome>,
+    outcomes: BTreeSet<LitmusOutcome>,
 }
 
 /// A run on some memory: what it wrote itself, and what it did.
@@ -180,7 +182,7 @@ impl Subject for LitmusSubject<'_> {
             events: Vec::new(),
         };
         let observed = self.observed.iter();
-        let outcome: Outcome = observed
+        let outcome: LitmusOutcome = observed
             .map(|&var| machine.load(self.layout.addr(var)))
             .collect();
         self.outcomes.insert(outcome);

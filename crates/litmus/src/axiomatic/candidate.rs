@@ -5,7 +5,7 @@
 
 use super::order::{EventOrder, OrderCycle, Set, members, one};
 use crate::Model;
-use crate::program::{Instr, LineId, Operand, Program, RmwOp, Value, Var};
+use crate::program::{Instr, LineId, LitmusProgram, Operand, RmwOp, Value, Var};
 use landfall_model::order::OpKind;
 
 /// An instruction that was executed.
@@ -63,7 +63,7 @@ struct KnownReads {
 }
 
 pub(super) struct CandidateGraphs<'a, V> {
-    pub(super) program: &'a Program,
+    pub(super) program: &'a LitmusProgram,
     pub(super) model: &'a Model,
     /// Index of the first event of each thread.
     base: Vec<usize>,
@@ -73,7 +73,11 @@ pub(super) struct CandidateGraphs<'a, V> {
 }
 
 impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
-    pub(super) fn new(program: &'a Program, model: &'a Model, visit: V) -> CandidateGraphs<'a, V> {
+    pub(super) fn new(
+        program: &'a LitmusProgram,
+        model: &'a Model,
+        visit: V,
+    ) -> CandidateGraphs<'a, V> {
         let mut base = Vec::new();
         let mut events = 0;
         for thread in &program.threads {

@@ -21,7 +21,7 @@ mod coherence;
 mod order;
 
 use crate::Model;
-use crate::program::{LineId, Observe, Outcome, Place, Program, Value};
+use crate::program::{LineId, LitmusOutcome, LitmusProgram, Location, Observe, Value};
 use candidate::{CandidateGraph, CandidateGraphs};
 use coherence::{Matters, coherence_orders};
 use landfall_model::order::{OpKind, Platform};
@@ -39,11 +39,11 @@ pub enum GraphLimit {
 
 /// All outcomes of all consistent graphs.
 pub fn outcomes(
-    program: &Program,
+    program: &LitmusProgram,
     observe: &Observe,
     model: &Model,
     max_graphs: usize,
-) -> Result<BTreeSet<Outcome>, GraphLimit> {
+) -> Result<BTreeSet<LitmusOutcome>, GraphLimit> {
     let events: usize = program.threads.iter().map(|t| t.body.len()).sum();
     if events > MAX_EVENTS {
         return Err(GraphLimit::Events(events));
@@ -70,7 +70,7 @@ pub fn outcomes(
     }
 }
 
-fn observed_lines(program: &Program, observe: &Observe) -> Vec<LineId> {
+fn observed_lines(program: &LitmusProgram, observe: &Observe) -> Vec<LineId> {
     let Observe::Recover(vars) = observe else {
         return Vec::new();
     };
@@ -81,7 +81,7 @@ fn observed_lines(program: &Program, observe: &Observe) -> Vec<LineId> {
 }
 
 /// Variables that some instruction reads, as a set of bits.
-fn read_vars(program: &Program) -> u32 {
+fn read_vars(program: &LitmusProgram) -> u32 {
     let instrs = program.threads.iter().flat_map(|thread| &thread.body);
     instrs
         .filter(|instr| instr.reads())
@@ -90,11 +90,11 @@ fn read_vars(program: &Program) -> u32 {
 }
 
 struct GraphJudge<'a> {
-    program: &'a Program,
+    program: &'a LitmusProgram,
     model: &'a Model,
-    places: Vec<Place>,
+    places: Vec<Location>,
     observed: Vec<LineId>,
-    outcomes: BTreeSet<Outcome>,
+    outcomes: BTreeSet<LitmusOutcome>,
     /// Decisions that may still be taken.
     budget: &'a Cell<usize>,
     read: u32,
@@ -112,7 +112,7 @@ impl GraphJudge<'_> {
         let Some(var) = event.var else {
             return Matters::No;
         };
-        let shown = self.places.contains(&Place::Var(var));
+        let shown = self.places.contains(&Location::Var(var));
         if event.line.is_some_and(|line| self.observed.contains(&line)) {
             Matters::Line
         } else if shown || self.read & (1 << var.0) != 0 {
@@ -124,7 +124,10 @@ impl GraphJudge<'_> {
 
     fn at_the_end(&mut self, candidate: &CandidateGraph) -> bool {
         // Without observed variables one coherence order is as good as any.
-        let any_will_do = self.places.iter().all(|p| matches!(p, Place::Reg { .. }));
+        let any_will_do = self
+            .places
+            .iter()
+            .all(|p| matches!(p, Location::Reg { .. }));
         let mut outcomes = Vec::new();
         coherence_orders(
             candidate,
@@ -135,10 +138,10 @@ impl GraphJudge<'_> {
                     self.places
                         .iter()
                         .map(|place| match *place {
-                            Place::Reg { thread, reg } => {
+                            Location::Reg { thread, reg } => {
                                 candidate.register(thread as usize, reg.0 as usize)
                             }
-                            Place::Var(var) => newest(
+                            Location::Var(var) => newest(
                                 ob,
                                 candidate,
                                 |e| e.var == Some(var),
@@ -179,7 +182,7 @@ impl GraphJudge<'_> {
         candidate: &CandidateGraph,
         ob: &EventOrder,
         lines: &[Vec<usize>],
-        found: &mut BTreeSet<Outcome>,
+        found: &mut BTreeSet<LitmusOutcome>,
     ) -> bool {
         let mut survived = vec![0; lines.len()];
         loop {
@@ -210,11 +213,11 @@ impl GraphJudge<'_> {
         candidate: &CandidateGraph,
         lines: &[Vec<usize>],
         survived: &[usize],
-    ) -> Outcome {
+    ) -> LitmusOutcome {
         self.places
             .iter()
             .map(|place| {
-                let Place::Var(var) = *place else { return 0 };
+                let Location::Var(var) = *place else { return 0 };
                 let line = self.program.line_of(var);
                 let init = self.program.vars[var.0 as usize].init;
                 let Some(at) = self.observed.iter().position(|&l| l == line) else {

@@ -8,7 +8,9 @@ mod queues;
 
 use crate::Model;
 use crate::operational::StateLimit;
-use crate::program::{Instr, Observe, Operand, Outcome, Place, Program, VARS_PER_LINE, Value, Var};
+use crate::program::{
+    Instr, LitmusOutcome, LitmusProgram, Location, Observe, Operand, VARS_PER_LINE, Value, Var,
+};
 use landfall_model::crash::{CrashState, Crashed};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, LINE_BYTES, PIECE_BYTES, Piece, pieces};
@@ -32,11 +34,11 @@ struct BufferedThread {
 
 /// The table is that of Px86: its rows are built into the queues. Only the platform of `model` is used.
 pub fn outcomes(
-    program: &Program,
+    program: &LitmusProgram,
     observe: &Observe,
     model: &Model,
     max_states: usize,
-) -> Result<BTreeSet<Outcome>, StateLimit> {
+) -> Result<BTreeSet<LitmusOutcome>, StateLimit> {
     let layout = VarLayout::new(program);
     let mut base = Image::default();
     for (v, decl) in program.vars.iter().enumerate() {
@@ -85,7 +87,7 @@ pub fn outcomes(
 pub(crate) struct VarLayout(Vec<Addr>);
 
 impl VarLayout {
-    pub(crate) fn new(program: &Program) -> VarLayout {
+    pub(crate) fn new(program: &LitmusProgram) -> VarLayout {
         let mut used = vec![0; program.line_count()];
         VarLayout(
             program
@@ -112,11 +114,11 @@ impl VarLayout {
 }
 
 struct BufferSearch<'a> {
-    program: &'a Program,
+    program: &'a LitmusProgram,
     observe: &'a Observe,
     layout: VarLayout,
     base: Image,
-    outcomes: BTreeSet<Outcome>,
+    outcomes: BTreeSet<LitmusOutcome>,
 }
 
 impl BufferSearch<'_> {
@@ -240,8 +242,8 @@ impl BufferSearch<'_> {
                 let outcome = places
                     .iter()
                     .map(|place| match *place {
-                        Place::Var(var) => self.read(&state.log, None, var),
-                        Place::Reg { thread, reg } => {
+                        Location::Var(var) => self.read(&state.log, None, var),
+                        Location::Reg { thread, reg } => {
                             state.threads[thread as usize].regs[reg.0 as usize]
                         }
                     })

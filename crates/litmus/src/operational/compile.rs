@@ -1,7 +1,7 @@
 //! What can be said about a program before it runs: which instruction must wait for which, where each operand's value
 //! comes from, and who could still touch a variable or a line.
 
-use crate::program::{Instr, LineId, Operand, Program, Reg, RmwOp, Value, Var};
+use crate::program::{Instr, LineId, LitmusProgram, Operand, Reg, RmwOp, Value, Var};
 use landfall_model::order::{OpKind, OrderTable};
 use smallvec::SmallVec;
 
@@ -108,7 +108,7 @@ pub(super) fn bit(i: usize) -> Mask {
 }
 
 impl Compiled {
-    pub(super) fn new(program: &Program, table: &OrderTable) -> Compiled {
+    pub(super) fn new(program: &LitmusProgram, table: &OrderTable) -> Compiled {
         let mut slots = 0;
         let mut next_group = 0;
         let threads = (0..program.threads.len())
@@ -181,7 +181,12 @@ impl ThreadOps {
         all_slots(&[expr], &self.arithmetic)
     }
 
-    fn new(program: &Program, table: &OrderTable, thread: usize, slots: &mut usize) -> ThreadOps {
+    fn new(
+        program: &LitmusProgram,
+        table: &OrderTable,
+        thread: usize,
+        slots: &mut usize,
+    ) -> ThreadOps {
         let decl = &program.threads[thread];
         let first_slot = *slots;
         let mut regs = RegisterFile(decl.regs.iter().map(|r| Expr::Const(r.init)).collect());

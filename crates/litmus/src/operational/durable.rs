@@ -6,7 +6,7 @@
 //! line needs to be remembered, afterwards one content. When no line awaits its decision, the power may fail.
 
 use super::compile::FlushGroups;
-use crate::program::{LineId, Observe, Outcome, Program, Value};
+use crate::program::{LineId, LitmusOutcome, LitmusProgram, Observe, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -59,7 +59,7 @@ struct Interner {
 }
 
 impl DurableLines {
-    pub(super) fn new(program: &Program, observe: &Observe) -> DurableLines {
+    pub(super) fn new(program: &LitmusProgram, observe: &Observe) -> DurableLines {
         let mut lines = DurableLines {
             index: vec![None; program.line_count()],
             vars: Vec::new(),
@@ -197,7 +197,7 @@ impl Durable {
     }
 
     /// What recovery reads if the power fails here.
-    pub(super) fn outcome(&self, lines: &DurableLines, memory: &[Value]) -> Outcome {
+    pub(super) fn outcome(&self, lines: &DurableLines, memory: &[Value]) -> LitmusOutcome {
         let contents: SmallVec<[ContentId; 4]> = self
             .lines
             .iter()

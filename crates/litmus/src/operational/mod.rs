@@ -21,7 +21,7 @@ mod witness;
 pub use witness::{LitmusWitness, Narrated, WitnessCrash, WitnessEvent, witness};
 
 use crate::Model;
-use crate::program::{Observe, Outcome, Place, Program};
+use crate::program::{LitmusOutcome, LitmusProgram, Location, Observe};
 use rustc_hash::FxHashSet;
 use state::{Machine, MachineState, MachineStep, Merging};
 use std::collections::BTreeSet;
@@ -35,15 +35,15 @@ pub enum Reduction {
 }
 
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ExploreOptions {
     pub reduction: Reduction,
     /// Give up beyond this many states.
     pub max_states: usize,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for ExploreOptions {
+    fn default() -> ExploreOptions {
+        ExploreOptions {
             reduction: Reduction::On,
             max_states: 20_000_000,
         }
@@ -53,7 +53,7 @@ impl Default for Options {
 /// All outcomes, and what it took.
 #[derive(Clone, Debug)]
 pub struct Explored {
-    pub outcomes: BTreeSet<Outcome>,
+    pub outcomes: BTreeSet<LitmusOutcome>,
     pub states: usize,
     pub steps: usize,
 }
@@ -66,10 +66,10 @@ pub struct StateLimit {
 }
 
 pub fn explore(
-    program: &Program,
+    program: &LitmusProgram,
     observe: &Observe,
     model: &Model,
-    options: &Options,
+    options: &ExploreOptions,
 ) -> Result<Explored, StateLimit> {
     let merging = match options.reduction {
         Reduction::On => Merging::Normal,
@@ -77,7 +77,7 @@ pub fn explore(
     };
     let machine = Machine::new(program, observe, model, merging);
     let places = observe.places();
-    let mut outcomes: FxHashSet<Outcome> = FxHashSet::default();
+    let mut outcomes: FxHashSet<LitmusOutcome> = FxHashSet::default();
     let (mut states, mut steps) = (0, 0);
     let mut enabled: Vec<MachineStep> = Vec::new();
     // A step performs exactly one instruction, so equal states have performed equally many: two layers are enough.
@@ -135,8 +135,8 @@ impl Machine<'_> {
         &self,
         state: &MachineState,
         steps: &[MachineStep],
-        places: &[Place],
-    ) -> Option<Outcome> {
+        places: &[Location],
+    ) -> Option<LitmusOutcome> {
         if self.observe.is_recovery() {
             let may_fail = state.durable.may_fail();
             may_fail.then(|| state.durable.outcome(&self.lines, &state.volatile.memory))

@@ -3,7 +3,7 @@
 use super::compile::{Compiled, CompiledAction, CompiledOp, Mask, bit};
 use super::durable::{Durable, DurableLines};
 use crate::Model;
-use crate::program::{Observe, Place, Program, Reg, Value};
+use crate::program::{LitmusProgram, Location, Observe, Reg, Value};
 use landfall_model::order::{OpKind, Platform};
 use smallvec::SmallVec;
 
@@ -60,7 +60,7 @@ pub(super) enum Merging {
 
 #[derive(Debug)]
 pub(super) struct Machine<'a> {
-    pub(super) program: &'a Program,
+    pub(super) program: &'a LitmusProgram,
     pub(super) observe: &'a Observe,
     pub(super) model: &'a Model,
     pub(super) code: Compiled,
@@ -72,7 +72,7 @@ pub(super) struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     pub(super) fn new(
-        program: &'a Program,
+        program: &'a LitmusProgram,
         observe: &'a Observe,
         model: &'a Model,
         merging: Merging,
@@ -389,12 +389,12 @@ impl<'a> Machine<'a> {
     }
 
     /// The values of the observed places at the end of an execution.
-    pub(super) fn final_outcome(&self, state: &MachineState, places: &[Place]) -> Vec<Value> {
+    pub(super) fn final_outcome(&self, state: &MachineState, places: &[Location]) -> Vec<Value> {
         places
             .iter()
             .map(|place| match *place {
-                Place::Var(var) => state.volatile.memory[var.0 as usize],
-                Place::Reg { thread, reg } => self.register(state, thread as usize, reg),
+                Location::Var(var) => state.volatile.memory[var.0 as usize],
+                Location::Reg { thread, reg } => self.register(state, thread as usize, reg),
             })
             .collect()
     }
@@ -421,7 +421,7 @@ pub(super) fn below(n: u8) -> Mask {
 fn observed_slots(observe: &Observe, code: &Compiled) -> Vec<bool> {
     let mut slots = vec![false; code.slots];
     for place in observe.places() {
-        if let Place::Reg { thread, reg } = place {
+        if let Location::Reg { thread, reg } = place {
             let code = &code.threads[thread as usize];
             for (_, registers) in &code.registers {
                 for slot in code.slots(registers[reg.0 as usize]) {

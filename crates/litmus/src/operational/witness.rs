@@ -2,9 +2,9 @@
 
 use super::compile::{CompiledAction, bit};
 use super::state::{Machine, MachineState, MachineStep, Merging, SurvivorFate};
-use super::{Options, Reduction, StateLimit};
+use super::{ExploreOptions, Reduction, StateLimit};
 use crate::Model;
-use crate::program::{Observe, Outcome, Program, ShowInstr, Value, Var};
+use crate::program::{LitmusOutcome, LitmusProgram, Observe, ShowInstr, Value, Var};
 use landfall_model::order::OpKind;
 use rustc_hash::FxHashSet;
 use std::fmt;
@@ -63,11 +63,11 @@ pub struct LitmusWitness {
 
 /// A shortest execution (among those the reduced search visits) with this outcome; `None` if there is none.
 pub fn witness(
-    program: &Program,
+    program: &LitmusProgram,
     observe: &Observe,
     model: &Model,
-    outcome: &Outcome,
-    options: &Options,
+    outcome: &LitmusOutcome,
+    options: &ExploreOptions,
 ) -> Result<Option<LitmusWitness>, StateLimit> {
     let machine = Machine::new(program, observe, model, Merging::Normal);
     let Some(path) = find(&machine, observe, outcome, options)? else {
@@ -103,8 +103,8 @@ type Arrival = (usize, MachineStep, SurvivorFate);
 fn find(
     machine: &Machine<'_>,
     observe: &Observe,
-    outcome: &Outcome,
-    options: &Options,
+    outcome: &LitmusOutcome,
+    options: &ExploreOptions,
 ) -> Result<Option<WitnessPath>, StateLimit> {
     let places = observe.places();
     let mut states: Vec<(MachineState, Option<Arrival>)> = Vec::new();

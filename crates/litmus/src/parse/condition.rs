@@ -4,12 +4,12 @@ use super::ParseError;
 use super::cursor::{LitmusToken, TextCursor, TextSpot, quote};
 use super::scope::{NO_SYMBOLS, NameScope, NamedRegisters, unknown_thread, whole_register};
 use crate::expect::Prop;
-use crate::program::{Place, Program};
+use crate::program::{LitmusProgram, Location};
 
 /// The places a test observes, while its conditions are read.
 #[derive(Debug)]
 pub(crate) struct Observed {
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<Location>,
     pub(crate) growth: Growth,
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Growth {
 impl Observed {
     pub(crate) fn index(
         &mut self,
-        place: Place,
+        place: Location,
         name: &str,
         spot: TextSpot,
     ) -> Result<usize, ParseError> {
@@ -47,7 +47,7 @@ const A_PLACE: &str = "a variable or a thread's register such as `T0:r1`";
 pub(crate) fn place(
     cursor: &mut TextCursor<'_>,
     scope: &NameScope,
-) -> Result<(Place, String, TextSpot), ParseError> {
+) -> Result<(Location, String, TextSpot), ParseError> {
     let spot = cursor.spot();
     match cursor.peek() {
         LitmusToken::Sign("[") => {
@@ -73,9 +73,9 @@ pub(crate) fn place(
     }
 }
 
-fn variable(scope: &NameScope, name: &str, spot: TextSpot) -> Result<Place, ParseError> {
+fn variable(scope: &NameScope, name: &str, spot: TextSpot) -> Result<Location, ParseError> {
     match scope.var(name) {
-        Some(var) => Ok(Place::Var(var)),
+        Some(var) => Ok(Location::Var(var)),
         None => Err(spot.error(
             quote(name),
             format!("a variable of the test ({})", scope.var_list()),
@@ -88,7 +88,7 @@ fn register(
     scope: &NameScope,
     prefix: &str,
     spot: TextSpot,
-) -> Result<(Place, String, TextSpot), ParseError> {
+) -> Result<(Location, String, TextSpot), ParseError> {
     let number = prefix.strip_prefix(['T', 'P']).unwrap_or(prefix);
     let Ok(thread) = number.parse::<u8>() else {
         return Err(spot.error(quote(prefix), "a thread such as `T0` before the `:`"));
@@ -106,7 +106,11 @@ fn register(
         whole_register(name, at)?;
     }
     match scope.reg(thread.into(), name) {
-        Some(reg) => Ok((Place::Reg { thread, reg }, format!("{prefix}:{name}"), spot)),
+        Some(reg) => Ok((
+            Location::Reg { thread, reg },
+            format!("{prefix}:{name}"),
+            spot,
+        )),
         None => Err(at.error(
             quote(name),
             format!(
@@ -245,7 +249,7 @@ fn single(mut props: Vec<Prop>) -> Result<Prop, Vec<Prop>> {
 }
 
 /// Writes a condition so that [`condition`] reads the same back.
-pub(crate) fn show_condition(prop: &Prop, places: &[Place], program: &Program) -> String {
+pub(crate) fn show_condition(prop: &Prop, places: &[Location], program: &LitmusProgram) -> String {
     let join = |props: &[Prop], sign: &str| {
         let parts: Vec<String> = props
             .iter()

@@ -3,8 +3,8 @@
 use super::ParseError;
 use super::cursor::{TextSpot, quote};
 use crate::program::{
-    Instr, LineId, MAX_INSTRS, MAX_REGS, MAX_THREADS, MAX_VARS, Program, Reg, RegDecl, Thread,
-    VARS_PER_LINE, Value, Var, VarDecl,
+    Instr, LineId, LitmusProgram, MAX_INSTRS, MAX_REGS, MAX_THREADS, MAX_VARS, Reg, RegDecl,
+    Thread, VARS_PER_LINE, Value, Var, VarDecl,
 };
 
 /// When two spellings mean the same register.
@@ -18,14 +18,14 @@ pub(crate) enum NamedRegisters {
 
 #[derive(Debug)]
 pub(crate) struct NameScope {
-    pub(crate) program: Program,
+    pub(crate) program: LitmusProgram,
     pub(crate) registers: NamedRegisters,
 }
 
 impl NameScope {
     pub(crate) fn new(registers: NamedRegisters) -> Self {
         NameScope {
-            program: Program::default(),
+            program: LitmusProgram::default(),
             registers,
         }
     }

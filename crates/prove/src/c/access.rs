@@ -56,7 +56,7 @@ impl CMachine<'_> {
             return Ok(self.known(state, cell));
         }
         let loc = self.location(cell);
-        let event = self.event(guard, Kind::Load { loc }, *joined)?;
+        let event = self.event(guard, ProofEventKind::Load { loc }, *joined)?;
         *joined = true;
         let width = self.program.location(loc).width;
         Ok(self.program.terms.loaded(event, width))
@@ -219,9 +219,9 @@ impl CMachine<'_> {
                 }
                 let kind = match way {
                     AccessWay::NonTemporal if is_persistent(cell) => {
-                        Kind::NtStore { loc, value: new }
+                        ProofEventKind::NtStore { loc, value: new }
                     }
-                    _ => Kind::Store { loc, value: new },
+                    _ => ProofEventKind::Store { loc, value: new },
                 };
                 self.event(guard, kind, joined)?;
                 joined = true;
@@ -287,7 +287,7 @@ impl CMachine<'_> {
                     _ => self.untouched(cell),
                 },
                 false => {
-                    let event = EventId(next + number as u32);
+                    let event = ProofEventId(next + number as u32);
                     self.program.terms.loaded(event, bytes * 8)
                 }
             };
@@ -308,7 +308,7 @@ impl CMachine<'_> {
                     _ => self.untouched(cell),
                 },
                 false => {
-                    let event = EventId(next + number as u32);
+                    let event = ProofEventId(next + number as u32);
                     self.program.terms.loaded(event, bytes * 8)
                 }
             };
@@ -318,7 +318,7 @@ impl CMachine<'_> {
                 if self.program.location(loc).width != bytes * 8 {
                     continue; // cut in this pass
                 }
-                let kind = Kind::Rmw {
+                let kind = ProofEventKind::Rmw {
                     loc,
                     when,
                     value: new,
@@ -332,7 +332,7 @@ impl CMachine<'_> {
         }
         let is_lock = address & LOCKS != 0;
         if quiet && self.phase == CPhase::Before && !is_lock {
-            self.event(guard, Kind::Mfence, false)?;
+            self.event(guard, ProofEventKind::Mfence, false)?;
         }
         Ok(old)
     }
@@ -377,12 +377,12 @@ impl CMachine<'_> {
         for (line, when) in lines {
             let guard = self.program.terms.and(state.condition, when);
             let line = self.line(line * 64);
-            self.event(guard, Kind::Flush { line, kind }, false)?;
+            self.event(guard, ProofEventKind::Flush { line, kind }, false)?;
         }
         Ok(())
     }
 
-    pub(super) fn fence(&mut self, state: &CState, kind: Kind) -> Go<()> {
+    pub(super) fn fence(&mut self, state: &CState, kind: ProofEventKind) -> Go<()> {
         if self.phase == CPhase::Before {
             self.event(state.condition, kind, false)?;
         }

@@ -1,7 +1,7 @@
 //! Inline assembly: the spellings of flushes and fences.
 
 use super::machine::{CMachine, CState, CValue, Go};
-use crate::program::{FlushKind, Kind};
+use crate::program::{FlushKind, ProofEventKind};
 
 impl CMachine<'_> {
     /// Inline assembly: the spellings of flushes and fences.
@@ -22,8 +22,8 @@ impl CMachine<'_> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let flush = match words.as_slice() {
             [] | ["nop"] | ["pause"] | ["rep", "nop"] | ["lfence"] => return Ok(()),
-            ["sfence"] => return self.fence(state, Kind::Sfence),
-            ["mfence"] => return self.fence(state, Kind::Mfence),
+            ["sfence"] => return self.fence(state, ProofEventKind::Sfence),
+            ["mfence"] => return self.fence(state, ProofEventKind::Mfence),
             ["clflush"] => FlushKind::Clflush,
             // With the prefix it is another instruction, for assemblers that do not know it.
             ["clflushopt"] | [".byte", "0x66", "clflush"] => FlushKind::Clflushopt,

@@ -2,7 +2,7 @@
 
 use super::knowledge::MOST;
 use super::machine::CMachine;
-use crate::program::{Kind, LocId};
+use crate::program::{LocId, ProofEventKind};
 use crate::term::{Node, Op, Term, mask};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -105,9 +105,9 @@ impl CMachine<'_> {
         let mut writes: Vec<(u64, Term)> = Vec::new();
         for event in &self.program.events {
             let value = match event.kind {
-                Kind::Store { loc, value }
-                | Kind::NtStore { loc, value }
-                | Kind::Rmw { loc, value, .. } => Some((loc, value)),
+                ProofEventKind::Store { loc, value }
+                | ProofEventKind::NtStore { loc, value }
+                | ProofEventKind::Rmw { loc, value, .. } => Some((loc, value)),
                 _ => None,
             };
             if let Some((loc, value)) = value {

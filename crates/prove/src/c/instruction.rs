@@ -226,7 +226,7 @@ impl<'m> CMachine<'m> {
             }
             Kind::Fence { order } => {
                 if *order == AtomicOrder::Sequential {
-                    self.fence(&frame.state, program::Kind::Mfence)?;
+                    self.fence(&frame.state, program::ProofEventKind::Mfence)?;
                 }
                 return Ok(None);
             }

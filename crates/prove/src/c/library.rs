@@ -3,7 +3,7 @@
 use super::access::AccessWay;
 use super::knowledge::{CallContext, Knowledge};
 use super::machine::{CMachine, CPhase, CState, CValue, Go, Stop};
-use crate::program::{FlushKind, Kind};
+use crate::program::{FlushKind, ProofEventKind};
 use crate::term::Term;
 use landfall_ir::Type;
 
@@ -164,22 +164,24 @@ impl<'m> CMachine<'m> {
             }
             "lf_flush" | "pmem_flush" | "pmem_deep_flush" => persist(self, state)?,
             "lf_fence" | "pmem_drain" | "llvm.x86.sse.sfence" => {
-                self.fence(state, Kind::Sfence)?;
+                self.fence(state, ProofEventKind::Sfence)?;
             }
             "pmem_deep_drain" => {
-                self.fence(state, Kind::Sfence)?;
+                self.fence(state, ProofEventKind::Sfence)?;
                 return self.gives(32, 0);
             }
             "lf_persist" | "pmem_persist" => {
                 persist(self, state)?;
-                self.fence(state, Kind::Sfence)?;
+                self.fence(state, ProofEventKind::Sfence)?;
             }
             "pmem_msync" | "pmem_deep_persist" => {
                 persist(self, state)?;
-                self.fence(state, Kind::Sfence)?;
+                self.fence(state, ProofEventKind::Sfence)?;
                 return self.gives(32, 0);
             }
-            "llvm.x86.sse2.mfence" | "__sync_synchronize" => self.fence(state, Kind::Mfence)?,
+            "llvm.x86.sse2.mfence" | "__sync_synchronize" => {
+                self.fence(state, ProofEventKind::Mfence)?
+            }
             "llvm.x86.sse2.clflush" | "llvm.x86.clflushopt" | "llvm.x86.clwb" => {
                 let kind = match name {
                     "llvm.x86.sse2.clflush" => FlushKind::Clflush,
@@ -192,7 +194,7 @@ impl<'m> CMachine<'m> {
             "lf_alloc" => {
                 let size = self.length(values, 0, "the size of an allocation")?;
                 // Its own words are durable when it returns.
-                self.fence(state, Kind::Sfence)?;
+                self.fence(state, ProofEventKind::Sfence)?;
                 let at = self.knowledge.create(here, (size, 16), "block", true);
                 return self.gives(64, at);
             }
@@ -315,7 +317,7 @@ impl<'m> CMachine<'m> {
                     self.flush(state, to, size, FlushKind::Clwb)?;
                 }
                 if name.ends_with("persist") {
-                    self.fence(state, Kind::Sfence)?;
+                    self.fence(state, ProofEventKind::Sfence)?;
                 }
                 return self.answers(to);
             }

@@ -60,7 +60,7 @@ pub(super) struct CMachine<'m> {
     lines: Lines<'m>,
     pub(super) knowledge: &'m mut Knowledge,
     pub(super) flows: &'m mut FxHashMap<String, Rc<Flow>>,
-    pub(super) program: Program,
+    pub(super) program: ProofProgram,
     pub(super) phase: CPhase,
     /// The thread that is followed, and the one of the program it is.
     pub(super) thread: usize,
@@ -119,7 +119,7 @@ impl<'m> CMachine<'m> {
             lines,
             knowledge,
             flows,
-            program: Program::default(),
+            program: ProofProgram::default(),
             phase: CPhase::Before,
             thread: 0,
             thread_ids: FxHashMap::default(),
@@ -226,7 +226,7 @@ impl<'m> CMachine<'m> {
         cells.any(|&cell| super::knowledge::is_persistent(cell))
     }
 
-    pub(super) fn finish(mut self) -> Program {
+    pub(super) fn finish(mut self) -> ProofProgram {
         std::mem::take(&mut self.program)
     }
 
@@ -272,7 +272,12 @@ impl<'m> CMachine<'m> {
             .clone()
     }
 
-    pub(super) fn event(&mut self, guard: Term, kind: Kind, joined: bool) -> Go<EventId> {
+    pub(super) fn event(
+        &mut self,
+        guard: Term,
+        kind: ProofEventKind,
+        joined: bool,
+    ) -> Go<ProofEventId> {
         if self.program.events.len() >= self.bounds.events {
             return self.refuse(format!(
                 "the program has more than {} events up to here",
@@ -282,7 +287,7 @@ impl<'m> CMachine<'m> {
         let label = self.label();
         let place = self.place();
         let thread = self.thread_ids[&self.thread];
-        self.program.events.push(Event {
+        self.program.events.push(ProofEvent {
             thread,
             guard,
             kind,
@@ -290,7 +295,7 @@ impl<'m> CMachine<'m> {
             label,
             place,
         });
-        Ok(EventId(self.program.events.len() as u32 - 1))
+        Ok(ProofEventId(self.program.events.len() as u32 - 1))
     }
 
     /// Something that must hold if this path comes here.
@@ -301,7 +306,7 @@ impl<'m> CMachine<'m> {
         let label = format!("{what}: {}", self.label());
         match self.phase {
             CPhase::Before => {
-                let id = self.event(state.condition, Kind::Assert { holds }, false)?;
+                let id = self.event(state.condition, ProofEventKind::Assert { holds }, false)?;
                 self.program.events[id.index()].label = label;
             }
             CPhase::After => self.program.recovery.checks.push(Check {
@@ -319,7 +324,7 @@ impl<'m> CMachine<'m> {
         let label = self.label();
         match self.phase {
             CPhase::Before => {
-                self.event(state.condition, Kind::Bound { within }, false)?;
+                self.event(state.condition, ProofEventKind::Bound { within }, false)?;
             }
             CPhase::After => self.program.recovery.bounds.push(Check {
                 guard: state.condition,

@@ -33,7 +33,7 @@ mod threads;
 mod waiting;
 mod wide;
 
-use crate::program::Program;
+use crate::program::ProofProgram;
 use knowledge::{CallContext, Knowledge};
 use landfall_ir::{Module, Place};
 use machine::{CMachine, CPhase, Stop};
@@ -77,7 +77,7 @@ const ENDLESS: u32 = 20_000;
 const PASSES: usize = 60;
 
 /// A module with a `main`, as a program.
-pub fn translate(module: &Module, bounds: &Bounds, lines: Lines) -> Result<Program, Refusal> {
+pub fn translate(module: &Module, bounds: &Bounds, lines: Lines) -> Result<ProofProgram, Refusal> {
     let Some(main) = module.function("main") else {
         return Err(Refusal {
             place: None,

@@ -3,7 +3,7 @@
 use super::knowledge::CallContext;
 use super::library::LibraryAnswer;
 use super::machine::{CMachine, CODE, CPhase, CState, CValue, Followed, Go, Stop};
-use crate::program::{Kind, ThreadId};
+use crate::program::{ProofEventKind, ThreadId};
 use crate::term::Term;
 
 impl<'m> CMachine<'m> {
@@ -63,7 +63,7 @@ impl<'m> CMachine<'m> {
         if number >= 64 {
             return self.refuse("more than 63 threads");
         }
-        let created = self.event(state.condition, Kind::Sync, false)?;
+        let created = self.event(state.condition, ProofEventKind::Sync, false)?;
         let handle = self.program.terms.constant(64, number as u64);
         self.store(state, to, handle, super::access::AccessWay::Cached)?;
         let parent = self.thread;
@@ -73,7 +73,7 @@ impl<'m> CMachine<'m> {
         self.program.threads.push(format!("T{number}"));
         self.thread_ids.insert(number, id);
         self.thread = number;
-        let begins = self.event(state.condition, Kind::Sync, false)?;
+        let begins = self.event(state.condition, ProofEventKind::Sync, false)?;
         self.program.orders.push((created, begins));
         let calls = std::mem::take(&mut self.calls);
         let left = std::mem::take(&mut self.left);
@@ -125,11 +125,11 @@ impl<'m> CMachine<'m> {
         self.settle(at, state.condition);
         let joiner = self.thread;
         self.thread = followed.number;
-        let ends = self.event(ended.condition, Kind::Sync, false)?;
+        let ends = self.event(ended.condition, ProofEventKind::Sync, false)?;
         self.thread = joiner;
         self.await_end(state, ended.condition);
         self.assume(state, ended.condition)?;
-        let joins = self.event(state.condition, Kind::Sync, false)?;
+        let joins = self.event(state.condition, ProofEventKind::Sync, false)?;
         self.program.orders.push((ends, joins));
         if self.program.terms.constant_of(to) != Some(0)
             && let Some(CValue::Int(value)) = followed.result

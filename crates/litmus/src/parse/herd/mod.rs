@@ -12,7 +12,7 @@ use super::condition::{Growth, Observed, condition, place};
 use super::cursor::{LitmusDialect, LitmusToken, TextCursor, TextSpot};
 use super::scope::{NameScope, NamedRegisters, x86_register};
 use crate::expect::{Expectation, Quantifier};
-use crate::program::{Observe, Place, Program, Test};
+use crate::program::{LitmusProgram, Location, Observe, Test};
 use column::ThreadReader;
 use landfall_model::order::Platform;
 
@@ -50,7 +50,7 @@ pub(crate) fn parse(text: &str) -> Result<Test, ParseError> {
             .vars
             .iter()
             .filter_map(|v| scope.var(&v.name))
-            .map(Place::Var)
+            .map(Location::Var)
             .collect();
     }
     Ok(Test {
@@ -137,7 +137,7 @@ fn rows(cursor: &mut TextCursor<'_>, scope: &mut NameScope) -> Result<(), ParseE
 }
 
 /// `locations [x; 0:EAX int;]`: what C type to print a place with does not matter here.
-fn locations(cursor: &mut TextCursor<'_>, scope: &NameScope) -> Result<Vec<Place>, ParseError> {
+fn locations(cursor: &mut TextCursor<'_>, scope: &NameScope) -> Result<Vec<Location>, ParseError> {
     let mut places = Vec::new();
     if !cursor.take_word("locations") {
         return Ok(places);
@@ -271,11 +271,13 @@ fn wording(cursor: &mut TextCursor<'_>) -> String {
 }
 
 /// All registers a file names; the one that stands in for a memory operand is not among them.
-fn registers(program: &Program) -> Vec<Place> {
+fn registers(program: &LitmusProgram) -> Vec<Location> {
     let mut places = program.registers();
     places.retain(|place| match *place {
-        Place::Reg { thread, reg } => x86_register(program.reg_name(thread.into(), reg)).is_some(),
-        Place::Var(_) => false,
+        Location::Reg { thread, reg } => {
+            x86_register(program.reg_name(thread.into(), reg)).is_some()
+        }
+        Location::Var(_) => false,
     });
     places
 }

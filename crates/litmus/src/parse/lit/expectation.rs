@@ -6,7 +6,7 @@ use crate::parse::ParseError;
 use crate::parse::condition::{Growth, Observed, condition, observed_place};
 use crate::parse::cursor::{LitmusDialect, LitmusToken, TextCursor, TextSpot};
 use crate::parse::scope::{NameScope, NamedRegisters};
-use crate::program::{Place, Program};
+use crate::program::{LitmusProgram, Location};
 
 /// Adds what an entry expects; other entries expect nothing.
 pub(super) fn expectations(
@@ -90,19 +90,27 @@ fn outcome(
 }
 
 /// Reads an outcome of a finished test: how the printer knows whether a text says what a proposition means.
-pub(crate) fn parse_outcome(text: &str, program: &Program, places: &[Place]) -> Option<Prop> {
+pub(crate) fn parse_outcome(
+    text: &str,
+    program: &LitmusProgram,
+    places: &[Location],
+) -> Option<Prop> {
     reread(text, program, places, outcome)
 }
 
 /// The same for a condition.
-pub(crate) fn parse_condition(text: &str, program: &Program, places: &[Place]) -> Option<Prop> {
+pub(crate) fn parse_condition(
+    text: &str,
+    program: &LitmusProgram,
+    places: &[Location],
+) -> Option<Prop> {
     reread(text, program, places, condition)
 }
 
 fn reread(
     text: &str,
-    program: &Program,
-    places: &[Place],
+    program: &LitmusProgram,
+    places: &[Location],
     read: impl Fn(&mut TextCursor<'_>, &NameScope, &mut Observed) -> Result<Prop, ParseError>,
 ) -> Option<Prop> {
     let scope = NameScope {

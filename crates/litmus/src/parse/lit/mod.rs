@@ -7,7 +7,7 @@ use super::ParseError;
 use super::condition::{Growth, Observed, place};
 use super::cursor::{LitmusDialect, LitmusToken, TextCursor, TextSpot, quote};
 use super::scope::{NameScope, NamedRegisters, list};
-use crate::program::{Observe, Place, Program, Test, Var};
+use crate::program::{LitmusProgram, Location, Observe, Test, Var};
 use landfall_model::order::Platform;
 
 use expectation::expectations;
@@ -217,8 +217,8 @@ fn initial_values(entry: &LitLine<'_>, scope: &mut NameScope) -> Result<(), Pars
         cursor.expect("=", "`=` and an initial value")?;
         let value = cursor.value("a number")?;
         match place {
-            Place::Var(var) => scope.set_var(var, value),
-            Place::Reg { thread, reg } => scope.set_reg(thread.into(), reg, value),
+            Location::Var(var) => scope.set_var(var, value),
+            Location::Reg { thread, reg } => scope.set_reg(thread.into(), reg, value),
         }
     }
     Ok(())
@@ -260,7 +260,7 @@ fn observed_places(
     }
     while !cursor.at_end() {
         let (place, name, spot) = place(&mut cursor, scope)?;
-        if recover.is_some() && matches!(place, Place::Reg { .. }) {
+        if recover.is_some() && matches!(place, Location::Reg { .. }) {
             let expected = "a variable: registers are gone after a power failure";
             return Err(spot.error(quote(&name), expected));
         }
@@ -270,11 +270,11 @@ fn observed_places(
     Ok(observed)
 }
 
-fn observe(observed: Observed, recovers: bool, program: &Program) -> Observe {
+fn observe(observed: Observed, recovers: bool, program: &LitmusProgram) -> Observe {
     if recovers {
         let vars = observed.places.iter().filter_map(|place| match place {
-            Place::Var(var) => Some(*var),
-            Place::Reg { .. } => None,
+            Location::Var(var) => Some(*var),
+            Location::Reg { .. } => None,
         });
         return Observe::Recover(vars.collect::<Vec<Var>>());
     }

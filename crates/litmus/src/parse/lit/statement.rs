@@ -3,7 +3,7 @@
 use crate::parse::ParseError;
 use crate::parse::cursor::{LitmusToken, TextCursor, TextSpot, quote};
 use crate::parse::scope::NameScope;
-use crate::program::{FlushKind, Instr, Operand, Place, Reg, RmwOp, Var};
+use crate::program::{FlushKind, Instr, Location, Operand, Reg, RmwOp, Var};
 
 const A_STATEMENT: &str = "a statement: `x = 1`, `r1 = x`, `x = nt 1`, `r1 = xchg x 1` (or `cas`, `faa`, `fas`, `fand`, \
      `for`, `fxor`), `clflush x`, `clflushopt x`, `clwb x`, `sfence`, `mfence`, `lfence`, `if r1 == 1`";
@@ -53,7 +53,7 @@ pub(super) fn thread_body(
 /// Refuses what is set and never used: neither in its thread nor by what is observed.
 pub(super) fn refuse_unused(
     suspects: &[SuspectWord],
-    observed: &[Place],
+    observed: &[Location],
     scope: &NameScope,
 ) -> Result<(), ParseError> {
     let unused = suspects.iter().find(|suspect| {
@@ -61,7 +61,7 @@ pub(super) fn refuse_unused(
             return false;
         };
         let reg = suspect.reg;
-        !observed.contains(&Place::Reg { thread, reg })
+        !observed.contains(&Location::Reg { thread, reg })
     });
     let Some(SuspectWord { thread, reg, spot }) = unused else {
         return Ok(());
