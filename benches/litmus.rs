@@ -5,7 +5,7 @@
 //! 3. Growth with threads and instructions, up to 4 threads × 6 instructions.
 
 use landfall_benches::{Random, Table, seconds};
-use landfall_litmus::operational::{Options, Reduction, explore};
+use landfall_litmus::operational::{ExploreOptions, Reduction, explore};
 use landfall_litmus::program::*;
 use landfall_litmus::{Model, axiomatic, buffers, parse};
 use landfall_model::order::Platform;
@@ -28,8 +28,8 @@ fn corpus() -> Vec<Test> {
     tests
 }
 
-fn options(reduction: Reduction, max_states: usize) -> Options {
-    Options {
+fn options(reduction: Reduction, max_states: usize) -> ExploreOptions {
+    ExploreOptions {
         reduction,
         max_states,
     }
@@ -85,7 +85,7 @@ fn corpus_table() {
 
 /// `threads` × `instrs` over three variables on two lines: stores, loads, flushes and fences as programs mix them.
 fn random_test(random: &mut Random, threads: usize, instrs: usize, recover: bool) -> Test {
-    let mut program = Program {
+    let mut program = LitmusProgram {
         vars: ["x", "y", "z"]
             .iter()
             .enumerate()
@@ -143,7 +143,7 @@ fn random_test(random: &mut Random, threads: usize, instrs: usize, recover: bool
         Observe::Recover(vec![Var(0), Var(1), Var(2)])
     } else {
         let regs = |t: usize| {
-            (0..program.threads[t].regs.len() as u8).map(move |r| Place::Reg {
+            (0..program.threads[t].regs.len() as u8).map(move |r| Location::Reg {
                 thread: t as u8,
                 reg: Reg(r),
             })

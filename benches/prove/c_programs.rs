@@ -5,7 +5,7 @@ use landfall_benches::{Table, processor_seconds};
 use landfall_ir::Module;
 use landfall_native::compiler::{self, Language};
 use landfall_prove::c::{self, Bounds};
-use landfall_prove::prove::{Options, Sizes, Verdict, bounds, invariant};
+use landfall_prove::prove::{ProofOptions, ProofVerdict, Sizes, bounds, invariant};
 use std::path::Path;
 use std::time::Instant;
 
@@ -71,11 +71,11 @@ fn run(family: &str, name: &str, flags: &[&str], refuted: bool) -> Run {
         c::translate(&module, &limits, &|_| None)
             .unwrap_or_else(|refusal| panic!("{family}/{name}: {}", refusal.what))
     });
-    let options = Options::default();
+    let options = ProofOptions::default();
     let (answered, decided) = Took::of(|| invariant(&program, &options));
     let right = match answered.verdict {
-        Verdict::Proved => !refuted,
-        Verdict::Refuted(_) => refuted,
+        ProofVerdict::Proved => !refuted,
+        ProofVerdict::Refuted(_) => refuted,
         _ => false,
     };
     assert!(right, "{family}/{name}: a wrong verdict");
@@ -145,7 +145,9 @@ pub(crate) fn print(only: Option<&str>) {
                 format!("{:.3}", broken.followed.clock + broken.decided.clock),
             ]);
         }
-        table.print(&format!("examples/prove/{family} (Marmanis and Vafeiadis, table 1)"));
+        table.print(&format!(
+            "examples/prove/{family} (Marmanis and Vafeiadis, table 1)"
+        ));
     }
     println!();
     for (what, mean) in ["without clang", "with clang", "with clang, processor time"]

@@ -14,25 +14,25 @@ pub(crate) enum Flushes {
 }
 
 /// A location on a line of its own.
-pub(crate) fn cell(program: &mut Program, name: &str) -> LocId {
+pub(crate) fn cell(program: &mut ProofProgram, name: &str) -> LocId {
     let line = program.add_line();
     program.add_location(name, WIDTH, Home::Persistent(line), 0)
 }
 
-pub(crate) fn flush(program: &mut Program, path: &Path, loc: LocId) {
+pub(crate) fn flush(program: &mut ProofProgram, path: &Path, loc: LocId) {
     if let Home::Persistent(line) = program.location(loc).home {
         let label = format!("clflush {}", program.location(loc).name);
         path.flush(program, line, FlushKind::Clflush, &label);
     }
 }
 
-pub(crate) fn number(program: &mut Program, value: u64) -> Term {
+pub(crate) fn number(program: &mut ProofProgram, value: u64) -> Term {
     program.terms.constant(WIDTH, value)
 }
 
 /// `fetch_add`; what it read.
 pub(crate) fn fetch_add(
-    program: &mut Program,
+    program: &mut ProofProgram,
     path: &Path,
     loc: LocId,
     by: i64,
@@ -45,15 +45,15 @@ pub(crate) fn fetch_add(
 }
 
 /// What recovery finds in a location.
-pub(crate) fn recover(program: &mut Program, recovering: &mut Recovering, loc: LocId) -> Term {
+pub(crate) fn recover(program: &mut ProofProgram, recovering: &mut Recovering, loc: LocId) -> Term {
     let always = program.terms.truth(true);
     recovering.load(program, loc, always)
 }
 
 /// A value is handed from thread to thread: each reads its predecessor's cell, flushes it, and writes its own. No cell may be
 /// ahead of the one before it.
-pub(crate) fn relay(threads: usize, rounds: usize, flushes: Flushes) -> Program {
-    let mut p = Program::default();
+pub(crate) fn relay(threads: usize, rounds: usize, flushes: Flushes) -> ProofProgram {
+    let mut p = ProofProgram::default();
     let cells: Vec<LocId> = (0..=threads)
         .map(|t| cell(&mut p, &format!("x{t}")))
         .collect();
@@ -85,8 +85,8 @@ pub(crate) fn relay(threads: usize, rounds: usize, flushes: Flushes) -> Program 
 }
 
 /// Each thread adds to a counter, flushes it, and notes how often it has. The counter is at least the sum of the notes.
-pub(crate) fn counter(threads: usize, rounds: usize, flushes: Flushes) -> Program {
-    let mut p = Program::default();
+pub(crate) fn counter(threads: usize, rounds: usize, flushes: Flushes) -> ProofProgram {
+    let mut p = ProofProgram::default();
     let total = cell(&mut p, "x");
     let notes: Vec<LocId> = (0..threads)
         .map(|t| cell(&mut p, &format!("n{t}")))
@@ -115,8 +115,8 @@ pub(crate) fn counter(threads: usize, rounds: usize, flushes: Flushes) -> Progra
 }
 
 /// Threads that share nothing write data cells, each flushed before a flag counts it.
-pub(crate) fn chain(threads: usize, rounds: usize, flushes: Flushes) -> Program {
-    let mut p = Program::default();
+pub(crate) fn chain(threads: usize, rounds: usize, flushes: Flushes) -> ProofProgram {
+    let mut p = ProofProgram::default();
     let mut recovered = Vec::new();
     for t in 0..threads {
         let data: Vec<LocId> = (0..rounds)
@@ -151,8 +151,8 @@ pub(crate) fn chain(threads: usize, rounds: usize, flushes: Flushes) -> Program 
 }
 
 /// All threads write one location, read it back, flush it and keep a copy. If there is a copy, the location was written.
-pub(crate) fn contended(threads: usize, rounds: usize, flushes: Flushes) -> Program {
-    let mut p = Program::default();
+pub(crate) fn contended(threads: usize, rounds: usize, flushes: Flushes) -> ProofProgram {
+    let mut p = ProofProgram::default();
     let x = cell(&mut p, "x");
     let copies: Vec<LocId> = (0..threads)
         .map(|t| cell(&mut p, &format!("y{t}")))

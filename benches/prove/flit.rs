@@ -22,7 +22,7 @@ struct Register {
 }
 
 impl Register {
-    fn new(p: &mut Program, name: &str) -> Register {
+    fn new(p: &mut ProofProgram, name: &str) -> Register {
         let value = cell(p, name);
         let writers = p.add_location(
             &format!("{name}.writers"),
@@ -33,7 +33,7 @@ impl Register {
         Register { value, writers }
     }
 
-    fn update(self, p: &mut Program, path: &Path, flushes: Flushes) {
+    fn update(self, p: &mut ProofProgram, path: &Path, flushes: Flushes) {
         let name = p.location(self.value).name.clone();
         fetch_add(p, path, self.writers, 1, &format!("{name}.writers += 1"));
         fetch_add(p, path, self.value, 1, &format!("{name} += 1"));
@@ -43,7 +43,7 @@ impl Register {
         fetch_add(p, path, self.writers, -1, &format!("{name}.writers -= 1"));
     }
 
-    fn write(self, p: &mut Program, path: &Path, value: Term, flushes: Flushes) {
+    fn write(self, p: &mut ProofProgram, path: &Path, value: Term, flushes: Flushes) {
         let name = p.location(self.value).name.clone();
         fetch_add(p, path, self.writers, 1, &format!("{name}.writers += 1"));
         path.store(p, self.value, value, &format!("{name} = v"));
@@ -53,7 +53,7 @@ impl Register {
         fetch_add(p, path, self.writers, -1, &format!("{name}.writers -= 1"));
     }
 
-    fn load(self, p: &mut Program, path: &Path, flushes: Flushes) -> Term {
+    fn load(self, p: &mut ProofProgram, path: &Path, flushes: Flushes) -> Term {
         let name = p.location(self.value).name.clone();
         let value = path.load(p, self.value, &format!("r = {name}"));
         let writers = path.load(p, self.writers, &format!("c = {name}.writers"));
@@ -84,7 +84,7 @@ pub(crate) const CLIENTS: [(&str, f64); 12] = [
 ];
 
 /// A client by its name. With a flush missing it is the first update's or write's of the first thread.
-pub(crate) fn client(name: &str, flushes: Flushes) -> Program {
+pub(crate) fn client(name: &str, flushes: Flushes) -> ProofProgram {
     let (body, flags) = match name.split_once("-w") {
         Some((body, "2")) => (body, 2),
         Some((body, _)) => (body, 1),
@@ -100,7 +100,7 @@ pub(crate) fn client(name: &str, flushes: Flushes) -> Program {
             _ => vec![part],
         })
         .collect();
-    let mut p = Program::default();
+    let mut p = ProofProgram::default();
     let (x, y) = (Register::new(&mut p, "x"), Register::new(&mut p, "y"));
     let mut main = p.add_thread("main");
     let mut own = Vec::new();
@@ -182,8 +182,8 @@ pub(crate) fn client(name: &str, flushes: Flushes) -> Program {
     p
 }
 
-fn loads(flushes: Flushes) -> Program {
-    let mut p = Program::default();
+fn loads(flushes: Flushes) -> ProofProgram {
+    let mut p = ProofProgram::default();
     let x = Register::new(&mut p, "x");
     let updater = p.add_thread("T0");
     x.update(&mut p, &updater, Flushes::All);

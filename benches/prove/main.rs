@@ -15,25 +15,25 @@ mod queue;
 use families::Flushes;
 use landfall_benches::Table;
 use landfall_prove::encode::CrashEncoding;
-use landfall_prove::program::Program;
-use landfall_prove::prove::{Options, Sizes, Verdict, invariant};
+use landfall_prove::program::ProofProgram;
+use landfall_prove::prove::{ProofOptions, ProofVerdict, Sizes, invariant};
 use landfall_prove::theory::Propagation;
 use std::time::Instant;
 
-fn seconds(program: &Program, options: &Options, refuted: bool) -> (f64, Sizes) {
+fn seconds(program: &ProofProgram, options: &ProofOptions, refuted: bool) -> (f64, Sizes) {
     let start = Instant::now();
     let answered = invariant(program, options);
     let took = start.elapsed().as_secs_f64();
     let right = match answered.verdict {
-        Verdict::Proved => !refuted,
-        Verdict::Refuted(_) => refuted,
+        ProofVerdict::Proved => !refuted,
+        ProofVerdict::Refuted(_) => refuted,
         _ => false,
     };
     assert!(right, "a wrong verdict: {:?}", answered.verdict);
     (took, answered.sizes)
 }
 
-type Family = fn(usize, usize, Flushes) -> Program;
+type Family = fn(usize, usize, Flushes) -> ProofProgram;
 
 fn encodings() {
     let families: [(&str, Family, usize, usize); 6] = [
@@ -57,9 +57,9 @@ fn encodings() {
                 program.events.len().to_string(),
             ];
             for (at, crash) in CrashEncoding::ALL.into_iter().enumerate() {
-                let options = Options {
+                let options = ProofOptions {
                     crash,
-                    ..Options::default()
+                    ..ProofOptions::default()
                 };
                 let refuted = flushes == Flushes::OneMissing;
                 let (took, sizes) = seconds(&program, &options, refuted);
@@ -89,9 +89,9 @@ fn choices() {
         let program = queue::client(name, Flushes::All);
         for crash in CrashEncoding::ALL {
             for propagation in [Propagation::Off, Propagation::Visited, Propagation::Eager] {
-                let mut options = Options {
+                let mut options = ProofOptions {
                     crash,
-                    ..Options::default()
+                    ..ProofOptions::default()
                 };
                 options.search.propagation = propagation;
                 let (took, sizes) = seconds(&program, &options, false);
@@ -110,7 +110,7 @@ fn choices() {
 }
 
 /// Each client proved, and refuted with a flush missing, beside what the paper's tool took to prove it.
-fn published(title: &str, clients: &[(&str, f64)], build: fn(&str, Flushes) -> Program) {
+fn published(title: &str, clients: &[(&str, f64)], build: fn(&str, Flushes) -> ProofProgram) {
     let mut table = Table::new(&[
         "client",
         "events",
@@ -124,7 +124,7 @@ fn published(title: &str, clients: &[(&str, f64)], build: fn(&str, Flushes) -> P
     ]);
     let mut log = 0.0;
     for &(name, paper) in clients {
-        let options = Options::default();
+        let options = ProofOptions::default();
         let (proved, sizes) = seconds(&build(name, Flushes::All), &options, false);
         let (refuted, _) = seconds(&build(name, Flushes::OneMissing), &options, true);
         log += (paper / proved).ln();

@@ -59,7 +59,7 @@ struct Queue {
 
 /// Each possible target of a pointer, with the condition that it is that.
 fn targets(
-    p: &mut Program,
+    p: &mut ProofProgram,
     pointer: Term,
     locs: impl Iterator<Item = LocId>,
 ) -> Vec<(Term, LocId)> {
@@ -71,7 +71,7 @@ fn targets(
     all
 }
 
-fn flush_any(p: &mut Program, path: &Path, targets: &[(Term, LocId)]) {
+fn flush_any(p: &mut ProofProgram, path: &Path, targets: &[(Term, LocId)]) {
     for &(is_target, loc) in targets {
         let path = path.when(p, is_target);
         flush(p, &path, loc);
@@ -80,7 +80,7 @@ fn flush_any(p: &mut Program, path: &Path, targets: &[(Term, LocId)]) {
 
 /// Compare-and-swap through a pointer: did it succeed?
 fn cas_any(
-    p: &mut Program,
+    p: &mut ProofProgram,
     path: &Path,
     targets: &[(Term, LocId)],
     values: (Term, Term),
@@ -96,8 +96,8 @@ fn cas_any(
 }
 
 impl Queue {
-    fn new(p: &mut Program, nodes: usize, threads: usize, cells: usize) -> Queue {
-        let node = |p: &mut Program, n: usize| {
+    fn new(p: &mut ProofProgram, nodes: usize, threads: usize, cells: usize) -> Queue {
+        let node = |p: &mut ProofProgram, n: usize| {
             let line = p.add_line();
             let mut field = |name: &str| {
                 p.add_location(&format!("n{n}.{name}"), WIDTH, Home::Persistent(line), 0)
@@ -124,11 +124,16 @@ impl Queue {
         }
     }
 
-    fn field(&self, p: &mut Program, node: Term, of: fn(&Node) -> LocId) -> Vec<(Term, LocId)> {
+    fn field(
+        &self,
+        p: &mut ProofProgram,
+        node: Term,
+        of: fn(&Node) -> LocId,
+    ) -> Vec<(Term, LocId)> {
         targets(p, node, self.nodes[1..].iter().map(of))
     }
 
-    fn enqueue(&self, p: &mut Program, start: Path, address: usize, flushes: Flushes) -> Path {
+    fn enqueue(&self, p: &mut ProofProgram, start: Path, address: usize, flushes: Flushes) -> Path {
         let node = self.nodes[address];
         let (null, this) = (number(p, 0), number(p, address as u64));
         let value = number(p, value_of(address));
@@ -170,7 +175,7 @@ impl Queue {
 
     fn dequeue(
         &self,
-        p: &mut Program,
+        p: &mut ProofProgram,
         start: Path,
         (thread, cell): (usize, usize),
         flushes: Flushes,
@@ -272,7 +277,7 @@ fn threads(name: &str) -> Vec<String> {
 }
 
 /// A client by its name. With a flush missing it is the new node's in the first enqueue, or else the returned value's.
-pub(crate) fn client(name: &str, flushes: Flushes) -> Program {
+pub(crate) fn client(name: &str, flushes: Flushes) -> ProofProgram {
     let threads = threads(name);
     let count = |op| {
         threads
@@ -281,7 +286,7 @@ pub(crate) fn client(name: &str, flushes: Flushes) -> Program {
             .filter(|&c| c == op)
             .count()
     };
-    let mut p = Program::default();
+    let mut p = ProofProgram::default();
     let q = Queue::new(&mut p, count('e'), threads.len(), count('d'));
     let (mut node, mut cell_of) = (1, 0);
     let mut nodes: Vec<(usize, usize)> = Vec::new();
@@ -323,7 +328,7 @@ pub(crate) fn client(name: &str, flushes: Flushes) -> Program {
 }
 
 fn recovery(
-    p: &mut Program,
+    p: &mut ProofProgram,
     q: &Queue,
     nodes: &[(usize, usize)],
     returned: &[(usize, usize)],

@@ -27,7 +27,7 @@ pub(crate) enum Command {
     Litmus(LitmusArgs),
     Prove(crate::prove::ProveArgs),
     Fix(crate::fix::FixArgs),
-    Report(crate::report::Report),
+    Report(crate::report::ReportArgs),
     Explain(crate::explain::Explain),
     /// clang with Landfall's instrumentation: a drop-in C compiler (CC="landfall cc" make)
     #[command(disable_help_flag = true)]
@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Man(crate::manual::Man),
     Completions(crate::manual::Completions),
     #[command(hide = true)]
-    Run(crate::run::Run),
+    Run(crate::run::RunArgs),
 }
 
 /// For the list of commands only: `cc` and `c++` are dealt with before arguments are parsed.

@@ -7,14 +7,14 @@ use std::process::Command;
 /// One thing Landfall relies on.
 struct Requirement {
     what: &'static str,
-    need: Need,
+    need: Necessity,
     /// What was found, or why it is not there.
     state: Result<String, String>,
     remedy: &'static str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
+enum Necessity {
     /// Nothing can be checked without it.
     Always,
     /// Something can be done without it.
@@ -25,29 +25,29 @@ pub(crate) fn run() -> Exit {
     let mut findings = vec![
         tool(
             "clang-19",
-            Need::Always,
+            Necessity::Always,
             "apt-get install clang-19 (or llvm.org's apt.llvm.org script)",
         ),
         tool(
             "clang++-19",
-            Need::Sometimes,
+            Necessity::Sometimes,
             "apt-get install clang-19 g++ (to check C++ programs)",
         ),
         tool(
             "gdb",
-            Need::Sometimes,
+            Necessity::Sometimes,
             "apt-get install gdb (for landfall replay --gdb)",
         ),
         tool(
             "llvm-config-19",
-            Need::Sometimes,
+            Necessity::Sometimes,
             "apt-get install llvm-19-dev (only to build Landfall itself)",
         ),
     ];
     let kernel = landfall_native::kernel_features();
     findings.extend(kernel.into_iter().map(|feature| Requirement {
         what: feature.name,
-        need: Need::Always,
+        need: Necessity::Always,
         state: match feature.present {
             true => Ok(feature.purpose.to_owned()),
             false => Err(format!("missing: {}", feature.purpose)),
@@ -56,7 +56,7 @@ pub(crate) fn run() -> Exit {
     }));
     findings.push(Requirement {
         what: "a check",
-        need: Need::Always,
+        need: Necessity::Always,
         state: trial(),
         remedy: "what is missing above comes first; then try `landfall check` on a program of your own",
     });
@@ -65,11 +65,11 @@ pub(crate) fn run() -> Exit {
         let (what, remedy) = (finding.what, finding.remedy);
         match (&finding.state, finding.need) {
             (Ok(state), _) => println!("  ok       {what:<24} {state}"),
-            (Err(state), Need::Always) => {
+            (Err(state), Necessity::Always) => {
                 missing = true;
                 println!("  missing  {what:<24} {state}\n           -> {remedy}");
             }
-            (Err(state), Need::Sometimes) => {
+            (Err(state), Necessity::Sometimes) => {
                 println!("  absent   {what:<24} {state}\n           -> {remedy}");
             }
         }
@@ -85,7 +85,7 @@ pub(crate) fn run() -> Exit {
 }
 
 /// One line of output, without a shell in between.
-fn tool(name: &'static str, need: Need, remedy: &'static str) -> Requirement {
+fn tool(name: &'static str, need: Necessity, remedy: &'static str) -> Requirement {
     let state = match Command::new(name).arg("--version").output() {
         Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout)
             .lines()

@@ -9,9 +9,9 @@ use crate::screen::{Screen, plain};
 use clap::ValueEnum;
 use landfall::{Answers, Property, ProveOptions};
 use landfall_prove::encode::CrashEncoding;
-use landfall_prove::prove::Verdict;
+use landfall_prove::prove::ProofVerdict;
 use landfall_prove::solver::Solver;
-use landfall_prove::witness::Witness;
+use landfall_prove::witness::Refutation;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -119,7 +119,7 @@ enum SolverArg {
     Batsat,
 }
 
-type Draw = fn(&Witness) -> String;
+type Draw = fn(&Refutation) -> String;
 
 impl ProveArgs {
     fn options(&self) -> ProveOptions {
@@ -155,7 +155,10 @@ pub(crate) fn run(args: &ProveArgs) -> Exit {
             return error.kind().into();
         }
     };
-    let graphs: [(_, Draw); 2] = [(&args.dot, Witness::to_dot), (&args.svg, Witness::to_svg)];
+    let graphs: [(_, Draw); 2] = [
+        (&args.dot, Refutation::to_dot),
+        (&args.svg, Refutation::to_svg),
+    ];
     for (path, draw) in graphs {
         let refuted = answers
             .answers
@@ -183,12 +186,13 @@ pub(crate) fn run(args: &ProveArgs) -> Exit {
 }
 
 fn exit(answers: &Answers) -> Exit {
-    let some = |wanted: fn(&Verdict) -> bool| answers.answers.iter().any(|a| wanted(&a.verdict));
-    if some(|v| matches!(v, Verdict::Refuted(_))) {
+    let some =
+        |wanted: fn(&ProofVerdict) -> bool| answers.answers.iter().any(|a| wanted(&a.verdict));
+    if some(|v| matches!(v, ProofVerdict::Refuted(_))) {
         Exit::Findings
-    } else if answers.refusal.is_some() || some(|v| matches!(v, Verdict::Unknown(_))) {
+    } else if answers.refusal.is_some() || some(|v| matches!(v, ProofVerdict::Unknown(_))) {
         Exit::Limit
-    } else if some(|v| matches!(v, Verdict::Proved)) {
+    } else if some(|v| matches!(v, ProofVerdict::Proved)) {
         Exit::Clean
     } else {
         Exit::Nothing

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Everything comes from run.json; source files that changed since the check are named, and shown without their text. FILE may
 /// be - for standard output. Exit code: 0 written, 2 usage.
 #[derive(clap::Args, Debug)]
-pub(crate) struct Report {
+pub(crate) struct ReportArgs {
     /// The --out directory of a check, or its run.json; several become one report
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
@@ -35,7 +35,7 @@ struct To {
     junit: Option<PathBuf>,
 }
 
-pub(crate) fn run(options: &Report) -> Exit {
+pub(crate) fn run(options: &ReportArgs) -> Exit {
     match report(options) {
         Ok(()) => Exit::Clean,
         Err(error) => {
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Report) -> Exit {
     }
 }
 
-fn report(options: &Report) -> anyhow::Result<()> {
+fn report(options: &ReportArgs) -> anyhow::Result<()> {
     let (mut runs, mut sources) = (Vec::new(), Sources::new());
     for path in &options.runs {
         let (_, run) = landfall::read_run(path)?;

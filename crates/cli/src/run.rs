@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 /// Runs a program once and prints what it did to persistent memory.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     /// human or json
     #[arg(long, default_value = "human")]
     format: String,
@@ -51,7 +51,7 @@ pub(crate) struct Run {
     arguments: Vec<OsString>,
 }
 
-pub(crate) fn run(options: &Run) -> Exit {
+pub(crate) fn run(options: &RunArgs) -> Exit {
     match run_once(options) {
         Ok(outcome) if outcome.is_ok() => Exit::Clean,
         Ok(_) => Exit::Findings,
@@ -63,7 +63,7 @@ pub(crate) fn run(options: &Run) -> Exit {
 }
 
 /// Runs and prints; an error is one the user can act on.
-fn run_once(options: &Run) -> anyhow::Result<Outcome> {
+fn run_once(options: &RunArgs) -> anyhow::Result<Outcome> {
     let mut program = Program::new(find(&options.program)).arguments(options.arguments.clone());
     program.pm_dir.clone_from(&options.pm_dir);
     program.pm_heap = options.pm_heap.then_some(MallocMetadata::Modelled);

@@ -13,7 +13,7 @@ mod program;
 
 use landfall_litmus::operational::{self, explore};
 use landfall_litmus::parse::parse;
-use landfall_litmus::program::{FlushKind, Instr, Observe, Operand, Place, RmwOp, Test};
+use landfall_litmus::program::{FlushKind, Instr, Location, Observe, Operand, RmwOp, Test};
 use landfall_model::order::Platform as LitmusPlatform;
 use meaning::{Model, Platform, Question, outcomes};
 use program::{
@@ -155,7 +155,7 @@ fn translate(test: &Test) -> Option<(Program, Vec<usize>)> {
     let (space, observed) = match &test.observe {
         Observe::Recover(vars) => (
             Space::Persistent,
-            vars.iter().map(|&var| Place::Var(var)).collect(),
+            vars.iter().map(|&var| Location::Var(var)).collect(),
         ),
         Observe::Final(places) => (Space::Volatile, places.clone()),
     };
@@ -168,10 +168,10 @@ fn translate(test: &Test) -> Option<(Program, Vec<usize>)> {
     for place in observed {
         slots.push(match place {
             // Main is before the threads.
-            Place::Reg { thread, reg } => {
+            Location::Reg { thread, reg } => {
                 (usize::from(thread) + 1) * REGISTERS + usize::from(reg.0)
             }
-            Place::Var(var) => {
+            Location::Var(var) => {
                 let register = looks.len() as u8;
                 looks.push(Stmt::Load {
                     register,
@@ -252,7 +252,7 @@ fn the_reference_allows_what_the_operational_definition_allows() {
             &test.program,
             &test.observe,
             &model,
-            &operational::Options::default(),
+            &operational::ExploreOptions::default(),
         );
         assert_eq!(
             found,

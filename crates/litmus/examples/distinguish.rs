@@ -4,7 +4,7 @@
 //! `cargo run --release -p landfall-litmus --example distinguish -- [TRIES] [EARLIER LATER]`
 
 use landfall_litmus::Model;
-use landfall_litmus::operational::{Options, explore};
+use landfall_litmus::operational::{ExploreOptions, explore};
 use landfall_litmus::program::*;
 use landfall_model::order::{Keep, OpKind, OrderTable, Platform};
 
@@ -19,9 +19,9 @@ impl Random {
     }
 }
 
-fn program(random: &mut Random) -> (Program, Observe) {
+fn program(random: &mut Random) -> (LitmusProgram, Observe) {
     let vars = 2 + random.below(2);
-    let mut program = Program::default();
+    let mut program = LitmusProgram::default();
     for v in 0..vars {
         program.vars.push(VarDecl {
             name: ["x", "y", "z"][v as usize].to_owned(),
@@ -85,17 +85,17 @@ fn program(random: &mut Random) -> (Program, Observe) {
         Observe::Recover(vars.collect())
     } else {
         let regs = program.threads.iter().enumerate().flat_map(|(t, thread)| {
-            (0..thread.regs.len() as u8).map(move |r| Place::Reg {
+            (0..thread.regs.len() as u8).map(move |r| Location::Reg {
                 thread: t as u8,
                 reg: Reg(r),
             })
         });
-        Observe::Final(regs.chain(vars.map(Place::Var)).collect())
+        Observe::Final(regs.chain(vars.map(Location::Var)).collect())
     };
     (program, observe)
 }
 
-fn show(program: &Program) -> String {
+fn show(program: &LitmusProgram) -> String {
     let threads: Vec<String> = (0..program.threads.len())
         .map(|thread| {
             let body = &program.threads[thread].body;
@@ -138,9 +138,9 @@ fn main() {
         }
     }
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    let options = Options {
+    let options = ExploreOptions {
         max_states: 20_000,
-        ..Options::default()
+        ..ExploreOptions::default()
     };
     let real = Model::px86(Platform::Adr);
     for _ in 0..tries {

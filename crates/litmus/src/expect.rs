@@ -1,6 +1,6 @@
 //! What a test expects of its outcomes, and whether it got it.
 
-use crate::program::{Outcome, Place, Value};
+use crate::program::{LitmusOutcome, Location, Value};
 use std::collections::BTreeSet;
 
 /// A statement about one outcome.
@@ -46,7 +46,7 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    pub fn holds(&self, outcomes: &BTreeSet<Outcome>) -> bool {
+    pub fn holds(&self, outcomes: &BTreeSet<LitmusOutcome>) -> bool {
         match self.quantifier {
             Quantifier::Exists => outcomes.iter().any(|o| self.prop.holds(o)),
             Quantifier::Never => !outcomes.iter().any(|o| self.prop.holds(o)),
@@ -57,8 +57,8 @@ impl Expectation {
     /// The outcomes that speak for or against it.
     pub fn witnesses<'a>(
         &'a self,
-        outcomes: &'a BTreeSet<Outcome>,
-    ) -> impl Iterator<Item = &'a Outcome> {
+        outcomes: &'a BTreeSet<LitmusOutcome>,
+    ) -> impl Iterator<Item = &'a LitmusOutcome> {
         let wanted = self.quantifier != Quantifier::Always;
         outcomes
             .iter()
@@ -67,6 +67,6 @@ impl Expectation {
 }
 
 /// Places observed more than once collapse: the first index wins.
-pub fn place_index(places: &[Place], place: Place) -> Option<usize> {
+pub fn place_index(places: &[Location], place: Location) -> Option<usize> {
     places.iter().position(|&p| p == place)
 }

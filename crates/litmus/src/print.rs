@@ -2,7 +2,9 @@
 
 use crate::expect::{Expectation, Prop, Quantifier};
 use crate::parse::{join_outcomes, parse_condition, parse_outcome, show_condition};
-use crate::program::{Instr, Observe, Place, Program, Reg, ShowInstr, Test, Thread, VarDecl};
+use crate::program::{
+    Instr, LitmusProgram, Location, Observe, Reg, ShowInstr, Test, Thread, VarDecl,
+};
 use landfall_model::order::Platform;
 use std::fmt::Write;
 
@@ -80,7 +82,7 @@ fn lines(vars: &[VarDecl]) -> String {
 }
 
 /// What does not start at zero, and the registers of threads whose text would not declare them in their order.
-fn initial_values(program: &Program) -> String {
+fn initial_values(program: &LitmusProgram) -> String {
     let vars = program.vars.iter().filter(|v| v.init != 0);
     let mut values: Vec<String> = vars.map(|v| format!("{}={}", v.name, v.init)).collect();
     for (number, thread) in program.threads.iter().enumerate() {
@@ -134,7 +136,7 @@ fn sets_in_vain(thread: &Thread) -> bool {
     false
 }
 
-fn expectations(test: &Test, places: &[Place]) -> Vec<(String, String)> {
+fn expectations(test: &Test, places: &[Location]) -> Vec<(String, String)> {
     let mut entries = Vec::new();
     let mut rest = test.expect.as_slice();
     while let Some((first, others)) = rest.split_first() {
@@ -151,7 +153,7 @@ fn expectations(test: &Test, places: &[Place]) -> Vec<(String, String)> {
 }
 
 /// How many outcomes an `exactly:` at the start of this list has, if one is there.
-fn exactly(expect: &[Expectation], test: &Test, places: &[Place]) -> Option<usize> {
+fn exactly(expect: &[Expectation], test: &Test, places: &[Location]) -> Option<usize> {
     let length = expect
         .iter()
         .position(|e| e.quantifier != Quantifier::Exists)?;
@@ -168,12 +170,12 @@ fn exactly(expect: &[Expectation], test: &Test, places: &[Place]) -> Option<usiz
     same.then_some(length)
 }
 
-fn says_outcome(expectation: &Expectation, test: &Test, places: &[Place]) -> bool {
+fn says_outcome(expectation: &Expectation, test: &Test, places: &[Location]) -> bool {
     let read = parse_outcome(&expectation.text, &test.program, places);
     read.as_ref() == Some(&expectation.prop)
 }
 
-fn expectation(expectation: &Expectation, test: &Test, places: &[Place]) -> (String, String) {
+fn expectation(expectation: &Expectation, test: &Test, places: &[Location]) -> (String, String) {
     let Expectation {
         quantifier,
         prop,

@@ -215,12 +215,12 @@ pub const MAX_REGS: usize = 32;
 pub const VARS_PER_LINE: usize = 8;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Program {
+pub struct LitmusProgram {
     pub vars: Vec<VarDecl>,
     pub threads: Vec<Thread>,
 }
 
-impl Program {
+impl LitmusProgram {
     pub fn line_of(&self, var: Var) -> LineId {
         self.vars[var.0 as usize].line
     }
@@ -242,22 +242,22 @@ impl Program {
     }
 
     /// A place the way `.lit` files write it: `x`, `T1:r1`.
-    pub fn place_name(&self, place: Place) -> String {
+    pub fn place_name(&self, place: Location) -> String {
         match place {
-            Place::Var(var) => self.var_name(var).to_owned(),
-            Place::Reg { thread, reg } => {
+            Location::Var(var) => self.var_name(var).to_owned(),
+            Location::Reg { thread, reg } => {
                 format!("T{thread}:{}", self.reg_name(thread.into(), reg))
             }
         }
     }
 
     /// Every register of every thread.
-    pub fn registers(&self) -> Vec<Place> {
+    pub fn registers(&self) -> Vec<Location> {
         let threads = (0u8..).zip(&self.threads);
         threads
             .flat_map(|(thread, t)| {
                 let regs = (0u8..).zip(&t.regs);
-                regs.map(move |(reg, _)| Place::Reg {
+                regs.map(move |(reg, _)| Location::Reg {
                     thread,
                     reg: Reg(reg),
                 })
@@ -268,7 +268,7 @@ impl Program {
 
 /// Something an outcome gives a value to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Place {
+pub enum Location {
     Var(Var),
     Reg { thread: u8, reg: Reg },
 }
@@ -277,16 +277,16 @@ pub enum Place {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Observe {
     /// At the end of the execution, everything committed.
-    Final(Vec<Place>),
+    Final(Vec<Location>),
     /// After a power failure at any point.
     Recover(Vec<Var>),
 }
 
 impl Observe {
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<Location> {
         match self {
             Observe::Final(places) => places.clone(),
-            Observe::Recover(vars) => vars.iter().map(|&v| Place::Var(v)).collect(),
+            Observe::Recover(vars) => vars.iter().map(|&v| Location::Var(v)).collect(),
         }
     }
 
@@ -296,13 +296,13 @@ impl Observe {
 }
 
 /// The values of the observed places, in the order [`Observe::places`] gives.
-pub type Outcome = Vec<Value>;
+pub type LitmusOutcome = Vec<Value>;
 
 /// A test as a file holds it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Test {
     pub name: String,
-    pub program: Program,
+    pub program: LitmusProgram,
     pub observe: Observe,
     pub platform: Platform,
     pub expect: Vec<crate::expect::Expectation>,
@@ -315,7 +315,7 @@ pub struct Test {
 /// Writes an instruction the way `.lit` files do.
 #[derive(Debug)]
 pub struct ShowInstr<'a> {
-    pub program: &'a Program,
+    pub program: &'a LitmusProgram,
     pub thread: usize,
     pub instr: &'a Instr,
 }

@@ -6,7 +6,7 @@ use crate::program::Test;
 
 /// What is said of a test's condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum ListedVerdict {
     /// Some outcome satisfies it.
     Allowed,
     /// Every outcome does.
@@ -24,7 +24,7 @@ pub enum Verdict {
 pub struct Listed {
     /// A test's name, or (part of) the path of its file.
     pub test: String,
-    pub verdict: Verdict,
+    pub verdict: ListedVerdict,
     /// Where the list says so, 1-based.
     pub line: usize,
 }
@@ -54,11 +54,11 @@ fn listed(line: usize, text: &str) -> Result<Listed, ParseError> {
     let word = &trimmed[start..];
     let test = trimmed[..start].trim_start().trim_end_matches(separates);
     let verdict = match word.to_ascii_lowercase().as_str() {
-        "allowed" | "allow" => Some(Verdict::Allowed),
-        "required" | "require" => Some(Verdict::Required),
-        "forbidden" | "forbid" => Some(Verdict::Forbidden),
-        "1" => Some(Verdict::Holds),
-        "0" => Some(Verdict::Fails),
+        "allowed" | "allow" => Some(ListedVerdict::Allowed),
+        "required" | "require" => Some(ListedVerdict::Required),
+        "forbidden" | "forbid" => Some(ListedVerdict::Forbidden),
+        "1" => Some(ListedVerdict::Holds),
+        "0" => Some(ListedVerdict::Fails),
         _ => None,
     };
     let error = |column: usize, found: String| ParseError {
@@ -80,33 +80,33 @@ fn listed(line: usize, text: &str) -> Result<Listed, ParseError> {
 }
 
 /// What a test expects under a verdict of a list, or why that verdict says nothing about it.
-pub fn expect(test: &Test, verdict: Verdict) -> Result<Vec<Expectation>, String> {
+pub fn expect(test: &Test, verdict: ListedVerdict) -> Result<Vec<Expectation>, String> {
     match test.expect.as_slice() {
         [] => Err("it has no condition".to_owned()),
         [only] => {
             let asked = test.asked.as_ref().unwrap_or(&only.quantifier);
             Ok(vec![only.under(verdict, asked)])
         }
-        all if verdict == Verdict::Holds => Ok(all.to_vec()),
+        all if verdict == ListedVerdict::Holds => Ok(all.to_vec()),
         several => Err(format!("it has {} conditions", several.len())),
     }
 }
 
 impl Expectation {
     /// The same condition with another claim.
-    fn under(&self, verdict: Verdict, asked: &Quantifier) -> Expectation {
+    fn under(&self, verdict: ListedVerdict, asked: &Quantifier) -> Expectation {
         let with = |quantifier: Quantifier| Expectation {
             quantifier,
             ..self.clone()
         };
         match (verdict, asked) {
-            (Verdict::Allowed, _) => with(Quantifier::Exists),
-            (Verdict::Forbidden, _) => with(Quantifier::Never),
-            (Verdict::Required, _) => with(Quantifier::Always),
-            (Verdict::Holds, asked) => with(asked.clone()),
-            (Verdict::Fails, Quantifier::Exists) => with(Quantifier::Never),
-            (Verdict::Fails, Quantifier::Never) => with(Quantifier::Exists),
-            (Verdict::Fails, Quantifier::Always) => Expectation {
+            (ListedVerdict::Allowed, _) => with(Quantifier::Exists),
+            (ListedVerdict::Forbidden, _) => with(Quantifier::Never),
+            (ListedVerdict::Required, _) => with(Quantifier::Always),
+            (ListedVerdict::Holds, asked) => with(asked.clone()),
+            (ListedVerdict::Fails, Quantifier::Exists) => with(Quantifier::Never),
+            (ListedVerdict::Fails, Quantifier::Never) => with(Quantifier::Exists),
+            (ListedVerdict::Fails, Quantifier::Always) => Expectation {
                 quantifier: Quantifier::Exists,
                 prop: Prop::Not(Box::new(self.prop.clone())),
                 text: format!("~({})", self.text),
@@ -119,7 +119,7 @@ impl Expectation {
 mod tests {
     use super::*;
 
-    fn one(text: &str) -> (String, Verdict) {
+    fn one(text: &str) -> (String, ListedVerdict) {
         let mut all = read(text).unwrap();
         assert_eq!(all.len(), 1);
         let Listed { test, verdict, .. } = all.remove(0);
@@ -129,19 +129,19 @@ mod tests {
     #[test]
     fn the_last_word_is_the_verdict_and_the_rest_the_test() {
         let cases = [
-            ("SB Allowed", "SB", Verdict::Allowed),
-            ("SB: forbid", "SB", Verdict::Forbidden),
+            ("SB Allowed", "SB", ListedVerdict::Allowed),
+            ("SB: forbid", "SB", ListedVerdict::Forbidden),
             (
                 "litmus/X86/a,b.litmus,0",
                 "litmus/X86/a,b.litmus",
-                Verdict::Fails,
+                ListedVerdict::Fails,
             ),
             (
                 "  x86-m4 (X86MFour)\tRequired \r",
                 "x86-m4 (X86MFour)",
-                Verdict::Required,
+                ListedVerdict::Required,
             ),
-            ("amd3 , 1", "amd3", Verdict::Holds),
+            ("amd3 , 1", "amd3", ListedVerdict::Holds),
         ];
         for (text, test, verdict) in cases {
             assert_eq!(one(text), (test.to_owned(), verdict), "{text}");
@@ -178,33 +178,43 @@ mod tests {
         let always = "forall (0:EAX=1)";
         let answered = "final (0:EAX=1) with tso: ~exists;";
         let cases = [
-            (always, Verdict::Allowed, [true, true, false]),
-            (always, Verdict::Required, [false, true, false]),
-            (always, Verdict::Forbidden, [false, false, true]),
-            (always, Verdict::Holds, [false, true, false]),
-            (always, Verdict::Fails, [true, false, true]),
-            ("exists (0:EAX=1)", Verdict::Fails, [false, false, true]),
-            ("~exists (0:EAX=1)", Verdict::Fails, [true, true, false]),
+            (always, ListedVerdict::Allowed, [true, true, false]),
+            (always, ListedVerdict::Required, [false, true, false]),
+            (always, ListedVerdict::Forbidden, [false, false, true]),
+            (always, ListedVerdict::Holds, [false, true, false]),
+            (always, ListedVerdict::Fails, [true, false, true]),
+            (
+                "exists (0:EAX=1)",
+                ListedVerdict::Fails,
+                [false, false, true],
+            ),
+            (
+                "~exists (0:EAX=1)",
+                ListedVerdict::Fails,
+                [true, true, false],
+            ),
             // The question is `exists`; that the file also knows the answer does not change it.
-            (answered, Verdict::Holds, [true, true, false]),
-            (answered, Verdict::Fails, [false, false, true]),
-            (answered, Verdict::Allowed, [true, true, false]),
+            (answered, ListedVerdict::Holds, [true, true, false]),
+            (answered, ListedVerdict::Fails, [false, false, true]),
+            (answered, ListedVerdict::Allowed, [true, true, false]),
         ];
         for (condition, verdict, wanted) in cases {
             let expectation = expect(&test(condition), verdict).unwrap().remove(0);
             let found = [&some, &all, &none].map(|outcomes| expectation.holds(outcomes));
             assert_eq!(found, wanted, "{condition} {verdict:?}");
         }
-        let fails = expect(&test(always), Verdict::Fails).unwrap().remove(0);
+        let fails = expect(&test(always), ListedVerdict::Fails)
+            .unwrap()
+            .remove(0);
         assert_eq!(fails.text, "~(0:EAX=1)");
     }
 
     #[test]
     fn one_verdict_is_for_one_condition() {
-        assert!(expect(&test(""), Verdict::Holds).is_err());
+        assert!(expect(&test(""), ListedVerdict::Holds).is_err());
         let text = "name: t\nlines: x\nT0: x = 1\nfinal: x\nallowed: x=1\nforbidden: x=0\n";
         let two = crate::parse::parse("t.lit", text).unwrap();
-        assert!(expect(&two, Verdict::Allowed).is_err());
-        assert_eq!(expect(&two, Verdict::Holds).unwrap(), two.expect);
+        assert!(expect(&two, ListedVerdict::Allowed).is_err());
+        assert_eq!(expect(&two, ListedVerdict::Holds).unwrap(), two.expect);
     }
 }

@@ -1,8 +1,8 @@
 //! Independent definitions give the same outcomes: on random programs, under Px86 and under mutated tables.
 
-use landfall_litmus::operational::{self, Options, Reduction};
+use landfall_litmus::operational::{self, ExploreOptions, Reduction};
 use landfall_litmus::print::to_lit;
-use landfall_litmus::program::{Outcome, Test};
+use landfall_litmus::program::{LitmusOutcome, Test};
 use landfall_litmus::{Model, axiomatic, buffers};
 use landfall_model::order::{Keep, OpKind, OrderTable, Platform};
 use landfall_testkit::litmus::random::{build, shape};
@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 
 const MAX_GRAPHS: usize = 2_000_000;
 
-fn operational(test: &Test, model: &Model, reduction: Reduction) -> BTreeSet<Outcome> {
-    let options = Options {
+fn operational(test: &Test, model: &Model, reduction: Reduction) -> BTreeSet<LitmusOutcome> {
+    let options = ExploreOptions {
         reduction,
         max_states: 3_000_000,
     };

@@ -1,6 +1,6 @@
 //! Every litmus file in the repository: expected verdict, and the same outcomes from all three definitions.
 
-use landfall_litmus::operational::{Options, explore, witness};
+use landfall_litmus::operational::{ExploreOptions, explore, witness};
 use landfall_litmus::{Model, axiomatic, buffers, subject};
 use landfall_testkit::litmus::corpus::read_corpus;
 
@@ -16,7 +16,7 @@ fn every_file_has_its_verdict_under_every_definition() {
         let name = path.display();
         let model = Model::px86(test.platform);
         let (program, observe) = (&test.program, &test.observe);
-        let machine = explore(program, observe, &model, &Options::default()).expect("small");
+        let machine = explore(program, observe, &model, &ExploreOptions::default()).expect("small");
         for expectation in &test.expect {
             assert!(
                 expectation.holds(&machine.outcomes),
@@ -36,7 +36,7 @@ fn every_file_has_its_verdict_under_every_definition() {
 /// A witness is a real execution: each outcome has one, and nothing else has.
 #[test]
 fn outcomes_and_only_outcomes_have_witnesses() {
-    let options = Options::default();
+    let options = ExploreOptions::default();
     for (path, test) in read_corpus("px86") {
         let model = Model::px86(test.platform);
         let (program, observe) = (&test.program, &test.observe);
@@ -64,7 +64,7 @@ fn the_crash_search_agrees_on_tests_of_one_thread() {
             continue;
         };
         let model = Model::px86(test.platform);
-        let machine = explore(program, observe, &model, &Options::default()).expect("small");
+        let machine = explore(program, observe, &model, &ExploreOptions::default()).expect("small");
         assert_eq!(found.expect("runs"), machine.outcomes, "{}", path.display());
         compared += 1;
     }

@@ -2,7 +2,7 @@
 //! definitions. The changes no test can see are listed in `litmus/table/implied.txt`, with the reason; that list is
 //! checked from both sides.
 
-use landfall_litmus::operational::{Options, explore};
+use landfall_litmus::operational::{ExploreOptions, explore};
 use landfall_litmus::print::to_lit;
 use landfall_litmus::program::Test;
 use landfall_litmus::{Model, axiomatic};
@@ -86,9 +86,14 @@ fn each_cell_is_held_by_a_test_or_implied() {
         .collect();
     let implied = implied();
     let machine = |test: &Test, model: &Model| {
-        explore(&test.program, &test.observe, model, &Options::default())
-            .expect("small")
-            .outcomes
+        explore(
+            &test.program,
+            &test.observe,
+            model,
+            &ExploreOptions::default(),
+        )
+        .expect("small")
+        .outcomes
     };
     let graphs = |test: &Test, model: &Model| {
         axiomatic::outcomes(&test.program, &test.observe, model, 10_000_000).expect("small")
@@ -118,7 +123,7 @@ proptest! {
         let test = random::build(&shape);
         let outcomes = |table: OrderTable| {
             let model = Model { table, platform: Platform::Adr };
-            explore(&test.program, &test.observe, &model, &Options::default())
+            explore(&test.program, &test.observe, &model, &ExploreOptions::default())
                 .expect("small")
                 .outcomes
         };

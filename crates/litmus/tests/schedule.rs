@@ -37,7 +37,7 @@ enum Scheme {
 }
 
 struct Found {
-    outcomes: BTreeSet<Outcome>,
+    outcomes: BTreeSet<LitmusOutcome>,
     executions: u64,
 }
 
@@ -58,9 +58,9 @@ fn schedules(test: &Test, program: &target::Program, scheme: Scheme) -> Found {
     while search.next(&mut threads).expect("runs") {
         match &test.observe {
             Observe::Final(places) => {
-                let value = |place: &Place| match *place {
-                    Place::Var(var) => threads.memory()[var.0 as usize] as Value,
-                    Place::Reg { thread, reg } => {
+                let value = |place: &Location| match *place {
+                    Location::Var(var) => threads.memory()[var.0 as usize] as Value,
+                    Location::Reg { thread, reg } => {
                         threads.registers(thread.into())[reg.0 as usize] as Value
                     }
                 };
@@ -87,7 +87,7 @@ fn image(
     program: &target::Program,
     vars: &[Var],
     versions: &[u32],
-    outcomes: &mut BTreeSet<Outcome>,
+    outcomes: &mut BTreeSet<LitmusOutcome>,
 ) {
     let mut memory: Vec<u64> = program.cells.iter().map(|cell| cell.init).collect();
     for (line, &version) in versions.iter().enumerate() {
@@ -123,7 +123,7 @@ fn down_closed(
     search: &Search,
     program: &target::Program,
     vars: &[Var],
-    outcomes: &mut BTreeSet<Outcome>,
+    outcomes: &mut BTreeSet<LitmusOutcome>,
 ) {
     let crashes = Crashes::of(search);
     let lows = vec![0; crashes.lines()];
@@ -156,13 +156,13 @@ fn cuts(
     search: &Search,
     program: &target::Program,
     vars: &[Var],
-    outcomes: &mut BTreeSet<Outcome>,
+    outcomes: &mut BTreeSet<LitmusOutcome>,
 ) {
     let crashes = Crashes::of(search);
     let lines = crashes.lines();
     let line_of = |object: u32| (0..lines).find(|&line| crashes.object(line) == object);
     let (mut lows, mut highs) = (vec![0; lines], vec![0; lines]);
-    let look = |lows: &[u32], highs: &[u32], outcomes: &mut BTreeSet<Outcome>| {
+    let look = |lows: &[u32], highs: &[u32], outcomes: &mut BTreeSet<LitmusOutcome>| {
         each_choice(lows, highs, &mut |versions| {
             image(search, &crashes, program, vars, versions, outcomes)
         });
@@ -352,10 +352,10 @@ fn shown(
     Ok(())
 }
 
-fn defined(test: &Test) -> Option<BTreeSet<Outcome>> {
-    let options = operational::Options {
+fn defined(test: &Test) -> Option<BTreeSet<LitmusOutcome>> {
+    let options = operational::ExploreOptions {
         max_states: 300_000,
-        ..operational::Options::default()
+        ..operational::ExploreOptions::default()
     };
     let model = Model::px86(test.platform);
     Some(

@@ -22,7 +22,7 @@ use landfall_explore::tree::Forest;
 use landfall_litmus::Model as Definition;
 use landfall_litmus::operational::{self, explore};
 use landfall_litmus::parse::parse;
-use landfall_litmus::program::{Instr, Observe, Outcome, Test};
+use landfall_litmus::program::{Instr, LitmusOutcome, Observe, Test};
 use landfall_model::line::Line;
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
@@ -67,10 +67,10 @@ fn collect(dir: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-fn defined(test: &Test) -> Option<Vec<Outcome>> {
-    let options = operational::Options {
+fn defined(test: &Test) -> Option<Vec<LitmusOutcome>> {
+    let options = operational::ExploreOptions {
         max_states: 300_000,
-        ..operational::Options::default()
+        ..operational::ExploreOptions::default()
     };
     let model = Definition::px86(test.platform);
     let found = explore(&test.program, &test.observe, &model, &options).ok()?;
@@ -78,7 +78,7 @@ fn defined(test: &Test) -> Option<Vec<Outcome>> {
 }
 
 /// Tests that are native programs, with their outcomes.
-fn tests(recovery: bool, by: By) -> (Vec<String>, Vec<(Test, Vec<Outcome>)>) {
+fn tests(recovery: bool, by: By) -> (Vec<String>, Vec<(Test, Vec<LitmusOutcome>)>) {
     let chosen = corpus().into_iter().filter_map(|(name, test)| {
         let fits = test.observe.is_recovery() == recovery && generate::is_native(&test, by);
         let outcomes = defined(&test).filter(|o| fits && o.len() < 250)?;
@@ -93,7 +93,7 @@ fn tests(recovery: bool, by: By) -> (Vec<String>, Vec<(Test, Vec<Outcome>)>) {
     chosen
 }
 
-fn build(tests: &[(Test, Vec<Outcome>)], by: By, besides: Besides, to: &Path) -> PathBuf {
+fn build(tests: &[(Test, Vec<LitmusOutcome>)], by: By, besides: Besides, to: &Path) -> PathBuf {
     let (source, program) = (to.join("litmus.c"), to.join("litmus"));
     std::fs::write(&source, generate::program(tests, by, besides)).expect("writable");
     let arguments = ["-w", "-O1", "-mclwb", "-mclflushopt", "-I"].map(Into::into);
@@ -346,7 +346,7 @@ fn interpreted(test: &Test) -> Option<bool> {
 
 fn compare(
     name: &str,
-    outcomes: &[Outcome],
+    outcomes: &[LitmusOutcome],
     codes: Result<BTreeSet<i32>, String>,
 ) -> Option<String> {
     let codes = match codes {
@@ -354,7 +354,7 @@ fn compare(
         Err(error) => return Some(format!("{name}: {error}")),
     };
     let wanted: BTreeSet<i32> = (1..=outcomes.len() as i32).collect();
-    let missing: Vec<&Outcome> = wanted
+    let missing: Vec<&LitmusOutcome> = wanted
         .difference(&codes)
         .map(|&code| &outcomes[code as usize - 1])
         .collect();
@@ -366,7 +366,7 @@ fn compare(
 fn are_as_defined(
     directory: &str,
     names: &[String],
-    tests: &[(Test, Vec<Outcome>)],
+    tests: &[(Test, Vec<LitmusOutcome>)],
     (by, besides): (By, Besides),
     run: impl Fn(&Path, usize, &Test) -> Result<BTreeSet<i32>, String>,
 ) {

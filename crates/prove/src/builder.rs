@@ -3,7 +3,7 @@
 use crate::program::*;
 use crate::term::Term;
 
-impl Program {
+impl ProofProgram {
     pub fn add_line(&mut self) -> LineId {
         self.lines += 1;
         LineId(self.lines - 1)
@@ -54,8 +54,13 @@ pub struct Path {
 
 impl Path {
     /// Any event, here.
-    pub fn event(&self, program: &mut Program, kind: Kind, label: &str) -> EventId {
-        program.events.push(Event {
+    pub fn event(
+        &self,
+        program: &mut ProofProgram,
+        kind: ProofEventKind,
+        label: &str,
+    ) -> ProofEventId {
+        program.events.push(ProofEvent {
             thread: self.thread,
             guard: self.condition,
             kind,
@@ -63,39 +68,39 @@ impl Path {
             label: label.to_owned(),
             place: None,
         });
-        EventId(program.events.len() as u32 - 1)
+        ProofEventId(program.events.len() as u32 - 1)
     }
 
-    pub fn load(&self, program: &mut Program, loc: LocId, label: &str) -> Term {
-        let event = self.event(program, Kind::Load { loc }, label);
+    pub fn load(&self, program: &mut ProofProgram, loc: LocId, label: &str) -> Term {
+        let event = self.event(program, ProofEventKind::Load { loc }, label);
         let width = program.location(loc).width;
         program.terms.loaded(event, width)
     }
 
-    pub fn store(&self, program: &mut Program, loc: LocId, value: Term, label: &str) {
-        self.event(program, Kind::Store { loc, value }, label);
+    pub fn store(&self, program: &mut ProofProgram, loc: LocId, value: Term, label: &str) {
+        self.event(program, ProofEventKind::Store { loc, value }, label);
     }
 
     /// A locked instruction; `effect` gives, from what it read, whether it writes and what. Returns what it read.
     pub fn rmw(
         &self,
-        program: &mut Program,
+        program: &mut ProofProgram,
         loc: LocId,
         label: &str,
         effect: impl FnOnce(&mut crate::term::Terms, Term) -> (Term, Term),
     ) -> Term {
-        let next = EventId(program.events.len() as u32);
+        let next = ProofEventId(program.events.len() as u32);
         let width = program.location(loc).width;
         let old = program.terms.loaded(next, width);
         let (when, value) = effect(&mut program.terms, old);
-        self.event(program, Kind::Rmw { loc, when, value }, label);
+        self.event(program, ProofEventKind::Rmw { loc, when, value }, label);
         old
     }
 
     /// Compare-and-swap; returns what it read and whether it wrote.
     pub fn cas(
         &self,
-        program: &mut Program,
+        program: &mut ProofProgram,
         loc: LocId,
         (expected, desired): (Term, Term),
         label: &str,
@@ -106,28 +111,28 @@ impl Path {
         (old, program.terms.eq(old, expected))
     }
 
-    pub fn flush(&self, program: &mut Program, line: LineId, kind: FlushKind, label: &str) {
-        self.event(program, Kind::Flush { line, kind }, label);
+    pub fn flush(&self, program: &mut ProofProgram, line: LineId, kind: FlushKind, label: &str) {
+        self.event(program, ProofEventKind::Flush { line, kind }, label);
     }
 
-    pub fn assert(&self, program: &mut Program, holds: Term, label: &str) {
-        self.event(program, Kind::Assert { holds }, label);
+    pub fn assert(&self, program: &mut ProofProgram, holds: Term, label: &str) {
+        self.event(program, ProofEventKind::Assert { holds }, label);
     }
 
     /// The thread goes on only if this holds. What it did before stays done.
-    pub fn assume(&mut self, program: &mut Program, holds: Term) {
+    pub fn assume(&mut self, program: &mut ProofProgram, holds: Term) {
         self.condition = program.terms.and(self.condition, holds);
     }
 
     /// A loop was unrolled as far as this: a thread that would go round again stops, and the proof says so.
-    pub fn bound(&mut self, program: &mut Program, within: Term, label: &str) {
-        self.event(program, Kind::Bound { within }, label);
+    pub fn bound(&mut self, program: &mut ProofProgram, within: Term, label: &str) {
+        self.event(program, ProofEventKind::Bound { within }, label);
         self.assume(program, within);
     }
 
     /// The way on which this holds.
     #[must_use]
-    pub fn when(&self, program: &mut Program, holds: Term) -> Path {
+    pub fn when(&self, program: &mut ProofProgram, holds: Term) -> Path {
         let mut path = *self;
         path.assume(program, holds);
         path
@@ -135,7 +140,7 @@ impl Path {
 
     /// Where two ways of one thread meet.
     #[must_use]
-    pub fn meet(&self, program: &mut Program, other: &Path) -> Path {
+    pub fn meet(&self, program: &mut ProofProgram, other: &Path) -> Path {
         Path {
             thread: self.thread,
             condition: program.terms.either_path(self.condition, other.condition),
@@ -144,7 +149,12 @@ impl Path {
 
     /// Reads through a pointer: one event for each target, under the condition that the pointer is that. The targets must
     /// cover every value the pointer can have.
-    pub fn load_any(&self, program: &mut Program, targets: &[(Term, LocId)], label: &str) -> Term {
+    pub fn load_any(
+        &self,
+        program: &mut ProofProgram,
+        targets: &[(Term, LocId)],
+        label: &str,
+    ) -> Term {
         let mut value = None;
         for &(is_target, loc) in targets {
             let here = self.when(program, is_target);
@@ -159,7 +169,7 @@ impl Path {
 
     pub fn store_any(
         &self,
-        program: &mut Program,
+        program: &mut ProofProgram,
         targets: &[(Term, LocId)],
         value: Term,
         label: &str,
@@ -171,24 +181,24 @@ impl Path {
     }
 
     /// Creates a thread: everything before is ordered before everything it does.
-    pub fn create(&self, program: &mut Program, name: &str) -> Path {
-        let created = self.event(program, Kind::Sync, &format!("create {name}"));
+    pub fn create(&self, program: &mut ProofProgram, name: &str) -> Path {
+        let created = self.event(program, ProofEventKind::Sync, &format!("create {name}"));
         program.threads.push(name.to_owned());
         let child = Path {
             thread: ThreadId(program.threads.len() as u32 - 1),
             condition: self.condition,
         };
-        let begins = child.event(program, Kind::Sync, &format!("{name} begins"));
+        let begins = child.event(program, ProofEventKind::Sync, &format!("{name} begins"));
         program.orders.push((created, begins));
         child
     }
 
     /// Waits for a thread whose last place is `ended`.
-    pub fn join(&mut self, program: &mut Program, ended: &Path) {
+    pub fn join(&mut self, program: &mut ProofProgram, ended: &Path) {
         let name = program.threads[ended.thread.index()].clone();
-        let ends = ended.event(program, Kind::Sync, &format!("{name} ends"));
+        let ends = ended.event(program, ProofEventKind::Sync, &format!("{name} ends"));
         self.assume(program, ended.condition);
-        let joins = self.event(program, Kind::Sync, &format!("join {name}"));
+        let joins = self.event(program, ProofEventKind::Sync, &format!("join {name}"));
         program.orders.push((ends, joins));
     }
 }
@@ -201,7 +211,7 @@ pub struct Recovering {
 }
 
 impl Recovering {
-    pub fn new(program: &mut Program) -> Recovering {
+    pub fn new(program: &mut ProofProgram) -> Recovering {
         Recovering {
             condition: program.terms.truth(true),
             memory: Vec::new(),
@@ -209,13 +219,13 @@ impl Recovering {
     }
 
     /// Reads a location, under a further condition (a pointer's being this target, say).
-    pub fn load(&mut self, program: &mut Program, loc: LocId, when: Term) -> Term {
+    pub fn load(&mut self, program: &mut ProofProgram, loc: LocId, when: Term) -> Term {
         let guard = program.terms.and(self.condition, when);
         program.recovery.reads.push(Observation { loc, guard });
         self.held(program, loc)
     }
 
-    fn held(&mut self, program: &mut Program, loc: LocId) -> Term {
+    fn held(&mut self, program: &mut ProofProgram, loc: LocId) -> Term {
         let locations = program.locations.len();
         self.memory.resize(locations.max(self.memory.len()), None);
         let location = program.location(loc);
@@ -227,13 +237,13 @@ impl Recovering {
         }
     }
 
-    pub fn store(&mut self, program: &mut Program, loc: LocId, value: Term, when: Term) {
+    pub fn store(&mut self, program: &mut ProofProgram, loc: LocId, value: Term, when: Term) {
         let old = self.held(program, loc);
         let happens = program.terms.and(self.condition, when);
         self.memory[loc.index()] = Some(program.terms.choose(happens, value, old));
     }
 
-    pub fn assert(&self, program: &mut Program, holds: Term, label: &str) {
+    pub fn assert(&self, program: &mut ProofProgram, holds: Term, label: &str) {
         program.recovery.checks.push(Check {
             guard: self.condition,
             holds,
@@ -241,12 +251,12 @@ impl Recovering {
         });
     }
 
-    pub fn assume(&mut self, program: &mut Program, holds: Term) {
+    pub fn assume(&mut self, program: &mut ProofProgram, holds: Term) {
         self.condition = program.terms.and(self.condition, holds);
     }
 
     /// As [`Path::bound`].
-    pub fn bound(&mut self, program: &mut Program, within: Term, label: &str) {
+    pub fn bound(&mut self, program: &mut ProofProgram, within: Term, label: &str) {
         program.recovery.bounds.push(Check {
             guard: self.condition,
             holds: within,

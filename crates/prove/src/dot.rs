@@ -1,10 +1,10 @@
 //! A witness as a graph in the DOT language: a column per thread, and what connects them.
 
-use crate::program::EventId;
-use crate::witness::{Fate, Witness};
+use crate::program::ProofEventId;
+use crate::witness::{Fate, Refutation};
 use std::fmt::Write;
 
-impl Witness {
+impl Refutation {
     /// The execution graph: `po` down each column, `rf`, `co`, `fb`, and what was recovered.
     pub fn to_dot(&self) -> String {
         let mut out = String::from(
@@ -16,7 +16,7 @@ impl Witness {
                 "  subgraph cluster_{number} {{ label={}; ",
                 quoted(name)
             );
-            let mut previous: Option<EventId> = None;
+            let mut previous: Option<ProofEventId> = None;
             let mut steps: Vec<_> = self
                 .steps
                 .iter()
@@ -83,7 +83,7 @@ impl Witness {
     }
 }
 
-fn node(event: EventId) -> String {
+fn node(event: ProofEventId) -> String {
     format!("e{}", event.0)
 }
 

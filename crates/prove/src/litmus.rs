@@ -1,11 +1,13 @@
 //! Litmus tests as programs: the same instructions, with registers as terms.
 
 use crate::builder::{Path, Recovering};
-use crate::program::{Check, Home, Kind, LocId, Program};
+use crate::program::{Check, Home, LocId, ProofEventKind, ProofProgram};
 use crate::program::{FlushKind as Flush, LineId};
 use crate::term::{Op, Term};
 use landfall_litmus::expect::{Prop, Quantifier};
-use landfall_litmus::program::{FlushKind, Instr, Observe, Operand, Place, RmwOp, ShowInstr, Test};
+use landfall_litmus::program::{
+    FlushKind, Instr, Location, Observe, Operand, RmwOp, ShowInstr, Test,
+};
 
 /// A variable is 8 bytes wide.
 const WIDTH: u8 = 64;
@@ -13,15 +15,15 @@ const WIDTH: u8 = 64;
 /// A litmus test as a program, and the terms of what it observes, in the order of [`Observe::places`].
 #[derive(Clone, Debug)]
 pub struct Litmus {
-    pub program: Program,
+    pub program: ProofProgram,
     pub observed: Vec<Term>,
 }
 
 /// What the test forbids becomes what the program must keep: checks of the recovery, or at the end.
 pub fn translate(test: &Test) -> Litmus {
-    let mut program = Program {
+    let mut program = ProofProgram {
         platform: test.platform,
-        ..Program::default()
+        ..ProofProgram::default()
     };
     for _ in 0..test.program.line_count() {
         program.add_line();
@@ -44,11 +46,13 @@ pub fn translate(test: &Test) -> Litmus {
     let mut observed = Vec::new();
     for place in test.observe.places() {
         observed.push(match (place, &test.observe) {
-            (Place::Var(var), Observe::Recover(_)) => {
+            (Location::Var(var), Observe::Recover(_)) => {
                 recovering.load(&mut program, locs[usize::from(var.0)], always)
             }
-            (Place::Var(var), Observe::Final(_)) => program.at_the_end(locs[usize::from(var.0)]),
-            (Place::Reg { thread, reg }, _) => registers[usize::from(thread)][usize::from(reg.0)],
+            (Location::Var(var), Observe::Final(_)) => program.at_the_end(locs[usize::from(var.0)]),
+            (Location::Reg { thread, reg }, _) => {
+                registers[usize::from(thread)][usize::from(reg.0)]
+            }
         });
     }
     let mut checks = Vec::new();
@@ -73,7 +77,7 @@ pub fn translate(test: &Test) -> Litmus {
 }
 
 /// Adds a thread; the terms of its registers at its end.
-fn thread(program: &mut Program, test: &Test, number: usize, locs: &[LocId]) -> Vec<Term> {
+fn thread(program: &mut ProofProgram, test: &Test, number: usize, locs: &[LocId]) -> Vec<Term> {
     let source = &test.program.threads[number];
     let mut path = program.add_thread(&format!("T{number}"));
     let mut registers: Vec<Term> = source
@@ -101,7 +105,7 @@ fn thread(program: &mut Program, test: &Test, number: usize, locs: &[LocId]) -> 
 }
 
 fn step(
-    program: &mut Program,
+    program: &mut ProofProgram,
     path: &mut Path,
     registers: &mut [Term],
     instr: &Instr,
@@ -109,12 +113,12 @@ fn step(
     (test, locs): (&Test, &[LocId]),
 ) {
     let old = registers.to_vec();
-    let value = |program: &mut Program, operand: Operand| match operand {
+    let value = |program: &mut ProofProgram, operand: Operand| match operand {
         Operand::Const(value) => program.terms.constant(WIDTH, value as u64),
         Operand::Reg(reg) => old[usize::from(reg.0)],
     };
     // An `if` that fails leaves the registers as they are: those set after it keep their old value then.
-    let mut set = |program: &mut Program, reg: landfall_litmus::program::Reg, to: Term| {
+    let mut set = |program: &mut ProofProgram, reg: landfall_litmus::program::Reg, to: Term| {
         let at = usize::from(reg.0);
         registers[at] = program.terms.choose(path.condition, to, old[at]);
     };
@@ -129,7 +133,7 @@ fn step(
         }
         Instr::NtStore { var, value: v } => {
             let (loc, value) = (locs[usize::from(var.0)], value(program, v));
-            path.event(program, Kind::NtStore { loc, value }, label);
+            path.event(program, ProofEventKind::NtStore { loc, value }, label);
         }
         Instr::Rmw {
             reg,
@@ -169,10 +173,10 @@ fn step(
             path.flush(program, line, kind, label);
         }
         Instr::Sfence => {
-            path.event(program, Kind::Sfence, label);
+            path.event(program, ProofEventKind::Sfence, label);
         }
         Instr::Mfence => {
-            path.event(program, Kind::Mfence, label);
+            path.event(program, ProofEventKind::Mfence, label);
         }
         Instr::Move { reg, value: v } => {
             let v = value(program, v);
@@ -205,7 +209,7 @@ fn operator(op: RmwOp) -> Option<Op> {
     })
 }
 
-fn proposition(program: &mut Program, prop: &Prop, observed: &[Term]) -> Term {
+fn proposition(program: &mut ProofProgram, prop: &Prop, observed: &[Term]) -> Term {
     match prop {
         Prop::True => program.terms.truth(true),
         Prop::Eq(place, value) => {

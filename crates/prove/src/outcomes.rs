@@ -2,14 +2,14 @@
 
 use crate::cnf::Lit;
 use crate::encode::{Encoding, View};
-use crate::program::Program;
+use crate::program::ProofProgram;
 use crate::solver::{Answer, SearchOptions, open};
 use crate::term::{Term, signed};
 use std::collections::BTreeSet;
 
 /// The values that terms can have together, sign-extended. `None` if a limit was reached.
 pub fn outcomes(
-    program: &Program,
+    program: &ProofProgram,
     observed: &[Term],
     view: View,
     options: &SearchOptions,

@@ -11,7 +11,7 @@ use landfall_model::order::{OpKind, Platform};
 use std::sync::Arc;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct EventId(pub u32);
+pub struct ProofEventId(pub u32);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LocId(pub u32);
@@ -26,7 +26,7 @@ pub struct ThreadId(pub u32);
 macro_rules! index {
     ($($id:ident),*) => { $(impl $id { pub fn index(self) -> usize { self.0 as usize } })* };
 }
-index!(EventId, LocId, LineId, ThreadId);
+index!(ProofEventId, LocId, LineId, ThreadId);
 
 /// Is what a location holds still there after the power failed?
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -66,7 +66,7 @@ pub enum FlushKind {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
+pub enum ProofEventKind {
     Load {
         loc: LocId,
     },
@@ -105,10 +105,10 @@ pub enum Kind {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Event {
+pub struct ProofEvent {
     pub thread: ThreadId,
     pub guard: Term,
-    pub kind: Kind,
+    pub kind: ProofEventKind,
     /// Is it one step with the event before it? So an access of several locations is: it is ordered, and survives or is lost,
     /// as a whole. (Both have one thread, one guard, one kind, and, if they are stores, one line.)
     pub joined: bool,
@@ -118,27 +118,30 @@ pub struct Event {
     pub place: Option<Arc<Place>>,
 }
 
-impl Event {
+impl ProofEvent {
     pub fn loc(&self) -> Option<LocId> {
         match self.kind {
-            Kind::Load { loc }
-            | Kind::Store { loc, .. }
-            | Kind::NtStore { loc, .. }
-            | Kind::Rmw { loc, .. } => Some(loc),
+            ProofEventKind::Load { loc }
+            | ProofEventKind::Store { loc, .. }
+            | ProofEventKind::NtStore { loc, .. }
+            | ProofEventKind::Rmw { loc, .. } => Some(loc),
             _ => None,
         }
     }
 
     pub fn reads(&self) -> bool {
-        matches!(self.kind, Kind::Load { .. } | Kind::Rmw { .. })
+        matches!(
+            self.kind,
+            ProofEventKind::Load { .. } | ProofEventKind::Rmw { .. }
+        )
     }
 
     /// The value it writes, if it may write.
     pub fn written(&self) -> Option<Term> {
         match self.kind {
-            Kind::Store { value, .. } | Kind::NtStore { value, .. } | Kind::Rmw { value, .. } => {
-                Some(value)
-            }
+            ProofEventKind::Store { value, .. }
+            | ProofEventKind::NtStore { value, .. }
+            | ProofEventKind::Rmw { value, .. } => Some(value),
             _ => None,
         }
     }
@@ -146,18 +149,18 @@ impl Event {
     /// Its row in the ordering table; `None` for what orders nothing.
     pub fn op_kind(&self) -> Option<OpKind> {
         Some(match self.kind {
-            Kind::Load { .. } => OpKind::Read,
-            Kind::Store { .. } => OpKind::Write,
-            Kind::NtStore { .. } => OpKind::NtWrite,
-            Kind::Rmw { .. } => OpKind::Rmw,
-            Kind::Flush {
+            ProofEventKind::Load { .. } => OpKind::Read,
+            ProofEventKind::Store { .. } => OpKind::Write,
+            ProofEventKind::NtStore { .. } => OpKind::NtWrite,
+            ProofEventKind::Rmw { .. } => OpKind::Rmw,
+            ProofEventKind::Flush {
                 kind: FlushKind::Clflush,
                 ..
             } => OpKind::Flush,
-            Kind::Flush { .. } => OpKind::FlushOpt,
-            Kind::Sfence => OpKind::Sfence,
-            Kind::Mfence | Kind::Sync => OpKind::Mfence,
-            Kind::Assert { .. } | Kind::Bound { .. } => return None,
+            ProofEventKind::Flush { .. } => OpKind::FlushOpt,
+            ProofEventKind::Sfence => OpKind::Sfence,
+            ProofEventKind::Mfence | ProofEventKind::Sync => OpKind::Mfence,
+            ProofEventKind::Assert { .. } | ProofEventKind::Bound { .. } => return None,
         })
     }
 }
@@ -187,16 +190,16 @@ pub struct Recovery {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Program {
+pub struct ProofProgram {
     pub terms: Terms,
     pub locations: Vec<Location>,
     pub lines: u32,
     pub threads: Vec<String>,
     /// Events of one thread in program order; those of several may be mixed.
-    pub events: Vec<Event>,
+    pub events: Vec<ProofEvent>,
     /// Order across threads (creation, joining): whenever the second happens, the first has happened before it. Both are
     /// [`Kind::Sync`], and the guard of the second includes that of the first.
-    pub orders: Vec<(EventId, EventId)>,
+    pub orders: Vec<(ProofEventId, ProofEventId)>,
     pub recovery: Recovery,
     /// Nondeterministic inputs, by name, for witnesses.
     pub inputs: Vec<(String, Term)>,
@@ -205,8 +208,8 @@ pub struct Program {
     pub platform: Platform,
 }
 
-impl Program {
-    pub fn event(&self, id: EventId) -> &Event {
+impl ProofProgram {
+    pub fn event(&self, id: ProofEventId) -> &ProofEvent {
         &self.events[id.index()]
     }
 
@@ -214,31 +217,31 @@ impl Program {
         &self.locations[id.index()]
     }
 
-    pub fn event_ids(&self) -> impl Iterator<Item = EventId> + use<> {
-        (0..self.events.len() as u32).map(EventId)
+    pub fn event_ids(&self) -> impl Iterator<Item = ProofEventId> + use<> {
+        (0..self.events.len() as u32).map(ProofEventId)
     }
 
-    pub fn thread_events(&self, thread: ThreadId) -> Vec<EventId> {
+    pub fn thread_events(&self, thread: ThreadId) -> Vec<ProofEventId> {
         self.event_ids()
             .filter(|&e| self.event(e).thread == thread)
             .collect()
     }
 
     /// Does it make earlier `clflushopt`, `clwb` and non-temporal stores of its thread effective?
-    pub fn drains(&self, id: EventId) -> bool {
+    pub fn drains(&self, id: ProofEventId) -> bool {
         let event = self.event(id);
         let of_library = match event.kind {
-            Kind::Sync => true,
-            Kind::Rmw { loc, .. } => self.location(loc).home == Home::Lock,
+            ProofEventKind::Sync => true,
+            ProofEventKind::Rmw { loc, .. } => self.location(loc).home == Home::Lock,
             _ => false,
         };
         !of_library && event.op_kind().is_some_and(OpKind::drains)
     }
 
     /// The line an event touches or flushes.
-    pub fn line_of(&self, event: EventId) -> Option<LineId> {
+    pub fn line_of(&self, event: ProofEventId) -> Option<LineId> {
         match self.event(event).kind {
-            Kind::Flush { line, .. } => Some(line),
+            ProofEventKind::Flush { line, .. } => Some(line),
             _ => self
                 .event(event)
                 .loc()

@@ -10,19 +10,19 @@ pub use robust::robust;
 
 use crate::encode::{CrashEncoding, Encoding};
 use crate::solver::{Backend, Effort, SearchOptions};
-use crate::witness::Witness;
+use crate::witness::Refutation;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
+pub struct ProofOptions {
     pub crash: CrashEncoding,
     pub search: SearchOptions,
     /// Robustness: how many suspicious states are looked into before giving up.
     pub max_states: usize,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for ProofOptions {
+    fn default() -> ProofOptions {
+        ProofOptions {
             crash: CrashEncoding::default(),
             search: SearchOptions::default(),
             max_states: 10_000,
@@ -31,10 +31,10 @@ impl Default for Options {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum ProofVerdict {
     /// No execution within the program's bounds breaks it.
     Proved,
-    Refuted(Box<Witness>),
+    Refuted(Box<Refutation>),
     /// Not decided, and why.
     Unknown(String),
     /// The program asserts nothing, or its recovery reads nothing.
@@ -78,16 +78,16 @@ impl Sizes {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answered {
-    pub verdict: Verdict,
+    pub verdict: ProofVerdict,
     pub sizes: Sizes,
 }
 
-fn gave_up(options: &Options) -> Verdict {
+fn gave_up(options: &ProofOptions) -> ProofVerdict {
     let late = options
         .search
         .until
         .is_some_and(|until| std::time::Instant::now() >= until);
-    Verdict::Unknown(match options.search.max_conflicts {
+    ProofVerdict::Unknown(match options.search.max_conflicts {
         Some(conflicts) if !late => format!("gave up after {conflicts} conflicts"),
         _ => "the time was up".to_owned(),
     })

@@ -1,7 +1,7 @@
 //! A witness as a picture: a column per thread, time downwards, and what connects events.
 
-use crate::program::EventId;
-use crate::witness::{Fate, Witness};
+use crate::program::ProofEventId;
+use crate::witness::{Fate, Refutation};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ const TOP: usize = 50;
 /// Letters that fit a box.
 const LETTERS: usize = 46;
 
-impl Witness {
+impl Refutation {
     /// The execution graph as SVG: `po` down each column, `rf`, `co`, `fb`, and below the power failure what was recovered.
     pub fn to_svg(&self) -> String {
         let columns: Vec<usize> = {
@@ -22,7 +22,7 @@ impl Witness {
         };
         let column = |thread: usize| columns.iter().position(|&t| t == thread).unwrap_or(0);
         let left = |column: usize| 20 + column * (WIDTH + GAP);
-        let mut places: HashMap<EventId, (usize, usize)> = HashMap::new();
+        let mut places: HashMap<ProofEventId, (usize, usize)> = HashMap::new();
         for (row, step) in self.steps.iter().enumerate() {
             places.insert(
                 step.event,
@@ -47,7 +47,7 @@ impl Witness {
             );
         }
         for &thread in &columns {
-            let mut own: Vec<EventId> = self
+            let mut own: Vec<ProofEventId> = self
                 .steps
                 .iter()
                 .filter(|s| s.thread.index() == thread)

@@ -5,7 +5,7 @@
 //! that feed each other are looked at together, and as many rounds as they have events that compute from them find all values,
 //! even where rounds would go on for ever (a counter that is added to).
 
-use crate::program::Program;
+use crate::program::ProofProgram;
 use crate::term::{Node, Term, mask};
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use std::collections::BTreeSet;
 const MOST: usize = 48;
 
 /// The values of a term, sorted; `None` for "any".
-pub(crate) type Domain = Option<Vec<u64>>;
+pub(crate) type ValueDomain = Option<Vec<u64>>;
 
-pub(crate) fn domains(program: &Program) -> Vec<Domain> {
+pub(crate) fn domains(program: &ProofProgram) -> Vec<ValueDomain> {
     let terms = &program.terms;
     let uses = uses(program);
-    let mut domains: Vec<Domain> = vec![Some(Vec::new()); terms.len()];
-    let mut held: Vec<Domain> = vec![Some(Vec::new()); program.locations.len()];
+    let mut domains: Vec<ValueDomain> = vec![Some(Vec::new()); terms.len()];
+    let mut held: Vec<ValueDomain> = vec![Some(Vec::new()); program.locations.len()];
     let inits = program.locations.iter().enumerate();
     let mut written: Vec<(usize, Term)> = inits.map(|(loc, l)| (loc, l.init)).collect();
     for event in &program.events {
@@ -60,7 +60,7 @@ pub(crate) fn domains(program: &Program) -> Vec<Domain> {
 }
 
 /// By term: the locations whose contents it depends on.
-fn uses(program: &Program) -> Vec<BTreeSet<usize>> {
+fn uses(program: &ProofProgram) -> Vec<BTreeSet<usize>> {
     let terms = &program.terms;
     let mut uses: Vec<BTreeSet<usize>> = Vec::with_capacity(terms.len());
     for index in 0..terms.len() {
@@ -122,7 +122,7 @@ fn groups(
     groups
 }
 
-fn join(into: &mut Domain, from: &Domain) -> bool {
+fn join(into: &mut ValueDomain, from: &ValueDomain) -> bool {
     let (Some(all), Some(more)) = (into.as_mut(), from) else {
         return into.take().is_some();
     };
@@ -137,7 +137,12 @@ fn join(into: &mut Domain, from: &Domain) -> bool {
     changed
 }
 
-fn domain(program: &Program, term: Term, domains: &[Domain], held: &[Domain]) -> Domain {
+fn domain(
+    program: &ProofProgram,
+    term: Term,
+    domains: &[ValueDomain],
+    held: &[ValueDomain],
+) -> ValueDomain {
     let terms = &program.terms;
     let of = |t: Term| domains[t.index()].as_deref();
     let map = |values: &[u64], apply: &dyn Fn(u64) -> Option<u64>| {
@@ -195,7 +200,7 @@ mod tests {
     /// Two threads add 1 to a counter and copy it: the counter reaches 2, not more, and so does the copy.
     #[test]
     fn a_counter_goes_as_far_as_there_are_additions() {
-        let mut program = Program::default();
+        let mut program = ProofProgram::default();
         let counter = program.add_location("counter", 32, Home::Volatile, 0);
         let copy = program.add_location("copy", 32, Home::Volatile, 7);
         for _ in 0..2 {

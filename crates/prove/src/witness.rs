@@ -22,12 +22,12 @@ pub enum Fate {
 
 /// One event of the execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Step {
-    pub event: EventId,
+pub struct RefutationStep {
+    pub event: ProofEventId,
     pub thread: ThreadId,
     pub label: String,
     /// The value read, and the store it came from.
-    pub read: Option<(u64, Option<EventId>)>,
+    pub read: Option<(u64, Option<ProofEventId>)>,
     pub written: Option<u64>,
     pub fate: Fate,
     /// Had it certainly happened when the power failed?
@@ -58,31 +58,31 @@ pub enum Deed {
 }
 
 impl Deed {
-    fn of(program: &Program, event: &Event) -> Deed {
+    fn of(program: &ProofProgram, event: &ProofEvent) -> Deed {
         let lock = event
             .loc()
             .is_some_and(|loc| program.location(loc).home == Home::Lock);
         match event.kind {
-            Kind::Load { .. } => Deed::Load,
-            Kind::Store { .. } if lock => Deed::Unlock,
-            Kind::Store { .. } | Kind::NtStore { .. } => Deed::Store,
-            Kind::Rmw { .. } if lock => Deed::Lock,
-            Kind::Rmw { .. } => Deed::Rmw,
-            Kind::Flush {
+            ProofEventKind::Load { .. } => Deed::Load,
+            ProofEventKind::Store { .. } if lock => Deed::Unlock,
+            ProofEventKind::Store { .. } | ProofEventKind::NtStore { .. } => Deed::Store,
+            ProofEventKind::Rmw { .. } if lock => Deed::Lock,
+            ProofEventKind::Rmw { .. } => Deed::Rmw,
+            ProofEventKind::Flush {
                 kind: FlushKind::Clflush,
                 ..
             } => Deed::Flush,
-            Kind::Flush { .. } => Deed::WriteBack,
+            ProofEventKind::Flush { .. } => Deed::WriteBack,
             _ => Deed::Other,
         }
     }
 }
 
 /// The address that an event accesses; of a flush, one on its line.
-fn address(program: &Program, event: &Event) -> Option<u64> {
+fn address(program: &ProofProgram, event: &ProofEvent) -> Option<u64> {
     match (event.loc(), event.kind) {
         (Some(loc), _) => program.location(loc).at,
-        (None, Kind::Flush { line, .. }) => {
+        (None, ProofEventKind::Flush { line, .. }) => {
             let mut locations = program.locations.iter();
             locations.find(|l| l.line() == Some(line))?.at
         }
@@ -92,7 +92,7 @@ fn address(program: &Program, event: &Event) -> Option<u64> {
 
 /// What recovery found in a location.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Found {
+pub struct FoundValue {
     pub loc: LocId,
     pub name: String,
     pub line: Option<LineId>,
@@ -100,49 +100,53 @@ pub struct Found {
     pub at: Option<u64>,
     pub width: u8,
     pub value: u64,
-    pub source: Option<EventId>,
+    pub source: Option<ProofEventId>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Witness {
+pub struct Refutation {
     /// What is wrong with it.
     pub broken: Vec<String>,
     pub threads: Vec<String>,
     /// In an order that the memory model allows.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RefutationStep>,
     /// Neighbours in the order of the writes of a location.
-    pub coherence: Vec<(EventId, EventId)>,
+    pub coherence: Vec<(ProofEventId, ProofEventId)>,
     /// Flushes that had happened, and the lines they made durable.
-    pub flushed: Vec<(EventId, LineId)>,
-    pub found: Vec<Found>,
+    pub flushed: Vec<(ProofEventId, LineId)>,
+    pub found: Vec<FoundValue>,
     /// The program's nondeterministic inputs.
     pub inputs: Vec<(String, u64)>,
     pub failed: bool,
     /// An assertion fails in a thread, whether the power fails or not.
     pub alone: bool,
     /// `ob` without its transitive closure: edges between events.
-    order: Vec<(EventId, EventId)>,
+    order: Vec<(ProofEventId, ProofEventId)>,
     /// By event: the first of its step, which has its edges.
     steps_of: Vec<u32>,
 }
 
-impl Witness {
-    pub(crate) fn new(encoding: &Encoding, solver: &dyn Backend, broken: Vec<String>) -> Witness {
+impl Refutation {
+    pub(crate) fn new(
+        encoding: &Encoding,
+        solver: &dyn Backend,
+        broken: Vec<String>,
+    ) -> Refutation {
         let program = encoding.program;
         let holds = |literal| solver.holds(literal);
         let value = |term| encoding.value(term, holds).unwrap_or(0);
-        let executed: Vec<EventId> = program
+        let executed: Vec<ProofEventId> = program
             .event_ids()
             .filter(|&id| holds(encoding.executed(id)))
             .collect();
-        let mut order: Vec<(EventId, EventId)> = Vec::new();
+        let mut order: Vec<(ProofEventId, ProofEventId)> = Vec::new();
         let mut edges: Vec<(u32, u32)> = encoding.ordering.fixed.clone();
         let guarded = encoding.ordering.guarded.iter();
         let active = guarded.filter(|edge| edge.literals.iter().all(|&l| holds(l)));
         edges.extend(active.map(|edge| (edge.from, edge.to)));
         for &(from, to) in &edges {
             if to.max(from) < program.events.len() as u32 {
-                order.push((EventId(from), EventId(to)));
+                order.push((ProofEventId(from), ProofEventId(to)));
             }
         }
         let source = |reader: Reader| {
@@ -151,7 +155,7 @@ impl Witness {
                 .map(|rf| rf.source)
         };
         let failed = matches!(encoding.view, View::AfterFailure(_));
-        let found: Vec<Found> = (0..program.locations.len() as u32)
+        let found: Vec<FoundValue> = (0..program.locations.len() as u32)
             .map(LocId)
             .filter_map(|loc| {
                 let (reader, node) = match failed {
@@ -160,7 +164,7 @@ impl Witness {
                 };
                 let location = program.location(loc);
                 let term = program.terms.find(node, location.width)?;
-                Some(Found {
+                Some(FoundValue {
                     loc,
                     name: location.name.clone(),
                     line: location.line(),
@@ -171,7 +175,7 @@ impl Witness {
                 })
             })
             .collect();
-        let mut witness = Witness {
+        let mut witness = Refutation {
             broken,
             threads: program.threads.clone(),
             steps: Vec::new(),
@@ -194,10 +198,10 @@ impl Witness {
         let places = topological(&edges, encoding.ordering.nodes);
         let whole_steps = places
             .iter()
-            .map(|&id| EventId(id))
+            .map(|&id| ProofEventId(id))
             .filter(|id| id.index() < program.events.len() && !program.event(*id).joined)
             .flat_map(|first| {
-                let rest = (first.0 + 1..program.events.len() as u32).map(EventId);
+                let rest = (first.0 + 1..program.events.len() as u32).map(ProofEventId);
                 std::iter::once(first).chain(rest.take_while(|&id| program.event(id).joined))
             });
         for event in whole_steps {
@@ -214,14 +218,15 @@ impl Witness {
                 (term.map_or(0, value), source)
             });
             let before_failure = !failed || past.contains(&event);
-            let weak = matches!(of.kind, Kind::Flush { kind, .. } if kind != FlushKind::Clflush);
-            if let Kind::Flush { line, .. } = of.kind
+            let weak =
+                matches!(of.kind, ProofEventKind::Flush { kind, .. } if kind != FlushKind::Clflush);
+            if let ProofEventKind::Flush { line, .. } = of.kind
                 && before_failure
                 && (!weak || drained(program, event, &past))
             {
                 witness.flushed.push((event, line));
             }
-            witness.steps.push(Step {
+            witness.steps.push(RefutationStep {
                 event,
                 thread: of.thread,
                 label: of.label.clone(),
@@ -245,12 +250,13 @@ impl Witness {
     /// What must have happened by the failure: everything `po`- or `rf`-before a store that recovery finds.
     fn past(
         &self,
-        program: &Program,
-        executed: &[EventId],
-        source: impl Fn(EventId) -> Option<EventId>,
-    ) -> BTreeSet<EventId> {
+        program: &ProofProgram,
+        executed: &[ProofEventId],
+        source: impl Fn(ProofEventId) -> Option<ProofEventId>,
+    ) -> BTreeSet<ProofEventId> {
         let mut past = BTreeSet::new();
-        let mut todo: Vec<EventId> = self.found.iter().filter_map(|found| found.source).collect();
+        let mut todo: Vec<ProofEventId> =
+            self.found.iter().filter_map(|found| found.source).collect();
         while let Some(id) = todo.pop() {
             if !past.insert(id) {
                 continue;
@@ -270,11 +276,11 @@ impl Witness {
     }
 
     /// Is one event ordered before another in this execution?
-    pub fn ordered(&self, first: EventId, second: EventId) -> bool {
-        let step = |event: EventId| {
+    pub fn ordered(&self, first: ProofEventId, second: ProofEventId) -> bool {
+        let step = |event: ProofEventId| {
             self.steps_of
                 .get(event.index())
-                .map_or(event, |&e| EventId(e))
+                .map_or(event, |&e| ProofEventId(e))
         };
         let (first, second) = (step(first), step(second));
         let mut seen = BTreeSet::new();
@@ -293,20 +299,20 @@ impl Witness {
     }
 
     /// An event, as witnesses name it: `T0: x = 1`.
-    pub fn name(&self, event: EventId) -> String {
+    pub fn name(&self, event: ProofEventId) -> String {
         match self.steps.iter().find(|step| step.event == event) {
             Some(step) => format!("{}: {}", self.threads[step.thread.index()], step.label),
             None => "initial".to_owned(),
         }
     }
 
-    pub(crate) fn source_name(&self, source: Option<EventId>) -> String {
+    pub(crate) fn source_name(&self, source: Option<ProofEventId>) -> String {
         source.map_or("initial".to_owned(), |event| self.name(event))
     }
 }
 
 /// Is there an instruction in the past that makes this weak flush effective?
-fn drained(program: &Program, flush: EventId, past: &BTreeSet<EventId>) -> bool {
+fn drained(program: &ProofProgram, flush: ProofEventId, past: &BTreeSet<ProofEventId>) -> bool {
     let thread = program.event(flush).thread;
     past.range(flush..)
         .any(|&id| program.event(id).thread == thread && program.drains(id))
@@ -314,20 +320,21 @@ fn drained(program: &Program, flush: EventId, past: &BTreeSet<EventId>) -> bool 
 
 fn coherence(
     encoding: &Encoding,
-    executed: &[EventId],
+    executed: &[ProofEventId],
     holds: &impl Fn(crate::cnf::Lit) -> bool,
-) -> Vec<(EventId, EventId)> {
+) -> Vec<(ProofEventId, ProofEventId)> {
     let program = encoding.program;
     let mut neighbours = Vec::new();
     for loc in (0..program.locations.len() as u32).map(LocId) {
-        let mut writes: Vec<EventId> = executed
+        let mut writes: Vec<ProofEventId> = executed
             .iter()
             .copied()
             .filter(|&id| program.event(id).loc() == Some(loc) && holds(encoding.wrote(id)))
             .collect();
-        let before = |a: EventId, b: EventId| encoding.coherent(a, b).is_some_and(holds);
-        let place = |w: EventId| writes.iter().filter(|&&other| before(other, w)).count();
-        let mut places: Vec<(usize, EventId)> = writes.iter().map(|&w| (place(w), w)).collect();
+        let before = |a: ProofEventId, b: ProofEventId| encoding.coherent(a, b).is_some_and(holds);
+        let place = |w: ProofEventId| writes.iter().filter(|&&other| before(other, w)).count();
+        let mut places: Vec<(usize, ProofEventId)> =
+            writes.iter().map(|&w| (place(w), w)).collect();
         places.sort_unstable();
         writes = places.into_iter().map(|(_, w)| w).collect();
         let pairs = writes.windows(2).map(|pair| (pair[0], pair[1]));
@@ -360,7 +367,7 @@ fn topological(edges: &[(u32, u32)], nodes: usize) -> Vec<u32> {
     order
 }
 
-impl fmt::Display for Witness {
+impl fmt::Display for Refutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for broken in &self.broken {
             writeln!(f, "broken: {broken}")?;

@@ -1,9 +1,9 @@
 //! The formula has the outcomes that both definitions of `landfall-litmus` have: on every bundled test and on random
 //! programs, for every crash encoding and both solvers.
 
-use landfall_litmus::operational::{self, Options};
+use landfall_litmus::operational::{self, ExploreOptions};
 use landfall_litmus::print::to_lit;
-use landfall_litmus::program::{Outcome, Test};
+use landfall_litmus::program::{LitmusOutcome, Test};
 use landfall_litmus::{Model, axiomatic};
 use landfall_model::order::Platform;
 use landfall_prove::encode::{CrashEncoding, View};
@@ -15,11 +15,16 @@ use landfall_testkit::litmus::{corpus, random};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-fn defined(test: &Test) -> BTreeSet<Outcome> {
+fn defined(test: &Test) -> BTreeSet<LitmusOutcome> {
     let model = Model::px86(test.platform);
-    operational::explore(&test.program, &test.observe, &model, &Options::default())
-        .expect("small enough")
-        .outcomes
+    operational::explore(
+        &test.program,
+        &test.observe,
+        &model,
+        &ExploreOptions::default(),
+    )
+    .expect("small enough")
+    .outcomes
 }
 
 fn views(test: &Test) -> Vec<View> {
@@ -30,7 +35,7 @@ fn views(test: &Test) -> Vec<View> {
 }
 
 /// How the formula's outcomes differ, in words.
-fn difference(test: &Test, defined: &BTreeSet<Outcome>) -> Option<String> {
+fn difference(test: &Test, defined: &BTreeSet<LitmusOutcome>) -> Option<String> {
     let litmus = translate(test);
     for view in views(test) {
         for (solver, propagation) in [

@@ -1,14 +1,14 @@
 //! Branches. Events are guarded by inputs; a program with inputs has the outcomes of all the programs that their values make.
 
 use landfall_litmus::Model;
-use landfall_litmus::operational::{self, Options};
+use landfall_litmus::operational::{self, ExploreOptions};
 use landfall_litmus::print::to_lit;
-use landfall_litmus::program::{Instr, Outcome, Test};
+use landfall_litmus::program::{Instr, LitmusOutcome, Test};
 use landfall_model::order::Platform;
 use landfall_prove::encode::{CrashEncoding, View};
 use landfall_prove::litmus::translate;
 use landfall_prove::outcomes::outcomes;
-use landfall_prove::program::EventId;
+use landfall_prove::program::ProofEventId;
 use landfall_prove::solver::{SearchOptions, Solver};
 use landfall_prove::term::{Term, Terms};
 use landfall_testkit::litmus::random;
@@ -89,7 +89,7 @@ fn whens(test: &Test, drawn: &[When]) -> Vec<Vec<When>> {
         .collect()
 }
 
-fn union(test: &Test, whens: &[Vec<When>]) -> BTreeSet<Outcome> {
+fn union(test: &Test, whens: &[Vec<When>]) -> BTreeSet<LitmusOutcome> {
     let mut all = BTreeSet::new();
     for inputs in [[false, false], [false, true], [true, false], [true, true]] {
         let mut program = test.program.clone();
@@ -98,7 +98,8 @@ fn union(test: &Test, whens: &[Vec<When>]) -> BTreeSet<Outcome> {
             thread.body.retain(|_| there.next().unwrap_or(true));
         }
         let model = Model::px86(test.platform);
-        let explored = operational::explore(&program, &test.observe, &model, &Options::default());
+        let explored =
+            operational::explore(&program, &test.observe, &model, &ExploreOptions::default());
         all.extend(explored.expect("small").outcomes);
     }
     all
@@ -135,7 +136,7 @@ proptest! {
         prop_assert_eq!(conditions.len(), program.events.len());
         for (id, when) in conditions.into_iter().enumerate() {
             let condition = when.term(&mut program.terms, inputs);
-            let guard = program.event(EventId(id as u32)).guard;
+            let guard = program.event(ProofEventId(id as u32)).guard;
             program.events[id].guard = program.terms.and(guard, condition);
         }
         for encoding in CrashEncoding::ALL {

@@ -11,14 +11,14 @@ use landfall_explore::schedule::power::{Power, Traced};
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Options as Schedules, Order, Persistency, Replayed};
 use landfall_litmus::Model;
-use landfall_litmus::operational::{self, Options as Bounds};
+use landfall_litmus::operational::{self, ExploreOptions as Bounds};
 use landfall_litmus::parse::parse;
 use landfall_litmus::print::to_lit;
-use landfall_litmus::program::{Observe, Outcome, Test, Var};
+use landfall_litmus::program::{LitmusOutcome, Observe, Test, Var};
 use landfall_model::line::Line;
 use landfall_model::order::Platform;
 use landfall_prove::litmus::translate;
-use landfall_prove::prove::{Options, Verdict, robust};
+use landfall_prove::prove::{ProofOptions, ProofVerdict, robust};
 use landfall_testkit::interpret::Interpreter;
 use landfall_testkit::litmus::random::Draft;
 use landfall_testkit::litmus::schedules::{Recovery, initial, translate_as};
@@ -43,7 +43,7 @@ impl Names for Plain {
 
 /// What was found, with what each finding's power failure leaves.
 struct Found {
-    robustness: Vec<(Finding, Outcome)>,
+    robustness: Vec<(Finding, LitmusOutcome)>,
     wasted: Vec<Finding>,
 }
 
@@ -110,7 +110,7 @@ fn judge(test: &Test, vars: &[Var], order: target::Order) -> Option<Found> {
     Some(found)
 }
 
-fn defined(test: &Test, platform: Platform) -> BTreeSet<Outcome> {
+fn defined(test: &Test, platform: Platform) -> BTreeSet<LitmusOutcome> {
     let model = Model::px86(platform);
     let explored = operational::explore(&test.program, &test.observe, &model, &Bounds::default());
     explored.expect("small").outcomes
@@ -143,14 +143,14 @@ fn agree(test: &Test, distinct: bool) -> Result<(), TestCaseError> {
                 .map(|(f, o)| format!("{:?} {o:?}\n", f.kind))
                 .collect::<String>()
         };
-        match robust(&translate(test).program, &Options::default()).verdict {
-            Verdict::Proved | Verdict::Nothing => {
+        match robust(&translate(test).program, &ProofOptions::default()).verdict {
+            ProofVerdict::Proved | ProofVerdict::Nothing => {
                 prop_assert!(!violated, "proved, but:\n{}{}", to_lit(test), pairs());
             }
-            Verdict::Refuted(witness) => {
+            ProofVerdict::Refuted(witness) => {
                 prop_assert!(violated, "refuted:\n{}{}", to_lit(test), witness);
             }
-            Verdict::Unknown(why) => prop_assert!(false, "{}", why),
+            ProofVerdict::Unknown(why) => prop_assert!(false, "{}", why),
         }
         // Non-temporal stores may be in caches out of order, but are not strictly persistent so.
         if distinct

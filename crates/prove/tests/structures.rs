@@ -12,27 +12,27 @@ mod queue;
 use families::Flushes;
 use landfall_prove::encode::{CrashEncoding, View};
 use landfall_prove::outcomes::outcomes;
-use landfall_prove::program::{Kind, LocId, Program};
-use landfall_prove::prove::{Options, Verdict, bounds, invariant};
+use landfall_prove::program::{LocId, ProofEventKind, ProofProgram};
+use landfall_prove::prove::{ProofOptions, ProofVerdict, bounds, invariant};
 use landfall_prove::solver::{SearchOptions, Solver};
 use landfall_prove::term::Node;
 use std::collections::BTreeSet;
 
-fn holds(name: &str, program: &Program, expected: bool, solvers: &[Solver]) {
+fn holds(name: &str, program: &ProofProgram, expected: bool, solvers: &[Solver]) {
     for crash in CrashEncoding::ALL {
         for &solver in solvers {
             let search = SearchOptions {
                 solver,
                 ..SearchOptions::default()
             };
-            let options = Options {
+            let options = ProofOptions {
                 crash,
                 search,
-                ..Options::default()
+                ..ProofOptions::default()
             };
             match invariant(program, &options).verdict {
-                Verdict::Proved => assert!(expected, "{name} is broken: {crash:?} {solver:?}"),
-                Verdict::Refuted(witness) => {
+                ProofVerdict::Proved => assert!(expected, "{name} is broken: {crash:?} {solver:?}"),
+                ProofVerdict::Refuted(witness) => {
                     assert!(!expected, "{name}: {crash:?} {solver:?}\n{witness}");
                 }
                 other => panic!("{name}: {other:?}"),
@@ -45,7 +45,7 @@ const BOTH: [Solver; 2] = [Solver::Cadical, Solver::Batsat];
 
 #[test]
 fn families_are_as_they_were_built() {
-    type Family = fn(usize, usize, Flushes) -> Program;
+    type Family = fn(usize, usize, Flushes) -> ProofProgram;
     let families: [(&str, Family); 4] = [
         ("relay", families::relay),
         ("counter", families::counter),
@@ -83,7 +83,8 @@ fn queue_clients_need_their_flush() {
 /// Three tries are enough for two threads with one operation each, not always for more.
 #[test]
 fn retries_are_reported_as_the_limit() {
-    let exceeded = |name| bounds(&queue::client(name, Flushes::All), &Options::default()).exceeded;
+    let exceeded =
+        |name| bounds(&queue::client(name, Flushes::All), &ProofOptions::default()).exceeded;
     assert_eq!(exceeded("dw"), Vec::<String>::new());
     assert_eq!(exceeded("e+e"), Vec::<String>::new());
     assert_eq!(exceeded("e+d"), Vec::<String>::new());
@@ -91,7 +92,7 @@ fn retries_are_reported_as_the_limit() {
 }
 
 /// What a location can hold after a crash.
-fn contents(program: &Program, name: &str) -> BTreeSet<i64> {
+fn contents(program: &ProofProgram, name: &str) -> BTreeSet<i64> {
     let loc = program
         .locations
         .iter()
@@ -121,6 +122,6 @@ fn operations_of_the_queue_do_happen() {
     assert_eq!(contents(&program, "n1.next"), [0, 2, 3].into());
     assert_eq!(contents(&program, "n2.next"), [0, 3].into());
     assert_eq!(contents(&program, "n3.next"), [0, 2].into());
-    let conditional = |event: &&landfall_prove::program::Event| matches!(event.kind, Kind::Rmw { when, .. } if program.terms.constant_of(when).is_none());
+    let conditional = |event: &&landfall_prove::program::ProofEvent| matches!(event.kind, ProofEventKind::Rmw { when, .. } if program.terms.constant_of(when).is_none());
     assert!(program.events.iter().filter(conditional).count() > 10);
 }

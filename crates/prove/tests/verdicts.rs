@@ -2,20 +2,20 @@
 
 use landfall_litmus::Model;
 use landfall_litmus::expect::{Expectation, Prop, Quantifier};
-use landfall_litmus::operational::{self, Options as Limits};
+use landfall_litmus::operational::{self, ExploreOptions as Limits};
 use landfall_litmus::print::to_lit;
-use landfall_litmus::program::{Observe, Outcome, Test};
+use landfall_litmus::program::{LitmusOutcome, Observe, Test};
 use landfall_model::order::Platform;
 use landfall_prove::encode::CrashEncoding;
 use landfall_prove::litmus::translate;
-use landfall_prove::prove::{Options, Verdict, invariant, robust};
+use landfall_prove::prove::{ProofOptions, ProofVerdict, invariant, robust};
 use landfall_prove::solver::{SearchOptions, Solver};
 use landfall_testkit::litmus::random::Draft;
 use landfall_testkit::litmus::{corpus, random};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-fn defined(test: &Test, platform: Platform) -> BTreeSet<Outcome> {
+fn defined(test: &Test, platform: Platform) -> BTreeSet<LitmusOutcome> {
     let limits = Limits::default();
     let model = Model::px86(platform);
     let explored = operational::explore(&test.program, &test.observe, &model, &limits);
@@ -31,7 +31,7 @@ fn never(outcome: &[i64]) -> Expectation {
     }
 }
 
-fn all_options() -> Vec<Options> {
+fn all_options() -> Vec<ProofOptions> {
     let mut all = Vec::new();
     for crash in CrashEncoding::ALL {
         for solver in [Solver::Cadical, Solver::Batsat] {
@@ -39,10 +39,10 @@ fn all_options() -> Vec<Options> {
                 solver,
                 ..SearchOptions::default()
             };
-            all.push(Options {
+            all.push(ProofOptions {
                 crash,
                 search,
-                ..Options::default()
+                ..ProofOptions::default()
             });
         }
     }
@@ -60,10 +60,10 @@ fn what_can_happen_is_refuted_and_what_cannot_is_proved() {
         for options in all_options() {
             test.expect = vec![never(&impossible)];
             let answered = invariant(&translate(&test).program, &options);
-            assert_eq!(answered.verdict, Verdict::Proved, "{}", path.display());
+            assert_eq!(answered.verdict, ProofVerdict::Proved, "{}", path.display());
             test.expect.push(never(&possible));
             let answered = invariant(&translate(&test).program, &options);
-            let Verdict::Refuted(witness) = answered.verdict else {
+            let ProofVerdict::Refuted(witness) = answered.verdict else {
                 panic!("{}: {possible:?} is possible", path.display());
             };
             assert_eq!(witness.broken, [format!("{possible:?}")]);
@@ -84,9 +84,9 @@ fn what_can_happen_is_refuted_and_what_cannot_is_proved() {
 fn bundled_tests_are_proved() {
     let mut proved = 0;
     for (path, test) in corpus::read_corpus("") {
-        match invariant(&translate(&test).program, &Options::default()).verdict {
-            Verdict::Proved => proved += 1,
-            Verdict::Nothing => {
+        match invariant(&translate(&test).program, &ProofOptions::default()).verdict {
+            ProofVerdict::Proved => proved += 1,
+            ProofVerdict::Nothing => {
                 let forbids = |e: &Expectation| e.quantifier != Quantifier::Exists;
                 assert!(!test.expect.iter().any(forbids), "{}", path.display());
             }
@@ -126,11 +126,11 @@ proptest! {
         let program = translate(&test).program;
         for options in all_options() {
             match robust(&program, &options).verdict {
-                Verdict::Proved => prop_assert!(expected, "{:?}\n{}", options, to_lit(&test)),
-                Verdict::Refuted(witness) => {
+                ProofVerdict::Proved => prop_assert!(expected, "{:?}\n{}", options, to_lit(&test)),
+                ProofVerdict::Refuted(witness) => {
                     prop_assert!(!expected, "{:?}\n{}{}", options, to_lit(&test), witness);
                     prop_assert!(!witness.broken.is_empty());
-                    let state: Outcome = match &test.observe {
+                    let state: LitmusOutcome = match &test.observe {
                         Observe::Recover(vars) => vars.iter().map(|v| {
                             let name = test.program.var_name(*v);
                             witness.found.iter().find(|f| f.name == name).map_or(0, |f| f.value as i64)

@@ -1,28 +1,28 @@
 //! Where a store goes, as an expression that is still true after the store.
 
-use crate::Refusal;
-use crate::source::{Source, walk};
+use crate::NoRepair;
+use crate::source::{ParsedSource, walk};
 use tree_sitter::Node;
 
 /// Memory to write back, as expressions of the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Target {
+pub(crate) struct StoreTarget {
     pub(crate) address: String,
     pub(crate) size: String,
     /// At most eight bytes: one line, where they are aligned.
     pub(crate) word: bool,
 }
 
-impl Target {
-    pub(crate) fn new(address: impl Into<String>, size: impl Into<String>) -> Target {
-        Target {
+impl StoreTarget {
+    pub(crate) fn new(address: impl Into<String>, size: impl Into<String>) -> StoreTarget {
+        StoreTarget {
             address: address.into(),
             size: size.into(),
             word: false,
         }
     }
 
-    pub(crate) fn word(mut self) -> Target {
+    pub(crate) fn word(mut self) -> StoreTarget {
         self.word = true;
         self
     }
@@ -31,7 +31,7 @@ impl Target {
 /// The target of a store to an expression; or that a pointer to it has to be taken before the store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Lasting {
-    Yes(Target),
+    Yes(StoreTarget),
     /// Evaluating it once more would do something else.
     TakeFirst,
 }
@@ -52,11 +52,11 @@ pub(crate) fn operator<'a>(node: Node<'_>, text: &'a str) -> &'a str {
 
 /// The target of a store to `left`, which is part of `whole`.
 pub(crate) fn of_lvalue(
-    source: &Source<'_>,
+    source: &ParsedSource<'_>,
     left: Node<'_>,
     whole: Node<'_>,
     bytes: u64,
-) -> Result<Lasting, Refusal> {
+) -> Result<Lasting, NoRepair> {
     let left = without_parentheses(left);
     let Some(text) = lasting_text(source, left, whole) else {
         return Ok(Lasting::TakeFirst);
@@ -68,7 +68,7 @@ pub(crate) fn of_lvalue(
         "pointer_expression" if operator(left, source.text) == "*" => {
             let pointer = left
                 .child_by_field_name("argument")
-                .ok_or_else(|| Refusal::NoAddress("it is incomplete".to_owned()))?;
+                .ok_or_else(|| NoRepair::NoAddress("it is incomplete".to_owned()))?;
             let pointer = without_parentheses(pointer);
             let address = lasting_text(source, pointer, whole)
                 .unwrap_or_else(|| source.of(pointer).to_owned());
@@ -98,7 +98,7 @@ pub(crate) fn of_lvalue(
     if is_volatile(source, left) {
         address = format!("(const void *){}", as_operand(&address));
     }
-    let mut target = Target::new(address, size);
+    let mut target = StoreTarget::new(address, size);
     target.word = (1..=8).contains(&bytes);
     Ok(Lasting::Yes(target))
 }
@@ -111,7 +111,11 @@ fn as_operand(address: &str) -> String {
 }
 
 /// The expression as it has to be written after `whole` was evaluated. None if that cannot be said.
-pub(crate) fn lasting_text(source: &Source<'_>, left: Node<'_>, whole: Node<'_>) -> Option<String> {
+pub(crate) fn lasting_text(
+    source: &ParsedSource<'_>,
+    left: Node<'_>,
+    whole: Node<'_>,
+) -> Option<String> {
     let mut edits = Vec::new();
     let mut inside = Vec::new();
     for node in walk(left) {
@@ -196,7 +200,7 @@ fn full_expression(node: Node<'_>) -> Node<'_> {
 }
 
 /// Bit-fields have no address: what they are part of has.
-fn around_bit_field(source: &Source<'_>, left: Node<'_>) -> Option<Target> {
+fn around_bit_field(source: &ParsedSource<'_>, left: Node<'_>) -> Option<StoreTarget> {
     let name = match left.kind() {
         "field_expression" => left.child_by_field_name("field")?,
         "identifier" if source.is_cxx() => left,
@@ -213,18 +217,18 @@ fn around_bit_field(source: &Source<'_>, left: Node<'_>) -> Option<Target> {
         return None;
     }
     if left.kind() == "identifier" {
-        return Some(Target::new("this", source.sizeof("*this")));
+        return Some(StoreTarget::new("this", source.sizeof("*this")));
     }
     let base = without_parentheses(left.child_by_field_name("argument")?);
     let text = source.of(base);
     Some(match operator(left, source.text) {
-        "->" => Target::new(text, source.sizeof(&format!("*{text}"))),
-        _ => Target::new(format!("&{text}"), source.sizeof(text)),
+        "->" => StoreTarget::new(text, source.sizeof(&format!("*{text}"))),
+        _ => StoreTarget::new(format!("&{text}"), source.sizeof(text)),
     })
 }
 
 /// Declared volatile, as far as this file says.
-fn is_volatile(source: &Source<'_>, left: Node<'_>) -> bool {
+fn is_volatile(source: &ParsedSource<'_>, left: Node<'_>) -> bool {
     let name = match left.kind() {
         "field_expression" => left.child_by_field_name("field"),
         "pointer_expression" => left

@@ -1,21 +1,21 @@
 //! Makes a store one that the compiler may not tear: by the type of what is stored to, or in the store itself.
 
 use crate::address::without_parentheses;
-use crate::source::{Place, Source, walk};
-use crate::store::{self, Shape, Store};
-use crate::{Candidate, Edit, Refusal};
+use crate::source::{ParsedSource, Place, walk};
+use crate::store::{self, FoundStore, StoreShape};
+use crate::{Candidate, Edit, NoRepair};
 use tree_sitter::Node;
 
-pub(crate) fn candidates(source: &Source<'_>, at: Place) -> Result<Vec<Candidate>, Refusal> {
+pub(crate) fn candidates(source: &ParsedSource<'_>, at: Place) -> Result<Vec<Candidate>, NoRepair> {
     let store = store::find(source, at, 0)?;
     let left = match store.shape {
-        Shape::Lvalue { left } => without_parentheses(left),
-        Shape::Once { .. } => {
-            return Err(Refusal::NotAtomic(
+        StoreShape::Lvalue { left } => without_parentheses(left),
+        StoreShape::Once { .. } => {
+            return Err(NoRepair::NotAtomic(
                 "its left side has side effects".to_owned(),
             ));
         }
-        _ => return Err(Refusal::NotAtomic("it is no assignment".to_owned())),
+        _ => return Err(NoRepair::NotAtomic("it is no assignment".to_owned())),
     };
     let mut candidates = Vec::new();
     let mut missing = None;
@@ -34,13 +34,16 @@ pub(crate) fn candidates(source: &Source<'_>, at: Place) -> Result<Vec<Candidate
     }
     match (candidates.is_empty(), missing) {
         (true, Some(refusal)) => Err(refusal),
-        (true, None) => Err(Refusal::NotAtomic("it is no plain assignment".to_owned())),
+        (true, None) => Err(NoRepair::NotAtomic("it is no plain assignment".to_owned())),
         (false, _) => Ok(candidates),
     }
 }
 
 /// The right side of `left = right` or the one of `left += right`, with the operator.
-fn sides<'t>(source: &Source<'_>, store: &Store<'t>) -> Option<(&'static str, Option<Node<'t>>)> {
+fn sides<'t>(
+    source: &ParsedSource<'_>,
+    store: &FoundStore<'t>,
+) -> Option<(&'static str, Option<Node<'t>>)> {
     match store.node.kind() {
         "assignment_expression" => {
             let right = store.node.child_by_field_name("right");
@@ -67,7 +70,7 @@ fn sides<'t>(source: &Source<'_>, store: &Store<'t>) -> Option<(&'static str, Op
 }
 
 /// `__atomic_store_n(&x, v, __ATOMIC_RELEASE)`: understood by gcc and clang, in C and C++, whatever the type says.
-fn by_builtin(source: &Source<'_>, store: &Store<'_>) -> Option<Vec<Edit>> {
+fn by_builtin(source: &ParsedSource<'_>, store: &FoundStore<'_>) -> Option<Vec<Edit>> {
     let (operator, right) = sides(source, store)?;
     let statement = store.node.parent()?;
     if statement.kind() != "expression_statement" {
@@ -82,11 +85,15 @@ fn by_builtin(source: &Source<'_>, store: &Store<'_>) -> Option<Vec<Edit>> {
     Some(vec![Edit::replace(store.node.byte_range(), text)])
 }
 
-fn by_type(source: &Source<'_>, store: &Store<'_>, left: Node<'_>) -> Result<Vec<Edit>, Refusal> {
+fn by_type(
+    source: &ParsedSource<'_>,
+    store: &FoundStore<'_>,
+    left: Node<'_>,
+) -> Result<Vec<Edit>, NoRepair> {
     let name = stored_name(source, left)
-        .ok_or_else(|| Refusal::NoDeclaration(source.of(left).to_owned()))?;
+        .ok_or_else(|| NoRepair::NoDeclaration(source.of(left).to_owned()))?;
     let declaration =
-        declaration(source, name).ok_or_else(|| Refusal::NoDeclaration(name.to_owned()))?;
+        declaration(source, name).ok_or_else(|| NoRepair::NoDeclaration(name.to_owned()))?;
     let mut edits = new_type(source, declaration)?;
     if let Some(edit) = release_store(source, store, left) {
         edits.push(edit);
@@ -100,7 +107,7 @@ fn by_type(source: &Source<'_>, store: &Store<'_>, left: Node<'_>) -> Result<Vec
 }
 
 /// `x` of `p->x`, `x` and `x[i]`.
-fn stored_name<'a>(source: &Source<'a>, left: Node<'_>) -> Option<&'a str> {
+fn stored_name<'a>(source: &ParsedSource<'a>, left: Node<'_>) -> Option<&'a str> {
     match left.kind() {
         "identifier" => Some(source.of(left)),
         "field_expression" => left.child_by_field_name("field").map(|f| source.of(f)),
@@ -113,7 +120,7 @@ fn stored_name<'a>(source: &Source<'a>, left: Node<'_>) -> Option<&'a str> {
 }
 
 /// The member, or the global variable, of this name in this file.
-fn declaration<'s>(source: &'s Source<'_>, name: &str) -> Option<Node<'s>> {
+fn declaration<'s>(source: &'s ParsedSource<'_>, name: &str) -> Option<Node<'s>> {
     let declares = |n: &Node<'_>| {
         let member = n.kind() == "field_declaration";
         let global =
@@ -126,8 +133,8 @@ fn declaration<'s>(source: &'s Source<'_>, name: &str) -> Option<Node<'s>> {
     walk(source.root()).find(declares)
 }
 
-fn new_type(source: &Source<'_>, declaration: Node<'_>) -> Result<Vec<Edit>, Refusal> {
-    let no = |why: &str| Refusal::NotAtomic(why.to_owned());
+fn new_type(source: &ParsedSource<'_>, declaration: Node<'_>) -> Result<Vec<Edit>, NoRepair> {
+    let no = |why: &str| NoRepair::NotAtomic(why.to_owned());
     let of = declaration
         .child_by_field_name("type")
         .ok_or_else(|| no("its type is not understood"))?;
@@ -185,7 +192,11 @@ fn has_pointer(declaration: Node<'_>) -> bool {
 
 /// A plain `=` to an atomic is sequentially consistent, which is more than is needed: an exchange. A release store is a plain
 /// store of the processor's.
-fn release_store(source: &Source<'_>, store: &Store<'_>, left: Node<'_>) -> Option<Edit> {
+fn release_store(
+    source: &ParsedSource<'_>,
+    store: &FoundStore<'_>,
+    left: Node<'_>,
+) -> Option<Edit> {
     let ("=", Some(right)) = sides(source, store)? else {
         return None;
     };
@@ -201,7 +212,7 @@ fn release_store(source: &Source<'_>, store: &Store<'_>, left: Node<'_>) -> Opti
 }
 
 /// An include, in its place in the alphabet if the others keep to it, else after the last one.
-fn include(source: &Source<'_>, header: &str) -> Option<Edit> {
+fn include(source: &ParsedSource<'_>, header: &str) -> Option<Edit> {
     if source.includes(header) {
         return None;
     }

@@ -1,12 +1,12 @@
 //! Functions that store through an argument.
 
-use crate::address::Target;
-use crate::source::{Source, walk};
+use crate::address::StoreTarget;
+use crate::source::{ParsedSource, walk};
 use tree_sitter::Node;
 
 /// How many bytes such a function stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Size {
+enum CallSize {
     /// This argument says so.
     Argument(usize),
     /// The product of two arguments.
@@ -22,16 +22,16 @@ enum Size {
     Fixed(u32),
 }
 
-struct Row {
+struct CallRow {
     names: &'static [&'static str],
     destination: usize,
-    size: Size,
+    size: CallSize,
     /// Written around the cache: a fence is enough.
     streamed: bool,
 }
 
-const fn row(names: &'static [&'static str], destination: usize, size: Size) -> Row {
-    Row {
+const fn row(names: &'static [&'static str], destination: usize, size: CallSize) -> CallRow {
+    CallRow {
         names,
         destination,
         size,
@@ -39,7 +39,7 @@ const fn row(names: &'static [&'static str], destination: usize, size: Size) -> 
     }
 }
 
-const TABLE: &[Row] = &[
+const TABLE: &[CallRow] = &[
     row(
         &[
             "memcpy",
@@ -54,21 +54,21 @@ const TABLE: &[Row] = &[
             "lf_memcpy",
         ],
         0,
-        Size::Argument(2),
+        CallSize::Argument(2),
     ),
     row(
         &["bzero", "explicit_bzero", "getrandom"],
         0,
-        Size::Argument(1),
+        CallSize::Argument(1),
     ),
-    row(&["memccpy"], 0, Size::Argument(3)),
-    row(&["bcopy"], 1, Size::Argument(2)),
-    row(&["read", "pread", "recv"], 1, Size::Argument(2)),
-    row(&["fread"], 0, Size::Product(1, 2)),
+    row(&["memccpy"], 0, CallSize::Argument(3)),
+    row(&["bcopy"], 1, CallSize::Argument(2)),
+    row(&["read", "pread", "recv"], 1, CallSize::Argument(2)),
+    row(&["fread"], 0, CallSize::Product(1, 2)),
     row(
         &["wmemcpy", "wmemmove", "wmemset"],
         0,
-        Size::Units(2, "wchar_t"),
+        CallSize::Units(2, "wchar_t"),
     ),
     row(
         &[
@@ -85,16 +85,16 @@ const TABLE: &[Row] = &[
             "fgets",
         ],
         0,
-        Size::Text,
+        CallSize::Text,
     ),
-    Row {
+    CallRow {
         names: &[
             "pmem_memcpy_nodrain",
             "pmem_memmove_nodrain",
             "pmem_memset_nodrain",
         ],
         destination: 0,
-        size: Size::Argument(2),
+        size: CallSize::Argument(2),
         streamed: true,
     },
     row(
@@ -105,17 +105,17 @@ const TABLE: &[Row] = &[
             "_mm_store_pd",
         ],
         0,
-        Size::Fixed(16),
+        CallSize::Fixed(16),
     ),
     row(
         &["_mm256_store_si256", "_mm256_storeu_si256"],
         0,
-        Size::Fixed(32),
+        CallSize::Fixed(32),
     ),
     row(
         &["_mm512_store_si512", "_mm512_storeu_si512"],
         0,
-        Size::Fixed(64),
+        CallSize::Fixed(64),
     ),
 ];
 
@@ -146,7 +146,7 @@ fn is_load(name: &str) -> bool {
 }
 
 /// What an atomic operation reads from, if the call is one that reads.
-pub(crate) fn reading(source: &Source<'_>, call: Node<'_>) -> Option<Target> {
+pub(crate) fn reading(source: &ParsedSource<'_>, call: Node<'_>) -> Option<StoreTarget> {
     let name = name(call, source.text)?;
     let stores = name == "store" || name == "clear" || name.contains("_store");
     let atomic = is_load(name) || ATOMIC_METHODS.contains(&name) || is_atomic_function(name);
@@ -199,18 +199,18 @@ pub(crate) fn arguments<'t>(call: Node<'t>) -> Vec<Node<'t>> {
 
 #[derive(Debug)]
 pub(crate) struct StoringCall {
-    pub(crate) target: Target,
+    pub(crate) target: StoreTarget,
     pub(crate) streamed: bool,
 }
 
 /// What a call stores to, if it is one that does.
-pub(crate) fn storing(source: &Source<'_>, call: Node<'_>) -> Option<StoringCall> {
+pub(crate) fn storing(source: &ParsedSource<'_>, call: Node<'_>) -> Option<StoringCall> {
     let loads = is_load(name(call, source.text)?);
     through_argument(source, call).filter(|_| !loads)
 }
 
 /// The memory that a call is about.
-fn through_argument(source: &Source<'_>, call: Node<'_>) -> Option<StoringCall> {
+fn through_argument(source: &ParsedSource<'_>, call: Node<'_>) -> Option<StoringCall> {
     let name = name(call, source.text)?;
     let arguments = arguments(call);
     let method = call.child_by_field_name("function")?.kind() == "field_expression";
@@ -221,7 +221,7 @@ fn through_argument(source: &Source<'_>, call: Node<'_>) -> Option<StoringCall> 
         let object = call
             .child_by_field_name("function")?
             .child_by_field_name("argument")?;
-        (object, Size::Object, false)
+        (object, CallSize::Object, false)
     } else if let Some(row) = TABLE.iter().find(|row| row.names.contains(&name)) {
         (*arguments.get(row.destination)?, row.size, row.streamed)
     } else if is_streaming(name) {
@@ -229,9 +229,9 @@ fn through_argument(source: &Source<'_>, call: Node<'_>) -> Option<StoringCall> 
             "__builtin_nontemporal_store" => 1,
             _ => 0,
         };
-        (*arguments.get(pointer)?, Size::Pointee, true)
+        (*arguments.get(pointer)?, CallSize::Pointee, true)
     } else if is_atomic_function(name) {
-        (*arguments.first()?, Size::Pointee, false)
+        (*arguments.first()?, CallSize::Pointee, false)
     } else {
         return None;
     };
@@ -249,23 +249,23 @@ fn through_argument(source: &Source<'_>, call: Node<'_>) -> Option<StoringCall> 
     };
     let pointer = source.of(destination);
     let size = match size {
-        Size::Argument(i) => argument(i)?.to_owned(),
-        Size::Product(a, b) => format!("{} * {}", factor(argument(a)?), factor(argument(b)?)),
-        Size::Units(i, unit) => format!("{} * {}", factor(argument(i)?), source.sizeof(unit)),
-        Size::Text => format!("strlen({pointer}) + 1"),
-        Size::Fixed(bytes) => bytes.to_string(),
-        Size::Pointee => match pointer.strip_prefix('&') {
+        CallSize::Argument(i) => argument(i)?.to_owned(),
+        CallSize::Product(a, b) => format!("{} * {}", factor(argument(a)?), factor(argument(b)?)),
+        CallSize::Units(i, unit) => format!("{} * {}", factor(argument(i)?), source.sizeof(unit)),
+        CallSize::Text => format!("strlen({pointer}) + 1"),
+        CallSize::Fixed(bytes) => bytes.to_string(),
+        CallSize::Pointee => match pointer.strip_prefix('&') {
             Some(object) => source.sizeof(object),
             None => source.sizeof(&format!("*{}", factor(pointer))),
         },
-        Size::Object => {
+        CallSize::Object => {
             let arrow = source
                 .of(call.child_by_field_name("function")?)
                 .contains("->");
             let through = arrow && !pointer.contains("->");
             let target = match through {
-                true => Target::new(pointer, source.sizeof(&format!("*{}", factor(pointer)))),
-                false => Target::new(format!("&{pointer}"), source.sizeof(pointer)),
+                true => StoreTarget::new(pointer, source.sizeof(&format!("*{}", factor(pointer)))),
+                false => StoreTarget::new(format!("&{pointer}"), source.sizeof(pointer)),
             };
             return Some(StoringCall {
                 target: target.word(),
@@ -275,7 +275,7 @@ fn through_argument(source: &Source<'_>, call: Node<'_>) -> Option<StoringCall> 
     };
     let single = size.parse::<u32>().is_ok_and(|n| n <= 8)
         || size.starts_with("sizeof") && name.contains("atomic");
-    let mut target = Target::new(pointer, size);
+    let mut target = StoreTarget::new(pointer, size);
     target.word = single;
     Some(StoringCall { target, streamed })
 }

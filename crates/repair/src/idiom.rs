@@ -1,22 +1,22 @@
 //! How a file writes memory back, and new code in the same words.
 
-use crate::Refusal;
-use crate::address::Target;
+use crate::NoRepair;
+use crate::address::StoreTarget;
 use crate::calls;
-use crate::source::{Source, walk};
-use crate::wrappers::{Callee, Slot, TEMPLATE, defined, known};
+use crate::source::{ParsedSource, walk};
+use crate::wrappers::{ArgumentSlot, TEMPLATE, WrapperCallee, defined, known};
 use std::collections::HashMap;
 use tree_sitter::Node;
 
 /// Statements to insert, and the same as one expression where that exists.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Code {
-    statements: Vec<Statement>,
+    statements: Vec<IdiomStatement>,
     pub(crate) expression: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Statement {
+struct IdiomStatement {
     head: String,
     /// One step deeper, under a loop.
     body: Option<String>,
@@ -26,7 +26,7 @@ impl Code {
     pub(crate) fn statement(text: impl Into<String>) -> Code {
         let head = text.into();
         Code {
-            statements: vec![Statement { head, body: None }],
+            statements: vec![IdiomStatement { head, body: None }],
             expression: None,
         }
     }
@@ -40,7 +40,7 @@ impl Code {
     }
 
     /// Each on a line of its own, each line begun with a line end.
-    pub(crate) fn lines(&self, source: &Source<'_>, indent: &str) -> String {
+    pub(crate) fn lines(&self, source: &ParsedSource<'_>, indent: &str) -> String {
         let (eol, step) = (source.eol, &source.step);
         let statements = self.statements.iter().map(|s| match &s.body {
             Some(body) => format!("{eol}{indent}{}{eol}{indent}{step}{body}", s.head),
@@ -51,7 +51,7 @@ impl Code {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Need {
+pub(crate) enum FlushNeed {
     Both,
     Fence,
 }
@@ -60,7 +60,7 @@ pub(crate) enum Need {
 pub(crate) enum Idiom {
     /// A flush, with its fence unless it has one; and the fence for when nothing else is needed.
     Calls {
-        flush: Callee,
+        flush: WrapperCallee,
         /// Arguments that are the same in every call.
         same: Vec<String>,
         fence: Option<String>,
@@ -78,7 +78,7 @@ struct Ranked {
 
 /// Calls in the file: how often, and whether in the function to repair.
 #[derive(Default)]
-struct Use {
+struct IdiomUse {
     count: u32,
     here: bool,
     /// The arguments of the nearest call.
@@ -88,10 +88,10 @@ struct Use {
 impl Idiom {
     /// The ways of this file, the best for a place first.
     pub(crate) fn ranked(
-        source: &Source<'_>,
+        source: &ParsedSource<'_>,
         at: Node<'_>,
         template: Option<&str>,
-    ) -> Result<Vec<Idiom>, Refusal> {
+    ) -> Result<Vec<Idiom>, NoRepair> {
         if let Some(template) = template {
             return Ok(vec![Idiom::template(template)?]);
         }
@@ -101,19 +101,19 @@ impl Idiom {
             .unwrap_or_default();
         let uses = uses(source, function);
         let own = defined(source);
-        let mut callees: Vec<Callee> = uses.keys().filter_map(|name| known(name)).collect();
+        let mut callees: Vec<WrapperCallee> = uses.keys().filter_map(|name| known(name)).collect();
         callees.extend(own.into_values());
         callees.extend(available(source));
         callees.retain(|c| c.name != inside);
         // A function that flushes what it is not given does more than that.
-        let given = |slot: &Slot| matches!(slot, Slot::Address(_));
+        let given = |slot: &ArgumentSlot| matches!(slot, ArgumentSlot::Address(_));
         callees.retain(|c| !c.effect.flushes || c.slots.iter().any(given));
-        let score = |callee: &Callee| {
+        let score = |callee: &WrapperCallee| {
             let used = uses.get(callee.name.as_str());
             let used = used.map_or(0, |u| 100 + u.count.min(20) + u32::from(u.here) * 1000);
             used + u32::from(callee.own) * 10
         };
-        let mut fences: Vec<&Callee> = callees
+        let mut fences: Vec<&WrapperCallee> = callees
             .iter()
             .filter(|c| c.effect.fences && !c.effect.flushes && c.slots.is_empty())
             .collect();
@@ -154,17 +154,17 @@ impl Idiom {
         let mut idioms: Vec<Idiom> = ranked.into_iter().map(|r| r.idiom).collect();
         idioms.dedup();
         match idioms.is_empty() {
-            true => Err(Refusal::NoIdiom),
+            true => Err(NoRepair::NoIdiom),
             false => Ok(idioms),
         }
     }
 
-    fn template(template: &str) -> Result<Idiom, Refusal> {
+    fn template(template: &str) -> Result<Idiom, NoRepair> {
         let statements = template.split(';').map(str::trim).filter(|s| !s.is_empty());
         let statements: Vec<String> = statements.map(str::to_owned).collect();
         match statements.iter().any(|s| s.contains("{addr}")) {
             true => Ok(Idiom::Template(statements)),
-            false => Err(Refusal::Template("{addr}")),
+            false => Err(NoRepair::Template("{addr}")),
         }
     }
 
@@ -176,13 +176,13 @@ impl Idiom {
     }
 
     /// A template function flushes an object of its argument's type, and nothing else.
-    pub(crate) fn fits(&self, target: &Target) -> bool {
+    pub(crate) fn fits(&self, target: &StoreTarget) -> bool {
         match self {
             Idiom::Calls { flush, .. } => {
                 let typed = flush
                     .slots
                     .iter()
-                    .any(|s| matches!(s, Slot::Address(Some(of)) if of == TEMPLATE));
+                    .any(|s| matches!(s, ArgumentSlot::Address(Some(of)) if of == TEMPLATE));
                 !typed || target.size.starts_with("sizeof")
             }
             Idiom::Template(_) => true,
@@ -200,8 +200,13 @@ impl Idiom {
         Some(calls_in_a_row(vec![fence], true))
     }
 
-    pub(crate) fn code(&self, source: &Source<'_>, target: &Target, need: Need) -> Code {
-        if need == Need::Fence
+    pub(crate) fn code(
+        &self,
+        source: &ParsedSource<'_>,
+        target: &StoreTarget,
+        need: FlushNeed,
+    ) -> Code {
+        if need == FlushNeed::Fence
             && let Some(fence) = self.fence()
         {
             return fence;
@@ -230,7 +235,7 @@ impl Idiom {
 
 fn calls_in_a_row(calls: Vec<String>, expression: bool) -> Code {
     let expression = expression.then(|| calls.join(", "));
-    let statements = calls.into_iter().map(|call| Statement {
+    let statements = calls.into_iter().map(|call| IdiomStatement {
         head: format!("{call};"),
         body: None,
     });
@@ -242,10 +247,10 @@ fn calls_in_a_row(calls: Vec<String>, expression: bool) -> Code {
 
 /// A loop over lines, for flushes that know one line only.
 fn each_line(
-    source: &Source<'_>,
-    flush: &Callee,
+    source: &ParsedSource<'_>,
+    flush: &WrapperCallee,
     same: &[String],
-    target: &Target,
+    target: &StoreTarget,
     fence: Option<&String>,
 ) -> Code {
     let number = match source.includes("stdint.h")
@@ -264,11 +269,11 @@ fn each_line(
         target.size
     );
     let body = format!("{};", write(flush, same, "(void *)line", "64"));
-    let mut statements = vec![Statement {
+    let mut statements = vec![IdiomStatement {
         head,
         body: Some(body),
     }];
-    statements.extend(fence.map(|fence| Statement {
+    statements.extend(fence.map(|fence| IdiomStatement {
         head: format!("{fence};"),
         body: None,
     }));
@@ -278,17 +283,17 @@ fn each_line(
     }
 }
 
-fn write(callee: &Callee, same: &[String], address: &str, size: &str) -> String {
+fn write(callee: &WrapperCallee, same: &[String], address: &str, size: &str) -> String {
     let mut same = same.iter();
     let arguments = callee.slots.iter().map(|slot| match slot {
-        Slot::Address(None) => address.to_owned(),
-        Slot::Address(Some(of)) if of == TEMPLATE => address.to_owned(),
-        Slot::Address(Some(of)) => match address.contains(' ') {
+        ArgumentSlot::Address(None) => address.to_owned(),
+        ArgumentSlot::Address(Some(of)) if of == TEMPLATE => address.to_owned(),
+        ArgumentSlot::Address(Some(of)) => match address.contains(' ') {
             true => format!("({of})({address})"),
             false => format!("({of}){address}"),
         },
-        Slot::Size => size.to_owned(),
-        Slot::Same => same.next().cloned().unwrap_or_default(),
+        ArgumentSlot::Size => size.to_owned(),
+        ArgumentSlot::Same => same.next().cloned().unwrap_or_default(),
     });
     format!(
         "{}({})",
@@ -298,14 +303,14 @@ fn write(callee: &Callee, same: &[String], address: &str, size: &str) -> String 
 }
 
 /// What fills the arguments that are neither address nor size. None if no call shows it.
-fn same_arguments(callee: &Callee, used: Option<&Use>) -> Option<Vec<String>> {
-    if !callee.slots.contains(&Slot::Same) {
+fn same_arguments(callee: &WrapperCallee, used: Option<&IdiomUse>) -> Option<Vec<String>> {
+    if !callee.slots.contains(&ArgumentSlot::Same) {
         return Some(Vec::new());
     }
     let used = used?;
     let mut same = Vec::new();
     for (index, slot) in callee.slots.iter().enumerate() {
-        if *slot == Slot::Same {
+        if *slot == ArgumentSlot::Same {
             let argument = used.arguments.get(index)?;
             let literal = argument.parse::<i64>().is_ok()
                 || ["true", "false", "NULL", "nullptr"].contains(&argument.as_str());
@@ -321,8 +326,8 @@ fn same_arguments(callee: &Callee, used: Option<&Use>) -> Option<Vec<String>> {
     Some(same)
 }
 
-fn uses<'a>(source: &Source<'a>, function: Option<Node<'_>>) -> HashMap<&'a str, Use> {
-    let mut uses: HashMap<&str, Use> = HashMap::new();
+fn uses<'a>(source: &ParsedSource<'a>, function: Option<Node<'_>>) -> HashMap<&'a str, IdiomUse> {
+    let mut uses: HashMap<&str, IdiomUse> = HashMap::new();
     for node in walk(source.root()).filter(|n| n.kind() == "call_expression") {
         let Some(name) = calls::name(node, source.text) else {
             continue;
@@ -340,7 +345,7 @@ fn uses<'a>(source: &Source<'a>, function: Option<Node<'_>>) -> HashMap<&'a str,
 }
 
 /// What the headers promise, whether or not it is used.
-fn available(source: &Source<'_>) -> Vec<Callee> {
+fn available(source: &ParsedSource<'_>) -> Vec<WrapperCallee> {
     let headers = [
         ("landfall.h", &["lf_persist", "lf_fence"][..]),
         ("libpmem.h", &["pmem_persist", "pmem_drain"]),

@@ -22,21 +22,21 @@ mod store;
 mod wrappers;
 
 pub use edit::{Edit, apply, line_origins, unified_diff};
-pub use path::{Path, Stores};
-pub use source::{Language, Place, Unit};
+pub use path::{MemberPath, StoresOfFile};
+pub use source::{Place, SourceLanguage, Unit};
 
-use idiom::{Idiom, Need};
-use site::Site;
-use source::Source;
-use store::Store;
+use idiom::{FlushNeed, Idiom};
+use site::InsertionSite;
+use source::ParsedSource;
+use store::FoundStore;
 use thiserror::Error;
 
 /// What is wrong, and so what to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Wanted {
+pub enum WantedRepair {
     /// These stores have to be durable before another one (a place in the same file, where it is known).
     Durable {
-        stores: Vec<Stored>,
+        stores: Vec<StoredBytes>,
         before: Option<Place>,
     },
     /// What is read at this place another thread may not have flushed yet: it has to be durable before the reader goes on.
@@ -44,7 +44,7 @@ pub enum Wanted {
     /// The write-back is under way, or needs none: a fence is to follow what is at this place.
     Fence { after: Place, before: Option<Place> },
     /// A call that does nothing useful.
-    Without { call: Place, wasted: Wasted },
+    Without { call: Place, wasted: WastedCall },
     /// A store the compiler may tear.
     Atomic { store: Place },
     /// All is flushed, but what this store announces is not there yet.
@@ -54,14 +54,14 @@ pub enum Wanted {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stored {
+pub struct StoredBytes {
     pub at: Place,
     /// As many bytes as were stored, if that is known; 0 if not.
     pub bytes: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wasted {
+pub enum WastedCall {
     Flush,
     Fence,
 }
@@ -76,7 +76,7 @@ pub struct Candidate {
 
 /// Why there is no patch. Each is a sentence that fits behind `FILE:LINE: `.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum Refusal {
+pub enum NoRepair {
     #[error("the file has no such line: it changed since the check")]
     NoSuchLine,
     #[error("no store is written here that could be understood{}; insert the flush by hand", .0)]
@@ -116,18 +116,18 @@ pub enum Refusal {
 /// Ways to repair it, best first; never empty.
 pub fn candidates(
     unit: &Unit<'_>,
-    wanted: &Wanted,
+    wanted: &WantedRepair,
     template: Option<&str>,
-) -> Result<Vec<Candidate>, Refusal> {
-    let source = Source::read(unit);
+) -> Result<Vec<Candidate>, NoRepair> {
+    let source = ParsedSource::read(unit);
     let mut found = match wanted {
-        Wanted::Durable { stores, before } => durable(&source, stores, *before, template)?,
-        Wanted::Seen { read, bytes } => seen::candidates(&source, *read, *bytes, template)?,
-        Wanted::Fence { after, before } => fence(&source, *after, *before, template)?,
-        Wanted::Without { call, wasted } => remove::candidates(&source, *call, *wasted)?,
-        Wanted::Atomic { store } => atomic::candidates(&source, *store)?,
-        Wanted::Later { store } => order::candidates(&source, *store)?,
-        Wanted::Reset { stack } => reset::candidates(&source, stack)?,
+        WantedRepair::Durable { stores, before } => durable(&source, stores, *before, template)?,
+        WantedRepair::Seen { read, bytes } => seen::candidates(&source, *read, *bytes, template)?,
+        WantedRepair::Fence { after, before } => fence(&source, *after, *before, template)?,
+        WantedRepair::Without { call, wasted } => remove::candidates(&source, *call, *wasted)?,
+        WantedRepair::Atomic { store } => atomic::candidates(&source, *store)?,
+        WantedRepair::Later { store } => order::candidates(&source, *store)?,
+        WantedRepair::Reset { stack } => reset::candidates(&source, stack)?,
     };
     // Two ways to the same text are one.
     let mut seen: Vec<Option<String>> = Vec::new();
@@ -141,12 +141,12 @@ pub fn candidates(
 }
 
 fn durable(
-    source: &Source<'_>,
-    stores: &[Stored],
+    source: &ParsedSource<'_>,
+    stores: &[StoredBytes],
     before: Option<Place>,
     template: Option<&str>,
-) -> Result<Vec<Candidate>, Refusal> {
-    let mut found: Vec<Store<'_>> = Vec::new();
+) -> Result<Vec<Candidate>, NoRepair> {
+    let mut found: Vec<FoundStore<'_>> = Vec::new();
     for stored in stores {
         let store = store::find(source, stored.at, stored.bytes)?;
         if found.iter().all(|known| known.node != store.node) {
@@ -155,7 +155,7 @@ fn durable(
     }
     found.sort_by_key(|store| store.node.start_byte());
     let Some(last) = found.last() else {
-        return Err(Refusal::NoStore(String::new()));
+        return Err(NoRepair::NoStore(String::new()));
     };
     let kept = before.and_then(|at| store::find(source, at, 0).ok());
     let idioms = Idiom::ranked(source, last.node, template)?;
@@ -176,15 +176,15 @@ fn durable(
         }
     }
     match candidates.is_empty() {
-        true => Err(Refusal::NoRoom),
+        true => Err(NoRepair::NoRoom),
         false => Ok(candidates),
     }
 }
 
 fn for_one(
-    source: &Source<'_>,
-    store: &Store<'_>,
-    kept: Option<&Store<'_>>,
+    source: &ParsedSource<'_>,
+    store: &FoundStore<'_>,
+    kept: Option<&FoundStore<'_>>,
     idiom: &Idiom,
 ) -> Vec<Candidate> {
     let mut candidates = Vec::new();
@@ -195,12 +195,12 @@ fn for_one(
         }));
     };
     let need = match store.streamed {
-        true => Need::Fence,
-        false => Need::Both,
+        true => FlushNeed::Fence,
+        false => FlushNeed::Both,
     };
     let way = match need {
-        Need::Both => "flush and fence",
-        Need::Fence => "fence",
+        FlushNeed::Both => "flush and fence",
+        FlushNeed::Fence => "fence",
     };
     for (site, target) in loops::after_loops(source, store) {
         let code = idiom.code(source, &target, need);
@@ -214,7 +214,7 @@ fn for_one(
     let shared =
         kept.is_some_and(|kept| source.statement_of(kept.node) == source.statement_of(store.node));
     if !shared {
-        let site = Site::after(source, store);
+        let site = InsertionSite::after(source, store);
         add(
             &format!("{way} after the store"),
             site.and_then(|s| s.insert(source, &code)),
@@ -225,7 +225,7 @@ fn for_one(
         site::comma(source, store, &code),
     );
     if let Some(kept) = kept.filter(|_| !shared)
-        && let Some(site) = Site::before(source, store, kept)
+        && let Some(site) = InsertionSite::before(source, store, kept)
     {
         add(
             &format!("{way} before the later store"),
@@ -236,21 +236,21 @@ fn for_one(
 }
 
 fn fence(
-    source: &Source<'_>,
+    source: &ParsedSource<'_>,
     after: Place,
     before: Option<Place>,
     template: Option<&str>,
-) -> Result<Vec<Candidate>, Refusal> {
-    let node = source.node_at(after).ok_or(Refusal::NoSuchLine)?;
+) -> Result<Vec<Candidate>, NoRepair> {
+    let node = source.node_at(after).ok_or(NoRepair::NoSuchLine)?;
     let statement = source
         .statement_of(node)
-        .ok_or_else(|| Refusal::NoStore(String::new()))?;
+        .ok_or_else(|| NoRepair::NoStore(String::new()))?;
     let mut candidates = Vec::new();
     for idiom in Idiom::ranked(source, statement, template)? {
         let Some(code) = idiom.fence() else {
             continue;
         };
-        let mut add = |what: &str, site: Option<Site<'_>>| {
+        let mut add = |what: &str, site: Option<InsertionSite<'_>>| {
             let edits = site.and_then(|site| site.insert(source, &code));
             candidates.extend(edits.map(|edits| Candidate {
                 what: what.to_owned(),
@@ -260,16 +260,16 @@ fn fence(
         if let Some(site) = loops::around(source, statement) {
             add("fence once, after the loop", Some(site));
         }
-        add("fence after it", Site::behind(source, statement));
+        add("fence after it", InsertionSite::behind(source, statement));
         let kept = before.and_then(|at| store::find(source, at, 0).ok());
         let kept = kept.and_then(|kept| source.statement_of(kept.node));
         add(
             "fence before the later store",
-            kept.and_then(|kept| Site::in_front(source, kept)),
+            kept.and_then(|kept| InsertionSite::in_front(source, kept)),
         );
     }
     match candidates.is_empty() {
-        true => Err(Refusal::NoIdiom),
+        true => Err(NoRepair::NoIdiom),
         false => Ok(candidates),
     }
 }

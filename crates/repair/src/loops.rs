@@ -1,13 +1,16 @@
 //! Stores in loops: one flush behind the loop does for all of them, where the loop says what it covers.
 
-use crate::address::{Target, operator, without_parentheses};
-use crate::site::Site;
-use crate::source::{Source, ancestors, walk};
-use crate::store::{Shape, Store};
+use crate::address::{StoreTarget, operator, without_parentheses};
+use crate::site::InsertionSite;
+use crate::source::{ParsedSource, ancestors, walk};
+use crate::store::{FoundStore, StoreShape};
 use tree_sitter::Node;
 
 /// Places behind the loops around a store, innermost first, with all that the loop stores.
-pub(crate) fn after_loops<'t>(source: &Source<'_>, store: &Store<'t>) -> Vec<(Site<'t>, Target)> {
+pub(crate) fn after_loops<'t>(
+    source: &ParsedSource<'_>,
+    store: &FoundStore<'t>,
+) -> Vec<(InsertionSite<'t>, StoreTarget)> {
     if store.streamed {
         let site = source
             .statement_of(store.node)
@@ -20,8 +23,11 @@ pub(crate) fn after_loops<'t>(source: &Source<'_>, store: &Store<'t>) -> Vec<(Si
     covered(source, store).into_iter().collect()
 }
 
-fn covered<'t>(source: &Source<'_>, store: &Store<'t>) -> Option<(Site<'t>, Target)> {
-    let Shape::Lvalue { left } = store.shape else {
+fn covered<'t>(
+    source: &ParsedSource<'_>,
+    store: &FoundStore<'t>,
+) -> Option<(InsertionSite<'t>, StoreTarget)> {
+    let StoreShape::Lvalue { left } = store.shape else {
         return None;
     };
     let left = without_parentheses(left);
@@ -45,25 +51,28 @@ fn covered<'t>(source: &Source<'_>, store: &Store<'t>) -> Option<(Site<'t>, Targ
     }
     let base = source.of(array);
     let target = match is_array(source, array) {
-        true => Target::new(base, source.sizeof(base)),
+        true => StoreTarget::new(base, source.sizeof(base)),
         false => {
             let bound = upper_bound(source, counter, source.of(index)).filter(|&b| constant(b))?;
             let bound = match bound.kind() {
                 "binary_expression" | "conditional_expression" => format!("({})", source.of(bound)),
                 _ => source.of(bound).to_owned(),
             };
-            Target::new(
+            StoreTarget::new(
                 base,
                 format!("{bound} * {}", source.sizeof(&format!("*{base}"))),
             )
         }
     };
-    Some((Site::behind(source, counter)?, target))
+    Some((InsertionSite::behind(source, counter)?, target))
 }
 
 /// Behind the innermost loop around a statement.
-pub(crate) fn around<'t>(source: &Source<'_>, statement: Node<'t>) -> Option<Site<'t>> {
-    Site::behind(source, enclosing_loop(statement)?)
+pub(crate) fn around<'t>(
+    source: &ParsedSource<'_>,
+    statement: Node<'t>,
+) -> Option<InsertionSite<'t>> {
+    InsertionSite::behind(source, enclosing_loop(statement)?)
 }
 
 fn enclosing_loop(node: Node<'_>) -> Option<Node<'_>> {
@@ -78,7 +87,7 @@ fn enclosing_loop(node: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// The head of the loop changes the variable by one at a time.
-fn counts(source: &Source<'_>, counter: Node<'_>, name: &str) -> bool {
+fn counts(source: &ParsedSource<'_>, counter: Node<'_>, name: &str) -> bool {
     let Some(update) = counter.child_by_field_name("update") else {
         return false;
     };
@@ -90,7 +99,7 @@ fn counts(source: &Source<'_>, counter: Node<'_>, name: &str) -> bool {
 }
 
 /// `n` of `for (i = 0; i < n; i++)`.
-fn upper_bound<'t>(source: &Source<'_>, counter: Node<'t>, name: &str) -> Option<Node<'t>> {
+fn upper_bound<'t>(source: &ParsedSource<'_>, counter: Node<'t>, name: &str) -> Option<Node<'t>> {
     let start = counter.child_by_field_name("initializer")?;
     let zero = walk(start).any(|n| match n.kind() {
         "init_declarator" => n
@@ -109,7 +118,7 @@ fn upper_bound<'t>(source: &Source<'_>, counter: Node<'t>, name: &str) -> Option
 }
 
 /// Declared with `[…]`, as far as this file and its headers say.
-fn is_array(source: &Source<'_>, array: Node<'_>) -> bool {
+fn is_array(source: &ParsedSource<'_>, array: Node<'_>) -> bool {
     let name = match array.kind() {
         "field_expression" => array.child_by_field_name("field"),
         "identifier" => Some(array),

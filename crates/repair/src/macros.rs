@@ -1,16 +1,16 @@
 //! Stores inside macros: what a macro of this file or its headers stores to, in the words of its caller.
 
-use crate::address::Target;
+use crate::address::StoreTarget;
 use crate::calls;
-use crate::source::{Source, Unit, walk};
-use crate::{Refusal, store};
+use crate::source::{ParsedSource, Unit, walk};
+use crate::{NoRepair, store};
 
 /// The target of a macro call's only store. None if there is no such macro.
 pub(crate) fn target(
-    source: &Source<'_>,
+    source: &ParsedSource<'_>,
     name: &str,
     call: tree_sitter::Node<'_>,
-) -> Result<Option<Target>, Refusal> {
+) -> Result<Option<StoreTarget>, NoRepair> {
     let Some((parameters, body)) = definition(source, name) else {
         return Ok(None);
     };
@@ -19,7 +19,7 @@ pub(crate) fn target(
         .map(|a| source.of(a).to_owned())
         .collect();
     if parameters.len() != arguments.len() {
-        return Err(Refusal::UnknownCall(name.to_owned()));
+        return Err(NoRepair::UnknownCall(name.to_owned()));
     }
     let used_twice = |argument: &String| {
         argument.contains("++")
@@ -35,8 +35,8 @@ pub(crate) fn target(
         language: source.language,
         headers: &[],
     };
-    let inner = Source::read(&unit);
-    let mut targets: Vec<Target> = Vec::new();
+    let inner = ParsedSource::read(&unit);
+    let mut targets: Vec<StoreTarget> = Vec::new();
     for node in walk(inner.root()) {
         let place = node.start_position();
         let at = crate::Place {
@@ -70,20 +70,20 @@ pub(crate) fn target(
     targets.dedup();
     let [target] = &targets[..] else {
         return Err(match targets.is_empty() {
-            true => Refusal::UnknownCall(name.to_owned()),
-            false => Refusal::ManyStores(name.to_owned()),
+            true => NoRepair::UnknownCall(name.to_owned()),
+            false => NoRepair::ManyStores(name.to_owned()),
         });
     };
     let mentioned = |parameter: &str| words(&target.address).any(|w| w == parameter);
     for (parameter, argument) in parameters.iter().zip(&arguments) {
         if mentioned(parameter) && used_twice(argument) {
-            return Err(Refusal::NoAddress(format!(
+            return Err(NoRepair::NoAddress(format!(
                 "`{argument}` would be evaluated twice"
             )));
         }
     }
     let fill = |text: &str| substitute(text, &parameters, &arguments);
-    Ok(Some(Target {
+    Ok(Some(StoreTarget {
         address: fill(&target.address),
         size: fill(&target.size),
         word: target.word,
@@ -91,7 +91,7 @@ pub(crate) fn target(
 }
 
 /// The parameters and the body of a function-like macro.
-fn definition<'a>(source: &Source<'a>, name: &str) -> Option<(Vec<&'a str>, &'a str)> {
+fn definition<'a>(source: &ParsedSource<'a>, name: &str) -> Option<(Vec<&'a str>, &'a str)> {
     source.everything().find_map(|(root, text)| {
         let node = walk(root).find(|n| {
             n.kind() == "preproc_function_def"

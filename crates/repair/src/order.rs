@@ -1,9 +1,9 @@
 //! Moves steps of a block: a store with what makes it durable, behind the steps that follow it.
 
 use crate::calls;
-use crate::source::{Place, Source, ancestors, is_block, is_statement};
-use crate::wrappers::{Callee, Effect, defined, known};
-use crate::{Candidate, Edit, Refusal};
+use crate::source::{ParsedSource, Place, ancestors, is_block, is_statement};
+use crate::wrappers::{WrapperCallee, WrapperEffect, defined, known};
+use crate::{Candidate, Edit, NoRepair};
 use std::collections::HashMap;
 use std::ops::Range;
 use tree_sitter::Node;
@@ -12,13 +12,13 @@ use tree_sitter::Node;
 const FARTHEST: usize = 6;
 
 /// Ways to change the order around the store at a place, the smallest first.
-pub(crate) fn candidates(source: &Source<'_>, at: Place) -> Result<Vec<Candidate>, Refusal> {
-    let node = source.node_at(at).ok_or(Refusal::NoSuchLine)?;
+pub(crate) fn candidates(source: &ParsedSource<'_>, at: Place) -> Result<Vec<Candidate>, NoRepair> {
+    let node = source.node_at(at).ok_or(NoRepair::NoSuchLine)?;
     let in_block = |n: &Node<'_>| is_statement(*n) && n.parent().is_some_and(is_block);
-    let statement = ancestors(node).find(in_block).ok_or(Refusal::NoOrder)?;
+    let statement = ancestors(node).find(in_block).ok_or(NoRepair::NoOrder)?;
     let steps = steps(source, statement);
     let Some((step, later)) = steps.split_first() else {
-        return Err(Refusal::NoOrder);
+        return Err(NoRepair::NoOrder);
     };
     let text = |range: &Range<usize>| source.text[range.clone()].to_owned();
     let mut candidates = Vec::new();
@@ -45,13 +45,13 @@ pub(crate) fn candidates(source: &Source<'_>, at: Place) -> Result<Vec<Candidate
         });
     }
     match candidates.is_empty() {
-        true => Err(Refusal::NoOrder),
+        true => Err(NoRepair::NoOrder),
         false => Ok(candidates),
     }
 }
 
 /// From a statement on, the block in steps: whole lines, each up to the fence that makes it durable.
-fn steps(source: &Source<'_>, first: Node<'_>) -> Vec<Range<usize>> {
+fn steps(source: &ParsedSource<'_>, first: Node<'_>) -> Vec<Range<usize>> {
     let own = defined(source);
     let mut steps: Vec<Range<usize>> = Vec::new();
     let mut open: Option<Range<usize>> = None;
@@ -88,10 +88,10 @@ fn after(statement: Node<'_>) -> Option<Node<'_>> {
 
 /// What a statement does that is a call of something that flushes or fences.
 fn effect(
-    source: &Source<'_>,
-    own: &HashMap<String, Callee>,
+    source: &ParsedSource<'_>,
+    own: &HashMap<String, WrapperCallee>,
     statement: Node<'_>,
-) -> Option<Effect> {
+) -> Option<WrapperEffect> {
     let alone = statement.kind() == "expression_statement";
     let call = statement.named_child(0).filter(|_| alone)?;
     let name = calls::name(call, source.text).filter(|_| call.kind() == "call_expression")?;
@@ -100,7 +100,7 @@ fn effect(
 }
 
 /// The lines of a statement, if it shares them with no other.
-fn own_lines(source: &Source<'_>, statement: Node<'_>) -> Option<Range<usize>> {
+fn own_lines(source: &ParsedSource<'_>, statement: Node<'_>) -> Option<Range<usize>> {
     let before = source.before_on_line(statement.start_byte());
     let end = crate::site::end_with_comments(source, statement);
     let alone = before.trim().is_empty() && source.after_on_line(end).trim().is_empty();

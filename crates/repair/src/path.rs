@@ -1,30 +1,30 @@
 //! What a store stores to, as a variable and the members that lead from it.
 
 use crate::address::without_parentheses;
-use crate::source::{Language, Place, Source, Unit, parse};
+use crate::source::{ParsedSource, Place, SourceLanguage, Unit, parse};
 use crate::store;
 use tree_sitter::{Node, Tree};
 
 /// `r->data[i]` is the member `data` of what the variable `r` leads to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Path {
+pub struct MemberPath {
     pub variable: String,
     pub members: Vec<String>,
 }
 
 /// A file that is read once, and asked about many places.
 #[derive(Debug)]
-pub struct Stores {
+pub struct StoresOfFile {
     text: String,
-    language: Language,
+    language: SourceLanguage,
     tree: Tree,
 }
 
-impl Stores {
+impl StoresOfFile {
     /// None of a text that cannot be read at all.
-    pub fn of(text: String, language: Language) -> Option<Stores> {
+    pub fn of(text: String, language: SourceLanguage) -> Option<StoresOfFile> {
         let tree = parse(&text, language)?;
-        Some(Stores {
+        Some(StoresOfFile {
             text,
             language,
             tree,
@@ -32,13 +32,13 @@ impl Stores {
     }
 
     /// What the store at a place stores to, where the source says it by names.
-    pub fn path(&self, at: Place) -> Option<Path> {
+    pub fn path(&self, at: Place) -> Option<MemberPath> {
         let unit = Unit {
             text: &self.text,
             language: self.language,
             headers: &[],
         };
-        let source = Source::unstyled(&unit, self.tree.clone());
+        let source = ParsedSource::unstyled(&unit, self.tree.clone());
         let store = store::find(&source, at, 0).ok()?.node;
         let target = match store.kind() {
             "assignment_expression" => store.child_by_field_name("left")?,
@@ -55,12 +55,12 @@ impl Stores {
         };
         let mut members = Vec::new();
         let variable = follow(&source, target, &mut members)?;
-        Some(Path { variable, members })
+        Some(MemberPath { variable, members })
     }
 }
 
 /// The variable an expression begins with; its members go on the list.
-fn follow(source: &Source<'_>, node: Node<'_>, members: &mut Vec<String>) -> Option<String> {
+fn follow(source: &ParsedSource<'_>, node: Node<'_>, members: &mut Vec<String>) -> Option<String> {
     let node = without_parentheses(node);
     let inner = match node.kind() {
         "identifier" | "this" => return Some(source.of(node).to_owned()),
@@ -96,7 +96,7 @@ mod tests {
             ("memcpy(log->text + 4, t, n);", "log text"),
         ] {
             let text = format!("void f() {{\n  {store}\n}}\n");
-            let stores = Stores::of(text, Language::Cxx).unwrap();
+            let stores = StoresOfFile::of(text, SourceLanguage::Cxx).unwrap();
             let found = stores.path(Place { line: 2, column: 0 });
             let found = found.map(|p| [&[p.variable][..], &p.members].concat().join(" "));
             assert_eq!(found.as_deref(), Some(expected), "{store}");

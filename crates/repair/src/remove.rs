@@ -1,27 +1,27 @@
 //! Takes out flushes and fences that do nothing.
 
 use crate::calls;
-use crate::source::{Place, Source, ancestors, is_block};
-use crate::wrappers::{Callee, Slot, defined, known};
-use crate::{Candidate, Edit, Refusal, Wasted};
+use crate::source::{ParsedSource, Place, ancestors, is_block};
+use crate::wrappers::{ArgumentSlot, WrapperCallee, defined, known};
+use crate::{Candidate, Edit, NoRepair, WastedCall};
 use tree_sitter::Node;
 
 pub(crate) fn candidates(
-    source: &Source<'_>,
+    source: &ParsedSource<'_>,
     at: Place,
-    wasted: Wasted,
-) -> Result<Vec<Candidate>, Refusal> {
+    wasted: WastedCall,
+) -> Result<Vec<Candidate>, NoRepair> {
     let own = defined(source);
-    let callee = |call: Node<'_>| -> Option<Callee> {
+    let callee = |call: Node<'_>| -> Option<WrapperCallee> {
         let name = calls::name(call, source.text)?;
         known(name).or_else(|| own.get(name).cloned())
     };
-    let node = source.node_at(at).ok_or(Refusal::NoSuchLine)?;
+    let node = source.node_at(at).ok_or(NoRepair::NoSuchLine)?;
     let found = ancestors(node)
         .filter(|n| n.kind() == "call_expression")
         .find_map(|call| Some((call, callee(call)?)))
         .or_else(|| on_line(source, at, callee));
-    let (call, callee) = found.ok_or(Refusal::NoCall)?;
+    let (call, callee) = found.ok_or(NoRepair::NoCall)?;
     let mut candidates = Vec::new();
     let mut add = |what: &str, edits: Option<Vec<Edit>>| {
         candidates.extend(edits.map(|edits| Candidate {
@@ -33,13 +33,13 @@ pub(crate) fn candidates(
     // Half of it may be needed.
     if callee.effect.flushes && callee.effect.fences {
         let half = match wasted {
-            Wasted::Flush => counterpart(&callee.name, "fence"),
-            Wasted::Fence => counterpart(&callee.name, "flush"),
+            WastedCall::Flush => counterpart(&callee.name, "fence"),
+            WastedCall::Fence => counterpart(&callee.name, "flush"),
         };
         if let Some(half) = half {
             let text = match wasted {
-                Wasted::Flush => format!("{half}()"),
-                Wasted::Fence => {
+                WastedCall::Flush => format!("{half}()"),
+                WastedCall::Fence => {
                     let arguments = call.child_by_field_name("arguments");
                     format!("{half}{}", arguments.map_or("()", |a| source.of(a)))
                 }
@@ -49,16 +49,16 @@ pub(crate) fn candidates(
         }
     }
     match candidates.is_empty() {
-        true => Err(Refusal::NoCall),
+        true => Err(NoRepair::NoCall),
         false => Ok(candidates),
     }
 }
 
 fn on_line<'t>(
-    source: &'t Source<'_>,
+    source: &'t ParsedSource<'_>,
     at: Place,
-    callee: impl Fn(Node<'_>) -> Option<Callee>,
-) -> Option<(Node<'t>, Callee)> {
+    callee: impl Fn(Node<'_>) -> Option<WrapperCallee>,
+) -> Option<(Node<'t>, WrapperCallee)> {
     let row = at.line.checked_sub(1)? as usize;
     let calls = crate::source::walk(source.root()).filter(|n| n.kind() == "call_expression");
     let mut found = calls
@@ -71,7 +71,7 @@ fn on_line<'t>(
 /// One half of a call that flushes and fences.
 fn counterpart(name: &str, half: &str) -> Option<&'static str> {
     let slots = known(name)?.slots;
-    if slots != [Slot::Address(None), Slot::Size] {
+    if slots != [ArgumentSlot::Address(None), ArgumentSlot::Size] {
         return None;
     }
     match (name.starts_with("lf_"), half) {
@@ -82,7 +82,7 @@ fn counterpart(name: &str, half: &str) -> Option<&'static str> {
     }
 }
 
-fn without(source: &Source<'_>, call: Node<'_>) -> Option<Vec<Edit>> {
+fn without(source: &ParsedSource<'_>, call: Node<'_>) -> Option<Vec<Edit>> {
     let parent = call.parent()?;
     if parent.kind() == "comma_expression" {
         // The operand goes, and one comma with it.

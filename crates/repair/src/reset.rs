@@ -2,24 +2,27 @@
 
 use crate::address::without_parentheses;
 use crate::idiom::Code;
-use crate::site::Site;
-use crate::source::{Place, Source, ancestors, is_block, walk};
-use crate::{Candidate, Refusal};
+use crate::site::InsertionSite;
+use crate::source::{ParsedSource, Place, ancestors, is_block, walk};
+use crate::{Candidate, NoRepair};
 use tree_sitter::Node;
 
 /// `stack`: where the program waits, and the calls that led there, innermost first; all of this file.
-pub(crate) fn candidates(source: &Source<'_>, stack: &[Place]) -> Result<Vec<Candidate>, Refusal> {
-    let (waits, calls) = stack.split_first().ok_or(Refusal::NoLock)?;
-    let node = source.node_at(*waits).ok_or(Refusal::NoSuchLine)?;
-    let word = waited_for(source, node).ok_or(Refusal::NoLock)?;
+pub(crate) fn candidates(
+    source: &ParsedSource<'_>,
+    stack: &[Place],
+) -> Result<Vec<Candidate>, NoRepair> {
+    let (waits, calls) = stack.split_first().ok_or(NoRepair::NoLock)?;
+    let node = source.node_at(*waits).ok_or(NoRepair::NoSuchLine)?;
+    let word = waited_for(source, node).ok_or(NoRepair::NoLock)?;
     let mut word = source.of(word).to_owned();
-    let mut function = source.function_of(node).ok_or(Refusal::NoLock)?;
+    let mut function = source.function_of(node).ok_or(NoRepair::NoLock)?;
     let mut calls = calls.iter();
     loop {
         let base = base_of(&word).to_owned();
         if let Some(declaration) = declaration(source, function, &base) {
             // It is of this function: from here on it can be named.
-            let site = Site::behind(source, declaration).ok_or(Refusal::NoRoom)?;
+            let site = InsertionSite::behind(source, declaration).ok_or(NoRepair::NoRoom)?;
             let ways = [
                 format!("{word} = 0;"),
                 format!("__atomic_store_n(&{word}, 0, __ATOMIC_RELEASE);"),
@@ -34,21 +37,21 @@ pub(crate) fn candidates(source: &Source<'_>, stack: &[Place]) -> Result<Vec<Can
         }
         // Where is it called from, and what is the name out there?
         let (call, caller) = loop {
-            let at = calls.next().ok_or(Refusal::NoLock)?;
-            let node = source.node_at(*at).ok_or(Refusal::NoSuchLine)?;
+            let at = calls.next().ok_or(NoRepair::NoLock)?;
+            let node = source.node_at(*at).ok_or(NoRepair::NoSuchLine)?;
             let caller = source.function_of(node);
             let call = ancestors(node).find(|n| n.kind() == "call_expression");
             if let (Some(call), Some(caller)) = (call, caller.filter(|f| *f != function)) {
                 break (call, caller);
             }
         };
-        word = renamed(source, &word, &base, function, call).ok_or(Refusal::NoLock)?;
+        word = renamed(source, &word, &base, function, call).ok_or(NoRepair::NoLock)?;
         function = caller;
     }
 }
 
 /// What the loop looks at: `held` of `held.exchange(1)`, `l->held` of `atomic_exchange(&l->held, 1)`, `c->held` of `while (c->held)`.
-fn waited_for<'t>(source: &Source<'_>, node: Node<'t>) -> Option<Node<'t>> {
+fn waited_for<'t>(source: &ParsedSource<'_>, node: Node<'t>) -> Option<Node<'t>> {
     let is_loop = |n: &Node<'_>| {
         matches!(
             n.kind(),
@@ -68,7 +71,7 @@ fn waited_for<'t>(source: &Source<'_>, node: Node<'t>) -> Option<Node<'t>> {
 }
 
 /// The word that an atomic operation is about.
-fn tried<'t>(source: &Source<'_>, call: Node<'t>) -> Option<Node<'t>> {
+fn tried<'t>(source: &ParsedSource<'_>, call: Node<'t>) -> Option<Node<'t>> {
     let function = call.child_by_field_name("function")?;
     let method = function.child_by_field_name("field");
     let name = source.of(method.unwrap_or(function));
@@ -93,7 +96,7 @@ fn base_of(word: &str) -> &str {
 }
 
 /// The statement of a function that declares a variable of this name.
-fn declaration<'t>(source: &Source<'_>, function: Node<'t>, name: &str) -> Option<Node<'t>> {
+fn declaration<'t>(source: &ParsedSource<'_>, function: Node<'t>, name: &str) -> Option<Node<'t>> {
     let body = function.child_by_field_name("body")?;
     walk(body).find(|n| {
         n.kind() == "declaration"
@@ -111,7 +114,7 @@ fn declaration<'t>(source: &Source<'_>, function: Node<'t>, name: &str) -> Optio
 
 /// What the caller calls it: by the argument it hands over, or by the object whose method it calls.
 fn renamed(
-    source: &Source<'_>,
+    source: &ParsedSource<'_>,
     word: &str,
     base: &str,
     function: Node<'_>,

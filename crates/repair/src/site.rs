@@ -2,12 +2,12 @@
 
 use crate::Edit;
 use crate::idiom::Code;
-use crate::source::{Source, ancestors, is_block};
-use crate::store::{POINTER, Shape, Store};
+use crate::source::{ParsedSource, ancestors, is_block};
+use crate::store::{FoundStore, POINTER, StoreShape};
 use tree_sitter::Node;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Site<'t> {
+pub(crate) struct InsertionSite<'t> {
     spot: Spot<'t>,
     /// The left side of the store: a pointer to it has to be taken before the statement.
     pointer: Option<(Node<'t>, Node<'t>)>,
@@ -25,25 +25,28 @@ enum Spot<'t> {
     First(Node<'t>),
 }
 
-impl<'t> Site<'t> {
-    fn at(spot: Spot<'t>) -> Site<'t> {
-        Site {
+impl<'t> InsertionSite<'t> {
+    fn at(spot: Spot<'t>) -> InsertionSite<'t> {
+        InsertionSite {
             spot,
             pointer: None,
         }
     }
 
     /// After the statement of a store.
-    pub(crate) fn after(source: &Source<'_>, store: &Store<'t>) -> Option<Site<'t>> {
-        if let Shape::Constructor { body } = store.shape {
-            return Some(Site::at(Spot::First(body)));
+    pub(crate) fn after(
+        source: &ParsedSource<'_>,
+        store: &FoundStore<'t>,
+    ) -> Option<InsertionSite<'t>> {
+        if let StoreShape::Constructor { body } = store.shape {
+            return Some(InsertionSite::at(Spot::First(body)));
         }
         let statement = source.statement_of(store.node)?;
         if !matches!(statement.kind(), "expression_statement" | "declaration") {
             return None;
         }
-        let mut site = Site::behind(source, statement)?;
-        if let Shape::Once { left } = store.shape {
+        let mut site = InsertionSite::behind(source, statement)?;
+        if let StoreShape::Once { left } = store.shape {
             // A declaration may need the value at once; a new block would hide what it declares.
             if statement.kind() == "declaration" && !matches!(site.spot, Spot::Behind(_)) {
                 return None;
@@ -53,12 +56,12 @@ impl<'t> Site<'t> {
         Some(site)
     }
 
-    pub(crate) fn behind(_: &Source<'_>, statement: Node<'t>) -> Option<Site<'t>> {
+    pub(crate) fn behind(_: &ParsedSource<'_>, statement: Node<'t>) -> Option<InsertionSite<'t>> {
         let labelled = |n: &Node<'t>| n.parent().is_none_or(|p| p.kind() != "labeled_statement");
         let statement = ancestors(statement).find(labelled)?;
         let parent = statement.parent()?;
         if is_block(parent) {
-            return Some(Site::at(Spot::Behind(statement)));
+            return Some(InsertionSite::at(Spot::Behind(statement)));
         }
         let owner = matches!(
             parent.kind(),
@@ -70,7 +73,7 @@ impl<'t> Site<'t> {
                 | "do_statement"
         );
         owner.then(|| {
-            Site::at(Spot::Braces {
+            InsertionSite::at(Spot::Braces {
                 owner: parent,
                 body: statement,
             })
@@ -78,22 +81,22 @@ impl<'t> Site<'t> {
     }
 
     /// First in a block.
-    pub(crate) fn first(block: Node<'t>) -> Site<'t> {
-        Site::at(Spot::First(block))
+    pub(crate) fn first(block: Node<'t>) -> InsertionSite<'t> {
+        InsertionSite::at(Spot::First(block))
     }
 
-    pub(crate) fn in_front(_: &Source<'_>, statement: Node<'t>) -> Option<Site<'t>> {
+    pub(crate) fn in_front(_: &ParsedSource<'_>, statement: Node<'t>) -> Option<InsertionSite<'t>> {
         let parent = statement.parent()?;
-        is_block(parent).then(|| Site::at(Spot::InFront(statement)))
+        is_block(parent).then(|| InsertionSite::at(Spot::InFront(statement)))
     }
 
     /// Before the statement of a later store, where the names of the earlier one still mean the same.
     pub(crate) fn before(
-        source: &Source<'_>,
-        store: &Store<'t>,
-        kept: &Store<'t>,
-    ) -> Option<Site<'t>> {
-        if !matches!(store.shape, Shape::Lvalue { .. } | Shape::Call) {
+        source: &ParsedSource<'_>,
+        store: &FoundStore<'t>,
+        kept: &FoundStore<'t>,
+    ) -> Option<InsertionSite<'t>> {
+        if !matches!(store.shape, StoreShape::Lvalue { .. } | StoreShape::Call) {
             return None;
         }
         let kept = source.statement_of(kept.node)?;
@@ -103,10 +106,10 @@ impl<'t> Site<'t> {
         if !same_block || store.node.end_byte() > kept.start_byte() {
             return None;
         }
-        Site::in_front(source, kept)
+        InsertionSite::in_front(source, kept)
     }
 
-    pub(crate) fn insert(&self, source: &Source<'_>, code: &Code) -> Option<Vec<Edit>> {
+    pub(crate) fn insert(&self, source: &ParsedSource<'_>, code: &Code) -> Option<Vec<Edit>> {
         let mut edits = match self.spot {
             Spot::Behind(statement) => vec![behind(source, statement, code)],
             Spot::InFront(statement) => vec![in_front(source, statement, code)],
@@ -127,7 +130,7 @@ impl<'t> Site<'t> {
     }
 }
 
-fn pointer_to(source: &Source<'_>, left: Node<'_>) -> String {
+fn pointer_to(source: &ParsedSource<'_>, left: Node<'_>) -> String {
     let left = source.of(left);
     match source.is_cxx() {
         true => format!("auto *{POINTER} = &{left};"),
@@ -136,7 +139,7 @@ fn pointer_to(source: &Source<'_>, left: Node<'_>) -> String {
 }
 
 fn braces_with_pointer(
-    source: &Source<'_>,
+    source: &ParsedSource<'_>,
     owner: Node<'_>,
     body: Node<'_>,
     pointer: Option<(Node<'_>, Node<'_>)>,
@@ -149,7 +152,7 @@ fn braces_with_pointer(
 }
 
 /// The indentation of a statement: its line's, or one step more where a label or a brace comes right before it.
-fn indent(source: &Source<'_>, statement: Node<'_>) -> String {
+fn indent(source: &ParsedSource<'_>, statement: Node<'_>) -> String {
     if statement.kind() == "labeled_statement"
         && let Some(inner) =
             statement.named_child(statement.named_child_count().saturating_sub(1) as u32)
@@ -165,7 +168,7 @@ fn indent(source: &Source<'_>, statement: Node<'_>) -> String {
 }
 
 /// The end of a statement and of the comments behind it on its last line, however they hang in the tree.
-pub(crate) fn end_with_comments(source: &Source<'_>, statement: Node<'_>) -> usize {
+pub(crate) fn end_with_comments(source: &ParsedSource<'_>, statement: Node<'_>) -> usize {
     let mut end = statement.end_byte();
     loop {
         let rest = source.after_on_line(end);
@@ -182,7 +185,7 @@ pub(crate) fn end_with_comments(source: &Source<'_>, statement: Node<'_>) -> usi
     }
 }
 
-fn behind(source: &Source<'_>, statement: Node<'_>, code: &Code) -> Edit {
+fn behind(source: &ParsedSource<'_>, statement: Node<'_>, code: &Code) -> Edit {
     let end = end_with_comments(source, statement);
     let rest = source.after_on_line(end).trim();
     if !rest.is_empty() {
@@ -193,7 +196,7 @@ fn behind(source: &Source<'_>, statement: Node<'_>, code: &Code) -> Edit {
     Edit::insert(end, code.lines(source, &indent))
 }
 
-fn in_front(source: &Source<'_>, statement: Node<'_>, code: &Code) -> Edit {
+fn in_front(source: &ParsedSource<'_>, statement: Node<'_>, code: &Code) -> Edit {
     let at = statement.start_byte();
     if !source.before_on_line(at).trim().is_empty() {
         return Edit::insert(at, format!("{} ", code.on_one_line()));
@@ -206,7 +209,7 @@ fn in_front(source: &Source<'_>, statement: Node<'_>, code: &Code) -> Edit {
     Edit::insert(at, format!("{text}{}{indent}", source.eol))
 }
 
-fn first(source: &Source<'_>, body: Node<'_>, code: &Code) -> Edit {
+fn first(source: &ParsedSource<'_>, body: Node<'_>, code: &Code) -> Edit {
     let inside = body.start_byte() + 1;
     let one_line = body.start_position().row == body.end_position().row;
     if one_line {
@@ -225,7 +228,7 @@ fn first(source: &Source<'_>, body: Node<'_>, code: &Code) -> Edit {
 
 /// Braces around a body that had none.
 fn braces(
-    source: &Source<'_>,
+    source: &ParsedSource<'_>,
     owner: Node<'_>,
     body: Node<'_>,
     before: &str,
@@ -294,10 +297,14 @@ fn braces(
 }
 
 /// Flushes inside the expression, right after the store: where a statement would come too late.
-pub(crate) fn comma(source: &Source<'_>, store: &Store<'_>, code: &Code) -> Option<Vec<Edit>> {
+pub(crate) fn comma(
+    source: &ParsedSource<'_>,
+    store: &FoundStore<'_>,
+    code: &Code,
+) -> Option<Vec<Edit>> {
     let expression = code.expression.as_ref()?;
     let node = store.node;
-    let Shape::Lvalue { left } = store.shape else {
+    let StoreShape::Lvalue { left } = store.shape else {
         return None;
     };
     let parent = node.parent()?;

@@ -3,7 +3,7 @@
 use tree_sitter::{Node, Parser, Point, Tree};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Language {
+pub enum SourceLanguage {
     C,
     Cxx,
 }
@@ -19,15 +19,15 @@ pub struct Place {
 #[derive(Clone, Copy, Debug)]
 pub struct Unit<'a> {
     pub text: &'a str,
-    pub language: Language,
+    pub language: SourceLanguage,
     /// Headers of the project that it includes: wrappers, macros and struct members are looked up there too.
     pub headers: &'a [&'a str],
 }
 
 #[derive(Debug)]
-pub(crate) struct Source<'a> {
+pub(crate) struct ParsedSource<'a> {
     pub(crate) text: &'a str,
-    pub(crate) language: Language,
+    pub(crate) language: SourceLanguage,
     tree: Tree,
     pub(crate) headers: Vec<Parsed<'a>>,
     pub(crate) eol: &'static str,
@@ -45,11 +45,11 @@ pub(crate) struct Parsed<'a> {
     pub(crate) tree: Tree,
 }
 
-pub(crate) fn parse(text: &str, language: Language) -> Option<Tree> {
+pub(crate) fn parse(text: &str, language: SourceLanguage) -> Option<Tree> {
     let mut parser = Parser::new();
     let grammar = match language {
-        Language::C => tree_sitter_c::LANGUAGE,
-        Language::Cxx => tree_sitter_cpp::LANGUAGE,
+        SourceLanguage::C => tree_sitter_c::LANGUAGE,
+        SourceLanguage::Cxx => tree_sitter_cpp::LANGUAGE,
     };
     parser.set_language(&grammar.into()).ok()?;
     parser.parse(text, None)
@@ -102,8 +102,8 @@ pub(crate) fn is_block(node: Node<'_>) -> bool {
         || node.kind().starts_with("preproc_el")
 }
 
-impl<'a> Source<'a> {
-    pub(crate) fn read(unit: &Unit<'a>) -> Source<'a> {
+impl<'a> ParsedSource<'a> {
+    pub(crate) fn read(unit: &Unit<'a>) -> ParsedSource<'a> {
         let empty = || parse("", unit.language).expect("the grammars fit this tree-sitter");
         let tree = parse(unit.text, unit.language).unwrap_or_else(empty);
         let headers = unit
@@ -114,22 +114,22 @@ impl<'a> Source<'a> {
                 Some(Parsed { text, tree })
             })
             .collect();
-        let mut source = Source {
+        let mut source = ParsedSource {
             headers,
             eol: match unit.text.contains("\r\n") {
                 true => "\r\n",
                 false => "\n",
             },
             step: step(unit.text),
-            ..Source::unstyled(unit, tree)
+            ..ParsedSource::unstyled(unit, tree)
         };
         source.learn_style();
         source
     }
 
     /// For questions about what is there: how it would be written does not matter, nor do headers.
-    pub(crate) fn unstyled(unit: &Unit<'a>, tree: Tree) -> Source<'a> {
-        Source {
+    pub(crate) fn unstyled(unit: &Unit<'a>, tree: Tree) -> ParsedSource<'a> {
+        ParsedSource {
             text: unit.text,
             language: unit.language,
             tree,
@@ -169,7 +169,7 @@ impl<'a> Source<'a> {
     }
 
     pub(crate) fn is_cxx(&self) -> bool {
-        self.language == Language::Cxx
+        self.language == SourceLanguage::Cxx
     }
 
     /// This file and its headers: their nodes and texts.

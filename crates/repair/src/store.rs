@@ -1,24 +1,24 @@
 //! Finds the store that a place in the source is about.
 
-use crate::Refusal;
-use crate::address::{Lasting, Target, of_lvalue, without_parentheses};
+use crate::NoRepair;
+use crate::address::{Lasting, StoreTarget, of_lvalue, without_parentheses};
 use crate::calls;
 use crate::macros;
-use crate::source::{Place, Source, ancestors, walk};
+use crate::source::{ParsedSource, Place, ancestors, walk};
 use tree_sitter::Node;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Store<'t> {
+pub(crate) struct FoundStore<'t> {
     /// The expression that stores.
     pub(crate) node: Node<'t>,
-    pub(crate) target: Target,
+    pub(crate) target: StoreTarget,
     /// Written around the cache: it needs a fence and no flush.
     pub(crate) streamed: bool,
-    pub(crate) shape: Shape<'t>,
+    pub(crate) shape: StoreShape<'t>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shape<'t> {
+pub(crate) enum StoreShape<'t> {
     /// `left = …`, `left += …`, `left++`.
     Lvalue { left: Node<'t> },
     /// The same, but `left` must be evaluated once: a pointer to it has to be taken before.
@@ -35,22 +35,22 @@ pub(crate) enum Shape<'t> {
 pub(crate) const POINTER: &str = "stored";
 
 pub(crate) fn find<'s>(
-    source: &'s Source<'_>,
+    source: &'s ParsedSource<'_>,
     at: Place,
     bytes: u64,
-) -> Result<Store<'s>, Refusal> {
+) -> Result<FoundStore<'s>, NoRepair> {
     if !source.has_line(at) {
-        return Err(Refusal::NoSuchLine);
+        return Err(NoRepair::NoSuchLine);
     }
     if at.column == 0 {
         return only_on_line(source, at, bytes);
     }
-    let node = source.node_at(at).ok_or(Refusal::NoSuchLine)?;
+    let node = source.node_at(at).ok_or(NoRepair::NoSuchLine)?;
     let mut unknown = None;
     for candidate in ancestors(node) {
         match understand(source, candidate, node, bytes)? {
             Understood::Store(store) if is_garbled(source, store.node) => {
-                return Err(Refusal::Garbled);
+                return Err(NoRepair::Garbled);
             }
             Understood::Store(store) => return Ok(store),
             Understood::UnknownCall(name) => {
@@ -66,14 +66,14 @@ pub(crate) fn find<'s>(
         }
     }
     match unknown {
-        Some(name) => Err(Refusal::UnknownCall(name)),
+        Some(name) => Err(NoRepair::UnknownCall(name)),
         // Debug information may point to another part of the statement.
         None => only_on_line(source, at, bytes),
     }
 }
 
 /// A macro that stands for half a statement, perhaps: what the grammar made of it is a guess.
-fn is_garbled(source: &Source<'_>, store: Node<'_>) -> bool {
+fn is_garbled(source: &ParsedSource<'_>, store: Node<'_>) -> bool {
     let statement = source.statement_of(store);
     let simple = statement.filter(|s| {
         matches!(
@@ -85,17 +85,17 @@ fn is_garbled(source: &Source<'_>, store: Node<'_>) -> bool {
 }
 
 enum Understood<'t> {
-    Store(Store<'t>),
+    Store(FoundStore<'t>),
     UnknownCall(String),
     Nothing,
 }
 
 fn understand<'t>(
-    source: &Source<'_>,
+    source: &ParsedSource<'_>,
     node: Node<'t>,
     at: Node<'_>,
     bytes: u64,
-) -> Result<Understood<'t>, Refusal> {
+) -> Result<Understood<'t>, NoRepair> {
     let inside = |part: Option<Node<'_>>| {
         part.is_some_and(|p| p.start_byte() <= at.start_byte() && at.end_byte() <= p.end_byte())
     };
@@ -148,20 +148,20 @@ fn understand<'t>(
 }
 
 fn through<'t>(
-    source: &Source<'_>,
+    source: &ParsedSource<'_>,
     node: Node<'t>,
     left: Node<'t>,
     bytes: u64,
-) -> Result<Store<'t>, Refusal> {
+) -> Result<FoundStore<'t>, NoRepair> {
     let (target, shape) = match of_lvalue(source, left, node, bytes)? {
-        Lasting::Yes(target) => (target, Shape::Lvalue { left }),
+        Lasting::Yes(target) => (target, StoreShape::Lvalue { left }),
         Lasting::TakeFirst => {
-            let mut target = Target::new(POINTER, source.sizeof(&format!("*{POINTER}")));
+            let mut target = StoreTarget::new(POINTER, source.sizeof(&format!("*{POINTER}")));
             target.word = (1..=8).contains(&bytes);
-            (target, Shape::Once { left })
+            (target, StoreShape::Once { left })
         }
     };
-    Ok(Store {
+    Ok(FoundStore {
         node,
         target,
         streamed: false,
@@ -169,24 +169,28 @@ fn through<'t>(
     })
 }
 
-fn call<'t>(source: &Source<'_>, node: Node<'t>, at: Node<'_>) -> Result<Understood<'t>, Refusal> {
+fn call<'t>(
+    source: &ParsedSource<'_>,
+    node: Node<'t>,
+    at: Node<'_>,
+) -> Result<Understood<'t>, NoRepair> {
     if let Some(found) = calls::storing(source, node) {
-        return Ok(Understood::Store(Store {
+        return Ok(Understood::Store(FoundStore {
             node,
             target: found.target,
             streamed: found.streamed,
-            shape: Shape::Call,
+            shape: StoreShape::Call,
         }));
     }
     let Some(name) = calls::name(node, source.text) else {
         return Ok(Understood::Nothing);
     };
     if let Some(target) = macros::target(source, name, node)? {
-        return Ok(Understood::Store(Store {
+        return Ok(Understood::Store(FoundStore {
             node,
             target,
             streamed: false,
-            shape: Shape::Call,
+            shape: StoreShape::Call,
         }));
     }
     // Only where the place is the call itself, not one of its arguments.
@@ -201,20 +205,20 @@ fn call<'t>(source: &Source<'_>, node: Node<'t>, at: Node<'_>) -> Result<Underst
 }
 
 /// The name inside a declarator: `*node`, `&slot`, `table[8]`.
-fn declared_name<'a>(source: &Source<'a>, declarator: Node<'_>) -> &'a str {
+fn declared_name<'a>(source: &ParsedSource<'a>, declarator: Node<'_>) -> &'a str {
     let name = walk(declarator).find(|n| n.kind() == "identifier");
     name.map_or("", |n| source.of(n))
 }
 
 fn made_by_new<'t>(
-    source: &Source<'_>,
+    source: &ParsedSource<'_>,
     new: Option<Node<'t>>,
     name: Option<&str>,
     node: Node<'t>,
-) -> Option<Store<'t>> {
+) -> Option<FoundStore<'t>> {
     let new = new?;
     let target = match name.filter(|n| !n.is_empty()) {
-        Some(name) => Target::new(name, source.sizeof(&format!("*{name}"))),
+        Some(name) => StoreTarget::new(name, source.sizeof(&format!("*{name}"))),
         None => {
             let place = new.child_by_field_name("placement")?;
             let place = place.named_child(0)?;
@@ -222,48 +226,52 @@ fn made_by_new<'t>(
             if walk(place).any(|n| n.kind() == "call_expression") {
                 return None;
             }
-            Target::new(source.of(place), format!("sizeof({kind})"))
+            StoreTarget::new(source.of(place), format!("sizeof({kind})"))
         }
     };
-    Some(Store {
+    Some(FoundStore {
         node,
         target,
         streamed: false,
-        shape: Shape::Made,
+        shape: StoreShape::Made,
     })
 }
 
 /// `Slot &slot = *new (place) Slot{…};`, or an object that is itself in persistent memory.
-fn declared<'t>(source: &Source<'_>, node: Node<'t>) -> Option<Store<'t>> {
+fn declared<'t>(source: &ParsedSource<'_>, node: Node<'t>) -> Option<FoundStore<'t>> {
     let declarator = node.child_by_field_name("declarator")?;
     let name = declared_name(source, declarator);
     let target = match declarator.kind() {
-        "pointer_declarator" => Target::new(name, source.sizeof(&format!("*{name}"))),
-        _ => Target::new(format!("&{name}"), source.sizeof(name)),
+        "pointer_declarator" => StoreTarget::new(name, source.sizeof(&format!("*{name}"))),
+        _ => StoreTarget::new(format!("&{name}"), source.sizeof(name)),
     };
-    Some(Store {
+    Some(FoundStore {
         node,
         target,
         streamed: false,
-        shape: Shape::Made,
+        shape: StoreShape::Made,
     })
 }
 
-fn constructed<'t>(source: &Source<'_>, node: Node<'t>) -> Option<Store<'t>> {
+fn constructed<'t>(source: &ParsedSource<'_>, node: Node<'t>) -> Option<FoundStore<'t>> {
     let function = ancestors(node).find(|n| n.kind() == "function_definition")?;
     let body = function.child_by_field_name("body")?;
-    Some(Store {
+    Some(FoundStore {
         node,
-        target: Target::new("this", source.sizeof("*this")),
+        target: StoreTarget::new("this", source.sizeof("*this")),
         streamed: false,
-        shape: Shape::Constructor { body },
+        shape: StoreShape::Constructor { body },
     })
 }
 
 /// The store of a line, where the column is not known or of no help.
-fn only_on_line<'s>(source: &'s Source<'_>, at: Place, bytes: u64) -> Result<Store<'s>, Refusal> {
+fn only_on_line<'s>(
+    source: &'s ParsedSource<'_>,
+    at: Place,
+    bytes: u64,
+) -> Result<FoundStore<'s>, NoRepair> {
     let row = at.line as usize - 1;
-    let mut found: Vec<Store<'s>> = Vec::new();
+    let mut found: Vec<FoundStore<'s>> = Vec::new();
     for node in walk(source.root()) {
         let begins = node.start_position().row == row;
         if !begins || node.kind() == "init_declarator" {
@@ -275,7 +283,7 @@ fn only_on_line<'s>(source: &'s Source<'_>, at: Place, bytes: u64) -> Result<Sto
     }
     // A store to a local variable is none to persistent memory, if there is a choice.
     if found.len() > 1 {
-        let plain = |store: &Store<'_>| matches!(store.shape, Shape::Lvalue { left } if left.kind() == "identifier");
+        let plain = |store: &FoundStore<'_>| matches!(store.shape, StoreShape::Lvalue { left } if left.kind() == "identifier");
         if found.iter().any(|store| !plain(store)) {
             found.retain(|store| !plain(store));
         }
@@ -284,9 +292,9 @@ fn only_on_line<'s>(source: &'s Source<'_>, at: Place, bytes: u64) -> Result<Sto
         0 => String::new(),
         n => format!(" (there are {n} on this line)"),
     };
-    match <[Store<'s>; 1]>::try_from(found) {
-        Ok([store]) if is_garbled(source, store.node) => Err(Refusal::Garbled),
+    match <[FoundStore<'s>; 1]>::try_from(found) {
+        Ok([store]) if is_garbled(source, store.node) => Err(NoRepair::Garbled),
         Ok([store]) => Ok(store),
-        Err(_) => Err(Refusal::NoStore(why)),
+        Err(_) => Err(NoRepair::NoStore(why)),
     }
 }

@@ -1,34 +1,34 @@
 //! Functions and macros of the project that flush, fence, or do both.
 
 use crate::calls;
-use crate::source::{Source, walk};
+use crate::source::{ParsedSource, walk};
 use std::collections::HashMap;
 use tree_sitter::Node;
 
 /// What a call makes of the memory it is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Effect {
+pub(crate) struct WrapperEffect {
     pub(crate) flushes: bool,
     /// After the last flush.
     pub(crate) fences: bool,
 }
 
-impl Effect {
-    pub(crate) const FLUSH: Effect = Effect {
+impl WrapperEffect {
+    pub(crate) const FLUSH: WrapperEffect = WrapperEffect {
         flushes: true,
         fences: false,
     };
-    pub(crate) const FENCE: Effect = Effect {
+    pub(crate) const FENCE: WrapperEffect = WrapperEffect {
         flushes: false,
         fences: true,
     };
-    pub(crate) const PERSIST: Effect = Effect {
+    pub(crate) const PERSIST: WrapperEffect = WrapperEffect {
         flushes: true,
         fences: true,
     };
 
-    fn then(self, next: Effect) -> Effect {
-        Effect {
+    fn then(self, next: WrapperEffect) -> WrapperEffect {
+        WrapperEffect {
             flushes: self.flushes || next.flushes,
             fences: next.fences || (self.fences && !next.flushes),
         }
@@ -37,7 +37,7 @@ impl Effect {
 
 /// What fills an argument.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Slot {
+pub(crate) enum ArgumentSlot {
     /// The address, with the type it has to be cast to.
     Address(Option<String>),
     Size,
@@ -46,10 +46,10 @@ pub(crate) enum Slot {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Callee {
+pub(crate) struct WrapperCallee {
     pub(crate) name: String,
-    pub(crate) effect: Effect,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) effect: WrapperEffect,
+    pub(crate) slots: Vec<ArgumentSlot>,
     /// Flushes the one line its address is on.
     pub(crate) one_line: bool,
     /// Can be part of an expression.
@@ -58,9 +58,14 @@ pub(crate) struct Callee {
     pub(crate) own: bool,
 }
 
-impl Callee {
-    fn known(name: &str, effect: Effect, slots: &[Slot], one_line: bool) -> Callee {
-        Callee {
+impl WrapperCallee {
+    fn known(
+        name: &str,
+        effect: WrapperEffect,
+        slots: &[ArgumentSlot],
+        one_line: bool,
+    ) -> WrapperCallee {
+        WrapperCallee {
             name: name.to_owned(),
             effect,
             slots: slots.to_vec(),
@@ -90,32 +95,49 @@ const FENCES: &[&str] = &[
 ];
 
 /// A function everyone knows.
-pub(crate) fn known(name: &str) -> Option<Callee> {
-    let range = [Slot::Address(None), Slot::Size];
+pub(crate) fn known(name: &str) -> Option<WrapperCallee> {
+    let range = [ArgumentSlot::Address(None), ArgumentSlot::Size];
     if LINE_FLUSHES.contains(&name) {
-        return Some(Callee::known(name, Effect::FLUSH, &range[..1], true));
+        return Some(WrapperCallee::known(
+            name,
+            WrapperEffect::FLUSH,
+            &range[..1],
+            true,
+        ));
     }
     if FENCES.contains(&name) {
-        return Some(Callee::known(name, Effect::FENCE, &[], false));
+        return Some(WrapperCallee::known(name, WrapperEffect::FENCE, &[], false));
     }
     match name {
-        "lf_flush" | "pmem_flush" | "pmem_deep_flush" => {
-            Some(Callee::known(name, Effect::FLUSH, &range, false))
-        }
-        "lf_persist" | "pmem_persist" | "pmem_msync" | "pmem_deep_persist" => {
-            Some(Callee::known(name, Effect::PERSIST, &range, false))
-        }
+        "lf_flush" | "pmem_flush" | "pmem_deep_flush" => Some(WrapperCallee::known(
+            name,
+            WrapperEffect::FLUSH,
+            &range,
+            false,
+        )),
+        "lf_persist" | "pmem_persist" | "pmem_msync" | "pmem_deep_persist" => Some(
+            WrapperCallee::known(name, WrapperEffect::PERSIST, &range, false),
+        ),
         "pmemobj_persist" => {
-            let slots = [Slot::Same, Slot::Address(None), Slot::Size];
-            Some(Callee::known(name, Effect::PERSIST, &slots, false))
+            let slots = [
+                ArgumentSlot::Same,
+                ArgumentSlot::Address(None),
+                ArgumentSlot::Size,
+            ];
+            Some(WrapperCallee::known(
+                name,
+                WrapperEffect::PERSIST,
+                &slots,
+                false,
+            ))
         }
         _ => None,
     }
 }
 
 /// The effect of everything the file and its headers define, by name.
-pub(crate) fn defined(source: &Source<'_>) -> HashMap<String, Callee> {
-    let mut bodies: Vec<(String, Node<'_>, &str, Vec<Slot>, bool)> = Vec::new();
+pub(crate) fn defined(source: &ParsedSource<'_>) -> HashMap<String, WrapperCallee> {
+    let mut bodies: Vec<(String, Node<'_>, &str, Vec<ArgumentSlot>, bool)> = Vec::new();
     for (root, text) in source.everything() {
         for node in walk(root) {
             match node.kind() {
@@ -146,7 +168,7 @@ pub(crate) fn defined(source: &Source<'_>) -> HashMap<String, Callee> {
             }
         }
     }
-    let mut found: HashMap<String, Callee> = HashMap::new();
+    let mut found: HashMap<String, WrapperCallee> = HashMap::new();
     // A wrapper of a wrapper is one too: as deep as it takes.
     loop {
         let before = found.len();
@@ -155,13 +177,13 @@ pub(crate) fn defined(source: &Source<'_>) -> HashMap<String, Callee> {
                 continue;
             }
             let effect = effect(*body, text, &found);
-            if effect == Effect::default() {
+            if effect == WrapperEffect::default() {
                 continue;
             }
-            let one_line = !slots.contains(&Slot::Size) && !typed(slots);
+            let one_line = !slots.contains(&ArgumentSlot::Size) && !typed(slots);
             found.insert(
                 name.clone(),
-                Callee {
+                WrapperCallee {
                     name: name.clone(),
                     effect,
                     slots: slots.clone(),
@@ -178,16 +200,16 @@ pub(crate) fn defined(source: &Source<'_>) -> HashMap<String, Callee> {
 }
 
 /// Takes a pointer to some type, and so knows how much to flush.
-fn typed(slots: &[Slot]) -> bool {
+fn typed(slots: &[ArgumentSlot]) -> bool {
     slots
         .iter()
-        .any(|s| matches!(s, Slot::Address(Some(of)) if of == TEMPLATE))
+        .any(|s| matches!(s, ArgumentSlot::Address(Some(of)) if of == TEMPLATE))
 }
 
 /// Stands for the type of a template's parameter: no cast.
 pub(crate) const TEMPLATE: &str = "";
 
-fn effect(body: Node<'_>, text: &str, found: &HashMap<String, Callee>) -> Effect {
+fn effect(body: Node<'_>, text: &str, found: &HashMap<String, WrapperCallee>) -> WrapperEffect {
     // The body of a macro is text to the grammar.
     if body.kind() == "preproc_arg" {
         let words = text[body.byte_range()].split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -195,11 +217,11 @@ fn effect(body: Node<'_>, text: &str, found: &HashMap<String, Callee>) -> Effect
             sum.then(named(word, found))
         });
     }
-    let mut sum = Effect::default();
+    let mut sum = WrapperEffect::default();
     for node in walk(body) {
         let next = match node.kind() {
             "call_expression" => {
-                calls::name(node, text).map_or_else(Effect::default, |n| named(n, found))
+                calls::name(node, text).map_or_else(WrapperEffect::default, |n| named(n, found))
             }
             "gnu_asm_expression" => assembly(&text[node.byte_range()]),
             _ => continue,
@@ -209,26 +231,26 @@ fn effect(body: Node<'_>, text: &str, found: &HashMap<String, Callee>) -> Effect
     sum
 }
 
-fn named(name: &str, found: &HashMap<String, Callee>) -> Effect {
+fn named(name: &str, found: &HashMap<String, WrapperCallee>) -> WrapperEffect {
     let callee = known(name).map(|c| c.effect);
     callee
         .or_else(|| found.get(name).map(|c| c.effect))
         .unwrap_or_default()
 }
 
-fn assembly(text: &str) -> Effect {
+fn assembly(text: &str) -> WrapperEffect {
     if !text.contains("asm") {
-        return Effect::default();
+        return WrapperEffect::default();
     }
     let flushes = ["clwb", "clflush", "xsaveopt"]
         .iter()
         .any(|i| text.contains(i));
     let fences = text.contains("sfence") || text.contains("mfence");
-    Effect { flushes, fences }
+    WrapperEffect { flushes, fences }
 }
 
 /// The name of a function and what its parameters are for. None if it cannot be called for any memory.
-fn signature<'a>(function: Node<'_>, text: &'a str) -> Option<(&'a str, Vec<Slot>)> {
+fn signature<'a>(function: Node<'_>, text: &'a str) -> Option<(&'a str, Vec<ArgumentSlot>)> {
     let declarator = walk(function.child_by_field_name("declarator")?)
         .find(|n| n.kind() == "function_declarator")?;
     let name = declarator.child_by_field_name("declarator")?;
@@ -266,29 +288,29 @@ fn signature<'a>(function: Node<'_>, text: &'a str) -> Option<(&'a str, Vec<Slot
             .map_or("", |t| &text[t.byte_range()]);
         let pointer = walk(parameter)
             .any(|n| n.kind() == "pointer_declarator" || n.kind() == "abstract_pointer_declarator");
-        let filled = |slots: &[Slot], slot: &str| match slot {
-            "address" => slots.iter().any(|s| matches!(s, Slot::Address(_))),
-            _ => slots.contains(&Slot::Size),
+        let filled = |slots: &[ArgumentSlot], slot: &str| match slot {
+            "address" => slots.iter().any(|s| matches!(s, ArgumentSlot::Address(_))),
+            _ => slots.contains(&ArgumentSlot::Size),
         };
         let slot = match (pointer, of) {
-            (true, "void") if !filled(&slots, "address") => Slot::Address(None),
+            (true, "void") if !filled(&slots, "address") => ArgumentSlot::Address(None),
             (true, of) if types.contains(&of) && !filled(&slots, "address") => {
-                Slot::Address(Some(TEMPLATE.to_owned()))
+                ArgumentSlot::Address(Some(TEMPLATE.to_owned()))
             }
             (true, "char" | "unsigned char" | "uint8_t" | "std::byte")
                 if !filled(&slots, "address") =>
             {
-                Slot::Address(Some(format!("{of} *")))
+                ArgumentSlot::Address(Some(format!("{of} *")))
             }
             (false, "uintptr_t" | "std::uintptr_t") if !filled(&slots, "address") => {
-                Slot::Address(Some(of.to_owned()))
+                ArgumentSlot::Address(Some(of.to_owned()))
             }
             (false, of)
                 if filled(&slots, "address") && !filled(&slots, "size") && is_integer(of) =>
             {
-                Slot::Size
+                ArgumentSlot::Size
             }
-            _ => Slot::Same,
+            _ => ArgumentSlot::Same,
         };
         slots.push(slot);
     }
@@ -303,7 +325,7 @@ fn is_integer(of: &str) -> bool {
         .all(|w| words.contains(&w.trim_start_matches("std::")))
 }
 
-fn macro_slots(node: Node<'_>, text: &str) -> Vec<Slot> {
+fn macro_slots(node: Node<'_>, text: &str) -> Vec<ArgumentSlot> {
     let Some(parameters) = node.child_by_field_name("parameters") else {
         return Vec::new();
     };
@@ -313,9 +335,9 @@ fn macro_slots(node: Node<'_>, text: &str) -> Vec<Slot> {
         let name = text[name.byte_range()].to_lowercase();
         let size = ["n", "len", "length", "size", "sz", "bytes", "count"].contains(&name.as_str());
         slots.push(match (index, size) {
-            (0, _) => Slot::Address(None),
-            (_, true) if !slots.contains(&Slot::Size) => Slot::Size,
-            _ => Slot::Same,
+            (0, _) => ArgumentSlot::Address(None),
+            (_, true) if !slots.contains(&ArgumentSlot::Size) => ArgumentSlot::Size,
+            _ => ArgumentSlot::Same,
         });
     }
     slots

@@ -15,7 +15,8 @@
 //! header of the case. The best proposal has to compile without a warning. `BLESS=1` writes the `.diff` files.
 
 use landfall_repair::{
-    Language, Place, Stored, Unit, Wanted, Wasted, apply, candidates, unified_diff,
+    Place, SourceLanguage, StoredBytes, Unit, WantedRepair, WastedCall, apply, candidates,
+    unified_diff,
 };
 use std::fmt::Write;
 use std::fs;
@@ -44,7 +45,7 @@ struct Case {
     before: Option<Place>,
     header: Option<String>,
     order: String,
-    language: Language,
+    language: SourceLanguage,
 }
 
 impl Case {
@@ -77,13 +78,13 @@ impl Case {
             before,
             header: fs::read_to_string(path.with_extension("h")).ok(),
             language: match path.extension().is_some_and(|e| e == "c") {
-                true => Language::C,
-                false => Language::Cxx,
+                true => SourceLanguage::C,
+                false => SourceLanguage::Cxx,
             },
         }
     }
 
-    fn wanted(&self) -> (Wanted, Option<&str>) {
+    fn wanted(&self) -> (WantedRepair, Option<&str>) {
         let (order, template) = match self.order.split_once("template=") {
             Some((order, template)) => (order, Some(template.trim())),
             None => (self.order.as_str(), None),
@@ -100,32 +101,32 @@ impl Case {
             ["durable", ..] => {
                 let bytes = words.iter().find_map(|w| w.strip_prefix("bytes="));
                 let bytes = bytes.map_or(8, |b| b.parse().unwrap());
-                Wanted::Durable {
+                WantedRepair::Durable {
                     stores: (0..self.stores.len())
-                        .map(|i| Stored { at: at(i), bytes })
+                        .map(|i| StoredBytes { at: at(i), bytes })
                         .collect(),
                     before: self.before,
                 }
             }
-            ["seen"] => Wanted::Seen {
+            ["seen"] => WantedRepair::Seen {
                 read: at(0),
                 bytes: 8,
             },
-            ["fence", ..] => Wanted::Fence {
+            ["fence", ..] => WantedRepair::Fence {
                 after: at(0),
                 before: self.before,
             },
-            ["without", "flush"] => Wanted::Without {
+            ["without", "flush"] => WantedRepair::Without {
                 call: at(0),
-                wasted: Wasted::Flush,
+                wasted: WastedCall::Flush,
             },
-            ["without", "fence"] => Wanted::Without {
+            ["without", "fence"] => WantedRepair::Without {
                 call: at(0),
-                wasted: Wasted::Fence,
+                wasted: WastedCall::Fence,
             },
-            ["atomic"] => Wanted::Atomic { store: at(0) },
-            ["later"] => Wanted::Later { store: at(0) },
-            ["reset"] => Wanted::Reset {
+            ["atomic"] => WantedRepair::Atomic { store: at(0) },
+            ["later"] => WantedRepair::Later { store: at(0) },
+            ["reset"] => WantedRepair::Reset {
                 stack: (0..self.stores.len()).map(at).collect(),
             },
             _ => panic!("`{}`", self.order),
@@ -187,8 +188,8 @@ fn the_best_proposal_compiles() {
             let file = scratch.join(name);
             fs::write(&file, text).unwrap();
             let compiler = match case.language {
-                Language::C => "clang-19",
-                Language::Cxx => "clang++-19",
+                SourceLanguage::C => "clang-19",
+                SourceLanguage::Cxx => "clang++-19",
             };
             let output = Command::new(compiler)
                 .args([
@@ -244,21 +245,21 @@ fn every_place_of_every_file_gets_an_answer() {
                         line: number,
                         column,
                     };
-                    let stores = vec![Stored { at, bytes: 8 }];
+                    let stores = vec![StoredBytes { at, bytes: 8 }];
                     for wanted in [
-                        Wanted::Durable {
+                        WantedRepair::Durable {
                             stores,
                             before: Some(at),
                         },
-                        Wanted::Fence {
+                        WantedRepair::Fence {
                             after: at,
                             before: None,
                         },
-                        Wanted::Without {
+                        WantedRepair::Without {
                             call: at,
-                            wasted: Wasted::Flush,
+                            wasted: WastedCall::Flush,
                         },
-                        Wanted::Atomic { store: at },
+                        WantedRepair::Atomic { store: at },
                     ] {
                         if let Ok(found) = candidates(&unit, &wanted, None) {
                             assert!(!found.is_empty());

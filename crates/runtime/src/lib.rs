@@ -9,12 +9,14 @@
 //! - `run`: a run from its start to its end; the server, the trace, the outcome
 //! - `state`: all mutable state
 //!
-//! Architecture invariants: no `std`, no allocation by the program's allocator, no locks, no libc call on the hot path; all
-//! mutable state lives in `state::State` and in mappings of its own.
+//! `README.md` beside this crate's manifest says how a run goes, where things go and what may not be done in here.
 //!
-//! Why so much `unsafe`: this code *is* the memory of another program seen from inside. Every function here runs on one kernel
-//! thread and works on raw addresses that the program chose; the checks that make this sound are range checks against the
-//! persistent window, made where an address enters.
+//! Architecture invariants: no `std`, no allocation by the program's allocator, no locks, no libc call on the hot path; all
+//! mutable state lives in `state` and in mappings of its own.
+//!
+//! Why there is `unsafe`: this code *is* the memory of another program seen from inside. State, tables, shared memory and the
+//! window have modules that own them and are safe to use. Who follows an address that the program chose is `unsafe`, and says
+//! what the address must be.
 #![cfg_attr(panic = "abort", no_std)]
 #![deny(
     unsafe_op_in_unsafe_fn,

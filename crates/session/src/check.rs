@@ -1,7 +1,7 @@
 //! One check, from what is asked to what was found.
 
 use crate::error::Error;
-use crate::observer::{Observer, Watch};
+use crate::observer::{CheckWatch, Observer};
 use crate::options::{Cancel, CheckKind, Options, Stdin, Target};
 use crate::search::one;
 use crate::setup::{self, Setup};
@@ -28,7 +28,7 @@ pub(crate) fn checked(
     observer: &mut dyn Observer,
     counted: Option<(Deadline, Deadline)>,
 ) -> Result<Run, Error> {
-    let watch = Watch::new(observer);
+    let watch = CheckWatch::new(observer);
     let watch = &watch;
     let began = Instant::now();
     let (_claimed, mut options) = setup::claim(target, options.clone(), watch)?;

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Something that two findings with one cause have in common.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Mark {
+enum CauseMark {
     /// The store at this place was lost.
     Lost(Place),
     /// This store overtook a lost one, and the flush that came too late (was not waited for, missed the line) is the same, or there is
@@ -41,8 +41,8 @@ fn end(finding: &Finding) -> End {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Known {
-    by: HashMap<Mark, Where>,
+pub(crate) struct KnownCauses {
+    by: HashMap<CauseMark, Where>,
     ends: HashMap<End, Where>,
     heard: HashMap<Where, Heard>,
 }
@@ -54,7 +54,7 @@ struct Heard {
     lost: HashSet<Option<Place>>,
 }
 
-impl Known {
+impl KnownCauses {
     /// Remembers a finding.
     pub(crate) fn add(&mut self, finding: &Finding, at: Where) {
         for of in marks(finding) {
@@ -70,11 +70,11 @@ impl Known {
     /// Remembers another store that the same mistake loses.
     pub(crate) fn also_lost(&mut self, lost: &Store, at: Where) {
         if let Some(place) = &lost.at {
-            self.remember(Mark::Lost(place.clone()), at);
+            self.remember(CauseMark::Lost(place.clone()), at);
         }
     }
 
-    fn remember(&mut self, of: Mark, at: Where) {
+    fn remember(&mut self, of: CauseMark, at: Where) {
         let known = self.by.entry(of).or_insert(at);
         *known = at.min(*known);
     }
@@ -117,15 +117,15 @@ impl Known {
 /// the same end at the same place.
 pub(crate) fn same_cause(finding: &Finding, other: &Finding) -> bool {
     let also = finding.also_lost().filter_map(|lost| lost.at.clone());
-    let mine: Vec<Mark> = marks(finding).chain(also.map(Mark::Lost)).collect();
+    let mine: Vec<CauseMark> = marks(finding).chain(also.map(CauseMark::Lost)).collect();
     marks(other).any(|theirs| mine.contains(&theirs))
 }
 
 /// What tells the cause of a finding, without others that were counted with it.
-fn marks(finding: &Finding) -> impl Iterator<Item = Mark> + use<> {
+fn marks(finding: &Finding) -> impl Iterator<Item = CauseMark> + use<> {
     let place = |store: Option<&Store>| store.and_then(|store| store.at.clone());
     let lost = place(finding.lost());
-    let ends = finding.lost().is_none().then(|| Mark::Ends {
+    let ends = finding.lost().is_none().then(|| CauseMark::Ends {
         kind: finding.kind,
         at: finding.at.clone(),
         crash_at: finding.crash_at.clone(),
@@ -134,12 +134,12 @@ fn marks(finding: &Finding) -> impl Iterator<Item = Mark> + use<> {
     let overtaken = (lost.as_ref())
         .zip(place(finding.kept()))
         .zip(finding.gap.clone())
-        .map(|((lost, kept), gap)| Mark::Overtaken {
+        .map(|((lost, kept), gap)| CauseMark::Overtaken {
             kept,
             function: gap.flush.is_none().then(|| lost.function.clone()),
             gap,
         });
-    lost.map(Mark::Lost)
+    lost.map(CauseMark::Lost)
         .into_iter()
         .chain(overtaken)
         .chain(ends)
@@ -185,7 +185,7 @@ mod tests {
 
     /// The first on the list that has the cause of another one, by its number.
     fn cause(listed: &[Finding], of: &Finding) -> Option<usize> {
-        let mut known = Known::default();
+        let mut known = KnownCauses::default();
         for (number, finding) in listed.iter().enumerate() {
             known.add(finding, Where::Listed(number));
         }
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn what_others_lose_for_the_same_reason_comes_before_what_was_kept() {
-        let mut known = Known::default();
+        let mut known = KnownCauses::default();
         let mut first = finding(1, 2, None);
         first.message = "recovery fails: exited with 1".to_owned();
         let at = Where::Listed(0);

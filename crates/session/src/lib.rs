@@ -39,9 +39,9 @@ pub use options::{
     Target,
 };
 pub use outputs::{Texts, json, texts};
-pub use prove::{Answer, Answers, Property, ProveOptions, Round, prove};
+pub use prove::{Answers, ProofRound, Property, PropertyAnswer, ProveOptions, prove};
 pub use replay::{Replay, replay};
 pub use results::write;
 pub use setup::language;
-pub use sources::Sources;
+pub use sources::SourceTexts;
 pub use view::table::{WIDTH, draw};

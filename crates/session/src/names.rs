@@ -1,6 +1,6 @@
 //! Names for what is a number in a trace: source positions, call stacks, parts of persistent memory.
 
-use crate::sources::Sources;
+use crate::sources::SourceTexts;
 use landfall_finding::{Member, Place};
 use landfall_native::members::Members;
 use landfall_native::{Event, Execution, Op, Origin, Position, Server, Sites, Symbols};
@@ -32,7 +32,7 @@ type Lead = (String, String, Vec<String>);
 
 /// What one server knows about the addresses and sites of its runs.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct ProgramNames {
     sites: Sites,
     pub(crate) symbols: Symbols,
     /// Paths are told as from there.
@@ -40,13 +40,13 @@ pub(crate) struct Names {
     /// Read when first asked for.
     members: OnceCell<Option<Members>>,
     /// Source files, read when first asked for.
-    files: RefCell<HashMap<String, Option<landfall_repair::Stores>>>,
+    files: RefCell<HashMap<String, Option<landfall_repair::StoresOfFile>>>,
     named: RefCell<HashMap<Lead, Option<Member>>>,
 }
 
-impl Names {
-    pub(crate) fn of(server: &Server) -> Names {
-        Names {
+impl ProgramNames {
+    pub(crate) fn of(server: &Server) -> ProgramNames {
+        ProgramNames {
             sites: server.sites().clone(),
             symbols: server.symbols(),
             here: server.directory(),
@@ -57,8 +57,8 @@ impl Names {
     }
 
     /// The text of the sources that places are in.
-    pub(crate) fn sources(&self) -> Sources {
-        Sources::new(self.here.clone())
+    pub(crate) fn sources(&self) -> SourceTexts {
+        SourceTexts::new(self.here.clone())
     }
 
     /// A position as a place.
@@ -71,11 +71,11 @@ impl Names {
         let mut files = self.files.borrow_mut();
         let file = files.entry(at.file.clone()).or_insert_with(|| {
             let language = match at.file.ends_with(".c") {
-                true => landfall_repair::Language::C,
-                false => landfall_repair::Language::Cxx,
+                true => landfall_repair::SourceLanguage::C,
+                false => landfall_repair::SourceLanguage::Cxx,
             };
             let text = std::fs::read_to_string(self.here.join(&at.file)).ok()?;
-            landfall_repair::Stores::of(text, language)
+            landfall_repair::StoresOfFile::of(text, language)
         });
         let path = file.as_ref()?.path(landfall_repair::Place {
             line: at.line,

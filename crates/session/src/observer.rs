@@ -1,7 +1,7 @@
 //! Who watches a check while it goes on.
 
 use crate::diagnose::finding::{failing_place, kind, what};
-use crate::names::Names;
+use crate::names::ProgramNames;
 use landfall_finding::{Kind, Place};
 use landfall_native::{Execution, Server};
 use std::cell::RefCell;
@@ -62,17 +62,17 @@ pub enum Progress {
 }
 
 /// The observer of a check, for all who have something to say.
-pub(crate) struct Watch<'a>(RefCell<&'a mut dyn Observer>);
+pub(crate) struct CheckWatch<'a>(RefCell<&'a mut dyn Observer>);
 
-impl fmt::Debug for Watch<'_> {
+impl fmt::Debug for CheckWatch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Watch")
     }
 }
 
-impl<'a> Watch<'a> {
-    pub(crate) fn new(observer: &'a mut dyn Observer) -> Watch<'a> {
-        Watch(RefCell::new(observer))
+impl<'a> CheckWatch<'a> {
+    pub(crate) fn new(observer: &'a mut dyn Observer) -> CheckWatch<'a> {
+        CheckWatch(RefCell::new(observer))
     }
 
     pub(crate) fn progress(&self, progress: &Progress) {
@@ -94,12 +94,12 @@ const EVERY: Duration = Duration::from_millis(100);
 /// Says how far a search has come every now and then.
 #[derive(Debug)]
 pub(crate) struct Ticker<'a> {
-    watch: &'a Watch<'a>,
+    watch: &'a CheckWatch<'a>,
     last: Option<Instant>,
 }
 
 impl<'a> Ticker<'a> {
-    pub(crate) fn new(watch: &'a Watch<'a>) -> Ticker<'a> {
+    pub(crate) fn new(watch: &'a CheckWatch<'a>) -> Ticker<'a> {
         Ticker { watch, last: None }
     }
 
@@ -121,8 +121,8 @@ impl<'a> Ticker<'a> {
 /// Says what is found at once, each cause once.
 #[derive(Debug)]
 pub(crate) struct Notices<'a> {
-    watch: &'a Watch<'a>,
-    pub(crate) names: Names,
+    watch: &'a CheckWatch<'a>,
+    pub(crate) names: ProgramNames,
     started: Instant,
     said: HashSet<(Kind, Option<Place>)>,
 }
@@ -132,10 +132,10 @@ const MOST: usize = 50;
 
 impl<'a> Notices<'a> {
     /// Of a search that runs this program.
-    pub(crate) fn new(watch: &'a Watch<'a>, server: &Server, started: Instant) -> Notices<'a> {
+    pub(crate) fn new(watch: &'a CheckWatch<'a>, server: &Server, started: Instant) -> Notices<'a> {
         Notices {
             watch,
-            names: Names::of(server),
+            names: ProgramNames::of(server),
             started,
             said: HashSet::new(),
         }

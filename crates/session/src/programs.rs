@@ -1,7 +1,7 @@
 //! A program, its recovery, and the power failures between them: run from scratch, one execution after the other.
 
-use crate::names::Names;
-use crate::sources::Sources;
+use crate::names::ProgramNames;
+use crate::sources::SourceTexts;
 use landfall_model::commit::{Copies, logged};
 pub(crate) use landfall_model::crash::PowerFailure as Failure;
 use landfall_model::crash::{self, CrashState};
@@ -71,8 +71,8 @@ pub(crate) struct RunLog {
     pub(crate) found: Image,
     pub(crate) execution: Execution,
     pub(crate) log: Log,
-    /// What it did to persistent memory. The log says which of these made each entry, and each of them which record it comes from.
-    events: Vec<landfall_model::event::Event>,
+    /// For each event (the log says which one made each entry), the record of the trace that it comes from.
+    records: Vec<u32>,
     /// Copies and fills: their first event and their length, ascending. Filled in where the execution is to be shown.
     copies: Vec<landfall_native::Copied>,
 }
@@ -103,7 +103,7 @@ impl RunLog {
             found,
             execution,
             log,
-            events,
+            records: events.iter().map(|event| event.record).collect(),
             copies: Vec::new(),
         }
     }
@@ -129,7 +129,7 @@ impl RunLog {
     /// Which event made an entry of the log.
     pub(crate) fn event_of(&self, entry: Cut) -> usize {
         let event = self.log.events()[entry.0 as usize];
-        self.events[event.index()].record as usize
+        self.records[event.index()] as usize
     }
 
     /// How an event is numbered for people: from one, without the records of call stacks.
@@ -230,7 +230,7 @@ pub(crate) struct Replayer {
     first: Server,
     again: Option<Server>,
     base: Image,
-    names: (Names, Option<Names>),
+    names: (ProgramNames, Option<ProgramNames>),
     pub(crate) runs: u64,
     /// Nothing is run after that.
     pub(crate) until: Deadline,
@@ -248,7 +248,10 @@ impl Replayer {
         let base = base_of(&first);
         Ok(Replayer {
             scene: scene.clone(),
-            names: (Names::of(&first), again.as_ref().map(Names::of)),
+            names: (
+                ProgramNames::of(&first),
+                again.as_ref().map(ProgramNames::of),
+            ),
             first,
             again,
             base,
@@ -276,7 +279,7 @@ impl Replayer {
     }
 
     /// Names for what happens in the execution after this many failures.
-    pub(crate) fn names(&self, failures: usize) -> &Names {
+    pub(crate) fn names(&self, failures: usize) -> &ProgramNames {
         match (&self.names, failures) {
             ((_, Some(again)), 1..) => again,
             ((first, _), _) => first,
@@ -284,7 +287,7 @@ impl Replayer {
     }
 
     /// The text of the programs' sources.
-    pub(crate) fn sources(&self) -> Sources {
+    pub(crate) fn sources(&self) -> SourceTexts {
         self.names.0.sources()
     }
 

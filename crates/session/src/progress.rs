@@ -1,6 +1,6 @@
 //! How far a search for power failures has come: for who watches, and as a few samples for the report.
 
-use crate::observer::{Progress, Ticker, Watch};
+use crate::observer::{CheckWatch, Progress, Ticker};
 use landfall_explore::subject::{Execution, Job, Subject, SubjectError};
 use landfall_finding::Sample;
 use landfall_model::log::{Cut, Log};
@@ -83,7 +83,7 @@ pub(crate) struct History {
 }
 
 impl<'a, S> Watched<'a, S> {
-    pub(crate) fn new(inner: S, log: &Log, watch: &'a Watch<'a>) -> Watched<'a, S> {
+    pub(crate) fn new(inner: S, log: &Log, watch: &'a CheckWatch<'a>) -> Watched<'a, S> {
         Watched {
             inner,
             seen: SearchState {

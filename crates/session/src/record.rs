@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// What was asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Request {
+pub(crate) struct CheckRequest {
     #[serde(flatten)]
     pub(crate) target: Target,
     pub(crate) options: Options,
@@ -26,7 +26,7 @@ pub(crate) fn record(
     for finding in findings {
         collect(finding, options, &mut files);
     }
-    let request = Request {
+    let request = CheckRequest {
         target: target.clone(),
         options: Options {
             arguments: Vec::new(),
@@ -118,7 +118,7 @@ mod tests {
         let mut finding = Finding::of_failure(Kind::Exit, "exited with 1", 1);
         finding.stores = vec![store(&here), store("no such file")];
         let mut files = BTreeMap::new();
-        collect(&finding, &Asked::default(), &mut files);
+        collect(&finding, &Options::default(), &mut files);
         assert_eq!(files.keys().collect::<Vec<_>>(), [&here]);
     }
 
@@ -131,7 +131,7 @@ mod tests {
             ..Options::default()
         };
         let record = record(&target, &options, &[], false).unwrap();
-        let request: Request = serde_json::from_value(record.request).unwrap();
+        let request: CheckRequest = serde_json::from_value(record.request).unwrap();
         assert_eq!(request.target, target);
         assert_eq!(
             (request.options.failures, request.options.heap_offset),

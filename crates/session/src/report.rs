@@ -1,8 +1,8 @@
 //! What a search has come to so far, and in the end the run.
 
 use crate::error::Error;
-use crate::known::{Known, Where};
-use crate::names::Names;
+use crate::known::{KnownCauses, Where};
+use crate::names::ProgramNames;
 use crate::options::{Asked, Stdin, Target};
 use landfall_finding::text::count;
 use landfall_finding::{
@@ -14,12 +14,12 @@ use std::io::IsTerminal;
 use std::time::Instant;
 
 #[derive(Debug, Default)]
-pub(crate) struct Report {
+pub(crate) struct SearchReport {
     pub(crate) findings: Vec<Finding>,
     /// Known and allowed.
     allowed: Vec<Finding>,
     /// Both, by what tells their causes apart.
-    known: Known,
+    known: KnownCauses,
     limits: Vec<Limit>,
     /// Power failures of those schedules were tried, too.
     pub(crate) crashes: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Report {
     pub(crate) outcomes: Vec<RecoveryOutcome>,
 }
 
-impl Report {
+impl SearchReport {
     /// Counts a failure that is on the list already.
     pub(crate) fn is_known(&mut self, finding: &Finding) -> bool {
         let known = self.known.same_cause(finding);
@@ -146,7 +146,7 @@ impl Report {
     }
 
     /// The same for executions under a schedule.
-    pub(crate) fn cut(&mut self, cut: &Cut, whose: &str, names: &Names) {
+    pub(crate) fn cut(&mut self, cut: &Cut, whose: &str, names: &ProgramNames) {
         if cut.steps {
             self.limit(Limit::Steps);
             self.warn(&format!(

@@ -61,15 +61,15 @@ pub(crate) fn taken(path: &Path) -> String {
 
 /// While it is held, nobody claims the folder. None if somebody has.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptFolder {
     _lock: Option<File>,
 }
 
 /// Keeps a folder as it is, for someone who reads from it.
-pub(crate) fn keep(path: &Path) -> Option<Kept> {
+pub(crate) fn keep(path: &Path) -> Option<KeptFolder> {
     let lock = File::open(path.join(LIST)).ok();
     let free = (lock.as_ref()).is_none_or(|lock| try_lock(lock, Lock::Shared).unwrap_or(true));
-    free.then_some(Kept { _lock: lock })
+    free.then_some(KeptFolder { _lock: lock })
 }
 
 impl Claimed {

@@ -1,7 +1,7 @@
 //! What is to be checked: sources are built, programs are found, the folder for results is claimed.
 
 use crate::error::{Error, ErrorKind};
-use crate::observer::Watch;
+use crate::observer::CheckWatch;
 use crate::options::{Asked, CheckKind, Options, Stdin, Target};
 use crate::programs::Programs;
 use crate::results::{self, Claimed};
@@ -43,7 +43,7 @@ pub(crate) struct BuiltTarget {
 pub(crate) struct Setup<'a> {
     pub(crate) target: &'a Target,
     pub(crate) options: &'a Asked,
-    pub(crate) watch: &'a Watch<'a>,
+    pub(crate) watch: &'a CheckWatch<'a>,
 }
 
 impl Setup<'_> {
@@ -176,7 +176,7 @@ impl Setup<'_> {
 pub(crate) fn claim(
     target: &Target,
     options: Options,
-    watch: &Watch<'_>,
+    watch: &CheckWatch<'_>,
 ) -> Result<(Claimed, Asked), Error> {
     if let Some(directory) = &options.pm_dir
         && !options.from_here(directory).is_dir()
@@ -223,7 +223,7 @@ pub(crate) fn claim(
 }
 
 /// Standard input: read once, for all runs, and kept for replay.
-fn take_input(options: &mut Asked, watch: &Watch<'_>) -> Result<(), Error> {
+fn take_input(options: &mut Asked, watch: &CheckWatch<'_>) -> Result<(), Error> {
     let given = match &options.stdin {
         Stdin::Nothing => return Ok(()),
         Stdin::File(path) => {

@@ -6,16 +6,16 @@ use std::path::PathBuf;
 
 /// Source lines, read when first shown.
 #[derive(Debug, Default)]
-pub struct Sources {
+pub struct SourceTexts {
     /// Names start there.
     directory: PathBuf,
     lines: HashMap<String, Vec<String>>,
 }
 
-impl Sources {
+impl SourceTexts {
     /// Files whose names start in this directory.
-    pub fn new(directory: PathBuf) -> Sources {
-        Sources {
+    pub fn new(directory: PathBuf) -> SourceTexts {
+        SourceTexts {
             directory,
             lines: HashMap::new(),
         }
@@ -99,7 +99,7 @@ mod tests {
         ];
         for (text, expected) in cases {
             let column = text.rfind(" = ").map_or(2, |at| at + 2) as u32;
-            let mut sources = Sources::default();
+            let mut sources = SourceTexts::default();
             sources.lines.insert("f".into(), vec![text.to_owned()]);
             let at = Place {
                 file: "f".into(),

@@ -57,10 +57,12 @@ fn findings_are_values_and_whoever_watches_hears_of_them_first() {
     assert_eq!(run.verdict, Verdict::Findings);
     let finding = &run.findings[0];
     assert_eq!(finding.kind, Kind::Exit);
-    let line = |at: Option<&Place>| at.map(|at| (at.file.as_str(), at.line));
-    let store = |store: Option<&landfall::finding::Store>| store.and_then(|s| s.at.clone());
-    assert_eq!(line(store(finding.lost()).as_ref()), Some(("a.c", 5)));
-    assert_eq!(line(store(finding.kept()).as_ref()), Some(("a.c", 6)));
+    let lines = [finding.lost(), finding.kept()].map(|store| {
+        let at = store.and_then(|store| store.at.as_ref());
+        at.map(|at| (at.file.clone(), at.line))
+    });
+    let at = |line| Some(("a.c".to_owned(), line));
+    assert_eq!(lines, [at(5), at(6)]);
     assert_eq!(heard.found.first().map(|(kind, _)| *kind), Some(Kind::Exit));
     assert!(heard.progress > 0);
     // The files say the same.

@@ -36,7 +36,7 @@ pub(crate) struct CheckArgs {
         value_delimiter = ',',
         help_heading = "What to report"
     )]
-    pub(crate) checks: Vec<Judged>,
+    pub(crate) checks: Vec<CheckArg>,
 
     /// With races: look at flushes before the power failure itself, not before what recovery has read (the published baseline)
     #[arg(long, help_heading = "What to report")]
@@ -194,7 +194,7 @@ pub(crate) struct CheckArgs {
 
 /// What a check looks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub(crate) enum Judged {
+pub(crate) enum CheckArg {
     /// Recoveries that fail
     Crash,
     /// Recoveries that see what no crash under strict persistency shows
@@ -274,16 +274,16 @@ fn severities() -> impl clap::builder::TypedValueParser<Value = Severity> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Severity>())
 }
 
-impl Judged {
+impl CheckArg {
     fn kind(self) -> CheckKind {
         match self {
-            Judged::Crash => CheckKind::Crash,
-            Judged::Robustness => CheckKind::Robustness,
-            Judged::Races => CheckKind::Races,
-            Judged::Flushes => CheckKind::Flushes,
-            Judged::DataRaces => CheckKind::DataRaces,
-            Judged::Locks => CheckKind::Locks,
-            Judged::Heap => CheckKind::Heap,
+            CheckArg::Crash => CheckKind::Crash,
+            CheckArg::Robustness => CheckKind::Robustness,
+            CheckArg::Races => CheckKind::Races,
+            CheckArg::Flushes => CheckKind::Flushes,
+            CheckArg::DataRaces => CheckKind::DataRaces,
+            CheckArg::Locks => CheckKind::Locks,
+            CheckArg::Heap => CheckKind::Heap,
         }
     }
 }

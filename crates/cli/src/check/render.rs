@@ -1,7 +1,7 @@
 //! Findings on the terminal, in rustc's look.
 
 use anstyle::{AnsiColor, Style};
-use landfall::Sources;
+use landfall::SourceTexts;
 use landfall::finding::text::{bytes, plain};
 use landfall::finding::{
     Action, Finding, Fix, GapKind, Place, Preemptions, ReadChoice, Severity, Store,
@@ -21,7 +21,7 @@ const MOST_CHOICES: usize = 20;
 /// `width` is what a table of threads may take; the other lines are as long as they are.
 pub(crate) fn render(
     finding: &Finding,
-    sources: &mut Sources,
+    sources: &mut SourceTexts,
     detail: Detail,
     width: usize,
 ) -> String {
@@ -110,7 +110,7 @@ fn headline(finding: &Finding) -> String {
     }
 }
 
-fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
+fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
     if let Some(racing) = finding.racing() {
         return race(out, racing, sources);
     }
@@ -172,7 +172,7 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut Sources) {
     }
 }
 
-fn race(out: &mut String, racing: &Store, sources: &mut Sources) {
+fn race(out: &mut String, racing: &Store, sources: &mut SourceTexts) {
     let text = "this store is not atomic, and nothing the recovery has read by then shows that it was flushed";
     mark(out, sources, racing, Tone::Bad, text);
     if let Some(at) = &racing.at {
@@ -223,7 +223,7 @@ fn because(finding: &Finding) -> String {
     }
 }
 
-fn fix(out: &mut String, finding: &Finding, lost: &Store, kept: &Store, sources: &mut Sources) {
+fn fix(out: &mut String, finding: &Finding, lost: &Store, kept: &Store, sources: &mut SourceTexts) {
     let (Some(after), Some(before)) = (&lost.at, &kept.at) else {
         return;
     };
@@ -384,7 +384,7 @@ enum Tone {
     Bad,
 }
 
-fn mark(out: &mut String, sources: &mut Sources, stored: &Store, tone: Tone, text: &str) {
+fn mark(out: &mut String, sources: &mut SourceTexts, stored: &Store, tone: Tone, text: &str) {
     let Some(at) = &stored.at else {
         let _ = writeln!(out, "   = note: {text}");
         return;

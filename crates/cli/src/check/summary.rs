@@ -5,7 +5,7 @@ use super::render::{Detail, render};
 use crate::args::Format;
 use crate::exit::Exit;
 use crate::screen::Screen;
-use landfall::Sources;
+use landfall::SourceTexts;
 use landfall::finding::text::count;
 use landfall::finding::{Run, SearchSpace, Verdict};
 use std::fmt::Write;
@@ -34,7 +34,7 @@ pub(super) fn print(run: &Run, args: &CheckArgs) -> Exit {
 
 fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
     let mut out = String::new();
-    let mut sources = Sources::new(PathBuf::new());
+    let mut sources = SourceTexts::new(PathBuf::new());
     let detail = match args.verbose {
         true => Detail::Full,
         false => Detail::Short,

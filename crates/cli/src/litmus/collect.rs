@@ -10,13 +10,13 @@ const LARGEST_FILE: u64 = 4 << 20;
 
 /// A file to run, or why there is none where the user pointed.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundFile {
     pub(super) path: PathBuf,
     pub(super) problem: Option<String>,
 }
 
-pub(super) fn collect(paths: &[PathBuf]) -> Vec<Found> {
-    let mut walk = Walk::default();
+pub(super) fn collect(paths: &[PathBuf]) -> Vec<FoundFile> {
+    let mut walk = DirectoryWalk::default();
     for path in paths {
         if path.is_dir() {
             let before = walk.found.len();
@@ -33,14 +33,14 @@ pub(super) fn collect(paths: &[PathBuf]) -> Vec<Found> {
 }
 
 #[derive(Default)]
-struct Walk {
-    found: Vec<Found>,
+struct DirectoryWalk {
+    found: Vec<FoundFile>,
     seen: HashSet<PathBuf>,
     /// The directory being walked holds tests, but an earlier argument brought them already.
     repeated: bool,
 }
 
-impl Walk {
+impl DirectoryWalk {
     fn file(&mut self, path: PathBuf) {
         // Opening a pipe would wait for whoever writes to it.
         let problem = match path.metadata() {
@@ -49,14 +49,14 @@ impl Walk {
             Err(error) => Some(reason(&error)),
         };
         if self.seen.insert(identity(&path)) {
-            self.found.push(Found { path, problem });
+            self.found.push(FoundFile { path, problem });
         } else {
             self.repeated = true;
         }
     }
 
     fn problem(&mut self, path: &Path, problem: String) {
-        self.found.push(Found {
+        self.found.push(FoundFile {
             path: path.to_owned(),
             problem: Some(problem),
         });

@@ -2,8 +2,8 @@
 
 use super::report::Unreadable;
 use landfall_litmus::axiomatic::{self, GraphLimit};
-use landfall_litmus::operational::{self, Explored, Options, StateLimit};
-use landfall_litmus::program::{Outcome, Test};
+use landfall_litmus::operational::{self, ExploreOptions, Explored, StateLimit};
+use landfall_litmus::program::{LitmusOutcome, Test};
 use landfall_litmus::{Model, parse};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(super) fn read(file: &Path, text: &str) -> Result<Test, Unreadable> {
 pub(super) struct Engine<'a> {
     test: &'a Test,
     model: Model,
-    options: Options,
+    options: ExploreOptions,
 }
 
 impl<'a> Engine<'a> {
@@ -37,9 +37,9 @@ impl<'a> Engine<'a> {
         Engine {
             test,
             model: Model::px86(test.platform),
-            options: Options {
+            options: ExploreOptions {
                 max_states,
-                ..Options::default()
+                ..ExploreOptions::default()
             },
         }
     }
@@ -52,7 +52,7 @@ impl<'a> Engine<'a> {
     }
 
     /// What the axiomatic definition allows, or why it was not asked to the end.
-    pub(super) fn twin(&self, twin: Twin) -> Result<BTreeSet<Outcome>, String> {
+    pub(super) fn twin(&self, twin: Twin) -> Result<BTreeSet<LitmusOutcome>, String> {
         let max_graphs = match twin {
             Twin::IfSmall => SMALL,
             Twin::Insist => usize::MAX,
@@ -69,7 +69,7 @@ impl<'a> Engine<'a> {
     }
 
     /// One execution with this outcome, a line per step.
-    pub(super) fn story(&self, outcome: &Outcome) -> Option<Vec<String>> {
+    pub(super) fn story(&self, outcome: &LitmusOutcome) -> Option<Vec<String>> {
         let Test {
             program, observe, ..
         } = self.test;

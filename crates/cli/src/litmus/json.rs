@@ -1,13 +1,13 @@
 //! The same reports for programs: one object, one test per line. The names are a promise to scripts.
 
-use super::report::{CrossCheck, Report, Summary, TestReport, Unreadable, Verdict};
+use super::report::{CrossCheck, Summary, TestReport, TestVerdict, Unreadable};
 use crate::exit::Exit;
 use landfall_litmus::expect::Quantifier;
 use landfall_litmus::program::Value;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
 
-pub(super) fn render(reports: &[Report], summary: &Summary) -> String {
+pub(super) fn render(reports: &[TestReport], summary: &Summary) -> String {
     let verdict = match summary.exit() {
         Exit::Clean => "clean",
         Exit::Findings => "findings",
@@ -16,7 +16,7 @@ pub(super) fn render(reports: &[Report], summary: &Summary) -> String {
     };
     let tests: Vec<String> = reports
         .iter()
-        .map(|report| text(&Line::of(report)))
+        .map(|report| text(&JsonLine::of(report)))
         .collect();
     let counts = json!({
         "tests": summary.tests,
@@ -43,7 +43,7 @@ fn text(value: &impl Serialize) -> String {
 }
 
 #[derive(serde::Serialize)]
-struct Line<'a> {
+struct JsonLine<'a> {
     file: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
@@ -88,24 +88,24 @@ impl Serialize for OutcomeLine<'_> {
     }
 }
 
-impl<'a> Line<'a> {
-    fn of(report: &'a Report) -> Line<'a> {
+impl<'a> JsonLine<'a> {
+    fn of(report: &'a TestReport) -> JsonLine<'a> {
         let file = report.file.display().to_string();
         match &report.found {
-            Ok(test) => Line::of_test(file, test),
-            Err(unreadable) => Line::of_unreadable(file, unreadable),
+            Ok(test) => JsonLine::of_test(file, test),
+            Err(unreadable) => JsonLine::of_unreadable(file, unreadable),
         }
     }
 
-    fn of_test(file: String, test: &'a TestReport) -> Line<'a> {
+    fn of_test(file: String, test: &'a TestReport) -> JsonLine<'a> {
         let (verdict, message) = match &test.verdict {
-            Verdict::AsExpected => ("ok", None),
-            Verdict::Differs => ("differs", None),
-            Verdict::NoExpectation => ("none", None),
-            Verdict::Limit => ("limit", None),
-            Verdict::Internal(message) => ("internal", Some(message)),
+            TestVerdict::AsExpected => ("ok", None),
+            TestVerdict::Differs => ("differs", None),
+            TestVerdict::NoExpectation => ("none", None),
+            TestVerdict::Limit => ("limit", None),
+            TestVerdict::Internal(message) => ("internal", Some(message)),
         };
-        Line {
+        JsonLine {
             file,
             name: Some(&test.name),
             outcomes: (test.outcomes.iter())
@@ -138,8 +138,8 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn of_unreadable(file: String, unreadable: &'a Unreadable) -> Line<'a> {
-        Line {
+    fn of_unreadable(file: String, unreadable: &'a Unreadable) -> JsonLine<'a> {
+        JsonLine {
             file,
             name: None,
             outcomes: Vec::new(),

@@ -1,22 +1,22 @@
 //! One test: read, run with both definitions, held against what it expects.
 
-use super::collect::{self, Found};
+use super::collect::{self, FoundFile};
 use super::engine::{self, Engine, Twin};
-use super::listed::Verdicts;
+use super::listed::ListedVerdicts;
 use super::report::show_outcome;
-use super::report::{CrossCheck, Judgement, Narrative, Report, TestReport, Unreadable, Verdict};
+use super::report::{CrossCheck, Judgement, Narrative, TestReport, TestVerdict, Unreadable};
 use crate::args::LitmusArgs;
 use landfall_litmus::expect::Expectation;
 use landfall_litmus::print::to_lit;
-use landfall_litmus::program::{Outcome, Test};
+use landfall_litmus::program::{LitmusOutcome, Test};
 use landfall_litmus::verdicts;
 use landfall_model::order::Platform;
 use std::collections::BTreeSet;
 
 #[derive(Debug)]
-pub(super) struct Judge<'a> {
+pub(super) struct LitmusJudge<'a> {
     /// Goes before what the test says.
-    listed: Option<&'a Verdicts>,
+    listed: Option<&'a ListedVerdicts>,
     /// Overrides what the test says.
     platform: Option<Platform>,
     states: usize,
@@ -24,9 +24,9 @@ pub(super) struct Judge<'a> {
     narrate: bool,
 }
 
-impl<'a> Judge<'a> {
-    pub(super) fn new(args: &LitmusArgs, listed: Option<&'a Verdicts>) -> Judge<'a> {
-        Judge {
+impl<'a> LitmusJudge<'a> {
+    pub(super) fn new(args: &LitmusArgs, listed: Option<&'a ListedVerdicts>) -> LitmusJudge<'a> {
+        LitmusJudge {
             listed,
             platform: args.platform.map(Platform::from),
             states: args.states.get(),
@@ -39,14 +39,14 @@ impl<'a> Judge<'a> {
         }
     }
 
-    pub(super) fn report(&self, found: &Found) -> Report {
-        Report {
+    pub(super) fn report(&self, found: &FoundFile) -> TestReport {
+        TestReport {
             file: found.path.clone(),
             found: self.read(found).map(|test| self.run(&test)),
         }
     }
 
-    fn read(&self, found: &Found) -> Result<Test, Unreadable> {
+    fn read(&self, found: &FoundFile) -> Result<Test, Unreadable> {
         let without_place = |message| Unreadable { at: None, message };
         if let Some(problem) = &found.problem {
             return Err(without_place(problem.clone()));
@@ -74,7 +74,7 @@ impl<'a> Judge<'a> {
             states: 0,
             expectations: test.expect.iter().map(unjudged).collect(),
             cross_check: CrossCheck::NotRun,
-            verdict: Verdict::Limit,
+            verdict: TestVerdict::Limit,
         };
         let engine = Engine::new(test, self.states);
         let explored = match engine.explore() {
@@ -92,11 +92,11 @@ impl<'a> Judge<'a> {
         }
         let holds = |judgement: &Judgement| judgement.holds == Some(true);
         report.verdict = if report.expectations.is_empty() {
-            Verdict::NoExpectation
+            TestVerdict::NoExpectation
         } else if report.expectations.iter().all(holds) {
-            Verdict::AsExpected
+            TestVerdict::AsExpected
         } else {
-            Verdict::Differs
+            TestVerdict::Differs
         };
         match engine.twin(self.twin) {
             Err(why) => report.cross_check = CrossCheck::TooLarge(why),
@@ -106,7 +106,7 @@ impl<'a> Judge<'a> {
             Ok(outcomes) => {
                 let places = &report.places;
                 let message = disagreement(test, places, &explored.outcomes, &outcomes);
-                report.verdict = Verdict::Internal(message);
+                report.verdict = TestVerdict::Internal(message);
             }
         }
         report
@@ -116,7 +116,7 @@ impl<'a> Judge<'a> {
         &self,
         expectation: &Expectation,
         engine: &Engine<'_>,
-        outcomes: &BTreeSet<Outcome>,
+        outcomes: &BTreeSet<LitmusOutcome>,
     ) -> Option<Narrative> {
         if !self.narrate {
             return None;
@@ -147,10 +147,10 @@ fn place_names(test: &Test) -> Vec<String> {
 fn disagreement(
     test: &Test,
     places: &[String],
-    operational: &BTreeSet<Outcome>,
-    axiomatic: &BTreeSet<Outcome>,
+    operational: &BTreeSet<LitmusOutcome>,
+    axiomatic: &BTreeSet<LitmusOutcome>,
 ) -> String {
-    let only = |a: &BTreeSet<Outcome>, b: &BTreeSet<Outcome>| {
+    let only = |a: &BTreeSet<LitmusOutcome>, b: &BTreeSet<LitmusOutcome>| {
         let outcomes: Vec<String> = a.difference(b).map(|o| show_outcome(places, o)).collect();
         match outcomes.as_slice() {
             [] => "none".to_owned(),

@@ -1,13 +1,13 @@
 //! The list of `--expect`: which of its verdicts is about which test.
 
 use super::collect;
-use landfall_litmus::verdicts::{self, Listed, Verdict};
+use landfall_litmus::verdicts::{self, Listed, ListedVerdict};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[derive(Debug)]
-pub(super) struct Verdicts {
+pub(super) struct ListedVerdicts {
     /// As the user calls it.
     name: String,
     listed: Vec<Listed>,
@@ -18,9 +18,9 @@ pub(super) struct Verdicts {
     used: AtomicUsize,
 }
 
-impl Verdicts {
+impl ListedVerdicts {
     /// The error is a sentence that begins with the list's name.
-    pub(super) fn read(path: &Path) -> Result<Verdicts, String> {
+    pub(super) fn read(path: &Path) -> Result<ListedVerdicts, String> {
         let name = path.display().to_string();
         let text = collect::read(path).map_err(|why| format!("{name}: {why}"))?;
         let listed = verdicts::read(&text).map_err(|error| format!("{name}:{error}"))?;
@@ -32,7 +32,7 @@ impl Verdicts {
                 index.entry(line.test.clone()).or_default().push(at);
             }
         }
-        Ok(Verdicts {
+        Ok(ListedVerdicts {
             name,
             listed,
             index,
@@ -42,7 +42,7 @@ impl Verdicts {
     }
 
     /// What the list says of a test; none where it does not name it.
-    pub(super) fn of(&self, file: &Path, test: &str) -> Result<Option<Verdict>, String> {
+    pub(super) fn of(&self, file: &Path, test: &str) -> Result<Option<ListedVerdict>, String> {
         let whole = file.canonicalize().unwrap_or_else(|_| file.to_owned());
         let keys = [
             whole

@@ -13,26 +13,26 @@ mod workers;
 use crate::args::{Format, LitmusArgs};
 use crate::exit::Exit;
 use crate::screen::{Screen, plain};
-use listed::Verdicts;
-use report::{Report, Summary};
+use listed::ListedVerdicts;
+use report::{Summary, TestReport};
 use std::fmt::Write;
 
 pub(crate) fn run(args: &LitmusArgs) -> Exit {
     let screen = Screen::new(args.color);
     let found = collect::collect(&args.paths);
-    let listed = match args.expect.as_deref().map(Verdicts::read).transpose() {
+    let listed = match args.expect.as_deref().map(ListedVerdicts::read).transpose() {
         Ok(listed) => listed,
         Err(why) => {
             screen.err(&format!("error: {}\n", plain(&why)));
             return Exit::Usage;
         }
     };
-    let judge = judge::Judge::new(args, listed.as_ref());
+    let judge = judge::LitmusJudge::new(args, listed.as_ref());
     let reports = workers::run(&found, args.jobs, |found| judge.report(found));
     let summary = Summary::of(&reports);
     let exit = summary.exit();
     let readable = summary.tests - summary.unreadable;
-    if let Some(why) = listed.as_ref().and_then(Verdicts::about_none)
+    if let Some(why) = listed.as_ref().and_then(ListedVerdicts::about_none)
         && readable > 0
     {
         screen.err(&complaints(&reports));
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &LitmusArgs) -> Exit {
 }
 
 /// Each file that could not be read or understood, as `file:line:column: why`.
-fn complaints(reports: &[Report]) -> String {
+fn complaints(reports: &[TestReport]) -> String {
     let mut out = String::new();
     for report in reports {
         let file = plain(&report.file.to_string_lossy());

@@ -9,16 +9,16 @@ const PACE: Duration = Duration::from_millis(100);
 const ERASE: &str = "\r\x1b[K";
 
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct LitmusProgress {
     total: usize,
     started: Instant,
     shown: Option<Instant>,
     terminal: bool,
 }
 
-impl Progress {
-    pub(super) fn new(total: usize) -> Progress {
-        Progress {
+impl LitmusProgress {
+    pub(super) fn new(total: usize) -> LitmusProgress {
+        LitmusProgress {
             total,
             started: Instant::now(),
             shown: None,
@@ -36,7 +36,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for LitmusProgress {
     fn drop(&mut self) {
         if self.shown.is_some() {
             let _ = write!(io::stderr(), "{ERASE}");

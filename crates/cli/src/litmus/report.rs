@@ -6,7 +6,7 @@ use landfall_litmus::program::Value;
 use std::path::PathBuf;
 
 #[derive(Debug)]
-pub(super) struct Report {
+pub(super) struct TestReport {
     pub(super) file: PathBuf,
     pub(super) found: Result<TestReport, Unreadable>,
 }
@@ -28,7 +28,7 @@ pub(super) struct TestReport {
     pub(super) states: usize,
     pub(super) expectations: Vec<Judgement>,
     pub(super) cross_check: CrossCheck,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: TestVerdict,
 }
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub(super) enum CrossCheck {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum TestVerdict {
     AsExpected,
     Differs,
     NoExpectation,
@@ -81,7 +81,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn of(reports: &[Report]) -> Summary {
+    pub(super) fn of(reports: &[TestReport]) -> Summary {
         let mut summary = Summary {
             tests: reports.len(),
             ..Summary::default()
@@ -92,11 +92,11 @@ impl Summary {
                 continue;
             };
             match &test.verdict {
-                Verdict::AsExpected => summary.as_expected += 1,
-                Verdict::Differs => summary.differ += 1,
-                Verdict::NoExpectation => summary.no_expectation += 1,
-                Verdict::Limit => summary.limit += 1,
-                Verdict::Internal(_) => summary.internal += 1,
+                TestVerdict::AsExpected => summary.as_expected += 1,
+                TestVerdict::Differs => summary.differ += 1,
+                TestVerdict::NoExpectation => summary.no_expectation += 1,
+                TestVerdict::Limit => summary.limit += 1,
+                TestVerdict::Internal(_) => summary.internal += 1,
             }
             match test.cross_check {
                 CrossCheck::Agrees => summary.agree += 1,

@@ -3,17 +3,21 @@
 mod columns;
 mod details;
 
-use super::report::{CrossCheck, Judgement, Report, Summary, TestReport, Verdict};
+use super::report::{CrossCheck, Judgement, Summary, TestReport, TestVerdict};
 use crate::screen::plain;
 use anstyle::{AnsiColor, Style};
-use columns::{Cut, Keep, Widths};
+use columns::{ColumnCut, ColumnKeep, Widths};
 use landfall_litmus::expect::Quantifier;
 use std::fmt::Write;
 
 /// The rows, and what closes them. They are apart because the complaints about unreadable files come between.
-pub(super) fn render(reports: &[Report], summary: &Summary, verbose: bool) -> (String, String) {
-    let rows: Vec<Row> = reports.iter().map(Row::of).collect();
-    let cut = if verbose { Cut::Never } else { Cut::ToFit };
+pub(super) fn render(reports: &[TestReport], summary: &Summary, verbose: bool) -> (String, String) {
+    let rows: Vec<TableRow> = reports.iter().map(TableRow::of).collect();
+    let cut = if verbose {
+        ColumnCut::Never
+    } else {
+        ColumnCut::ToFit
+    };
     let widths = Widths::of(&rows, cut);
     let mut out = widths.heading();
     for (row, report) in rows.iter().zip(reports) {
@@ -28,21 +32,21 @@ pub(super) fn render(reports: &[Report], summary: &Summary, verbose: bool) -> (S
     (out, closing(reports, summary))
 }
 
-struct Row {
+struct TableRow {
     test: String,
-    keep: Keep,
+    keep: ColumnKeep,
     outcomes: String,
     expectation: String,
     verdict: &'static str,
     style: Style,
 }
 
-impl Row {
-    fn of(report: &Report) -> Row {
+impl TableRow {
+    fn of(report: &TestReport) -> TableRow {
         let Ok(test) = &report.found else {
-            return Row {
+            return TableRow {
                 test: plain(&report.file.to_string_lossy()),
-                keep: Keep::End,
+                keep: ColumnKeep::End,
                 outcomes: String::new(),
                 expectation: String::new(),
                 verdict: "unreadable",
@@ -50,16 +54,16 @@ impl Row {
             };
         };
         let (verdict, style) = match test.verdict {
-            Verdict::AsExpected => ("ok", AnsiColor::Green.on_default()),
-            Verdict::Differs => ("DIFFERS", AnsiColor::Red.on_default().bold()),
-            Verdict::NoExpectation => ("no expectation", Style::new().dimmed()),
-            Verdict::Limit => ("limit", AnsiColor::Yellow.on_default().bold()),
-            Verdict::Internal(_) => ("INTERNAL ERROR", AnsiColor::Red.on_default().bold()),
+            TestVerdict::AsExpected => ("ok", AnsiColor::Green.on_default()),
+            TestVerdict::Differs => ("DIFFERS", AnsiColor::Red.on_default().bold()),
+            TestVerdict::NoExpectation => ("no expectation", Style::new().dimmed()),
+            TestVerdict::Limit => ("limit", AnsiColor::Yellow.on_default().bold()),
+            TestVerdict::Internal(_) => ("INTERNAL ERROR", AnsiColor::Red.on_default().bold()),
         };
-        let known = !matches!(test.verdict, Verdict::Limit);
-        Row {
+        let known = !matches!(test.verdict, TestVerdict::Limit);
+        TableRow {
             test: plain(&test.name),
-            keep: Keep::Start,
+            keep: ColumnKeep::Start,
             outcomes: if known {
                 test.outcomes.len().to_string()
             } else {
@@ -100,7 +104,7 @@ fn word(quantifier: &Quantifier) -> &'static str {
     }
 }
 
-fn closing(reports: &[Report], summary: &Summary) -> String {
+fn closing(reports: &[TestReport], summary: &Summary) -> String {
     let mut out = String::new();
     if summary.too_large > 0 {
         let too_large = (reports

@@ -1,8 +1,8 @@
 //! Several tests at a time, their reports in the order of the files.
 
-use super::collect::Found;
-use super::progress::Progress;
-use super::report::{CrossCheck, Report, TestReport, Verdict};
+use super::collect::FoundFile;
+use super::progress::LitmusProgress;
+use super::report::{CrossCheck, TestReport, TestVerdict};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,14 +15,14 @@ const STACK: usize = 64 << 20;
 const GLANCE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(
-    found: &[Found],
+    found: &[FoundFile],
     jobs: Option<NonZeroUsize>,
-    judge: impl Fn(&Found) -> Report + Sync,
-) -> Vec<Report> {
+    judge: impl Fn(&FoundFile) -> TestReport + Sync,
+) -> Vec<TestReport> {
     let processors = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let jobs = jobs.map_or_else(processors, NonZeroUsize::get);
     let next = AtomicUsize::new(0);
-    let mut reports: Vec<Option<Report>> = found.iter().map(|_| None).collect();
+    let mut reports: Vec<Option<TestReport>> = found.iter().map(|_| None).collect();
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         let work = || {
@@ -48,7 +48,7 @@ pub(super) fn run(
             }
         }
         drop(sender);
-        let mut progress = Progress::new(found.len());
+        let mut progress = LitmusProgress::new(found.len());
         let mut done = 0;
         loop {
             match receiver.recv_timeout(GLANCE) {
@@ -64,13 +64,13 @@ pub(super) fn run(
     });
     // Only where the system gave no thread at all.
     let missing =
-        |(report, found): (Option<Report>, &Found)| report.unwrap_or_else(|| judge(found));
+        |(report, found): (Option<TestReport>, &FoundFile)| report.unwrap_or_else(|| judge(found));
     reports.into_iter().zip(found).map(missing).collect()
 }
 
-fn panicked(found: &Found) -> Report {
+fn panicked(found: &FoundFile) -> TestReport {
     let message = "the search stopped with a panic (above)".to_owned();
-    Report {
+    TestReport {
         file: found.path.clone(),
         found: Ok(TestReport {
             name: found.path.display().to_string(),
@@ -80,7 +80,7 @@ fn panicked(found: &Found) -> Report {
             states: 0,
             expectations: Vec::new(),
             cross_check: CrossCheck::NotRun,
-            verdict: Verdict::Internal(message),
+            verdict: TestVerdict::Internal(message),
         }),
     }
 }

@@ -3,20 +3,20 @@
 use super::{ProveArgs, exit};
 use crate::exit::Exit;
 use crate::screen::plain;
-use landfall::{Answer, Answers, Round};
+use landfall::{Answers, ProofRound, PropertyAnswer};
 use landfall_prove::encode::CrashEncoding;
-use landfall_prove::prove::Verdict;
-use landfall_prove::witness::{Fate, Witness};
+use landfall_prove::prove::ProofVerdict;
+use landfall_prove::witness::{Fate, Refutation};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-fn word(verdict: &Verdict) -> &'static str {
+fn word(verdict: &ProofVerdict) -> &'static str {
     match verdict {
-        Verdict::Proved => "proved",
-        Verdict::Refuted(_) => "refuted",
-        Verdict::Unknown(_) => "unknown",
-        Verdict::Nothing => "nothing",
+        ProofVerdict::Proved => "proved",
+        ProofVerdict::Refuted(_) => "refuted",
+        ProofVerdict::Unknown(_) => "unknown",
+        ProofVerdict::Nothing => "nothing",
     }
 }
 
@@ -33,7 +33,7 @@ pub(super) fn human(file: &str, all: &Answers, verbose: bool) -> String {
         Some(_) => &[],
         None => all.answers.as_slice(),
     };
-    for Answer {
+    for PropertyAnswer {
         property,
         verdict,
         sizes,
@@ -43,24 +43,24 @@ pub(super) fn human(file: &str, all: &Answers, verbose: bool) -> String {
     } in answers
     {
         let _ = match verdict {
-            Verdict::Nothing if *property == "robust" => {
+            ProofVerdict::Nothing if *property == "robust" => {
                 writeln!(
                     out,
                     "{file}: {property}: nothing to prove, no recovery reads"
                 )
             }
-            Verdict::Nothing => writeln!(
+            ProofVerdict::Nothing => writeln!(
                 out,
                 "{file}: {property}: nothing to prove, nothing is forbidden"
             ),
-            Verdict::Unknown(why) => writeln!(out, "{file}: {property}: unknown, {why}"),
+            ProofVerdict::Unknown(why) => writeln!(out, "{file}: {property}: unknown, {why}"),
             decided => writeln!(out, "{file}: {property}: {}", word(decided)),
         };
         for limit in limits {
             let rounds = all.rounds.last().map_or(0, |round| round.unroll);
             let _ = writeln!(out, "  only up to {rounds} rounds of: {}", plain(limit));
         }
-        if let Verdict::Refuted(witness) = verdict {
+        if let ProofVerdict::Refuted(witness) = verdict {
             for line in witness.to_string().lines() {
                 let _ = writeln!(out, "  {}", plain(line));
             }
@@ -133,7 +133,7 @@ pub(super) fn machine(file: &str, args: &ProveArgs, answers: &Answers) -> String
     format!("{answer:#}\n")
 }
 
-fn round(round: &Round) -> Value {
+fn round(round: &ProofRound) -> Value {
     json!({
         "unroll": round.unroll,
         "events": round.events,
@@ -145,7 +145,7 @@ fn round(round: &Round) -> Value {
     })
 }
 
-fn one(answer: &Answer) -> Value {
+fn one(answer: &PropertyAnswer) -> Value {
     let (sizes, theory) = (&answer.sizes, &answer.sizes.effort.theory);
     let mut value = json!({
         "property": answer.property,
@@ -168,8 +168,8 @@ fn one(answer: &Answer) -> Value {
         },
     });
     match &answer.verdict {
-        Verdict::Unknown(why) => value["why"] = json!(why),
-        Verdict::Refuted(witness) => value["witness"] = graph(witness),
+        ProofVerdict::Unknown(why) => value["why"] = json!(why),
+        ProofVerdict::Refuted(witness) => value["witness"] = graph(witness),
         _ => {}
     }
     seen(&mut value, answer.native.as_ref());
@@ -185,7 +185,7 @@ fn seen(value: &mut Value, natively: Option<&Result<PathBuf, String>>) {
     }
 }
 
-fn graph(witness: &Witness) -> Value {
+fn graph(witness: &Refutation) -> Value {
     let steps = witness.steps.iter().map(|step| {
         json!({
             "event": step.event.0,

@@ -21,11 +21,11 @@ mod coherence;
 mod order;
 
 use crate::Model;
-use crate::program::{LineId, Observe, Outcome, Place, Program, Value};
-use candidate::{Candidate, Candidates};
+use crate::program::{LineId, LitmusOutcome, LitmusProgram, Location, Observe, Value};
+use candidate::{CandidateGraph, CandidateGraphs};
 use coherence::{Matters, coherence_orders};
 use landfall_model::order::{OpKind, Platform};
-use order::{MAX_EVENTS, Order, Set, one};
+use order::{EventOrder, MAX_EVENTS, Set, one};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
@@ -39,17 +39,17 @@ pub enum GraphLimit {
 
 /// All outcomes of all consistent graphs.
 pub fn outcomes(
-    program: &Program,
+    program: &LitmusProgram,
     observe: &Observe,
     model: &Model,
     max_graphs: usize,
-) -> Result<BTreeSet<Outcome>, GraphLimit> {
+) -> Result<BTreeSet<LitmusOutcome>, GraphLimit> {
     let events: usize = program.threads.iter().map(|t| t.body.len()).sum();
     if events > MAX_EVENTS {
         return Err(GraphLimit::Events(events));
     }
     let budget = Cell::new(max_graphs);
-    let mut judge = Judge {
+    let mut judge = GraphJudge {
         program,
         model,
         places: observe.places(),
@@ -58,7 +58,7 @@ pub fn outcomes(
         budget: &budget,
         read: read_vars(program),
     };
-    Candidates::new(program, model, |candidate| match (candidate, observe) {
+    CandidateGraphs::new(program, model, |candidate| match (candidate, observe) {
         (None, _) => judge.afford(),
         (Some(candidate), Observe::Final(_)) => judge.at_the_end(candidate),
         (Some(candidate), Observe::Recover(_)) => judge.after_a_crash(candidate),
@@ -70,7 +70,7 @@ pub fn outcomes(
     }
 }
 
-fn observed_lines(program: &Program, observe: &Observe) -> Vec<LineId> {
+fn observed_lines(program: &LitmusProgram, observe: &Observe) -> Vec<LineId> {
     let Observe::Recover(vars) = observe else {
         return Vec::new();
     };
@@ -81,7 +81,7 @@ fn observed_lines(program: &Program, observe: &Observe) -> Vec<LineId> {
 }
 
 /// Variables that some instruction reads, as a set of bits.
-fn read_vars(program: &Program) -> u32 {
+fn read_vars(program: &LitmusProgram) -> u32 {
     let instrs = program.threads.iter().flat_map(|thread| &thread.body);
     instrs
         .filter(|instr| instr.reads())
@@ -89,18 +89,18 @@ fn read_vars(program: &Program) -> u32 {
         .fold(0, |set, var| set | 1 << var.0)
 }
 
-struct Judge<'a> {
-    program: &'a Program,
+struct GraphJudge<'a> {
+    program: &'a LitmusProgram,
     model: &'a Model,
-    places: Vec<Place>,
+    places: Vec<Location>,
     observed: Vec<LineId>,
-    outcomes: BTreeSet<Outcome>,
+    outcomes: BTreeSet<LitmusOutcome>,
     /// Decisions that may still be taken.
     budget: &'a Cell<usize>,
     read: u32,
 }
 
-impl Judge<'_> {
+impl GraphJudge<'_> {
     fn afford(&self) -> bool {
         let left = self.budget.get().saturating_sub(1);
         self.budget.set(left);
@@ -108,11 +108,11 @@ impl Judge<'_> {
     }
 
     /// Whose coherence order can be seen, by a read or in the outcome?
-    fn matters(&self, event: &candidate::Event) -> Matters {
+    fn matters(&self, event: &candidate::GraphEvent) -> Matters {
         let Some(var) = event.var else {
             return Matters::No;
         };
-        let shown = self.places.contains(&Place::Var(var));
+        let shown = self.places.contains(&Location::Var(var));
         if event.line.is_some_and(|line| self.observed.contains(&line)) {
             Matters::Line
         } else if shown || self.read & (1 << var.0) != 0 {
@@ -122,9 +122,12 @@ impl Judge<'_> {
         }
     }
 
-    fn at_the_end(&mut self, candidate: &Candidate) -> bool {
+    fn at_the_end(&mut self, candidate: &CandidateGraph) -> bool {
         // Without observed variables one coherence order is as good as any.
-        let any_will_do = self.places.iter().all(|p| matches!(p, Place::Reg { .. }));
+        let any_will_do = self
+            .places
+            .iter()
+            .all(|p| matches!(p, Location::Reg { .. }));
         let mut outcomes = Vec::new();
         coherence_orders(
             candidate,
@@ -135,10 +138,10 @@ impl Judge<'_> {
                     self.places
                         .iter()
                         .map(|place| match *place {
-                            Place::Reg { thread, reg } => {
+                            Location::Reg { thread, reg } => {
                                 candidate.register(thread as usize, reg.0 as usize)
                             }
-                            Place::Var(var) => newest(
+                            Location::Var(var) => newest(
                                 ob,
                                 candidate,
                                 |e| e.var == Some(var),
@@ -154,7 +157,7 @@ impl Judge<'_> {
         self.budget.get() > 0
     }
 
-    fn after_a_crash(&mut self, candidate: &Candidate) -> bool {
+    fn after_a_crash(&mut self, candidate: &CandidateGraph) -> bool {
         let mut found = std::mem::take(&mut self.outcomes);
         coherence_orders(
             candidate,
@@ -176,10 +179,10 @@ impl Judge<'_> {
     /// Every choice of one surviving prefix per line that is consistent with the flushes.
     fn cuts(
         &self,
-        candidate: &Candidate,
-        ob: &Order,
+        candidate: &CandidateGraph,
+        ob: &EventOrder,
         lines: &[Vec<usize>],
-        found: &mut BTreeSet<Outcome>,
+        found: &mut BTreeSet<LitmusOutcome>,
     ) -> bool {
         let mut survived = vec![0; lines.len()];
         loop {
@@ -207,14 +210,14 @@ impl Judge<'_> {
 
     fn recovered(
         &self,
-        candidate: &Candidate,
+        candidate: &CandidateGraph,
         lines: &[Vec<usize>],
         survived: &[usize],
-    ) -> Outcome {
+    ) -> LitmusOutcome {
         self.places
             .iter()
             .map(|place| {
-                let Place::Var(var) = *place else { return 0 };
+                let Location::Var(var) = *place else { return 0 };
                 let line = self.program.line_of(var);
                 let init = self.program.vars[var.0 as usize].init;
                 let Some(at) = self.observed.iter().position(|&l| l == line) else {
@@ -233,8 +236,8 @@ impl Judge<'_> {
 
     fn consistent_crash(
         &self,
-        candidate: &Candidate,
-        ob: &Order,
+        candidate: &CandidateGraph,
+        ob: &EventOrder,
         lines: &[Vec<usize>],
         survived: &[usize],
     ) -> bool {
@@ -266,7 +269,7 @@ impl Judge<'_> {
     }
 
     /// Has this event, which happened, made its line durable up to its own place in the order?
-    fn is_effective_flush(&self, candidate: &Candidate, flush: usize, happened: Set) -> bool {
+    fn is_effective_flush(&self, candidate: &CandidateGraph, flush: usize, happened: Set) -> bool {
         let Some(event) = &candidate.events[flush] else {
             return false;
         };
@@ -296,7 +299,7 @@ impl Judge<'_> {
 }
 
 /// The writes of a line in coherence order.
-fn line_writes(ob: &Order, candidate: &Candidate, line: LineId) -> Vec<usize> {
+fn line_writes(ob: &EventOrder, candidate: &CandidateGraph, line: LineId) -> Vec<usize> {
     let mut writes: Vec<usize> = candidate
         .events
         .iter()
@@ -320,9 +323,9 @@ fn line_writes(ob: &Order, candidate: &Candidate, line: LineId) -> Vec<usize> {
 }
 
 fn newest(
-    ob: &Order,
-    candidate: &Candidate,
-    wanted: impl Fn(&candidate::Event) -> bool,
+    ob: &EventOrder,
+    candidate: &CandidateGraph,
+    wanted: impl Fn(&candidate::GraphEvent) -> bool,
     init: Value,
 ) -> Value {
     let mut newest: Option<(usize, Value)> = None;

@@ -18,12 +18,12 @@ mod reduce;
 mod state;
 mod witness;
 
-pub use witness::{Crash, Event, Narrated, Witness, witness};
+pub use witness::{LitmusWitness, Narrated, WitnessCrash, WitnessEvent, witness};
 
 use crate::Model;
-use crate::program::{Observe, Outcome, Place, Program};
+use crate::program::{LitmusOutcome, LitmusProgram, Location, Observe};
 use rustc_hash::FxHashSet;
-use state::{Machine, Merging, State, Step};
+use state::{Machine, MachineState, MachineStep, Merging};
 use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,15 +35,15 @@ pub enum Reduction {
 }
 
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ExploreOptions {
     pub reduction: Reduction,
     /// Give up beyond this many states.
     pub max_states: usize,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for ExploreOptions {
+    fn default() -> ExploreOptions {
+        ExploreOptions {
             reduction: Reduction::On,
             max_states: 20_000_000,
         }
@@ -53,7 +53,7 @@ impl Default for Options {
 /// All outcomes, and what it took.
 #[derive(Clone, Debug)]
 pub struct Explored {
-    pub outcomes: BTreeSet<Outcome>,
+    pub outcomes: BTreeSet<LitmusOutcome>,
     pub states: usize,
     pub steps: usize,
 }
@@ -66,10 +66,10 @@ pub struct StateLimit {
 }
 
 pub fn explore(
-    program: &Program,
+    program: &LitmusProgram,
     observe: &Observe,
     model: &Model,
-    options: &Options,
+    options: &ExploreOptions,
 ) -> Result<Explored, StateLimit> {
     let merging = match options.reduction {
         Reduction::On => Merging::Normal,
@@ -77,14 +77,14 @@ pub fn explore(
     };
     let machine = Machine::new(program, observe, model, merging);
     let places = observe.places();
-    let mut outcomes: FxHashSet<Outcome> = FxHashSet::default();
+    let mut outcomes: FxHashSet<LitmusOutcome> = FxHashSet::default();
     let (mut states, mut steps) = (0, 0);
-    let mut enabled: Vec<Step> = Vec::new();
+    let mut enabled: Vec<MachineStep> = Vec::new();
     // A step performs exactly one instruction, so equal states have performed equally many: two layers are enough.
-    let mut layer: FxHashSet<State> = FxHashSet::from_iter([machine.initial()]);
+    let mut layer: FxHashSet<MachineState> = FxHashSet::from_iter([machine.initial()]);
     while !layer.is_empty() {
         states += layer.len();
-        let mut next_layer: FxHashSet<State> = FxHashSet::default();
+        let mut next_layer: FxHashSet<MachineState> = FxHashSet::default();
         for state in layer {
             machine.steps(&state, options.reduction, &mut enabled);
             if let Some(outcome) = machine.outcome(&state, &enabled, &places) {
@@ -115,7 +115,7 @@ pub fn explore(
 
 impl Machine<'_> {
     /// The steps to try from a state.
-    fn steps(&self, state: &State, reduction: Reduction, out: &mut Vec<Step>) {
+    fn steps(&self, state: &MachineState, reduction: Reduction, out: &mut Vec<MachineStep>) {
         if self.observe.is_recovery() && state.durable.all_decided() {
             out.clear(); // The power fails here: nothing is gained by waiting.
             return;
@@ -131,7 +131,12 @@ impl Machine<'_> {
     }
 
     /// The outcome of an execution that ends in this state, if it may.
-    fn outcome(&self, state: &State, steps: &[Step], places: &[Place]) -> Option<Outcome> {
+    fn outcome(
+        &self,
+        state: &MachineState,
+        steps: &[MachineStep],
+        places: &[Location],
+    ) -> Option<LitmusOutcome> {
         if self.observe.is_recovery() {
             let may_fail = state.durable.may_fail();
             may_fail.then(|| state.durable.outcome(&self.lines, &state.volatile.memory))

@@ -99,21 +99,21 @@ fn thread(vars: u8) -> impl Strategy<Value = Thread> {
     )
 }
 
-fn program() -> impl Strategy<Value = Program> {
+fn program() -> impl Strategy<Value = LitmusProgram> {
     variables().prop_flat_map(|vars| {
         let count = vars.len() as u8;
-        prop::collection::vec(thread(count), 1..4).prop_map(move |threads| Program {
+        prop::collection::vec(thread(count), 1..4).prop_map(move |threads| LitmusProgram {
             vars: vars.clone(),
             threads,
         })
     })
 }
 
-fn all_places(program: &Program) -> (Vec<Var>, Vec<Place>) {
+fn all_places(program: &LitmusProgram) -> (Vec<Var>, Vec<Location>) {
     let vars: Vec<Var> = (0..program.vars.len() as u8).map(Var).collect();
-    let mut places: Vec<Place> = vars.iter().map(|&v| Place::Var(v)).collect();
+    let mut places: Vec<Location> = vars.iter().map(|&v| Location::Var(v)).collect();
     for (thread, t) in (0u8..).zip(&program.threads) {
-        places.extend((0..t.regs.len() as u8).map(|r| Place::Reg {
+        places.extend((0..t.regs.len() as u8).map(|r| Location::Reg {
             thread,
             reg: Reg(r),
         }));
@@ -121,7 +121,7 @@ fn all_places(program: &Program) -> (Vec<Var>, Vec<Place>) {
     (vars, places)
 }
 
-fn observe(program: &Program) -> impl Strategy<Value = Observe> + use<> {
+fn observe(program: &LitmusProgram) -> impl Strategy<Value = Observe> + use<> {
     let (vars, places) = all_places(program);
     let (var_count, place_count) = (vars.len(), places.len());
     prop_oneof![
@@ -160,12 +160,12 @@ fn outcome(places: usize) -> impl Strategy<Value = Prop> {
     })
 }
 
-fn worded_outcome(prop: &Prop, places: &[Place], program: &Program) -> String {
+fn worded_outcome(prop: &Prop, places: &[Location], program: &LitmusProgram) -> String {
     show_condition(prop, places, program).replace(" /\\ ", " ")
 }
 
 /// The expectations of one entry of the file.
-fn entry(program: Program, places: Vec<Place>) -> impl Strategy<Value = Vec<Expectation>> {
+fn entry(program: LitmusProgram, places: Vec<Location>) -> impl Strategy<Value = Vec<Expectation>> {
     let count = places.len();
     let said = (program.clone(), places.clone());
     let quantifier = prop::sample::select(vec![

@@ -2,7 +2,7 @@
 //! up in the list of expected outcomes; the exit code is its place there, from 1 on, or 255 if it is not in the list.
 
 use landfall_litmus::program::{
-    FlushKind, Instr, Observe, Operand, Outcome, Place, Reg, RmwOp, Test, Thread, Var,
+    FlushKind, Instr, LitmusOutcome, Location, Observe, Operand, Reg, RmwOp, Test, Thread, Var,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -61,7 +61,7 @@ pub(crate) fn is_native(test: &Test, by: By) -> bool {
     by == By::Threads || test.program.threads.len() == 1
 }
 
-pub(crate) fn program(tests: &[(Test, Vec<Outcome>)], by: By, besides: Besides) -> String {
+pub(crate) fn program(tests: &[(Test, Vec<LitmusOutcome>)], by: By, besides: Besides) -> String {
     let mut out = HEAD.to_owned();
     for (number, (test, outcomes)) in tests.iter().enumerate() {
         one(&mut out, number, test, outcomes, (by, besides));
@@ -102,7 +102,7 @@ fn one(
     out: &mut String,
     number: usize,
     test: &Test,
-    outcomes: &[Outcome],
+    outcomes: &[LitmusOutcome],
     (by, besides): (By, Besides),
 ) {
     let at = places(test);
@@ -124,11 +124,11 @@ fn one(
         values.join(", ")
     );
     let look = observed.iter().map(|place| match *place {
-        Place::Var(Var(var)) => {
+        Location::Var(Var(var)) => {
             let (line, word) = at[usize::from(var)];
             format!("LOAD({line}, {word})")
         }
-        Place::Reg { thread, reg } => format!("R[{thread}][{}]", reg.0),
+        Location::Reg { thread, reg } => format!("R[{thread}][{}]", reg.0),
     });
     // In this order.
     let looks: Vec<String> = look

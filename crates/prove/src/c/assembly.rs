@@ -1,16 +1,16 @@
 //! Inline assembly: the spellings of flushes and fences.
 
-use super::machine::{Go, Machine, State, Value};
-use crate::program::{FlushKind, Kind};
+use super::machine::{CMachine, CState, CValue, Go};
+use crate::program::{FlushKind, ProofEventKind};
 
-impl Machine<'_> {
+impl CMachine<'_> {
     /// Inline assembly: the spellings of flushes and fences.
     pub(super) fn assembly(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         text: &str,
         constraints: &str,
-        values: &[Value],
+        values: &[CValue],
     ) -> Go<()> {
         let _ = constraints;
         let words: Vec<String> = text
@@ -22,8 +22,8 @@ impl Machine<'_> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let flush = match words.as_slice() {
             [] | ["nop"] | ["pause"] | ["rep", "nop"] | ["lfence"] => return Ok(()),
-            ["sfence"] => return self.fence(state, Kind::Sfence),
-            ["mfence"] => return self.fence(state, Kind::Mfence),
+            ["sfence"] => return self.fence(state, ProofEventKind::Sfence),
+            ["mfence"] => return self.fence(state, ProofEventKind::Mfence),
             ["clflush"] => FlushKind::Clflush,
             // With the prefix it is another instruction, for assemblers that do not know it.
             ["clflushopt"] | [".byte", "0x66", "clflush"] => FlushKind::Clflushopt,

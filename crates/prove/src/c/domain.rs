@@ -1,18 +1,18 @@
 //! Which values a term can have, where addresses depend on it.
 
 use super::knowledge::MOST;
-use super::machine::Machine;
-use crate::program::{Kind, LocId};
+use super::machine::CMachine;
+use crate::program::{LocId, ProofEventKind};
 use crate::term::{Node, Op, Term, mask};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Sorted; `None` for "any".
-type Domain = Option<Rc<Vec<u64>>>;
+type AddressDomain = Option<Rc<Vec<u64>>>;
 
-impl Machine<'_> {
+impl CMachine<'_> {
     /// The values a term can have, as far as it is known; asks for those of the memory it was read from.
-    pub(super) fn domain(&mut self, term: Term) -> Domain {
+    pub(super) fn domain(&mut self, term: Term) -> AddressDomain {
         if let Some(known) = self.domains.get(&term) {
             return known.clone();
         }
@@ -105,9 +105,9 @@ impl Machine<'_> {
         let mut writes: Vec<(u64, Term)> = Vec::new();
         for event in &self.program.events {
             let value = match event.kind {
-                Kind::Store { loc, value }
-                | Kind::NtStore { loc, value }
-                | Kind::Rmw { loc, value, .. } => Some((loc, value)),
+                ProofEventKind::Store { loc, value }
+                | ProofEventKind::NtStore { loc, value }
+                | ProofEventKind::Rmw { loc, value, .. } => Some((loc, value)),
                 _ => None,
             };
             if let Some((loc, value)) = value {

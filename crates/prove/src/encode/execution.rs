@@ -79,8 +79,8 @@ impl Encoding<'_> {
                 false => here,
             });
             let wrote = match event.kind {
-                Kind::Store { .. } | Kind::NtStore { .. } => executed,
-                Kind::Rmw { when, .. } => {
+                ProofEventKind::Store { .. } | ProofEventKind::NtStore { .. } => executed,
+                ProofEventKind::Rmw { when, .. } => {
                     let when = self.truth(when);
                     self.formula.and(executed, when)
                 }
@@ -92,15 +92,15 @@ impl Encoding<'_> {
 
     /// A non-temporal store may overtake flushes and stores of other lines, and so may a read before it: they can have happened
     /// where those have not. Only what the table keeps before them must have.
-    fn overtaking(&mut self, id: EventId, came: &[Lit], progress: Lit, may_stop: bool) -> Lit {
+    fn overtaking(&mut self, id: ProofEventId, came: &[Lit], progress: Lit, may_stop: bool) -> Lit {
         let program = self.program;
         let thread = program.event(id).thread;
-        let needed: Vec<EventId> = (0..id.0)
-            .map(EventId)
+        let needed: Vec<ProofEventId> = (0..id.0)
+            .map(ProofEventId)
             .filter(|&e| program.event(e).thread == thread && stays_before(program, e, id))
             .collect();
         let certain =
-            |this: &mut Self, e: EventId| came[e.index()] == progress && this.implies(id, e);
+            |this: &mut Self, e: ProofEventId| came[e.index()] == progress && this.implies(id, e);
         if !may_stop && (progress == Lit::TRUE || needed.iter().any(|&e| certain(self, e))) {
             return progress;
         }

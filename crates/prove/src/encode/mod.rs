@@ -18,7 +18,7 @@ use crate::cnf::{Formula, Lit};
 use crate::program::*;
 use crate::term::{Node, Term};
 use crate::theory::{Guarded, Ordering};
-use crate::values::{Domain, domains};
+use crate::values::{ValueDomain, domains};
 use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
 
@@ -69,10 +69,10 @@ pub enum View {
 impl View {
     /// With eADR a store is durable once it leaves the store buffer, and a non-temporal store can leave before a store its value
     /// was forwarded from. A graph of what happened before the crash cannot tell the two moments apart: take whole executions.
-    fn possible(self, program: &Program) -> View {
+    fn possible(self, program: &ProofProgram) -> View {
         let mut kinds = program.events.iter().map(|event| event.kind);
         let apart = program.platform == Platform::Eadr
-            && kinds.any(|kind| matches!(kind, Kind::NtStore { .. }));
+            && kinds.any(|kind| matches!(kind, ProofEventKind::NtStore { .. }));
         match self {
             View::AfterFailure(CrashEncoding::Partial) if apart => {
                 View::AfterFailure(CrashEncoding::Full)
@@ -88,7 +88,7 @@ impl View {
 /// What reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reader {
-    Event(EventId),
+    Event(ProofEventId),
     Recovery(LocId),
     End(LocId),
 }
@@ -97,19 +97,19 @@ pub enum Reader {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadsFrom {
     pub reader: Reader,
-    pub source: Option<EventId>,
+    pub source: Option<ProofEventId>,
     pub literal: Lit,
 }
 
 #[derive(Debug)]
 pub struct Encoding<'p> {
-    pub program: &'p Program,
+    pub program: &'p ProofProgram,
     pub view: View,
     pub formula: Formula,
     pub ordering: Ordering,
     pub reads_from: Vec<ReadsFrom>,
     bits: Bits,
-    domains: Vec<Domain>,
+    domains: Vec<ValueDomain>,
     /// By event: its node in the ordering, that of the first event of its step.
     nodes: Vec<u32>,
     /// By event: does it happen? (In graphs of whole executions: is its guard true?)
@@ -121,15 +121,15 @@ pub struct Encoding<'p> {
     /// By event: could a later event of its thread happen without it? Then edges must not lead through it unless it does.
     exposed: Vec<bool>,
     /// Of two writes of one location, the first by number: is it first in `co`?
-    first: FxHashMap<(EventId, EventId), Lit>,
+    first: FxHashMap<(ProofEventId, ProofEventId), Lit>,
     /// Writes that a recovery could see: did they survive?
-    survived: FxHashMap<EventId, Lit>,
+    survived: FxHashMap<ProofEventId, Lit>,
     /// By pair of guards: does the first imply the second?
     implications: FxHashMap<(Term, Term), bool>,
 }
 
 impl<'p> Encoding<'p> {
-    pub fn new(program: &'p Program, view: View) -> Encoding<'p> {
+    pub fn new(program: &'p ProofProgram, view: View) -> Encoding<'p> {
         let events = program.events.len();
         let view = view.possible(program);
         let mut encoding = Encoding {
@@ -195,28 +195,28 @@ impl<'p> Encoding<'p> {
     }
 
     /// The node of an event.
-    pub fn node(&self, event: EventId) -> u32 {
+    pub fn node(&self, event: ProofEventId) -> u32 {
         self.nodes[event.index()]
     }
 
-    pub fn executed(&self, event: EventId) -> Lit {
+    pub fn executed(&self, event: ProofEventId) -> Lit {
         self.executed[event.index()]
     }
 
-    pub fn wrote(&self, event: EventId) -> Lit {
+    pub fn wrote(&self, event: ProofEventId) -> Lit {
         self.wrote[event.index()]
     }
 
-    pub fn happened(&self, event: EventId) -> Lit {
+    pub fn happened(&self, event: ProofEventId) -> Lit {
         self.happened[event.index()]
     }
 
-    pub fn survived(&self, event: EventId) -> Option<Lit> {
+    pub fn survived(&self, event: ProofEventId) -> Option<Lit> {
         self.survived.get(&event).copied()
     }
 
     /// Is `a` before `b` in coherence order? Only for writes of one location that somebody reads.
-    pub fn coherent(&self, a: EventId, b: EventId) -> Option<Lit> {
+    pub fn coherent(&self, a: ProofEventId, b: ProofEventId) -> Option<Lit> {
         let first = *self.first.get(&(a.min(b), a.max(b)))?;
         Some(if a < b { first } else { !first })
     }
@@ -243,7 +243,7 @@ impl<'p> Encoding<'p> {
     }
 
     /// Whenever `a` happens, has `b` been guarded by nothing more? (By the form of their guards; "no" is always safe.)
-    fn implies(&mut self, a: EventId, b: EventId) -> bool {
+    fn implies(&mut self, a: ProofEventId, b: ProofEventId) -> bool {
         let (a, b) = (self.program.event(a).guard, self.program.event(b).guard);
         if a == b {
             return true;
@@ -256,9 +256,9 @@ impl<'p> Encoding<'p> {
     }
 
     /// The literal that must guard an edge to or from a write, if any: edges must not lead through a write that is not there.
-    fn write_guard(&self, write: EventId) -> Lit {
+    fn write_guard(&self, write: ProofEventId) -> Lit {
         let conditional = match self.program.event(write).kind {
-            Kind::Rmw { when, .. } => self.program.terms.constant_of(when) != Some(1),
+            ProofEventKind::Rmw { when, .. } => self.program.terms.constant_of(when) != Some(1),
             _ => false,
         };
         match conditional || self.exposed[write.index()] {
@@ -288,7 +288,7 @@ impl<'p> Encoding<'p> {
     }
 }
 
-fn nodes(program: &Program) -> Vec<u32> {
+fn nodes(program: &ProofProgram) -> Vec<u32> {
     let mut nodes: Vec<u32> = Vec::with_capacity(program.events.len());
     for (at, event) in program.events.iter().enumerate() {
         nodes.push(match nodes.last() {

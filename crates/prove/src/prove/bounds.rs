@@ -1,9 +1,9 @@
 //! How far the program was looked at: which of the places where its loops were cut does some execution reach?
 
-use super::{Options, Sizes};
+use super::{ProofOptions, Sizes};
 use crate::cnf::Lit;
 use crate::encode::{Encoding, View};
-use crate::program::{Check, Kind, Program};
+use crate::program::{Check, ProofEventKind, ProofProgram};
 use crate::solver::{Answer, open};
 
 /// A proof holds for what lies within the bounds; these are the ones that some execution exceeds.
@@ -15,13 +15,13 @@ pub struct Bounds {
     pub sizes: Sizes,
 }
 
-pub fn bounds(program: &Program, options: &Options) -> Bounds {
+pub fn bounds(program: &ProofProgram, options: &ProofOptions) -> Bounds {
     let mut bounds = Bounds::default();
     let in_threads: Vec<Check> = program
         .events
         .iter()
         .filter_map(|event| match event.kind {
-            Kind::Bound { within } => Some(Check {
+            ProofEventKind::Bound { within } => Some(Check {
                 guard: event.guard,
                 holds: within,
                 label: event.label.clone(),
@@ -42,7 +42,13 @@ pub fn bounds(program: &Program, options: &Options) -> Bounds {
     bounds
 }
 
-fn ask(program: &Program, view: View, places: &[Check], options: &Options, bounds: &mut Bounds) {
+fn ask(
+    program: &ProofProgram,
+    view: View,
+    places: &[Check],
+    options: &ProofOptions,
+    bounds: &mut Bounds,
+) {
     if places.is_empty() {
         return;
     }
@@ -77,8 +83,8 @@ mod tests {
     use crate::program::Home;
 
     /// A thread waits for a flag, looking twice.
-    fn waiting(set: bool) -> Program {
-        let mut program = Program::default();
+    fn waiting(set: bool) -> ProofProgram {
+        let mut program = ProofProgram::default();
         let flag = program.add_location("flag", 8, Home::Volatile, u64::from(!set));
         let one = program.terms.constant(8, 1);
         let mut path = program.add_thread("waits");
@@ -99,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_bound_is_reported_if_some_execution_exceeds_it() {
-        let options = Options::default();
+        let options = ProofOptions::default();
         let late = bounds(&waiting(true), &options);
         assert_eq!(late.exceeded, ["waiting for the flag"]);
         let never = bounds(&waiting(false), &options);

@@ -1,18 +1,18 @@
 //! Do assertions hold, before a power failure and after it?
 
-use super::{Answered, Options, Sizes, Verdict, gave_up};
+use super::{Answered, ProofOptions, ProofVerdict, Sizes, gave_up};
 use crate::cnf::Lit;
 use crate::encode::{Encoding, View};
-use crate::program::{Check, Kind, Program};
+use crate::program::{Check, ProofEventKind, ProofProgram};
 use crate::solver::{Answer, open};
-use crate::witness::Witness;
+use crate::witness::Refutation;
 
 /// Asks for an execution in which some assertion fails: in a thread, in the recovery, or about the end.
-pub fn invariant(program: &Program, options: &Options) -> Answered {
+pub fn invariant(program: &ProofProgram, options: &ProofOptions) -> Answered {
     let asserts = program
         .events
         .iter()
-        .any(|event| matches!(event.kind, Kind::Assert { .. }));
+        .any(|event| matches!(event.kind, ProofEventKind::Assert { .. }));
     let mut questions: Vec<(View, &[Check])> = Vec::new();
     if asserts || !program.recovery.checks.is_empty() {
         let view = View::AfterFailure(options.crash);
@@ -24,33 +24,33 @@ pub fn invariant(program: &Program, options: &Options) -> Answered {
     let mut sizes = Sizes::default();
     if questions.is_empty() {
         return Answered {
-            verdict: Verdict::Nothing,
+            verdict: ProofVerdict::Nothing,
             sizes,
         };
     }
     for (view, checks) in questions {
         let verdict = ask(program, view, checks, options, &mut sizes);
-        if verdict != Verdict::Proved {
+        if verdict != ProofVerdict::Proved {
             return Answered { verdict, sizes };
         }
     }
     Answered {
-        verdict: Verdict::Proved,
+        verdict: ProofVerdict::Proved,
         sizes,
     }
 }
 
 fn ask(
-    program: &Program,
+    program: &ProofProgram,
     view: View,
     checks: &[Check],
-    options: &Options,
+    options: &ProofOptions,
     sizes: &mut Sizes,
-) -> Verdict {
+) -> ProofVerdict {
     let mut encoding = Encoding::new(program, view);
     let mut failures: Vec<(Lit, String)> = Vec::new();
     for event in program.event_ids() {
-        if let Kind::Assert { holds } = program.event(event).kind {
+        if let ProofEventKind::Assert { holds } = program.event(event).kind {
             let (executed, holds) = (encoding.executed(event), encoding.truth(holds));
             let fails = encoding.formula.and(executed, !holds);
             failures.push((fails, program.event(event).label.clone()));
@@ -69,7 +69,7 @@ fn ask(
     let answer = solver.solve(&[]);
     sizes.include(&encoding, solver.as_ref(), 1);
     match answer {
-        Answer::Unsatisfiable => Verdict::Proved,
+        Answer::Unsatisfiable => ProofVerdict::Proved,
         Answer::Unknown => gave_up(options),
         Answer::Satisfiable => {
             // Native runs have no inputs: a refutation without them can be seen there.
@@ -84,9 +84,9 @@ fn ask(
                 .filter(|(fails, _)| solver.holds(*fails))
                 .map(|(_, label)| label)
                 .collect();
-            let mut witness = Witness::new(&encoding, solver.as_ref(), broken);
+            let mut witness = Refutation::new(&encoding, solver.as_ref(), broken);
             witness.alone = alone;
-            Verdict::Refuted(Box::new(witness))
+            ProofVerdict::Refuted(Box::new(witness))
         }
     }
 }

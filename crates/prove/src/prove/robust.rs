@@ -11,19 +11,19 @@
 //! Strict persistency follows the program (choice L5): a non-temporal store may be seen after a later one, but an instant between the
 //! two shows nothing. So a missing fence is named, as it is where the recovery fails.
 
-use super::{Answered, Options, Sizes, Verdict, gave_up};
+use super::{Answered, ProofOptions, ProofVerdict, Sizes, gave_up};
 use crate::cnf::Lit;
 use crate::encode::{Encoding, Reader, View};
-use crate::program::{EventId, Kind, LocId, Program};
+use crate::program::{LocId, ProofEventId, ProofEventKind, ProofProgram};
 use crate::solver::{Answer, Backend, open};
 use crate::term::{Node, Term};
-use crate::witness::Witness;
+use crate::witness::Refutation;
 
-pub fn robust(program: &Program, options: &Options) -> Answered {
+pub fn robust(program: &ProofProgram, options: &ProofOptions) -> Answered {
     let mut sizes = Sizes::default();
     if program.recovery.reads.is_empty() {
         return Answered {
-            verdict: Verdict::Nothing,
+            verdict: ProofVerdict::Nothing,
             sizes,
         };
     }
@@ -49,19 +49,19 @@ pub fn robust(program: &Program, options: &Options) -> Answered {
                 plain.clear();
                 None
             }
-            Answer::Unsatisfiable => Some(Verdict::Proved),
+            Answer::Unsatisfiable => Some(ProofVerdict::Proved),
             Answer::Unknown => Some(gave_up(options)),
-            Answer::Satisfiable if states == options.max_states => Some(Verdict::Unknown(format!(
-                "gave up after {states} states that other executions show"
-            ))),
+            Answer::Satisfiable if states == options.max_states => Some(ProofVerdict::Unknown(
+                format!("gave up after {states} states that other executions show"),
+            )),
             Answer::Satisfiable => {
                 states += 1;
-                let state = State::of(&crashed, crashes.as_ref(), &seen);
+                let state = ObserverState::of(&crashed, crashes.as_ref(), &seen);
                 match observer.solve(&state.as_shown(&shown, &shown_bits)) {
                     Answer::Unsatisfiable => {
-                        let mut witness = Witness::new(&crashed, crashes.as_ref(), Vec::new());
+                        let mut witness = Refutation::new(&crashed, crashes.as_ref(), Vec::new());
                         witness.broken = explain(crashes.as_ref(), &pairs, &witness);
-                        Some(Verdict::Refuted(Box::new(witness)))
+                        Some(ProofVerdict::Refuted(Box::new(witness)))
                     }
                     Answer::Unknown => Some(gave_up(options)),
                     Answer::Satisfiable => {
@@ -75,7 +75,7 @@ pub fn robust(program: &Program, options: &Options) -> Answered {
     sizes.include(&crashed, crashes.as_ref(), states + 1);
     sizes.include(&shown, observer.as_ref(), states);
     Answered {
-        verdict: verdict.unwrap_or(Verdict::Nothing),
+        verdict: verdict.unwrap_or(ProofVerdict::Nothing),
         sizes,
     }
 }
@@ -84,7 +84,7 @@ pub fn robust(program: &Program, options: &Options) -> Answered {
 fn assertions_hold(encoding: &mut Encoding) {
     let program = encoding.program;
     for event in program.event_ids() {
-        if let Kind::Assert { holds } = program.event(event).kind {
+        if let ProofEventKind::Assert { holds } = program.event(event).kind {
             let (executed, holds) = (encoding.executed(event), encoding.truth(holds));
             encoding.formula.implies(executed, holds);
         }
@@ -92,15 +92,16 @@ fn assertions_hold(encoding: &mut Encoding) {
 }
 
 /// Stores of one thread that reach memory in any order, first one first.
-fn streamed(program: &Program, seen: &[Seen]) -> Vec<(EventId, EventId)> {
-    let stores: Vec<EventId> = program
+fn streamed(program: &ProofProgram, seen: &[SeenState]) -> Vec<(ProofEventId, ProofEventId)> {
+    let stores: Vec<ProofEventId> = program
         .event_ids()
         .filter(|&id| {
             let loc = program.event(id).loc();
             program.event(id).written().is_some() && seen.iter().any(|of| Some(of.loc) == loc)
         })
         .collect();
-    let streams = |id: EventId| matches!(program.event(id).kind, Kind::NtStore { .. });
+    let streams =
+        |id: ProofEventId| matches!(program.event(id).kind, ProofEventKind::NtStore { .. });
     let mut pairs = Vec::new();
     for (at, &second) in stores.iter().enumerate() {
         let thread = program.event(second).thread;
@@ -114,7 +115,7 @@ fn streamed(program: &Program, seen: &[Seen]) -> Vec<(EventId, EventId)> {
 }
 
 /// What an instant shows of a thread's stores is the beginning of them.
-fn in_program_order(shown: &mut Encoding, seen: &[Seen]) {
+fn in_program_order(shown: &mut Encoding, seen: &[SeenState]) {
     for (first, second) in streamed(shown.program, seen) {
         if let (Some(kept), Some(before)) = (shown.survived(second), shown.survived(first)) {
             let wrote = shown.wrote(first);
@@ -124,14 +125,14 @@ fn in_program_order(shown: &mut Encoding, seen: &[Seen]) {
 }
 
 /// A location that the recovery reads, when this holds.
-struct Seen {
+struct SeenState {
     loc: LocId,
     value: Term,
     bits: Vec<Lit>,
     read: Lit,
 }
 
-fn observed(encoding: &mut Encoding) -> Vec<Seen> {
+fn observed(encoding: &mut Encoding) -> Vec<SeenState> {
     let program = encoding.program;
     let mut locs: Vec<LocId> = program.recovery.reads.iter().map(|read| read.loc).collect();
     locs.sort_unstable();
@@ -152,7 +153,7 @@ fn observed(encoding: &mut Encoding) -> Vec<Seen> {
             .collect();
         let read = encoding.formula.any(&guards);
         let bits = encoding.bits(value);
-        seen.push(Seen {
+        seen.push(SeenState {
             loc,
             value,
             bits,
@@ -163,7 +164,7 @@ fn observed(encoding: &mut Encoding) -> Vec<Seen> {
 }
 
 /// Demands a lost store that is ordered before a kept one; for each store, what says that it was lost or kept.
-fn suspicious(encoding: &mut Encoding, seen: &[Seen]) -> Pairs {
+fn suspicious(encoding: &mut Encoding, seen: &[SeenState]) -> Pairs {
     let program = encoding.program;
     let mut pairs = Pairs::default();
     let mut kept_after = Vec::new();
@@ -218,12 +219,12 @@ fn suspicious(encoding: &mut Encoding, seen: &[Seen]) -> Pairs {
 
 #[derive(Default)]
 struct Pairs {
-    lost: Vec<(EventId, Lit)>,
-    kept: Vec<(EventId, Lit)>,
+    lost: Vec<(ProofEventId, Lit)>,
+    kept: Vec<(ProofEventId, Lit)>,
 }
 
 /// The lost stores that are ordered before a kept one, each with it.
-fn explain(solver: &dyn Backend, pairs: &Pairs, witness: &Witness) -> Vec<String> {
+fn explain(solver: &dyn Backend, pairs: &Pairs, witness: &Refutation) -> Vec<String> {
     let mut broken = Vec::new();
     for &(kept, literal) in &pairs.kept {
         if !solver.holds(literal) {
@@ -242,13 +243,13 @@ fn explain(solver: &dyn Backend, pairs: &Pairs, witness: &Witness) -> Vec<String
     broken
 }
 
-fn writes(program: &Program, loc: LocId) -> impl Iterator<Item = EventId> {
+fn writes(program: &ProofProgram, loc: LocId) -> impl Iterator<Item = ProofEventId> {
     program.event_ids().filter(move |&id| {
         program.event(id).loc() == Some(loc) && program.event(id).written().is_some()
     })
 }
 
-fn source_literal(encoding: &Encoding, loc: LocId, source: Option<EventId>) -> Lit {
+fn source_literal(encoding: &Encoding, loc: LocId, source: Option<ProofEventId>) -> Lit {
     encoding
         .reads_from
         .iter()
@@ -257,18 +258,18 @@ fn source_literal(encoding: &Encoding, loc: LocId, source: Option<EventId>) -> L
 }
 
 /// What a failure left of the locations that were read; `None` for one that was not.
-struct State {
+struct ObserverState {
     read: Vec<Option<Content>>,
 }
 
 struct Content {
     loc: LocId,
-    source: Option<EventId>,
+    source: Option<ProofEventId>,
     value: Vec<bool>,
 }
 
-impl State {
-    fn of(encoding: &Encoding, solver: &dyn Backend, seen: &[Seen]) -> State {
+impl ObserverState {
+    fn of(encoding: &Encoding, solver: &dyn Backend, seen: &[SeenState]) -> ObserverState {
         let read = seen.iter().map(|place| {
             if !solver.holds(place.read) {
                 return None;
@@ -284,7 +285,7 @@ impl State {
                 value,
             })
         });
-        State {
+        ObserverState {
             read: read.collect(),
         }
     }
@@ -303,7 +304,7 @@ impl State {
     }
 
     /// Any other state.
-    fn other(&self, encoding: &Encoding, seen: &[Seen]) -> Vec<Lit> {
+    fn other(&self, encoding: &Encoding, seen: &[SeenState]) -> Vec<Lit> {
         let mut clause = Vec::new();
         for (read, place) in self.read.iter().zip(seen) {
             match read {

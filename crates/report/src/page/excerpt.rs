@@ -1,6 +1,6 @@
 //! A few lines of source around a place.
 
-use super::Lines;
+use super::PageLines;
 use crate::html::Html;
 use landfall_finding::Place;
 
@@ -14,7 +14,7 @@ pub(super) fn excerpt(
     role: &'static str,
     title: &str,
     at: &Place,
-    sources: &Lines<'_>,
+    sources: &PageLines<'_>,
 ) {
     html.element("figure", &[("class", role)], |html| {
         html.element("figcaption", &[], |html| {

@@ -1,7 +1,7 @@
 //! One finding: what, where, why, how to repair it, how to see it again.
 
 use super::excerpt::{excerpt, first};
-use super::{Lines, MOST_STORES, lanes, timeline, turns};
+use super::{MOST_STORES, PageLines, lanes, timeline, turns};
 use crate::html::Html;
 use landfall_finding::{Finding, Place, Severity, StoreRole};
 
@@ -61,7 +61,7 @@ pub(super) fn filter(html: &mut Html, findings: &[Finding]) {
     });
 }
 
-pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &Lines<'_>) {
+pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &PageLines<'_>) {
     let id = found.id.as_str();
     let mut attributes = vec![
         ("class", "finding"),
@@ -112,7 +112,7 @@ pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &Li
     });
 }
 
-fn places(html: &mut Html, found: &Finding, sources: &Lines<'_>) {
+fn places(html: &mut Html, found: &Finding, sources: &PageLines<'_>) {
     html.element("div", &[("class", "places")], |html| {
         let mut lost = 0;
         let listed = found.stores.iter().filter(|store| {

@@ -28,7 +28,7 @@ const COVERAGE_BYTES: usize = 4_800_000;
 const MOST_STORES: usize = 20;
 
 /// Source files by name, line by line: thousands of places are looked up.
-type Lines<'a> = BTreeMap<&'a str, Vec<&'a str>>;
+type PageLines<'a> = BTreeMap<&'a str, Vec<&'a str>>;
 
 /// The whole page. `sources` are the files that places name, as they were when the program was checked; what is not there is
 /// shown without its text.
@@ -92,7 +92,7 @@ fn findings(html: &mut Html, run: &Run, sources: &Sources) {
         let (file, text): (&String, &String) = (file, text);
         (file, text.lines().collect())
     };
-    let sources: Lines<'_> = sources.iter().map(lines).collect();
+    let sources: PageLines<'_> = sources.iter().map(lines).collect();
     html.element(
         "section",
         &[("id", "findings"), ("aria-labelledby", "findings-title")],

@@ -11,7 +11,7 @@ const HEIGHT: f64 = 160.0;
 const MOST_POINTS: usize = 200;
 
 /// A name, its colour, its value in a sample.
-type Line = (&'static str, &'static str, fn(&Sample) -> Option<f64>);
+type ChartLine = (&'static str, &'static str, fn(&Sample) -> Option<f64>);
 
 /// Is a chart of what there is, or of a guess at what there will be?
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ enum Of {
     Guess,
 }
 
-const CHARTS: [(&str, Of, &[Line]); 3] = [
+const CHARTS: [(&str, Of, &[ChartLine]); 3] = [
     (
         "Executions and distinct behaviours",
         Of::Known,
@@ -55,8 +55,9 @@ pub(super) fn progress(html: &mut Html, run: &Run) {
         html.say("h3", &[], "Over time");
         html.raw("<div class=\"charts\">");
         for (title, of, lines) in CHARTS {
-            let told = |line: &Line| run.progress.iter().any(|s| line.2(s).unwrap_or(0.0) > 0.0);
-            let lines: Vec<&Line> = lines.iter().filter(|line| told(line)).collect();
+            let told =
+                |line: &ChartLine| run.progress.iter().any(|s| line.2(s).unwrap_or(0.0) > 0.0);
+            let lines: Vec<&ChartLine> = lines.iter().filter(|line| told(line)).collect();
             // An estimate needs both sides to mean something.
             if lines.is_empty() || of == Of::Guess && lines.len() < 2 {
                 continue;
@@ -71,7 +72,13 @@ pub(super) fn progress(html: &mut Html, run: &Run) {
 }
 
 /// `truth` is what an estimate is to be held against: a line across.
-fn chart(html: &mut Html, title: &str, lines: &[&Line], samples: &[Sample], truth: Option<f64>) {
+fn chart(
+    html: &mut Html,
+    title: &str,
+    lines: &[&ChartLine],
+    samples: &[Sample],
+    truth: Option<f64>,
+) {
     let every = samples.len().div_ceil(MOST_POINTS).max(1);
     let end = samples.last().map_or(0.0, |s| s.seconds).max(1e-9);
     let values = samples

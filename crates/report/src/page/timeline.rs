@@ -1,6 +1,6 @@
 //! The timeline: a column per thread, rows in the order they happened, the power failure as a line across.
 
-use super::Lines;
+use super::PageLines;
 use super::excerpt::{cut, first};
 use crate::html::Html;
 use landfall_finding::{Phase, Place, Row, Timeline};
@@ -11,7 +11,7 @@ const MOST_ROWS: usize = 1_000;
 /// Characters of a source line beside a row.
 const MOST_SOURCE: usize = 60;
 
-pub(super) fn timeline(html: &mut Html, finding: &str, story: &Timeline, sources: &Lines<'_>) {
+pub(super) fn timeline(html: &mut Html, finding: &str, story: &Timeline, sources: &PageLines<'_>) {
     let columns = story.threads.len().max(1);
     let readers = readers(story);
     html.raw(
@@ -74,7 +74,7 @@ fn one_row(
     row: &Row,
     columns: usize,
     readers: &[usize],
-    sources: &Lines<'_>,
+    sources: &PageLines<'_>,
 ) {
     let id = format!("{prefix}{index}");
     let from = row.read.iter().flat_map(|read| &read.from);
@@ -111,7 +111,7 @@ fn one_row(
 }
 
 /// A place by its file's own name, with its text.
-fn place(html: &mut Html, at: &Place, sources: &Lines<'_>) {
+fn place(html: &mut Html, at: &Place, sources: &PageLines<'_>) {
     let attributes = [("class", "place"), ("title", &at.colons())];
     html.element("td", &attributes, |html| {
         let name = at.file.rsplit('/').next().unwrap_or_default();

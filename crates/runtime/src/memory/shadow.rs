@@ -119,7 +119,7 @@ pub(crate) fn word(offset: u64) -> u64 {
 
 pub(crate) fn is_touched(offset: u64) -> bool {
     // SAFETY: the window, its content and its shadow are mapped before anything else, and never unmapped.
-    unsafe { *((TOUCHED + (offset >> 12) as usize) as *const u8) != 0 }
+    offset < window::LEN && unsafe { *((TOUCHED + (offset >> 12) as usize) as *const u8) != 0 }
 }
 
 /// Makes sure that the page at `offset` has its content. An address outside every live object ends the run like the segmentation
@@ -143,7 +143,7 @@ pub(crate) fn touch_span(address: usize, length: usize) {
 #[cold]
 #[inline(never)]
 fn first_touch(offset: u64) {
-    if !live(offset) {
+    if offset >= window::LEN || !live(offset) {
         outcome::wild_access(window::BASE + offset);
     }
     give(offset);

@@ -61,7 +61,7 @@ fn of_crash(
     let log = &crashed.log;
     let mut kept: Option<Cut> = None;
     let mut missed: Vec<Cut> = Vec::new();
-    let mut lines: HashMap<Line, Stores> = HashMap::new();
+    let mut lines: HashMap<Line, LineStores> = HashMap::new();
     let old: HashMap<Line, Version> = failure.old.iter().copied().collect();
     for (_, read, _) in first_reads(&recovery.execution) {
         let line = read.line();
@@ -70,7 +70,7 @@ fn of_crash(
             let there = log.stores_in(line, old.get(&line).copied().unwrap_or(newest));
             let mut lost = log.stores_in(line, newest);
             lost.retain(|store| there.binary_search(store).is_err());
-            Stores { there, lost }
+            LineStores { there, lost }
         });
         let covers = |store: &&Cut| covers(crashed, read, **store);
         kept = kept.max(stores.there.iter().rev().find(covers).copied());
@@ -91,7 +91,7 @@ fn of_crash(
 }
 
 /// What was stored to a line before the power failed, oldest first.
-struct Stores {
+struct LineStores {
     there: Vec<Cut>,
     lost: Vec<Cut>,
 }

@@ -7,7 +7,7 @@ use crate::diagnose::provenance::first_reads;
 use crate::error::Error;
 use crate::options::{Asked, CheckKind};
 use crate::programs::{Failure, LoggedRun, Programs};
-use crate::report::Report;
+use crate::report::SearchReport;
 use landfall_check::checker::Fate;
 use landfall_check::finding::{At, Evidence, WastedFence, WastedFlush};
 use landfall_check::races::Window;
@@ -48,17 +48,17 @@ pub(crate) fn checkers(
 
 /// The checkers of one search.
 #[derive(Debug)]
-pub(crate) struct Judging {
+pub(crate) struct RecoveryJudging {
     pub(crate) judge: Option<Judge>,
     /// To be handed to whoever runs recoveries.
     pub(crate) watching: Option<Watching>,
 }
 
-impl Judging {
-    pub(crate) fn new(options: &Asked, act: &LoggedRun, scene: &Programs) -> Judging {
+impl RecoveryJudging {
+    pub(crate) fn new(options: &Asked, act: &LoggedRun, scene: &Programs) -> RecoveryJudging {
         let threads = act.execution.events.iter().any(|e| e.op == Op::Step);
         if !options.judges() || threads {
-            return Judging {
+            return RecoveryJudging {
                 judge: None,
                 watching: None,
             };
@@ -83,7 +83,7 @@ impl Judging {
             ..LIMITS
         };
         let judge = Judge::new(act.found.clone(), ready, checkers, limits);
-        Judging {
+        RecoveryJudging {
             judge: Some(judge),
             watching: Some(Watching {
                 places,
@@ -100,7 +100,7 @@ impl Judging {
         forest: &Forest,
         complete: bool,
         bugs: &mut Diagnosis<'_>,
-        report: &mut Report,
+        report: &mut SearchReport,
     ) -> Result<(), Error> {
         if let Some(judge) = self.judge {
             let (checkers, walked) = judge.finish(forest);
@@ -149,7 +149,7 @@ fn tell(
     finding: &landfall_check::Finding,
     places: Option<&Places>,
     bugs: &mut Diagnosis<'_>,
-    report: &mut Report,
+    report: &mut SearchReport,
 ) -> Result<(), Error> {
     let Some(evidence) = &finding.evidence else {
         return Ok(());
@@ -165,7 +165,7 @@ pub(crate) fn tell_after(
     entry: impl Fn(&[LoggedRun], At) -> Option<Cut>,
     places: Option<&Places>,
     bugs: &mut Diagnosis<'_>,
-    report: &mut Report,
+    report: &mut SearchReport,
 ) -> Result<(), Error> {
     let Some(evidence) = &finding.evidence else {
         return Ok(());
@@ -221,7 +221,7 @@ pub(crate) fn tell_briefly(
     finding: &landfall_check::Finding,
     places: Option<&Places>,
     bugs: &mut Diagnosis<'_>,
-    report: &mut Report,
+    report: &mut SearchReport,
 ) -> Result<(), Error> {
     bugs.judged_briefly(brief(finding, places), report)
 }
@@ -291,7 +291,7 @@ pub(crate) fn perf(
     finding: &landfall_check::Finding,
     places: &Places,
     bugs: &mut Diagnosis<'_>,
-    report: &mut Report,
+    report: &mut SearchReport,
 ) -> Result<(), Error> {
     let times = match finding.times {
         1 => "once".to_owned(),

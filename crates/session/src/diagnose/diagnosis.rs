@@ -9,11 +9,11 @@ use crate::diagnose::provenance::first_reads;
 use crate::diagnose::thread_fixes::{JudgedSchedule, ThreadFixes};
 use crate::error::{Error, ErrorKind};
 use crate::known::same_cause;
-use crate::names::Names;
+use crate::names::ProgramNames;
 use crate::options::Asked;
 use crate::programs::{Failure, LoggedRun, RecoverySchedule, Replayer, RunRole};
 use crate::record::quoted;
-use crate::report::Report;
+use crate::report::SearchReport;
 use crate::setup::BuiltTarget;
 use crate::view::schedule::ScheduleTable;
 use crate::view::timeline::TimelineBuilder;
@@ -98,7 +98,7 @@ impl<'a> Diagnosis<'a> {
     pub(crate) fn without_failure(
         &mut self,
         failed: &Execution,
-        report: &mut Report,
+        report: &mut SearchReport,
     ) -> Result<(), Error> {
         match confirm(self.stage()?, &[], failed) {
             Ok(confirmed) => self.add(confirmed.ok_or_else(not_again)?, report)?,
@@ -115,7 +115,7 @@ impl<'a> Diagnosis<'a> {
         first: &LoggedRun,
         behaviour: &Behaviour,
         failed: &Execution,
-        report: &mut Report,
+        report: &mut SearchReport,
     ) -> Result<(), Error> {
         let (target, until) = (self.target, self.until);
         let failures = behaviour.crashes.as_slice();
@@ -151,7 +151,7 @@ impl<'a> Diagnosis<'a> {
         first: &LoggedRun,
         failures: &[Failure],
         failed: &Execution,
-        report: &mut Report,
+        report: &mut SearchReport,
     ) -> Result<(), Error> {
         let ([failure], false) = (failures, failed.events.is_empty()) else {
             return self.plainly(failed, failures.len(), report);
@@ -176,7 +176,7 @@ impl<'a> Diagnosis<'a> {
         &mut self,
         failed: &Execution,
         failures: usize,
-        report: &mut Report,
+        report: &mut SearchReport,
     ) -> Result<(), Error> {
         let late = self.rush.reached().is_some();
         let names = self.stage()?.names(failures);
@@ -201,7 +201,7 @@ impl<'a> Diagnosis<'a> {
     pub(crate) fn unshown(
         &mut self,
         mut finding: Finding,
-        report: &mut Report,
+        report: &mut SearchReport,
     ) -> Result<(), Error> {
         (finding.minimised, finding.replayed) = (false, false);
         if report.is_known(&finding) {
@@ -214,7 +214,7 @@ impl<'a> Diagnosis<'a> {
     pub(crate) fn judged_briefly(
         &mut self,
         (mut finding, placed): (Finding, Option<Placed>),
-        report: &mut Report,
+        report: &mut SearchReport,
     ) -> Result<(), Error> {
         if let Some(placed) = placed {
             finding.at = self.place(placed)?;
@@ -244,7 +244,7 @@ impl<'a> Diagnosis<'a> {
     }
 
     /// Shows it once more with call stacks, and keeps it.
-    fn add(&mut self, confirmed: Confirmed, report: &mut Report) -> Result<(), Error> {
+    fn add(&mut self, confirmed: Confirmed, report: &mut SearchReport) -> Result<(), Error> {
         let Confirmed {
             failures,
             plain,
@@ -274,7 +274,7 @@ impl<'a> Diagnosis<'a> {
         &mut self,
         failures: &[Failure],
         story: impl Fn(&[LoggedRun]) -> Option<Overtaking>,
-        report: &mut Report,
+        report: &mut SearchReport,
         brief: impl FnOnce() -> (Finding, Option<Placed>),
         tell: impl FnOnce(&mut Finding, &[LoggedRun], &Replayer),
     ) -> Result<(), Error> {
@@ -343,7 +343,7 @@ impl<'a> Diagnosis<'a> {
         behaviour: &power::Behaviour,
         failed: &Execution,
         recovery: Option<RecoverySchedule>,
-        report: &mut Report,
+        report: &mut SearchReport,
     ) -> Result<(), Error> {
         let Some((first, failure)) = self.suffered(job, &behaviour.crash)? else {
             return self.plainly(failed, 1 + behaviour.crash.later.len(), report);
@@ -379,7 +379,7 @@ impl<'a> Diagnosis<'a> {
     }
 
     /// Is a worse finding about the loss of the store at this place?
-    pub(crate) fn is_lost(&mut self, placed: Placed, report: &Report) -> Result<bool, Error> {
+    pub(crate) fn is_lost(&mut self, placed: Placed, report: &SearchReport) -> Result<bool, Error> {
         if report.all().next().is_none() {
             return Ok(false);
         }
@@ -391,9 +391,9 @@ impl<'a> Diagnosis<'a> {
     pub(crate) fn scheduled(
         &mut self,
         job: Job,
-        report: &mut Report,
+        report: &mut SearchReport,
         brief: Finding,
-        tell: impl FnOnce(&Execution, &Names) -> Option<Finding>,
+        tell: impl FnOnce(&Execution, &ProgramNames) -> Option<Finding>,
     ) -> Result<(), Error> {
         let stage = self.stage()?;
         stage.set_job(job);
@@ -417,7 +417,7 @@ impl<'a> Diagnosis<'a> {
         message: String,
         times: u64,
         placed: Placed,
-        report: &mut Report,
+        report: &mut SearchReport,
     ) -> Result<(), Error> {
         let place = self.place(placed)?;
         let mut finding = Finding::new(kind, Severity::Perf, message);
@@ -442,7 +442,7 @@ impl<'a> Diagnosis<'a> {
         acts: &[LoggedRun],
         failures: &[Failure],
         story: Option<&Overtaking>,
-        report: &mut Report,
+        report: &mut SearchReport,
     ) -> Result<(), Error> {
         if self.options.allow.iter().any(|a| a.covers(&finding)) {
             report.allow(finding);

@@ -3,8 +3,8 @@
 use crate::diagnose::cause::{Missing, Overtaking, missing};
 use crate::diagnose::heap;
 use crate::diagnose::outcome::{describe, signal_name};
-use crate::diagnose::provenance::{Reading, Source, readings};
-use crate::names::{Names, address};
+use crate::diagnose::provenance::{ReadProvenance, StoreSource, readings};
+use crate::names::{ProgramNames, address};
 use crate::programs::{Failure, LoggedRun, Replayer};
 use landfall_finding::{
     Action, Finding, Fix, Gap, GapKind, Kind, Place, ReadAlternative, ReadChoice, Store, StoreRole,
@@ -53,7 +53,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
 }
 
 /// Where an assertion says that it is.
-pub(crate) fn said_place(outcome: &Outcome, names: &Names) -> Option<Place> {
+pub(crate) fn said_place(outcome: &Outcome, names: &ProgramNames) -> Option<Place> {
     let Outcome::Assertion {
         file,
         line,
@@ -72,7 +72,7 @@ pub(crate) fn said_place(outcome: &Outcome, names: &Names) -> Option<Place> {
 }
 
 /// Where an execution went wrong.
-pub(crate) fn failing_place(execution: &Execution, names: &Names) -> Option<Place> {
+pub(crate) fn failing_place(execution: &Execution, names: &ProgramNames) -> Option<Place> {
     let frames = names.frames(&execution.stack);
     if let Some(said) = said_place(&execution.outcome, names) {
         // The call of `__assert_fail` knows the column and the plain name of the function.
@@ -102,7 +102,7 @@ pub(crate) fn failing_place(execution: &Execution, names: &Names) -> Option<Plac
 }
 
 /// What went wrong, in a few words.
-pub(crate) fn what(outcome: &Outcome, names: &Names) -> String {
+pub(crate) fn what(outcome: &Outcome, names: &ProgramNames) -> String {
     match outcome {
         Outcome::Assertion { expression, .. } => format!("`{expression}` is false"),
         Outcome::Signal {
@@ -267,19 +267,28 @@ fn gap(acts: &[LoggedRun], story: &Overtaking, stage: &Replayer) -> Option<Gap> 
     })
 }
 
-fn choice(reading: &Reading, acts: &[LoggedRun], stage: &Replayer, last: usize) -> ReadChoice {
+fn choice(
+    reading: &ReadProvenance,
+    acts: &[LoggedRun],
+    stage: &Replayer,
+    last: usize,
+) -> ReadChoice {
     let event = &acts[last].execution.events[reading.event];
     let shift = 8 * reading.read.mask.trailing_zeros();
     let newest = reading.from.iter().max_by_key(|source| match source {
-        Source::Beginning => (0, 0),
-        Source::Store { act, entry } => (act + 1, entry.0),
+        StoreSource::Beginning => (0, 0),
+        StoreSource::Store { act, entry } => (act + 1, entry.0),
     });
     ReadChoice {
         at: stage.names(last).place(event),
         address: address(reading.read.word.0 + u64::from(shift / 8)),
         bytes: reading.read.mask.count_ones(),
         value: format!("{:#x}", reading.value >> shift),
-        from: origin(newest.copied().unwrap_or(Source::Beginning), acts, stage),
+        from: origin(
+            newest.copied().unwrap_or(StoreSource::Beginning),
+            acts,
+            stage,
+        ),
         others: reading
             .others
             .iter()
@@ -292,13 +301,13 @@ fn choice(reading: &Reading, acts: &[LoggedRun], stage: &Replayer, last: usize) 
 }
 
 /// Where a value comes from.
-pub(crate) fn origin(source: Source, acts: &[LoggedRun], stage: &Replayer) -> ValueSource {
+pub(crate) fn origin(source: StoreSource, acts: &[LoggedRun], stage: &Replayer) -> ValueSource {
     match source {
-        Source::Beginning => ValueSource {
+        StoreSource::Beginning => ValueSource {
             at: None,
             execution: None,
         },
-        Source::Store { act, entry } => ValueSource {
+        StoreSource::Store { act, entry } => ValueSource {
             at: stage.names(act).place(acts[act].event(entry)),
             execution: Some(act + 1),
         },
@@ -311,7 +320,7 @@ const OBJECT: u64 = 4096;
 /// The value in persistent memory that a wild access went through.
 fn pointer_note(
     failed: &Execution,
-    readings: &[Reading],
+    readings: &[ReadProvenance],
     acts: &[LoggedRun],
     stage: &Replayer,
     last: usize,
@@ -324,8 +333,9 @@ fn pointer_note(
     else {
         return None;
     };
-    let leads =
-        |reading: &&Reading| reading.read.mask == 0xff && wild.wrapping_sub(reading.value) < OBJECT;
+    let leads = |reading: &&ReadProvenance| {
+        reading.read.mask == 0xff && wild.wrapping_sub(reading.value) < OBJECT
+    };
     let reading = readings.iter().rev().find(leads)?;
     let choice = choice(reading, acts, stage, last);
     let at = choice.at.as_ref().map_or_else(

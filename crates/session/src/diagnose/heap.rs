@@ -1,6 +1,6 @@
 //! Misuses of the heap in words.
 
-use crate::names::Names;
+use crate::names::ProgramNames;
 use landfall_finding::Place;
 use landfall_native::{HeapBlock, HeapError, Outcome};
 
@@ -60,7 +60,7 @@ pub(crate) fn describe(
 }
 
 /// Who allocated and who freed it.
-pub(crate) fn notes(outcome: &Outcome, names: &Names) -> Vec<String> {
+pub(crate) fn notes(outcome: &Outcome, names: &ProgramNames) -> Vec<String> {
     let Outcome::Heap {
         block: Some(block), ..
     } = outcome

@@ -14,7 +14,7 @@ const FEW_TRIES: usize = 2;
 
 /// Whether a plainer crash must be explained by the same stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Overtaking {
+enum OvertakenStore {
     Stays,
     MayChange,
 }
@@ -89,14 +89,14 @@ impl Confirmed {
                     old: Vec::new(),
                 };
             };
-            if enough() || self.attempt(stage, index, Overtaking::MayChange, nothing_old)? {
+            if enough() || self.attempt(stage, index, OvertakenStore::MayChange, nothing_old)? {
                 return Ok(());
             }
         }
         let alone = old.iter().map(|&line| vec![line]);
         for candidate in alone.filter(|_| old.len() > 1).take(self.tries / 2) {
             if enough()
-                || self.attempt(stage, index, Overtaking::MayChange, |failure| {
+                || self.attempt(stage, index, OvertakenStore::MayChange, |failure| {
                     failure.old = candidate
                 })?
             {
@@ -107,7 +107,7 @@ impl Confirmed {
             if enough() {
                 return Ok(());
             }
-            self.attempt(stage, index, Overtaking::MayChange, |failure| {
+            self.attempt(stage, index, OvertakenStore::MayChange, |failure| {
                 failure.old.retain(|&(l, _)| l != line);
             })?;
         }
@@ -151,7 +151,9 @@ impl Confirmed {
             .collect();
         for cut in feasible {
             if enough()
-                || self.attempt(stage, index, Overtaking::Stays, |failure| failure.cut = cut)?
+                || self.attempt(stage, index, OvertakenStore::Stays, |failure| {
+                    failure.cut = cut
+                })?
             {
                 break;
             }
@@ -164,7 +166,7 @@ impl Confirmed {
         &mut self,
         stage: &mut Replayer,
         index: usize,
-        story: Overtaking,
+        story: OvertakenStore,
         change: impl FnOnce(&mut Failure),
     ) -> Result<bool, SubjectError> {
         let mut failures = self.failures.clone();
@@ -181,7 +183,7 @@ impl Confirmed {
                 (Some(new), Some(old)) => same_failure(&new.execution, &old.execution),
                 _ => false,
             }
-            && (story == Overtaking::MayChange || told == stores(&self.acts, &failures));
+            && (story == OvertakenStore::MayChange || told == stores(&self.acts, &failures));
         if same {
             self.failures = failures;
         } else {

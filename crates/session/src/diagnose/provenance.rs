@@ -10,22 +10,22 @@ use landfall_native::{Execution, Op};
 
 /// Where bytes come from: an execution and an entry of its log, or nowhere (memory as it was before anything ran).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Source {
+pub(crate) enum StoreSource {
     Beginning,
     Store { act: usize, entry: Cut },
 }
 
 /// One first read of the last execution of a chain.
 #[derive(Clone, Debug)]
-pub(crate) struct Reading {
+pub(crate) struct ReadProvenance {
     /// The native event.
     pub(crate) event: usize,
     pub(crate) read: FirstRead,
     pub(crate) value: u64,
     /// The stores behind its bytes, without repetition.
-    pub(crate) from: Vec<Source>,
+    pub(crate) from: Vec<StoreSource>,
     /// Values it could have returned instead, given what was read before it, each with a store behind it.
-    pub(crate) others: Vec<(u64, Source)>,
+    pub(crate) others: Vec<(u64, StoreSource)>,
 }
 
 /// What an execution read before it wrote it: the native event, which bytes, and what they were.
@@ -45,7 +45,7 @@ pub(crate) fn first_reads(
 }
 
 /// Every first read of the last act, in order.
-pub(crate) fn readings(acts: &[LoggedRun], failures: &[Failure]) -> Vec<Reading> {
+pub(crate) fn readings(acts: &[LoggedRun], failures: &[Failure]) -> Vec<ReadProvenance> {
     let (Some(last), Some(mut state)) = (acts.last(), crash_state(acts, failures)) else {
         return Vec::new();
     };
@@ -58,7 +58,7 @@ pub(crate) fn readings(acts: &[LoggedRun], failures: &[Failure]) -> Vec<Reading>
             .zip(failures)
             .map(|(act, failure)| act.survivor(failure, line))
             .collect();
-        readings.push(Reading {
+        readings.push(ReadProvenance {
             event: at,
             read,
             value,
@@ -76,26 +76,26 @@ fn others(
     state: &CrashState<'_>,
     read: FirstRead,
     value: u64,
-) -> Vec<(u64, Source)> {
+) -> Vec<(u64, StoreSource)> {
     let line = read.line();
-    let mut others: Vec<(u64, Source)> = Vec::new();
+    let mut others: Vec<(u64, StoreSource)> = Vec::new();
     for chain in state.feasible(line).iter().rev() {
         let other = read.value(&state.content(line, chain));
         if other != value && others.iter().all(|&(known, _)| known != other) {
             let source = sources(crashed, read, chain);
             // The newest of the stores is the one that makes the difference.
             let newest = source.into_iter().max_by_key(|source| match source {
-                Source::Beginning => (0, 0),
-                Source::Store { act, entry } => (act + 1, entry.0),
+                StoreSource::Beginning => (0, 0),
+                StoreSource::Store { act, entry } => (act + 1, entry.0),
             });
-            others.push((other, newest.unwrap_or(Source::Beginning)));
+            others.push((other, newest.unwrap_or(StoreSource::Beginning)));
         }
     }
     others
 }
 
 /// The stores behind the bytes of a read, when each crashed execution left this version.
-fn sources(crashed: &[LoggedRun], read: FirstRead, chain: &Chain) -> Vec<Source> {
+fn sources(crashed: &[LoggedRun], read: FirstRead, chain: &Chain) -> Vec<StoreSource> {
     let mut sources = Vec::new();
     for byte in (0..8).filter(|i| read.mask & (1 << i) != 0) {
         let byte = Addr(read.word.0 + byte);
@@ -103,10 +103,10 @@ fn sources(crashed: &[LoggedRun], read: FirstRead, chain: &Chain) -> Vec<Source>
         let source = from
             .filter_map(|(act, (crashed, &version))| {
                 let entry = crashed.log.last_store_to(byte, version)?;
-                Some(Source::Store { act, entry })
+                Some(StoreSource::Store { act, entry })
             })
             .next()
-            .unwrap_or(Source::Beginning);
+            .unwrap_or(StoreSource::Beginning);
         if !sources.contains(&source) {
             sources.push(source);
         }

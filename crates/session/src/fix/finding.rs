@@ -3,11 +3,11 @@
 use crate::fix::project::Project;
 use landfall_finding::text::plain;
 use landfall_finding::{Action, Finding, Fix, Kind, Place, Severity, StoreRole};
-use landfall_repair::{Place as Spot, Stored, Wanted, Wasted};
+use landfall_repair::{Place as Spot, StoredBytes, WantedRepair, WastedCall};
 
 /// A finding of a check, with the persistent heap's blocks where they are or elsewhere.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Found {
+pub(crate) struct OpenFinding {
     pub(crate) finding: Finding,
     /// It is there only with the persistent heap's blocks moved by so many bytes.
     pub(crate) moved: Option<u16>,
@@ -15,10 +15,10 @@ pub(crate) struct Found {
 
 /// What is to be done, and in which file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Task {
+pub(crate) struct RepairTask {
     pub(crate) file: String,
     pub(crate) line: u32,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: WantedRepair,
 }
 
 /// What stays the same about a finding when lines move.
@@ -44,24 +44,24 @@ fn spot(at: &Place) -> Spot {
     }
 }
 
-fn task(wanted: Wanted, at: &Place) -> Task {
-    Task {
+fn task(wanted: WantedRepair, at: &Place) -> RepairTask {
+    RepairTask {
         file: at.file.clone(),
         line: at.line,
         wanted,
     }
 }
 
-impl From<Finding> for Found {
-    fn from(finding: Finding) -> Found {
-        Found {
+impl From<Finding> for OpenFinding {
+    fn from(finding: Finding) -> OpenFinding {
+        OpenFinding {
             finding,
             moved: None,
         }
     }
 }
 
-impl Found {
+impl OpenFinding {
     fn at(&self) -> Option<&Place> {
         known(self.finding.at.as_ref())
     }
@@ -157,7 +157,7 @@ impl Found {
     }
 
     /// What to try, best first: where the store is, then where it was called from.
-    pub(crate) fn tasks(&self) -> Result<Vec<Task>, String> {
+    pub(crate) fn tasks(&self) -> Result<Vec<RepairTask>, String> {
         // Of a store in a thread of its own, what matters is how far that thread goes before others can see it.
         let last = match self.primary() {
             Some(way) => known(way.before.as_ref()),
@@ -171,21 +171,21 @@ impl Found {
             (kind @ (Kind::RedundantFlush | Kind::RedundantFence), _) => {
                 let at = self.at().ok_or("where it is called is not known")?;
                 let wasted = match kind {
-                    Kind::RedundantFlush => Wasted::Flush,
-                    _ => Wasted::Fence,
+                    Kind::RedundantFlush => WastedCall::Flush,
+                    _ => WastedCall::Fence,
                 };
                 let call = spot(at);
-                return Ok(vec![task(Wanted::Without { call, wasted }, at)]);
+                return Ok(vec![task(WantedRepair::Without { call, wasted }, at)]);
             }
             (Kind::PersistencyRace | Kind::DataRace, _) | (_, Some(Action::Atomic)) => {
                 let lost = || self.lost().next().map(|(at, ..)| at);
                 let at = after.or_else(lost).or(self.at());
                 let at = at.ok_or("where the store is is not known")?;
-                return Ok(vec![task(Wanted::Atomic { store: spot(at) }, at)]);
+                return Ok(vec![task(WantedRepair::Atomic { store: spot(at) }, at)]);
             }
             (_, Some(Action::Fence)) => {
                 if let Some(after) = after {
-                    let wanted = Wanted::Fence {
+                    let wanted = WantedRepair::Fence {
                         after: spot(after),
                         before: before(&after.file),
                     };
@@ -208,11 +208,11 @@ impl Found {
             }
             for (way, after) in self.ways().filter(|(way, _)| !way.primary) {
                 let wanted = match way.action {
-                    Action::FlushFence => Wanted::Seen {
+                    Action::FlushFence => WantedRepair::Seen {
                         read: spot(after),
                         bytes: way.bytes.unwrap_or(0),
                     },
-                    _ => Wanted::Fence {
+                    _ => WantedRepair::Fence {
                         after: spot(after),
                         before: before(&after.file),
                     },
@@ -226,19 +226,19 @@ impl Found {
         }
         // Stores of one file that one missing flush loses are repaired together.
         let together = self.lost().filter(|(at, ..)| at.file == first.file);
-        let stores = together.map(|(at, bytes, _)| Stored {
+        let stores = together.map(|(at, bytes, _)| StoredBytes {
             at: spot(at),
             bytes,
         });
-        let wanted = Wanted::Durable {
+        let wanted = WantedRepair::Durable {
             stores: stores.collect(),
             before: before(&first.file),
         };
         tasks.push(task(wanted, first));
         let callers = callers.iter().filter_map(|caller| known(Some(caller)));
         for caller in callers.filter(|caller| spot(caller) != spot(first)) {
-            let wanted = Wanted::Durable {
-                stores: vec![Stored {
+            let wanted = WantedRepair::Durable {
+                stores: vec![StoredBytes {
                     at: spot(caller),
                     bytes: 0,
                 }],
@@ -253,15 +253,15 @@ impl Found {
     }
 
     /// What else to try where no flush is missing: another order, an open lock.
-    fn without_flush(&self) -> Option<Task> {
+    fn without_flush(&self) -> Option<RepairTask> {
         if let (Kind::Hang | Kind::Deadlock, Some(at)) = (self.finding.kind, self.at()) {
             let frames = self.finding.stack.iter().filter(|f| f.line > 0);
             let calls = frames.filter(|frame| frame.file == at.file).map(spot);
             let stack = std::iter::once(spot(at)).chain(calls).collect();
-            return Some(task(Wanted::Reset { stack }, at));
+            return Some(task(WantedRepair::Reset { stack }, at));
         }
         let at = self.crash_at()?;
-        Some(task(Wanted::Later { store: spot(at) }, at))
+        Some(task(WantedRepair::Later { store: spot(at) }, at))
     }
 
     pub(crate) fn no_flush_helps(&self) -> String {

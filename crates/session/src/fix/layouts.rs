@@ -1,7 +1,7 @@
 //! Where the allocator puts things is luck: what shares a cache line today need not tomorrow. A patch must hold however the blocks
 //! of the persistent heap lie, so it is also checked with all of them moved.
 
-use crate::fix::finding::{Found, Key};
+use crate::fix::finding::{Key, OpenFinding};
 use crate::fix::recheck::{Checked, Prepared, Recheck};
 
 /// Every way in which a block can begin in a cache line, besides the one of the check itself.
@@ -15,9 +15,9 @@ pub(crate) struct Layouts(Vec<u16>);
 #[derive(Debug)]
 pub(crate) struct EveryLayout {
     /// What is wrong with some layout; of what does nothing, what does nothing with all of them.
-    pub(crate) findings: Vec<Found>,
+    pub(crate) findings: Vec<OpenFinding>,
     /// What looks as if it did nothing, and does something with blocks moved by so many bytes.
-    pub(crate) needed: Vec<(Found, u16)>,
+    pub(crate) needed: Vec<(OpenFinding, u16)>,
 }
 
 impl Layouts {
@@ -41,8 +41,8 @@ impl Layouts {
         &mut self,
         recheck: &Recheck<'_>,
         prepared: &Prepared,
-        found: Vec<Found>,
-        key: &dyn Fn(&Found) -> Key,
+        found: Vec<OpenFinding>,
+        key: &dyn Fn(&OpenFinding) -> Key,
     ) -> anyhow::Result<EveryLayout> {
         let mut seen = EveryLayout::new(found);
         for moved in std::mem::take(&mut self.0) {
@@ -59,8 +59,8 @@ impl Layouts {
         &self,
         recheck: &Recheck<'_>,
         prepared: &Prepared,
-        found: Vec<Found>,
-        key: &dyn Fn(&Found) -> Key,
+        found: Vec<OpenFinding>,
+        key: &dyn Fn(&OpenFinding) -> Key,
     ) -> anyhow::Result<Result<EveryLayout, u16>> {
         let mut seen = EveryLayout::new(found);
         for &moved in &self.0 {
@@ -101,7 +101,7 @@ impl Layouts {
 }
 
 impl EveryLayout {
-    fn new(findings: Vec<Found>) -> EveryLayout {
+    fn new(findings: Vec<OpenFinding>) -> EveryLayout {
         EveryLayout {
             findings,
             needed: Vec::new(),
@@ -109,11 +109,12 @@ impl EveryLayout {
     }
 
     /// What one more layout shows.
-    fn add(&mut self, found: Vec<Found>, moved: u16, key: &dyn Fn(&Found) -> Key) {
+    fn add(&mut self, found: Vec<OpenFinding>, moved: u16, key: &dyn Fn(&OpenFinding) -> Key) {
         let there: Vec<Key> = found.iter().map(key).collect();
-        let (findings, luck): (Vec<Found>, Vec<Found>) = std::mem::take(&mut self.findings)
-            .into_iter()
-            .partition(|finding| !finding.is_perf() || there.contains(&key(finding)));
+        let (findings, luck): (Vec<OpenFinding>, Vec<OpenFinding>) =
+            std::mem::take(&mut self.findings)
+                .into_iter()
+                .partition(|finding| !finding.is_perf() || there.contains(&key(finding)));
         self.findings = findings;
         self.needed
             .extend(luck.into_iter().map(|finding| (finding, moved)));

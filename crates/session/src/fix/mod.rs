@@ -11,12 +11,12 @@ mod write;
 use crate::error::Error;
 use crate::observer::Observer;
 use anyhow::{Context, bail};
-use finding::Found;
+use finding::OpenFinding;
 use landfall_finding::Run;
 use layouts::Layouts;
 use project::Project;
 use recheck::Recheck;
-use search::{RepairSearch, Stuck};
+use search::{RepairSearch, StuckFinding};
 use std::path::{Path, PathBuf};
 pub(crate) use suggest::Suggestions;
 
@@ -75,8 +75,13 @@ fn repair(path: &Path, options: &FixOptions, observer: &mut dyn Observer) -> any
     let settings = Settings::read(&recorded.directory)?;
     let template = options.template.clone().or(settings.template);
     let build = options.build.clone().or(settings.build);
-    let findings: Vec<Found> = run.findings.iter().cloned().map(Found::from).collect();
-    let wanted = |finding: &Found| options.perf || !finding.is_perf();
+    let findings: Vec<OpenFinding> = run
+        .findings
+        .iter()
+        .cloned()
+        .map(OpenFinding::from)
+        .collect();
+    let wanted = |finding: &OpenFinding| options.perf || !finding.is_perf();
     if !findings.iter().any(wanted) {
         return Ok(Fixed::default());
     }
@@ -89,7 +94,7 @@ fn repair(path: &Path, options: &FixOptions, observer: &mut dyn Observer) -> any
         .map(|(file, old, new)| landfall_repair::unified_diff(file, old, new))
         .collect();
     let stuck = repaired.stuck.iter();
-    let stuck = stuck.map(|Stuck { title, why, .. }| (title.clone(), why.clone()));
+    let stuck = stuck.map(|StuckFinding { title, why, .. }| (title.clone(), why.clone()));
     let mut fixed = Fixed {
         wanted: true,
         steps: repaired.steps,

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use landfall_finding::{CheckRecord, digest};
-use landfall_repair::{Language, Unit, line_origins};
+use landfall_repair::{SourceLanguage, Unit, line_origins};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -92,11 +92,11 @@ impl Project {
         Ok(text)
     }
 
-    pub(crate) fn language(&self, file: &str) -> Language {
+    pub(crate) fn language(&self, file: &str) -> SourceLanguage {
         match extension(file) {
-            "c" => Language::C,
-            "h" | "inc" if !self.cxx => Language::C,
-            _ => Language::Cxx,
+            "c" => SourceLanguage::C,
+            "h" | "inc" if !self.cxx => SourceLanguage::C,
+            _ => SourceLanguage::Cxx,
         }
     }
 
@@ -133,7 +133,7 @@ impl Project {
     /// Ways to do what is wanted; or why there is none.
     pub(crate) fn candidates(
         &self,
-        task: &crate::fix::finding::Task,
+        task: &crate::fix::finding::RepairTask,
         template: Option<&str>,
     ) -> Result<Vec<(String, Project)>, String> {
         let place = |why: &dyn std::fmt::Display| format!("{}:{}: {why}", task.file, task.line);

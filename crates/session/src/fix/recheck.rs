@@ -2,11 +2,11 @@
 
 use crate::check::check;
 use crate::error::{Error, ErrorKind};
-use crate::fix::finding::Found;
+use crate::fix::finding::OpenFinding;
 use crate::fix::project::Project;
 use crate::observer::Observer;
 use crate::options::{Options, Stdin, Target};
-use crate::record::Request;
+use crate::record::CheckRequest;
 use anyhow::{Context, bail};
 use landfall_finding::{CheckRecord, Run};
 use serde_json::json;
@@ -19,8 +19,8 @@ pub(crate) struct Recheck<'a> {
     directory: PathBuf,
     target: Target,
     options: Options,
-    how: How,
-    scratch: Scratch,
+    how: Rebuild,
+    scratch: ScratchFolder,
     /// The first check reached no limit, and so may none.
     complete: bool,
     /// Who watches those checks.
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Recheck<'_> {
 }
 
 #[derive(Debug)]
-enum How {
+enum Rebuild {
     /// The check compiles sources: clang sees the patched ones in their place.
     Overlay,
     /// A command builds the program: in a copy of the directory.
@@ -53,7 +53,7 @@ pub(crate) struct Prepared {
 
 #[derive(Debug)]
 pub(crate) enum Checked {
-    Found(Vec<Found>),
+    Found(Vec<OpenFinding>),
     NotBuilt,
     /// It built, but there is no verdict to compare.
     Unusable,
@@ -66,12 +66,12 @@ impl<'a> Recheck<'a> {
         build: Option<String>,
         observer: &'a mut dyn Observer,
     ) -> anyhow::Result<Recheck<'a>> {
-        let request: Request = serde_json::from_value(recorded.request.clone())
+        let request: CheckRequest = serde_json::from_value(recorded.request.clone())
             .context("run.json does not say what was asked for; run `landfall check` again")?;
-        let Request { target, options } = request;
+        let CheckRequest { target, options } = request;
         let how = match (target.sources.is_empty(), build) {
-            (false, None) => How::Overlay,
-            (_, Some(build)) => How::Copy { build },
+            (false, None) => Rebuild::Overlay,
+            (_, Some(build)) => Rebuild::Copy { build },
             (true, None) => bail!(
                 "the check was given a program that was built before: say how to build it, as in --build make"
             ),
@@ -91,7 +91,7 @@ impl<'a> Recheck<'a> {
                 ..options
             },
             how,
-            scratch: Scratch::new()?,
+            scratch: ScratchFolder::new()?,
             complete: run.complete,
             observer: RefCell::new(observer),
         })
@@ -105,14 +105,14 @@ impl<'a> Recheck<'a> {
     /// Patched sources where they can be checked; none if they do not build.
     pub(crate) fn prepare(&mut self, project: &Project) -> anyhow::Result<Option<Prepared>> {
         match &self.how {
-            How::Overlay => {
+            Rebuild::Overlay => {
                 let overlay = self.overlay(project)?;
                 Ok(Some(Prepared {
                     directory: self.directory.clone(),
                     flags: vec!["-ivfsoverlay".to_owned(), overlay.display().to_string()],
                 }))
             }
-            How::Copy { build } => {
+            Rebuild::Copy { build } => {
                 let copy = self.scratch.path.join("copy");
                 let _ = std::fs::remove_dir_all(&copy);
                 copy_tree(&self.directory, &copy)?;
@@ -150,8 +150,8 @@ impl<'a> Recheck<'a> {
     }
 
     /// What the check finds in the files as they are, with its results where the user has them.
-    pub(crate) fn in_place(&mut self, out: &Path) -> anyhow::Result<Vec<Found>> {
-        if let How::Copy { build } = &self.how
+    pub(crate) fn in_place(&mut self, out: &Path) -> anyhow::Result<Vec<OpenFinding>> {
+        if let Rebuild::Copy { build } = &self.how
             && !built(build, &self.directory)?
         {
             bail!("`{build}` failed");
@@ -181,7 +181,7 @@ impl<'a> Recheck<'a> {
             // A check that stopped early has not looked everywhere.
             Ok(run) if self.complete && !run.complete => Ok(Checked::Unusable),
             Ok(run) => Ok(Checked::Found(
-                run.findings.into_iter().map(Found::from).collect(),
+                run.findings.into_iter().map(OpenFinding::from).collect(),
             )),
             Err(error) if error.kind() == ErrorKind::Build => Ok(Checked::NotBuilt),
             Err(_) => Ok(Checked::Unusable),
@@ -264,19 +264,19 @@ fn copy_tree(from: &Path, to: &Path) -> anyhow::Result<()> {
 
 /// A directory of this process, gone with it.
 #[derive(Debug)]
-struct Scratch {
+struct ScratchFolder {
     path: PathBuf,
 }
 
-impl Scratch {
-    fn new() -> anyhow::Result<Scratch> {
+impl ScratchFolder {
+    fn new() -> anyhow::Result<ScratchFolder> {
         let path = std::env::temp_dir().join(format!("landfall-fix-{}", std::process::id()));
         std::fs::create_dir_all(&path).with_context(|| path.display().to_string())?;
-        Ok(Scratch { path })
+        Ok(ScratchFolder { path })
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.path);
     }

@@ -1,6 +1,6 @@
 //! Tries repairs until the check is clean or nothing helps any more.
 
-use crate::fix::finding::{Found, Key};
+use crate::fix::finding::{Key, OpenFinding};
 use crate::fix::layouts::Layouts;
 use crate::fix::project::Project;
 use crate::fix::recheck::{Checked, Recheck};
@@ -24,13 +24,13 @@ pub(crate) struct Repaired {
     pub(crate) project: Project,
     /// What was done, for people.
     pub(crate) steps: Vec<String>,
-    pub(crate) stuck: Vec<Stuck>,
+    pub(crate) stuck: Vec<StuckFinding>,
     /// What the patch was checked under besides the check as it was.
     pub(crate) layouts: Layouts,
 }
 
 #[derive(Debug)]
-pub(crate) struct Stuck {
+pub(crate) struct StuckFinding {
     pub(crate) title: String,
     pub(crate) why: String,
     /// It stays, since it is needed where blocks lie otherwise.
@@ -41,7 +41,7 @@ pub(crate) struct Stuck {
 #[derive(Clone, Debug)]
 struct Patched {
     project: Project,
-    findings: Vec<Found>,
+    findings: Vec<OpenFinding>,
     steps: Vec<String>,
 }
 
@@ -74,9 +74,9 @@ impl<'a, 'r> RepairSearch<'a, 'r> {
     pub(crate) fn repair(
         &mut self,
         project: &mut Project,
-        findings: Vec<Found>,
+        findings: Vec<OpenFinding>,
     ) -> anyhow::Result<Repaired> {
-        let mut stuck: Vec<(Key, Stuck)> = Vec::new();
+        let mut stuck: Vec<(Key, StuckFinding)> = Vec::new();
         // What is wrong with it as it is, however blocks lie.
         let (mut state, needed) = self.at_first(project, findings)?;
         if self.perf {
@@ -96,13 +96,13 @@ impl<'a, 'r> RepairSearch<'a, 'r> {
                     let key = finding.key(&state.project, project);
                     let title = finding.title(&state.project, project);
                     let needed = false;
-                    stuck.push((key, Stuck { title, why, needed }));
+                    stuck.push((key, StuckFinding { title, why, needed }));
                 }
             }
         }
         // A later repair may have taken care of it.
         let left = state.keys(project);
-        let remains = |(key, stuck): &(Key, Stuck)| stuck.needed || left.contains(key);
+        let remains = |(key, stuck): &(Key, StuckFinding)| stuck.needed || left.contains(key);
         let stuck = stuck.into_iter().filter(remains);
         Ok(Repaired {
             layouts: self.layouts.clone(),
@@ -113,7 +113,7 @@ impl<'a, 'r> RepairSearch<'a, 'r> {
     }
 
     /// Flushes and fences that do nothing stay unless somebody asks.
-    fn is_asked(&self, finding: &Found) -> bool {
+    fn is_asked(&self, finding: &OpenFinding) -> bool {
         self.perf || !finding.is_perf()
     }
 
@@ -122,8 +122,8 @@ impl<'a, 'r> RepairSearch<'a, 'r> {
     fn at_first(
         &mut self,
         project: &Project,
-        findings: Vec<Found>,
-    ) -> anyhow::Result<(Patched, Vec<(Key, Stuck)>)> {
+        findings: Vec<OpenFinding>,
+    ) -> anyhow::Result<(Patched, Vec<(Key, StuckFinding)>)> {
         let state = |findings| Patched {
             project: project.clone(),
             findings,
@@ -136,10 +136,10 @@ impl<'a, 'r> RepairSearch<'a, 'r> {
             self.layouts.clear();
             return Ok((state(findings), Vec::new()));
         };
-        let key = |finding: &Found| finding.key(project, project);
+        let key = |finding: &OpenFinding| finding.key(project, project);
         let seen = (self.layouts).check_first(self.recheck, &prepared, findings, &key)?;
         let needed = seen.needed.iter().map(|(finding, moved)| {
-            let stuck = Stuck {
+            let stuck = StuckFinding {
                 title: finding.title(project, project),
                 why: Layouts::needed(*moved),
                 needed: true,
@@ -154,7 +154,7 @@ impl<'a, 'r> RepairSearch<'a, 'r> {
         &mut self,
         original: &mut Project,
         state: &Patched,
-        finding: &Found,
+        finding: &OpenFinding,
         depth: u32,
     ) -> anyhow::Result<Result<Patched, String>> {
         let tasks = match finding.tasks() {
@@ -188,7 +188,7 @@ impl<'a, 'r> RepairSearch<'a, 'r> {
                     continue;
                 };
                 tried += 1;
-                let key = |finding: &Found| finding.key(&project, original);
+                let key = |finding: &OpenFinding| finding.key(&project, original);
                 if findings.iter().any(|finding| key(finding) == target) {
                     continue;
                 }
@@ -218,7 +218,7 @@ impl<'a, 'r> RepairSearch<'a, 'r> {
                     .findings
                     .iter()
                     .filter(|finding| !known.contains(&finding.key(&next.project, original)));
-                let new: Vec<&Found> = new.collect();
+                let new: Vec<&OpenFinding> = new.collect();
                 if new.is_empty() {
                     return Ok(Ok(next));
                 }

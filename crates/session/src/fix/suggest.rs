@@ -1,7 +1,7 @@
 //! The best candidate for each finding, untried: for the report, which has no time to build and check it.
 
 use crate::fix::Settings;
-use crate::fix::finding::Found;
+use crate::fix::finding::OpenFinding;
 use crate::fix::project::Project;
 use landfall_finding::{CheckRecord, Finding};
 
@@ -21,7 +21,7 @@ impl Suggestions {
 
     /// What it does, and as a unified diff.
     pub(crate) fn first(&self, finding: &Finding) -> Option<(String, String)> {
-        let tasks = Found::from(finding.clone()).tasks().ok()?;
+        let tasks = OpenFinding::from(finding.clone()).tasks().ok()?;
         tasks.iter().find_map(|task| {
             let template = self.template.as_deref();
             let candidates = self.project.candidates(task, template).ok()?;

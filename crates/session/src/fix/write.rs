@@ -121,7 +121,7 @@ fn free_name(folder: &Path, base: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Recorded;
+    use landfall_finding::CheckRecord;
     use std::collections::BTreeMap;
 
     /// A directory with two files, and a project that changes both.
@@ -134,9 +134,10 @@ mod tests {
         for file in ["a.c", "b.c"] {
             fs::write(directory.join(file), "old\n").unwrap();
         }
-        let recorded = Recorded {
+        let recorded = CheckRecord {
             directory: directory.clone(),
             arguments: Vec::new(),
+            request: serde_json::Value::Null,
             files: BTreeMap::new(),
             allocates: false,
         };

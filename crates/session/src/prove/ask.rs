@@ -1,21 +1,21 @@
 //! Asking: each property, with loops unrolled further and further until no execution goes beyond.
 
 use crate::observer::Progress;
-use crate::prove::source::Source;
+use crate::prove::source::ProofSource;
 use crate::prove::{Answers, Property, ProveOptions, Said};
-use landfall_prove::program::Program;
-use landfall_prove::prove::{self, Options, Sizes, Verdict};
+use landfall_prove::program::ProofProgram;
+use landfall_prove::prove::{self, ProofOptions, ProofVerdict, Sizes};
 use landfall_prove::solver::SearchOptions;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// One property, answered.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct PropertyAnswer {
     /// `invariant` or `robust`.
     pub property: &'static str,
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: ProofVerdict,
     /// How large the question was.
     pub sizes: Sizes,
     /// How long it took.
@@ -28,7 +28,7 @@ pub struct Answer {
 
 /// One bound, and how long its parts took.
 #[derive(Clone, Debug)]
-pub struct Round {
+pub struct ProofRound {
     /// Rounds of loops.
     pub unroll: u32,
     /// Of the program, with loops so far.
@@ -41,9 +41,9 @@ pub struct Round {
     pub bounding: Duration,
 }
 
-type Question = fn(&Program, &Options) -> prove::Answered;
+type Question = fn(&ProofProgram, &ProofOptions) -> prove::Answered;
 
-pub(crate) fn answers(source: &Source, args: &ProveOptions, tell: &dyn Fn(Said)) -> Answers {
+pub(crate) fn answers(source: &ProofSource, args: &ProveOptions, tell: &dyn Fn(Said)) -> Answers {
     let options = options(args);
     let mut all = Answers::default();
     let mut before = Answers::default();
@@ -61,13 +61,13 @@ pub(crate) fn answers(source: &Source, args: &ProveOptions, tell: &dyn Fn(Said))
         };
         let translating = start.elapsed();
         let start = Instant::now();
-        let settled: Vec<Answer> = std::mem::take(&mut all.answers)
+        let settled: Vec<PropertyAnswer> = std::mem::take(&mut all.answers)
             .into_iter()
-            .filter(|answer| !matches!(answer.verdict, Verdict::Proved))
+            .filter(|answer| !matches!(answer.verdict, ProofVerdict::Proved))
             .collect();
         all.answers = ask(&program, args, &options, settled, &mut |answer| {
             // What holds so far may not hold further on; what does not hold never will.
-            if matches!(answer.verdict, Verdict::Refuted(_)) {
+            if matches!(answer.verdict, ProofVerdict::Refuted(_)) {
                 before.answers.retain(|a| a.property != answer.property);
                 before.answers.push(answer.clone());
                 tell(Said::Known(before.clone()));
@@ -76,12 +76,12 @@ pub(crate) fn answers(source: &Source, args: &ProveOptions, tell: &dyn Fn(Said))
         let searching = start.elapsed();
         let start = Instant::now();
         let mut limits = Vec::new();
-        let proved = |a: &Answer| matches!(a.verdict, Verdict::Proved);
+        let proved = |a: &PropertyAnswer| matches!(a.verdict, ProofVerdict::Proved);
         if all.answers.iter().any(proved) {
             let bounds = prove::bounds(&program, &options);
             limits = [bounds.exceeded, bounds.undecided].concat();
         }
-        all.rounds.push(Round {
+        all.rounds.push(ProofRound {
             unroll,
             events: program.events.len(),
             translating,
@@ -105,7 +105,7 @@ pub(crate) fn answers(source: &Source, args: &ProveOptions, tell: &dyn Fn(Said))
 }
 
 /// The bounds to try, one after the other.
-fn bounds(source: &Source, args: &ProveOptions) -> Vec<u32> {
+fn bounds(source: &ProofSource, args: &ProveOptions) -> Vec<u32> {
     if !source.has_loops() {
         return vec![1];
     }
@@ -115,8 +115,8 @@ fn bounds(source: &Source, args: &ProveOptions) -> Vec<u32> {
     all
 }
 
-fn options(args: &ProveOptions) -> Options {
-    Options {
+fn options(args: &ProveOptions) -> ProofOptions {
+    ProofOptions {
         crash: args.crash,
         search: SearchOptions {
             solver: args.solver,
@@ -124,25 +124,25 @@ fn options(args: &ProveOptions) -> Options {
             until: args.time.and_then(|time| Instant::now().checked_add(time)),
             ..SearchOptions::default()
         },
-        ..Options::default()
+        ..ProofOptions::default()
     }
 }
 
 /// What is settled is not asked again.
 fn ask(
-    program: &Program,
+    program: &ProofProgram,
     args: &ProveOptions,
-    options: &Options,
-    mut settled: Vec<Answer>,
-    heard: &mut dyn FnMut(&Answer),
-) -> Vec<Answer> {
+    options: &ProofOptions,
+    mut settled: Vec<PropertyAnswer>,
+    heard: &mut dyn FnMut(&PropertyAnswer),
+) -> Vec<PropertyAnswer> {
     let mut answer = |(property, question): (&'static str, Question)| {
         if let Some(at) = settled.iter().position(|a| a.property == property) {
             return settled.swap_remove(at);
         }
         let start = Instant::now();
         let answered = question(program, options);
-        let answer = Answer {
+        let answer = PropertyAnswer {
             property,
             verdict: answered.verdict,
             sizes: answered.sizes,
@@ -168,9 +168,9 @@ fn questions(args: &ProveOptions) -> impl Iterator<Item = (&'static str, Questio
 
 /// What was asked and has no answer yet is not known: there is no more time.
 pub(crate) fn give_up(args: &ProveOptions, mut known: Answers) -> Answers {
-    let late = |property| Answer {
+    let late = |property| PropertyAnswer {
         property,
-        verdict: Verdict::Unknown("the time was up".to_owned()),
+        verdict: ProofVerdict::Unknown("the time was up".to_owned()),
         sizes: Sizes::default(),
         took: args.time.unwrap_or_default(),
         limits: Vec::new(),

@@ -5,12 +5,12 @@
 //! (accesses that the proof needs no event for) is done on the way. A load happens when its thread makes it, a store when it leaves the
 //! store buffer: which is what the order of the proof's events speaks of.
 
-use crate::names::Names;
+use crate::names::ProgramNames;
 use landfall_explore::schedule::{
     Access, Act, Job, Order, Persistency, Process, Step, Threads, ThreadsError, Trace,
 };
 use landfall_native::NativeThreads;
-use landfall_prove::witness::{self, Deed, Witness};
+use landfall_prove::witness::{self, Deed, Refutation};
 
 /// Transitions of a native run until an event must have shown itself.
 const PATIENCE: usize = 300;
@@ -20,8 +20,8 @@ const RUNS: u64 = 20_000;
 /// Who takes the steps, in this order, as far as the refutation says.
 pub(crate) fn schedule(
     native: &mut NativeThreads<'_>,
-    names: &Names,
-    refutation: &Witness,
+    names: &ProgramNames,
+    refutation: &Refutation,
 ) -> Result<Vec<Process>, ThreadsError> {
     let order = native.order(Persistency::Lines);
     let mut known: Vec<u64> = refutation.steps.iter().filter_map(persistent).collect();
@@ -39,7 +39,7 @@ pub(crate) fn schedule(
     };
     guide.look()?;
     let whole = refutation.alone || !refutation.failed;
-    let wanted = |step: &&witness::Step| {
+    let wanted = |step: &&witness::RefutationStep| {
         (whole || step.before_failure) && !step.joined && step.deed != Deed::Other
     };
     for step in refutation.steps.iter().filter(wanted) {
@@ -56,7 +56,7 @@ pub(crate) fn schedule(
 
 struct Guide<'a, 's> {
     native: &'a mut NativeThreads<'s>,
-    names: &'a Names,
+    names: &'a ProgramNames,
     order: Order,
     /// Where events of the proof access persistent memory.
     known: Vec<u64>,
@@ -89,7 +89,7 @@ impl Guide<'_, '_> {
     }
 
     /// Goes on until an event has happened. An event that is no transition of the run changes nothing.
-    fn follow(&mut self, wanted: &witness::Step) -> Result<(), ThreadsError> {
+    fn follow(&mut self, wanted: &witness::RefutationStep) -> Result<(), ThreadsError> {
         let before = (self.schedule.len(), self.enabled);
         for _ in 0..PATIENCE {
             let Some(process) = self.who(wanted) else {
@@ -116,7 +116,7 @@ impl Guide<'_, '_> {
     }
 
     /// Goes on until a thread has begun a write-back, which is no transition by itself: it belongs to the one before it.
-    fn issue(&mut self, wanted: &witness::Step) -> Result<(), ThreadsError> {
+    fn issue(&mut self, wanted: &witness::RefutationStep) -> Result<(), ThreadsError> {
         let thread = wanted.thread.index();
         let Some(line) = persistent(wanted).map(|offset| offset / 64) else {
             return Ok(());
@@ -162,7 +162,7 @@ impl Guide<'_, '_> {
     }
 
     /// The thread or its store buffer, whichever it takes; where both wait, somebody they may wait for.
-    fn who(&self, wanted: &witness::Step) -> Option<Process> {
+    fn who(&self, wanted: &witness::RefutationStep) -> Option<Process> {
         let thread = wanted.thread.index();
         let buffers = self.order.commits_of(thread);
         let thread = thread as Process;
@@ -189,7 +189,7 @@ impl Guide<'_, '_> {
         self.known.iter().any(here)
     }
 
-    fn shows(&self, step: &Step, wanted: &witness::Step) -> bool {
+    fn shows(&self, step: &Step, wanted: &witness::RefutationStep) -> bool {
         if self.order.thread(step.process) != wanted.thread.index() {
             return false;
         }
@@ -215,7 +215,7 @@ impl Guide<'_, '_> {
         }
     }
 
-    fn same_place(&self, step: &Step, wanted: &witness::Step) -> bool {
+    fn same_place(&self, step: &Step, wanted: &witness::RefutationStep) -> bool {
         let here = self.names.origin(self.native.origin(step.site));
         match (here, &wanted.place) {
             (Some(here), Some(there)) => {
@@ -228,7 +228,7 @@ impl Guide<'_, '_> {
 }
 
 /// Where an event accesses persistent memory. The state of a lock is not there, even if the lock is.
-fn persistent(step: &witness::Step) -> Option<u64> {
+fn persistent(step: &witness::RefutationStep) -> Option<u64> {
     match step.deed {
         Deed::Lock | Deed::Unlock => None,
         _ => landfall_native::persistent_offset(step.at?),

@@ -5,17 +5,17 @@ mod guide;
 mod native;
 mod source;
 
-pub use ask::{Answer, Round};
+pub use ask::{ProofRound, PropertyAnswer};
 
 use crate::error::{Error, ErrorKind};
 use crate::observer::{Observer, Progress};
 use landfall_native::compiler::Language;
 use landfall_prove::c::Refusal;
 use landfall_prove::encode::CrashEncoding;
-use landfall_prove::prove::Verdict;
+use landfall_prove::prove::ProofVerdict;
 use landfall_prove::solver::Solver;
-use landfall_prove::witness::Witness;
-use source::Source;
+use landfall_prove::witness::Refutation;
+use source::ProofSource;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,11 +73,11 @@ pub enum Property {
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
     /// One for each property.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<PropertyAnswer>,
     /// What could not be modelled.
     pub refusal: Option<Refusal>,
     /// How far loops were followed.
-    pub rounds: Vec<Round>,
+    pub rounds: Vec<ProofRound>,
 }
 
 /// Proves or refutes: a program in C or C++, or a litmus test.
@@ -96,7 +96,7 @@ pub fn prove(
 
 /// Asks, beside us: when the time is up what is known then is the answer, wherever the asking is.
 fn asked(
-    source: &Arc<Source>,
+    source: &Arc<ProofSource>,
     options: &ProveOptions,
     observer: &mut dyn Observer,
 ) -> Result<Answers, Error> {
@@ -152,11 +152,11 @@ pub(crate) enum Said {
     Done(Answers),
 }
 
-impl Answer {
+impl PropertyAnswer {
     /// The execution that refutes, if one does.
-    pub fn refutation(&self) -> Option<&Witness> {
+    pub fn refutation(&self) -> Option<&Refutation> {
         match &self.verdict {
-            Verdict::Refuted(witness) => Some(witness),
+            ProofVerdict::Refuted(witness) => Some(witness),
             _ => None,
         }
     }
@@ -166,7 +166,7 @@ fn seen_natively(
     files: &[PathBuf],
     options: &ProveOptions,
     language: Language,
-    answers: &mut [Answer],
+    answers: &mut [PropertyAnswer],
     out: &Path,
 ) -> anyhow::Result<()> {
     for answer in answers {

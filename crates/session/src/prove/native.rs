@@ -2,7 +2,7 @@
 //! refuting execution's failure left, and after which the program fails. What is found is kept as a file for `landfall replay`.
 
 use crate::diagnose::finding::{kind, what};
-use crate::names::Names;
+use crate::names::ProgramNames;
 use crate::programs::{Failure, LoggedRun, Programs, Replayer};
 use crate::prove::{ProveOptions, guide};
 use crate::witness::{build_command, build_file, digest, recorded_failure, recorded_threads};
@@ -11,7 +11,7 @@ use landfall_model::log::{Cut, Version};
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
 use landfall_native::{Job, Model, NativeThreads, Outcome, Program, Server};
-use landfall_prove::witness::{Fate, Witness as Refutation};
+use landfall_prove::witness::{Fate, Refutation};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -115,7 +115,7 @@ pub(crate) fn replayable(
 /// A run in which the threads take turns as in the refutation.
 fn scheduled(scene: &Programs, refutation: &Refutation) -> anyhow::Result<Job> {
     let mut server = Server::start(&scene.program)?;
-    let names = Names::of(&server);
+    let names = ProgramNames::of(&server);
     let threads = refutation.threads.len();
     let mut streams = 0;
     loop {
@@ -173,7 +173,7 @@ fn failures(act: &LoggedRun, refutation: &Refutation) -> Vec<((usize, u32), Fail
         let (mut old, mut apart, mut off) = (Vec::new(), 0, 0);
         for line in log.lines() {
             let start = line.start().0;
-            let inside = |found: &landfall_prove::witness::Found| {
+            let inside = |found: &landfall_prove::witness::FoundValue| {
                 let at = landfall_native::persistent_offset(found.at?)?;
                 let place = at.checked_sub(start).filter(|&place| place < 64)?;
                 Some((place as usize, usize::from(found.width / 8), found.value))

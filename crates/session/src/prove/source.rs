@@ -7,14 +7,14 @@ use landfall_ir::{Module, Place};
 use landfall_native::compiler::{self, Language};
 use landfall_prove::c::{self, Refusal};
 use landfall_prove::litmus;
-use landfall_prove::program::Program;
+use landfall_prove::program::ProofProgram;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-pub(crate) enum Source {
-    Litmus(Box<Program>),
+pub(crate) enum ProofSource {
+    Litmus(Box<ProofProgram>),
     Module(Box<Module>, Language),
 }
 
@@ -23,7 +23,7 @@ fn failure(kind: ErrorKind, files: &[PathBuf], why: impl std::fmt::Display) -> E
     Error::new(kind, format!("{}: {why}", names.join(" ")))
 }
 
-pub(crate) fn read(files: &[PathBuf], options: &ProveOptions) -> Result<Source, Error> {
+pub(crate) fn read(files: &[PathBuf], options: &ProveOptions) -> Result<ProofSource, Error> {
     let extension = |path: &PathBuf| {
         let extension = path.extension().and_then(|e| e.to_str());
         extension.unwrap_or_default().to_owned()
@@ -41,7 +41,7 @@ pub(crate) fn read(files: &[PathBuf], options: &ProveOptions) -> Result<Source, 
             Error::usage(format!("{place}: found {found}, expected {expected}"))
         })?;
         let program = litmus::translate(&test).program;
-        return Ok(Source::Litmus(Box::new(program)));
+        return Ok(ProofSource::Litmus(Box::new(program)));
     }
     let language = language(&options.compiler_flags, files);
     for path in files {
@@ -61,7 +61,7 @@ pub(crate) fn read(files: &[PathBuf], options: &ProveOptions) -> Result<Source, 
         let why = format!("the compiler's output: {error}");
         failure(ErrorKind::Internal, files, why)
     })?;
-    Ok(Source::Module(Box::new(module), language))
+    Ok(ProofSource::Module(Box::new(module), language))
 }
 
 /// The program as the compiler's intermediate language.
@@ -93,24 +93,24 @@ fn compiled(
     })
 }
 
-impl Source {
+impl ProofSource {
     pub(crate) fn has_loops(&self) -> bool {
-        matches!(self, Source::Module(..))
+        matches!(self, ProofSource::Module(..))
     }
 
     /// Of a program.
     pub(crate) fn language(&self) -> Option<Language> {
         match self {
-            Source::Litmus(_) => None,
-            Source::Module(_, language) => Some(*language),
+            ProofSource::Litmus(_) => None,
+            ProofSource::Module(_, language) => Some(*language),
         }
     }
 
     /// The program, with loops unrolled this far.
-    pub(crate) fn program(&self, unroll: u32) -> Result<Program, Refusal> {
+    pub(crate) fn program(&self, unroll: u32) -> Result<ProofProgram, Refusal> {
         match self {
-            Source::Litmus(program) => Ok((**program).clone()),
-            Source::Module(module, _) => {
+            ProofSource::Litmus(program) => Ok((**program).clone()),
+            ProofSource::Module(module, _) => {
                 let files = RefCell::new(HashMap::new());
                 let lines = |place: &Place| line(&files, place);
                 let bounds = c::Bounds {

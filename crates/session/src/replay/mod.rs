@@ -7,7 +7,7 @@ use crate::diagnose::finding::{kind, what};
 use crate::error::{Error, ErrorKind};
 use crate::names::address;
 use crate::programs::{Failure, LoggedRun, Programs, Replayer, RunRole};
-use crate::results::Kept;
+use crate::results::KeptFolder;
 use crate::witness::{self, digest, image_lines};
 use anyhow::Context;
 use landfall_finding::{ImageLine, Place, RecordedFailure, RecordedOutcome, Witness};
@@ -23,7 +23,7 @@ pub struct Replay {
     failures: Vec<Failure>,
     replayer: Replayer,
     played: Played,
-    _kept: Kept,
+    _kept: KeptFolder,
 }
 
 /// Runs a bug again: `path` is a file that a check left.

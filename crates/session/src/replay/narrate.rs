@@ -1,8 +1,8 @@
 //! A bug as a story: what each execution did to persistent memory, what the power failure left, what recovery made of it.
 
 use crate::diagnose::finding::{failing_place, origin, what};
-use crate::diagnose::provenance::{Reading, Source, readings};
-use crate::names::{Names, address};
+use crate::diagnose::provenance::{ReadProvenance, StoreSource, readings};
+use crate::names::{ProgramNames, address};
 use crate::programs::{Failure, LoggedRun, Replayer};
 use landfall_finding::text::bytes;
 use landfall_finding::text::plain;
@@ -67,7 +67,7 @@ impl Narration<'_> {
             number + 1,
             self.command(number)
         );
-        let readings: HashMap<usize, Reading> =
+        let readings: HashMap<usize, ReadProvenance> =
             readings(&self.acts[..=number], &self.failures[..number])
                 .into_iter()
                 .map(|reading| (reading.event, reading))
@@ -135,7 +135,13 @@ impl Narration<'_> {
         lines
     }
 
-    fn event(&self, number: usize, at: usize, event: &Event, reading: Option<&Reading>) -> String {
+    fn event(
+        &self,
+        number: usize,
+        at: usize,
+        event: &Event,
+        reading: Option<&ReadProvenance>,
+    ) -> String {
         let names = self.stage.names(number);
         let place = place(event, names);
         let (offset, length) = event.bytes();
@@ -184,10 +190,10 @@ impl Narration<'_> {
         line
     }
 
-    fn from(&self, source: Source) -> String {
+    fn from(&self, source: StoreSource) -> String {
         let origin = origin(source, self.acts, self.stage);
         match (source, origin.execution) {
-            (Source::Store { act, entry }, Some(_)) => {
+            (StoreSource::Store { act, entry }, Some(_)) => {
                 let number = self.acts[act].number(self.acts[act].event_of(entry));
                 format!(
                     "{} (event {number} of execution {})",
@@ -298,7 +304,7 @@ fn elided(count: usize, out: &mut String) {
     }
 }
 
-fn place(event: &Event, names: &Names) -> String {
+fn place(event: &Event, names: &ProgramNames) -> String {
     let Some(at) = names.place(event) else {
         return String::new();
     };

@@ -1,15 +1,15 @@
 //! Programs with one thread: run once, then try every power failure of that run and look at what recovery makes of it.
 
-use crate::diagnose::checkers::Judging;
+use crate::diagnose::checkers::RecoveryJudging;
 use crate::diagnose::diagnosis::Diagnosis;
 use crate::diagnose::finding;
 use crate::error::{Error, ErrorKind};
-use crate::names::Names;
-use crate::observer::{Notices, Watch};
+use crate::names::ProgramNames;
+use crate::observer::{CheckWatch, Notices};
 use crate::options::Asked;
 use crate::programs::{LoggedRun, base_of};
 use crate::progress::Watched;
-use crate::report::Report;
+use crate::report::SearchReport;
 use crate::search::threads;
 use crate::setup::BuiltTarget;
 use crate::view::{coverage, outcomes};
@@ -27,13 +27,13 @@ pub(crate) fn searched<'w>(
     options: &Asked,
     mut target: BuiltTarget,
     started: Instant,
-    watch: &'w Watch<'w>,
-) -> Result<Report, Error> {
+    watch: &'w CheckWatch<'w>,
+) -> Result<SearchReport, Error> {
     let scene = &target.scene;
     let mut server = Server::start(&scene.program).map_err(Error::cannot_run)?;
     let crash_free = server.run(&scene.job).map_err(Error::cannot_run)?;
     let base = base_of(&server);
-    let mut report = Report::default();
+    let mut report = SearchReport::default();
     report.not_judged = (options.checks.is_empty())
         .then(|| options.leaves_no_tree().map(str::to_owned))
         .flatten();
@@ -58,7 +58,7 @@ pub(crate) fn searched<'w>(
         match scene.job.limits.until.reached() {
             Some(reached) => report.limit(reached),
             None => {
-                let at = finding::failing_place(&crash_free, &Names::of(&server));
+                let at = finding::failing_place(&crash_free, &ProgramNames::of(&server));
                 report.unfinished(&crash_free.outcome, "the program", at.as_ref());
             }
         }
@@ -91,7 +91,7 @@ pub(crate) fn searched<'w>(
     let again = scene.recover.as_ref().unwrap_or(&scene.program);
     let mut notices = Notices::new(watch, recovery.as_ref().unwrap_or(&server), started);
     let after = recovery.as_mut().unwrap_or(&mut server);
-    let mut judging = Judging::new(options, &act, scene);
+    let mut judging = RecoveryJudging::new(options, &act, scene);
     let mut subject = NativeSubject::new(after, scene.job.clone(), options.budget(started))
         .with_workers(again, options.workers())
         .map_err(Error::cannot_run)?
@@ -167,8 +167,8 @@ pub(crate) fn searched<'w>(
         let symbols = recovery.as_ref().unwrap_or(&server).symbols();
         report.note_foreign("in a recovery, ", foreign.as_ref(), &symbols);
     }
-    let names = Names::of(&server);
-    let after = recovery.as_ref().map(Names::of);
+    let names = ProgramNames::of(&server);
+    let after = recovery.as_ref().map(ProgramNames::of);
     let after = after.as_ref().unwrap_or(&names);
     if let Some(unfinished) = unfinished {
         let at = finding::failing_place(&unfinished, after);

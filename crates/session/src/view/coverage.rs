@@ -1,7 +1,7 @@
 //! Crash coverage: per line of the source, what was stored and flushed there, how often the power failed there, and what recoveries
 //! found and read.
 
-use crate::names::Names;
+use crate::names::ProgramNames;
 use crate::programs::LoggedRun;
 use landfall_finding::{Coverage, LineCoverage};
 use landfall_model::line::Line;
@@ -18,12 +18,12 @@ const MOST_WORDS: usize = 65_536;
 /// `cuts` are the power failures that were tried, `covered` what recoveries read, `after` names for what they did.
 pub(crate) fn coverage(
     act: &LoggedRun,
-    names: &Names,
+    names: &ProgramNames,
     cuts: &[Cut],
     covered: &Covered,
-    after: &Names,
+    after: &ProgramNames,
 ) -> Coverage {
-    let mut lines = Lines::new(names);
+    let mut lines = CoverageLines::new(names);
     let events = &act.execution.events;
     for event in events {
         let Some(number) = lines.number(event.origin) else {
@@ -68,7 +68,7 @@ pub(crate) fn coverage(
         line.counts.found = found.collect::<HashSet<_>>().len() as u64;
     }
     let mut coverage = lines.finish();
-    let mut lines = Lines::new(after);
+    let mut lines = CoverageLines::new(after);
     for (origin, read) in covered.places() {
         if let Some(number) = lines.number(origin) {
             let line = &mut lines.all[number];
@@ -140,7 +140,7 @@ fn exposed(act: &LoggedRun, cuts: &[Cut]) -> Vec<(usize, Range<usize>)> {
 }
 
 /// Instrumented lines of the same files in which nothing was seen.
-fn silent(coverage: &mut Coverage, names: &Names) {
+fn silent(coverage: &mut Coverage, names: &ProgramNames) {
     let mut listed = 0;
     for at in names.instrumented() {
         if let Some(lines) = coverage.0.get_mut(&at.file)
@@ -155,8 +155,8 @@ fn silent(coverage: &mut Coverage, names: &Names) {
 }
 
 #[derive(Debug)]
-struct Lines<'a> {
-    names: &'a Names,
+struct CoverageLines<'a> {
+    names: &'a ProgramNames,
     known: HashMap<Origin, Option<usize>>,
     numbers: HashMap<(String, u32), usize>,
     all: Vec<OneLine>,
@@ -171,9 +171,9 @@ struct OneLine {
     values: HashSet<u64>,
 }
 
-impl Lines<'_> {
-    fn new(names: &Names) -> Lines<'_> {
-        Lines {
+impl CoverageLines<'_> {
+    fn new(names: &ProgramNames) -> CoverageLines<'_> {
+        CoverageLines {
             names,
             known: HashMap::new(),
             numbers: HashMap::new(),

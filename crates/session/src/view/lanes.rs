@@ -2,7 +2,7 @@
 
 use crate::names::address;
 use crate::programs::LoggedRun;
-use crate::sources::Sources;
+use crate::sources::SourceTexts;
 use crate::view::timeline::{TimelineBuilder, value, whole};
 use landfall_finding::{Lane, LaneVersion, Survival};
 use landfall_model::line::{Addr, Line};
@@ -75,7 +75,7 @@ pub(crate) fn describe(
     teller: &TimelineBuilder<'_>,
     lanes: &Lanes,
     rows: &HashMap<(usize, usize), u32>,
-    sources: &mut Sources,
+    sources: &mut SourceTexts,
 ) -> Vec<Lane> {
     let lane = |&(number, line): &(usize, Line)| {
         let (act, failure) = (&teller.acts[number], &teller.failures[number]);
@@ -143,7 +143,7 @@ fn stored(
     number: usize,
     event: usize,
     pieces: usize,
-    sources: &mut Sources,
+    sources: &mut SourceTexts,
 ) -> String {
     let act = &teller.acts[number];
     let what = &act.execution.events[event];

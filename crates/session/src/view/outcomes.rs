@@ -1,7 +1,7 @@
 //! How recoveries ended, for the report: distinct behaviours by their end, and by the last store before the power failed.
 
 use crate::diagnose::finding::{kind, what};
-use crate::names::Names;
+use crate::names::ProgramNames;
 use crate::programs::LoggedRun;
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::subject::Ended;
@@ -16,8 +16,8 @@ const MOST_PLACES: usize = 200;
 /// `names` for the execution that crashed, `after` for recoveries; `failed` are the executions that ended badly, by their number.
 pub(crate) fn outcomes(
     act: &LoggedRun,
-    names: &Names,
-    after: &Names,
+    names: &ProgramNames,
+    after: &ProgramNames,
     behaviours: &[Behaviour],
     failed: &[Execution],
 ) -> Vec<RecoveryOutcome> {
@@ -64,7 +64,7 @@ pub(crate) fn outcomes(
 
 /// Of recoveries after every schedule: there the power fails after a set of steps, not behind one store.
 pub(crate) fn after_schedules<'a>(
-    after: &Names,
+    after: &ProgramNames,
     ends: impl Iterator<Item = Ended>,
     failed: impl Fn(u32) -> Option<&'a Execution>,
 ) -> Vec<RecoveryOutcome> {
@@ -88,7 +88,7 @@ pub(crate) fn after_schedules<'a>(
 /// The kind of an end, and a few words.
 fn end<'a>(
     ended: Ended,
-    after: &Names,
+    after: &ProgramNames,
     failed: impl Fn(u32) -> Option<&'a Execution>,
 ) -> (String, String) {
     match ended {

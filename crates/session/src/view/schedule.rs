@@ -1,7 +1,7 @@
 //! A schedule as people read it: what each thread does, in the order it happens.
 
-use crate::names::Names;
-use crate::view::table::{Deed, What, turns};
+use crate::names::ProgramNames;
+use crate::view::table::{ThreadDeed, What, turns};
 use landfall_explore::schedule::sync::Op;
 use landfall_explore::schedule::{Access, Act, End, Order, Step, Trace, Until, Wait};
 use landfall_finding::{Place, Turn};
@@ -28,13 +28,13 @@ impl ScheduleTable {
 #[derive(Debug)]
 pub(crate) struct ScheduleNames<'a> {
     threads: &'a NativeThreads<'a>,
-    names: &'a Names,
+    names: &'a ProgramNames,
     order: Order,
-    called: Called,
+    called: StoreNames,
 }
 
 /// Bytes of persistent memory as the source calls them where it stores to them.
-type Called = HashMap<(u32, u64), String>;
+type StoreNames = HashMap<(u32, u64), String>;
 
 pub(crate) fn column(thread: usize) -> String {
     match thread {
@@ -46,14 +46,14 @@ pub(crate) fn column(thread: usize) -> String {
 impl<'a> ScheduleNames<'a> {
     pub(crate) fn new(
         threads: &'a NativeThreads<'a>,
-        names: &'a Names,
+        names: &'a ProgramNames,
         order: Order,
     ) -> ScheduleNames<'a> {
         ScheduleNames {
             threads,
             names,
             order,
-            called: Called::new(),
+            called: StoreNames::new(),
         }
     }
 
@@ -197,7 +197,7 @@ impl<'a> ScheduleNames<'a> {
                 running = Some(thread);
             }
             let object = self.name(step.object, step.mask);
-            deeds.push(Deed {
+            deeds.push(ThreadDeed {
                 thread,
                 at: self.place(step.site).map(|at| line(&at)),
                 text: self.what(step),
@@ -215,7 +215,7 @@ impl<'a> ScheduleNames<'a> {
             }
         }
         if let (Some(text), Some(last)) = (fails, trace.failures.first()) {
-            deeds.push(Deed {
+            deeds.push(ThreadDeed {
                 thread: last.thread.into(),
                 at: None,
                 text: text.to_owned(),
@@ -230,7 +230,7 @@ impl<'a> ScheduleNames<'a> {
     }
 
     /// A thread could not go on at a step: it waits, or has ended.
-    fn stops(&self, trace: &Trace, at: usize, thread: usize) -> Deed {
+    fn stops(&self, trace: &Trace, at: usize, thread: usize) -> ThreadDeed {
         let next = trace.steps[at..].iter();
         let mut next = next.filter(|step| usize::from(step.process) == thread);
         let blocked = trace.blocked.iter().find_map(|wait| match wait {
@@ -239,7 +239,7 @@ impl<'a> ScheduleNames<'a> {
         });
         match next.next().or(blocked) {
             Some(step) => self.waits(step),
-            None => Deed {
+            None => ThreadDeed {
                 thread,
                 at: None,
                 text: "ends".to_owned(),
@@ -248,7 +248,7 @@ impl<'a> ScheduleNames<'a> {
         }
     }
 
-    fn waits(&self, step: &Step) -> Deed {
+    fn waits(&self, step: &Step) -> ThreadDeed {
         let object = match step.act {
             Act::Sync(_) => self.name(step.object, step.mask),
             _ if step.until == Until::Changed => "a change".to_owned(),
@@ -260,7 +260,7 @@ impl<'a> ScheduleNames<'a> {
             }
             _ => "its own stores".to_owned(),
         };
-        Deed {
+        ThreadDeed {
             thread: self.order.thread(step.process),
             at: self.place(step.site).map(|at| line(&at)),
             text: format!("waits for {object}"),

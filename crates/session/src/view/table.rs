@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// Something a thread did, in the order it happened.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Deed {
+pub(crate) struct ThreadDeed {
     pub(crate) thread: usize,
     /// `file:line`.
     pub(crate) at: Option<String>,
@@ -42,7 +42,7 @@ const NARROW: usize = 64;
 pub const WIDTH: usize = 100;
 
 /// The turns that threads of these names took.
-pub(crate) fn turns(names: &[String], deeds: &[Deed]) -> Vec<Turn> {
+pub(crate) fn turns(names: &[String], deeds: &[ThreadDeed]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut running: Option<(usize, bool)> = None;
     let mut last: Option<usize> = None;
@@ -150,7 +150,7 @@ fn list(turns: &[Turn], width: usize) -> String {
 }
 
 /// Why the thread of `deeds[at]` has its turn, after `last` was done.
-fn reason(deeds: &[Deed], at: usize, last: Option<usize>) -> (TurnReason, Option<String>) {
+fn reason(deeds: &[ThreadDeed], at: usize, last: Option<usize>) -> (TurnReason, Option<String>) {
     if let What::Commit(object) = &deeds[at].what {
         return (TurnReason::Commit, Some(object.clone()));
     }
@@ -253,7 +253,7 @@ mod tests {
                 "other" => What::Other,
                 what => panic!("{what}?"),
             };
-            deeds.push(Deed {
+            deeds.push(ThreadDeed {
                 thread,
                 at,
                 text: word(),

@@ -3,10 +3,10 @@
 
 use crate::diagnose::cause::Overtaking;
 use crate::diagnose::finding::{failing_place, origin, what};
-use crate::diagnose::provenance::{Reading, Source, readings};
+use crate::diagnose::provenance::{ReadProvenance, StoreSource, readings};
 use crate::names::address;
 use crate::programs::{Failure, LoggedRun, Replayer};
-use crate::sources::Sources;
+use crate::sources::SourceTexts;
 use crate::view::lanes::{self, Lanes};
 use landfall_finding::text::bytes;
 use landfall_finding::{Finding, Phase, Row, RowRead, Timeline};
@@ -22,7 +22,7 @@ const MOST_CHOICES: usize = 16;
 const MOST_OTHERS: usize = 4;
 
 /// A native event of one execution of the chain.
-type At = (usize, usize);
+type ChainEvent = (usize, usize);
 
 #[derive(Debug)]
 pub(crate) struct TimelineBuilder<'a> {
@@ -66,7 +66,7 @@ impl TimelineBuilder<'_> {
     }
 
     /// The stores that the finding is about.
-    fn roles(&self) -> HashMap<At, &'static str> {
+    fn roles(&self) -> HashMap<ChainEvent, &'static str> {
         let mut roles = HashMap::new();
         if let Some(story) = self.story {
             let act = &self.acts[story.act];
@@ -96,10 +96,10 @@ impl TimelineBuilder<'_> {
         number: usize,
         lanes: &Lanes,
         told: &mut TimelineRows,
-        sources: &mut Sources,
+        sources: &mut SourceTexts,
     ) {
         let act = &self.acts[number];
-        let readings: HashMap<usize, Reading> =
+        let readings: HashMap<usize, ReadProvenance> =
             readings(&self.acts[..=number], &self.failures[..number])
                 .into_iter()
                 .map(|reading| (reading.event, reading))
@@ -154,8 +154,8 @@ impl TimelineBuilder<'_> {
         &self,
         number: usize,
         lanes: &Lanes,
-        readings: &HashMap<usize, Reading>,
-        roles: &HashMap<At, &'static str>,
+        readings: &HashMap<usize, ReadProvenance>,
+        roles: &HashMap<ChainEvent, &'static str>,
     ) -> BTreeSet<usize> {
         let act = &self.acts[number];
         let (mut first, mut rest) = (BTreeSet::new(), Vec::new());
@@ -202,9 +202,9 @@ impl TimelineBuilder<'_> {
     /// A word for what an event does, and the rest of the sentence.
     fn event(
         &self,
-        (number, at): At,
-        reading: Option<&Reading>,
-        sources: &mut Sources,
+        (number, at): ChainEvent,
+        reading: Option<&ReadProvenance>,
+        sources: &mut SourceTexts,
     ) -> (String, String) {
         let act = &self.acts[number];
         let event = &act.execution.events[at];
@@ -237,7 +237,7 @@ impl TimelineBuilder<'_> {
                 }
             }
             Op::Read => {
-                let beginning = reading.is_some_and(|r| r.from == [Source::Beginning]);
+                let beginning = reading.is_some_and(|r| r.from == [StoreSource::Beginning]);
                 let from = match beginning {
                     true => ", as it was at the beginning",
                     false => "",
@@ -263,16 +263,16 @@ impl TimelineBuilder<'_> {
         (kind.to_owned(), text)
     }
 
-    fn read(&self, reading: &Reading, told: &TimelineRows) -> RowRead {
-        let row = |source: &Source| match *source {
-            Source::Beginning => None,
-            Source::Store { act, entry } => {
+    fn read(&self, reading: &ReadProvenance, told: &TimelineRows) -> RowRead {
+        let row = |source: &StoreSource| match *source {
+            StoreSource::Beginning => None,
+            StoreSource::Store { act, entry } => {
                 let event = whole(&self.acts[act], self.acts[act].event_of(entry));
                 told.numbers.get(&(act, event)).copied()
             }
         };
         let shift = 8 * reading.read.mask.trailing_zeros();
-        let other = |&(value, source): &(u64, Source)| {
+        let other = |&(value, source): &(u64, StoreSource)| {
             let from = origin(source, self.acts, self.stage).words();
             format!("{}, {from}", number(value >> shift))
         };
@@ -340,11 +340,11 @@ impl TimelineBuilder<'_> {
 #[derive(Debug, Default)]
 struct TimelineRows {
     rows: Vec<Row>,
-    numbers: HashMap<At, u32>,
+    numbers: HashMap<ChainEvent, u32>,
 }
 
 impl TimelineRows {
-    fn add(&mut self, at: At, row: Row) {
+    fn add(&mut self, at: ChainEvent, row: Row) {
         self.numbers.insert(at, self.rows.len() as u32);
         self.rows.push(row);
     }

@@ -91,7 +91,7 @@ pub fn build(shape: &Shape) -> Test {
         next_value += 1;
         Operand::Const(next_value)
     };
-    let mut program = Program {
+    let mut program = LitmusProgram {
         vars: shape
             .lines
             .iter()
@@ -104,7 +104,7 @@ pub fn build(shape: &Shape) -> Test {
             .collect(),
         threads: Vec::new(),
     };
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<Location> = Vec::new();
     for (t, drafts) in shape.threads.iter().enumerate() {
         let mut regs: Vec<RegDecl> = Vec::new();
         let mut body = Vec::new();
@@ -191,7 +191,7 @@ pub fn build(shape: &Shape) -> Test {
                 },
             });
         }
-        places.extend((0..regs.len()).map(|r| Place::Reg {
+        places.extend((0..regs.len()).map(|r| Location::Reg {
             thread: t as u8,
             reg: Reg(r as u8),
         }));
@@ -203,7 +203,7 @@ pub fn build(shape: &Shape) -> Test {
         let vars = vars.enumerate().filter(|&(i, _)| looked_at(i));
         Observe::Recover(vars.map(|(_, var)| var).collect())
     } else {
-        places.extend(vars.map(Place::Var));
+        places.extend(vars.map(Location::Var));
         let places = places.into_iter().enumerate();
         Observe::Final(
             places

@@ -1,6 +1,6 @@
 //! How wide each column is, so that a row fits an old terminal.
 
-use super::Row;
+use super::TableRow;
 
 pub(super) const PAGE: usize = 80;
 const GAP: &str = "  ";
@@ -9,14 +9,14 @@ const SHORTEST_NAME: usize = 24;
 const SHORTEST_EXPECTATION: usize = 24;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Cut {
+pub(super) enum ColumnCut {
     ToFit,
     Never,
 }
 
 /// Which end of a text too long for its column stays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Keep {
+pub(super) enum ColumnKeep {
     Start,
     End,
 }
@@ -30,8 +30,8 @@ pub(super) struct Widths {
 }
 
 impl Widths {
-    pub(super) fn of(rows: &[Row], cut: Cut) -> Widths {
-        let widest = |title: &str, text: fn(&Row) -> &str| {
+    pub(super) fn of(rows: &[TableRow], cut: ColumnCut) -> Widths {
+        let widest = |title: &str, text: fn(&TableRow) -> &str| {
             let widths = rows.iter().map(|row| width(text(row)));
             widths.max().unwrap_or(0).max(width(title))
         };
@@ -41,7 +41,7 @@ impl Widths {
             expectation: widest("expectation", |row| &row.expectation),
             verdict: widest("verdict", |row| row.verdict),
         };
-        if cut == Cut::ToFit {
+        if cut == ColumnCut::ToFit {
             // Names give way first, down to what still tells them apart; then expectations; then names for good.
             widths.test -= widths
                 .excess()
@@ -65,14 +65,14 @@ impl Widths {
         )
     }
 
-    pub(super) fn line(&self, row: &Row) -> String {
+    pub(super) fn line(&self, row: &TableRow) -> String {
         let (test, outcomes, expectation) = (self.test, self.outcomes, self.expectation);
         let (style, verdict) = (row.style, row.verdict);
         format!(
             "{:test$}{GAP}{:>outcomes$}{GAP}{:expectation$}{GAP}{style}{verdict}{style:#}\n",
             cut(&row.test, test, row.keep),
             row.outcomes,
-            cut(&row.expectation, expectation, Keep::Start),
+            cut(&row.expectation, expectation, ColumnKeep::Start),
         )
     }
 }
@@ -82,7 +82,7 @@ fn width(text: &str) -> usize {
 }
 
 /// A file is recognised by the end of its path, everything else by its beginning.
-fn cut(text: &str, columns: usize, keep: Keep) -> String {
+fn cut(text: &str, columns: usize, keep: ColumnKeep) -> String {
     let Some(excess) = width(text)
         .checked_sub(columns)
         .filter(|&excess| excess > 0)
@@ -90,12 +90,12 @@ fn cut(text: &str, columns: usize, keep: Keep) -> String {
         return text.to_owned();
     };
     match keep {
-        Keep::Start => text
+        ColumnKeep::Start => text
             .chars()
             .take(columns.saturating_sub(1))
             .chain(['…'])
             .collect(),
-        Keep::End => ['…']
+        ColumnKeep::End => ['…']
             .into_iter()
             .chain(text.chars().skip(excess + 1))
             .collect(),
@@ -107,10 +107,10 @@ mod tests {
     use super::*;
     use anstyle::Style;
 
-    fn row(test: &str, expectation: &str) -> Row {
-        Row {
+    fn row(test: &str, expectation: &str) -> TableRow {
+        TableRow {
             test: test.to_owned(),
-            keep: Keep::Start,
+            keep: ColumnKeep::Start,
             outcomes: "4".to_owned(),
             expectation: expectation.to_owned(),
             verdict: "ok",
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn long_rows_fit_the_page() {
         let rows = [row(&"n".repeat(90), &"é".repeat(90)), row("short", "x=1")];
-        let widths = Widths::of(&rows, Cut::ToFit);
+        let widths = Widths::of(&rows, ColumnCut::ToFit);
         for row in &rows {
             assert!(width(widths.line(row).trim_end()) <= PAGE);
         }
@@ -130,16 +130,24 @@ mod tests {
 
     #[test]
     fn either_end_can_stay() {
-        assert_eq!(cut("abcdef", 4, Keep::Start), "abc…");
-        assert_eq!(cut("abcdef", 4, Keep::End), "…def");
-        assert_eq!(cut("abcd", 4, Keep::End), "abcd");
+        assert_eq!(cut("abcdef", 4, ColumnKeep::Start), "abc…");
+        assert_eq!(cut("abcdef", 4, ColumnKeep::End), "…def");
+        assert_eq!(cut("abcd", 4, ColumnKeep::End), "abcd");
     }
 
     #[test]
     fn nothing_is_cut_on_request_or_without_need() {
         let rows = [row(&"n".repeat(90), &"e".repeat(90))];
-        assert!(!Widths::of(&rows, Cut::Never).line(&rows[0]).contains('…'));
+        assert!(
+            !Widths::of(&rows, ColumnCut::Never)
+                .line(&rows[0])
+                .contains('…')
+        );
         let rows = [row("MP+clflush", "forbidden f=1 x=0")];
-        assert!(!Widths::of(&rows, Cut::ToFit).line(&rows[0]).contains('…'));
+        assert!(
+            !Widths::of(&rows, ColumnCut::ToFit)
+                .line(&rows[0])
+                .contains('…')
+        );
     }
 }

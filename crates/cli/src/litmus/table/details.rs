@@ -1,6 +1,6 @@
 //! What stands under a row: why it differs, and with `-v` every outcome and how it comes about.
 
-use super::super::report::{CrossCheck, Judgement, Report, TestReport, Verdict, show_outcome};
+use super::super::report::{CrossCheck, Judgement, TestReport, TestVerdict, show_outcome};
 use super::claim;
 use super::columns::PAGE;
 use crate::screen::plain;
@@ -10,26 +10,26 @@ use std::fmt::Write;
 
 const MOST_FOUND: usize = 10;
 
-pub(super) fn write(out: &mut String, report: &Report, test: &TestReport, verbose: bool) {
+pub(super) fn write(out: &mut String, report: &TestReport, test: &TestReport, verbose: bool) {
     // Writing into a String cannot fail.
     let _ = match &test.verdict {
-        Verdict::Internal(message) => internal(out, report, message),
-        Verdict::Limit => writeln!(
+        TestVerdict::Internal(message) => internal(out, report, message),
+        TestVerdict::Limit => writeln!(
             out,
             "  gave up after {} states; --states N allows more",
             test.states
         ),
         _ if verbose => in_full(out, report, test),
-        Verdict::Differs => differing(out, report, test),
-        Verdict::AsExpected | Verdict::NoExpectation => Ok(()),
+        TestVerdict::Differs => differing(out, report, test),
+        TestVerdict::AsExpected | TestVerdict::NoExpectation => Ok(()),
     };
 }
 
-fn file(report: &Report) -> String {
+fn file(report: &TestReport) -> String {
     plain(&report.file.to_string_lossy())
 }
 
-fn internal(out: &mut String, report: &Report, message: &str) -> std::fmt::Result {
+fn internal(out: &mut String, report: &TestReport, message: &str) -> std::fmt::Result {
     // The message is several lines, and ends with the test itself.
     let message: Vec<String> = message.split('\n').map(plain).collect();
     writeln!(
@@ -40,7 +40,7 @@ fn internal(out: &mut String, report: &Report, message: &str) -> std::fmt::Resul
     )
 }
 
-fn differing(out: &mut String, report: &Report, test: &TestReport) -> std::fmt::Result {
+fn differing(out: &mut String, report: &TestReport, test: &TestReport) -> std::fmt::Result {
     writeln!(out, "  in {}", file(report))?;
     for judgement in test
         .expectations
@@ -71,7 +71,7 @@ fn found(out: &mut String, test: &TestReport) -> std::fmt::Result {
     }
 }
 
-fn in_full(out: &mut String, report: &Report, test: &TestReport) -> std::fmt::Result {
+fn in_full(out: &mut String, report: &TestReport, test: &TestReport) -> std::fmt::Result {
     let when = if test.after_failure {
         "after a power failure"
     } else {

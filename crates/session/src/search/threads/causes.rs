@@ -4,10 +4,10 @@
 use crate::diagnose::diagnosis::{Diagnosis, not_again};
 use crate::diagnose::finding::{failing_place, kind, what};
 use crate::error::{Error, ErrorKind};
-use crate::names::Names;
+use crate::names::ProgramNames;
 use crate::observer::Notices;
 use crate::options::{Asked, CheckKind};
-use crate::report::Report;
+use crate::report::SearchReport;
 use crate::search::threads::reorder::{plainer, prompt};
 use crate::view::schedule::{ScheduleNames, column};
 use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
@@ -37,7 +37,7 @@ enum Cause {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct CauseEntry {
     cause: Cause,
     /// Who takes the steps, up to where it shows. Once settled, only the plainest is left.
     schedules: Vec<Vec<Process>>,
@@ -55,7 +55,7 @@ pub(crate) struct ScheduleFindings<'a> {
     order: Order,
     races: Option<Relation>,
     locks: bool,
-    entries: Vec<Entry>,
+    entries: Vec<CauseEntry>,
     found: Vec<DataRace>,
     sharing: Sharing,
     /// Every schedule with fewer preemptions than this was seen.
@@ -217,7 +217,7 @@ impl<'a> ScheduleFindings<'a> {
             Cause::Failed { .. } | Cause::Stuck(_) => candidates(search, cause.thread()),
             _ => vec![processes(&search.trace().steps)],
         };
-        let entry = Entry {
+        let entry = CauseEntry {
             same: cause.in_another_order(search),
             cause,
             job: native.replay(&[]),
@@ -235,9 +235,9 @@ impl<'a> ScheduleFindings<'a> {
     pub(crate) fn report(
         self,
         native: &mut NativeThreads<'_>,
-        names: &Names,
+        names: &ProgramNames,
         bugs: &mut Diagnosis<'_>,
-        report: &mut Report,
+        report: &mut SearchReport,
     ) -> Result<(), Error> {
         let order = self.order;
         let races = self.races.unwrap_or_default();
@@ -298,7 +298,7 @@ impl<'a> ScheduleFindings<'a> {
     }
 }
 
-impl Entry {
+impl CauseEntry {
     /// What there is to tell without running it again.
     fn brief(&self, telling: &ScheduleNames<'_>, order: Order) -> Finding {
         let mut finding = self.cause.tell(telling, &Trace::default(), order);
@@ -376,7 +376,7 @@ fn finish(
     finding: Finding,
     cause: &Cause,
     execution: &landfall_native::Execution,
-    names: &Names,
+    names: &ProgramNames,
 ) -> Option<Finding> {
     let outcome = &execution.outcome;
     let mut finding = finding;

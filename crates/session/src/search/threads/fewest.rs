@@ -3,7 +3,7 @@
 
 use crate::options::Asked;
 use crate::search::threads::causes::ScheduleFindings;
-use crate::search::threads::{Ending, Searched};
+use crate::search::threads::{Ending, ScheduleSearch};
 use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::{Options as SearchOptions, Persistency, ThreadsError};
 use landfall_native::NativeThreads;
@@ -18,7 +18,7 @@ pub(crate) fn fewest(
     options: &Asked,
     started: Instant,
     native: &mut NativeThreads<'_>,
-    searched: &Searched,
+    searched: &ScheduleSearch,
     seen: &mut ScheduleFindings<'_>,
 ) -> Result<(), ThreadsError> {
     let mut ending = Ending::new(options, started);

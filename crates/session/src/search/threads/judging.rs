@@ -7,7 +7,7 @@ use crate::diagnose::diagnosis::Diagnosis;
 use crate::error::{Error, ErrorKind};
 use crate::options::{Asked, CheckKind};
 use crate::programs::{Failure, LoggedRun};
-use crate::report::Report;
+use crate::report::SearchReport;
 use crate::search::threads::power::Shown;
 use landfall_check::finding::At;
 use landfall_check::walk::Limits;
@@ -22,18 +22,18 @@ use landfall_model::log::{Cut, Entry};
 use landfall_native::{Deadline, NativeThreads, Places, Ran, Watching};
 
 #[derive(Debug)]
-pub(crate) struct Judging {
+pub(crate) struct ScheduleJudging {
     judge: Judge,
     wasted: Option<Wasted>,
 }
 
 /// Lines and places of the program that runs first.
-pub(crate) struct Called<'a, 's> {
+pub(crate) struct JudgedNames<'a, 's> {
     pub(crate) native: &'a NativeThreads<'s>,
     pub(crate) places: &'a mut Places,
 }
 
-impl Names for Called<'_, '_> {
+impl Names for JudgedNames<'_, '_> {
     fn line(&self, object: u32) -> Line {
         self.native.line(object).unwrap_or(Line(0))
     }
@@ -46,8 +46,8 @@ impl Names for Called<'_, '_> {
     }
 }
 
-impl Judging {
-    pub(crate) fn new(options: &Asked, until: Deadline) -> Judging {
+impl ScheduleJudging {
+    pub(crate) fn new(options: &Asked, until: Deadline) -> ScheduleJudging {
         let (robustness, races) = (options.checks(CheckKind::Robustness), options.races());
         let begin = move || -> Vec<Box<dyn Checker>> {
             checkers(robustness.then(Robustness::across_schedules), races)
@@ -57,7 +57,7 @@ impl Judging {
             enough: Some(enough(until)),
             ..LIMITS
         };
-        Judging {
+        ScheduleJudging {
             judge: Judge::new(Box::new(begin), limits),
             wasted: options.checks(CheckKind::Flushes).then(Wasted::default),
         }
@@ -73,7 +73,7 @@ impl Judging {
         watching: &mut Watching,
     ) {
         let places = &mut watching.places;
-        let mut names = Called { native, places };
+        let mut names = JudgedNames { native, places };
         let judged = self.judge.look(power, traced, search, &mut names);
         if let (Some(execution), Some(wasted)) = (judged, &mut self.wasted) {
             // The search has begun again, with more scheduling points.
@@ -92,7 +92,7 @@ impl Judging {
         watching: Watching,
         shown: &mut Shown<'_, '_>,
         bugs: &mut Diagnosis<'_>,
-        report: &mut Report,
+        report: &mut SearchReport,
     ) -> Result<(), Error> {
         let Watching {
             mut places,
@@ -143,7 +143,7 @@ fn is_known(
     finding: &Finding,
     places: &Places,
     bugs: &mut Diagnosis<'_>,
-    report: &Report,
+    report: &SearchReport,
 ) -> Result<bool, Error> {
     let site = match finding.kind {
         Kind::Robustness { lost, .. } => lost.site,
@@ -164,7 +164,7 @@ fn tell(
     places: &mut Places,
     shown: &mut Shown<'_, '_>,
     bugs: &mut Diagnosis<'_>,
-    report: &mut Report,
+    report: &mut SearchReport,
 ) -> Result<(), Error> {
     let Some(again) = shown.again(&kept.schedule, &kept.points)? else {
         return tell_briefly(finding, Some(places), bugs, report);

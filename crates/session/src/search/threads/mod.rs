@@ -11,11 +11,11 @@ mod unseen;
 
 use crate::diagnose::diagnosis::Diagnosis;
 use crate::error::{Error, ErrorKind};
-use crate::names::Names;
-use crate::observer::{Notices, Watch};
+use crate::names::ProgramNames;
+use crate::observer::{CheckWatch, Notices};
 use crate::options::{Asked, CheckKind};
 use crate::programs::{Programs, base_of};
-use crate::report::Report;
+use crate::report::SearchReport;
 use crate::search::one::refuse;
 use crate::setup::BuiltTarget;
 use causes::ScheduleFindings;
@@ -32,7 +32,7 @@ use landfall_native::{
     Deadline, EverySchedule, Execution, Job, NativeSubject, NativeThreads, Notice, Outcome, Places,
     Policy, Ran, Sealing, Server, Watching,
 };
-use power::{Crashing, Recoveries};
+use power::{Crashing, RecoveryRuns};
 use progress::ScheduleProgress;
 use random::random;
 use std::ops::ControlFlow;
@@ -46,8 +46,8 @@ pub(crate) fn check<'w>(
     options: &Asked,
     target: &BuiltTarget,
     started: Instant,
-    watch: &'w Watch<'w>,
-) -> Result<Report, Error> {
+    watch: &'w CheckWatch<'w>,
+) -> Result<SearchReport, Error> {
     let scene = &target.scene;
     let mut server = Server::start(&scene.program).map_err(Error::cannot_run)?;
     let mut job = Job {
@@ -77,8 +77,8 @@ pub(crate) fn check<'w>(
         if persistent && recovery.is_none() {
             recovery = Some(Server::start(again).map_err(Error::cannot_run)?);
         }
-        let names = Names::of(&server);
-        let after = recovery.as_ref().map(Names::of);
+        let names = ProgramNames::of(&server);
+        let after = recovery.as_ref().map(ProgramNames::of);
         let mut sealing = sealing(options, &server)?;
         let mut native = NativeThreads::new(&mut server, job.clone(), threads, options.model())
             .with_streams(streams);
@@ -96,7 +96,7 @@ pub(crate) fn check<'w>(
             let budget = options.budget(started);
             let mut notices = Notices::new(watch, recovery, started);
             let recoveries = match options.recover_schedules {
-                true => Recoveries::Every(Box::new(EverySchedule::new(
+                true => RecoveryRuns::Every(Box::new(EverySchedule::new(
                     recovery,
                     job.clone(),
                     options.model(),
@@ -109,7 +109,7 @@ pub(crate) fn check<'w>(
                         .map_err(Error::cannot_run)?;
                     one.watching = options.judges().then(|| watching(options, scene));
                     one.notice = Some(Notice(Box::new(move |failed| notices.failed(failed))));
-                    Recoveries::One(Box::new(one))
+                    RecoveryRuns::One(Box::new(one))
                 }
             };
             let power = Power::new(base.clone(), scene.platform)
@@ -148,7 +148,7 @@ pub(crate) fn check<'w>(
                 _ => return Err(Error::new(cannot(&native.outcome), why)),
             },
             // The search says so itself; only what is asked beside it comes here.
-            Err(ThreadsError::Stopped) => Searched::default(),
+            Err(ThreadsError::Stopped) => ScheduleSearch::default(),
         };
         // A clean verdict about schedules would be read as one about power failures, too.
         if native.server().asked() && !persistent {
@@ -181,8 +181,8 @@ pub(crate) fn check<'w>(
 }
 
 /// What is known once the first schedule has run.
-fn opening(options: &Asked, first: &Execution, server: &Server) -> Report {
-    let mut report = Report::default();
+fn opening(options: &Asked, first: &Execution, server: &Server) -> SearchReport {
+    let mut report = SearchReport::default();
     report.events = first.events.len() as u64;
     report.note_foreign("", first.foreign.as_ref(), &server.symbols());
     report.note_input(first.read_input, options);
@@ -252,13 +252,13 @@ fn cannot(outcome: &Outcome) -> ErrorKind {
 }
 
 fn search<'w>(
-    (options, started, watch): (&Asked, Instant, &'w Watch<'w>),
-    names: &Names,
+    (options, started, watch): (&Asked, Instant, &'w CheckWatch<'w>),
+    names: &ProgramNames,
     native: &mut NativeThreads<'_>,
     seen: &mut ScheduleFindings<'_>,
     crashing: &mut Option<Crashing<'_>>,
-    report: &mut Report,
-) -> Result<Searched, ThreadsError> {
+    report: &mut SearchReport,
+) -> Result<ScheduleSearch, ThreadsError> {
     let mut progress = ScheduleProgress::new(watch);
     let limits = SearchOptions {
         persistency: match crashing {
@@ -279,7 +279,7 @@ fn search<'w>(
         report.limit(Limit::Random);
         report.limited(reached);
         report.schedules += executions;
-        return Ok(Searched {
+        return Ok(ScheduleSearch {
             points,
             limits,
             executions,
@@ -386,14 +386,14 @@ fn search<'w>(
         report.limit(Limit::Timeouts);
     }
     report.cut(&native.cut, "an execution", names);
-    Ok(Searched {
+    Ok(ScheduleSearch {
         points,
         limits,
         executions: counts.executions,
     })
 }
 
-fn warn_of_sync(report: &mut Report) {
+fn warn_of_sync(report: &mut SearchReport) {
     report.limit(Limit::Preempt);
     report.warn(
         "plain accesses race, and --preempt sync does not look at their order: use --preempt auto",
@@ -402,7 +402,7 @@ fn warn_of_sync(report: &mut Report) {
 
 /// What is known after a search, and how it was made.
 #[derive(Debug, Default)]
-struct Searched {
+struct ScheduleSearch {
     points: Points,
     limits: SearchOptions,
     executions: u64,

@@ -4,11 +4,11 @@ use crate::diagnose::diagnosis::{Diagnosis, Scheduled};
 use crate::diagnose::finding::failing_place;
 use crate::diagnose::thread_fixes::JudgedSchedule;
 use crate::error::{Error, ErrorKind};
-use crate::names::Names;
+use crate::names::ProgramNames;
 use crate::options::{Asked, Options};
 use crate::programs::RecoverySchedule;
-use crate::report::Report;
-use crate::search::threads::judging::Judging;
+use crate::report::SearchReport;
+use crate::search::threads::judging::ScheduleJudging;
 use crate::view::outcomes;
 use crate::view::schedule::ScheduleNames;
 use landfall_explore::recovery::SearchError;
@@ -29,24 +29,24 @@ use std::ops::ControlFlow;
 #[derive(Debug)]
 pub(crate) struct Crashing<'a> {
     power: Power,
-    recoveries: Recoveries<'a>,
-    judging: Option<Judging>,
+    recoveries: RecoveryRuns<'a>,
+    judging: Option<ScheduleJudging>,
     error: Option<Error>,
 }
 
 /// What runs recoveries.
 #[derive(Debug)]
-pub(crate) enum Recoveries<'a> {
+pub(crate) enum RecoveryRuns<'a> {
     /// Under one schedule, should they create threads.
     One(Box<NativeSubject<'a>>),
     Every(Box<EverySchedule<'a>>),
 }
 
-impl Subject for Recoveries<'_> {
+impl Subject for RecoveryRuns<'_> {
     fn run(&mut self, job: &subject::Job<'_>) -> Result<Execution, SubjectError> {
         match self {
-            Recoveries::One(one) => one.run(job),
-            Recoveries::Every(every) => every.run(job),
+            RecoveryRuns::One(one) => one.run(job),
+            RecoveryRuns::Every(every) => every.run(job),
         }
     }
 
@@ -56,17 +56,17 @@ impl Subject for Recoveries<'_> {
         each: &mut dyn FnMut(Execution),
     ) -> Result<(), SubjectError> {
         match self {
-            Recoveries::One(one) => one.run_all(jobs, each),
-            Recoveries::Every(every) => every.run_all(jobs, each),
+            RecoveryRuns::One(one) => one.run_all(jobs, each),
+            RecoveryRuns::Every(every) => every.run_all(jobs, each),
         }
     }
 }
 
-impl Recoveries<'_> {
+impl RecoveryRuns<'_> {
     /// Says what was not looked at.
-    fn report(&self, names: &Names, report: &mut Report) {
+    fn report(&self, names: &ProgramNames, report: &mut SearchReport) {
         match self {
-            Recoveries::One(one) => {
+            RecoveryRuns::One(one) => {
                 report.limited(one.stopped_by);
                 report.runs += one.runs;
                 report.events += one.events;
@@ -83,7 +83,7 @@ impl Recoveries<'_> {
                     report.warn("recoveries create threads, and each was run under one schedule: use --recover-schedules");
                 }
             }
-            Recoveries::Every(every) => {
+            RecoveryRuns::Every(every) => {
                 report.limited(every.stopped_by);
                 report.runs += every.runs;
                 report.cut(&every.cut, "a recovery", names);
@@ -94,16 +94,16 @@ impl Recoveries<'_> {
     /// What judges them, if anything does.
     fn watching(&mut self) -> Option<&mut Watching> {
         match self {
-            Recoveries::One(one) => one.watching.as_mut(),
-            Recoveries::Every(_) => None,
+            RecoveryRuns::One(one) => one.watching.as_mut(),
+            RecoveryRuns::Every(_) => None,
         }
     }
 
     /// An execution that ended badly, and how its threads ran where that is not the default.
     fn failed(&self, number: u32) -> (&landfall_native::Execution, Option<RecoverySchedule>) {
         match self {
-            Recoveries::One(one) => (&one.failed[number as usize], None),
-            Recoveries::Every(every) => {
+            RecoveryRuns::One(one) => (&one.failed[number as usize], None),
+            RecoveryRuns::Every(every) => {
                 let failed = &every.failed[number as usize];
                 let threaded = failed
                     .job
@@ -151,13 +151,15 @@ impl<'a> Crashing<'a> {
     pub(crate) fn new(
         options: &Asked,
         power: Power,
-        recoveries: Recoveries<'a>,
+        recoveries: RecoveryRuns<'a>,
         until: Deadline,
     ) -> Crashing<'a> {
         Crashing {
             power,
             recoveries,
-            judging: options.judges().then(|| Judging::new(options, until)),
+            judging: options
+                .judges()
+                .then(|| ScheduleJudging::new(options, until)),
             error: None,
         }
     }
@@ -194,9 +196,9 @@ impl<'a> Crashing<'a> {
     pub(crate) fn report(
         mut self,
         native: &mut NativeThreads<'_>,
-        (names, after): (&Names, &Names),
+        (names, after): (&ProgramNames, &ProgramNames),
         bugs: &mut Diagnosis<'_>,
-        report: &mut Report,
+        report: &mut SearchReport,
     ) -> Result<(), Error> {
         if let Some(error) = self.error {
             return Err(error);
@@ -234,8 +236,8 @@ impl<'a> Crashing<'a> {
         }
         let complete = report.is_complete();
         let watching = match &mut self.recoveries {
-            Recoveries::One(one) => one.watching.take(),
-            Recoveries::Every(_) => None,
+            RecoveryRuns::One(one) => one.watching.take(),
+            RecoveryRuns::Every(_) => None,
         };
         if let (Some(judging), Some(watching)) = (self.judging, watching) {
             judging.report(complete, &self.power, watching, &mut shown, bugs, report)?;
@@ -247,7 +249,7 @@ impl<'a> Crashing<'a> {
 /// Schedules of the search, shown once more.
 pub(crate) struct Shown<'a, 's> {
     pub(crate) native: &'a mut NativeThreads<'s>,
-    names: &'a Names,
+    names: &'a ProgramNames,
     order: Order,
     platform: Platform,
     /// Was every schedule tried? Otherwise one that was not may be as strict persistency has it.
@@ -285,7 +287,7 @@ impl Shown<'_, '_> {
             count,
             fewest: count == 0,
         };
-        let mut sites = Sites(self.native);
+        let mut sites = SearchSites(self.native);
         let execution = execution(trace, self.order, self.platform, 0, &mut sites);
         let places = (execution.events().iter())
             .filter(|event| event.site != NOWHERE)
@@ -304,9 +306,9 @@ impl Shown<'_, '_> {
 }
 
 /// The search's own numbers of sites.
-struct Sites<'a, 's>(&'a NativeThreads<'s>);
+struct SearchSites<'a, 's>(&'a NativeThreads<'s>);
 
-impl judged::Names for Sites<'_, '_> {
+impl judged::Names for SearchSites<'_, '_> {
     fn line(&self, object: u32) -> Line {
         self.0.line(object).unwrap_or(Line(0))
     }

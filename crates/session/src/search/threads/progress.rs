@@ -1,6 +1,6 @@
 //! How far a search for schedules has come: for who watches, and as a few samples for the report.
 
-use crate::observer::{Progress, Ticker, Watch};
+use crate::observer::{CheckWatch, Progress, Ticker};
 use crate::progress::Samples;
 use landfall_explore::schedule::Estimate;
 use landfall_finding::Sample;
@@ -13,7 +13,7 @@ pub(crate) struct ScheduleProgress<'a> {
 }
 
 impl<'a> ScheduleProgress<'a> {
-    pub(crate) fn new(watch: &'a Watch<'a>) -> ScheduleProgress<'a> {
+    pub(crate) fn new(watch: &'a CheckWatch<'a>) -> ScheduleProgress<'a> {
         ScheduleProgress {
             ticker: Ticker::new(watch),
             samples: Samples::default(),

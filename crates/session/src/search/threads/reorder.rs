@@ -5,23 +5,23 @@ use landfall_explore::schedule::{Explored, Order, Process, Step};
 
 /// Of the last execution, what happens before the last transition of `thread` (or everything), in a plainer order.
 pub(crate) fn plainer(search: &dyn Explored, thread: Option<u8>) -> Vec<Step> {
-    reordered(search, thread, First::Threads)
+    reordered(search, thread, GoesFirst::Threads)
 }
 
 /// All of the last execution, in an order in which every store reaches memory as soon as nobody can tell: to the program it is the same
 /// execution, to what plays store buffers it is as different as can be.
 pub(crate) fn prompt(search: &dyn Explored) -> Vec<Step> {
-    reordered(search, None, First::Buffers)
+    reordered(search, None, GoesFirst::Buffers)
 }
 
 /// Who goes on where several may and the running thread may not.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum First {
+enum GoesFirst {
     Threads,
     Buffers,
 }
 
-fn reordered(search: &dyn Explored, thread: Option<u8>, first: First) -> Vec<Step> {
+fn reordered(search: &dyn Explored, thread: Option<u8>, first: GoesFirst) -> Vec<Step> {
     let (trace, order) = (search.trace(), search.order());
     let needed = |at: usize| match thread {
         None => true,
@@ -50,9 +50,9 @@ fn reordered(search: &dyn Explored, thread: Option<u8>, first: First) -> Vec<Ste
         let is_buffer = |&at: &usize| order.is_companion(trace.steps[at].process);
         let mut all = candidates.iter().copied();
         let next = match first {
-            First::Buffers => all.find(is_buffer).or_else(|| of(running)),
+            GoesFirst::Buffers => all.find(is_buffer).or_else(|| of(running)),
             // On with the same thread; else with another thread rather than with a store buffer.
-            First::Threads => of(running).or_else(|| all.find(|at| !is_buffer(at))),
+            GoesFirst::Threads => of(running).or_else(|| all.find(|at| !is_buffer(at))),
         };
         let Some(next) = next.or(candidates.first().copied()) else {
             break;

@@ -1,14 +1,14 @@
 //! What threads did to each other that is no step of a schedule: a limit, with the place of each.
 
-use crate::names::Names;
-use crate::report::Report;
+use crate::names::ProgramNames;
+use crate::report::SearchReport;
 use landfall_finding::Limit;
 use landfall_native::{NativeThreads, UnseenKind};
 
 /// Places that are named; more are only counted.
 const MOST: usize = 10;
 
-pub(crate) fn report(native: &NativeThreads<'_>, names: &Names, report: &mut Report) {
+pub(crate) fn report(native: &NativeThreads<'_>, names: &ProgramNames, report: &mut SearchReport) {
     let mut told: Vec<String> = Vec::new();
     for unseen in native.unseen() {
         report.limit(Limit::Unseen);
