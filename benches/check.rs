@@ -1,6 +1,6 @@
 //! `cargo bench -p landfall-benches --bench check`: what trying every power failure costs.
 //!
-//! Executions are exact. Published numbers for the same shapes (PEERS.md): Jaaru needs 2N + 2 for the hash table and 3N + 2 for
+//! Executions are exact. Published numbers for the same shapes (BENCHMARKS.md): Jaaru needs 2N + 2 for the hash table and 3N + 2 for
 //! the list, 34.9 s and 61.5 s at N = 1000, on another machine of this kind.
 
 use landfall_benches::{Table, processor_seconds};
@@ -174,7 +174,7 @@ fn check(binary: &Path, share: bool, isolation: Isolation) -> Fallible<Checked> 
     program.isolation = isolation;
     let mut server = Server::start(&program)?;
     let first = server.run(&Job::default())?;
-    let execution = Execution::new(translate(&first.events).0, Ended::Well);
+    let execution = Execution::new(translate(&first.events), Ended::Well);
     let log = execution.log(Platform::Adr);
     let mut subject = NativeSubject::new(&mut server, Job::default(), Budget::default());
     let mut found = Searched::default();
@@ -206,7 +206,7 @@ fn recoveries_alone(binary: &Path, n: usize) -> Fallible<f64> {
     let before = processor_seconds();
     let mut server = Server::start(&Program::new(binary))?;
     let first = server.run(&Job::default())?;
-    let execution = Execution::new(translate(&first.events).0, Ended::Well);
+    let execution = Execution::new(translate(&first.events), Ended::Well);
     let log = execution.log(Platform::Adr);
     let mut image = Image::default();
     let mut changed: Vec<Line> = Vec::new();

@@ -93,7 +93,7 @@ fn check(binary: &Path, judged: bool) -> Fallible<(f64, u64, usize)> {
     let mut server = Server::start(&Program::new(binary))?;
     let started = Instant::now();
     let first = server.run(&Job::default())?;
-    let log = Execution::new(translate(&first.events).0, Ended::Well).log(Platform::Adr);
+    let log = Execution::new(translate(&first.events), Ended::Well).log(Platform::Adr);
     let mut subject = NativeSubject::new(&mut server, Job::default(), Budget::default());
     let (mut forest, mut found) = (Forest::default(), Searched::default());
     let (base, options) = (Image::default(), Options::default());
@@ -103,7 +103,7 @@ fn check(binary: &Path, judged: bool) -> Fallible<(f64, u64, usize)> {
         let ready =
             landfall_native::judge(&first.events, Atomics::Atomic, Platform::Adr, &mut places);
         let mut wasted = Wasted::default();
-        wasted.logged(ready.execution.events(), Fate::MayCrash);
+        wasted.logged(ready.events(), Fate::MayCrash);
         subject.watching = Some(Watching {
             places,
             wasted: Some(wasted),
@@ -113,7 +113,7 @@ fn check(binary: &Path, judged: bool) -> Fallible<(f64, u64, usize)> {
         let checkers: Vec<Box<dyn Checker>> =
             vec![Box::<Robustness>::default(), Box::<Races>::default()];
         let limits = Limits::default();
-        let mut judge = Judge::new(base.clone(), ready.execution, checkers, limits);
+        let mut judge = Judge::new(base.clone(), ready, checkers, limits);
         search_watched(
             &mut subject,
             &mut forest,

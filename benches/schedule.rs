@@ -1,15 +1,16 @@
 //! `cargo bench -p landfall-benches --bench schedule`: the schedule search beside its peers.
 //!
-//! 1. Executions and executions per second of processor time, on the programs of PEERS.md's first table, interpreted; beside
+//! 1. Executions and executions per second of processor time, on the programs of the first table of BENCHMARKS.md, interpreted; beside
 //!    GenMC's and Nidhugg's numbers measured there (they run compiled programs in an interpreter of LLVM code).
 //! 2. How good the estimates are on the way.
 //! 3. What saturation of race sites saves.
 
 use landfall_benches::Table;
-use landfall_explore::schedule::interpret::Interpreter;
-use landfall_explore::schedule::program::{Model, Program};
 use landfall_explore::schedule::saturate::{Preempt, saturate};
-use landfall_explore::schedule::{Counts, Options, Search, catalogue, search};
+use landfall_explore::schedule::{Counts, Options, Search, search};
+use landfall_testkit::catalogue;
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::program::{Model, Program};
 use std::ops::ControlFlow;
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
 //! `cargo bench -p landfall-benches --bench schedule_native`: the schedule search on native programs, beside its peers.
 //!
-//! 1. The programs of PEERS.md's first table, compiled with `landfall cc` and searched as `landfall check` does: executions (which
+//! 1. The programs of the first table of BENCHMARKS.md, compiled with `landfall cc` and searched as `landfall check` does: executions (which
 //!    must be the published number) and executions per second, beside GenMC's and Nidhugg's.
 //! 2. What an execution costs as N grows.
 //! 3. How good the estimates are on the way.

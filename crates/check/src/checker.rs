@@ -1,8 +1,8 @@
 //! What the walk tells those who judge. To add a checker, implement this in a file of its own.
 
-use crate::event::{Event, Mark};
 use crate::finding::Finding;
 use crate::path::{Candidate, Path, Read};
+use landfall_model::event::{Event, Mark};
 
 /// May the path go on this way?
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

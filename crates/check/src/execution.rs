@@ -1,9 +1,9 @@
 //! One execution, prepared for questions: who stored to a word, what happens before what, when a line was written back.
 
-use crate::event::{Action, Atomicity, Event, How};
 use crate::finding::At;
 use landfall_model::clock::ClockVector;
-use landfall_model::commit::{Effect, commit_order};
+use landfall_model::commit::{Copies, logged};
+use landfall_model::event::{Action, Atomicity, Event, EventId, How};
 use landfall_model::line::{Addr, Line, PIECE_BYTES, Piece};
 use landfall_model::log::{Entry, Log};
 use landfall_model::order::Platform;
@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 pub struct Stored {
     /// The version of the line that it made.
     pub version: u32,
-    pub event: u32,
+    pub event: EventId,
     /// Which bytes of the word.
     pub mask: u8,
     /// The word with these bytes, others zero.
@@ -37,8 +37,8 @@ pub struct Stored {
 /// A write-back of a line, complete with the event `done`: itself for `clflush`, else its thread's next fence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Flush {
-    event: u32,
-    done: u32,
+    event: EventId,
+    done: EventId,
 }
 
 /// The stores to a word, and what is to be said of all of them at once.
@@ -83,7 +83,7 @@ pub struct Execution {
     stamps: Vec<Stamp>,
     /// Knowledge changes at observations only, so that one thread needs one vector.
     knowledge: Vec<ClockVector>,
-    by_thread: Vec<Vec<u32>>,
+    by_thread: Vec<Vec<EventId>>,
     words: FxHashMap<u64, Word>,
     lines: FxHashMap<Line, LineHistory>,
     flushes: FxHashMap<Line, SmallVec<[Flushes; 1]>>,
@@ -127,19 +127,6 @@ fn is_at_once(event: &Event) -> bool {
     )
 }
 
-fn effect(event: &Event) -> Effect {
-    match event.action {
-        Action::Store { piece, how, .. } => match how {
-            How::Cached => Effect::OfLine(piece.addr.line()),
-            How::NonTemporal => Effect::NonTemporal(piece.addr.line()),
-            How::AtOnce => Effect::Barrier,
-        },
-        Action::Clflush(line) | Action::Clwb(line) => Effect::OfLine(line),
-        Action::Fence(_) => Effect::Barrier,
-        Action::FirstRead { .. } | Action::Observe { .. } => Effect::Nothing,
-    }
-}
-
 /// A byte mask as a mask of bits.
 pub(crate) fn wide(mask: u8) -> u64 {
     if mask == 0xff {
@@ -154,8 +141,8 @@ pub(crate) fn word_of(addr: Addr) -> u64 {
 }
 
 impl Execution {
-    /// `origins` names the event that each entry of the log comes from.
-    pub fn new(events: Vec<Event>, log: &Log, origins: &[usize], platform: Platform) -> Execution {
+    /// The log says which of the events made each of its entries.
+    pub fn new(events: Vec<Event>, log: &Log, platform: Platform) -> Execution {
         let mut execution = Execution {
             stamps: Vec::with_capacity(events.len()),
             knowledge: vec![ClockVector::default()],
@@ -171,9 +158,9 @@ impl Execution {
             number: 0,
             numbers: None,
         };
-        execution.place_cuts(origins);
+        execution.place_cuts(log.events());
         execution.stamp();
-        execution.index_log(log, origins);
+        execution.index_log(log);
         execution.index_flushes();
         execution.complete_stores();
         execution
@@ -183,21 +170,20 @@ impl Execution {
     /// its stores in the order in which they reached the cache; the number is the caller's.
     pub fn of_schedule(
         events: Vec<Event>,
-        committed: &[u32],
+        committed: &[EventId],
         platform: Platform,
         number: u32,
     ) -> Execution {
         let mut log = Log::new(platform);
-        let mut origins = Vec::with_capacity(committed.len());
-        for &event in committed {
-            let Event { thread, .. } = events[event as usize];
-            if let Some(&piece) = events[event as usize].piece() {
+        for &store in committed {
+            let event = &events[store.index()];
+            if let Some(&piece) = event.piece() {
                 // As far as a cut is concerned, nothing is ever durable.
-                log.nt_store(thread, piece);
-                origins.push(event as usize);
+                log.by(store);
+                log.nt_store(event.thread, piece);
             }
         }
-        let mut execution = Execution::new(events, &log, &origins, platform);
+        let mut execution = Execution::new(events, &log, platform);
         execution.number = number;
         execution.number_stores();
         execution
@@ -205,10 +191,10 @@ impl Execution {
 
     /// What a store is called in all schedules: the n-th one of its thread at its place. In a recovery, which does what it reads
     /// makes it do, its number among the events.
-    pub fn name(&self, store: u32) -> (u16, u32, u32) {
-        let Event { thread, site, .. } = self.events[store as usize];
-        let number = |numbers: &Vec<u32>| numbers[store as usize];
-        (thread, site, self.numbers.as_ref().map_or(store, number))
+    pub fn name(&self, store: EventId) -> (u16, u32, u32) {
+        let Event { thread, site, .. } = *self.event(store);
+        let number = |numbers: &Vec<u32>| numbers[store.index()];
+        (thread, site, self.numbers.as_ref().map_or(store.0, number))
     }
 
     fn number_stores(&mut self) {
@@ -225,51 +211,10 @@ impl Execution {
         self.number
     }
 
-    /// The log of events that took effect in the order in which they are listed, each thread completing its own
-    /// write-backs. With one thread non-temporal stores overtake others, as the search has it.
-    pub fn in_order(events: Vec<Event>, platform: Platform) -> (Execution, Log) {
-        let mut log = Log::new(platform);
-        let mut origins = Vec::new();
-        let mut pending: Vec<(u16, Line, landfall_model::log::Version)> = Vec::new();
-        let one_thread = events.iter().all(|event| event.thread == 0);
-        let order = match one_thread {
-            true => commit_order(&events.iter().map(effect).collect::<Vec<_>>()),
-            false => (0..events.len()).collect(),
-        };
-        for at in order {
-            let event = &events[at];
-            match event.action {
-                Action::Store { piece, how, .. } => {
-                    let line = piece.addr.line();
-                    match how {
-                        How::Cached => {
-                            log.store(event.thread, piece);
-                        }
-                        How::NonTemporal => {
-                            let version = log.nt_store(event.thread, piece);
-                            pending.push((event.thread, line, version));
-                        }
-                        How::AtOnce => {
-                            let version = log.store(event.thread, piece);
-                            log.durable(line, version);
-                        }
-                    }
-                }
-                Action::Clflush(line) => log.durable(line, log.newest(line, log.end())),
-                Action::Clwb(line) => {
-                    pending.push((event.thread, line, log.newest(line, log.end())));
-                }
-                Action::Fence(_) => pending.retain(|&(thread, line, version)| {
-                    if thread == event.thread {
-                        log.durable(line, version);
-                    }
-                    thread != event.thread
-                }),
-                Action::FirstRead { .. } | Action::Observe { .. } => {}
-            }
-            origins.resize(log.entries().len(), at);
-        }
-        (Execution::new(events, &log, &origins, platform), log)
+    /// An execution with its log, which follows from its events.
+    pub fn logged(events: Vec<Event>, platform: Platform) -> (Execution, Log) {
+        let log = logged(&events, platform, Copies::Whole);
+        (Execution::new(events, &log, platform), log)
     }
 
     /// The cuts that belong to the recovery's read of this number (to its end, if it has no more): those at which the power fails
@@ -285,15 +230,15 @@ impl Execution {
     }
 
     /// A cut belongs to the read that follows the last event it has, or to a later one before the next store.
-    fn place_cuts(&mut self, origins: &[usize]) {
-        let mut next = vec![self.events.len(); origins.len() + 1];
-        for (at, &origin) in origins.iter().enumerate().rev() {
-            next[at] = next[at + 1].min(origin);
+    fn place_cuts(&mut self, entries: &[EventId]) {
+        let mut next = vec![self.events.len(); entries.len() + 1];
+        for (at, event) in entries.iter().enumerate().rev() {
+            next[at] = next[at + 1].min(event.index());
         }
         let mut last = 0;
         let mut places = next.iter().enumerate().map(|(cut, &next)| {
             last = match cut.checked_sub(1) {
-                Some(before) => last.max(origins[before]),
+                Some(before) => last.max(entries[before].index()),
                 None => 0,
             };
             last.max(next)
@@ -301,7 +246,7 @@ impl Execution {
         let mut place = places.next();
         let mut cuts = 0;
         for (at, event) in self.events.iter().enumerate() {
-            if !matches!(event.action, Action::FirstRead { .. }) {
+            if !matches!(event.action, Action::Read(_)) {
                 continue;
             }
             while place.is_some_and(|place| place <= at) {
@@ -321,15 +266,15 @@ impl Execution {
                 self.by_thread.resize(thread + 1, Vec::new());
                 knows.resize(thread + 1, 0);
             }
-            self.by_thread[thread].push(at as u32);
+            self.by_thread[thread].push(EventId(at as u32));
             // An event can learn of earlier ones only.
             if let Action::Observe { event: seen } = event.action
-                && (seen as usize) < at
+                && seen.index() < at
             {
                 let mut vector = self.knowledge[knows[thread] as usize].clone();
-                let source = &self.stamps[seen as usize];
+                let source = &self.stamps[seen.index()];
                 vector.join(&self.knowledge[source.knowledge as usize]);
-                vector.raise(usize::from(self.events[seen as usize].thread), source.clock);
+                vector.raise(usize::from(self.events[seen.index()].thread), source.clock);
                 self.knowledge.push(vector);
                 knows[thread] = self.knowledge.len() as u32 - 1;
             }
@@ -340,13 +285,12 @@ impl Execution {
         }
     }
 
-    fn index_log(&mut self, log: &Log, origins: &[usize]) {
-        let mut last = vec![0; self.by_thread.len()];
-        for (at, entry) in log.entries().iter().enumerate() {
+    fn index_log(&mut self, log: &Log) {
+        let mut last = vec![EventId(0); self.by_thread.len()];
+        for (at, (entry, &event)) in log.entries().iter().zip(log.events()).enumerate() {
             match *entry {
                 Entry::Store { piece, .. } => {
-                    let event = origins[at];
-                    let last = &mut last[usize::from(self.events[event].thread)];
+                    let last = &mut last[usize::from(self.events[event.index()].thread)];
                     self.reordered |= *last > event;
                     *last = event;
                     let line = self.lines.entry(piece.addr.line()).or_default();
@@ -357,14 +301,14 @@ impl Execution {
                         .stores
                         .push(Stored {
                             version: line.stores.len() as u32,
-                            event: event as u32,
+                            event,
                             mask: mask_of(piece.addr, piece.bytes().len()),
                             value: value_of(&piece),
-                            plain: is_plain(&self.events[event]),
-                            at_once: is_at_once(&self.events[event]),
+                            plain: is_plain(&self.events[event.index()]),
+                            at_once: is_at_once(&self.events[event.index()]),
                             born: at as u32 + 1,
                             certain_after: log.end().0,
-                            clock: self.stamps[event].clock,
+                            clock: self.stamps[event.index()].clock,
                             flushed: u32::MAX,
                         });
                 }
@@ -377,9 +321,9 @@ impl Execution {
     }
 
     fn index_flushes(&mut self) {
-        let mut pending: Vec<Vec<(Line, u32)>> = vec![Vec::new(); self.by_thread.len()];
+        let mut pending: Vec<Vec<(Line, EventId)>> = vec![Vec::new(); self.by_thread.len()];
         for (at, event) in self.events.iter().enumerate() {
-            let (at, thread) = (at as u32, event.thread);
+            let (at, thread) = (EventId(at as u32), event.thread);
             match event.action {
                 Action::Clflush(line) => {
                     of_thread(&mut self.flushes, line, thread)
@@ -405,7 +349,10 @@ impl Execution {
                             });
                     }
                 }
-                Action::Store { .. } | Action::FirstRead { .. } | Action::Observe { .. } => {}
+                Action::Store { .. }
+                | Action::Read(_)
+                | Action::Observe { .. }
+                | Action::Mark(_) => {}
             }
         }
     }
@@ -430,7 +377,7 @@ impl Execution {
     }
 
     /// With one thread: the clock at which the store is written back.
-    fn flush_after(&self, store: u32, line: Line) -> u32 {
+    fn flush_after(&self, store: EventId, line: Line) -> u32 {
         let flushes = self.flushes.get(&line).into_iter().flatten();
         let first = flushes
             .flat_map(|of| [&of.at_once, &of.fenced])
@@ -445,8 +392,8 @@ impl Execution {
         &self.events
     }
 
-    pub fn event(&self, event: u32) -> &Event {
-        &self.events[event as usize]
+    pub fn event(&self, event: EventId) -> &Event {
+        &self.events[event.index()]
     }
 
     pub fn threads(&self) -> usize {
@@ -469,29 +416,29 @@ impl Execution {
     }
 
     /// A thread's events, in program order: the event at clock `i + 1`.
-    pub fn of_thread(&self, thread: u16) -> &[u32] {
+    pub fn of_thread(&self, thread: u16) -> &[EventId] {
         self.by_thread
             .get(usize::from(thread))
             .map_or(&[], |events| events)
     }
 
     /// The event's own clock.
-    pub fn clock(&self, event: u32) -> u32 {
-        self.stamps[event as usize].clock
+    pub fn clock(&self, event: EventId) -> u32 {
+        self.stamps[event.index()].clock
     }
 
     /// `SCV(event)(thread)`: how far the thread had come in everything that happens before the event, itself included.
-    pub fn known(&self, event: u32, thread: u16) -> u32 {
-        let stamp = self.stamps[event as usize];
-        if self.events[event as usize].thread == thread {
+    pub fn known(&self, event: EventId, thread: u16) -> u32 {
+        let stamp = self.stamps[event.index()];
+        if self.event(event).thread == thread {
             return stamp.clock;
         }
         self.knowledge[stamp.knowledge as usize].get(usize::from(thread))
     }
 
     /// Reflexive.
-    pub fn happens_before(&self, first: u32, second: u32) -> bool {
-        let thread = self.events[first as usize].thread;
+    pub fn happens_before(&self, first: EventId, second: EventId) -> bool {
+        let thread = self.event(first).thread;
         self.known(second, thread) >= self.clock(first)
     }
 
@@ -505,7 +452,7 @@ impl Execution {
     }
 
     /// A store, for a finding. `index` is the place of this execution among those that crashed.
-    pub fn at(&self, index: usize, event: u32) -> At {
+    pub fn at(&self, index: usize, event: EventId) -> At {
         let stores = self
             .event(event)
             .piece()
@@ -548,8 +495,8 @@ impl Execution {
 
     /// Is the store written back by what the prefix contains? `prefix` says how far each thread has come
     /// (`flushmap` and `CVpre` of figures 5.9 and 5.10).
-    pub fn flushed_within(&self, store: u32, line: Line, prefix: impl Fn(u16) -> u32) -> bool {
-        let thread = self.events[store as usize].thread;
+    pub fn flushed_within(&self, store: EventId, line: Line, prefix: impl Fn(u16) -> u32) -> bool {
+        let thread = self.event(store).thread;
         let clock = self.clock(store);
         let Some(flushes) = self.flushes.get(&line) else {
             return false;

@@ -1,13 +1,14 @@
-//! What a checker has to say, as plain data. Events are numbers in an execution's list of events.
+//! What a checker has to say, as plain data. Events are named by their place in their execution's list of events.
 
+use landfall_model::crash::PowerFailure;
+use landfall_model::event::EventId;
 use landfall_model::line::{Addr, Line};
-use landfall_model::log::{Cut, Version};
 
 /// An event of one of the executions that crashed, the first being 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct At {
     pub execution: usize,
-    pub event: u32,
+    pub event: EventId,
     /// The entry of the log that it made.
     pub entry: u32,
     pub site: u32,
@@ -26,13 +27,13 @@ pub struct Finding {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// `kept` was read although `lost`, which happens before it, was not there (MODEL.md §7).
+    /// `kept` was read although `lost`, which happens before it, was not there (docs/design/model.md §7).
     Robustness {
         lost: At,
         kept: At,
         reading: Reading,
     },
-    /// A load may find the store half done (MODEL.md §8).
+    /// A load may find the store half done (docs/design/model.md §8).
     PersistencyRace {
         store: At,
     },
@@ -86,7 +87,7 @@ pub enum Fix {
     Fence { window: Window },
     /// Put both stores' bytes on one line. They are this far apart now.
     CoLocate { lost: Addr, kept: Addr, apart: u64 },
-    /// The same, and they would fit: they are close, but a line's boundary falls between them.
+    /// Align them: they are close enough for one line, but a line's boundary falls between them.
     Align { lost: Addr, kept: Addr, apart: u64 },
     /// Make the store atomic in the source.
     MakeAtomic { addr: Addr, bytes: u32 },
@@ -96,8 +97,8 @@ pub enum Fix {
 pub struct Window {
     pub execution: usize,
     pub thread: u16,
-    pub after: u32,
-    pub before: u32,
+    pub after: EventId,
+    pub before: EventId,
     /// Their places in the source.
     pub sites: (u32, u32),
     /// In the thread of the lost store itself; else in one that observed it.
@@ -107,7 +108,7 @@ pub struct Window {
 /// A chain of crashes that shows a finding, oldest first, and the read of the last recovery that reveals it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Evidence {
-    pub crashes: Vec<Crash>,
+    pub crashes: Vec<PowerFailure>,
     /// For those who know better than a cut what a power failure can leave: the number of the first execution, and of each line of
     /// it that was read the versions that agree with the reads (first and last). Ascending.
     pub execution: u32,
@@ -116,11 +117,4 @@ pub struct Evidence {
     pub reads: usize,
     pub word: Addr,
     pub mask: u8,
-}
-
-/// One power failure: where, and which lines are older than the cut allows.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Crash {
-    pub cut: Cut,
-    pub old: Vec<(Line, Version)>,
 }

@@ -1,12 +1,12 @@
 //! How to keep a store from being overtaken (seed 000 §4.3.2).
 
-use crate::event::{Action, How};
 use crate::execution::Execution;
 use crate::finding::{Fix, Window};
+use landfall_model::event::{Action, EventId, How};
 use landfall_model::line::LINE_BYTES;
 
 /// Fixes for `lost` having been overtaken by `kept`, both of one execution; the best first.
-pub fn fixes(execution: &Execution, index: usize, lost: u32, kept: u32) -> Vec<Fix> {
+pub fn fixes(execution: &Execution, index: usize, lost: EventId, kept: EventId) -> Vec<Fix> {
     let (Some(lost_piece), Some(kept_piece)) =
         (execution.event(lost).piece(), execution.event(kept).piece())
     else {
@@ -48,7 +48,7 @@ pub fn fixes(execution: &Execution, index: usize, lost: u32, kept: u32) -> Vec<F
 }
 
 /// For each thread, from the first event that happens after `lost` to the last that happens before `kept`.
-fn windows(execution: &Execution, index: usize, lost: u32, kept: u32) -> Vec<Window> {
+fn windows(execution: &Execution, index: usize, lost: EventId, kept: EventId) -> Vec<Window> {
     let owner = execution.event(lost).thread;
     let clock = execution.clock(lost);
     let mut windows = Vec::new();
@@ -76,7 +76,7 @@ fn windows(execution: &Execution, index: usize, lost: u32, kept: u32) -> Vec<Win
 }
 
 /// A write-back of the lost store's line inside the window that no fence completes there.
-fn unfenced(execution: &Execution, lost: u32, window: &Window) -> Option<u32> {
+fn unfenced(execution: &Execution, lost: EventId, window: &Window) -> Option<EventId> {
     let line = execution.event(lost).piece()?.addr.line();
     let events = execution.of_thread(window.thread);
     let from = execution.clock(window.after) as usize;

@@ -1,4 +1,4 @@
-//! Judges recoveries that did not fail: bugs without a symptom (MODEL.md §7-8, seed 000 chapters 4 and 5).
+//! Judges recoveries that did not fail: bugs without a symptom (docs/design/model.md §7-8, seed 000 chapters 4 and 5).
 //!
 //! A recovery is judged by *which stores* its reads may come from, not by their values. [`walk()`] follows everything that a
 //! program may read after its power failed, store by store, and tells each [`Checker`]; it runs nothing. Robustness
@@ -8,19 +8,18 @@
 //! Findings are plain data: stores, loads and fixes are numbers of events, which those above turn into source positions.
 
 pub mod checker;
-pub mod event;
 pub mod execution;
 pub mod finding;
 pub mod fixes;
 pub mod path;
 pub mod races;
+pub mod region;
 pub mod robustness;
 mod trail;
 pub mod walk;
 pub mod wasted;
 
 pub use checker::{Checker, Verdict};
-pub use event::{Action, Atomicity, Event, Fence, How};
 pub use execution::Execution;
 pub use finding::{Evidence, Finding, Fix, Kind};
 pub use path::{Candidate, Path, Read};

@@ -1,12 +1,13 @@
 //! One recovery, store by store: where each of its reads came from, and which power failures agree with that.
 //!
-//! Each crashed execution left one version of every line (MODEL.md §5). A read of a line narrows the versions it may be in,
+//! Each crashed execution left one version of every line (docs/design/model.md §5). A read of a line narrows the versions it may be in,
 //! and with them the cuts: a version exists from its store until a write-back covers a later one. All of these are
 //! intervals, so a path is a handful of intervals, and every candidate of a read is again a path.
 
-use crate::event::Region;
 use crate::execution::{Execution, Stored, wide};
-use crate::finding::{Crash, Evidence};
+use crate::finding::Evidence;
+use crate::region::Region;
+use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, PIECE_BYTES};
 use landfall_model::log::{Cut, Version};
@@ -427,7 +428,7 @@ impl Path {
     }
 
     /// Power failures that lead through everything read so far, oldest first.
-    pub fn crashes(&self) -> Vec<Crash> {
+    pub fn crashes(&self) -> Vec<PowerFailure> {
         let crashes = self.crashed.iter().enumerate().map(|(index, crashed)| {
             // The first cut that agrees: every line read is at least as new as it must be there.
             let cut = crashed.cuts.0;
@@ -438,7 +439,7 @@ impl Path {
             });
             let mut old: Vec<(Line, Version)> = survivors.collect();
             old.sort_unstable();
-            Crash { cut: Cut(cut), old }
+            PowerFailure { cut: Cut(cut), old }
         });
         crashes.collect()
     }

@@ -1,11 +1,12 @@
-//! Persistency races (MODEL.md §8; seed 000 figures 5.8 to 5.10): reads of stores that a compiler may have torn.
+//! Persistency races (docs/design/model.md §8; seed 000 figures 5.8 to 5.10): reads of stores that a compiler may have torn.
 
 use crate::checker::{Checker, Verdict};
-use crate::event::{Action, Atomicity, Region};
 use crate::execution::Execution;
 use crate::finding::{Finding, Fix, Kind};
 use crate::path::{Candidate, Path, Read, Source};
+use crate::region::Region;
 use crate::trail::Trail;
+use landfall_model::event::{Action, Atomicity, EventId};
 use landfall_model::line::Line;
 use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
@@ -27,7 +28,7 @@ pub struct Races {
     /// `CVpre`: how much of each execution has been observed.
     seen: Trail<u32>,
     /// `lastflush`: release stores that were read, by line. Under eADR a line says nothing, and all are under `None`.
-    released: FxHashMap<(usize, Option<Line>), Vec<u32>>,
+    released: FxHashMap<(usize, Option<Line>), Vec<EventId>>,
     undo: Vec<(usize, (usize, Option<Line>))>,
     /// By the place of the store.
     found: FxHashMap<u32, usize>,
@@ -41,7 +42,7 @@ fn key(execution: &Execution, index: usize, line: Line) -> (usize, Option<Line>)
     }
 }
 
-fn is_release(execution: &Execution, event: u32) -> bool {
+fn is_release(execution: &Execution, event: EventId) -> bool {
     matches!(
         execution.event(event).action,
         Action::Store {

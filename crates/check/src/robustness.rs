@@ -1,4 +1,4 @@
-//! Robustness (MODEL.md §7; seed 000 figure 4.8): could a crash under strict persistency have shown the same?
+//! Robustness (docs/design/model.md §7; seed 000 figure 4.8): could a crash under strict persistency have shown the same?
 //!
 //! For each crashed execution and thread there is an interval of crash points: after everything that was read, or
 //! happens before it; before everything that would have been read instead. When one is empty, the store at its end was lost
@@ -9,12 +9,13 @@
 mod across;
 
 use crate::checker::{Checker, Verdict};
-use crate::event::{Mark, Region};
 use crate::finding::{At, Finding, Kind, Reading};
 use crate::fixes::fixes;
 use crate::path::{Candidate, Later, Path, Read};
+use crate::region::Region;
 use crate::trail::Trail;
 use across::{Across, Seen};
+use landfall_model::event::{EventId, Mark};
 use landfall_model::line::Addr;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -23,7 +24,7 @@ use smallvec::SmallVec;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Bound {
     clock: u32,
-    event: u32,
+    event: EventId,
 }
 
 /// What one read says of the intervals of an execution and thread.
@@ -310,7 +311,12 @@ impl Checker for Robustness {
                     self.apply(step, &held.constraint);
                 }
             }
-            Mark::ChecksumRejected | Mark::IgnoreBegin | Mark::IgnoreEnd => {}
+            Mark::ChecksumRejected
+            | Mark::IgnoreBegin
+            | Mark::IgnoreEnd
+            | Mark::CopyBegin
+            | Mark::CopyEnd
+            | Mark::Step => {}
         }
         Verdict::Fits
     }

@@ -1,12 +1,13 @@
-//! The walk over everything that recoveries may read, store by store (ALGORITHMS.md §2).
+//! The walk over everything that recoveries may read, store by store (docs/design/algorithms.md §2).
 //!
 //! The tree of recoveries branches by value; here a path branches by store, and follows the value's edge. Paths that a
 //! checker objects to end there, so that one execution yields all its violations and none of their consequences.
 
 use crate::checker::{Checker, Verdict};
-use crate::event::{Mark, Region};
 use crate::execution::Execution;
 use crate::path::{Candidate, Path, Read, Span};
+use crate::region::Region;
+use landfall_model::event::Mark;
 use landfall_model::image::Image;
 use landfall_model::line::Addr;
 use smallvec::SmallVec;

@@ -4,9 +4,9 @@
 //! there wasted it.
 
 use crate::checker::{Checker, Fate};
-use crate::event::{Action, Event, Fence, How};
 use crate::execution::Execution;
 use crate::finding::{Finding, Kind, WastedFence, WastedFlush};
+use landfall_model::event::{Action, Event, EventId, Fence, How};
 use landfall_model::line::Line;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -83,27 +83,27 @@ impl Treated {
 
 #[derive(Clone, Debug, Default)]
 struct Pending {
-    lines: Vec<(Line, u32)>,
+    lines: Vec<(Line, EventId)>,
     clflush: bool,
 }
 
 /// What a schedule did to one line: stores, and write-backs with what completes them.
 #[derive(Clone, Debug, Default)]
 struct OfLine {
-    stores: Vec<u32>,
+    stores: Vec<EventId>,
     backs: Vec<Back>,
 }
 
 /// A flush, or a non-temporal store, which needs none.
 #[derive(Clone, Copy, Debug)]
 struct Back {
-    event: u32,
-    done: Option<u32>,
+    event: EventId,
+    done: Option<EventId>,
     flushes: bool,
 }
 
 impl OfLine {
-    fn begin(&mut self, event: u32, done: Option<u32>, flushes: bool) {
+    fn begin(&mut self, event: EventId, done: Option<EventId>, flushes: bool) {
         self.backs.push(Back {
             event,
             done,
@@ -112,10 +112,10 @@ impl OfLine {
     }
 
     /// Is each store that may come before the flush covered by another flush, one that is complete by then or the thread's own?
-    fn wastes(&self, flush: u32, execution: &Execution) -> Option<WastedFlush> {
+    fn wastes(&self, flush: EventId, execution: &Execution) -> Option<WastedFlush> {
         let before = |first, second| execution.happens_before(first, second);
         let own = execution.event(flush).thread;
-        let covers = |back: &Back, store: u32| {
+        let covers = |back: &Back, store: EventId| {
             let begun = back.event < flush && execution.event(back.event).thread == own;
             let complete = back.done.is_some_and(|done| before(done, flush));
             let after = store == back.event || before(store, back.event);
@@ -155,7 +155,7 @@ impl Wasted {
         let mut lines: FxHashMap<Line, OfLine> = FxHashMap::default();
         let mut pending: FxHashMap<u16, Pending> = FxHashMap::default();
         for (at, event) in execution.events().iter().enumerate() {
-            let (at, thread) = (at as u32, event.thread);
+            let (at, thread) = (EventId(at as u32), event.thread);
             match event.action {
                 Action::Store { piece, how, .. } => {
                     let line = piece.addr.line();
@@ -166,10 +166,10 @@ impl Wasted {
                         pending.entry(thread).or_default().lines.push((line, at));
                     }
                 }
-                Action::FirstRead { word, .. } => {
-                    self.read.insert(word.line());
+                Action::Read(read) => {
+                    self.read.insert(read.read.line());
                 }
-                Action::Observe { .. } => {}
+                Action::Observe { .. } | Action::Mark(_) => {}
                 Action::Clflush(line) => {
                     lines.entry(line).or_default().begin(at, Some(at), true);
                     pending.entry(thread).or_default().clflush = true;
@@ -250,13 +250,14 @@ impl Checker for Wasted {
                     if how == How::NonTemporal {
                         // It is its own write-back.
                         treated.begin(thread, now);
-                        pending.entry(thread).or_default().lines.push((line, now));
+                        let id = EventId(at as u32);
+                        pending.entry(thread).or_default().lines.push((line, id));
                     }
                 }
-                Action::FirstRead { word, .. } => {
-                    self.read.insert(word.line());
+                Action::Read(read) => {
+                    self.read.insert(read.read.line());
                 }
-                Action::Observe { .. } => {}
+                Action::Observe { .. } | Action::Mark(_) => {}
                 Action::Clflush(line) | Action::Clwb(line) => {
                     let treated = lines.entry(line).or_default();
                     let own = treated.begun.iter().find(|(t, _)| *t == thread);
@@ -284,7 +285,7 @@ impl Checker for Wasted {
                         treated.done = now;
                         pending.clflush = true;
                     } else {
-                        pending.lines.push((line, now));
+                        pending.lines.push((line, EventId(at as u32)));
                     }
                 }
                 Action::Fence(fence) => {
@@ -292,7 +293,7 @@ impl Checker for Wasted {
                     self.fence(event.site, fence, &pending);
                     for (line, begun) in pending.lines {
                         let treated = lines.entry(line).or_default();
-                        treated.done = treated.done.max(begun);
+                        treated.done = treated.done.max(begun.0 + 1);
                     }
                 }
             }

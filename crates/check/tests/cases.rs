@@ -4,10 +4,10 @@
 mod support;
 
 use landfall_check::checker::Fate;
-use landfall_check::event::{Action, Atomicity, Event, Fence, How, Mark};
 use landfall_check::finding::{At, Finding, Fix, Kind, Window};
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Execution, Races, Robustness, Wasted, races, walk};
+use landfall_model::event::{Action, Atomicity, Event, EventId, Fence, FirstRead, How, Mark, Read};
 use landfall_model::image::Image;
 use landfall_model::line::Addr;
 use landfall_model::order::Platform;
@@ -168,7 +168,9 @@ impl Case {
             What::Observe(name) => {
                 let stores = |e: &Event| e.piece().is_some_and(|p| p.addr.0 == address(name));
                 let event = before.iter().rposition(stores).unwrap() as u32;
-                Action::Observe { event }
+                Action::Observe {
+                    event: EventId(event),
+                }
             }
             What::Clflush(name) => Action::Clflush(line(name)),
             What::Clwb(name) => Action::Clwb(line(name)),
@@ -178,7 +180,7 @@ impl Case {
         Some(Event {
             thread: statement.thread,
             site: statement.site,
-            action,
+            ..Event::new(action)
         })
     }
 
@@ -220,10 +222,11 @@ impl Program for Case {
                         };
                         known.insert(name, value);
                         doing.marks.clear();
+                        let read = FirstRead { word, mask: 0xff };
                         doing.events.push(Event {
                             thread: statement.thread,
                             site: statement.site,
-                            action: Action::FirstRead { word, mask: 0xff },
+                            ..Event::read(Read { read, value })
                         });
                     }
                     let value = known[name.as_str()];
@@ -253,7 +256,7 @@ impl Program for Case {
 
 impl Case {
     fn render(&self, executions: &[Vec<Event>], name: &str, finding: &Finding, out: &mut String) {
-        let store = |at: At| self.text(executions[at.execution][at.event as usize].site);
+        let store = |at: At| self.text(executions[at.execution][at.event.index()].site);
         let _ = match finding.kind {
             Kind::Robustness {
                 lost,
@@ -329,7 +332,7 @@ impl Case {
 
     fn judged(&self) -> String {
         let events = self.first();
-        let (execution, _) = Execution::in_order(events.clone(), Platform::Adr);
+        let (execution, _) = Execution::logged(events.clone(), Platform::Adr);
         let first = Rc::new(execution);
         let end = first.end();
         let cuts = (if self.cut_at_end { end } else { 0 }, end);

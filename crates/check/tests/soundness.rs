@@ -97,7 +97,7 @@ proptest! {
             .findings()
             .iter()
             .filter_map(|finding| match finding.kind {
-                Kind::PersistencyRace { store } => Some(store.event),
+                Kind::PersistencyRace { store } => Some(store.event.0),
                 _ => None,
             })
             .collect();
@@ -181,7 +181,7 @@ fn second_failures(
     out.insert((values.clone(), None));
     let mut begin = 0;
     for (reads, doing) in doings.iter().enumerate() {
-        let (_, log) = Execution::in_order(doing.events.clone(), Platform::Adr);
+        let (_, log) = Execution::logged(doing.events.clone(), Platform::Adr);
         for cut in begin..=log.end().0 {
             images(&log, cut, &mut |left| {
                 let second = recovery.run(2, left).0;

@@ -1,8 +1,8 @@
 //! A program, its recovery, and the power failures between them: run from scratch, one execution after the other.
 
 use crate::names::Names;
-pub(crate) use landfall_explore::recovery::Crash as Failure;
-use landfall_explore::subject;
+use landfall_model::commit::{Copies, logged};
+pub(crate) use landfall_model::crash::PowerFailure as Failure;
 use landfall_model::crash::{self, CrashState};
 use landfall_model::image::Image;
 use landfall_model::line::{LINE_BYTES, Line};
@@ -69,8 +69,8 @@ pub(crate) struct Played {
     pub(crate) found: Image,
     pub(crate) execution: Execution,
     pub(crate) log: Log,
-    /// The native event that each entry of the log comes from.
-    origins: Vec<usize>,
+    /// For each event (the log says which one made each entry), the record of the trace that it comes from.
+    records: Vec<u32>,
     /// Copies and fills: their first event and their length, ascending. Filled in where the execution is to be shown.
     copies: Vec<landfall_native::Copied>,
 }
@@ -91,15 +91,17 @@ impl Act {
 
 impl Played {
     fn new(found: Image, execution: Execution, scene: &Scene) -> Played {
-        let (events, native) = translate(&execution.events);
-        let translated = subject::Execution::new(events, subject::Ended::Well);
-        let (log, origins) = translated.logged(scene.platform, scene.tear);
-        let origins = origins.into_iter().map(|event| native[event]).collect();
+        let events = translate(&execution.events);
+        let copies = match scene.tear {
+            true => Copies::Torn,
+            false => Copies::Whole,
+        };
+        let log = logged(&events, scene.platform, copies);
         Played {
             found,
             execution,
             log,
-            origins,
+            records: events.iter().map(|event| event.record).collect(),
             copies: Vec::new(),
         }
     }
@@ -124,7 +126,8 @@ impl Played {
 
     /// Which event made an entry of the log.
     pub(crate) fn event_of(&self, entry: Cut) -> usize {
-        self.origins[entry.0 as usize]
+        let event = self.log.events()[entry.0 as usize];
+        self.records[event.index()] as usize
     }
 
     /// How an event is numbered for people: from one, without the records of call stacks.
@@ -139,7 +142,7 @@ impl Played {
 
     /// The first event that is not known to have happened at the cut.
     pub(crate) fn events_before(&self, cut: Cut) -> usize {
-        let next = self.origins.get(cut.0 as usize).copied();
+        let next = (cut < self.log.end()).then(|| self.event_of(cut));
         next.unwrap_or(self.execution.events.len())
     }
 
@@ -149,7 +152,8 @@ impl Played {
         let events = self.execution.events.iter().enumerate();
         let mut next = events.filter(|(_, event)| choice(event)).skip(steps);
         let end = next.next().map_or(usize::MAX, |(at, _)| at);
-        Cut(self.origins.iter().filter(|&&event| event < end).count() as u32)
+        let entries = (0..self.log.end().0).map(Cut);
+        Cut(entries.filter(|&entry| self.event_of(entry) < end).count() as u32)
     }
 
     /// The version of a line that survives a failure.

@@ -1,11 +1,11 @@
 //! Lets checkers judge what the search found: they follow by store the tree that it made by value.
 
 use crate::recovery::Watch;
-use crate::subject::Mark;
 use crate::tree::{Forest, Here, Place, RecoveryTree};
 use landfall_check::path::Span;
 use landfall_check::walk::Limits;
-use landfall_check::{Checker, Execution, Recoveries, Step, Walked, event, walk};
+use landfall_check::{Checker, Execution, Recoveries, Step, Walked, walk};
+use landfall_model::event::Mark;
 use landfall_model::image::Image;
 use landfall_model::log::Cut;
 use smallvec::SmallVec;
@@ -134,10 +134,9 @@ impl Recoveries for Judged<'_> {
         Some(Node { place, ..node })
     }
 
-    fn marks(&self, node: Node) -> SmallVec<[event::Mark; 2]> {
+    fn marks(&self, node: Node) -> SmallVec<[Mark; 2]> {
         let marks = self.at(node).map_or(&[][..], |(tree, at)| tree.marks(at));
-        let marks = marks.iter();
-        marks.filter_map(|(_, mark)| judged(*mark)).collect()
+        marks.iter().map(|(_, mark)| *mark).collect()
     }
 
     fn ran(&self, node: Node) -> Option<(Rc<Execution>, Span)> {
@@ -147,15 +146,4 @@ impl Recoveries for Judged<'_> {
         let cuts = execution.cuts_before(depth as usize)?;
         Some((execution.clone(), cuts))
     }
-}
-
-fn judged(mark: Mark) -> Option<event::Mark> {
-    Some(match mark {
-        Mark::IgnoreBegin => event::Mark::IgnoreBegin,
-        Mark::IgnoreEnd => event::Mark::IgnoreEnd,
-        Mark::ChecksumBegin => event::Mark::ChecksumBegin,
-        Mark::ChecksumAccepted => event::Mark::ChecksumAccepted,
-        Mark::ChecksumRejected => event::Mark::ChecksumRejected,
-        Mark::CopyBegin | Mark::CopyEnd | Mark::Thread(_) => return None,
-    })
 }

@@ -1,4 +1,4 @@
-//! The recovery tree (ALGORITHMS.md §2): what a program reads when it starts on unknown memory.
+//! The recovery tree (docs/design/algorithms.md §2): what a program reads when it starts on unknown memory.
 //!
 //! A node is a first read, an edge the value it returned, a leaf the end of a run. The program is deterministic, so the tree
 //! is a function of the program alone: it serves every cut of every execution that ever crashed.
@@ -6,7 +6,8 @@
 //! Most reads have returned one value so far. So the tree is kept as *segments*, runs of such reads in one piece, and a read is
 //! named by the run that brought it and its depth: that name stays when a segment is split by a new branch.
 
-use crate::subject::{Ended, FirstRead, Mark, Read};
+use crate::subject::Ended;
+use landfall_model::event::{FirstRead, Mark, Read};
 use landfall_model::log::Log;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -1,16 +1,14 @@
 //! The crash search against brute force: every cut, every image, on programs that read what they please.
 
-mod toy;
-
 use landfall_explore::recovery::{Behaviour, Options, Searched, random, search};
 use landfall_explore::subject::{Ended, Execution};
 use landfall_explore::tree::Forest;
 use landfall_model::image::Image;
 use landfall_model::line::Line;
 use landfall_model::log::Log;
+use landfall_testkit::toy::{Path, Toy, base, brute_force, cases, event, platform};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use toy::{Path, Toy, base, brute_force, cases, event, platform};
 
 /// Does what a behaviour says, from scratch.
 fn replay(toy: &Toy, base: &Image, log: &Log, options: &Options, behaviour: &Behaviour) -> Path {

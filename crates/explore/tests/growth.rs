@@ -1,10 +1,9 @@
 //! What the search needs as a program grows: one run per behaviour, and memory for what is live.
 
 use landfall_explore::recovery::{Options, Searched, search};
-use landfall_explore::subject::{
-    Ended, Event, Execution, FirstRead, Job, Read, Subject, SubjectError,
-};
+use landfall_explore::subject::{Ended, Execution, Job, Subject, SubjectError};
 use landfall_explore::tree::Forest;
+use landfall_model::event::{Event, FirstRead, Read};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, pieces};
 use landfall_model::order::Platform;
@@ -45,7 +44,7 @@ fn pushes(n: u64) -> Vec<Event> {
     let store = |addr: u64, value: u64| {
         let bytes = value.to_le_bytes();
         pieces(Addr(addr), &bytes)
-            .map(Event::Store)
+            .map(Event::store)
             .collect::<Vec<_>>()
     };
     let mut events = Vec::new();
@@ -53,9 +52,9 @@ fn pushes(n: u64) -> Vec<Event> {
         let node = i * 64;
         events.extend(store(node + 8, i));
         events.extend(store(node, (i - 1) * 64));
-        events.push(Event::Clflush(Addr(node).line()));
+        events.push(Event::clflush(Addr(node).line()));
         events.extend(store(0, node));
-        events.push(Event::Clflush(Addr(0).line()));
+        events.push(Event::clflush(Addr(0).line()));
     }
     events
 }

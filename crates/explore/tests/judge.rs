@@ -1,22 +1,19 @@
 //! The walk by store over the tree that the search made by value: neither comes anywhere that the other does not.
 
-mod toy;
-
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Finding, Kind, Robustness};
 use landfall_explore::judge::Judge;
 use landfall_explore::recovery::{Options, Searched, search, search_watched};
-use landfall_explore::subject::{
-    Ended, Event, Execution, FirstRead, Job, Mark, Read, Subject, SubjectError,
-};
+use landfall_explore::subject::{Ended, Execution, Job, Subject, SubjectError};
 use landfall_explore::tree::Forest;
+use landfall_model::event::{Action, Event, EventId, FirstRead, Mark, Read};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, pieces};
 use landfall_model::order::Platform;
+use landfall_testkit::toy::judging::{Crashing, judging};
+use landfall_testkit::toy::{Toy, base, cases, event, platform};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use toy::judging::{Crashing, judging};
-use toy::{Toy, base, cases, event, platform};
 
 /// Counts recoveries that were followed to their end, and objects to nothing.
 #[derive(Default)]
@@ -29,7 +26,7 @@ impl Checker for Ends {
 }
 
 /// The places of lost and kept stores.
-fn violations(checkers: &[Box<dyn Checker>]) -> BTreeSet<(u32, u32)> {
+fn violations(checkers: &[Box<dyn Checker>]) -> BTreeSet<(EventId, EventId)> {
     let findings = checkers.iter().flat_map(|checker| checker.findings());
     findings
         .filter_map(|finding| match finding.kind {
@@ -111,16 +108,16 @@ impl Subject for Checked {
                 mask: 0xff,
             };
             let value = read.value(&job.line(read.line()));
-            Event::Read(Read { read, value })
+            Event::read(Read { read, value })
         };
         let sum = read(128);
-        let accept = matches!(sum, Event::Read(read) if read.value == self.accepted);
+        let accept = matches!(sum.action, Action::Read(read) if read.value == self.accepted);
         let end = match accept {
             true => Mark::ChecksumAccepted,
             false => Mark::ChecksumRejected,
         };
-        let begin = Event::Mark(Mark::ChecksumBegin);
-        let events = vec![begin, read(0), read(64), sum, Event::Mark(end)];
+        let begin = Event::mark(Mark::ChecksumBegin);
+        let events = vec![begin, read(0), read(64), sum, Event::mark(end)];
         Ok(Execution::new(events, Ended::Well))
     }
 }
@@ -128,7 +125,7 @@ impl Subject for Checked {
 /// What a recovery says about its reads comes with the tree.
 #[test]
 fn a_checksum_region_counts_when_it_is_accepted() {
-    let store = |addr: u64| Event::Store(pieces(Addr(addr), &[1; 8]).next().unwrap());
+    let store = |addr: u64| Event::store(pieces(Addr(addr), &[1; 8]).next().unwrap());
     let events = [store(0), store(64), store(128)];
     let one = u64::from_le_bytes([1; 8]);
     for (accepted, found_some) in [(one, true), (7, false)] {

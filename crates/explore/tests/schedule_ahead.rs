@@ -1,11 +1,12 @@
 //! Executions that the search asks for ahead of their time are those that it wants later: the same beginning, the same sleepers;
 //! and asking changes nothing about what is explored.
 
-use landfall_explore::schedule::interpret::Interpreter;
-use landfall_explore::schedule::program::{Model, Program};
 use landfall_explore::schedule::{
-    Counts, Job, Options, Points, Process, Step, Threads, ThreadsError, Trace, catalogue, search,
+    Counts, Job, Options, Points, Process, Step, Threads, ThreadsError, Trace, search,
 };
+use landfall_testkit::catalogue;
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::program::{Model, Program};
 use std::ops::ControlFlow;
 
 /// Who goes first, how much of that is known, who sleeps then.

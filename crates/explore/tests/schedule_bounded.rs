@@ -1,15 +1,14 @@
 //! Bounding preemptions, and sealing places against them, loses nothing that stays inside the bound.
 
-mod schedule_support;
-
 use landfall_explore::schedule::bounded::{Bound, bounded, iterate};
-use landfall_explore::schedule::interpret::Interpreter;
-use landfall_explore::schedule::program::{Model, Order as Ordering, Program};
 use landfall_explore::schedule::{
-    Access, End, Job, Options, Order, Persistency, Points, Step, Threads, Trace, Wait, catalogue,
+    Access, End, Job, Options, Order, Persistency, Points, Step, Threads, Trace, Wait,
 };
+use landfall_testkit::catalogue;
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::program::{Model, Order as Ordering, Program};
+use landfall_testkit::schedules::{build, shape};
 use proptest::prelude::*;
-use schedule_support::{build, shape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 

@@ -1,17 +1,13 @@
 //! Data races, misused locks and deadlocks, from the transitions of executions.
 
-mod schedule_support;
-
 use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
-use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::locks::{Misuse, Reason, Stuck, explain, misuses};
-use landfall_explore::schedule::program::{
-    Cmp, Instr, Model, Order as Ordering, Place, Program, Reg, Sync,
-};
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Options, Order, Persistency, search};
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::program::{Cmp, Instr, Model, Order as Ordering, Place, Program, Reg, Sync};
+use landfall_testkit::schedules::{build, shape};
 use proptest::prelude::*;
-use schedule_support::{build, shape};
 use std::ops::ControlFlow;
 
 const A: Reg = Reg(0);

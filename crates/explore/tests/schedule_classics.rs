@@ -1,8 +1,9 @@
 //! Programs everyone knows: what goes wrong in them is found, and nothing where nothing does.
 
-use landfall_explore::schedule::interpret::Interpreter;
-use landfall_explore::schedule::program::*;
-use landfall_explore::schedule::{Counts, Options, Wait, catalogue, search};
+use landfall_explore::schedule::{Counts, Options, Wait, search};
+use landfall_testkit::catalogue;
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::program::*;
 use std::ops::ControlFlow;
 
 fn explore(program: &Program, model: Model) -> Counts {

@@ -1,8 +1,9 @@
 //! The estimators: exact at the end, within a factor on the way, and never far from the known counts of the table.
 
-use landfall_explore::schedule::interpret::Interpreter;
-use landfall_explore::schedule::program::{Model, Program};
-use landfall_explore::schedule::{Options, Search, catalogue};
+use landfall_explore::schedule::{Options, Search};
+use landfall_testkit::catalogue;
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::program::{Model, Program};
 
 /// After each execution: the share done, the estimated size, the estimated work.
 fn estimates(program: &Program) -> (Vec<(f64, f64, f64)>, f64) {

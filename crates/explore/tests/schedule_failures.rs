@@ -1,20 +1,23 @@
 //! Several power failures of programs with threads against brute force: every interleaving, every cut, every image, of recoveries, too.
 
-mod toy;
-
 use landfall_explore::schedule::power::{Power, Way};
 use landfall_explore::schedule::{End, Explored, Options, Persistency, Search};
-use landfall_explore::subject::{Ended, Event, Execution};
+use landfall_explore::subject::{Ended, Execution};
+use landfall_model::event::{Action, Event, How};
 use landfall_model::line::Line;
+use landfall_testkit::toy::straight::{Straight, mixed};
+use landfall_testkit::toy::{Toy, base, brute_force, cases, event, platform};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use toy::straight::{Straight, mixed};
-use toy::{Toy, base, brute_force, cases, event, platform};
 
 fn thread() -> impl Strategy<Value = Vec<Event>> {
-    let plain = event().prop_map(|event| match event {
-        Event::NtStore(piece) => Event::DurableStore(piece),
-        event => event,
+    let plain = event().prop_map(|event| match event.action {
+        Action::Store {
+            piece,
+            how: How::NonTemporal,
+            ..
+        } => Event::durable_store(piece),
+        _ => event,
     });
     prop::collection::vec(plain, 0..4)
 }

@@ -1,25 +1,24 @@
 //! Robustness of programs with threads whose recoveries crash, too: "no violation" is that strict persistency shows everything that
 //! chains of recoveries can read. Here each store has a value of its own, so eADR is the definition.
 
-mod toy;
-
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Robustness};
 use landfall_explore::schedule::judge::Judge;
 use landfall_explore::schedule::judged::Names;
 use landfall_explore::schedule::power::Power;
 use landfall_explore::schedule::{End, Explored, Options, Persistency, Search};
-use landfall_explore::subject::{Ended, Event, Execution, Read};
+use landfall_explore::subject::{Ended, Execution};
 use landfall_model::crash::{CrashState, Crashed};
+use landfall_model::event::{Action, Event, EventId, Read};
 use landfall_model::image::Image;
 use landfall_model::line::{Line, pieces};
 use landfall_model::log::{Cut, Log};
 use landfall_model::order::Platform;
+use landfall_testkit::toy::judging::Crashing;
+use landfall_testkit::toy::straight::{Straight, mixed};
+use landfall_testkit::toy::{Toy, base, cases, event};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use toy::judging::Crashing;
-use toy::straight::{Straight, mixed};
-use toy::{Toy, base, cases, event};
 
 /// What each recovery has read: those that crashed, up to there.
 type Chain = Vec<Vec<Read>>;
@@ -47,22 +46,22 @@ impl Brute<'_> {
             if level == self.failures {
                 continue;
             }
-            let (log, origins) = execution.log_with_origins(self.platform);
-            let reads_before = |event: usize| {
-                let events = execution.events[..event].iter();
+            let log = execution.log(self.platform);
+            let reads_before = |event: EventId| {
+                let events = execution.events[..event.index()].iter();
                 events
-                    .filter(|event| matches!(event, Event::Read(_)))
+                    .filter(|event| matches!(event.action, Action::Read(_)))
                     .count()
             };
             for cut in 0..=log.end().0 {
                 let after = match cut.checked_sub(1) {
-                    Some(entry) => reads_before(origins[entry as usize]),
+                    Some(entry) => reads_before(log.events()[entry as usize]),
                     None => 0,
                 };
                 // What is stored in order need not be stored at once: the recovery may have come further.
-                let next = origins.get(cut as usize);
+                let next = log.event_of(Cut(cut));
                 let before = match next.filter(|_| self.platform == Platform::Adr) {
-                    Some(&event) => reads_before(event),
+                    Some(event) => reads_before(event),
                     None => execution.reads.len(),
                 };
                 for reads in after..=before {
@@ -138,14 +137,14 @@ fn violated(threads: &[Vec<Event>], toy: &Toy, base: &Image) -> bool {
 /// Each store of the threads with a value of its own; nothing that is durable by decree.
 fn apart(threads: Vec<Vec<Event>>) -> Vec<Vec<Event>> {
     let mut value = 16; // What memory holds at first is less.
-    let mut own = |event: Event| match event {
-        Event::Store(piece) | Event::NtStore(piece) | Event::DurableStore(piece) => {
+    let mut own = |event: Event| match event.action {
+        Action::Store { piece, .. } => {
             value += 1;
             let bytes = [value; 8];
             let same = &bytes[..piece.bytes().len()];
-            pieces(piece.addr, same).next().map_or(event, Event::Store)
+            pieces(piece.addr, same).next().map_or(event, Event::store)
         }
-        event => event,
+        _ => event,
     };
     let each = |thread: Vec<Event>| thread.into_iter().map(&mut own).collect();
     threads.into_iter().map(each).collect()

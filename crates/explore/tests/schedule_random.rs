@@ -1,12 +1,12 @@
 //! On random programs the search shows every outcome, in exactly one execution per graph of reads-from and coherence,
 //! and no execution is cut short by a sleep set.
 
-mod schedule_support;
-
-use landfall_explore::schedule::program::{Model, Order, Program};
+use landfall_testkit::program::{Model, Order, Program};
+use landfall_testkit::schedules::agree::{agree, explore};
+use landfall_testkit::schedules::{
+    Draft, Keep, Outcome, brute_force, build, create_and_join, shape,
+};
 use proptest::prelude::*;
-use schedule_support::agree::{agree, explore};
-use schedule_support::{Draft, Keep, Outcome, brute_force, build, create_and_join, shape};
 use std::collections::BTreeSet;
 
 /// States of a program that is tried.
@@ -57,7 +57,7 @@ fn spinning() -> impl Strategy<Value = Vec<Vec<Draft>>> {
 /// Cases that went wrong once.
 #[test]
 fn remembered() {
-    use schedule_support::Draft::*;
+    use landfall_testkit::schedules::Draft::*;
     // A sleeper that was beside the reversal of a race in one execution was not beside it in the next.
     let shape = [
         vec![Store(1), Load(0)],

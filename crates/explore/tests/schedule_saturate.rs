@@ -1,13 +1,12 @@
 //! Preempting where data races finds what preempting everywhere finds.
 
-mod schedule_support;
-
-use landfall_explore::schedule::interpret::Interpreter;
-use landfall_explore::schedule::program::{Cell, Instr, Model, Order, Place, Program, Reg};
 use landfall_explore::schedule::saturate::{Preempt, Saturated, saturate};
-use landfall_explore::schedule::{End, Options, catalogue};
+use landfall_explore::schedule::{End, Options};
+use landfall_testkit::catalogue;
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::program::{Cell, Instr, Model, Order, Place, Program, Reg};
+use landfall_testkit::schedules::{Outcome, build, create_and_join, shape};
 use proptest::prelude::*;
-use schedule_support::{Outcome, build, create_and_join, shape};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 

@@ -1,11 +1,9 @@
 //! Programs that synchronise in every way: one execution per trace, none cut short, and every outcome; against trying
 //! everything with objects that are written down a second time.
 
-mod schedule_support;
-
-use landfall_explore::schedule::program::{Instr, Model, Op, Order, Place, Program, Reg, Sync};
+use landfall_testkit::program::{Instr, Model, Op, Order, Place, Program, Reg, Sync};
+use landfall_testkit::schedules::agree::{agree, explore};
 use proptest::prelude::*;
-use schedule_support::agree::{agree, explore};
 
 /// States of a program that is tried.
 const MOST: usize = 40_000;
@@ -89,7 +87,7 @@ fn build(shape: &[Vec<Draft>]) -> Program {
                 code.push(Instr::Ask { op, at, to });
                 code.push(Instr::JumpIf {
                     a: to.into(),
-                    cmp: landfall_explore::schedule::program::Cmp::Eq,
+                    cmp: landfall_testkit::program::Cmp::Eq,
                     b: 0.into(),
                     to: code.len() as u32 + 2,
                 });

@@ -1,8 +1,9 @@
-//! The programs of PEERS.md's first table have exactly their known numbers of executions, and none is blocked.
+//! The programs of the first table of BENCHMARKS.md have exactly their known numbers of executions, and none is blocked.
 
-use landfall_explore::schedule::interpret::Interpreter;
-use landfall_explore::schedule::program::{Model, Program};
-use landfall_explore::schedule::{Counts, Options, catalogue, search};
+use landfall_explore::schedule::{Counts, Options, search};
+use landfall_testkit::catalogue;
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::program::{Model, Program};
 use std::ops::ControlFlow;
 
 fn count(program: &Program, model: Model) -> Counts {

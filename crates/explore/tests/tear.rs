@@ -1,16 +1,15 @@
-//! Torn copies against their definition: pieces of one copy on one line persist in any order (MODEL.md §3.2).
-
-mod toy;
+//! Torn copies against their definition: pieces of one copy on one line persist in any order (docs/design/model.md §3.2).
 
 use landfall_explore::recovery::{Options, Searched, search};
-use landfall_explore::subject::{Ended, Event, Execution, Mark};
+use landfall_explore::subject::{Ended, Execution};
 use landfall_explore::tree::Forest;
+use landfall_model::event::{Action, Event, How, Mark};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, Piece, pieces};
 use landfall_model::order::Platform;
+use landfall_testkit::toy::{LINES, Path, Toy, base, cases, event, platform};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use toy::{LINES, Path, Toy, base, cases, event, platform};
 
 /// What persists as one: a store, or the pieces of a copy on the line.
 #[derive(Clone, Debug, Default)]
@@ -31,10 +30,10 @@ fn histories(events: &[Event], platform: Platform) -> BTreeMap<Line, History> {
     let mut pending: Vec<(Line, usize)> = Vec::new();
     let mut copy = None;
     for (at, event) in events.iter().enumerate() {
-        match *event {
-            Event::Mark(Mark::CopyBegin) => copy = Some(at),
-            Event::Mark(Mark::CopyEnd) => copy = None,
-            Event::Store(piece) => {
+        match event.action {
+            Action::Mark(Mark::CopyBegin) => copy = Some(at),
+            Action::Mark(Mark::CopyEnd) => copy = None,
+            Action::Store { piece, .. } => {
                 let line = lines.entry(piece.addr.line()).or_default();
                 match line.units.last_mut() {
                     Some(unit) if copy.is_some() && unit.copy == copy => unit.pieces.push(piece),
@@ -44,15 +43,15 @@ fn histories(events: &[Event], platform: Platform) -> BTreeMap<Line, History> {
                     }),
                 }
             }
-            Event::Clflush(line) => {
+            Action::Clflush(line) => {
                 let line = lines.entry(line).or_default();
                 line.durable = line.units.len();
             }
-            Event::ClflushOpt(line) => {
+            Action::Clwb(line) => {
                 let units = lines.entry(line).or_default().units.len();
                 pending.push((line, units));
             }
-            Event::Fence => {
+            Action::Fence(_) => {
                 for (line, units) in pending.drain(..) {
                     let line = lines.entry(line).or_default();
                     line.durable = line.durable.max(units);
@@ -62,8 +61,8 @@ fn histories(events: &[Event], platform: Platform) -> BTreeMap<Line, History> {
         }
         if platform == Platform::Eadr {
             // Durable at once; of a copy, what is on other lines than the one being written.
-            let current = match event {
-                Event::Store(piece) => copy.map(|_| piece.addr.line()),
+            let current = match event.action {
+                Action::Store { piece, .. } => copy.map(|_| piece.addr.line()),
                 _ => None,
             };
             for (&line, history) in &mut lines {
@@ -132,17 +131,21 @@ fn definition(toy: &Toy, base: &Image, events: &[Event], platform: Platform) -> 
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let copy = (0..LINES * 64 - 40, 2usize..26, 1u8..4).prop_map(|(start, len, byte)| {
         let bytes = vec![byte; len];
-        let stores = pieces(Addr(start), &bytes).map(Event::Store);
-        std::iter::once(Event::Mark(Mark::CopyBegin))
+        let stores = pieces(Addr(start), &bytes).map(Event::store);
+        std::iter::once(Event::mark(Mark::CopyBegin))
             .chain(stores)
-            .chain([Event::Mark(Mark::CopyEnd)])
+            .chain([Event::mark(Mark::CopyEnd)])
             .collect::<Vec<_>>()
     });
     // The definition above knows nothing of non-temporal stores.
     let other = event().prop_map(|event| {
-        vec![match event {
-            Event::NtStore(piece) => Event::Store(piece),
-            event => event,
+        vec![match event.action {
+            Action::Store {
+                piece,
+                how: How::NonTemporal,
+                ..
+            } => Event::store(piece),
+            _ => event,
         }]
     });
     prop::collection::vec(prop_oneof![1 => copy, 2 => other], 0..6).prop_map(|e| e.concat())

@@ -3,10 +3,9 @@
 use crate::buffers::Layout;
 use crate::program::{FlushKind, Instr, Observe, Operand, Outcome, Program, Value, Var};
 use landfall_explore::recovery::{Options, SearchError, Searched, search};
-use landfall_explore::subject::{
-    Ended, Event, Execution, FirstRead, Job, Read, Subject, SubjectError, Wanted,
-};
+use landfall_explore::subject::{Ended, Execution, Job, Subject, SubjectError, Wanted};
 use landfall_explore::tree::Forest;
+use landfall_model::event::{Event, FirstRead, Read};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, LineBytes};
 use landfall_model::order::Platform;
@@ -67,7 +66,7 @@ impl Machine<'_> {
             mask: 0xff,
         };
         let value = read.value(&(self.line)(addr));
-        self.events.push(Event::Read(Read { read, value }));
+        self.events.push(Event::read(Read { read, value }));
         self.known.insert(addr, value as Value);
         value as Value
     }
@@ -101,10 +100,10 @@ impl LitmusSubject<'_> {
                     regs[reg.0 as usize] = machine.load(self.layout.addr(var));
                 }
                 Instr::Store { var, value: v } => {
-                    self.store(&mut machine, var, value(v), Event::Store);
+                    self.store(&mut machine, var, value(v), Event::store);
                 }
                 Instr::NtStore { var, value: v } => {
-                    self.store(&mut machine, var, value(v), Event::NtStore);
+                    self.store(&mut machine, var, value(v), Event::nt_store);
                 }
                 Instr::Rmw {
                     reg,
@@ -113,10 +112,10 @@ impl LitmusSubject<'_> {
                     operand,
                 } => {
                     let operand = value(operand);
-                    machine.events.push(Event::Fence);
+                    machine.events.push(Event::fence());
                     let old = machine.load(self.layout.addr(var));
-                    self.store(&mut machine, var, op.apply(old, operand), Event::Store);
-                    machine.events.push(Event::Fence);
+                    self.store(&mut machine, var, op.apply(old, operand), Event::store);
+                    machine.events.push(Event::fence());
                     if let Some(reg) = reg {
                         regs[reg.0 as usize] = old;
                     }
@@ -128,22 +127,22 @@ impl LitmusSubject<'_> {
                     desired,
                 } => {
                     let (expected, desired) = (value(expected), value(desired));
-                    machine.events.push(Event::Fence);
+                    machine.events.push(Event::fence());
                     let old = machine.load(self.layout.addr(var));
                     if old == expected {
-                        self.store(&mut machine, var, desired, Event::Store);
+                        self.store(&mut machine, var, desired, Event::store);
                     }
-                    machine.events.push(Event::Fence);
+                    machine.events.push(Event::fence());
                     regs[reg.0 as usize] = old;
                 }
                 Instr::Flush { var, kind } => {
                     let line = self.layout.addr(var).line();
                     machine.events.push(match kind {
-                        FlushKind::Clflush => Event::Clflush(line),
-                        FlushKind::Clflushopt | FlushKind::Clwb => Event::ClflushOpt(line),
+                        FlushKind::Clflush => Event::clflush(line),
+                        FlushKind::Clflushopt | FlushKind::Clwb => Event::clwb(line),
                     });
                 }
-                Instr::Sfence | Instr::Mfence => machine.events.push(Event::Fence),
+                Instr::Sfence | Instr::Mfence => machine.events.push(Event::fence()),
                 Instr::Move { reg, value: v } => regs[reg.0 as usize] = value(v),
                 Instr::Arith { reg, op, operand } => {
                     regs[reg.0 as usize] = op.apply(regs[reg.0 as usize], value(operand));

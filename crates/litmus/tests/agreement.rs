@@ -1,15 +1,13 @@
 //! Independent definitions give the same outcomes: on random programs, under Px86 and under mutated tables.
 
-mod support;
-
 use landfall_litmus::operational::{self, Options, Reduction};
 use landfall_litmus::print::to_lit;
 use landfall_litmus::program::{Outcome, Test};
 use landfall_litmus::{Model, axiomatic, buffers};
 use landfall_model::order::{Keep, OpKind, OrderTable, Platform};
+use landfall_testkit::litmus::random::{build, shape};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use support::{build, shape};
 
 const MAX_GRAPHS: usize = 2_000_000;
 
@@ -60,7 +58,7 @@ fn platform() -> impl Strategy<Value = Platform> {
 }
 
 /// Tables that differ from Px86 in up to three cells. Reads stay before later writes: graphs are built along
-/// `po ∪ rf` (MODEL.md §6), so the axiomatic definition has no meaning for a table that lets a write pass a read.
+/// `po ∪ rf` (docs/design/model.md §6), so the axiomatic definition has no meaning for a table that lets a write pass a read.
 fn mutated() -> impl Strategy<Value = OrderTable> {
     let causal = |a: OpKind, b: OpKind| {
         matches!(a, OpKind::Read | OpKind::Rmw)

@@ -1,11 +1,8 @@
 //! Every litmus file in the repository: expected verdict, and the same outcomes from all three definitions.
 
-#[path = "support/corpus.rs"]
-mod support;
-
 use landfall_litmus::operational::{Options, explore, witness};
 use landfall_litmus::{Model, axiomatic, buffers, subject};
-use support::read_corpus;
+use landfall_testkit::litmus::corpus::read_corpus;
 
 #[test]
 fn every_file_has_its_verdict_under_every_definition() {

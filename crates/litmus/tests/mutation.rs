@@ -2,16 +2,13 @@
 //! definitions. The changes no test can see are listed in `litmus/table/implied.txt`, with the reason; that list is
 //! checked from both sides.
 
-#[path = "support/corpus.rs"]
-mod corpus;
-mod support;
-
-use corpus::{litmus_dir, read_corpus};
 use landfall_litmus::operational::{Options, explore};
 use landfall_litmus::print::to_lit;
 use landfall_litmus::program::Test;
 use landfall_litmus::{Model, axiomatic};
 use landfall_model::order::{Keep, OpKind, OrderTable, Platform};
+use landfall_testkit::litmus::corpus::{litmus_dir, read_corpus};
+use landfall_testkit::litmus::random;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -117,8 +114,8 @@ proptest! {
 
     /// The other side of the list: an implied cell really makes no difference.
     #[test]
-    fn implied_cells_make_no_difference(shape in support::shape(3, 4)) {
-        let test = support::build(&shape);
+    fn implied_cells_make_no_difference(shape in random::shape(3, 4)) {
+        let test = random::build(&shape);
         let outcomes = |table: OrderTable| {
             let model = Model { table, platform: Platform::Adr };
             explore(&test.program, &test.observe, &model, &Options::default())

@@ -1,16 +1,8 @@
 //! The schedule search of `explore` against the operational definition: final states under TSO, and what every
 //! (schedule, power failure) leaves, by two ways of cutting traces.
 
-#[path = "support/corpus.rs"]
-mod corpus;
-#[path = "support/schedules.rs"]
-mod schedules;
-mod support;
-
 use landfall_explore::schedule::crash::Crashes;
-use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::power::{Crash, Power, piece};
-use landfall_explore::schedule::program as target;
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{
     Access, Act, Options, Order, Persistency, Search, Step, Threads, Trace,
@@ -22,11 +14,14 @@ use landfall_litmus::program::*;
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line};
 use landfall_model::order::Platform;
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::litmus::corpus::read_corpus;
+use landfall_testkit::litmus::random::{Shape, build, shape};
+use landfall_testkit::litmus::schedules::{Recovery, initial, translate, translate_as};
+use landfall_testkit::program as target;
 use proptest::prelude::*;
-use schedules::{Recovery, initial, translate, translate_as};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use support::{build, shape};
 
 /// How the crashes of a trace are found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -415,8 +410,8 @@ fn cases() -> u32 {
 }
 
 /// Ordinary stores, and only `clflush`.
-fn plainer(mut shape: support::Shape) -> support::Shape {
-    use support::Draft;
+fn plainer(mut shape: Shape) -> Shape {
+    use landfall_testkit::litmus::random::Draft;
     shape.recover = true;
     for draft in shape.threads.iter_mut().flatten() {
         match *draft {
@@ -453,7 +448,7 @@ proptest! {
 fn the_bundled_tests() {
     let mut looked_at = 0;
     for dir in ["px86", "tso", "table", "eadr"] {
-        for (path, test) in corpus::read_corpus(dir) {
+        for (path, test) in read_corpus(dir) {
             if translate(&test).is_some() {
                 looked_at += 1;
                 agree(&test).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -1,4 +1,4 @@
-//! Clock vectors: what a thread, or a store, knows to have happened before it (MODEL.md §7).
+//! Clock vectors: what a thread, or a store, knows to have happened before it (docs/design/model.md §7).
 
 use smallvec::SmallVec;
 use std::cmp::Ordering;

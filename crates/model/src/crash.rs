@@ -1,14 +1,22 @@
 //! Crash states: what one or several power failures may have left, narrowed by what was seen of it since.
 //!
-//! Each crashed execution left one version of every line between its frontier and its newest (MODEL.md §1). Version 0 of
+//! Each crashed execution left one version of every line between its frontier and its newest (docs/design/model.md §1). Version 0 of
 //! an execution means whatever the one before it left, so a line's state after several failures is a *chain*, one
-//! version per execution (MODEL.md §5). Lines are independent of each other (MODEL.md §4).
+//! version per execution (docs/design/model.md §5). Lines are independent of each other (docs/design/model.md §4).
 
 use crate::image::Image;
 use crate::line::{Line, LineBytes};
 use crate::log::{Cut, Log, Version};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+
+/// One power failure of an execution: where in its log, and which lines are older than that allows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PowerFailure {
+    pub cut: Cut,
+    /// Lines that are not as new as the cut allows, with the version that survived; ascending.
+    pub old: Vec<(Line, Version)>,
+}
 
 /// One version per crashed execution, oldest first.
 pub type Chain = SmallVec<[Version; 2]>;

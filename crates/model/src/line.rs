@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// Bytes in a cache line: the unit of write-back (MODEL.md §1).
+/// Bytes in a cache line: the unit of write-back (docs/design/model.md §1).
 pub const LINE_BYTES: usize = 64;
-/// The widest store that persists as a whole (MODEL.md §3).
+/// The widest store that persists as a whole (docs/design/model.md §3).
 pub const PIECE_BYTES: usize = 8;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,7 +65,7 @@ impl Piece {
     }
 }
 
-/// Splits a store into its atomic pieces, in ascending address order (MODEL.md §3, difference D2).
+/// Splits a store into its atomic pieces, in ascending address order (docs/design/model.md §3, difference D2).
 pub fn pieces(addr: Addr, bytes: &[u8]) -> impl Iterator<Item = Piece> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -1,5 +1,6 @@
 //! The log of one execution: what reached the cache and what was written back, in commit order.
 
+use crate::event::EventId;
 use crate::line::{Addr, LINE_BYTES, Line, LineBytes, PIECE_BYTES, Piece};
 use crate::order::Platform;
 use rustc_hash::FxHashMap;
@@ -28,6 +29,10 @@ pub enum Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     entries: Vec<Entry>,
+    /// The event that made each entry.
+    events: Vec<EventId>,
+    /// The event that makes what is logged now.
+    by: EventId,
     lines: FxHashMap<Line, LineLog>,
     platform: Platform,
 }
@@ -97,6 +102,26 @@ impl Log {
         &self.entries
     }
 
+    /// What is logged from now on is the effect of this event.
+    pub fn by(&mut self, event: EventId) {
+        self.by = event;
+    }
+
+    /// The event that made an entry.
+    pub fn event_of(&self, entry: Cut) -> Option<EventId> {
+        self.events.get(entry.0 as usize).copied()
+    }
+
+    /// The event that made each entry.
+    pub fn events(&self) -> &[EventId] {
+        &self.events
+    }
+
+    fn append(&mut self, entry: Entry) {
+        self.entries.push(entry);
+        self.events.push(self.by);
+    }
+
     pub fn end(&self) -> Cut {
         Cut(self.entries.len() as u32)
     }
@@ -131,22 +156,24 @@ impl Log {
             mask: 1,
         });
         line.stores.push(since);
-        self.entries.push(Entry::Store { piece, thread });
-        Version(line.versions.len() as u32)
+        let version = Version(line.versions.len() as u32);
+        self.append(Entry::Store { piece, thread });
+        version
     }
 
-    /// Pieces of one copy on one line, which may persist in any order (MODEL.md §3.2): every part of them is a version, the
+    /// Pieces of one copy on one line, which may persist in any order (docs/design/model.md §3.2): every part of them is a version, the
     /// whole the newest. All become possible with the last one. Nothing is made durable.
-    pub fn torn_stores(&mut self, thread: u16, pieces: &[Piece]) {
+    pub fn torn_stores(&mut self, thread: u16, pieces: &[(EventId, Piece)]) {
         for pieces in pieces.chunks(MOST_TORN) {
-            let Some(line) = pieces.first().map(|piece| piece.addr.line()) else {
+            let Some(line) = pieces.first().map(|(_, piece)| piece.addr.line()) else {
                 return;
             };
             let log = self.lines.entry(line).or_default();
             let first = log.stores.len() as u32;
-            for &piece in pieces {
+            for &(event, piece) in pieces {
                 log.stores.push(self.entries.len() as u32);
                 self.entries.push(Entry::Store { piece, thread });
+                self.events.push(event);
             }
             let base = Version(log.versions.len() as u32);
             log.versions
@@ -198,7 +225,7 @@ impl Log {
         let known = log.frontier.last().map_or(Version(0), |&(_, v)| v);
         if version > known {
             log.frontier.push((self.entries.len() as u32, version));
-            self.entries.push(Entry::Durable { line, version });
+            self.append(Entry::Durable { line, version });
         }
     }
 
@@ -215,7 +242,7 @@ impl Log {
         before.checked_sub(1).map_or(Version(0), |i| rises[i].1)
     }
 
-    /// Cuts at which every crash state of this execution is found (MODEL.md §4): right before each rise of a frontier,
+    /// Cuts at which every crash state of this execution is found (docs/design/model.md §4): right before each rise of a frontier,
     /// and the end. Several rises with no store between them need only the first: the later ones only remove.
     pub fn sufficient_cuts(&self) -> Vec<Cut> {
         let mut cuts = Vec::new();
@@ -370,7 +397,8 @@ mod tests {
     fn a_torn_copy_may_persist_in_any_order() {
         let mut log = Log::new(Platform::Adr);
         store(&mut log, 0, 9);
-        let copied: Vec<Piece> = pieces(Addr(8), &[1; 24]).collect();
+        let copied = pieces(Addr(8), &[1; 24]).map(|piece| (EventId(0), piece));
+        let copied: Vec<(EventId, Piece)> = copied.collect();
         log.torn_stores(0, &copied);
         store(&mut log, 16, 7);
         assert_eq!(log.newest(Line(0), log.end()), Version(9));

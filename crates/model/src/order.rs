@@ -1,8 +1,20 @@
-//! The ordering table of Px86 as data (MODEL.md §2; seed 000 table 2.1), extended by non-temporal stores.
+//! The ordering table of Px86 as data (docs/design/model.md §2; seed 000 table 2.1), extended by non-temporal stores.
 //!
-//! Both definitions of litmus behaviour, the operational and the axiomatic one, take a table as an argument and
-//! contain no ordering rule of their own: flip a cell and both follow. The mutation test of `landfall-litmus` does
-//! exactly that, cell by cell.
+//! Both definitions of litmus behaviour, the operational and the axiomatic one, and the encoding of proofs take their order from
+//! this table and contain no rule of their own: flip a cell and they follow. The mutation test of `landfall-litmus` does exactly
+//! that, cell by cell. The engines cannot afford to ask for every pair; where rows and columns are built in, a test holds them
+//! against the table:
+//!
+//! | place | what is built in | held by |
+//! |---|---|---|
+//! | `model::commit` | what non-temporal stores overtake; what a write-back promises, and when it is kept | its tests |
+//! | `check::execution` | when a store is written back | `check/tests/order_table.rs` |
+//! | `explore::schedule::Queued` | what waits in a store buffer | `explore/tests/order_table.rs` |
+//! | `explore::schedule::Step::guarantees` | what makes something durable | `explore/tests/order_table.rs` |
+//! | `explore::schedule::crash` | which step completes a write-back | its tests, `litmus/tests/schedule.rs` |
+//! | `litmus::buffers` | all of it, as queues | `litmus/tests/agreement.rs`: outcomes of random programs |
+//! | `runtime/threads/buffer` (`may_leave`) | what waits in a store buffer | `native/tests/litmus.rs`: outcomes of native programs |
+//! | `native::schedule::reader` | which transitions come before a commit | `native/tests/litmus.rs` |
 
 use std::fmt;
 
@@ -124,7 +136,7 @@ impl OrderTable {
         self.keep(earlier, later).holds(same_line)
     }
 
-    /// The same table with one cell changed: what the mutation test runs on.
+    /// This table with one cell changed: what the mutation test runs on.
     pub fn with(&self, earlier: OpKind, later: OpKind, keep: Keep) -> OrderTable {
         let mut table = self.clone();
         table.0[earlier as usize][later as usize] = keep;

@@ -131,7 +131,7 @@ fn push(record: &Record, events: &mut Vec<Event>, stacks: &mut Vec<Vec<u64>>) {
     }
 }
 
-/// Stores of at most one aligned word each, in ascending order (MODEL.md §3). The non-temporal flag and the like stay.
+/// Stores of at most one aligned word each, in ascending order (docs/design/model.md §3). The non-temporal flag and the like stay.
 fn split(whole: Event, length: u64, byte: impl Fn(usize) -> u8, events: &mut Vec<Event>) {
     let (mut at, end) = (whole.offset, whole.offset + length);
     while at < end {

@@ -16,7 +16,7 @@ pub struct Origin {
     pub caller: u32,
 }
 
-/// One event of a trace. Copies and fills are split into stores of at most one aligned word (MODEL.md §3).
+/// One event of a trace. Copies and fills are split into stores of at most one aligned word (docs/design/model.md §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     pub op: Op,

@@ -1,13 +1,13 @@
 //! A native trace as the checkers see it.
 
-use crate::execution::{Event, Op, Origin};
+use crate::events::events;
+use crate::execution::{Event, Origin};
 use crate::skim::{Flushes, Skimmed};
-use crate::subject::translate;
 use landfall_check::checker::Fate;
-use landfall_check::event::{Action, Atomicity, Fence, How};
 use landfall_check::{Checker, Wasted};
-use landfall_explore::subject::{self, Wanted};
-use landfall_model::line::{Addr, pieces};
+use landfall_explore::subject::Wanted;
+use landfall_model::commit::{Copies, logged};
+use landfall_model::event::Atomicity;
 use landfall_model::order::Platform;
 use landfall_vocab::record::flag;
 use std::collections::HashMap;
@@ -83,7 +83,7 @@ impl Watching {
         let whole = skimmed.cut_too && !skimmed.shortened;
         let execution = whole.then(|| {
             let (events, platform) = (&skimmed.judged, self.platform);
-            judge(events, self.atomics, platform, &mut self.places).execution
+            judge(events, self.atomics, platform, &mut self.places)
         });
         if let Some(wasted) = &mut self.wasted {
             for read in &skimmed.reads {
@@ -93,7 +93,8 @@ impl Watching {
                 Some(execution) => wasted.logged(execution.events(), Fate::MayCrash),
                 None if skimmed.judged.is_empty() => {}
                 None => {
-                    let (events, _) = judged(&skimmed.judged, self.atomics, &mut self.places);
+                    let number = |origin| self.places.number(origin);
+                    let events = events(&skimmed.judged, self.atomics, number);
                     wasted.logged(&events, Fate::RunsToItsEnd);
                 }
             }
@@ -109,115 +110,18 @@ impl Watching {
     }
 }
 
-/// A trace of one thread in the words of the checkers, and for each of its events the native one it comes from.
-pub fn judged(
-    events: &[Event],
-    atomics: Atomics,
-    places: &mut Places,
-) -> (Vec<landfall_check::Event>, Vec<u32>) {
-    let mut out = Vec::with_capacity(events.len());
-    let mut origins = Vec::with_capacity(events.len());
-    for (at, event) in events.iter().enumerate() {
-        let mut push = |action| {
-            out.push(landfall_check::Event {
-                thread: 0,
-                site: places.number(event.origin),
-                action,
-            });
-            origins.push(at as u32);
-        };
-        let line = Addr(event.offset).line();
-        let locked = event.flags & flag::LOCKED != 0;
-        match event.op {
-            Op::Read => push(Action::FirstRead {
-                word: Addr(event.offset),
-                mask: event.mask,
-            }),
-            Op::Store => {
-                let (start, length) = event.bytes();
-                let bytes = event.value.to_le_bytes();
-                let from = (start - event.offset) as usize;
-                let bytes = bytes.get(from..from + length as usize).unwrap_or(&[]);
-                // A locked instruction fences on both sides (MODEL.md §2).
-                if locked && !bytes.is_empty() {
-                    push(Action::Fence(Fence::Full));
-                }
-                for piece in pieces(Addr(start), bytes) {
-                    push(Action::Store {
-                        piece,
-                        how: how(event),
-                        atomic: atomicity(event.flags, event.mask, atomics),
-                    });
-                }
-                if locked && !bytes.is_empty() {
-                    push(Action::Fence(Fence::Full));
-                }
-            }
-            Op::Clflush => push(Action::Clflush(line)),
-            Op::Clflushopt | Op::Clwb => push(Action::Clwb(line)),
-            Op::Sfence => push(Action::Fence(Fence::Store)),
-            Op::Mfence | Op::CasFailed => push(Action::Fence(Fence::Full)),
-            Op::Lfence
-            | Op::Run
-            | Op::Fill
-            | Op::Alloc
-            | Op::Free
-            | Op::Stack
-            | Op::Asm
-            | Op::Mark
-            | Op::Step
-            | Op::Blocked
-            | Op::Misuse
-            | Op::Access
-            | Op::Ended
-            | Op::Watched
-            | Op::Unseen => {}
-        }
-    }
-    (out, origins)
-}
-
-/// An execution that crashes, ready to be judged.
-#[derive(Clone, Debug)]
-pub struct Judged {
-    pub execution: landfall_check::Execution,
-    /// The native event that each of its events comes from.
-    pub native: Vec<u32>,
-}
-
-/// The same log as the search has: evidence is told in its cuts and versions.
+/// A trace that crashes, ready to be judged, with the log that the search has: evidence is told in its cuts and versions. It is judged
+/// as one sequence, whoever did what: nothing says what its threads learnt of each other.
 pub fn judge(
-    events: &[Event],
+    records: &[Event],
     atomics: Atomics,
     platform: Platform,
     places: &mut Places,
-) -> Judged {
-    let (judged, native) = judged(events, atomics, places);
-    // A store is one event here and there; a locked one has fences around it.
-    let mut store_of = vec![0; events.len()];
-    for (at, event) in judged.iter().enumerate() {
-        if event.piece().is_some() {
-            store_of[native[at] as usize] = at;
-        }
-    }
-    let (translated, sources) = translate(events);
-    let translated = subject::Execution::new(translated, subject::Ended::Well);
-    let (log, origins) = translated.log_with_origins(platform);
-    let origins: Vec<usize> = origins.iter().map(|&at| store_of[sources[at]]).collect();
-    Judged {
-        execution: landfall_check::Execution::new(judged, &log, &origins, platform),
-        native,
-    }
-}
-
-fn how(event: &Event) -> How {
-    if event.flags & flag::DURABLE != 0 {
-        How::AtOnce
-    } else if event.flags & flag::NON_TEMPORAL != 0 {
-        How::NonTemporal
-    } else {
-        How::Cached
-    }
+) -> landfall_check::Execution {
+    let mut events = events(records, atomics, |origin| places.number(origin));
+    let log = logged(&events, platform, Copies::Whole);
+    events.iter_mut().for_each(|event| event.thread = 0);
+    landfall_check::Execution::new(events, &log, platform)
 }
 
 /// Of a store with these flags, to so many bytes of a word. LLVM numbers orderings: 1 unordered, 2 relaxed, 4 acquire, 5 release,
@@ -243,6 +147,12 @@ pub(crate) fn atomicity(flags: u8, mask: u8, atomics: Atomics) -> Atomicity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::events::translate;
+    use crate::execution::Op;
+    use landfall_explore::subject;
+    use landfall_model::event::{Action, How};
+    use landfall_model::line::Addr;
+    use landfall_model::log::Entry;
 
     fn event(op: Op, flags: u8, offset: u64, mask: u8) -> Event {
         Event {
@@ -274,17 +184,22 @@ mod tests {
             event(Op::Sfence, 0, 0, 0),
         ];
         let mut places = Places::default();
-        let judged = judge(&trace, Atomics::Atomic, Platform::Adr, &mut places);
-        let execution = &judged.execution;
-        let (in_order, log) =
-            landfall_check::Execution::in_order(execution.events().to_vec(), Platform::Adr);
-        let searched = subject::Execution::new(translate(&trace).0, subject::Ended::Well);
+        let execution = judge(&trace, Atomics::Atomic, Platform::Adr, &mut places);
+        let (again, log) =
+            landfall_check::Execution::logged(execution.events().to_vec(), Platform::Adr);
+        let searched = subject::Execution::new(translate(&trace), subject::Ended::Well);
         assert_eq!(log, searched.log(Platform::Adr));
         for word in [0, 8, 64, 72, 128] {
             let word = Addr(word);
-            assert_eq!(execution.stores_to(word), in_order.stores_to(word));
+            assert_eq!(execution.stores_to(word), again.stores_to(word));
         }
-        assert_eq!(judged.native.len(), execution.events().len());
+        // Each event knows its record; entries of the log know their events.
+        for (entry, &event) in log.entries().iter().zip(log.events()) {
+            let record = &trace[execution.event(event).record as usize];
+            if let Entry::Store { piece, .. } = entry {
+                assert_eq!((piece.addr.0, piece.bytes().len() as u32), record.bytes());
+            }
+        }
         let stores = execution.events().iter().filter_map(|e| match e.action {
             Action::Store { how, atomic, .. } => Some((how, atomic)),
             _ => None,
@@ -302,6 +217,23 @@ mod tests {
     }
 
     #[test]
+    fn a_cut_belongs_to_the_read_it_comes_before() {
+        let trace = [
+            event(Op::Store, 0, 0, 0xff),
+            event(Op::Read, 0, 256, 0xff),
+            event(Op::Clwb, 0, 0, 0),
+            event(Op::Store, 0, 64, 0xff),
+            event(Op::Read, 0, 264, 0xff),
+            event(Op::Sfence, 0, 0, 0),
+        ];
+        let mut places = Places::default();
+        let execution = judge(&trace, Atomics::Atomic, Platform::Adr, &mut places);
+        // The log: the first store, the second, the first is durable. A cut between the stores may come after the first read.
+        let cuts: Vec<_> = (0..3).map(|read| execution.cuts_before(read)).collect();
+        assert_eq!(cuts, [Some((0, 0)), Some((1, 1)), Some((2, 3))]);
+    }
+
+    #[test]
     fn a_non_temporal_store_is_not_torn() {
         let of = |flags, mask| atomicity(flags, mask, Atomics::Atomic);
         for whole in [0xff, 0x0f, 0xf0] {
@@ -316,7 +248,7 @@ mod tests {
     fn volatile_words_are_atomic_on_request() {
         let of = |flags, mask, atomics| {
             let trace = [event(Op::Store, flags, 0, mask)];
-            let (events, _) = judged(&trace, atomics, &mut Places::default());
+            let events = events(&trace, atomics, |_| 0);
             match events[0].action {
                 Action::Store { atomic, .. } => atomic,
                 _ => unreachable!("a store"),

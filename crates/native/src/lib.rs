@@ -1,5 +1,5 @@
 //! Native programs as subjects: a [`Program`] built with `landfall cc` is started once as a [`Server`] and then run again and
-//! again, each time on a given image of persistent memory, giving an [`Execution`] each time (ALGORITHMS.md §1).
+//! again, each time on a given image of persistent memory, giving an [`Execution`] each time (docs/design/algorithms.md §1).
 //!
 //! `unsafe` is confined to `shared` (memory another process writes), `spawn` and `child` (what happens between fork and exec), and
 //! `interrupt` (signal handlers).
@@ -13,6 +13,7 @@ mod deadline;
 mod debug;
 mod decode;
 mod error;
+mod events;
 mod execution;
 mod files;
 mod heap;
@@ -43,12 +44,13 @@ pub use deadline::Deadline;
 pub use debug::debug;
 pub use decode::{Copied, copies, decode};
 pub use error::SubjectError;
+pub use events::translate;
 pub use execution::{Divergence, Event, Execution, Foreign, Op, Origin, Outcome, first_difference};
 pub use heap::{HeapBlock, HeapError};
 pub use input::Input;
 pub use interrupt::{interrupted, watch_interrupts};
 pub use job::{Image, Isolation, Job, Limits, Line, Policy, Sleeper, Threading};
-pub use judge::{Atomics, Judged, Placed, Places, Ran, Watching, judge, judged};
+pub use judge::{Atomics, Placed, Places, Ran, Watching, judge};
 pub use kernel::{KernelFeature, kernel_features};
 pub use lock::{Lock, try_lock};
 pub use parts::{part_of_memory, persistent_offset};
@@ -59,5 +61,5 @@ pub use schedule::{
 };
 pub use server::Server;
 pub use sites::{Position, Sites};
-pub use subject::{Budget, NativeSubject, Notice, translate};
+pub use subject::{Budget, NativeSubject, Notice};
 pub use symbols::{Symbols, type_name};

@@ -3,10 +3,11 @@
 use crate::covered::Covered;
 use crate::deadline::{Deadline, Steps};
 use crate::decode::decode_most;
+use crate::events::{said, translate};
 use crate::execution::Event;
-use crate::subject::{said, translate};
-use landfall_explore::subject::{self, FirstRead, Mark, Read, Wanted};
+use landfall_explore::subject::Wanted;
 use landfall_explore::tree::room_for;
+use landfall_model::event::{self, FirstRead, Mark, Read};
 use landfall_model::line::Addr;
 use landfall_vocab::record::{Kind, Records, step};
 
@@ -19,7 +20,7 @@ pub(crate) struct Skimmed {
     pub(crate) judged: Vec<Event>,
     /// The power may fail in this run, too.
     pub(crate) cut_too: bool,
-    pub(crate) events: Vec<subject::Event>,
+    pub(crate) events: Vec<event::Event>,
     /// Events past the most that are kept were left out, but for first reads.
     pub(crate) shortened: bool,
     /// There was no time to read all of it.
@@ -90,7 +91,7 @@ pub(crate) fn skim(
         let (events, left_out) = (decoded.events, decoded.left_out);
         if skimmed.cut_too {
             skimmed.shortened = left_out > 0;
-            skimmed.events = translate(&events).0;
+            skimmed.events = translate(&events);
         }
         if judged {
             skimmed.judged = events;

@@ -2,7 +2,7 @@
 
 use crate::covered::Covered;
 use crate::deadline::Deadline;
-use crate::execution::{Event, Execution, Foreign, Op, Outcome};
+use crate::execution::{Execution, Foreign, Outcome};
 use crate::job::Job;
 use crate::judge::Watching;
 use crate::program::Program;
@@ -10,9 +10,7 @@ use crate::server::Server;
 use crate::skim::{Flushes, Skimmed};
 use crate::workers::{Task, Worker, work_all};
 use landfall_explore::limit::Limit;
-use landfall_explore::subject::{self, Ended, FirstRead, Mark, Read, Subject, SubjectError};
-use landfall_model::line::{Addr, pieces};
-use landfall_vocab::record::{flag, mark};
+use landfall_explore::subject::{self, Ended, Subject, SubjectError};
 use std::ops::ControlFlow;
 
 /// When to stop searching.
@@ -244,95 +242,5 @@ impl NativeSubject<'_> {
             shortened: skimmed.shortened,
             ended,
         })
-    }
-}
-
-/// A native trace in the words of the search, and for each of those the native event it comes from. Addresses are offsets in
-/// the persistent window.
-pub fn translate(events: &[Event]) -> (Vec<subject::Event>, Vec<usize>) {
-    let mut out = Vec::with_capacity(events.len());
-    let mut origins = Vec::with_capacity(events.len());
-    for (at, event) in events.iter().enumerate() {
-        let line = || Addr(event.offset).line();
-        match event.op {
-            Op::Read => out.push(subject::Event::Read(Read {
-                read: FirstRead {
-                    word: Addr(event.offset),
-                    mask: event.mask,
-                },
-                value: event.value,
-            })),
-            Op::Step => {
-                let thread = event.mask % landfall_vocab::record::COMPANIONS;
-                out.push(subject::Event::Mark(Mark::Thread(thread)));
-            }
-            Op::Mark => out.extend(said(event.value).map(subject::Event::Mark)),
-            Op::Store => {
-                let next = events[at + 1..].iter().find(|e| e.op != Op::Stack);
-                let goes_on = next.is_some_and(Event::continues_copy);
-                if goes_on && !event.continues_copy() {
-                    out.push(subject::Event::Mark(Mark::CopyBegin));
-                }
-                store(event, &mut out);
-                if !goes_on && event.continues_copy() {
-                    out.push(subject::Event::Mark(Mark::CopyEnd));
-                }
-            }
-            Op::Clflush => out.push(subject::Event::Clflush(line())),
-            Op::Clflushopt | Op::Clwb => out.push(subject::Event::ClflushOpt(line())),
-            Op::Sfence | Op::Mfence | Op::CasFailed => out.push(subject::Event::Fence),
-            Op::Lfence
-            | Op::Run
-            | Op::Fill
-            | Op::Alloc
-            | Op::Free
-            | Op::Stack
-            | Op::Asm
-            | Op::Blocked
-            | Op::Misuse
-            | Op::Access
-            | Op::Ended
-            | Op::Watched
-            | Op::Unseen => {}
-        }
-        origins.resize(out.len(), at);
-    }
-    (out, origins)
-}
-
-pub(crate) fn said(number: u64) -> Option<Mark> {
-    Some(match number {
-        mark::IGNORE_BEGIN => Mark::IgnoreBegin,
-        mark::IGNORE_END => Mark::IgnoreEnd,
-        mark::CHECKSUM_BEGIN => Mark::ChecksumBegin,
-        mark::CHECKSUM_ACCEPTED => Mark::ChecksumAccepted,
-        mark::CHECKSUM_REJECTED => Mark::ChecksumRejected,
-        _ => return None,
-    })
-}
-
-fn store(event: &Event, out: &mut Vec<subject::Event>) {
-    let (start, length) = event.bytes();
-    let bytes = event.value.to_le_bytes();
-    let from = (start - event.offset) as usize;
-    let Some(bytes) = bytes.get(from..from + length as usize) else {
-        return;
-    };
-    // A locked instruction fences on both sides (MODEL.md §2).
-    let locked = event.flags & flag::LOCKED != 0;
-    if locked {
-        out.push(subject::Event::Fence);
-    }
-    for piece in pieces(Addr(start), bytes) {
-        out.push(if event.flags & flag::DURABLE != 0 {
-            subject::Event::DurableStore(piece)
-        } else if event.flags & flag::NON_TEMPORAL != 0 {
-            subject::Event::NtStore(piece)
-        } else {
-            subject::Event::Store(piece)
-        });
-    }
-    if locked {
-        out.push(subject::Event::Fence);
     }
 }

@@ -5,9 +5,6 @@
 mod generate;
 #[path = "litmus/random.rs"]
 mod random;
-#[allow(dead_code, reason = "shared between test files")]
-#[path = "../../litmus/tests/support/schedules.rs"]
-mod schedules;
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
 
@@ -15,7 +12,6 @@ use generate::{Besides, By};
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Robustness};
 use landfall_explore::recovery::{self, Searched};
-use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::judge::Judge;
 use landfall_explore::schedule::judged::Names;
 use landfall_explore::schedule::power::{Crash, Power};
@@ -33,6 +29,8 @@ use landfall_native::compiler::{self, Language};
 use landfall_native::{
     Image, Isolation, Job, Model, NativeThreads, Outcome as Ended, Program, Server, translate,
 };
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::litmus::schedules;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -192,7 +190,7 @@ impl Subject for Recovery {
             return Err(SubjectError::CannotRun(why));
         };
         self.codes.push(code);
-        let (events, _) = translate(&execution.events);
+        let events = translate(&execution.events);
         Ok(Execution::new(events, subject::Ended::Well))
     }
 }
@@ -272,7 +270,7 @@ fn recovered_alone(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i
     };
     let first = recovery.server.run(&Job::default());
     let first = first.map_err(|error| error.to_string())?;
-    let (events, _) = translate(&first.events);
+    let events = translate(&first.events);
     let log = Execution::new(events, subject::Ended::Well).log(test.platform);
     let options = recovery::Options {
         platform: test.platform,
@@ -335,7 +333,7 @@ fn interpreted(test: &Test) -> Option<bool> {
     };
     let mut power = Power::new(schedules::initial(&program), test.platform);
     let mut judge = judging();
-    let mut threads = Interpreter::new(&program, landfall_explore::schedule::program::Model::Tso);
+    let mut threads = Interpreter::new(&program, landfall_testkit::program::Model::Tso);
     let line = |object: u32| Line(object.into());
     let found = saturate(&mut threads, Preempt::Auto, options, |_, search| {
         let traced = power.look(&mut recovery, search, line).expect("recovers");

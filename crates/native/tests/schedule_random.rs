@@ -6,14 +6,14 @@
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
 
-use landfall_explore::schedule::interpret::Interpreter;
-use landfall_explore::schedule::program::{
-    Cell, Cmp, Instr, Model, Op, Operand, Order, Place, Program, Reg, Sync,
-};
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Act, Options, Persistency, Threads, Trace};
 use landfall_native::compiler::{self, Language};
 use landfall_native::{Isolation, Job, NativeThreads, Outcome, Program as Native, Server};
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::program::{
+    Cell, Cmp, Instr, Model, Op, Operand, Order, Place, Program, Reg, Sync,
+};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::ControlFlow;

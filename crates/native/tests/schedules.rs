@@ -1,4 +1,4 @@
-//! Native programs have exactly their known numbers of executions (PEERS.md, first table), and none is in vain. The first lines of
+//! Native programs have exactly their known numbers of executions (BENCHMARKS.md), and none is in vain. The first lines of
 //! a program say how many, for each `N` it is given.
 
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]

@@ -1,11 +1,6 @@
 //! The formula has the outcomes that both definitions of `landfall-litmus` have: on every bundled test and on random
 //! programs, for every crash encoding and both solvers.
 
-#[path = "../../litmus/tests/support/corpus.rs"]
-mod corpus;
-#[path = "../../litmus/tests/support/mod.rs"]
-mod random;
-
 use landfall_litmus::operational::{self, Options};
 use landfall_litmus::print::to_lit;
 use landfall_litmus::program::{Outcome, Test};
@@ -16,6 +11,7 @@ use landfall_prove::litmus::translate;
 use landfall_prove::outcomes::outcomes;
 use landfall_prove::solver::{SearchOptions, Solver};
 use landfall_prove::theory::Propagation;
+use landfall_testkit::litmus::{corpus, random};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

@@ -1,8 +1,5 @@
 //! Branches. Events are guarded by inputs; a program with inputs has the outcomes of all the programs that their values make.
 
-#[path = "../../litmus/tests/support/mod.rs"]
-mod random;
-
 use landfall_litmus::Model;
 use landfall_litmus::operational::{self, Options};
 use landfall_litmus::print::to_lit;
@@ -14,6 +11,7 @@ use landfall_prove::outcomes::outcomes;
 use landfall_prove::program::EventId;
 use landfall_prove::solver::{SearchOptions, Solver};
 use landfall_prove::term::{Term, Terms};
+use landfall_testkit::litmus::random;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

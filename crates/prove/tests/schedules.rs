@@ -1,22 +1,13 @@
 //! Robustness of programs with threads, three times: by the schedule search and the checker of `check`, by proof, and by definition
 //! (what a power failure can leave, some instant of some execution shows).
 
-#[path = "../../litmus/tests/support/corpus.rs"]
-mod corpus;
-#[path = "../../litmus/tests/support/mod.rs"]
-mod random;
 #[allow(dead_code, reason = "shared between test files")]
-#[path = "../../litmus/tests/support/schedules.rs"]
-mod schedules;
-
 use landfall_check::finding::{WastedFence, WastedFlush};
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Finding, Kind, Robustness, Wasted};
-use landfall_explore::schedule::interpret::Interpreter;
 use landfall_explore::schedule::judge::Judge;
 use landfall_explore::schedule::judged::Names;
 use landfall_explore::schedule::power::{Power, Traced};
-use landfall_explore::schedule::program::{self as target, Model as Memory};
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Options as Schedules, Order, Persistency, Replayed};
 use landfall_litmus::Model;
@@ -28,9 +19,12 @@ use landfall_model::line::Line;
 use landfall_model::order::Platform;
 use landfall_prove::litmus::translate;
 use landfall_prove::prove::{Options, Verdict, robust};
+use landfall_testkit::interpret::Interpreter;
+use landfall_testkit::litmus::random::Draft;
+use landfall_testkit::litmus::schedules::{Recovery, initial, translate_as};
+use landfall_testkit::litmus::{corpus, random};
+use landfall_testkit::program::{self as target, Model as Memory};
 use proptest::prelude::*;
-use random::Draft;
-use schedules::{Recovery, initial, translate_as};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 

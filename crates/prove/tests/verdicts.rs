@@ -1,10 +1,5 @@
 //! Verdicts: invariants against the outcomes that the litmus definitions give, robustness against strict persistency.
 
-#[path = "../../litmus/tests/support/corpus.rs"]
-mod corpus;
-#[path = "../../litmus/tests/support/mod.rs"]
-mod random;
-
 use landfall_litmus::Model;
 use landfall_litmus::expect::{Expectation, Prop, Quantifier};
 use landfall_litmus::operational::{self, Options as Limits};
@@ -15,8 +10,9 @@ use landfall_prove::encode::CrashEncoding;
 use landfall_prove::litmus::translate;
 use landfall_prove::prove::{Options, Verdict, invariant, robust};
 use landfall_prove::solver::{SearchOptions, Solver};
+use landfall_testkit::litmus::random::Draft;
+use landfall_testkit::litmus::{corpus, random};
 use proptest::prelude::*;
-use random::Draft;
 use std::collections::BTreeSet;
 
 fn defined(test: &Test, platform: Platform) -> BTreeSet<Outcome> {

@@ -1,7 +1,7 @@
 //! Random recoveries.
 
 use super::{Doing, Program, piece, store};
-use landfall_check::event::{Action, Event, Fence};
+use landfall_model::event::{Action, Event, Fence, FirstRead, Read};
 use landfall_model::line::Addr;
 
 pub(crate) const LINES: u64 = 3;
@@ -36,9 +36,8 @@ impl Program for Adaptive {
                 let line = Addr(word).line();
                 stored += 1;
                 let event = |action| Event {
-                    thread: 0,
                     site: u32::from(stored),
-                    action,
+                    ..Event::new(action)
                 };
                 match action {
                     0 | 1 => {
@@ -64,14 +63,11 @@ impl Program for Adaptive {
                 doing.next = Some((Addr(word), mask));
                 return doing;
             };
-            doing.events.push(Event {
-                thread: 0,
-                site: 0,
-                action: Action::FirstRead {
-                    word: Addr(word),
-                    mask,
-                },
-            });
+            let read = FirstRead {
+                word: Addr(word),
+                mask,
+            };
+            doing.events.push(Event::read(Read { read, value }));
             known.push((word, mask));
             hash = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ value.wrapping_mul(31) ^ word;
             if value == 0 && hash.is_multiple_of(7) {

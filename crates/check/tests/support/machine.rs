@@ -3,7 +3,7 @@
 use super::adaptive::LINES;
 use super::piece;
 use landfall_check::Execution;
-use landfall_check::event::{Action, Atomicity, Event, Fence, How};
+use landfall_model::event::{Action, Atomicity, Event, EventId, Fence, How};
 use landfall_model::image::Image;
 use landfall_model::line::Line;
 use landfall_model::log::{Entry, Log, Version};
@@ -55,7 +55,6 @@ pub(crate) fn op() -> impl Strategy<Value = Op> {
 pub(crate) struct Machine {
     events: Vec<Event>,
     pub(crate) log: Log,
-    origins: Vec<usize>,
     buffers: Vec<Vec<usize>>,
     pending: Vec<(u16, Line, Version)>,
 }
@@ -65,7 +64,6 @@ impl Machine {
         let mut machine = Machine {
             events: Vec::new(),
             log: Log::new(Platform::Adr),
-            origins: Vec::new(),
             buffers: vec![Vec::new(); threads.len()],
             pending: Vec::new(),
         };
@@ -125,7 +123,7 @@ impl Machine {
         self.events.push(Event {
             thread: thread as u16,
             site,
-            action,
+            ..Event::new(action)
         });
     }
 
@@ -145,9 +143,10 @@ impl Machine {
                 continue;
             }
             let newest = self.log.entries().iter().enumerate().rev().find(|(at, e)| {
-                matches!(e, Entry::Store { .. }) && covers(&self.events[self.origins[*at]], byte)
+                matches!(e, Entry::Store { .. })
+                    && covers(&self.events[self.log.events()[*at].index()], byte)
             });
-            observed.extend(newest.map(|(at, _)| self.origins[at] as u32));
+            observed.extend(newest.map(|(at, _)| self.log.events()[at]));
         }
         for event in observed {
             self.push(thread, Action::Observe { event });
@@ -157,6 +156,7 @@ impl Machine {
     fn commit(&mut self, thread: usize) {
         let id = self.buffers[thread].remove(0);
         let owner = thread as u16;
+        self.log.by(EventId(id as u32));
         match self.events[id].action {
             Action::Store { piece, how, .. } => match how {
                 How::NonTemporal => {
@@ -186,17 +186,11 @@ impl Machine {
             }
             _ => {}
         }
-        self.origins.resize(self.log.entries().len(), id);
     }
 
     pub(crate) fn execution(&self) -> Rc<Execution> {
         let events = self.events.clone();
-        Rc::new(Execution::new(
-            events,
-            &self.log,
-            &self.origins,
-            Platform::Adr,
-        ))
+        Rc::new(Execution::new(events, &self.log, Platform::Adr))
     }
 
     /// What happens before each event.
@@ -208,7 +202,7 @@ impl Machine {
                 let po = self.events[first].thread == self.events[second].thread;
                 let observed = self.events[second].action
                     == Action::Observe {
-                        event: first as u32,
+                        event: EventId(first as u32),
                     };
                 if po || observed {
                     before[second][first] = true;
@@ -319,6 +313,6 @@ impl Machine {
         let entries = self.log.entries().iter().enumerate();
         entries
             .filter(|(_, entry)| matches!(entry, Entry::Store { .. }))
-            .map(|(at, _)| (at, self.origins[at]))
+            .map(|(at, _)| (at, self.log.events()[at].index()))
     }
 }

@@ -4,9 +4,9 @@
 pub(crate) mod adaptive;
 pub(crate) mod machine;
 
-use landfall_check::event::{Action, Atomicity, Event, How, Mark};
 use landfall_check::path::Span;
 use landfall_check::{Execution, Recoveries, Step};
+use landfall_model::event::{Action, Event, Mark};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Piece, pieces};
 use landfall_model::order::Platform;
@@ -63,11 +63,7 @@ pub(crate) fn store(thread: u16, site: u32, piece: Piece) -> Event {
     Event {
         thread,
         site,
-        action: Action::Store {
-            piece,
-            how: How::Cached,
-            atomic: Atomicity::Plain,
-        },
+        ..Event::store(piece)
     }
 }
 
@@ -143,9 +139,9 @@ impl<P: Program> Recoveries for Tree<'_, P> {
         let events = self.doing(node).events;
         let last = events
             .iter()
-            .rposition(|e| matches!(e.action, Action::FirstRead { .. }));
-        let before = Execution::in_order(events[..last.unwrap_or(0)].to_vec(), self.platform);
-        let (execution, log) = Execution::in_order(events, self.platform);
+            .rposition(|e| matches!(e.action, Action::Read(_)));
+        let before = Execution::logged(events[..last.unwrap_or(0)].to_vec(), self.platform);
+        let (execution, log) = Execution::logged(events, self.platform);
         Some((Rc::new(execution), (before.1.end().0, log.end().0)))
     }
 }

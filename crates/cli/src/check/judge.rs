@@ -71,7 +71,7 @@ impl Judging {
         }
         let wasted = options.checks(Asked::Flushes).then(|| {
             let mut wasted = Wasted::default();
-            wasted.logged(ready.execution.events(), Fate::MayCrash);
+            wasted.logged(ready.events(), Fate::MayCrash);
             wasted
         });
         let robustness = options.checks(Asked::Robustness);
@@ -81,7 +81,7 @@ impl Judging {
             enough: Some(enough(scene.job.limits.until)),
             ..LIMITS
         };
-        let judge = Judge::new(act.found.clone(), ready.execution, checkers, limits);
+        let judge = Judge::new(act.found.clone(), ready, checkers, limits);
         Judging {
             judge: Some(judge),
             watching: Some(Watching {

@@ -40,11 +40,10 @@ use crate::scene::{Act, base_of};
 use bugs::Bugs;
 use judge::Judging;
 use landfall_explore::limit::Limit;
-use landfall_explore::recovery::{
-    Behaviour, Crash, SearchError, Searched, eager, random, search_watched,
-};
+use landfall_explore::recovery::{Behaviour, SearchError, Searched, eager, random, search_watched};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
+use landfall_model::crash::PowerFailure;
 use landfall_native::{Execution, HeapChecks, Input, NativeSubject, Notice, Outcome, Server};
 use notice::Notices;
 use report::Report;
@@ -305,7 +304,7 @@ fn searched(options: &Check, mut target: Target, started: Instant) -> Result<Rep
 fn plainness(behaviour: &Behaviour, first: &Act) -> impl Ord + use<> {
     let crashes = &behaviour.crashes;
     let old: usize = crashes.iter().map(|crash| crash.old.len()).sum();
-    let lost = |crash: &Crash| -> u32 {
+    let lost = |crash: &PowerFailure| -> u32 {
         let newest = |line| first.log.newest(line, crash.cut).0;
         let old = crash.old.iter();
         old.map(|&(line, version)| newest(line) - version.0).sum()

@@ -6,9 +6,10 @@
 //! that each run adds, and the reads of lines that change.
 
 use super::lines::{FEW, Known, LineWalk, Lines, Reader};
-use super::{Behaviour, Crash, SearchError, Searched, Watch};
+use super::{Behaviour, SearchError, Searched, Watch};
 use crate::subject::{Job, Read, Subject, SubjectError, Wanted};
 use crate::tree::{Branch, Here, Place, RecoveryTree};
+use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
 use landfall_model::log::{Cut, Entry, Log, Version};
@@ -204,7 +205,7 @@ impl<S: Subject> Follow<'_, S> {
                             self.found.behaviours.push(Behaviour {
                                 ended,
                                 run,
-                                crashes: vec![Crash {
+                                crashes: vec![PowerFailure {
                                     cut: self.cut,
                                     old: old.collect(),
                                 }],
@@ -410,7 +411,7 @@ impl<S: Subject> Follow<'_, S> {
             let old = old.into_iter().flatten().map(|(l, v, _)| (l, v)).collect();
             return Err(SearchError::Diverged {
                 difference,
-                crashes: vec![Crash { cut: self.cut, old }],
+                crashes: vec![PowerFailure { cut: self.cut, old }],
             });
         }
         Ok(ended?)

@@ -1,7 +1,8 @@
 //! Which behaviours were met, for searches that do not keep one tree.
 
-use super::{Behaviour, Crash, Searched};
+use super::{Behaviour, Searched};
 use crate::subject::{Ended, Read};
+use landfall_model::crash::PowerFailure;
 use rustc_hash::FxHashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -19,7 +20,7 @@ impl Met {
         reads: impl Iterator<Item = Read>,
         ended: Ended,
         run: u32,
-        crashes: impl FnOnce() -> Vec<Crash>,
+        crashes: impl FnOnce() -> Vec<PowerFailure>,
         level: usize,
     ) {
         let (mut a, mut b) = (DefaultHasher::new(), DefaultHasher::new());

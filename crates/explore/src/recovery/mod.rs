@@ -14,19 +14,10 @@ mod state;
 
 use crate::subject::{Ended, Subject, SubjectError};
 use crate::tree::{Diverged, Forest, RecoveryTree};
+use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
-use landfall_model::line::Line;
-use landfall_model::log::{Cut, Log, Version};
+use landfall_model::log::{Cut, Log};
 use landfall_model::order::Platform;
-
-/// One power failure of an execution.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Crash {
-    /// Where in its log.
-    pub cut: Cut,
-    /// Lines that are not as new as the cut allows, with the version that survived; ascending.
-    pub old: Vec<(Line, Version)>,
-}
 
 /// One way the recovery behaves, with crashes that lead to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,7 +27,7 @@ pub struct Behaviour {
     pub run: u32,
     /// One per power failure, oldest first: each of the execution that the one before it left. They are enough to see the
     /// behaviour again from scratch.
-    pub crashes: Vec<Crash>,
+    pub crashes: Vec<PowerFailure>,
     /// How often the search came to it: by several cuts, or several branches.
     pub times: u32,
 }
@@ -84,7 +75,7 @@ pub enum SearchError {
     Diverged {
         difference: Diverged,
         /// Power failures after which the run went another way.
-        crashes: Vec<Crash>,
+        crashes: Vec<PowerFailure>,
     },
 }
 

@@ -1,9 +1,10 @@
 //! Random power failures: for programs too large, or too little under control, to be searched. A number and a seed name each try.
 
 use super::met::Met;
-use super::{Crash, Options, SearchError, Searched};
+use super::{Options, SearchError, Searched};
 use crate::subject::{Job, Subject, Wanted};
 use crate::tree::Forest;
+use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
 use landfall_model::log::{Cut, Log, Version};
@@ -32,7 +33,7 @@ pub fn search(
         let mut dice = Dice::new(tries.seed, number);
         let mut image = base.clone();
         let mut crashed = log.clone();
-        let mut crashes: Vec<Crash> = Vec::new();
+        let mut crashes: Vec<PowerFailure> = Vec::new();
         for level in 1..=options.failures.max(1) {
             let (crash, lines) = dice.crash(&crashed, &image);
             found.cuts += 1;
@@ -104,11 +105,11 @@ impl Dice {
     }
 
     /// A cut anywhere, and a feasible version of every line.
-    fn crash(&mut self, log: &Log, base: &Image) -> (Crash, Vec<(Line, LineBytes)>) {
+    fn crash(&mut self, log: &Log, base: &Image) -> (PowerFailure, Vec<(Line, LineBytes)>) {
         let cut = Cut(self.below(log.end().0 + 1));
         let mut names: Vec<Line> = log.lines().collect();
         names.sort_unstable();
-        let mut crash = Crash {
+        let mut crash = PowerFailure {
             cut,
             old: Vec::new(),
         };

@@ -1,4 +1,4 @@
-//! Several power failures: recoveries are executions too, and are cut like the first (MODEL.md §5). There is one tree for each
+//! Several power failures: recoveries are executions too, and are cut like the first (docs/design/model.md §5). There is one tree for each
 //! number of failures. Each cut is walked from the root, with what was possible at an earlier cut left out.
 
 use super::met::Met;

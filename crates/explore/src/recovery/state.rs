@@ -1,6 +1,6 @@
 //! Crash states as stacks: what one or several power failures may have left of each line, narrowed by what was read since.
 
-use super::Crash;
+use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
 use landfall_model::log::{Cut, Log, Version};
@@ -186,7 +186,7 @@ impl State {
     }
 
     /// The power failures that leave the newest image allowed.
-    pub(super) fn crashes(&self, first: &First, log: &Log) -> Vec<Crash> {
+    pub(super) fn crashes(&self, first: &First, log: &Log) -> Vec<PowerFailure> {
         let logs = std::iter::once((log, first.cut))
             .chain(self.crashed.iter().map(|c| (&*c.log, c.cut)))
             .enumerate();
@@ -201,7 +201,7 @@ impl State {
                 })
                 .collect();
             old.sort_unstable();
-            Crash { cut, old }
+            PowerFailure { cut, old }
         })
         .collect()
     }

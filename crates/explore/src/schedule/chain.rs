@@ -1,12 +1,12 @@
 //! What is known of a chain of power failures on the way down the recovery tree: the first in a trace, those after it in recoveries.
 //!
 //! A line that was read may hold the content of one of its *candidates*: a version of the trace, and of each recovery that
-//! crashed since, a version of that recovery's (MODEL.md §5). A read takes candidates away. Which versions of the trace go together
+//! crashed since, a version of that recovery's (docs/design/model.md §5). A read takes candidates away. Which versions of the trace go together
 //! is for [`Crashes`] to say; in a recovery, whose cut is known, lines are independent.
 
 use super::crash::{Choice, Crashes};
 use super::power::Traced;
-use crate::recovery;
+use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
 use landfall_model::log::{Cut, Log, Version};
@@ -167,10 +167,10 @@ impl State {
     }
 
     /// The power failures after the first.
-    pub(super) fn later(&self, of: &On<'_>) -> Vec<recovery::Crash> {
+    pub(super) fn later(&self, of: &On<'_>) -> Vec<PowerFailure> {
         let mut read: Vec<Line> = self.read.keys().copied().collect();
         read.sort_unstable();
-        let crash = |(number, (log, cut)): (usize, &(Arc<Log>, Cut))| recovery::Crash {
+        let crash = |(number, (log, cut)): (usize, &(Arc<Log>, Cut))| PowerFailure {
             cut: *cut,
             old: (read.iter())
                 .filter_map(|&line| Some((line, Version(self.pick(of, line)?.later[number]))))

@@ -9,7 +9,7 @@
 //!
 //! > `f` before a newer store to its line, which happens before `f'`, before a newer store to *its* line, … before `f`.
 //!
-//! That is DPTSOsyn (MODEL.md §6) on the graph of the trace. It asks the schedule search only to order the stores of one
+//! That is DPTSOsyn (docs/design/model.md §6) on the graph of the trace. It asks the schedule search only to order the stores of one
 //! line ([`super::Persistency::Lines`]); flushes and fences multiply no schedules.
 //!
 //! A circle of one, a write-back that comes after a store newer than chosen, can be broken in one way: that line must be
@@ -510,4 +510,45 @@ fn lines(steps: &[Step]) -> Vec<Line> {
     }
     lines.sort_by_key(|line| line.object);
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::step::Persistency;
+    use super::*;
+    use landfall_model::order::OpKind;
+
+    /// A write-back is complete at its own thread's next instruction that drains, be it the thread's or its store buffer's.
+    #[test]
+    fn what_completes_write_backs_is_what_the_table_lets_drain() {
+        let order = Order {
+            threads: 2,
+            streams: 0,
+            persistency: Persistency::Lines,
+        };
+        let (thread, companion) = (0, order.companion(0) as u8);
+        let acts = [
+            (thread, Act::Load, OpKind::Read),
+            (thread, Act::Store, OpKind::Write),
+            (companion, Act::Commit, OpKind::Write),
+            (thread, Act::Rmw, OpKind::Rmw),
+            (thread, Act::Cas, OpKind::Rmw),
+            (thread, Act::Flush, OpKind::Flush),
+            (companion, Act::Flush, OpKind::Flush),
+            (thread, Act::Fence, OpKind::Mfence),
+            (companion, Act::Fence, OpKind::Sfence),
+        ];
+        for (process, act, kind) in acts {
+            let step = Step {
+                process,
+                act,
+                tick: 2,
+                ..Step::NOTHING
+            };
+            let by = |thread, issued| completes(&[step], order, thread, (issued, issued)).is_some();
+            assert_eq!(by(0, 1), kind.drains(), "{act:?}");
+            assert!(!by(0, 2), "{act:?} came before");
+            assert!(!by(1, 1), "{act:?} is another thread's");
+        }
+    }
 }

@@ -14,7 +14,8 @@ use crate::judge::Judged;
 use crate::tree::RecoveryTree;
 use landfall_check::path::{Candidate, Path, Read, Span};
 use landfall_check::walk::Limits;
-use landfall_check::{Action, Checker, Execution, Recoveries, Step, Walked, event, walk};
+use landfall_check::{Checker, Execution, Recoveries, Step, Walked, walk};
+use landfall_model::event::{Action, EventId, Mark};
 use landfall_model::line::Line;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -158,7 +159,7 @@ impl Judge {
 /// Everything that checkers look at: who did what where, and what happens before it. `traced` says what a power failure can leave.
 fn signature(execution: &Execution, traced: u128) -> u128 {
     // What was only learnt counts by what follows it.
-    let counts = |event: u32| !matches!(execution.event(event).action, Action::Observe { .. });
+    let counts = |event: EventId| !matches!(execution.event(event).action, Action::Observe { .. });
     let told: Vec<Vec<u32>> = (0..execution.threads() as u16)
         .map(|thread| {
             let mut count = 0;
@@ -193,7 +194,7 @@ fn signature(execution: &Execution, traced: u128) -> u128 {
                     Action::Clflush(Line(line)) => mix(line.into(), 2),
                     Action::Clwb(Line(line)) => mix(line.into(), 3),
                     Action::Fence(fence) => mix(fence as u128, 4),
-                    Action::FirstRead { .. } | Action::Observe { .. } => 0,
+                    Action::Read(_) | Action::Observe { .. } | Action::Mark(_) => 0,
                 },
             );
             for (other, told) in (0..).zip(&told) {
@@ -226,7 +227,7 @@ impl Recoveries for Possible<'_> {
         self.judged.child(node, value)
     }
 
-    fn marks(&self, node: Self::Node) -> SmallVec<[event::Mark; 2]> {
+    fn marks(&self, node: Self::Node) -> SmallVec<[Mark; 2]> {
         self.judged.marks(node)
     }
 

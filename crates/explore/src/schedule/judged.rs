@@ -1,14 +1,14 @@
 //! A trace as the checkers see it: what each thread did to persistent memory, in program order, and what it learnt of the others.
 //!
-//! What happens before what is program order and reads-from across threads (MODEL.md §7); a lock is read from whoever
+//! What happens before what is program order and reads-from across threads (docs/design/model.md §7); a lock is read from whoever
 //! released it, a thread from whoever created it. That is less than what [`Order::depends`] orders: that a store overwrites
 //! another one, or a value that was read, does not make one happen before the other.
 
 use super::power::piece;
 use super::step::{Access, Act, NOWHERE, Order, Process, Step};
 use super::trace::Trace;
-use landfall_check::event::{Action, Atomicity, Event, Fence, How};
 use landfall_check::execution::Execution;
+use landfall_model::event::{Action, Atomicity, Event, EventId, Fence, How};
 use landfall_model::line::Line;
 use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
@@ -38,6 +38,7 @@ pub fn execution(
         threads,
         places,
         events: Vec::new(),
+        record: NOWHERE,
         committed: Vec::new(),
         memory: FxHashMap::default(),
         stores: vec![None; trace.steps.len()],
@@ -69,8 +70,8 @@ struct Thread {
     /// In program order.
     deeds: Vec<(Place, Deed)>,
     /// For each of them that is told, the last event by then.
-    events: Vec<Option<u32>>,
-    last: Option<u32>,
+    events: Vec<Option<EventId>>,
+    last: Option<EventId>,
     ended: bool,
     /// Stores that wait in its buffer: object, bytes, the step that commits them.
     buffer: Vec<(u32, u64, u32)>,
@@ -122,7 +123,7 @@ fn deeds(trace: &Trace, order: Order) -> (Vec<Thread>, Vec<usize>) {
 struct Written {
     mask: u64,
     thread: usize,
-    source: Option<u32>,
+    source: Option<EventId>,
 }
 
 struct Telling<'a, N: Names> {
@@ -132,12 +133,14 @@ struct Telling<'a, N: Names> {
     threads: Vec<Thread>,
     places: Vec<usize>,
     events: Vec<Event>,
-    committed: Vec<u32>,
+    /// The step that what is told now comes from; [`NOWHERE`] where it is none.
+    record: u32,
+    committed: Vec<EventId>,
     /// By object, oldest first.
     memory: FxHashMap<u32, Vec<Written>>,
     /// By step: the event that a store is, and the last event that its thread knew of when it made it.
-    stores: Vec<Option<u32>>,
-    sources: Vec<Option<u32>>,
+    stores: Vec<Option<EventId>>,
+    sources: Vec<Option<EventId>>,
 }
 
 impl<N: Names> Telling<'_, N> {
@@ -173,6 +176,7 @@ impl<N: Names> Telling<'_, N> {
                 }
                 Deed::Creates(at) => self.publish(thread, self.trace.births[at as usize].site),
             }
+            self.record = NOWHERE;
             let last = self.threads[thread].last;
             self.threads[thread].events.push(last);
         }
@@ -182,6 +186,7 @@ impl<N: Names> Telling<'_, N> {
     fn step(&mut self, thread: usize, at: usize, now: usize) {
         let step = self.trace.steps[at];
         self.learn(thread, step.site, &[step.need, step.also], step.joined, now);
+        self.record = at as u32;
         match step.act {
             Act::Load => self.read(thread, &step),
             Act::Rmw | Act::Cas => {
@@ -274,7 +279,7 @@ impl<N: Names> Telling<'_, N> {
         let own = own.filter(|(object, ..)| *object == step.object);
         let own = own.fold(0, |all, (_, mask, _)| all | mask);
         let written = self.memory.get(&step.object).into_iter().flatten();
-        let seen: SmallVec<[u32; 4]> = written
+        let seen: SmallVec<[EventId; 4]> = written
             .filter(|written| written.mask & step.mask & !own != 0 && written.thread != thread)
             .filter_map(|written| written.source)
             .collect();
@@ -289,7 +294,7 @@ impl<N: Names> Telling<'_, N> {
         }
     }
 
-    fn observe(&mut self, thread: usize, site: u32, seen: &[u32]) {
+    fn observe(&mut self, thread: usize, site: u32, seen: &[EventId]) {
         for &event in seen {
             self.push(thread, site, Action::Observe { event });
         }
@@ -304,7 +309,7 @@ impl<N: Names> Telling<'_, N> {
         joined: u64,
         now: usize,
     ) {
-        let mut seen: SmallVec<[u32; 4]> = SmallVec::new();
+        let mut seen: SmallVec<[EventId; 4]> = SmallVec::new();
         for &(process, tick) in need {
             let of = self.order.thread(process);
             if tick != 0 && of != thread {
@@ -346,7 +351,13 @@ impl<N: Names> Telling<'_, N> {
     }
 
     /// Tells so many deeds of a thread, and names the last event by then.
-    fn tell_so_many(&mut self, of: usize, count: usize, now: usize, seen: &mut SmallVec<[u32; 4]>) {
+    fn tell_so_many(
+        &mut self,
+        of: usize,
+        count: usize,
+        now: usize,
+        seen: &mut SmallVec<[EventId; 4]>,
+    ) {
         if let Some(last) = count.checked_sub(1) {
             self.tell_up_to(of, last, now);
             let told = self.threads[of].events.get(last);
@@ -357,11 +368,12 @@ impl<N: Names> Telling<'_, N> {
 
     fn push(&mut self, thread: usize, site: u32, action: Action) {
         let site = self.names.site(site);
+        self.threads[thread].last = Some(EventId(self.events.len() as u32));
         self.events.push(Event {
+            action,
             thread: thread as u16,
             site,
-            action,
+            record: self.record,
         });
-        self.threads[thread].last = Some(self.events.len() as u32 - 1);
     }
 }

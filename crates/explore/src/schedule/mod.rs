@@ -1,14 +1,12 @@
-//! The schedule search: every Mazurkiewicz trace of a multi-threaded program, each once (ALGORITHMS.md §3-5).
+//! The schedule search: every Mazurkiewicz trace of a multi-threaded program, each once (docs/design/algorithms.md §3-5).
 //!
 //! A program is a [`Threads`]: it follows a schedule from its start and says what its transitions ([`Step`]) touched.
 //! [`search`] is optimal DPOR over it; [`saturate`] finds which plain accesses need to be scheduling points; [`bounded`] goes by
 //! number of preemptions, and [`seal`] says where there are none. [`crash`] is what a power failure leaves of a trace,
 //! [`power`] which recoveries that leads to.
-//! [`sync`] is what locks, conditions and the like do. [`data_races`] and [`locks`] judge single executions. [`interpret`] executes a [`program`] of a few instructions under SC
-//! or TSO; [`catalogue`] has some with known counts.
+//! [`sync`] is what locks, conditions and the like do. [`data_races`] and [`locks`] judge single executions.
 
 pub mod bounded;
-pub mod catalogue;
 mod chain;
 pub mod crash;
 pub mod data_races;
@@ -16,13 +14,11 @@ mod eager;
 mod estimate;
 mod explored;
 mod happens;
-pub mod interpret;
 pub mod judge;
 pub mod judged;
 pub mod locks;
 mod messages;
 pub mod power;
-pub mod program;
 mod queued;
 mod replayed;
 pub mod saturate;

@@ -1,5 +1,5 @@
 //! Schedules and power failures together: every recovery of a multi-threaded program, each executed once in the whole check
-//! (ALGORITHMS.md §2 and §3).
+//! (docs/design/algorithms.md §2 and §3).
 //!
 //! There is one recovery tree for all schedules. Each schedule's trace is walked down that tree: a read splits the versions of its
 //! line by the value it would return, and a part is followed where some power failure of the trace leaves it
@@ -14,9 +14,10 @@ use super::crash::{Choice, Crashes, mix};
 use super::explored::Explored;
 use super::step::{Process, Step};
 use super::threads::Points;
-use crate::recovery::{self, SearchError, WAVE};
+use crate::recovery::{SearchError, WAVE};
 use crate::subject::{Ended, Job, Read, Subject, SubjectError, Wanted};
 use crate::tree::{Branch, Diverged, Forest, Here, Leaf, RecoveryTree};
+use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, Piece, pieces};
 use landfall_model::log::Version;
@@ -40,7 +41,7 @@ pub struct Crash {
     /// What persistent memory holds then, where that is not what it held at first; ascending.
     pub image: Vec<(Line, LineBytes)>,
     /// Power failures in recoveries after that one, oldest first.
-    pub later: Vec<recovery::Crash>,
+    pub later: Vec<PowerFailure>,
 }
 
 /// One way the recovery behaves, and a crash that leads to it.

@@ -1,6 +1,6 @@
 //! Saturation of race sites: begin with synchronisation as the only scheduling points, add the instructions that race,
 //! repeat until there is no new one. What is found is what preempting at every shared access finds, at less cost
-//! (ALGORITHMS.md §3).
+//! (docs/design/algorithms.md §3).
 //!
 //! Why it is enough: an access that is no point is ordered, by what the points order, with every access it conflicts
 //! with, in every execution of the last round. Moving it to its place among the points of its thread changes nothing.

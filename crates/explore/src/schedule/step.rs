@@ -3,11 +3,11 @@
 //! A transition does at most one visible thing: it reads, writes or writes back bytes of one object (a line of memory, a
 //! lock). What a thread does after that, up to its next visible operation, belongs to the same transition. Under TSO a
 //! thread's stores are made visible by its *companion*, a process whose transitions are the commits of the store buffer.
-//! Non-temporal stores keep no order with stores to other lines (MODEL.md §2): each line of them between two fences has a
+//! Non-temporal stores keep no order with stores to other lines (docs/design/model.md §2): each line of them between two fences has a
 //! process of its own, a *stream*.
 
 use super::sync::Op;
-use landfall_check::Atomicity;
+use landfall_model::event::Atomicity;
 use rustc_hash::FxHashMap;
 
 /// A thread, or (from [`Order::threads`] on) the companion that commits a thread's store buffer, or (from twice as many on) one

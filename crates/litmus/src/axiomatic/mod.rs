@@ -1,4 +1,4 @@
-//! The axiomatic definition (MODEL.md §6): which execution graphs are consistent.
+//! The axiomatic definition (docs/design/model.md §6): which execution graphs are consistent.
 //!
 //! A graph is a set of events with `po`, `rf` and `co`. It is consistent if
 //! `(rfi ∪ coi ∪ fri) ⊆ po` and `ob = (ppo ∪ rfe ∪ co ∪ fr ∪ dtpo)+` is irreflexive, where `ppo` is the ordering table,
@@ -6,7 +6,7 @@
 //! happened before each write of its line that did not survive.
 //!
 //! This is `DPTSOsyn,full`: graphs are of whole executions. What *must have happened* by the crash is what is `ob`-before
-//! a surviving write; only flushes among that count. (MODEL.md takes the porf-prefix, which gives the same outcomes under the
+//! a surviving write; only flushes among that count. (docs/design/model.md takes the porf-prefix, which gives the same outcomes under the
 //! table of Px86; `ob` stays right when the table is mutated, so that the two definitions can be compared there too.)
 //!
 //! Extensions to the published model: several variables a line (`co` orders the line), `clflushopt`/`clwb` (count once a

@@ -383,7 +383,7 @@ impl ThreadOps {
     }
 }
 
-/// One variable is coherent whatever the table says: `(coi ∪ fri) ⊆ po` (MODEL.md §6). A write stays behind earlier
+/// One variable is coherent whatever the table says: `(coi ∪ fri) ⊆ po` (docs/design/model.md §6). A write stays behind earlier
 /// accesses to its variable, and a read behind an earlier locked instruction on it, whose value it cannot know sooner.
 fn coherent(earlier: &Instr, later: &Instr) -> bool {
     let locked = |i: &Instr| matches!(i, Instr::Rmw { .. } | Instr::Cas { .. });

@@ -1,6 +1,6 @@
 //! What a power failure leaves of each observed line: guessed, then held to the guess.
 //!
-//! A crash leaves one version of each line, no older than its frontier (MODEL.md §1). Instead of keeping all versions that
+//! A crash leaves one version of each line, no older than its frontier (docs/design/model.md §1). Instead of keeping all versions that
 //! might survive, the search decides when a store makes a version whether that version, or the initial one it replaces, is
 //! the survivor, and from then on refuses any step that would guarantee a newer one. Until the decision nothing about the
 //! line needs to be remembered, afterwards one content. When no line awaits its decision, the power may fail.

@@ -1,7 +1,7 @@
 //! From a program to a formula and an ordering: whose models are the program's executions, each with a power failure.
 //!
 //! *Formula*: which events happen, what they read and write, which write each read takes its value from (`rf`), the order of
-//! the writes of a location (`co`), which writes survive. *Ordering*: the edges of MODEL.md §6 between events, each under the
+//! the writes of a location (`co`), which writes survive. *Ordering*: the edges of docs/design/model.md §6 between events, each under the
 //! literals that put it there; a model is an execution if they have no cycle.
 //!
 //! Recovery is one node per line: a write of the line that survives comes before it, one that is lost comes after it. That the
@@ -22,7 +22,7 @@ use crate::values::{Domain, domains};
 use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
 
-/// Where a crash can be, and what it leaves out (seed 004 §5.4, §5.5; PROVE.md).
+/// Where a crash can be, and what it leaves out (seed 004 §5.4, §5.5; docs/design/prove.md).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CrashEncoding {
     /// `DPTSOsyn`: graphs of what happened before the crash; each event may be the first that did not.

@@ -1,5 +1,5 @@
 //! From the records of one run to the transitions of a trace. What a thread knows of others (who created it, whom it joined,
-//! which of its stores are in memory) is kept as in `explore::schedule::interpret`.
+//! which of its stores are in memory) is kept as in `landfall_testkit::interpret`, which the tests hold it against.
 
 mod access;
 mod buffer;
@@ -9,11 +9,11 @@ mod told;
 
 use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
-use landfall_check::Atomicity;
 use landfall_explore::schedule::{
     Access, Act, Birth, Failure, Order, Orders, Persistency, Process, Queued, Step, ThreadsError,
     Trace, Trailing,
 };
+use landfall_model::event::Atomicity;
 use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
 use landfall_vocab::shared::{CREATIONS, End};
 use milestone::Milestones;

@@ -1,10 +1,9 @@
 //! Random multi-threaded programs, and what they can do by trying everything.
-#![allow(dead_code)] // each test binary uses its part
 
-pub(crate) mod agree;
+pub mod agree;
 mod objects;
 
-use landfall_explore::schedule::program::*;
+use crate::program::*;
 use objects::Object;
 use proptest::prelude::*;
 use rustc_hash::FxHashSet;
@@ -12,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// An instruction before it has registers and values.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Draft {
+pub enum Draft {
     Load(u8),
     Store(u8),
     StoreRead(u8),
@@ -32,7 +31,7 @@ pub(crate) enum Draft {
     SpinLock(u8),
 }
 
-pub(crate) fn draft(vars: u8, locks: u8) -> impl Strategy<Value = Draft> {
+pub fn draft(vars: u8, locks: u8) -> impl Strategy<Value = Draft> {
     let var = move || 0..vars;
     prop_oneof![
         5 => var().prop_map(Draft::Store),
@@ -48,7 +47,7 @@ pub(crate) fn draft(vars: u8, locks: u8) -> impl Strategy<Value = Draft> {
     ]
 }
 
-pub(crate) fn shape(threads: usize, instrs: usize) -> impl Strategy<Value = Vec<Vec<Draft>>> {
+pub fn shape(threads: usize, instrs: usize) -> impl Strategy<Value = Vec<Vec<Draft>>> {
     (1u8..=3).prop_flat_map(move |vars| {
         prop::collection::vec(
             prop::collection::vec(draft(vars, 2), 0..=instrs),
@@ -58,7 +57,7 @@ pub(crate) fn shape(threads: usize, instrs: usize) -> impl Strategy<Value = Vec<
 }
 
 /// Cells: three variables, two locks. Registers: each read goes to its own.
-pub(crate) fn build(shape: &[Vec<Draft>], order: Order) -> Program {
+pub fn build(shape: &[Vec<Draft>], order: Order) -> Program {
     let mut program = Program::default();
     let vars = program.array(3, 0);
     let locks = program.array(2, 0);
@@ -187,7 +186,7 @@ pub(crate) fn build(shape: &[Vec<Draft>], order: Order) -> Program {
 }
 
 /// Thread 0 creates the others and joins some of them, at these places of its code.
-pub(crate) fn create_and_join(program: &mut Program, places: &[u8]) {
+pub fn create_and_join(program: &mut Program, places: &[u8]) {
     let threads = program.threads.len() as u8;
     program.started = 1;
     let mut from = 0;
@@ -215,14 +214,14 @@ pub(crate) fn create_and_join(program: &mut Program, places: &[u8]) {
 
 /// What an execution shows in the end: memory, registers, and who could not go on.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(crate) struct Outcome {
+pub struct Outcome {
     pub memory: Vec<u64>,
     pub regs: Vec<Vec<u64>>,
     pub stuck: bool,
 }
 
 /// Memory, but for synchronisation objects: trying everything keeps them in other words.
-pub(crate) fn plain(program: &Program, memory: &[u64]) -> Vec<u64> {
+pub fn plain(program: &Program, memory: &[u64]) -> Vec<u64> {
     let mut memory = memory.to_vec();
     for instr in program.threads.iter().flatten() {
         if let (Some(_), Some(at)) = (instr.sync(), instr.place()) {
@@ -255,7 +254,7 @@ struct State {
 
 /// Are reads and stores told apart, or states only? With loops there are too many histories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Keep {
+pub enum Keep {
     Histories,
     States,
 }
@@ -299,7 +298,7 @@ impl State {
 
 /// The definition: one instruction or one commit at a time, in every order. Returns the outcomes, and the number of
 /// distinct graphs of reads-from and coherence; `None` if it is too much.
-pub(crate) fn brute_force(
+pub fn brute_force(
     program: &Program,
     model: Model,
     keep: Keep,

@@ -3,17 +3,17 @@
 use landfall_explore::schedule::{
     Access, Act, End, Job, NOWHERE, Points, Sleepers, Step, Threads, ThreadsError, Trace, WriteBack,
 };
-use landfall_explore::subject::{Event, Mark};
+use landfall_model::event::{Action, Event, How, Mark};
 
 /// Threads that store, flush and fence, whatever memory holds, each store in memory at once.
 #[derive(Debug)]
-pub(crate) struct Straight {
+pub struct Straight {
     threads: Vec<Vec<Event>>,
     sleepers: Sleepers,
 }
 
 impl Straight {
-    pub(crate) fn new(threads: Vec<Vec<Event>>) -> Straight {
+    pub fn new(threads: Vec<Vec<Event>>) -> Straight {
         Straight {
             threads,
             sleepers: Sleepers::default(),
@@ -22,7 +22,7 @@ impl Straight {
 
     /// The events that a thread's next step begins with, from `at` on: write-backs before it belong to the step before.
     fn write_backs(&self, thread: usize, at: &mut usize, tick: u32, trace: &mut Trace) {
-        while let Some(Event::ClflushOpt(line)) = self.threads[thread].get(*at) {
+        while let Some(Action::Clwb(line)) = self.threads[thread].get(*at).map(|e| e.action) {
             *at += 1;
             trace.write_backs.push(WriteBack {
                 thread: thread as u8,
@@ -43,22 +43,22 @@ impl Straight {
             tick,
             ..Step::NOTHING
         };
-        match &self.threads[thread][at] {
-            event @ (Event::Store(piece) | Event::DurableStore(piece)) => {
+        match self.threads[thread][at].action {
+            Action::Store { piece, how, .. } if how != How::NonTemporal => {
                 let mut left = [0; 8];
                 left[..piece.bytes().len()].copy_from_slice(piece.bytes());
                 Step {
                     act: Act::Store,
                     access: Access::Write,
                     persistent: true,
-                    at_once: matches!(event, Event::DurableStore(_)),
+                    at_once: how == How::AtOnce,
                     object: piece.addr.line().0 as u32,
                     mask: ((1 << piece.bytes().len()) - 1) << piece.addr.offset(),
                     left: u64::from_le_bytes(left),
                     ..step
                 }
             }
-            Event::Clflush(line) => Step {
+            Action::Clflush(line) => Step {
                 act: Act::Flush,
                 access: Access::Flush,
                 persistent: true,
@@ -134,7 +134,7 @@ impl Threads for Straight {
 }
 
 /// Every way to mix the threads' events.
-pub(crate) fn mixed(threads: &[Vec<Event>]) -> Vec<Vec<Event>> {
+pub fn mixed(threads: &[Vec<Event>]) -> Vec<Vec<Event>> {
     let mut all = Vec::new();
     mix(threads, &vec![0; threads.len()], &mut Vec::new(), &mut all);
     all
@@ -154,7 +154,8 @@ fn mix(
         ended = false;
         let mut next = taken.to_vec();
         next[thread] += 1;
-        so_far.extend([Event::Mark(Mark::Thread(thread as u8)), *event]);
+        let of_thread = [Event::mark(Mark::Step), *event].map(|event| event.by(thread as u16));
+        so_far.extend(of_thread);
         mix(threads, &next, so_far, all);
         so_far.truncate(so_far.len() - 2);
     }

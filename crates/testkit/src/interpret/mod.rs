@@ -7,10 +7,10 @@ mod advance;
 mod execute;
 mod memory;
 
-use super::program::{Instr, Model, Program, REGISTERS};
-use super::step::Process;
-use super::threads::{Job, Points, Sleepers, Threads, ThreadsError};
-use super::trace::{End, Trace};
+use crate::program::{Instr, Model, Program, REGISTERS};
+use landfall_explore::schedule::Process;
+use landfall_explore::schedule::{End, Trace};
+use landfall_explore::schedule::{Job, Points, Sleepers, Threads, ThreadsError};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Entry {
@@ -35,7 +35,7 @@ struct Buffered {
     need: [(Process, u32); 2],
     /// Processes its thread had joined and no transition of its own says so yet.
     joined: u64,
-    /// Others that it comes behind, as [`Step::behind`](super::Step::behind).
+    /// Others that it comes behind, as [`Step::behind`](landfall_explore::schedule::Step::behind).
     behind: u32,
     /// Who commits it, and that process' tick then: entries of a thread are numbered in program order.
     process: Process,

@@ -1,15 +1,15 @@
 //! The search against trying everything.
 
 use super::{Keep, Outcome, brute_force, plain};
-use landfall_explore::schedule::interpret::Interpreter;
-use landfall_explore::schedule::program::{Model, Program};
+use crate::interpret::Interpreter;
+use crate::program::{Model, Program};
 use landfall_explore::schedule::{Counts, End, Options, search};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 /// All the search finds of a program.
-pub(crate) fn explore(program: &Program, model: Model) -> (BTreeSet<Outcome>, Counts) {
+pub fn explore(program: &Program, model: Model) -> (BTreeSet<Outcome>, Counts) {
     let mut outcomes = BTreeSet::new();
     let mut threads = Interpreter::new(program, model);
     let counts = search(&mut threads, Options::default(), |threads, trace| {
@@ -27,7 +27,7 @@ pub(crate) fn explore(program: &Program, model: Model) -> (BTreeSet<Outcome>, Co
 }
 
 /// It finds every outcome that trying everything finds, each graph once; programs with more states than `most` are passed over.
-pub(crate) fn agree(program: &Program, model: Model, most: usize) -> Result<(), TestCaseError> {
+pub fn agree(program: &Program, model: Model, most: usize) -> Result<(), TestCaseError> {
     program.validate().expect("valid");
     let Some((outcomes, graphs)) = brute_force(program, model, Keep::Histories, most) else {
         return Ok(());

@@ -1,9 +1,9 @@
 //! Visible operations: whether they are possible, what they touch, what they do.
 
-use super::super::program::{Instr, Model, Order, Reg};
-use super::super::step::{Access, Act, Orders, Process, Step, Until};
-use super::super::trace::{End, Trace, Wait};
 use super::{Interpreter, Status};
+use crate::program::{Instr, Model, Order, Reg};
+use landfall_explore::schedule::{Access, Act, Orders, Process, Step, Until};
+use landfall_explore::schedule::{End, Trace, Wait};
 
 impl Interpreter<'_> {
     /// Is the operation that a thread stands before possible now?

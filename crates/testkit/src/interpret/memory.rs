@@ -1,11 +1,11 @@
 //! Memory and store buffers.
 
-use super::super::program::{Model, Operand, Place};
-use super::super::queued::{Queued, come_behind};
-use super::super::step::{Access, Act, Orders, Process, Step};
-use super::super::sync::ALL;
-use super::super::trace::{Trace, WriteBack};
 use super::{Buffered, Entry, Interpreter, Status};
+use crate::program::{Model, Operand, Place};
+use landfall_explore::schedule::sync::ALL;
+use landfall_explore::schedule::{Access, Act, Orders, Process, Step};
+use landfall_explore::schedule::{Queued, come_behind};
+use landfall_explore::schedule::{Trace, WriteBack};
 
 impl Interpreter<'_> {
     pub(super) fn value(&self, thread: usize, operand: Operand) -> u64 {

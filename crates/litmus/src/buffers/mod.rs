@@ -1,17 +1,19 @@
-//! The third definition: MODEL.md §2 and §4 word by word, on the types the native engine uses.
+//! The third definition: docs/design/model.md §2 and §4 word by word, on the types the native engine uses.
 //!
 //! Instructions execute in program order into [`Buffers`]; what leaves them goes to a [`Log`]; each whole execution's log is
 //! crashed at its sufficient cuts, and every image of every crash state is looked at. Nothing is reduced or abstracted:
 //! it is for small programs, to tie logs, frontiers, cuts and crash states to the other two definitions.
 
+mod queues;
+
 use crate::Model;
 use crate::operational::StateLimit;
 use crate::program::{Instr, Observe, Operand, Outcome, Place, Program, VARS_PER_LINE, Value, Var};
-use landfall_model::buffers::Buffers;
 use landfall_model::crash::{CrashState, Crashed};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, LINE_BYTES, PIECE_BYTES, Piece, pieces};
 use landfall_model::log::Log;
+use queues::Buffers;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Small multi-threaded programs, as data: what the search is tested and measured on without native code.
 
-use super::step::MOST_PROCESSES;
-pub use super::sync::Op as Sync;
+use landfall_explore::schedule::MOST_PROCESSES;
+pub use landfall_explore::schedule::sync::Op as Sync;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Model {
@@ -338,7 +338,7 @@ impl Instr {
     }
 
     /// Does it wait for the thread's own stores?
-    pub(super) fn drains(&self) -> bool {
+    pub(crate) fn drains(&self) -> bool {
         !matches!(
             self,
             Instr::Load { .. } | Instr::Store { .. } | Instr::Stream { .. } | Instr::Flush { .. }

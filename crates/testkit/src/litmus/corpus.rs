@@ -4,12 +4,12 @@ use landfall_litmus::parse::parse;
 use landfall_litmus::program::Test;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn litmus_dir() -> PathBuf {
+pub fn litmus_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../litmus")
 }
 
 /// Every test file below `litmus/SUB`, sorted, with its path.
-pub(crate) fn read_corpus(sub: &str) -> Vec<(PathBuf, Test)> {
+pub fn read_corpus(sub: &str) -> Vec<(PathBuf, Test)> {
     let mut files = Vec::new();
     collect(&litmus_dir().join(sub), &mut files);
     files.sort();

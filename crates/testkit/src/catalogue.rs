@@ -1,6 +1,6 @@
-//! Programs with known numbers of executions (PEERS.md, first table), for tests and benchmarks.
+//! Programs with known numbers of executions (BENCHMARKS.md), for tests and benchmarks.
 
-use super::program::{Cmp, Instr, Op, Operand, Order, Place, Program, Reg, Sync};
+use crate::program::{Cmp, Instr, Op, Operand, Order, Place, Program, Reg, Sync};
 
 const A: Reg = Reg(0);
 const B: Reg = Reg(1);

@@ -1,9 +1,9 @@
 //! What a thread does by itself, up to its next visible operation.
 
-use super::super::program::{Instr, Model, Order as Ordering, WriteBack};
-use super::super::step::Process;
-use super::super::trace::{Failure, Trace, Trailing};
 use super::{Entry, Interpreter, Status};
+use crate::program::{Instr, Model, Order as Ordering, WriteBack};
+use landfall_explore::schedule::Process;
+use landfall_explore::schedule::{Failure, Trace, Trailing};
 
 impl Interpreter<'_> {
     /// Runs a thread to its next visible operation. `at` is the number of transitions so far.
@@ -65,7 +65,7 @@ impl Interpreter<'_> {
                     }
                     let mut processes = 1 << of;
                     if self.model == Model::Tso {
-                        let order = super::super::step::Order {
+                        let order = landfall_explore::schedule::Order {
                             threads: self.threads.len(),
                             streams: self.streams,
                             persistency: Default::default(),

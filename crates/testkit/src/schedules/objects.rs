@@ -1,10 +1,10 @@
 //! What synchronisation objects do, written down once more: as sets and counts, for trying everything.
 
-use landfall_explore::schedule::program::Sync;
+use crate::program::Sync;
 use std::collections::BTreeSet;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(crate) struct Object {
+pub(super) struct Object {
     holder: Option<usize>,
     readers: BTreeSet<usize>,
     count: u64,
@@ -43,14 +43,14 @@ fn commute(a: How, b: How) -> bool {
 }
 
 impl Object {
-    pub(crate) fn with_count(count: u64) -> Object {
+    pub(super) fn with_count(count: u64) -> Object {
         Object {
             count,
             ..Object::default()
         }
     }
 
-    pub(crate) fn possible(&self, op: Sync, thread: usize) -> bool {
+    pub(super) fn possible(&self, op: Sync, thread: usize) -> bool {
         match op {
             Sync::Lock | Sync::LockExclusive => self.holder.is_none() && self.readers.is_empty(),
             Sync::LockShared => self.holder.is_none(),
@@ -62,7 +62,7 @@ impl Object {
     }
 
     /// Does it; tells whether it did what it is for.
-    pub(crate) fn apply(&mut self, op: Sync, thread: usize, number: u32) -> bool {
+    pub(super) fn apply(&mut self, op: Sync, thread: usize, number: u32) -> bool {
         let free = self.holder.is_none() && self.readers.is_empty();
         let contended = self.reached.contains(&thread) && self.tokens < self.reached.len();
         let (success, how) = match op {
@@ -128,7 +128,7 @@ impl Object {
         success
     }
 
-    pub(crate) fn arrived(&self) -> u64 {
+    pub(super) fn arrived(&self) -> u64 {
         self.arrived
     }
 }

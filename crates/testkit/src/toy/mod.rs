@@ -1,14 +1,11 @@
 //! A small in-process subject: what it reads, stores and flushes next depends on everything it has read so far.
 
-#![allow(dead_code, reason = "each test uses its part")]
+pub mod judging;
+pub mod straight;
 
-pub(crate) mod judging;
-pub(crate) mod straight;
-
-use landfall_explore::subject::{
-    Ended, Event, Execution, FirstRead, Job, Mark, Read, Subject, SubjectError, Wanted,
-};
+use landfall_explore::subject::{Ended, Execution, Job, Subject, SubjectError, Wanted};
 use landfall_model::crash::{CrashState, Crashed};
+use landfall_model::event::{Event, FirstRead, Mark, Read};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, pieces};
 use landfall_model::log::{Cut, Log};
@@ -16,24 +13,24 @@ use landfall_model::order::Platform;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-pub(crate) const LINES: u64 = 3;
+pub const LINES: u64 = 3;
 
-pub(crate) type Path = Vec<Read>;
+pub type Path = Vec<Read>;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Toy {
-    pub(crate) seed: u64,
-    pub(crate) steps: u32,
+pub struct Toy {
+    pub seed: u64,
+    pub steps: u32,
     /// It stores and flushes, too.
-    pub(crate) writes: bool,
+    pub writes: bool,
     /// Each of its stores is cached and has a value of its own.
-    pub(crate) apart: bool,
+    pub apart: bool,
     /// Every run: power failures before it, and what it read.
-    pub(crate) runs: Vec<(u32, Path)>,
+    pub runs: Vec<(u32, Path)>,
 }
 
 impl Toy {
-    pub(crate) fn new(seed: u64, steps: u32, writes: bool) -> Toy {
+    pub fn new(seed: u64, steps: u32, writes: bool) -> Toy {
         Toy {
             seed,
             steps,
@@ -43,7 +40,7 @@ impl Toy {
         }
     }
 
-    pub(crate) fn execute(&self, line: impl Fn(Line) -> LineBytes, failures: u32) -> Execution {
+    pub fn execute(&self, line: impl Fn(Line) -> LineBytes, failures: u32) -> Execution {
         let mut hash = self.seed.wrapping_add(u64::from(failures) << 32) | 1;
         let mut memory: Vec<LineBytes> = (0..LINES).map(|l| line(Line(l))).collect();
         let mut mine = vec![0u64; LINES as usize];
@@ -67,25 +64,25 @@ impl Toy {
                 };
                 let bytes = [value; 13];
                 let copy = len == 13;
-                events.extend(copy.then_some(Event::Mark(Mark::CopyBegin)));
+                events.extend(copy.then_some(Event::mark(Mark::CopyBegin)));
                 for piece in pieces(start, &bytes[..len]) {
                     piece.write_to(&mut memory[at as usize]);
                     let from = piece.addr.offset();
                     mine[at as usize] |= ((1 << piece.bytes().len()) - 1) << from;
                     events.push(match (hash >> 11) % 4 {
-                        0 if !self.apart => Event::NtStore(piece),
-                        _ => Event::Store(piece),
+                        0 if !self.apart => Event::nt_store(piece),
+                        _ => Event::store(piece),
                     });
                 }
-                events.extend(copy.then_some(Event::Mark(Mark::CopyEnd)));
+                events.extend(copy.then_some(Event::mark(Mark::CopyEnd)));
                 continue;
             }
             if self.writes && (hash >> 8) % 3 == 1 {
                 let line = Line((hash >> 30) % LINES);
                 events.push(match (hash >> 11) % 4 {
-                    0 => Event::Clflush(line),
-                    1 => Event::ClflushOpt(line),
-                    _ => Event::Fence,
+                    0 => Event::clflush(line),
+                    1 => Event::clwb(line),
+                    _ => Event::fence(),
                 });
                 continue;
             }
@@ -97,7 +94,7 @@ impl Toy {
             mine[at as usize] |= u64::from(mask) << word.offset();
             let read = FirstRead { word, mask };
             let value = read.value(&memory[at as usize]);
-            events.push(Event::Read(Read { read, value }));
+            events.push(Event::read(Read { read, value }));
             hash = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ value.wrapping_mul(31) ^ word.0;
             if value == 0 && hash.is_multiple_of(7) {
                 break;
@@ -119,7 +116,7 @@ impl Subject for Toy {
 }
 
 /// Every recovery after up to so many failures, by every cut and every image: failures and what was read.
-pub(crate) fn brute_force(
+pub fn brute_force(
     toy: &Toy,
     base: &Image,
     log: &Log,
@@ -168,7 +165,7 @@ fn crash(
     }
 }
 
-pub(crate) fn event() -> impl Strategy<Value = Event> {
+pub fn event() -> impl Strategy<Value = Event> {
     let word = (0..LINES, 0u64..2).prop_map(|(line, word)| line * 64 + word * 8);
     let store = (
         word,
@@ -183,26 +180,26 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         });
     let line = || (0..LINES).prop_map(Line);
     prop_oneof![
-        6 => store.clone().prop_map(Event::Store),
-        1 => store.prop_map(Event::NtStore),
-        2 => line().prop_map(Event::Clflush),
-        2 => line().prop_map(Event::ClflushOpt),
-        2 => Just(Event::Fence),
+        6 => store.clone().prop_map(Event::store),
+        1 => store.prop_map(Event::nt_store),
+        2 => line().prop_map(Event::clflush),
+        2 => line().prop_map(Event::clwb),
+        2 => Just(Event::fence()),
     ]
 }
 
-pub(crate) fn platform() -> impl Strategy<Value = Platform> {
+pub fn platform() -> impl Strategy<Value = Platform> {
     prop_oneof![4 => Just(Platform::Adr), 1 => Just(Platform::Eadr)]
 }
 
-pub(crate) fn base(seed: u64) -> Image {
+pub fn base(seed: u64) -> Image {
     let mut base = Image::default();
     base.write(Addr(seed % (LINES * 8) * 8), &[1, 2]);
     base
 }
 
 /// How many random programs: more when asked for.
-pub(crate) fn cases(usual: u32) -> ProptestConfig {
+pub fn cases(usual: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok();
     ProptestConfig {
         cases: asked.and_then(|c| c.parse().ok()).unwrap_or(usual),

@@ -1,20 +1,19 @@
 //! Litmus tests as programs of the schedule search, with a recovery that reads.
 
-use landfall_explore::schedule::program as target;
-use landfall_explore::subject::{
-    Ended, Event, Execution, FirstRead, Job, Read, Subject, SubjectError,
-};
+use crate::program as target;
+use landfall_explore::subject::{Ended, Execution, Job, Subject, SubjectError};
 use landfall_litmus::program::*;
+use landfall_model::event::{Event, FirstRead, Read};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes};
 use std::collections::BTreeMap;
 
 /// The program as the schedule search's interpreter reads it; `None` where it has no such instruction.
-pub(crate) fn translate(test: &Test) -> Option<target::Program> {
+pub fn translate(test: &Test) -> Option<target::Program> {
     translate_as(test, target::Order::Atomic)
 }
 
-pub(crate) fn translate_as(test: &Test, order: target::Order) -> Option<target::Program> {
+pub fn translate_as(test: &Test, order: target::Order) -> Option<target::Program> {
     let mut program = target::Program {
         persistent: true,
         ..target::Program::default()
@@ -136,15 +135,16 @@ fn translate_thread(thread: &Thread, order: target::Order) -> Option<Vec<target:
 }
 
 /// A recovery that reads variables in their order; with `hasty`, only up to one that holds nothing.
-pub(crate) struct Recovery<'a> {
-    pub(crate) program: &'a target::Program,
-    pub(crate) vars: &'a [Var],
-    pub(crate) hasty: bool,
-    pub(crate) paths: Vec<Vec<Read>>,
+#[derive(Debug)]
+pub struct Recovery<'a> {
+    pub program: &'a target::Program,
+    pub vars: &'a [Var],
+    pub hasty: bool,
+    pub paths: Vec<Vec<Read>>,
 }
 
 impl Recovery<'_> {
-    pub(crate) fn reads(&self, line: impl Fn(Line) -> LineBytes) -> Vec<Read> {
+    pub fn reads(&self, line: impl Fn(Line) -> LineBytes) -> Vec<Read> {
         let mut reads: Vec<Read> = Vec::new();
         for var in self.vars {
             let cell = &self.program.cells[var.0 as usize];
@@ -170,12 +170,12 @@ impl Subject for Recovery<'_> {
     fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError> {
         let reads = self.reads(|line| job.line(line));
         self.paths.push(reads.clone());
-        let events = reads.into_iter().map(Event::Read).collect();
+        let events = reads.into_iter().map(Event::read).collect();
         Ok(Execution::new(events, Ended::Well))
     }
 }
 
-pub(crate) fn initial(program: &target::Program) -> Image {
+pub fn initial(program: &target::Program) -> Image {
     let mut image = Image::default();
     for cell in &program.cells {
         let at = Line(u64::from(cell.line)).start().0 + 8 * u64::from(cell.word);

@@ -1,12 +1,11 @@
 //! Random litmus programs that shrink well.
-#![allow(dead_code)] // each test binary uses its part
 
 use landfall_litmus::program::*;
 use proptest::prelude::*;
 
 /// An instruction before it has registers and values: those follow from its place.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Draft {
+pub enum Draft {
     Load(u8),
     Store(u8),
     /// Stores what the thread read last.
@@ -29,7 +28,7 @@ pub(crate) enum Draft {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Shape {
+pub struct Shape {
     pub threads: Vec<Vec<Draft>>,
     /// The line of each variable.
     pub lines: Vec<u8>,
@@ -40,7 +39,7 @@ pub(crate) struct Shape {
     pub look: u32,
 }
 
-pub(crate) fn draft(vars: u8) -> impl Strategy<Value = Draft> {
+pub fn draft(vars: u8) -> impl Strategy<Value = Draft> {
     let var = move || 0..vars;
     prop_oneof![
         5 => var().prop_map(Draft::Store),
@@ -63,7 +62,7 @@ pub(crate) fn draft(vars: u8) -> impl Strategy<Value = Draft> {
 }
 
 /// The shape: 2-3 threads, up to 5 instructions each, 2-3 variables on 1-3 lines, all kinds.
-pub(crate) fn shape(max_threads: usize, max_instrs: usize) -> impl Strategy<Value = Shape> {
+pub fn shape(max_threads: usize, max_instrs: usize) -> impl Strategy<Value = Shape> {
     (2u8..=3, 1u8..=3).prop_flat_map(move |(vars, lines)| {
         (
             prop::collection::vec(
@@ -86,7 +85,7 @@ pub(crate) fn shape(max_threads: usize, max_instrs: usize) -> impl Strategy<Valu
 }
 
 /// Every store writes a value of its own, so that outcomes tell stores apart.
-pub(crate) fn build(shape: &Shape) -> Test {
+pub fn build(shape: &Shape) -> Test {
     let mut next_value = 0;
     let mut value = || {
         next_value += 1;

@@ -1,11 +1,11 @@
-//! What a thread has executed and the cache has not seen: store buffer, flush buffer, non-temporal stores (MODEL.md §2;
+//! What a thread has executed and the cache has not seen: store buffer, flush buffer, non-temporal stores (docs/design/model.md §2;
 //! seed 000 figures 3.6 and 3.7).
 //!
 //! The store buffer is a queue. A `clflushopt` that leaves it waits in the flush buffer with the log position it cannot
 //! have moved before; a fence makes it effective there. Non-temporal stores leave in any order, but for their own line.
 
-use crate::line::{Addr, Line, Piece};
-use crate::log::{Cut, Log, Version};
+use landfall_model::line::{Addr, Line, Piece};
+use landfall_model::log::{Cut, Log, Version};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ type Ticket = u32;
 
 /// One thread's buffers. Which of the [`choices`](Self::choices) comes next is the search's decision.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Buffers {
+pub(super) struct Buffers {
     thread: u16,
     issued: Ticket,
     queue: VecDeque<(Ticket, Waiting)>,
@@ -38,13 +38,13 @@ pub struct Buffers {
 
 /// Something that may leave the buffers next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Leave {
+pub(super) enum Leave {
     Head,
     NonTemporal(usize),
 }
 
 impl Buffers {
-    pub fn new(thread: u16) -> Buffers {
+    pub(super) fn new(thread: u16) -> Buffers {
         Buffers {
             thread,
             ..Buffers::default()
@@ -56,36 +56,36 @@ impl Buffers {
         self.issued += 1;
     }
 
-    pub fn store(&mut self, piece: Piece) {
+    pub(super) fn store(&mut self, piece: Piece) {
         self.issue(Waiting::Store(piece));
     }
 
-    pub fn nt_store(&mut self, piece: Piece) {
+    pub(super) fn nt_store(&mut self, piece: Piece) {
         self.non_temporal.push((self.issued, piece));
         self.issued += 1;
     }
 
-    pub fn clflush(&mut self, line: Line) {
+    pub(super) fn clflush(&mut self, line: Line) {
         self.issue(Waiting::Flush(line));
     }
 
     /// `clflushopt` or `clwb`, executed when the log was `now` long.
-    pub fn clflushopt(&mut self, line: Line, now: Cut) {
+    pub(super) fn clflushopt(&mut self, line: Line, now: Cut) {
         self.issue(Waiting::FlushOpt(line, now));
     }
 
-    pub fn sfence(&mut self) {
+    pub(super) fn sfence(&mut self) {
         self.issue(Waiting::Sfence);
     }
 
     /// Nothing waits: `mfence` and locked instructions execute only then.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.non_temporal.is_empty()
     }
 
     /// What may leave next. Stores, `clflush`es and non-temporal stores of one line keep their order; a fence waits for the
     /// non-temporal stores before it.
-    pub fn choices(&self) -> impl Iterator<Item = Leave> + '_ {
+    pub(super) fn choices(&self) -> impl Iterator<Item = Leave> + '_ {
         let head = self.queue.front().is_some_and(|(ticket, what)| {
             let mut earlier = self.non_temporal.iter().filter(|(t, _)| t < ticket);
             match what {
@@ -119,7 +119,7 @@ impl Buffers {
     }
 
     /// Lets one of the [`choices`](Self::choices) take effect.
-    pub fn leave(&mut self, which: Leave, log: &mut Log) {
+    pub(super) fn leave(&mut self, which: Leave, log: &mut Log) {
         match which {
             Leave::NonTemporal(index) => {
                 let (_, piece) = self.non_temporal.remove(index);
@@ -148,13 +148,13 @@ impl Buffers {
     }
 
     /// The effect of `mfence`, and of a locked instruction around its access: pending write-backs are done.
-    pub fn fence(&mut self, log: &mut Log) {
+    pub(super) fn fence(&mut self, log: &mut Log) {
         debug_assert!(self.is_empty(), "a full fence waits for the buffers");
         self.drain(log);
     }
 
     /// A locked instruction's store, between its two fences.
-    pub fn locked_store(&mut self, piece: Piece, log: &mut Log) {
+    pub(super) fn locked_store(&mut self, piece: Piece, log: &mut Log) {
         log.store(self.thread, piece);
         self.touched(piece.addr.line(), log.end());
         self.last_fence = log.end();
@@ -180,7 +180,7 @@ impl Buffers {
     }
 
     /// Overwrites `bytes` with what this thread has stored there and not yet committed (bypass).
-    pub fn bypass(&self, addr: Addr, bytes: &mut [u8]) {
+    pub(super) fn bypass(&self, addr: Addr, bytes: &mut [u8]) {
         let queued = self.queue.iter().filter_map(|(t, what)| match what {
             Waiting::Store(piece) => Some((*t, piece)),
             _ => None,
@@ -205,8 +205,8 @@ impl Buffers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line::pieces;
-    use crate::order::Platform;
+    use landfall_model::line::pieces;
+    use landfall_model::order::Platform;
 
     fn piece(addr: u64, value: u8) -> Piece {
         pieces(Addr(addr), &[value]).next().unwrap()
