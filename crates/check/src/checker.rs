@@ -1,12 +1,12 @@
 //! What the walk tells those who judge. To add a checker, implement this in a file of its own.
 
 use crate::finding::Finding;
-use crate::path::{Candidate, Path, Read};
+use crate::path::{Candidate, JudgedRead, RecoveryPath};
 use landfall_model::event::{Event, Mark};
 
 /// May the path go on this way?
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum PathVerdict {
     Fits,
     /// It was reported; what would follow from it is not worth a report.
     Violates,
@@ -29,26 +29,31 @@ pub trait Checker {
     fn logged(&mut self, _events: &[Event], _fate: Fate) {}
 
     /// The power failed in one more execution: the last of `path.crashed()`, at any of its cuts. A recovery begins.
-    fn cut(&mut self, _path: &Path) {}
+    fn cut(&mut self, _path: &RecoveryPath) {}
 
     /// A read may come from this candidate. Called for every candidate, before any is taken.
-    fn judge(&mut self, _path: &Path, _read: &Read, _candidate: &Candidate) -> Verdict {
-        Verdict::Fits
+    fn judge(
+        &mut self,
+        _path: &RecoveryPath,
+        _read: &JudgedRead,
+        _candidate: &Candidate,
+    ) -> PathVerdict {
+        PathVerdict::Fits
     }
 
     /// The path goes on with this candidate, the one judged last, as step `path.steps()`.
-    fn take(&mut self, _path: &Path, _read: &Read, _candidate: &Candidate) {}
+    fn take(&mut self, _path: &RecoveryPath, _read: &JudgedRead, _candidate: &Candidate) {}
 
     /// The recovery says something about its reads, as step `path.steps()`.
-    fn mark(&mut self, _path: &Path, _mark: Mark) -> Verdict {
-        Verdict::Fits
+    fn mark(&mut self, _path: &RecoveryPath, _mark: Mark) -> PathVerdict {
+        PathVerdict::Fits
     }
 
     /// The path turns back: steps from this one on are undone.
     fn back(&mut self, _to: usize) {}
 
     /// A recovery ended, having read everything it reads.
-    fn ended(&mut self, _path: &Path) {}
+    fn ended(&mut self, _path: &RecoveryPath) {}
 
     /// May something that was found rest on the execution of this number? Asked when it has been judged, of schedules.
     fn rests_on(&self, _execution: u32) -> bool {

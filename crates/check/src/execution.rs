@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 /// A store as its word's history knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stored {
+pub struct WordStore {
     /// The version of the line that it made.
     pub version: u32,
     pub event: EventId,
@@ -36,14 +36,14 @@ pub struct Stored {
 
 /// A write-back of a line, complete with the event `done`: itself for `clflush`, else its thread's next fence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Flush {
+struct CompleteFlush {
     event: EventId,
     done: EventId,
 }
 
 /// The stores to a word, and what is to be said of all of them at once.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Word {
+pub(crate) struct WordHistory {
     /// The last cut that may lack one of them.
     pub(crate) certain_after: u32,
     /// With one thread: the clock at which all of them are written back.
@@ -51,7 +51,7 @@ pub(crate) struct Word {
     /// Bytes that they wrote, and what they left there.
     pub(crate) mask: u8,
     pub(crate) value: u64,
-    stores: Vec<Stored>,
+    stores: Vec<WordStore>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -64,10 +64,10 @@ struct LineHistory {
 
 /// One thread's write-backs of one line, by kind: each list is in program order, and so are the times of completion.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Flushes {
+struct ThreadFlushes {
     thread: u16,
-    at_once: Vec<Flush>,
-    fenced: Vec<Flush>,
+    at_once: Vec<CompleteFlush>,
+    fenced: Vec<CompleteFlush>,
 }
 
 /// A thread's clock at an event, and what it knew then of the others.
@@ -84,9 +84,9 @@ pub struct Execution {
     /// Knowledge changes at observations only, so that one thread needs one vector.
     knowledge: Vec<ClockVector>,
     by_thread: Vec<Vec<EventId>>,
-    words: FxHashMap<u64, Word>,
+    words: FxHashMap<u64, WordHistory>,
     lines: FxHashMap<Line, LineHistory>,
-    flushes: FxHashMap<Line, SmallVec<[Flushes; 1]>>,
+    flushes: FxHashMap<Line, SmallVec<[ThreadFlushes; 1]>>,
     end: u32,
     platform: Platform,
     reordered: bool,
@@ -299,7 +299,7 @@ impl Execution {
                         .entry(word_of(piece.addr))
                         .or_default()
                         .stores
-                        .push(Stored {
+                        .push(WordStore {
                             version: line.stores.len() as u32,
                             event,
                             mask: mask_of(piece.addr, piece.bytes().len()),
@@ -328,7 +328,7 @@ impl Execution {
                 Action::Clflush(line) => {
                     of_thread(&mut self.flushes, line, thread)
                         .at_once
-                        .push(Flush {
+                        .push(CompleteFlush {
                             event: at,
                             done: at,
                         });
@@ -343,7 +343,7 @@ impl Execution {
                     for (line, flush) in pending[usize::from(thread)].drain(..) {
                         of_thread(&mut self.flushes, line, thread)
                             .fenced
-                            .push(Flush {
+                            .push(CompleteFlush {
                                 event: flush,
                                 done: at,
                             });
@@ -443,11 +443,11 @@ impl Execution {
     }
 
     /// Stores to the word, in the order in which they reached the cache.
-    pub fn stores_to(&self, word: Addr) -> &[Stored] {
+    pub fn stores_to(&self, word: Addr) -> &[WordStore] {
         self.word(word).map_or(&[], |word| &word.stores)
     }
 
-    pub(crate) fn word(&self, word: Addr) -> Option<&Word> {
+    pub(crate) fn word(&self, word: Addr) -> Option<&WordHistory> {
         self.words.get(&word_of(word))
     }
 
@@ -513,16 +513,16 @@ impl Execution {
 }
 
 fn of_thread(
-    flushes: &mut FxHashMap<Line, SmallVec<[Flushes; 1]>>,
+    flushes: &mut FxHashMap<Line, SmallVec<[ThreadFlushes; 1]>>,
     line: Line,
     thread: u16,
-) -> &mut Flushes {
+) -> &mut ThreadFlushes {
     let lists = flushes.entry(line).or_default();
     let at = lists.iter().position(|f| f.thread == thread);
     let at = at.unwrap_or_else(|| {
-        lists.push(Flushes {
+        lists.push(ThreadFlushes {
             thread,
-            ..Flushes::default()
+            ..ThreadFlushes::default()
         });
         lists.len() - 1
     });

@@ -31,7 +31,7 @@ pub enum Kind {
     Robustness {
         lost: At,
         kept: At,
-        reading: Reading,
+        reading: RevealedBy,
     },
     /// A load may find the store half done (docs/design/model.md §8).
     PersistencyRace {
@@ -49,7 +49,7 @@ pub enum Kind {
 
 /// Which of the two reads came last, and so revealed it (figures 4.9 and 4.10).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reading {
+pub enum RevealedBy {
     TooOld,
     TooNew,
 }

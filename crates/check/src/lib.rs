@@ -19,11 +19,11 @@ mod trail;
 pub mod walk;
 pub mod wasted;
 
-pub use checker::{Checker, Verdict};
+pub use checker::{Checker, PathVerdict};
 pub use execution::Execution;
 pub use finding::{Evidence, Finding, Fix, Kind};
-pub use path::{Candidate, Path, Read};
+pub use path::{Candidate, JudgedRead, RecoveryPath};
 pub use races::Races;
 pub use robustness::Robustness;
-pub use walk::{Recoveries, Step, Walked, walk};
+pub use walk::{Recoveries, RecoveryStep, Walked, walk};
 pub use wasted::Wasted;

@@ -4,7 +4,7 @@
 //! and with them the cuts: a version exists from its store until a write-back covers a later one. All of these are
 //! intervals, so a path is a handful of intervals, and every candidate of a read is again a path.
 
-use crate::execution::{Execution, Stored, wide};
+use crate::execution::{Execution, WordStore, wide};
 use crate::finding::Evidence;
 use crate::region::Region;
 use landfall_model::crash::PowerFailure;
@@ -20,14 +20,14 @@ pub type Span = (u32, u32);
 
 /// An execution that crashed at one of some cuts.
 #[derive(Clone, Debug)]
-pub struct Crashed {
+pub struct CrashedExecution {
     pub execution: Rc<Execution>,
     pub cuts: Span,
 }
 
 /// Bytes of one aligned word that a recovery reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Read {
+pub struct JudgedRead {
     pub word: Addr,
     pub mask: u8,
     pub region: Region,
@@ -35,10 +35,10 @@ pub struct Read {
 
 /// The store that some bytes of a read come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Source {
+pub struct ByteSource {
     pub execution: usize,
     pub mask: u8,
-    pub store: Stored,
+    pub store: WordStore,
 }
 
 /// Stores to bytes of the read that would have been seen, had they persisted: those of an execution from an index of
@@ -61,7 +61,7 @@ struct Narrowed {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Candidate {
     pub value: u64,
-    pub sources: SmallVec<[Source; 1]>,
+    pub sources: SmallVec<[ByteSource; 1]>,
     pub later: SmallVec<[Later; 1]>,
     narrowed: SmallVec<[Narrowed; 1]>,
 }
@@ -74,7 +74,7 @@ impl Candidate {
     }
 
     /// The first cut of an execution that agrees with the path and this candidate.
-    pub fn first_cut(&self, path: &Path, execution: usize) -> u32 {
+    pub fn first_cut(&self, path: &RecoveryPath, execution: usize) -> u32 {
         let narrowed = self.narrowed.iter().find(|n| n.execution == execution);
         narrowed.map_or(path.crashed[execution].cuts.0, |n| n.cuts.0)
     }
@@ -89,14 +89,14 @@ struct Undo {
 }
 
 #[derive(Clone, Debug)]
-pub struct Path {
+pub struct RecoveryPath {
     base: Image,
-    crashed: Vec<Crashed>,
+    crashed: Vec<CrashedExecution>,
     /// Versions that reads left possible, by execution; executions not mentioned may have left any.
     lines: FxHashMap<Line, SmallVec<[Span; 1]>>,
     undo: Vec<Undo>,
-    known: Known,
-    known_before: Vec<(usize, Known)>,
+    known: KnownClocks,
+    known_before: Vec<(usize, KnownClocks)>,
     steps: usize,
     reads: usize,
 }
@@ -104,21 +104,21 @@ pub struct Path {
 /// With one sequential execution: the clock of the newest store that was read and judged, and of the oldest that was
 /// found missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Known {
+struct KnownClocks {
     seen: u32,
     missing: u32,
 }
 
 const ANY: Span = (0, u32::MAX);
 
-impl Path {
-    pub fn new(base: Image) -> Path {
-        Path {
+impl RecoveryPath {
+    pub fn new(base: Image) -> RecoveryPath {
+        RecoveryPath {
             base,
             crashed: Vec::new(),
             lines: FxHashMap::default(),
             undo: Vec::new(),
-            known: Known {
+            known: KnownClocks {
                 seen: 0,
                 missing: u32::MAX,
             },
@@ -129,7 +129,7 @@ impl Path {
     }
 
     /// Oldest first.
-    pub fn crashed(&self) -> &[Crashed] {
+    pub fn crashed(&self) -> &[CrashedExecution] {
         &self.crashed
     }
 
@@ -143,7 +143,7 @@ impl Path {
     }
 
     pub(crate) fn push(&mut self, execution: Rc<Execution>, cuts: Span) {
-        self.crashed.push(Crashed { execution, cuts });
+        self.crashed.push(CrashedExecution { execution, cuts });
     }
 
     pub(crate) fn pop(&mut self) {
@@ -162,7 +162,7 @@ impl Path {
     fn versions(&self, execution: usize, line: Line) -> Span {
         let narrowed = self.lines.get(&line).and_then(|spans| spans.get(execution));
         let (oldest, newest) = narrowed.copied().unwrap_or(ANY);
-        let Crashed {
+        let CrashedExecution {
             execution,
             cuts: (from, to),
         } = &self.crashed[execution];
@@ -231,7 +231,7 @@ impl Path {
         Some(value | self.base_value(word, left))
     }
 
-    fn learn(&mut self, read: &Read, candidate: &Candidate) {
+    fn learn(&mut self, read: &JudgedRead, candidate: &Candidate) {
         let [crashed] = &self.crashed[..] else { return };
         if read.region != Region::Judged || !crashed.execution.is_sequential() {
             return;
@@ -314,14 +314,14 @@ impl Path {
             found.push(done);
             return;
         };
-        let Crashed { execution, cuts } = &self.crashed[index];
+        let CrashedExecution { execution, cuts } = &self.crashed[index];
         let stores = execution.stores_to(word);
         if stores.is_empty() {
             return self.descend(index, word, left, begun, found);
         }
         let line = word.line();
         let (oldest, newest) = self.versions(index, line);
-        let touches = |stored: &Stored| stored.mask & left != 0;
+        let touches = |stored: &WordStore| stored.mask & left != 0;
         let mut next = stores.partition_point(|s| s.version <= oldest);
         let mut first = oldest;
         loop {
@@ -361,7 +361,7 @@ impl Path {
     }
 
     /// The path goes on with a candidate.
-    pub(crate) fn take(&mut self, read: &Read, candidate: &Candidate) {
+    pub(crate) fn take(&mut self, read: &JudgedRead, candidate: &Candidate) {
         self.learn(read, candidate);
         let step = self.steps;
         self.steps += 1;
@@ -445,8 +445,8 @@ impl Path {
     }
 
     /// A crash that leads through everything read so far, and on to a candidate.
-    pub fn evidence(&self, read: &Read, candidate: Option<&Candidate>) -> Evidence {
-        let mut path = Path {
+    pub fn evidence(&self, read: &JudgedRead, candidate: Option<&Candidate>) -> Evidence {
+        let mut path = RecoveryPath {
             undo: Vec::new(),
             ..self.clone()
         };
@@ -466,7 +466,7 @@ impl Path {
 }
 
 /// The newest of these stores for each byte; returns the bytes that none of them wrote.
-fn take_newest(index: usize, stores: &[Stored], mut left: u8, candidate: &mut Candidate) -> u8 {
+fn take_newest(index: usize, stores: &[WordStore], mut left: u8, candidate: &mut Candidate) -> u8 {
     for stored in stores.iter().rev() {
         if left == 0 {
             break;
@@ -476,7 +476,7 @@ fn take_newest(index: usize, stores: &[Stored], mut left: u8, candidate: &mut Ca
             continue;
         }
         left &= !mask;
-        candidate.sources.push(Source {
+        candidate.sources.push(ByteSource {
             execution: index,
             mask,
             store: *stored,

@@ -1,9 +1,9 @@
 //! Persistency races (docs/design/model.md §8; seed 000 figures 5.8 to 5.10): reads of stores that a compiler may have torn.
 
-use crate::checker::{Checker, Verdict};
+use crate::checker::{Checker, PathVerdict};
 use crate::execution::Execution;
 use crate::finding::{Finding, Fix, Kind};
-use crate::path::{Candidate, Path, Read, Source};
+use crate::path::{ByteSource, Candidate, JudgedRead, RecoveryPath};
 use crate::region::Region;
 use crate::trail::Trail;
 use landfall_model::event::{Action, Atomicity, EventId};
@@ -60,7 +60,13 @@ impl Races {
         }
     }
 
-    fn is_race(&self, path: &Path, read: &Read, candidate: &Candidate, source: &Source) -> bool {
+    fn is_race(
+        &self,
+        path: &RecoveryPath,
+        read: &JudgedRead,
+        candidate: &Candidate,
+        source: &ByteSource,
+    ) -> bool {
         let store = &source.store;
         if !store.plain {
             return false;
@@ -93,7 +99,13 @@ impl Races {
         }
     }
 
-    fn report(&mut self, path: &Path, read: &Read, candidate: &Candidate, source: &Source) {
+    fn report(
+        &mut self,
+        path: &RecoveryPath,
+        read: &JudgedRead,
+        candidate: &Candidate,
+        source: &ByteSource,
+    ) {
         let execution = path.execution(source.execution);
         let event = execution.event(source.store.event);
         if let Some(&known) = self.found.get(&event.site) {
@@ -117,9 +129,14 @@ impl Races {
 }
 
 impl Checker for Races {
-    fn judge(&mut self, path: &Path, read: &Read, candidate: &Candidate) -> Verdict {
+    fn judge(
+        &mut self,
+        path: &RecoveryPath,
+        read: &JudgedRead,
+        candidate: &Candidate,
+    ) -> PathVerdict {
         if read.region == Region::Judged {
-            let racing: SmallVec<[Source; 1]> = candidate
+            let racing: SmallVec<[ByteSource; 1]> = candidate
                 .sources
                 .iter()
                 .filter(|source| self.is_race(path, read, candidate, source))
@@ -129,10 +146,10 @@ impl Checker for Races {
                 self.report(path, read, candidate, source);
             }
         }
-        Verdict::Fits
+        PathVerdict::Fits
     }
 
-    fn take(&mut self, path: &Path, read: &Read, candidate: &Candidate) {
+    fn take(&mut self, path: &RecoveryPath, read: &JudgedRead, candidate: &Candidate) {
         let step = path.steps();
         for source in &candidate.sources {
             let execution = path.execution(source.execution);

@@ -8,13 +8,13 @@
 
 mod across;
 
-use crate::checker::{Checker, Verdict};
-use crate::finding::{At, Finding, Kind, Reading};
+use crate::checker::{Checker, PathVerdict};
+use crate::finding::{At, Finding, Kind, RevealedBy};
 use crate::fixes::fixes;
-use crate::path::{Candidate, Later, Path, Read};
+use crate::path::{Candidate, JudgedRead, Later, RecoveryPath};
 use crate::region::Region;
 use crate::trail::Trail;
-use across::{Across, Seen};
+use across::{Across, ReadDigest};
 use landfall_model::event::{EventId, Mark};
 use landfall_model::line::Addr;
 use rustc_hash::FxHashMap;
@@ -22,34 +22,34 @@ use smallvec::SmallVec;
 
 /// One end of an interval: a clock, and the store that put it there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Bound {
+struct IntervalEnd {
     clock: u32,
     event: EventId,
 }
 
 /// What one read says of the intervals of an execution and thread.
 #[derive(Clone, Copy, Debug)]
-struct Change {
+struct BoundChange {
     execution: usize,
     thread: u16,
-    bound: Bound,
+    bound: IntervalEnd,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Constraint {
-    low: SmallVec<[Change; 1]>,
-    high: SmallVec<[Change; 1]>,
+    low: SmallVec<[BoundChange; 1]>,
+    high: SmallVec<[BoundChange; 1]>,
 }
 
 /// A read of a checksum region, judged when the checksum is accepted.
 #[derive(Clone, Debug)]
-struct Held {
+struct HeldRead {
     step: usize,
-    read: Read,
+    read: JudgedRead,
     /// First reads before it.
     reads: usize,
     constraint: Constraint,
-    seen: Seen,
+    seen: ReadDigest,
 }
 
 /// An interval that became empty: `kept` was read although `lost`, which happens before it, was not there.
@@ -57,16 +57,16 @@ struct Held {
 struct Violation {
     lost: At,
     kept: At,
-    reading: Reading,
+    reading: RevealedBy,
 }
 
 type Violations = SmallVec<[Violation; 1]>;
 
 #[derive(Clone, Debug, Default)]
 pub struct Robustness {
-    low: Trail<Option<Bound>>,
-    high: Trail<Option<Bound>>,
-    held: Vec<Held>,
+    low: Trail<Option<IntervalEnd>>,
+    high: Trail<Option<IntervalEnd>>,
+    held: Vec<HeldRead>,
     /// Steps at which checksum regions began.
     begun: Vec<usize>,
     /// What the candidate judged last says.
@@ -90,8 +90,8 @@ impl Robustness {
 
     fn report(
         &mut self,
-        path: &Path,
-        read: &Read,
+        path: &RecoveryPath,
+        read: &JudgedRead,
         candidate: Option<&Candidate>,
         violation: Violation,
     ) {
@@ -121,13 +121,13 @@ impl Robustness {
     }
 
     /// Which intervals would become empty.
-    fn violations(&self, path: &Path, constraint: &Constraint) -> Violations {
-        let now = |table: &Trail<Option<Bound>>, c: &Change| {
+    fn violations(&self, path: &RecoveryPath, constraint: &Constraint) -> Violations {
+        let now = |table: &Trail<Option<IntervalEnd>>, c: &BoundChange| {
             table.get(c.execution, c.thread).copied().flatten()
         };
         let mut empty = Violations::new();
-        let mut found = |execution: usize, lost: Bound, kept: Bound, reading| {
-            let at = |bound: Bound| path.execution(execution).at(execution, bound.event);
+        let mut found = |execution: usize, lost: IntervalEnd, kept: IntervalEnd, reading| {
+            let at = |bound: IntervalEnd| path.execution(execution).at(execution, bound.event);
             empty.push(Violation {
                 lost: at(lost),
                 kept: at(kept),
@@ -135,18 +135,19 @@ impl Robustness {
             });
         };
         for change in &constraint.high {
-            let of_it = |c: &&Change| c.execution == change.execution && c.thread == change.thread;
+            let of_it =
+                |c: &&BoundChange| c.execution == change.execution && c.thread == change.thread;
             let new = constraint.low.iter().filter(of_it).map(|c| c.bound);
             let low = new
                 .chain(now(&self.low, change))
                 .max_by_key(|bound| bound.clock);
             if let Some(low) = low.filter(|low| low.clock >= change.bound.clock) {
-                found(change.execution, change.bound, low, Reading::TooOld);
+                found(change.execution, change.bound, low, RevealedBy::TooOld);
             }
         }
         for change in &constraint.low {
             if let Some(high) = now(&self.high, change).filter(|h| h.clock <= change.bound.clock) {
-                found(change.execution, high, change.bound, Reading::TooNew);
+                found(change.execution, high, change.bound, RevealedBy::TooNew);
             }
         }
         empty
@@ -170,7 +171,7 @@ impl Robustness {
 }
 
 /// [LOAD-PREV] of figure 4.8.
-fn constraint(path: &Path, word: Addr, candidate: &Candidate) -> Constraint {
+fn constraint(path: &RecoveryPath, word: Addr, candidate: &Candidate) -> Constraint {
     let mut constraint = Constraint::default();
     for source in &candidate.sources {
         let execution = path.execution(source.execution);
@@ -179,10 +180,10 @@ fn constraint(path: &Path, word: Addr, candidate: &Candidate) -> Constraint {
             continue;
         }
         let event = source.store.event;
-        let change = |thread, clock| Change {
+        let change = |thread, clock| BoundChange {
             execution: source.execution,
             thread,
-            bound: Bound { clock, event },
+            bound: IntervalEnd { clock, event },
         };
         if execution.threads() == 1 {
             constraint.low.push(change(0, source.store.clock));
@@ -202,19 +203,24 @@ fn constraint(path: &Path, word: Addr, candidate: &Candidate) -> Constraint {
 }
 
 /// `next` of figure 4.8: each thread's first store that would have been read instead.
-fn first_later(path: &Path, word: Addr, later: &Later, high: &mut SmallVec<[Change; 1]>) {
+fn first_later(
+    path: &RecoveryPath,
+    word: Addr,
+    later: &Later,
+    high: &mut SmallVec<[BoundChange; 1]>,
+) {
     let execution = path.execution(later.execution);
     let begin = high.len();
     for stored in &execution.stores_to(word)[later.from as usize..] {
         if stored.mask & later.mask == 0 {
             continue;
         }
-        let bound = Bound {
+        let bound = IntervalEnd {
             clock: stored.clock,
             event: stored.event,
         };
         if execution.is_sequential() {
-            high.push(Change {
+            high.push(BoundChange {
                 execution: later.execution,
                 thread: 0,
                 bound,
@@ -226,7 +232,7 @@ fn first_later(path: &Path, word: Addr, later: &Later, high: &mut SmallVec<[Chan
             // Non-temporal stores may reach memory out of order.
             Some(known) if bound.clock < known.bound.clock => known.bound = bound,
             Some(_) => {}
-            None => high.push(Change {
+            None => high.push(BoundChange {
                 execution: later.execution,
                 thread,
                 bound,
@@ -236,61 +242,66 @@ fn first_later(path: &Path, word: Addr, later: &Later, high: &mut SmallVec<[Chan
 }
 
 impl Checker for Robustness {
-    fn judge(&mut self, path: &Path, read: &Read, candidate: &Candidate) -> Verdict {
+    fn judge(
+        &mut self,
+        path: &RecoveryPath,
+        read: &JudgedRead,
+        candidate: &Candidate,
+    ) -> PathVerdict {
         if read.region != Region::Judged || self.across.as_ref().is_some_and(Across::violated) {
-            return Verdict::Fits;
+            return PathVerdict::Fits;
         }
         let constraint = constraint(path, read.word, candidate);
         let violations = self.violations(path, &constraint);
         self.judged = constraint;
         if let Some(across) = &mut self.across {
             across.judged = violations;
-            return Verdict::Fits;
+            return PathVerdict::Fits;
         }
         for &violation in &violations {
             self.report(path, read, Some(candidate), violation);
         }
         match violations.is_empty() {
-            true => Verdict::Fits,
-            false => Verdict::Violates,
+            true => PathVerdict::Fits,
+            false => PathVerdict::Violates,
         }
     }
 
-    fn take(&mut self, path: &Path, read: &Read, candidate: &Candidate) {
+    fn take(&mut self, path: &RecoveryPath, read: &JudgedRead, candidate: &Candidate) {
         let step = path.steps();
         match read.region {
             Region::Judged => {
                 let constraint = std::mem::take(&mut self.judged);
                 let violated = self.across.as_mut().is_some_and(|across| {
-                    across.take(step, Seen::new(path, read, candidate));
+                    across.take(step, ReadDigest::new(path, read, candidate));
                     across.violate(path, path.reads(), read)
                 });
                 if !violated {
                     self.apply(step, &constraint);
                 }
             }
-            Region::Checksum => self.held.push(Held {
+            Region::Checksum => self.held.push(HeldRead {
                 step,
                 read: *read,
                 reads: path.reads(),
                 constraint: constraint(path, read.word, candidate),
                 seen: match &self.across {
-                    Some(_) => Seen::new(path, read, candidate),
-                    None => Seen::default(),
+                    Some(_) => ReadDigest::new(path, read, candidate),
+                    None => ReadDigest::default(),
                 },
             }),
             Region::Ignored => {}
         }
     }
 
-    fn mark(&mut self, path: &Path, mark: Mark) -> Verdict {
+    fn mark(&mut self, path: &RecoveryPath, mark: Mark) -> PathVerdict {
         let step = path.steps();
         match mark {
             Mark::ChecksumBegin => self.begun.push(step),
             Mark::ChecksumAccepted => {
                 let from = self.begun.last().copied().unwrap_or(0);
                 let first = self.held.partition_point(|held| held.step < from);
-                let held: Vec<Held> = self.held[first..].to_vec();
+                let held: Vec<HeldRead> = self.held[first..].to_vec();
                 for held in held {
                     let violations = match self.across.as_ref().is_some_and(Across::violated) {
                         true => Violations::new(),
@@ -306,7 +317,7 @@ impl Checker for Robustness {
                         for &violation in &violations {
                             self.report(path, &held.read, None, violation);
                         }
-                        return Verdict::Violates;
+                        return PathVerdict::Violates;
                     }
                     self.apply(step, &held.constraint);
                 }
@@ -318,7 +329,7 @@ impl Checker for Robustness {
             | Mark::CopyEnd
             | Mark::Step => {}
         }
-        Verdict::Fits
+        PathVerdict::Fits
     }
 
     fn back(&mut self, to: usize) {
@@ -331,7 +342,7 @@ impl Checker for Robustness {
         }
     }
 
-    fn ended(&mut self, path: &Path) {
+    fn ended(&mut self, path: &RecoveryPath) {
         if let Some(across) = &mut self.across {
             across.ended(path);
         }

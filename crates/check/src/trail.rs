@@ -4,11 +4,11 @@
 #[derive(Clone, Debug)]
 pub(crate) struct Trail<T> {
     now: Vec<Vec<T>>,
-    undo: Vec<Change<T>>,
+    undo: Vec<TrailChange<T>>,
 }
 
 #[derive(Clone, Debug)]
-struct Change<T> {
+struct TrailChange<T> {
     step: usize,
     execution: usize,
     thread: usize,
@@ -40,7 +40,7 @@ impl<T: Clone + Default> Trail<T> {
             threads.resize(thread + 1, T::default());
         }
         let was = std::mem::replace(&mut threads[thread], value);
-        self.undo.push(Change {
+        self.undo.push(TrailChange {
             step,
             execution,
             thread,

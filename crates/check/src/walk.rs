@@ -3,9 +3,9 @@
 //! The tree of recoveries branches by value; here a path branches by store, and follows the value's edge. Paths that a
 //! checker objects to end there, so that one execution yields all its violations and none of their consequences.
 
-use crate::checker::{Checker, Verdict};
+use crate::checker::{Checker, PathVerdict};
 use crate::execution::Execution;
-use crate::path::{Candidate, Path, Read, Span};
+use crate::path::{Candidate, JudgedRead, RecoveryPath, Span};
 use crate::region::Region;
 use landfall_model::event::Mark;
 use landfall_model::image::Image;
@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 /// What a recovery does at some point of the tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum RecoveryStep {
     Read {
         word: Addr,
         mask: u8,
@@ -30,7 +30,7 @@ pub trait Recoveries {
     type Node: Copy;
     /// Where the recovery after this many power failures begins.
     fn root(&self, failures: usize) -> Self::Node;
-    fn step(&self, node: Self::Node) -> Step;
+    fn step(&self, node: Self::Node) -> RecoveryStep;
     fn child(&self, node: Self::Node, value: u64) -> Option<Self::Node>;
     /// Promises made between the read before the node and the node.
     fn marks(&self, _node: Self::Node) -> SmallVec<[Mark; 2]> {
@@ -38,7 +38,7 @@ pub trait Recoveries {
     }
     /// Can a power failure leave what the path has read, and this candidate of its next read, together? The cuts of the path's
     /// executions do not rule it out; who knows more (schedules: [`Execution::of_schedule`]) may.
-    fn leaves(&self, _path: &Path, _read: &Read, _candidate: &Candidate) -> bool {
+    fn leaves(&self, _path: &RecoveryPath, _read: &JudgedRead, _candidate: &Candidate) -> bool {
         true
     }
     /// What the recovery has done on its way to the node, and the cuts of it from the read before the node to the node. None
@@ -118,9 +118,9 @@ pub fn walk<R: Recoveries>(
     limits: Limits,
     checkers: &mut [&mut dyn Checker],
 ) -> Walked {
-    let mut walk = Walk {
+    let mut walk = RecoveryWalk {
         recoveries,
-        path: Path::new(base.clone()),
+        path: RecoveryPath::new(base.clone()),
         limits,
         checkers,
         walked: Walked::default(),
@@ -129,24 +129,24 @@ pub fn walk<R: Recoveries>(
     walk.walked
 }
 
-struct Walk<'a, 'c, R: Recoveries> {
+struct RecoveryWalk<'a, 'c, R: Recoveries> {
     recoveries: &'a R,
-    path: Path,
+    path: RecoveryPath,
     limits: Limits,
     checkers: &'a mut [&'c mut dyn Checker],
     walked: Walked,
 }
 
 /// A read with the candidates that are still to be followed.
-struct Frame<N> {
+struct OpenRead<N> {
     node: N,
-    read: Read,
+    read: JudgedRead,
     candidates: SmallVec<[Candidate; 2]>,
     steps: usize,
     reads: usize,
 }
 
-impl<R: Recoveries> Walk<'_, '_, R> {
+impl<R: Recoveries> RecoveryWalk<'_, '_, R> {
     /// The power fails in an execution: everything the next one may read.
     fn failure(&mut self, execution: Rc<Execution>, cuts: Span) {
         let reads = self.path.reads();
@@ -163,7 +163,7 @@ impl<R: Recoveries> Walk<'_, '_, R> {
     }
 
     fn recovery(&mut self, root: R::Node) {
-        let mut frames: Vec<Frame<R::Node>> = Vec::new();
+        let mut frames: Vec<OpenRead<R::Node>> = Vec::new();
         frames.extend(self.arrive(root, Region::Judged));
         while let Some(frame) = frames.last_mut() {
             let (steps, reads) = (frame.steps, frame.reads);
@@ -193,11 +193,11 @@ impl<R: Recoveries> Walk<'_, '_, R> {
     }
 
     /// Lets everyone judge a candidate, and goes on with it unless someone objects.
-    fn takes(&mut self, read: &Read, candidate: &Candidate) -> bool {
+    fn takes(&mut self, read: &JudgedRead, candidate: &Candidate) -> bool {
         self.walked.candidates += 1;
         let mut fits = true;
         for checker in self.checkers.iter_mut() {
-            fits &= checker.judge(&self.path, read, candidate) == Verdict::Fits;
+            fits &= checker.judge(&self.path, read, candidate) == PathVerdict::Fits;
         }
         if fits {
             for checker in self.checkers.iter_mut() {
@@ -209,13 +209,13 @@ impl<R: Recoveries> Walk<'_, '_, R> {
     }
 
     /// Follows the recovery from a node to its next read that is not decided from the start.
-    fn arrive(&mut self, mut node: R::Node, mut region: Region) -> Option<Frame<R::Node>> {
+    fn arrive(&mut self, mut node: R::Node, mut region: Region) -> Option<OpenRead<R::Node>> {
         loop {
             for mark in self.recoveries.marks(node) {
                 region = region.after(mark);
                 let mut fits = true;
                 for checker in self.checkers.iter_mut() {
-                    fits &= checker.mark(&self.path, mark) == Verdict::Fits;
+                    fits &= checker.mark(&self.path, mark) == PathVerdict::Fits;
                 }
                 self.path.pass();
                 if !fits {
@@ -228,15 +228,15 @@ impl<R: Recoveries> Walk<'_, '_, R> {
                 self.failure(execution, cuts);
             }
             let (word, mask) = match self.recoveries.step(node) {
-                Step::Read { word, mask } => (word, mask),
-                Step::End => {
+                RecoveryStep::Read { word, mask } => (word, mask),
+                RecoveryStep::End => {
                     self.walked.paths += 1;
                     for checker in self.checkers.iter_mut() {
                         checker.ended(&self.path);
                     }
                     return None;
                 }
-                Step::Unknown => {
+                RecoveryStep::Unknown => {
                     self.walked.unknown += 1;
                     return None;
                 }
@@ -254,7 +254,7 @@ impl<R: Recoveries> Walk<'_, '_, R> {
                 node = child;
                 continue;
             }
-            let read = Read { word, mask, region };
+            let read = JudgedRead { word, mask, region };
             if let Some(candidate) = self.path.decided(word, mask) {
                 if !self.takes(&read, &candidate) {
                     return None;
@@ -268,7 +268,7 @@ impl<R: Recoveries> Walk<'_, '_, R> {
             }
             let mut candidates = self.path.candidates(word, mask);
             candidates.retain(|candidate| self.recoveries.leaves(&self.path, &read, candidate));
-            return Some(Frame {
+            return Some(OpenRead {
                 node,
                 read,
                 candidates,

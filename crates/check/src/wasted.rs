@@ -14,16 +14,16 @@ use std::collections::BTreeMap;
 
 /// What is known of one flush or fence in the source.
 #[derive(Clone, Debug)]
-struct Place<Why> {
+struct SiteTally<Why> {
     times: u64,
     /// The last of the reasons met, in their order.
     why: Option<Why>,
     useful: bool,
 }
 
-impl<Why> Default for Place<Why> {
+impl<Why> Default for SiteTally<Why> {
     fn default() -> Self {
-        Place {
+        SiteTally {
             times: 0,
             why: None,
             useful: false,
@@ -31,7 +31,7 @@ impl<Why> Default for Place<Why> {
     }
 }
 
-impl<Why: Ord + Copy> Place<Why> {
+impl<Why: Ord + Copy> SiteTally<Why> {
     fn met(&mut self, wasted: Option<Why>) {
         self.times += 1;
         match wasted {
@@ -40,7 +40,7 @@ impl<Why: Ord + Copy> Place<Why> {
         }
     }
 
-    fn join(&mut self, other: Place<Why>) {
+    fn join(&mut self, other: SiteTally<Why>) {
         self.times += other.times;
         self.why = self.why.max(other.why);
         self.useful |= other.useful;
@@ -49,8 +49,8 @@ impl<Why: Ord + Copy> Place<Why> {
 
 #[derive(Clone, Debug, Default)]
 pub struct Wasted {
-    flushes: BTreeMap<u32, Place<WastedFlush>>,
-    fences: BTreeMap<u32, Place<WastedFence>>,
+    flushes: BTreeMap<u32, SiteTally<WastedFlush>>,
+    fences: BTreeMap<u32, SiteTally<WastedFence>>,
     /// Lines that each place flushed in executions that may crash.
     flushed: FxHashMap<u32, FxHashSet<Line>>,
     /// Places that also flush where no crash was tried: of those nothing is known.
@@ -82,7 +82,7 @@ impl Treated {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Pending {
+struct BeforeFence {
     lines: Vec<(Line, EventId)>,
     clflush: bool,
 }
@@ -153,7 +153,7 @@ impl Wasted {
     /// flush is of use if in some such order it is.
     pub fn scheduled(&mut self, execution: &Execution) {
         let mut lines: FxHashMap<Line, OfLine> = FxHashMap::default();
-        let mut pending: FxHashMap<u16, Pending> = FxHashMap::default();
+        let mut pending: FxHashMap<u16, BeforeFence> = FxHashMap::default();
         for (at, event) in execution.events().iter().enumerate() {
             let (at, thread) = (EventId(at as u32), event.thread);
             match event.action {
@@ -203,7 +203,7 @@ impl Wasted {
         }
     }
 
-    fn fence(&mut self, site: u32, fence: Fence, pending: &Pending) {
+    fn fence(&mut self, site: u32, fence: Fence, pending: &BeforeFence) {
         // A full fence orders loads as well; only of an sfence is it known what it is for.
         if fence == Fence::Store {
             let wasted = pending.lines.is_empty().then_some(if pending.clflush {
@@ -239,7 +239,7 @@ impl Wasted {
 impl Checker for Wasted {
     fn logged(&mut self, events: &[Event], fate: Fate) {
         let mut lines: FxHashMap<Line, Treated> = FxHashMap::default();
-        let mut pending: FxHashMap<u16, Pending> = FxHashMap::default();
+        let mut pending: FxHashMap<u16, BeforeFence> = FxHashMap::default();
         for (at, event) in events.iter().enumerate() {
             let (now, thread) = (at as u32 + 1, event.thread);
             match event.action {

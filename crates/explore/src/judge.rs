@@ -1,10 +1,10 @@
 //! Lets checkers judge what the search found: they follow by store the tree that it made by value.
 
-use crate::recovery::Watch;
-use crate::tree::{Forest, Here, Place, RecoveryTree};
+use crate::recovery::TreeWatch;
+use crate::tree::{Forest, Here, RecoveryTree, TreePlace};
 use landfall_check::path::Span;
 use landfall_check::walk::Limits;
-use landfall_check::{Checker, Execution, Recoveries, Step, Walked, walk};
+use landfall_check::{Checker, Execution, Recoveries, RecoveryStep, Walked, walk};
 use landfall_model::event::Mark;
 use landfall_model::image::Image;
 use landfall_model::log::Cut;
@@ -66,7 +66,7 @@ impl Judge {
             checkers.push(&mut **checker);
         }
         let cuts = (self.next, last);
-        let (trees, first) = (Judged { trees }, self.first.clone());
+        let (trees, first) = (JudgedTrees { trees }, self.first.clone());
         self.walked += walk(&trees, &self.base, first, cuts, limits, &mut checkers);
         self.next = last + 1;
     }
@@ -80,66 +80,66 @@ impl Judge {
     }
 }
 
-impl Watch for Judge {
+impl TreeWatch for Judge {
     fn forgetting(&mut self, tree: &RecoveryTree, cut: Cut) {
         self.up_to(&[tree], cut.0);
     }
 }
 
 /// What is known of recoveries, by the number of power failures before them.
-pub(crate) struct Judged<'a> {
+pub(crate) struct JudgedTrees<'a> {
     pub(crate) trees: &'a [&'a RecoveryTree],
 }
 
 /// Somewhere in one of the trees; nowhere, if nothing ran after so many power failures.
 #[derive(Clone, Copy)]
-pub(crate) struct Node {
+pub(crate) struct TreeNode {
     tree: u32,
-    place: Option<Place>,
+    place: Option<TreePlace>,
 }
 
-impl Judged<'_> {
-    fn at(&self, node: Node) -> Option<(&RecoveryTree, Place)> {
+impl JudgedTrees<'_> {
+    fn at(&self, node: TreeNode) -> Option<(&RecoveryTree, TreePlace)> {
         Some((self.trees.get(node.tree as usize)?, node.place?))
     }
 }
 
-impl Recoveries for Judged<'_> {
-    type Node = Node;
+impl Recoveries for JudgedTrees<'_> {
+    type Node = TreeNode;
 
-    fn root(&self, failures: usize) -> Node {
+    fn root(&self, failures: usize) -> TreeNode {
         let tree = failures - 1;
-        Node {
+        TreeNode {
             tree: tree as u32,
             place: self.trees.get(tree).and_then(|tree| tree.root()),
         }
     }
 
-    fn step(&self, node: Node) -> Step {
+    fn step(&self, node: TreeNode) -> RecoveryStep {
         let Some((tree, place)) = self.at(node) else {
-            return Step::Unknown;
+            return RecoveryStep::Unknown;
         };
         match tree.here(place) {
-            Here::Read(read, _) => Step::Read {
+            Here::Read(read, _) => RecoveryStep::Read {
                 word: read.word,
                 mask: read.mask,
             },
-            Here::Leaf(_) => Step::End,
+            Here::Leaf(_) => RecoveryStep::End,
         }
     }
 
-    fn child(&self, node: Node, value: u64) -> Option<Node> {
+    fn child(&self, node: TreeNode, value: u64) -> Option<TreeNode> {
         let (tree, place) = self.at(node)?;
         let place = Some(tree.step(place, value)?);
-        Some(Node { place, ..node })
+        Some(TreeNode { place, ..node })
     }
 
-    fn marks(&self, node: Node) -> SmallVec<[Mark; 2]> {
+    fn marks(&self, node: TreeNode) -> SmallVec<[Mark; 2]> {
         let marks = self.at(node).map_or(&[][..], |(tree, at)| tree.marks(at));
         marks.iter().map(|(_, mark)| *mark).collect()
     }
 
-    fn ran(&self, node: Node) -> Option<(Rc<Execution>, Span)> {
+    fn ran(&self, node: TreeNode) -> Option<(Rc<Execution>, Span)> {
         let (tree, place) = self.at(node)?;
         let (run, depth) = tree.name(place);
         let execution = tree.judged(run)?;

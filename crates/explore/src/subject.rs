@@ -21,11 +21,11 @@ pub struct Job<'a> {
     /// Power failures so far.
     pub failures: u32,
     /// What of the run is asked for.
-    pub wanted: Wanted,
+    pub wanted: RunDetail,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wanted {
+pub enum RunDetail {
     /// Its first reads alone.
     Reads,
     /// Everything it did.

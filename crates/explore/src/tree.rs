@@ -46,7 +46,7 @@ pub struct Branch {
 
 /// Somewhere in the tree; good until the next graft below it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct TreePlace {
     segment: u32,
     /// An index of its reads; past the last one is its end.
     at: u32,
@@ -82,7 +82,7 @@ pub struct Diverged {
 pub struct RecoveryTree {
     segments: Vec<Segment>,
     free: Vec<u32>,
-    runs: Vec<Run>,
+    runs: Vec<TreeRun>,
     reads: usize,
     /// What recoveries say about their reads, by the run that brought it: the depth of the read it comes before, ascending.
     marks: FxHashMap<u32, Vec<(u32, Mark)>>,
@@ -92,7 +92,7 @@ pub struct RecoveryTree {
 
 /// What one run added: the reads below its branch.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct TreeRun {
     branch: Option<Branch>,
     /// The lowest segment of them.
     bottom: u32,
@@ -113,11 +113,11 @@ struct Segment {
     above: Option<u32>,
     /// The value that leads here from above.
     entered: u64,
-    end: End,
+    end: SegmentEnd,
 }
 
 #[derive(Clone, Debug)]
-enum End {
+enum SegmentEnd {
     /// A read with more than one known value, or fewer after pruning: `(value, segment)`, ascending.
     Fork {
         read: FirstRead,
@@ -186,7 +186,7 @@ impl RecoveryTree {
     }
 
     /// What was said right before a read, or the end.
-    pub fn marks(&self, place: Place) -> &[(u32, Mark)] {
+    pub fn marks(&self, place: TreePlace) -> &[(u32, Mark)] {
         if self.marks.is_empty() {
             return &[];
         }
@@ -198,65 +198,65 @@ impl RecoveryTree {
     }
 
     /// Where every run begins, once there was one.
-    pub fn root(&self) -> Option<Place> {
-        (!self.segments.is_empty()).then_some(Place { segment: 0, at: 0 })
+    pub fn root(&self) -> Option<TreePlace> {
+        (!self.segments.is_empty()).then_some(TreePlace { segment: 0, at: 0 })
     }
 
-    pub fn here(&self, place: Place) -> Here<'_> {
+    pub fn here(&self, place: TreePlace) -> Here<'_> {
         let segment = &self.segments[place.segment as usize];
         if let Some(read) = segment.reads.get(place.at as usize) {
             return Here::Read(read.read, read.value);
         }
         match &segment.end {
-            End::Fork { read, own, .. } => Here::Read(*read, *own),
-            End::Leaf(leaf) => Here::Leaf(leaf),
+            SegmentEnd::Fork { read, own, .. } => Here::Read(*read, *own),
+            SegmentEnd::Leaf(leaf) => Here::Leaf(leaf),
         }
     }
 
     /// The reads from here to the next fork or leaf, all with one known value.
-    pub fn straight(&self, place: Place) -> &[Read] {
+    pub fn straight(&self, place: TreePlace) -> &[Read] {
         &self.segments[place.segment as usize].reads[place.at as usize..]
     }
 
     /// Run and depth of a place.
-    pub fn name(&self, place: Place) -> (u32, u32) {
+    pub fn name(&self, place: TreePlace) -> (u32, u32) {
         let segment = &self.segments[place.segment as usize];
         (segment.run, segment.depth_of(place.at))
     }
 
     /// Where a value leads, if a run has been there.
-    pub fn step(&self, place: Place, value: u64) -> Option<Place> {
+    pub fn step(&self, place: TreePlace, value: u64) -> Option<TreePlace> {
         let segment = &self.segments[place.segment as usize];
         if let Some(read) = segment.reads.get(place.at as usize) {
-            let next = Place {
+            let next = TreePlace {
                 at: place.at + 1,
                 ..place
             };
             return (read.value == value).then_some(next);
         }
-        let End::Fork { children, .. } = &segment.end else {
+        let SegmentEnd::Fork { children, .. } = &segment.end else {
             return None;
         };
         let at = children.binary_search_by_key(&value, |&(v, _)| v).ok()?;
         Some(self.top_of(children[at].1))
     }
 
-    fn top_of(&self, segment: u32) -> Place {
-        Place {
+    fn top_of(&self, segment: u32) -> TreePlace {
+        TreePlace {
             segment,
             at: self.segments[segment as usize].skip,
         }
     }
 
     /// A read by its name. It must not have been pruned.
-    pub fn place(&self, run: u32, depth: u32) -> Place {
+    pub fn place(&self, run: u32, depth: u32) -> TreePlace {
         let mut id = self.runs[run as usize].bottom;
         loop {
             let segment = &self.segments[id as usize];
             match segment.above {
                 Some(above) if depth < segment.depth => id = above,
                 _ => {
-                    return Place {
+                    return TreePlace {
                         segment: id,
                         at: depth - segment.depth + segment.skip,
                     };
@@ -278,7 +278,7 @@ impl RecoveryTree {
         segment.depth + segment.len()
     }
 
-    pub fn child(&self, branch: Branch) -> Option<Place> {
+    pub fn child(&self, branch: Branch) -> Option<TreePlace> {
         self.step(self.place(branch.run, branch.depth), branch.value)
     }
 
@@ -288,7 +288,7 @@ impl RecoveryTree {
     }
 
     /// The reads above a place with the values that lead there, upwards.
-    pub fn above(&self, place: Place) -> impl Iterator<Item = Read> + '_ {
+    pub fn above(&self, place: TreePlace) -> impl Iterator<Item = Read> + '_ {
         let mut id = place.segment;
         let mut at = place.at;
         std::iter::from_fn(move || {
@@ -303,25 +303,27 @@ impl RecoveryTree {
             let segment = &self.segments[id as usize];
             at = segment.reads.len() as u32;
             match segment.end {
-                End::Fork { read, .. } => Some(Read { read, value }),
-                End::Leaf(_) => None,
+                SegmentEnd::Fork { read, .. } => Some(Read { read, value }),
+                SegmentEnd::Leaf(_) => None,
             }
         })
     }
 
     /// Children of a fork, by value; none for other places.
-    pub fn children(&self, place: Place) -> impl Iterator<Item = (u64, Place)> + '_ {
+    pub fn children(&self, place: TreePlace) -> impl Iterator<Item = (u64, TreePlace)> + '_ {
         let segment = &self.segments[place.segment as usize];
         let children = match &segment.end {
-            End::Fork { children, .. } if place.at as usize == segment.reads.len() => &children[..],
+            SegmentEnd::Fork { children, .. } if place.at as usize == segment.reads.len() => {
+                &children[..]
+            }
             _ => &[],
         };
         children.iter().map(|&(value, id)| (value, self.top_of(id)))
     }
 
     /// The end of the segment that a place is in.
-    pub fn end(&self, place: Place) -> Place {
-        Place {
+    pub fn end(&self, place: TreePlace) -> TreePlace {
+        TreePlace {
             at: self.segments[place.segment as usize].reads.len() as u32,
             ..place
         }
@@ -344,13 +346,13 @@ impl RecoveryTree {
             reads: Vec::new(),
             above: None,
             entered: 0,
-            end: End::Leaf(Leaf { ended, run, log }),
+            end: SegmentEnd::Leaf(Leaf { ended, run, log }),
         };
         let Some(branch) = branch else {
             self.reads += reads.len();
             segment.reads = reads;
             self.segments.push(segment);
-            self.runs.push(Run {
+            self.runs.push(TreeRun {
                 branch: None,
                 bottom: 0,
             });
@@ -368,11 +370,11 @@ impl RecoveryTree {
         self.reads += reads.len();
         segment.reads = reads;
         let id = self.fresh(segment);
-        if let End::Fork { children, .. } = &mut self.segments[fork as usize].end {
+        if let SegmentEnd::Fork { children, .. } = &mut self.segments[fork as usize].end {
             let at = children.partition_point(|&(v, _)| v < branch.value);
             children.insert(at, (branch.value, id));
         }
-        self.runs.push(Run {
+        self.runs.push(TreeRun {
             branch: Some(branch),
             bottom: id,
         });
@@ -435,7 +437,7 @@ impl RecoveryTree {
     }
 
     /// Did the run come to the branch by the way the tree says?
-    fn verify(&self, place: Place, branch: Branch, reads: &[Read]) -> Result<(), Diverged> {
+    fn verify(&self, place: TreePlace, branch: Branch, reads: &[Read]) -> Result<(), Diverged> {
         let depth = branch.depth as usize;
         let here = match self.here(place) {
             Here::Read(read, _) => Some(Read {
@@ -463,7 +465,7 @@ impl RecoveryTree {
     }
 
     /// Makes the read a fork: the end of a segment. Everything above keeps its segment.
-    fn fork(&mut self, place: Place) -> u32 {
+    fn fork(&mut self, place: TreePlace) -> u32 {
         let upper = &mut self.segments[place.segment as usize];
         if place.at as usize == upper.reads.len() {
             return place.segment;
@@ -479,7 +481,7 @@ impl RecoveryTree {
             entered: split.value,
             end: std::mem::replace(
                 &mut upper.end,
-                End::Fork {
+                SegmentEnd::Fork {
                     read: split.read,
                     own: split.value,
                     children: SmallVec::new(),
@@ -498,13 +500,13 @@ impl RecoveryTree {
             lower.skip = 0;
         }
         let id = self.fresh(lower);
-        if let End::Fork { children, .. } = &self.segments[id as usize].end {
+        if let SegmentEnd::Fork { children, .. } = &self.segments[id as usize].end {
             let below: SmallVec<[u32; 4]> = children.iter().map(|&(_, child)| child).collect();
             for child in below {
                 self.segments[child as usize].above = Some(id);
             }
         }
-        if let End::Fork { children, .. } = &mut self.segments[place.segment as usize].end {
+        if let SegmentEnd::Fork { children, .. } = &mut self.segments[place.segment as usize].end {
             children.push((split.value, id));
         }
         let bottom = &mut self.runs[run as usize].bottom;
@@ -524,7 +526,7 @@ impl RecoveryTree {
         let mut doomed: Vec<u32> = Vec::new();
         let segment = &mut self.segments[fork as usize];
         let stays = segment.run;
-        if let End::Fork { own, children, .. } = &mut segment.end {
+        if let SegmentEnd::Fork { own, children, .. } = &mut segment.end {
             if let Ok(at) = children.binary_search_by_key(&branch.value, |&(v, _)| v) {
                 doomed.push(children.remove(at).1);
             }
@@ -540,7 +542,7 @@ impl RecoveryTree {
             }
             segment.reads = Vec::new();
             segment.skip = 0;
-            if let End::Fork { children, .. } = &mut segment.end {
+            if let SegmentEnd::Fork { children, .. } = &mut segment.end {
                 doomed.extend(std::mem::take(children).into_iter().map(|(_, child)| child));
             }
             self.free.push(id);

@@ -1,7 +1,7 @@
 //! Data races, misused locks and deadlocks, from the transitions of executions.
 
 use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
-use landfall_explore::schedule::locks::{Misuse, Reason, Stuck, explain, misuses};
+use landfall_explore::schedule::locks::{Misuse, Reason, StuckThread, explain, misuses};
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Options, Order, Persistency, search};
 use landfall_testkit::interpret::Interpreter;
@@ -204,7 +204,7 @@ fn creating_and_joining_orders() {
     }
 }
 
-fn all_misuses(program: &Program) -> (Vec<Misuse>, Vec<Stuck>) {
+fn all_misuses(program: &Program) -> (Vec<Misuse>, Vec<StuckThread>) {
     let (mut found, mut stuck) = (Vec::new(), Vec::new());
     let mut threads = Interpreter::new(program, Model::Tso);
     search(&mut threads, Options::default(), |_, trace| {
@@ -304,7 +304,8 @@ fn waits_are_explained() {
         for thread in threads {
             program.thread(thread);
         }
-        let reasons = |stuck: &Stuck| stuck.waits.iter().map(|(.., reason)| *reason).collect();
+        let reasons =
+            |stuck: &StuckThread| stuck.waits.iter().map(|(.., reason)| *reason).collect();
         all_misuses(&program).1.iter().map(reasons).collect()
     };
     let waiter = vec![

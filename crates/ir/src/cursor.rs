@@ -4,7 +4,7 @@ use crate::token::Token;
 use crate::types::Type;
 
 /// What went wrong, without its line.
-pub(crate) type Read<T> = Result<T, String>;
+pub(crate) type ParseResult<T> = Result<T, String>;
 
 #[derive(Debug)]
 pub(crate) struct Cursor<'t> {
@@ -33,7 +33,7 @@ impl<'t> Cursor<'t> {
         self.tokens.get(self.at + more)
     }
 
-    pub(crate) fn next(&mut self) -> Read<&'t Token> {
+    pub(crate) fn next(&mut self) -> ParseResult<&'t Token> {
         let token = self.peek().ok_or("it ends too early")?;
         self.at += 1;
         Ok(token)
@@ -58,7 +58,7 @@ impl<'t> Cursor<'t> {
         is
     }
 
-    pub(crate) fn expect(&mut self, mark: char) -> Read<()> {
+    pub(crate) fn expect(&mut self, mark: char) -> ParseResult<()> {
         match self.mark(mark) {
             true => Ok(()),
             false => Err(format!("`{mark}` expected, found {:?}", self.peek())),
@@ -75,28 +75,28 @@ impl<'t> Cursor<'t> {
         is
     }
 
-    pub(crate) fn expect_word(&mut self, word: &str) -> Read<()> {
+    pub(crate) fn expect_word(&mut self, word: &str) -> ParseResult<()> {
         match self.word(word) {
             true => Ok(()),
             false => Err(format!("`{word}` expected, found {:?}", self.peek())),
         }
     }
 
-    pub(crate) fn any_word(&mut self) -> Read<&'t str> {
+    pub(crate) fn any_word(&mut self) -> ParseResult<&'t str> {
         match self.next()? {
             Token::Word(word) => Ok(word),
             other => Err(format!("a word expected, found {other:?}")),
         }
     }
 
-    pub(crate) fn number(&mut self) -> Read<u64> {
+    pub(crate) fn number(&mut self) -> ParseResult<u64> {
         let word = self.any_word()?;
         word.parse()
             .map_err(|_| format!("a number expected, found `{word}`"))
     }
 
     /// Goes past `( … )`, whatever is in it.
-    pub(crate) fn skip_parentheses(&mut self) -> Read<()> {
+    pub(crate) fn skip_parentheses(&mut self) -> ParseResult<()> {
         self.expect('(')?;
         let mut open = 1;
         while open > 0 {
@@ -109,7 +109,10 @@ impl<'t> Cursor<'t> {
         Ok(())
     }
 
-    pub(crate) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+    pub(crate) fn deeper<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> ParseResult<T>,
+    ) -> ParseResult<T> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err("nested too deeply".to_owned());
@@ -119,7 +122,7 @@ impl<'t> Cursor<'t> {
         out
     }
 
-    pub(crate) fn types(&mut self) -> Read<Type> {
+    pub(crate) fn types(&mut self) -> ParseResult<Type> {
         self.deeper(Type::read)
     }
 }

@@ -2,7 +2,7 @@
 
 mod read;
 
-pub(crate) use read::Reader;
+pub(crate) use read::FunctionReader;
 
 use crate::operand::{Operand, Typed};
 use crate::place::PlaceId;

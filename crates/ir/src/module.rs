@@ -1,11 +1,11 @@
 //! A module: what one or several source files compile to.
 
 use crate::ReadError;
-use crate::cursor::{Cursor, Read};
-use crate::function::{Function, Reader};
+use crate::cursor::{Cursor, ParseResult};
+use crate::function::{Function, FunctionReader};
 use crate::layout::Layout;
 use crate::operand::Constant;
-use crate::place::{Place, PlaceId, Places};
+use crate::place::{DebugPlaces, Place, PlaceId};
 use crate::token::{Token, tokens};
 use crate::types::Type;
 use rustc_hash::FxHashMap;
@@ -28,13 +28,13 @@ pub struct Module {
     /// One function under two names.
     pub aliases: FxHashMap<String, String>,
     types: FxHashMap<String, Type>,
-    places: Places,
+    places: DebugPlaces,
 }
 
 impl Module {
     pub fn read(text: &str) -> Result<Module, ReadError> {
         let mut module = Module::default();
-        let mut function: Option<Reader> = None;
+        let mut function: Option<FunctionReader> = None;
         let mut lines = text.lines().enumerate().peekable();
         while let Some((number, line)) = lines.next() {
             let failed = |what: String| ReadError {
@@ -67,7 +67,7 @@ impl Module {
                 }
                 function = Some(reader);
             } else if line.starts_with("define") {
-                function = Some(Reader::begin(line).map_err(failed)?);
+                function = Some(FunctionReader::begin(line).map_err(failed)?);
             } else if line.starts_with('@') {
                 module.global(line).map_err(failed)?;
             } else if line.starts_with('%') {
@@ -98,7 +98,7 @@ impl Module {
         self.places.get(id)
     }
 
-    fn named_type(&mut self, line: &str) -> Read<()> {
+    fn named_type(&mut self, line: &str) -> ParseResult<()> {
         let tokens = tokens(line);
         let mut cursor = Cursor::new(&tokens);
         let Token::Local(name) = cursor.next()? else {
@@ -111,7 +111,7 @@ impl Module {
         Ok(())
     }
 
-    fn global(&mut self, line: &str) -> Read<()> {
+    fn global(&mut self, line: &str) -> ParseResult<()> {
         let tokens = tokens(line);
         let mut cursor = Cursor::new(&tokens);
         let Token::Global(name) = cursor.next()? else {

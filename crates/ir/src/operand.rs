@@ -1,6 +1,6 @@
 //! What instructions work on: registers and constants.
 
-use crate::cursor::{Cursor, Read};
+use crate::cursor::{Cursor, ParseResult};
 use crate::function::{BinaryOp, CastOp, Reg};
 use crate::token::Token;
 use crate::types::Type;
@@ -51,11 +51,11 @@ pub struct Typed {
 
 /// The registers of a function, by name.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Names {
+pub(crate) struct OperandNames {
     known: FxHashMap<String, u32>,
 }
 
-impl Names {
+impl OperandNames {
     pub(crate) fn get(&mut self, name: &str) -> u32 {
         let next = self.known.len() as u32;
         *self.known.entry(name.to_owned()).or_insert(next)
@@ -67,7 +67,7 @@ impl Names {
 }
 
 impl Operand {
-    pub(crate) fn read(cursor: &mut Cursor, names: &mut Names) -> Read<Operand> {
+    pub(crate) fn read(cursor: &mut Cursor, names: &mut OperandNames) -> ParseResult<Operand> {
         if let Some(Token::Local(name)) = cursor.peek() {
             cursor.next()?;
             return Ok(Operand::Reg(Reg(names.get(name))));
@@ -77,7 +77,7 @@ impl Operand {
 }
 
 impl Typed {
-    pub(crate) fn read(cursor: &mut Cursor, names: &mut Names) -> Read<Typed> {
+    pub(crate) fn read(cursor: &mut Cursor, names: &mut OperandNames) -> ParseResult<Typed> {
         Ok(Typed {
             of: cursor.types()?,
             value: Operand::read(cursor, names)?,
@@ -86,16 +86,16 @@ impl Typed {
 }
 
 impl Constant {
-    pub(crate) fn read(cursor: &mut Cursor) -> Read<Constant> {
+    pub(crate) fn read(cursor: &mut Cursor) -> ParseResult<Constant> {
         cursor.deeper(read)
     }
 }
 
-fn typed(cursor: &mut Cursor) -> Read<(Type, Constant)> {
+fn typed(cursor: &mut Cursor) -> ParseResult<(Type, Constant)> {
     Ok((cursor.types()?, Constant::read(cursor)?))
 }
 
-fn read(cursor: &mut Cursor) -> Read<Constant> {
+fn read(cursor: &mut Cursor) -> ParseResult<Constant> {
     Ok(match cursor.next()? {
         Token::Global(name) => Constant::Global(name.clone()),
         Token::Bytes(bytes) => Constant::Bytes(bytes.clone()),
@@ -147,7 +147,7 @@ fn read(cursor: &mut Cursor) -> Read<Constant> {
     })
 }
 
-fn gep(cursor: &mut Cursor) -> Read<Constant> {
+fn gep(cursor: &mut Cursor) -> ParseResult<Constant> {
     while !cursor.is_mark('(') {
         cursor.any_word()?; // inbounds, nuw, nusw
         if cursor.is_mark('(')
@@ -176,7 +176,7 @@ fn gep(cursor: &mut Cursor) -> Read<Constant> {
     })
 }
 
-fn list(cursor: &mut Cursor, end: char) -> Read<Vec<(Type, Constant)>> {
+fn list(cursor: &mut Cursor, end: char) -> ParseResult<Vec<(Type, Constant)>> {
     let mut all = Vec::new();
     if cursor.mark(end) {
         return Ok(all);

@@ -21,14 +21,14 @@ impl std::fmt::Display for Place {
 
 /// The metadata that positions are made of, by number.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Places {
+pub(crate) struct DebugPlaces {
     locations: FxHashMap<u32, (u32, u32, u32)>,
     /// Of a scope: its file, or the scope around it.
     scopes: FxHashMap<u32, (Option<u32>, Option<u32>)>,
     files: FxHashMap<u32, String>,
 }
 
-impl Places {
+impl DebugPlaces {
     /// A line `!17 = …`.
     pub(crate) fn read(&mut self, line: &str) {
         let Some((number, rest)) = line

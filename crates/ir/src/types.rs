@@ -1,6 +1,6 @@
 //! Types.
 
-use crate::cursor::{Cursor, Read};
+use crate::cursor::{Cursor, ParseResult};
 use crate::token::Token;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +22,7 @@ pub enum Type {
 }
 
 impl Type {
-    pub(crate) fn read(cursor: &mut Cursor) -> Read<Type> {
+    pub(crate) fn read(cursor: &mut Cursor) -> ParseResult<Type> {
         let base = match cursor.next()? {
             Token::Word(word) => match word.as_str() {
                 "void" => Type::Void,
@@ -85,7 +85,7 @@ impl Type {
 }
 
 /// Behind the opening brace.
-fn fields(cursor: &mut Cursor) -> Read<Vec<Type>> {
+fn fields(cursor: &mut Cursor) -> ParseResult<Vec<Type>> {
     let mut fields = Vec::new();
     if cursor.mark('}') {
         return Ok(fields);

@@ -1,9 +1,9 @@
 //! A litmus test of one thread as a program that the crash search can run: the search, tested without a compiler.
 
-use crate::buffers::Layout;
+use crate::buffers::VarLayout;
 use crate::program::{FlushKind, Instr, Observe, Operand, Outcome, Program, Value, Var};
 use landfall_explore::recovery::{Options, SearchError, Searched, search};
-use landfall_explore::subject::{Ended, Execution, Job, Subject, SubjectError, Wanted};
+use landfall_explore::subject::{Ended, Execution, Job, RunDetail, Subject, SubjectError};
 use landfall_explore::tree::Forest;
 use landfall_model::event::{Event, FirstRead, Read};
 use landfall_model::image::Image;
@@ -26,7 +26,7 @@ pub fn outcomes(
     let mut subject = LitmusSubject {
         program,
         observed,
-        layout: Layout::new(program),
+        layout: VarLayout::new(program),
         outcomes: BTreeSet::new(),
     };
     let base = subject.base();
@@ -44,19 +44,19 @@ pub fn outcomes(
 struct LitmusSubject<'a> {
     program: &'a Program,
     observed: &'a [Var],
-    layout: Layout,
+    layout: VarLayout,
     /// What recoveries read.
     outcomes: BTreeSet<Outcome>,
 }
 
 /// A run on some memory: what it wrote itself, and what it did.
-struct Machine<'a> {
+struct SubjectMachine<'a> {
     line: &'a dyn Fn(Addr) -> LineBytes,
     known: BTreeMap<Addr, Value>,
     events: Vec<Event>,
 }
 
-impl Machine<'_> {
+impl SubjectMachine<'_> {
     fn load(&mut self, addr: Addr) -> Value {
         if let Some(&value) = self.known.get(&addr) {
             return value;
@@ -85,7 +85,7 @@ impl LitmusSubject<'_> {
     fn thread(&self, image: &Image) -> Execution {
         let thread = &self.program.threads[0];
         let mut regs: Vec<Value> = thread.regs.iter().map(|r| r.init).collect();
-        let mut machine = Machine {
+        let mut machine = SubjectMachine {
             line: &|addr| image.line(addr.line()),
             known: BTreeMap::new(),
             events: Vec::new(),
@@ -159,7 +159,7 @@ impl LitmusSubject<'_> {
 
     fn store(
         &self,
-        machine: &mut Machine<'_>,
+        machine: &mut SubjectMachine<'_>,
         var: Var,
         value: Value,
         event: impl Fn(landfall_model::line::Piece) -> Event,
@@ -174,7 +174,7 @@ impl LitmusSubject<'_> {
 impl Subject for LitmusSubject<'_> {
     fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError> {
         let line = |addr: Addr| job.line(addr.line());
-        let mut machine = Machine {
+        let mut machine = SubjectMachine {
             line: &line,
             known: BTreeMap::new(),
             events: Vec::new(),
@@ -185,7 +185,7 @@ impl Subject for LitmusSubject<'_> {
             .collect();
         self.outcomes.insert(outcome);
         let mut execution = Execution::new(machine.events, Ended::Well);
-        if job.wanted == Wanted::Reads {
+        if job.wanted == RunDetail::Reads {
             execution.events.clear();
         }
         Ok(execution)

@@ -14,13 +14,13 @@ const MOST_VALUES: usize = 64;
 
 #[derive(Clone, Debug, Default)]
 pub struct Covered {
-    recent: Vec<Option<(Seen, u64)>>,
+    recent: Vec<Option<(SeenReads, u64)>>,
     places: HashMap<Origin, ReadAt>,
     words: HashMap<u64, Vec<(u8, u64)>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Seen {
+struct SeenReads {
     origin: Origin,
     word: u64,
     mask: u8,
@@ -41,7 +41,7 @@ impl Covered {
         if record.kind != Kind::Read {
             return;
         }
-        let seen = Seen {
+        let seen = SeenReads {
             origin: Origin {
                 site: record.site,
                 caller: record.caller,
@@ -64,7 +64,7 @@ impl Covered {
         }
     }
 
-    fn keep(&mut self, seen: Seen, times: u64) {
+    fn keep(&mut self, seen: SeenReads, times: u64) {
         let place = self.places.entry(seen.origin).or_default();
         place.reads += times;
         let value = seen.value >> (8 * seen.mask.trailing_zeros().min(7));
@@ -117,7 +117,7 @@ impl Covered {
     }
 }
 
-fn slot(seen: Seen) -> usize {
+fn slot(seen: SeenReads) -> usize {
     let mixed = (seen.word ^ seen.value.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         ^ u64::from(seen.origin.site).wrapping_mul(0xd6e8_feb8_6659_fd93);
     (mixed >> 40) as usize & (SLOTS - 1)

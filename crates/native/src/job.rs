@@ -61,8 +61,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn patience(&self) -> Patience {
-        Patience {
+    pub(crate) fn patience(&self) -> WaitPatience {
+        WaitPatience {
             wall: self.wall,
             until: self.until,
         }
@@ -71,7 +71,7 @@ impl Limits {
 
 /// How long a run is waited for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct WaitPatience {
     pub(crate) wall: Duration,
     pub(crate) until: Deadline,
 }

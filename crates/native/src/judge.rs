@@ -2,10 +2,10 @@
 
 use crate::events::events;
 use crate::execution::{Event, Origin};
-use crate::skim::{Flushes, Skimmed};
+use crate::skim::{FlushesWanted, Skimmed};
 use landfall_check::checker::Fate;
 use landfall_check::{Checker, Wasted};
-use landfall_explore::subject::Wanted;
+use landfall_explore::subject::RunDetail;
 use landfall_model::commit::{Copies, logged};
 use landfall_model::event::Atomicity;
 use landfall_model::order::Platform;
@@ -102,10 +102,10 @@ impl Watching {
         execution.map(Rc::new)
     }
 
-    pub(crate) fn wants(&self, wanted: Wanted) -> Flushes {
-        match self.wasted.is_some() || wanted == Wanted::Events {
-            true => Flushes::Wanted,
-            false => Flushes::Unwanted,
+    pub(crate) fn wants(&self, wanted: RunDetail) -> FlushesWanted {
+        match self.wasted.is_some() || wanted == RunDetail::Events {
+            true => FlushesWanted::Wanted,
+            false => FlushesWanted::Unwanted,
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::error::SubjectError;
 use crate::input::Input;
 use crate::job::Isolation;
 use crate::program::{HeapChecks, MallocMetadata, Program};
-use crate::shared::Shared;
+use crate::shared::SharedMapping;
 use crate::spawn::spawn;
 use landfall_vocab::shared::{isolation, option};
 use std::io;
@@ -13,8 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::Child;
 
 /// Shared memory with the program's settings in it.
-pub(crate) fn prepare(program: &Program) -> Result<Shared, SubjectError> {
-    let mut shared = Shared::new().map_err(SubjectError::Shared)?;
+pub(crate) fn prepare(program: &Program) -> Result<SharedMapping, SubjectError> {
+    let mut shared = SharedMapping::new().map_err(SubjectError::Shared)?;
     let directory = program
         .pm_dir
         .as_ref()
@@ -47,7 +47,9 @@ pub(crate) fn prepare(program: &Program) -> Result<Shared, SubjectError> {
     Ok(shared)
 }
 
-pub(crate) fn launch(program: &Program) -> Result<(Shared, Child, std::fs::File), SubjectError> {
+pub(crate) fn launch(
+    program: &Program,
+) -> Result<(SharedMapping, Child, std::fs::File), SubjectError> {
     let shared = prepare(program)?;
     let errors = errors_file().map_err(SubjectError::Shared)?;
     let for_child = errors.try_clone().map_err(SubjectError::Shared)?;

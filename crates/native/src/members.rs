@@ -8,7 +8,7 @@ use object::{Object, ObjectSection};
 use std::sync::Arc;
 
 type Bytes = EndianArcSlice<RunTimeEndian>;
-type Entry<'a> = DebuggingInformationEntry<'a, 'a, Bytes>;
+type MemberEntry<'a> = DebuggingInformationEntry<'a, 'a, Bytes>;
 
 /// A member of a struct, class or union.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -152,7 +152,7 @@ impl Members {
     fn function(
         &self,
         unit: &Unit<Bytes>,
-        entry: &Entry<'_>,
+        entry: &MemberEntry<'_>,
     ) -> (Option<String>, Option<UnitOffset>) {
         if let Some(name) = self.name(unit, entry) {
             return (Some(name), None);
@@ -274,24 +274,24 @@ impl Members {
         !matches!(language, Ok(Some(AttributeValue::Language(language))) if cxx.contains(&language))
     }
 
-    fn name(&self, unit: &Unit<Bytes>, entry: &Entry<'_>) -> Option<String> {
+    fn name(&self, unit: &Unit<Bytes>, entry: &MemberEntry<'_>) -> Option<String> {
         let value = entry.attr_value(gimli::DW_AT_name).ok()??;
         let name = self.dwarf.attr_string(unit, value).ok()?;
         Some(name.to_string_lossy().ok()?.into_owned())
     }
 }
 
-fn reference(entry: &Entry<'_>, at: gimli::DwAt) -> Option<UnitOffset> {
+fn reference(entry: &MemberEntry<'_>, at: gimli::DwAt) -> Option<UnitOffset> {
     match entry.attr_value(at) {
         Ok(Some(AttributeValue::UnitRef(offset))) => Some(offset),
         _ => None,
     }
 }
 
-fn type_of(entry: &Entry<'_>) -> Option<UnitOffset> {
+fn type_of(entry: &MemberEntry<'_>) -> Option<UnitOffset> {
     reference(entry, gimli::DW_AT_type)
 }
 
-fn number(entry: &Entry<'_>, at: gimli::DwAt) -> Option<u64> {
+fn number(entry: &MemberEntry<'_>, at: gimli::DwAt) -> Option<u64> {
     entry.attr_value(at).ok()??.udata_value()
 }

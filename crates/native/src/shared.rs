@@ -13,16 +13,16 @@ use std::time::Duration;
 
 /// An owned mapping; unmapped when dropped.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedMapping {
     base: *mut u8,
     file: OwnedFd,
 }
 
 // SAFETY: the pointer is to a mapping this value owns; nothing in it is tied to a thread.
-unsafe impl Send for Shared {}
+unsafe impl Send for SharedMapping {}
 
-impl Shared {
-    pub(crate) fn new() -> io::Result<Shared> {
+impl SharedMapping {
+    pub(crate) fn new() -> io::Result<SharedMapping> {
         // SAFETY: a fresh descriptor, owned here; the mapping is checked before use.
         unsafe {
             let fd = libc::memfd_create(c"landfall".as_ptr(), libc::MFD_CLOEXEC);
@@ -39,7 +39,7 @@ impl Shared {
             if base == libc::MAP_FAILED {
                 return Err(io::Error::last_os_error());
             }
-            let shared = Shared {
+            let shared = SharedMapping {
                 base: base.cast(),
                 file,
             };
@@ -93,8 +93,8 @@ impl Shared {
         SLOTS_AT + (index % SLOTS) as u64 * SLOT_LEN
     }
 
-    pub(crate) fn slot(&self, index: usize) -> Slot<'_> {
-        Slot {
+    pub(crate) fn slot(&self, index: usize) -> SharedSlot<'_> {
+        SharedSlot {
             shared: self,
             at: Self::slot_at(index),
         }
@@ -139,7 +139,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedMapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours and no reference into it outlives `self`.
         unsafe { libc::munmap(self.base.cast(), TOTAL_LEN as usize) };
@@ -148,12 +148,12 @@ impl Drop for Shared {
 
 /// One job's place in the shared memory.
 #[derive(Clone, Copy)]
-pub(crate) struct Slot<'a> {
-    shared: &'a Shared,
+pub(crate) struct SharedSlot<'a> {
+    shared: &'a SharedMapping,
     at: u64,
 }
 
-impl Slot<'_> {
+impl SharedSlot<'_> {
     fn header(&self) -> *mut SlotHeader {
         // SAFETY: slots lie inside the mapping.
         unsafe { self.shared.base.add(self.at as usize).cast() }

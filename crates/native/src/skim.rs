@@ -5,7 +5,7 @@ use crate::deadline::{Deadline, Steps};
 use crate::decode::decode_most;
 use crate::events::{said, translate};
 use crate::execution::Event;
-use landfall_explore::subject::Wanted;
+use landfall_explore::subject::RunDetail;
 use landfall_explore::tree::room_for;
 use landfall_model::event::{self, FirstRead, Mark, Read};
 use landfall_model::line::Addr;
@@ -33,7 +33,7 @@ pub(crate) struct Skimmed {
 
 /// Are recoveries to be judged by what they flush?
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Flushes {
+pub(crate) enum FlushesWanted {
     Wanted,
     Unwanted,
 }
@@ -44,8 +44,8 @@ pub(crate) const MOST_EVENTS: usize = 4_000_000;
 /// Reads of a trace that may be damaged: what comes before the damage.
 pub(crate) fn skim(
     trace: &[u8],
-    wanted: Wanted,
-    flushes: Flushes,
+    wanted: RunDetail,
+    flushes: FlushesWanted,
     mut covered: Option<&mut Covered>,
     until: Deadline,
 ) -> Skimmed {
@@ -83,8 +83,8 @@ pub(crate) fn skim(
             });
         }
     }
-    skimmed.cut_too = wanted == Wanted::Events;
-    let judged = flushes == Flushes::Wanted && (flushing || skimmed.cut_too);
+    skimmed.cut_too = wanted == RunDetail::Events;
+    let judged = flushes == FlushesWanted::Wanted && (flushing || skimmed.cut_too);
     if skimmed.cut_too || judged {
         let decoded = decode_most(trace, MOST_EVENTS, until);
         skimmed.interrupted = decoded.interrupted;

@@ -7,8 +7,8 @@ use crate::job::Job;
 use crate::judge::Watching;
 use crate::program::Program;
 use crate::server::Server;
-use crate::skim::{Flushes, Skimmed};
-use crate::workers::{Task, Worker, work_all};
+use crate::skim::{FlushesWanted, Skimmed};
+use crate::workers::{Worker, WorkerTask, work_all};
 use landfall_explore::limit::Limit;
 use landfall_explore::subject::{self, Ended, Subject, SubjectError};
 use std::ops::ControlFlow;
@@ -145,15 +145,15 @@ impl Subject for NativeSubject<'_> {
         }
         let left = self.budget.runs.map(|most| most.saturating_sub(self.runs));
         let allowed = left.map_or(jobs.len(), |left| jobs.len().min(left as usize));
-        let tasks: Vec<Task<'_>> = jobs[..allowed]
+        let tasks: Vec<WorkerTask<'_>> = jobs[..allowed]
             .iter()
-            .map(|job| Task {
+            .map(|job| WorkerTask {
                 overrides: job.overrides,
                 failures: job.failures,
                 wanted: job.wanted,
                 flushes: match &self.watching {
                     Some(watching) => watching.wants(job.wanted),
-                    None => Flushes::Unwanted,
+                    None => FlushesWanted::Unwanted,
                 },
             })
             .collect();

@@ -5,8 +5,8 @@ use crate::error::SubjectError;
 use crate::execution::Execution;
 use crate::job::{self, Job};
 use crate::server::Server;
-use crate::skim::{Flushes, Skimmed, skim};
-use landfall_explore::subject::Wanted;
+use crate::skim::{FlushesWanted, Skimmed, skim};
+use landfall_explore::subject::RunDetail;
 use landfall_model::line::{Line, LineBytes};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -38,18 +38,18 @@ pub(crate) struct Worker<'a> {
 }
 
 /// One run as a worker hands it over.
-pub(crate) type Ran = (Execution, Skimmed);
+pub(crate) type TaskRan = (Execution, Skimmed);
 
 /// Lines that a run finds different from the search's image.
 pub(crate) type Overrides<'a> = &'a [(Line, LineBytes)];
 
 /// A job of the search without its image.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Task<'a> {
+pub(crate) struct WorkerTask<'a> {
     pub(crate) overrides: Overrides<'a>,
     pub(crate) failures: u32,
-    pub(crate) wanted: Wanted,
-    pub(crate) flushes: Flushes,
+    pub(crate) wanted: RunDetail,
+    pub(crate) flushes: FlushesWanted,
 }
 
 impl<'a> Worker<'a> {
@@ -83,7 +83,7 @@ impl<'a> Worker<'a> {
 
     fn work(
         &mut self,
-        tasks: &[Task<'_>],
+        tasks: &[WorkerTask<'_>],
         template: &Job,
         each: impl FnMut(usize, Execution, Skimmed) -> ControlFlow<()>,
     ) -> Result<(), SubjectError> {
@@ -97,7 +97,7 @@ impl<'a> Worker<'a> {
             .map(|task| {
                 let mut native = template.clone();
                 native.failures = task.failures;
-                native.reads_only = task.wanted == Wanted::Reads;
+                native.reads_only = task.wanted == RunDetail::Reads;
                 let ahead = self.ahead.iter().map(|(&line, &bytes)| (line, bytes));
                 let ahead = ahead.filter(|&(line, _)| task.overrides.iter().all(|o| o.0 != line));
                 let lines = ahead.chain(task.overrides.iter().copied());
@@ -135,7 +135,7 @@ fn to_line(line: Line, bytes: LineBytes) -> job::Line {
 /// Runs the tasks on all workers. `each` gets the executions in order, and may end it.
 pub(crate) fn work_all(
     workers: &mut [Worker<'_>],
-    tasks: &[Task<'_>],
+    tasks: &[WorkerTask<'_>],
     template: &Job,
     mut each: impl FnMut(Execution, Skimmed) -> ControlFlow<()>,
 ) -> Result<(), SubjectError> {
@@ -152,7 +152,7 @@ pub(crate) fn work_all(
     std::thread::scope(|scope| {
         let mut lanes = Vec::new();
         for (worker, tasks) in workers.iter_mut().zip(tasks.chunks(share)) {
-            let (send, receive) = mpsc::sync_channel::<Ran>(AHEAD);
+            let (send, receive) = mpsc::sync_channel::<TaskRan>(AHEAD);
             let stop = &stop;
             let thread = scope.spawn(move || {
                 worker.work(tasks, template, |_, execution, skimmed| {

@@ -13,13 +13,13 @@ pub(crate) struct Escapes {
 }
 
 /// The object an address is computed from.
-struct Origin {
+struct EscapeOrigin {
     object: Value,
     /// Every step from the object to the address is a constant.
     fixed: bool,
 }
 
-fn origin(pointer: Value) -> Origin {
+fn origin(pointer: Value) -> EscapeOrigin {
     let mut object = pointer;
     let mut fixed = true;
     loop {
@@ -30,7 +30,7 @@ fn origin(pointer: Value) -> Origin {
                 object = object.operand(0);
             }
             Some(LLVMOpcode::LLVMBitCast) => object = object.operand(0),
-            _ => return Origin { object, fixed },
+            _ => return EscapeOrigin { object, fixed },
         }
     }
 }
@@ -87,7 +87,7 @@ impl Escapes {
         if self.is_private(pointer) {
             return true;
         }
-        let Origin { object, fixed } = origin(pointer);
+        let EscapeOrigin { object, fixed } = origin(pointer);
         fixed
             && (is_alloca(object) || object.is_global_variable() || is_thread_local_address(object))
     }

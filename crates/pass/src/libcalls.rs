@@ -20,10 +20,10 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value) -> bool {
             checked(weaver, call, &name)
         }
         ("__atomic_load", [_, pointer, into, order]) => {
-            by_address(weaver, call, *pointer, *into, *order, Way::Load)
+            by_address(weaver, call, *pointer, *into, *order, CallWay::Load)
         }
         ("__atomic_store", [_, pointer, from, order]) => {
-            by_address(weaver, call, *pointer, *from, *order, Way::Store)
+            by_address(weaver, call, *pointer, *from, *order, CallWay::Store)
         }
         _ => sized(weaver, call, &name),
     }
@@ -55,7 +55,7 @@ fn checked(weaver: &mut Weaver<'_>, call: Value, name: &str) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum CallWay {
     Load,
     Store,
 }
@@ -67,7 +67,7 @@ fn by_address(
     pointer: Value,
     other: Value,
     order: Value,
-    way: Way,
+    way: CallWay,
 ) -> bool {
     // A value that itself lies in persistent memory would be accessed behind the runtime's back.
     if !weaver.escapes.is_volatile_memory(other) {
@@ -82,12 +82,16 @@ fn by_address(
     let (void, flags) = (weaver.emit.void(), flags.word(weaver.emit));
     let bytes = weaver.emit.resize(call.operand(0), weaver.emit.int(64));
     match way {
-        Way::Load => weaver
-            .emit
-            .hook("__lf_load_n", void, &[other, pointer, bytes, flags, site]),
-        Way::Store => weaver
-            .emit
-            .hook("__lf_store_n", void, &[pointer, other, bytes, flags, site]),
+        CallWay::Load => {
+            weaver
+                .emit
+                .hook("__lf_load_n", void, &[other, pointer, bytes, flags, site])
+        }
+        CallWay::Store => {
+            weaver
+                .emit
+                .hook("__lf_store_n", void, &[pointer, other, bytes, flags, site])
+        }
     };
     call.move_before(otherwise);
     true

@@ -20,7 +20,7 @@ enum Direction {
 }
 
 /// Where the lanes lie in memory.
-enum Layout {
+enum MaskLayout {
     /// Side by side from this address.
     Adjacent(Value),
     /// The lanes that take part side by side, without gaps for the others.
@@ -31,7 +31,7 @@ enum Layout {
 
 struct MaskedAccess {
     direction: Direction,
-    layout: Layout,
+    layout: MaskLayout,
     /// The vector stored, or what a load leaves in the lanes that do not take part.
     data: Value,
     /// A vector of `i1`, or of integers or floats whose sign bit counts.
@@ -45,8 +45,8 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value, name: &str) -> bool {
         return false;
     };
     let pointer = match access.layout {
-        Layout::Adjacent(pointer) | Layout::Packed(pointer) => Some(pointer),
-        Layout::Scattered(_) => None,
+        MaskLayout::Adjacent(pointer) | MaskLayout::Packed(pointer) => Some(pointer),
+        MaskLayout::Scattered(_) => None,
     };
     if pointer.is_some_and(|pointer| weaver.escapes.is_volatile_memory(pointer)) {
         return true;
@@ -72,30 +72,40 @@ fn recognise(weaver: &mut Weaver<'_>, call: Value, name: &str) -> Option<MaskedA
         return match rest.split('.').next()? {
             "load" => plain(
                 Load,
-                Layout::Adjacent(argument(0)),
+                MaskLayout::Adjacent(argument(0)),
                 argument(3),
                 argument(2),
             ),
             "store" => plain(
                 Store,
-                Layout::Adjacent(argument(1)),
+                MaskLayout::Adjacent(argument(1)),
                 argument(0),
                 argument(3),
             ),
             "gather" => plain(
                 Load,
-                Layout::Scattered(argument(0)),
+                MaskLayout::Scattered(argument(0)),
                 argument(3),
                 argument(2),
             ),
             "scatter" => plain(
                 Store,
-                Layout::Scattered(argument(1)),
+                MaskLayout::Scattered(argument(1)),
                 argument(0),
                 argument(3),
             ),
-            "expandload" => plain(Load, Layout::Packed(argument(0)), argument(2), argument(1)),
-            "compressstore" => plain(Store, Layout::Packed(argument(1)), argument(0), argument(2)),
+            "expandload" => plain(
+                Load,
+                MaskLayout::Packed(argument(0)),
+                argument(2),
+                argument(1),
+            ),
+            "compressstore" => plain(
+                Store,
+                MaskLayout::Packed(argument(1)),
+                argument(0),
+                argument(2),
+            ),
             _ => None,
         };
     }
@@ -104,7 +114,7 @@ fn recognise(weaver: &mut Weaver<'_>, call: Value, name: &str) -> Option<MaskedA
         let (data, mask, pointer) = (argument(0), argument(1), argument(2));
         return Some(MaskedAccess {
             direction: Store,
-            layout: Layout::Adjacent(pointer),
+            layout: MaskLayout::Adjacent(pointer),
             data,
             mask,
             flags: Flags::NONTEMPORAL,
@@ -120,7 +130,7 @@ fn recognise(weaver: &mut Weaver<'_>, call: Value, name: &str) -> Option<MaskedA
         });
         return Some(MaskedAccess {
             direction: Store,
-            layout: Layout::Adjacent(argument(2)),
+            layout: MaskLayout::Adjacent(argument(2)),
             data,
             mask,
             flags: Flags::NONTEMPORAL,
@@ -129,7 +139,7 @@ fn recognise(weaver: &mut Weaver<'_>, call: Value, name: &str) -> Option<MaskedA
     if x86.starts_with("avx.maskload.") || x86.starts_with("avx2.maskload.") {
         return plain(
             Load,
-            Layout::Adjacent(argument(0)),
+            MaskLayout::Adjacent(argument(0)),
             call.ty().zero(),
             argument(1),
         );
@@ -137,7 +147,7 @@ fn recognise(weaver: &mut Weaver<'_>, call: Value, name: &str) -> Option<MaskedA
     if x86.starts_with("avx.maskstore.") || x86.starts_with("avx2.maskstore.") {
         return plain(
             Store,
-            Layout::Adjacent(argument(0)),
+            MaskLayout::Adjacent(argument(0)),
             argument(2),
             argument(1),
         );
@@ -151,7 +161,12 @@ fn recognise(weaver: &mut Weaver<'_>, call: Value, name: &str) -> Option<MaskedA
             argument(4),
             call.ty().lanes(),
         );
-        return plain(Load, Layout::Scattered(addresses), argument(0), argument(3));
+        return plain(
+            Load,
+            MaskLayout::Scattered(addresses),
+            argument(0),
+            argument(3),
+        );
     }
     // Masks of these are vectors of i1 or, with fewer than eight lanes, the low bits of an integer: only the former here.
     if x86.starts_with("avx512.mask.gather") && argument(3).ty().is_vector() {
@@ -160,14 +175,19 @@ fn recognise(weaver: &mut Weaver<'_>, call: Value, name: &str) -> Option<MaskedA
             return None;
         }
         let addresses = addresses(weaver, call, argument(1), argument(2), argument(4), lanes);
-        return plain(Load, Layout::Scattered(addresses), argument(0), argument(3));
+        return plain(
+            Load,
+            MaskLayout::Scattered(addresses),
+            argument(0),
+            argument(3),
+        );
     }
     if x86.starts_with("avx512.mask.scatter") && argument(1).ty().is_vector() {
         let lanes = argument(3).ty().lanes().min(argument(2).ty().lanes());
         let addresses = addresses(weaver, call, argument(0), argument(2), argument(4), lanes);
         weaver.emit.before(call, call);
         let data = weaver.emit.leading_lanes(argument(3), lanes);
-        return plain(Store, Layout::Scattered(addresses), data, argument(1));
+        return plain(Store, MaskLayout::Scattered(addresses), data, argument(1));
     }
     None
 }
@@ -195,7 +215,7 @@ fn rewrite(weaver: &mut Weaver<'_>, call: Value, access: &MaskedAccess) {
     let ty = access.data.ty();
     let lanes = ty.lanes();
     let element = ty.element();
-    let packed = matches!(access.layout, Layout::Packed(_));
+    let packed = matches!(access.layout, MaskLayout::Packed(_));
     let function = lane_loop(weaver, access.direction, packed);
 
     let (byte, pointer) = (weaver.emit.int(8), weaver.emit.pointer());
@@ -207,8 +227,8 @@ fn rewrite(weaver: &mut Weaver<'_>, call: Value, access: &MaskedAccess) {
     emit.store(access.data, data_slot);
     emit.store(mask_bytes(weaver, access.mask, lanes), mask_slot);
     let addresses = match access.layout {
-        Layout::Scattered(addresses) => addresses,
-        Layout::Adjacent(start) | Layout::Packed(start) => {
+        MaskLayout::Scattered(addresses) => addresses,
+        MaskLayout::Adjacent(start) | MaskLayout::Packed(start) => {
             emit.offset(element, start, emit.lane_numbers(lanes))
         }
     };

@@ -2,7 +2,7 @@
 
 use crate::cnf::{Formula, Lit};
 use crate::term::{Node, Op, Term, Terms};
-use crate::values::Domain;
+use crate::values::ValueDomain;
 
 /// The bits of every term that was asked for.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Bits {
         &mut self,
         term: Term,
         terms: &Terms,
-        domains: &[Domain],
+        domains: &[ValueDomain],
         formula: &mut Formula,
     ) -> Vec<Lit> {
         // Terms are deep after unrolling: no recursion.
@@ -55,7 +55,7 @@ impl Bits {
         &self,
         term: Term,
         terms: &Terms,
-        domains: &[Domain],
+        domains: &[ValueDomain],
         formula: &mut Formula,
     ) -> Vec<Lit> {
         let bits = |t: Term| self.known[t.index()].as_deref().unwrap_or_default();

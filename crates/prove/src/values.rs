@@ -13,13 +13,13 @@ use std::collections::BTreeSet;
 const MOST: usize = 48;
 
 /// The values of a term, sorted; `None` for "any".
-pub(crate) type Domain = Option<Vec<u64>>;
+pub(crate) type ValueDomain = Option<Vec<u64>>;
 
-pub(crate) fn domains(program: &Program) -> Vec<Domain> {
+pub(crate) fn domains(program: &Program) -> Vec<ValueDomain> {
     let terms = &program.terms;
     let uses = uses(program);
-    let mut domains: Vec<Domain> = vec![Some(Vec::new()); terms.len()];
-    let mut held: Vec<Domain> = vec![Some(Vec::new()); program.locations.len()];
+    let mut domains: Vec<ValueDomain> = vec![Some(Vec::new()); terms.len()];
+    let mut held: Vec<ValueDomain> = vec![Some(Vec::new()); program.locations.len()];
     let inits = program.locations.iter().enumerate();
     let mut written: Vec<(usize, Term)> = inits.map(|(loc, l)| (loc, l.init)).collect();
     for event in &program.events {
@@ -122,7 +122,7 @@ fn groups(
     groups
 }
 
-fn join(into: &mut Domain, from: &Domain) -> bool {
+fn join(into: &mut ValueDomain, from: &ValueDomain) -> bool {
     let (Some(all), Some(more)) = (into.as_mut(), from) else {
         return into.take().is_some();
     };
@@ -137,7 +137,12 @@ fn join(into: &mut Domain, from: &Domain) -> bool {
     changed
 }
 
-fn domain(program: &Program, term: Term, domains: &[Domain], held: &[Domain]) -> Domain {
+fn domain(
+    program: &Program,
+    term: Term,
+    domains: &[ValueDomain],
+    held: &[ValueDomain],
+) -> ValueDomain {
     let terms = &program.terms;
     let of = |t: Term| domains[t.index()].as_deref();
     let map = |values: &[u64], apply: &dyn Fn(u64) -> Option<u64>| {

@@ -10,7 +10,7 @@
 use super::{Violation, Violations};
 use crate::finding::{Evidence, Finding, Fix, Kind};
 use crate::fixes::fixes;
-use crate::path::{Candidate, Path, Read};
+use crate::path::{Candidate, JudgedRead, RecoveryPath};
 use landfall_model::line::Addr;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 
 /// A number for one read: its bytes, their value, and the stores that they come from, as they are called in every schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Seen(u128);
+pub(super) struct ReadDigest(u128);
 
-impl Seen {
-    pub(super) fn new(path: &Path, read: &Read, candidate: &Candidate) -> Seen {
-        let mut seen = Seen::default()
+impl ReadDigest {
+    pub(super) fn new(path: &RecoveryPath, read: &JudgedRead, candidate: &Candidate) -> ReadDigest {
+        let mut seen = ReadDigest::default()
             .and(read.word.0.into())
             .and(read.mask.into())
             .and(candidate.value.into());
@@ -36,17 +36,17 @@ impl Seen {
         seen
     }
 
-    fn and(self, other: u128) -> Seen {
+    fn and(self, other: u128) -> ReadDigest {
         const ODD: u128 = 0xD1B5_4A32_D192_ED03_9E37_79B9_7F4A_7C15;
         let mixed = (self.0.rotate_left(37) ^ other).wrapping_add(1);
         let mixed = mixed.wrapping_mul(ODD);
-        Seen(mixed ^ mixed >> 59)
+        ReadDigest(mixed ^ mixed >> 59)
     }
 }
 
 /// The first violation of a path; what follows from it is not another one.
 #[derive(Clone, Debug)]
-struct Pending {
+struct FirstViolation {
     step: usize,
     /// Power failures before the recovery that shows it.
     failures: usize,
@@ -58,7 +58,7 @@ struct Pending {
 
 /// A recovery that no schedule has shown so far.
 #[derive(Clone, Debug)]
-struct Suspect {
+struct UnshownRecovery {
     violations: SmallVec<[(Violation, Vec<Fix>); 1]>,
     evidence: Evidence,
     times: u64,
@@ -69,13 +69,13 @@ struct Suspect {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Across {
     /// What was read, up to and with each step.
-    read: Vec<(usize, Seen)>,
+    read: Vec<(usize, ReadDigest)>,
     /// What the candidate judged last violates.
     pub(super) judged: Violations,
-    pending: Option<Pending>,
+    pending: Option<FirstViolation>,
     /// What recoveries read where strict persistency shows it.
-    shown: FxHashSet<Seen>,
-    suspects: FxHashMap<Seen, Suspect>,
+    shown: FxHashSet<ReadDigest>,
+    suspects: FxHashMap<ReadDigest, UnshownRecovery>,
     count: usize,
     /// The execution of the newest suspect.
     pub(super) newest: Option<u32>,
@@ -86,20 +86,22 @@ impl Across {
         self.pending.is_some()
     }
 
-    fn so_far(&self) -> Seen {
-        self.read.last().map_or(Seen::default(), |(_, seen)| *seen)
+    fn so_far(&self) -> ReadDigest {
+        self.read
+            .last()
+            .map_or(ReadDigest::default(), |(_, seen)| *seen)
     }
 
-    pub(super) fn take(&mut self, step: usize, seen: Seen) {
+    pub(super) fn take(&mut self, step: usize, seen: ReadDigest) {
         let all = self.so_far().and(seen.0);
         self.read.push((step, all));
     }
 
     /// Is the path in violation, now that what was judged last is part of it?
-    pub(super) fn violate(&mut self, path: &Path, reads: usize, read: &Read) -> bool {
+    pub(super) fn violate(&mut self, path: &RecoveryPath, reads: usize, read: &JudgedRead) -> bool {
         let violations = std::mem::take(&mut self.judged);
         if self.pending.is_none() && !violations.is_empty() {
-            self.pending = Some(Pending {
+            self.pending = Some(FirstViolation {
                 step: path.steps(),
                 failures: path.crashed().len(),
                 violations,
@@ -116,7 +118,7 @@ impl Across {
         self.pending.take_if(|pending| pending.step >= to);
     }
 
-    pub(super) fn ended(&mut self, path: &Path) {
+    pub(super) fn ended(&mut self, path: &RecoveryPath) {
         let all = self.so_far();
         let Some(pending) = &self.pending else {
             if self.shown.insert(all) {
@@ -144,7 +146,7 @@ impl Across {
         };
         let mut crashes = path.crashes();
         crashes.truncate(pending.failures);
-        let suspect = Suspect {
+        let suspect = UnshownRecovery {
             violations: pending.violations.iter().map(mended).collect(),
             evidence: Evidence {
                 crashes,
@@ -161,7 +163,7 @@ impl Across {
     }
 
     pub(super) fn findings(&self) -> Vec<Finding> {
-        let mut suspects: Vec<&Suspect> = self.suspects.values().collect();
+        let mut suspects: Vec<&UnshownRecovery> = self.suspects.values().collect();
         suspects.sort_unstable_by_key(|suspect| suspect.order);
         let mut places: BTreeMap<(u32, u32), usize> = BTreeMap::new();
         let mut findings: Vec<Finding> = Vec::new();

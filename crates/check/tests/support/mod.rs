@@ -5,7 +5,7 @@ pub(crate) mod adaptive;
 pub(crate) mod machine;
 
 use landfall_check::path::Span;
-use landfall_check::{Execution, Recoveries, Step};
+use landfall_check::{Execution, Recoveries, RecoveryStep};
 use landfall_model::event::{Action, Event, Mark};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Piece, pieces};
@@ -114,13 +114,13 @@ impl<P: Program> Recoveries for Tree<'_, P> {
         self.node(failures, Vec::new())
     }
 
-    fn step(&self, node: u32) -> Step {
+    fn step(&self, node: u32) -> RecoveryStep {
         match self.doing(node).next {
-            Some((word, mask)) => Step::Read { word, mask },
+            Some((word, mask)) => RecoveryStep::Read { word, mask },
             None => {
                 let key = self.nodes.borrow()[node as usize].clone();
                 self.ended.borrow_mut().insert(key);
-                Step::End
+                RecoveryStep::End
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Every image of every cut, without looking at what the recovery reads: Yat's way, for comparison; and how many that would be.
 
 use super::met::Met;
-use super::state::{First, State};
+use super::state::{CrashStack, FirstCrash};
 use super::{Options, SearchError, Searched};
-use crate::subject::{Job, Subject, Wanted};
+use crate::subject::{Job, RunDetail, Subject};
 use landfall_model::count::Count;
 use landfall_model::image::Image;
 use landfall_model::line::Line;
@@ -22,9 +22,9 @@ pub(super) fn search(
         subject,
         options,
         log,
-        first: First {
+        first: FirstCrash {
             newest: base.clone(),
-            ..First::default()
+            ..FirstCrash::default()
         },
         changed: log.lines().collect(),
         met: Met::default(),
@@ -55,7 +55,7 @@ struct Eager<'a, S> {
     subject: &'a mut S,
     options: &'a Options,
     log: &'a Log,
-    first: First,
+    first: FirstCrash,
     changed: Vec<Line>,
     met: Met,
     found: &'a mut Searched,
@@ -65,11 +65,11 @@ impl<S: Subject> Eager<'_, S> {
     fn look(&mut self, cut: Cut) -> Result<(), SearchError> {
         self.first.cut = cut;
         self.subject.at_cut(cut, self.found.behaviours.len());
-        self.images(State::default())
+        self.images(CrashStack::default())
     }
 
     /// Runs the recovery on every image of a crash state.
-    fn images(&mut self, state: State) -> Result<(), SearchError> {
+    fn images(&mut self, state: CrashStack) -> Result<(), SearchError> {
         self.found.cuts += 1;
         let mut todo = vec![(state.open_lines(&self.first), state)];
         while let Some((mut open, state)) = todo.pop() {
@@ -87,7 +87,7 @@ impl<S: Subject> Eager<'_, S> {
         Ok(())
     }
 
-    fn run(&mut self, state: State) -> Result<(), SearchError> {
+    fn run(&mut self, state: CrashStack) -> Result<(), SearchError> {
         let level = state.crashed.len() + 1;
         let cut_too = (level as u32) < self.options.failures;
         let changed = std::mem::take(&mut self.changed);
@@ -97,9 +97,9 @@ impl<S: Subject> Eager<'_, S> {
             overrides: &state.overrides(&self.first),
             failures: level as u32,
             wanted: if cut_too {
-                Wanted::Events
+                RunDetail::Events
             } else {
-                Wanted::Reads
+                RunDetail::Reads
             },
         })?;
         let run = self.found.runs;

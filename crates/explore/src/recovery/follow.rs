@@ -5,10 +5,10 @@
 //! reads of its line; a value not seen there is a branch: known to the tree, or a run. What all of it costs follows the reads
 //! that each run adds, and the reads of lines that change.
 
-use super::lines::{FEW, Known, LineWalk, Lines, Reader};
-use super::{Behaviour, SearchError, Searched, Watch};
-use crate::subject::{Job, Read, Subject, SubjectError, Wanted};
-use crate::tree::{Branch, Here, Place, RecoveryTree};
+use super::lines::{FEW, KnownValues, LineReader, LineWalk, ReadLines};
+use super::{Behaviour, SearchError, Searched, TreeWatch};
+use crate::subject::{Job, Read, RunDetail, Subject, SubjectError};
+use crate::tree::{Branch, Here, RecoveryTree, TreePlace};
 use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
@@ -27,7 +27,7 @@ pub(super) fn follow(
     base: &Image,
     log: &Log,
     keep_reads: usize,
-    watch: &mut dyn Watch,
+    watch: &mut dyn TreeWatch,
     found: &mut Searched,
 ) -> Result<(), SearchError> {
     let mut follow = Follow {
@@ -37,7 +37,7 @@ pub(super) fn follow(
         newest: base.clone(),
         changed: log.lines().collect(),
         cut: Cut(0),
-        lines: Lines::new(log, base),
+        lines: ReadLines::new(log, base),
         open: FxHashSet::default(),
         todo: Vec::new(),
         met: FxHashMap::default(),
@@ -86,7 +86,7 @@ struct Follow<'a, S> {
     /// Lines of it that changed since the last run.
     changed: Vec<Line>,
     cut: Cut,
-    lines: Lines,
+    lines: ReadLines,
     /// Lines with more than one feasible version.
     open: FxHashSet<u32>,
     /// Branches found and not yet taken.
@@ -100,7 +100,7 @@ struct Follow<'a, S> {
     keep_reads: usize,
     /// The tree may grow to so many reads before the next time.
     forget_at: usize,
-    watch: &'a mut dyn Watch,
+    watch: &'a mut dyn TreeWatch,
     /// Right before the present entry of the log.
     entry: Cut,
 }
@@ -181,15 +181,15 @@ impl<S: Subject> Follow<'_, S> {
         Ok(())
     }
 
-    fn is_live(&self, place: Place) -> bool {
+    fn is_live(&self, place: TreePlace) -> bool {
         let (run, depth) = self.tree.name(place);
         depth < self.live[run as usize]
     }
 
     /// Follows the tree from a place that was just reached, along one path; what branches off is left to do.
-    fn arrive(&mut self, mut place: Place) {
+    fn arrive(&mut self, mut place: TreePlace) {
         let (mut run, mut depth) = self.tree.name(place);
-        let mut way = Way::new(run);
+        let mut way = FollowedBranch::new(run);
         loop {
             let (read, own) = match self.tree.here(place) {
                 Here::Read(read, own) => (read, own),
@@ -245,7 +245,7 @@ impl<S: Subject> Follow<'_, S> {
                     }
                     let live = &self.live;
                     self.lines.at_mut(number).add_reader(
-                        Reader {
+                        LineReader {
                             run,
                             depth,
                             read,
@@ -273,20 +273,28 @@ impl<S: Subject> Follow<'_, S> {
             let (owner, _) = self.tree.name(place);
             if owner != run {
                 run = owner;
-                way = Way::new(run);
+                way = FollowedBranch::new(run);
             }
         }
     }
 
     /// What the reads of the line above a read say about it.
-    fn known(&self, way: &mut Way, number: u32, run: u32, depth: u32) -> Option<Known> {
+    fn known(
+        &self,
+        way: &mut FollowedBranch,
+        number: u32,
+        run: u32,
+        depth: u32,
+    ) -> Option<KnownValues> {
         let walk = self.lines.at(number);
         if walk.readers.len() > FEW.max(depth as usize) {
             // So many ways come here that this one is shorter.
             let reads = self.tree.above(self.tree.place(run, depth));
             return reads
                 .filter(|r| r.read.line() == walk.line)
-                .fold(None, |known, r| Some(Known::and(known, r.read, r.value)));
+                .fold(None, |known, r| {
+                    Some(KnownValues::and(known, r.read, r.value))
+                });
         }
         for reader in walk.readers.iter().rev() {
             if !alive(&self.live, reader) {
@@ -304,7 +312,7 @@ impl<S: Subject> Follow<'_, S> {
             };
             if let Some(value) = value {
                 let above = reader.known.as_deref().cloned();
-                return Some(Known::and(above, reader.read, value));
+                return Some(KnownValues::and(above, reader.read, value));
             }
         }
         None
@@ -313,7 +321,7 @@ impl<S: Subject> Follow<'_, S> {
     /// Lines that the way to a read (and the value it returns) does not allow to be at their newest: the newest version it allows.
     fn old_lines(
         &self,
-        way: &mut Way,
+        way: &mut FollowedBranch,
         run: u32,
         depth: u32,
         last: Option<Read>,
@@ -323,7 +331,7 @@ impl<S: Subject> Follow<'_, S> {
             let walk: &LineWalk = self.lines.at(number);
             let mut known = self.known(way, number, run, depth);
             if let Some(last) = last.filter(|last| last.read.line() == walk.line) {
-                known = Some(Known::and(known, last.read, last.value));
+                known = Some(KnownValues::and(known, last.read, last.value));
             }
             let Some(known) = known else { continue };
             // Something agrees: the way is live.
@@ -360,7 +368,7 @@ impl<S: Subject> Follow<'_, S> {
                     }),
                     Here::Leaf(_) => None,
                 };
-                let mut way = Way::new(branch.run);
+                let mut way = FollowedBranch::new(branch.run);
                 let old = self.old_lines(&mut way, branch.run, branch.depth, last);
                 old.into_iter()
                     .map(|(line, _, bytes)| (line, bytes))
@@ -376,7 +384,7 @@ impl<S: Subject> Follow<'_, S> {
                 changed: if at == 0 { &changed } else { &[] },
                 overrides,
                 failures: 1,
-                wanted: Wanted::Reads,
+                wanted: RunDetail::Reads,
             })
             .collect();
         let (tree, runs) = (&mut *self.tree, &mut self.found.runs);
@@ -405,7 +413,7 @@ impl<S: Subject> Follow<'_, S> {
         }
         if let Some((difference, branch)) = diverged {
             let old = branch.map(|b| {
-                let mut way = Way::new(b.run);
+                let mut way = FollowedBranch::new(b.run);
                 self.old_lines(&mut way, b.run, b.depth, difference.expected)
             });
             let old = old.into_iter().flatten().map(|(l, v, _)| (l, v)).collect();
@@ -439,7 +447,7 @@ impl<S: Subject> Follow<'_, S> {
     }
 
     /// Leaves the branches of a read that only the dropped versions took. Looks at those, not at all that ever branched off here.
-    fn close(&mut self, number: u32, reader: &Reader, dropped: &[LineBytes]) {
+    fn close(&mut self, number: u32, reader: &LineReader, dropped: &[LineBytes]) {
         let walk = self.lines.at(number);
         let values: SmallVec<[u64; 4]> = walk
             .agreeing(reader.known.as_deref())
@@ -472,7 +480,7 @@ impl<S: Subject> Follow<'_, S> {
 
     /// Nothing feasible goes down this branch any more.
     fn leave(&mut self, branch: Branch) {
-        let mut left: SmallVec<[Place; 8]> = self.tree.child(branch).into_iter().collect();
+        let mut left: SmallVec<[TreePlace; 8]> = self.tree.child(branch).into_iter().collect();
         while let Some(place) = left.pop() {
             let (run, depth) = self.tree.name(place);
             let live = &mut self.live[run as usize];
@@ -521,20 +529,20 @@ impl<S: Subject> Follow<'_, S> {
     }
 }
 
-fn alive(live: &[u32], reader: &Reader) -> bool {
+fn alive(live: &[u32], reader: &LineReader) -> bool {
     reader.depth < live[reader.run as usize]
 }
 
 /// The runs whose reads lie on the way to a read of `run`, as far up as was asked for.
-struct Way {
+struct FollowedBranch {
     top: u32,
     left: SmallVec<[Branch; 4]>,
     ended: bool,
 }
 
-impl Way {
-    fn new(run: u32) -> Way {
-        Way {
+impl FollowedBranch {
+    fn new(run: u32) -> FollowedBranch {
+        FollowedBranch {
             top: run,
             left: SmallVec::new(),
             ended: false,

@@ -8,13 +8,13 @@ use rustc_hash::FxHashMap;
 
 /// The lines that a log stores to; reads of all others have one value for good.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct ReadLines {
     numbers: FxHashMap<Line, u32>,
     all: Vec<LineWalk>,
 }
 
-impl Lines {
-    pub(super) fn new(log: &Log, base: &Image) -> Lines {
+impl ReadLines {
+    pub(super) fn new(log: &Log, base: &Image) -> ReadLines {
         let mut names: Vec<Line> = log.lines().collect();
         names.sort_unstable();
         let all = names
@@ -30,7 +30,7 @@ impl Lines {
             })
             .collect();
         let numbers = names.iter().zip(0..).map(|(&line, n)| (line, n)).collect();
-        Lines { numbers, all }
+        ReadLines { numbers, all }
     }
 
     pub(super) fn number(&self, line: Line) -> Option<u32> {
@@ -62,7 +62,7 @@ pub(super) struct LineWalk {
     /// Versions up to here have been given to the readers.
     pub(super) given: u32,
     /// Reads of the line that the present crash state can reach, in the order they were reached; some are dead by now.
-    pub(super) readers: Vec<Reader>,
+    pub(super) readers: Vec<LineReader>,
     crowded: usize,
 }
 
@@ -87,7 +87,7 @@ impl LineWalk {
     /// Versions whose content agrees with what is known, oldest first.
     pub(super) fn agreeing<'a>(
         &'a self,
-        known: Option<&'a Known>,
+        known: Option<&'a KnownValues>,
     ) -> impl DoubleEndedIterator<Item = (u32, &'a LineBytes)> {
         self.contents
             .iter()
@@ -97,7 +97,7 @@ impl LineWalk {
     }
 
     /// Adds a reader; once there are many, those for which `alive` is false are dropped.
-    pub(super) fn add_reader(&mut self, reader: Reader, alive: impl Fn(&Reader) -> bool) {
+    pub(super) fn add_reader(&mut self, reader: LineReader, alive: impl Fn(&LineReader) -> bool) {
         if self.readers.len() >= self.crowded {
             self.readers.retain(alive);
             self.crowded = (2 * self.readers.len()).max(FEW);
@@ -108,7 +108,7 @@ impl LineWalk {
 
 /// A read of a line that some feasible image comes to.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct LineReader {
     /// Its name in the tree.
     pub(super) run: u32,
     pub(super) depth: u32,
@@ -116,20 +116,20 @@ pub(super) struct Reader {
     /// What it returned to the run that brought it.
     pub(super) value: u64,
     /// What the reads above it say about the line.
-    pub(super) known: Option<Box<Known>>,
+    pub(super) known: Option<Box<KnownValues>>,
 }
 
 /// Bytes of a line that are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownValues {
     mask: u64,
     bytes: LineBytes,
 }
 
-impl Known {
+impl KnownValues {
     /// One more read.
-    pub(super) fn and(known: Option<Known>, read: FirstRead, value: u64) -> Known {
-        let mut known = known.unwrap_or(Known {
+    pub(super) fn and(known: Option<KnownValues>, read: FirstRead, value: u64) -> KnownValues {
+        let mut known = known.unwrap_or(KnownValues {
             mask: 0,
             bytes: [0; 64],
         });

@@ -101,13 +101,13 @@ pub struct Searched {
 pub(crate) const WAVE: usize = 256;
 
 /// Someone who looks at the tree besides the search.
-pub trait Watch {
+pub trait TreeWatch {
     /// Parts of the tree are about to be forgotten: cuts up to this one lead there, the next ones do not.
     fn forgetting(&mut self, tree: &RecoveryTree, cut: Cut);
 }
 
 /// Nobody.
-impl Watch for () {
+impl TreeWatch for () {
     fn forgetting(&mut self, _: &RecoveryTree, _: Cut) {}
 }
 
@@ -131,7 +131,7 @@ pub fn search_watched(
     base: &Image,
     log: &Log,
     options: &Options,
-    watch: &mut dyn Watch,
+    watch: &mut dyn TreeWatch,
     found: &mut Searched,
 ) -> Result<(), SearchError> {
     if options.eager {

@@ -2,7 +2,7 @@
 
 use super::met::Met;
 use super::{Options, SearchError, Searched};
-use crate::subject::{Job, Subject, Wanted};
+use crate::subject::{Job, RunDetail, Subject};
 use crate::tree::Forest;
 use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
@@ -49,9 +49,9 @@ pub fn search(
                 overrides: &overrides,
                 failures: level,
                 wanted: if cut_too {
-                    Wanted::Events
+                    RunDetail::Events
                 } else {
-                    Wanted::Reads
+                    RunDetail::Reads
                 },
             })?;
             found.runs += 1;

@@ -2,9 +2,9 @@
 //! number of failures. Each cut is walked from the root, with what was possible at an earlier cut left out.
 
 use super::met::Met;
-use super::state::{First, State};
+use super::state::{CrashStack, FirstCrash};
 use super::{Options, SearchError, Searched, WAVE};
-use crate::subject::{Job, Subject, Wanted};
+use crate::subject::{Job, RunDetail, Subject};
 use crate::tree::{Branch, Forest, Here, Leaf};
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
@@ -26,9 +26,9 @@ pub(super) fn search(
         forest,
         options,
         log,
-        first: First {
+        first: FirstCrash {
             newest: base.clone(),
-            ..First::default()
+            ..FirstCrash::default()
         },
         changed: log.lines().collect(),
         todo: Vec::new(),
@@ -62,13 +62,13 @@ pub(super) fn search(
 
 /// Where a walk goes on.
 #[derive(Clone, Debug)]
-struct Walk {
+struct StackWalk {
     /// `None`: at the root.
     at: Option<Branch>,
-    state: State,
+    state: CrashStack,
 }
 
-impl Walk {
+impl StackWalk {
     /// Power failures so far.
     fn level(&self) -> u32 {
         self.state.crashed.len() as u32 + 1
@@ -80,12 +80,12 @@ struct Stack<'a, S> {
     forest: &'a mut Forest,
     options: &'a Options,
     log: &'a Log,
-    first: First,
+    first: FirstCrash,
     /// Lines of the newest image that changed since the last run.
     changed: Vec<Line>,
-    todo: Vec<Walk>,
+    todo: Vec<StackWalk>,
     /// Walks that need a run to go on.
-    wave: Vec<Walk>,
+    wave: Vec<StackWalk>,
     /// Where the behaviour of a run (level, number) stands.
     met: FxHashMap<(u32, u32), usize>,
     /// The same when each cut has trees of its own.
@@ -108,7 +108,7 @@ impl<S: Subject> Stack<'_, S> {
             *self.forest = Forest::default();
         }
         let state = self.first.state(grown);
-        self.push(Walk { at: None, state });
+        self.push(StackWalk { at: None, state });
         loop {
             while let Some(walk) = self.todo.pop() {
                 self.walk(walk);
@@ -124,7 +124,7 @@ impl<S: Subject> Stack<'_, S> {
         Ok(())
     }
 
-    fn push(&mut self, walk: Walk) {
+    fn push(&mut self, walk: StackWalk) {
         // A state without anything fresh was walked at an earlier cut, and so was all that follows from it.
         if walk.state.fresh > 0 || !self.looked || !self.options.share {
             self.todo.push(walk);
@@ -132,7 +132,7 @@ impl<S: Subject> Stack<'_, S> {
     }
 
     /// Goes down the tree as far as it is known, one way; the others are left to do.
-    fn walk(&mut self, mut walk: Walk) {
+    fn walk(&mut self, mut walk: StackWalk) {
         let level = walk.level();
         let tree = self.forest.level(level);
         let start = match walk.at {
@@ -185,7 +185,7 @@ impl<S: Subject> Stack<'_, S> {
                 let mut state = walk.state.clone();
                 let part = candidates.iter().filter(|c| read.value(&c.bytes) == value);
                 state.narrow(&self.first, line, part.cloned().collect());
-                self.push(Walk {
+                self.push(StackWalk {
                     at: Some(branch(value)),
                     state,
                 });
@@ -195,7 +195,7 @@ impl<S: Subject> Stack<'_, S> {
     }
 
     /// A recovery ends; and it may be cut itself.
-    fn arrive(&mut self, walk: Walk, leaf: &Leaf) {
+    fn arrive(&mut self, walk: StackWalk, leaf: &Leaf) {
         let level = walk.level();
         let crashes = || walk.state.crashes(&self.first, self.log);
         if self.options.share {
@@ -226,7 +226,7 @@ impl<S: Subject> Stack<'_, S> {
         for cut in log.sufficient_cuts() {
             self.found.cuts += 1;
             let state = walk.state.crash(&self.first, log, cut);
-            self.push(Walk { at: None, state });
+            self.push(StackWalk { at: None, state });
         }
     }
 
@@ -234,7 +234,7 @@ impl<S: Subject> Stack<'_, S> {
     fn run_wave(&mut self) -> Result<(), SearchError> {
         let waiting = std::mem::take(&mut self.wave);
         let mut asked: FxHashSet<(u32, Option<Branch>)> = FxHashSet::default();
-        let runs: Vec<&Walk> = waiting
+        let runs: Vec<&StackWalk> = waiting
             .iter()
             .filter(|walk| asked.insert((walk.level(), walk.at)))
             .collect();
@@ -254,8 +254,8 @@ impl<S: Subject> Stack<'_, S> {
                     overrides,
                     failures: walk.level(),
                     wanted: match walk.level() < self.options.failures {
-                        true => Wanted::Events,
-                        false => Wanted::Reads,
+                        true => RunDetail::Events,
+                        false => RunDetail::Reads,
                     },
                 })
                 .collect();

@@ -10,49 +10,49 @@ use std::sync::Arc;
 
 /// One content of a line, and the chain of versions that gives it: one per crashed execution, as far as they stored to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Candidate {
+pub(super) struct StackCandidate {
     pub(super) bytes: LineBytes,
     pub(super) chain: SmallVec<[Version; 2]>,
     /// It was not possible at any cut of the first execution that was looked at before.
     pub(super) fresh: bool,
 }
 
-pub(super) type Candidates = Arc<Vec<Candidate>>;
+pub(super) type StackCandidates = Arc<Vec<StackCandidate>>;
 
 /// An execution after the first that crashed.
 #[derive(Clone, Debug)]
-pub(super) struct Crashed {
+pub(super) struct CrashedLog {
     pub(super) log: Arc<Log>,
     pub(super) cut: Cut,
 }
 
 /// What is known beyond the first execution's log at its cut.
 #[derive(Clone, Debug, Default)]
-pub(super) struct State {
-    lines: FxHashMap<Line, Candidates>,
-    pub(super) crashed: Vec<Crashed>,
+pub(super) struct CrashStack {
+    lines: FxHashMap<Line, StackCandidates>,
+    pub(super) crashed: Vec<CrashedLog>,
     /// Lines with a fresh candidate.
     pub(super) fresh: usize,
 }
 
 /// The first execution at a cut: every line it stored to so far, oldest version first.
 #[derive(Debug, Default)]
-pub(super) struct First {
-    pub(super) lines: FxHashMap<Line, Candidates>,
+pub(super) struct FirstCrash {
+    pub(super) lines: FxHashMap<Line, StackCandidates>,
     /// Every line at its newest.
     pub(super) newest: Image,
     pub(super) cut: Cut,
 }
 
-fn is_fresh(candidates: &[Candidate]) -> bool {
+fn is_fresh(candidates: &[StackCandidate]) -> bool {
     candidates.iter().any(|c| c.fresh)
 }
 
-impl First {
+impl FirstCrash {
     pub(super) fn store(&mut self, log: &Log, entry: u32, line: Line) {
         let unwritten = self.newest.line(line);
         let candidates = self.lines.entry(line).or_insert_with(|| {
-            Arc::new(vec![Candidate {
+            Arc::new(vec![StackCandidate {
                 bytes: unwritten,
                 chain: SmallVec::from_slice(&[Version(0)]),
                 fresh: false,
@@ -68,7 +68,7 @@ impl First {
             pieces.iter().for_each(|piece| piece.write_to(&mut bytes));
             // A content that was possible before brings nothing.
             let fresh = candidates.iter().all(|c| c.fresh || c.bytes != bytes);
-            candidates.push(Candidate {
+            candidates.push(StackCandidate {
                 bytes,
                 chain: SmallVec::from_slice(&[Version(version)]),
                 fresh,
@@ -94,23 +94,27 @@ impl First {
     }
 
     /// Nothing is known but the cut.
-    pub(super) fn state(&self, grown: &[Line]) -> State {
+    pub(super) fn state(&self, grown: &[Line]) -> CrashStack {
         let fresh = grown.iter().filter(|line| is_fresh(&self.lines[line]));
-        State {
+        CrashStack {
             fresh: fresh.count(),
-            ..State::default()
+            ..CrashStack::default()
         }
     }
 }
 
-impl State {
+impl CrashStack {
     /// The line's candidates; `None` if nobody ever stored to it.
-    pub(super) fn line<'a>(&'a self, first: &'a First, line: Line) -> Option<&'a Candidates> {
+    pub(super) fn line<'a>(
+        &'a self,
+        first: &'a FirstCrash,
+        line: Line,
+    ) -> Option<&'a StackCandidates> {
         self.lines.get(&line).or_else(|| first.lines.get(&line))
     }
 
     /// Lines with more than one candidate, ascending.
-    pub(super) fn open_lines(&self, first: &First) -> Vec<Line> {
+    pub(super) fn open_lines(&self, first: &FirstCrash) -> Vec<Line> {
         let names = self.lines.keys().chain(first.lines.keys()).copied();
         let mut open: Vec<Line> = names
             .filter(|&line| self.line(first, line).is_some_and(|c| c.len() > 1))
@@ -120,7 +124,12 @@ impl State {
         open
     }
 
-    pub(super) fn narrow(&mut self, first: &First, line: Line, candidates: Vec<Candidate>) {
+    pub(super) fn narrow(
+        &mut self,
+        first: &FirstCrash,
+        line: Line,
+        candidates: Vec<StackCandidate>,
+    ) {
         let before = self.line(first, line).is_some_and(|c| is_fresh(c));
         let after = is_fresh(&candidates);
         self.fresh = self.fresh + usize::from(after) - usize::from(before);
@@ -128,7 +137,7 @@ impl State {
     }
 
     /// The power fails again, in the recovery.
-    pub(super) fn crash(&self, first: &First, log: &Arc<Log>, cut: Cut) -> State {
+    pub(super) fn crash(&self, first: &FirstCrash, log: &Arc<Log>, cut: Cut) -> CrashStack {
         let mut next = self.clone();
         let depth = self.crashed.len() + 1;
         for line in log.lines() {
@@ -137,14 +146,14 @@ impl State {
                 continue;
             }
             let unknown = || {
-                Arc::new(vec![Candidate {
+                Arc::new(vec![StackCandidate {
                     bytes: first.newest.line(line),
                     chain: SmallVec::new(),
                     fresh: false,
                 }])
             };
             let below = self.line(first, line).cloned().unwrap_or_else(unknown);
-            let mut stacked: Vec<Candidate> = Vec::new();
+            let mut stacked: Vec<StackCandidate> = Vec::new();
             for candidate in below.iter() {
                 for version in log.frontier(line, cut).0..=newest.0 {
                     let mut bytes = candidate.bytes;
@@ -157,7 +166,7 @@ impl State {
                     if let Some(same) = stacked.iter().position(|c| c.bytes == bytes) {
                         fresh &= stacked.remove(same).fresh;
                     }
-                    stacked.push(Candidate {
+                    stacked.push(StackCandidate {
                         bytes,
                         chain,
                         fresh,
@@ -166,7 +175,7 @@ impl State {
             }
             next.narrow(first, line, stacked);
         }
-        next.crashed.push(Crashed {
+        next.crashed.push(CrashedLog {
             log: Arc::clone(log),
             cut,
         });
@@ -174,7 +183,7 @@ impl State {
     }
 
     /// Lines of the newest image allowed that differ from the first execution's newest.
-    pub(super) fn overrides(&self, first: &First) -> Vec<(Line, LineBytes)> {
+    pub(super) fn overrides(&self, first: &FirstCrash) -> Vec<(Line, LineBytes)> {
         let mut lines: Vec<(Line, LineBytes)> = self
             .lines
             .iter()
@@ -186,7 +195,7 @@ impl State {
     }
 
     /// The power failures that leave the newest image allowed.
-    pub(super) fn crashes(&self, first: &First, log: &Log) -> Vec<PowerFailure> {
+    pub(super) fn crashes(&self, first: &FirstCrash, log: &Log) -> Vec<PowerFailure> {
         let logs = std::iter::once((log, first.cut))
             .chain(self.crashed.iter().map(|c| (&*c.log, c.cut)))
             .enumerate();

@@ -19,7 +19,7 @@ use super::explored::Explored;
 use super::happens::{Happens, Race};
 use super::search::{Counts, Options};
 use super::step::{Order, Process, Step};
-use super::threads::{Job, Patience, Points, Threads, ThreadsError};
+use super::threads::{AskEvery, Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
 use std::ops::ControlFlow;
 
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Bound<'_> {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Frame {
+struct BoundedFrame {
     /// Processes to explore from here, and those explored.
     branches: u64,
     done: u64,
@@ -53,7 +53,7 @@ struct Frame {
     running: Option<Process>,
 }
 
-impl Frame {
+impl BoundedFrame {
     fn ask(&mut self, processes: u64) {
         self.raced |= processes;
         if !self.superfluous {
@@ -88,13 +88,13 @@ pub fn bounded<T: Threads>(
         true => order.processes(),
         false => count,
     };
-    let mut search = Search {
+    let mut search = BoundedSearch {
         order,
         buffered: threads.buffered(),
         bound,
         happens: Happens::with_waits(order, processes),
         trace: Trace::default(),
-        frames: vec![Frame::default()],
+        frames: vec![BoundedFrame::default()],
         races: Vec::new(),
         points: points.clone(),
         result: Bounded::default(),
@@ -163,19 +163,19 @@ pub fn iterate<T: Threads>(
 }
 
 #[derive(Debug)]
-struct Search<'a> {
+struct BoundedSearch<'a> {
     order: Order,
     buffered: bool,
     bound: Bound<'a>,
     happens: Happens,
     trace: Trace,
-    frames: Vec<Frame>,
+    frames: Vec<BoundedFrame>,
     races: Vec<Race>,
     points: Points,
     result: Bounded,
 }
 
-impl Explored for Search<'_> {
+impl Explored for BoundedSearch<'_> {
     fn trace(&self) -> &Trace {
         &self.trace
     }
@@ -193,7 +193,7 @@ impl Explored for Search<'_> {
     }
 }
 
-impl Search<'_> {
+impl BoundedSearch<'_> {
     /// What taking `process` at a state costs, if it is allowed at all.
     fn cost(&self, depth: usize, process: Process) -> Option<u32> {
         let frame = &self.frames[depth];
@@ -214,7 +214,7 @@ impl Search<'_> {
         let length = self.trace.steps.len();
         self.races.clear();
         self.frames.truncate(keep + 1);
-        let mut patience = Patience::default();
+        let mut patience = AskEvery::default();
         for at in keep..length {
             patience.works(64, threads);
             if patience.ended {
@@ -230,7 +230,7 @@ impl Search<'_> {
             if self.buffered && !frame.superfluous {
                 frame.branches |= self.trace.enabled[at];
             }
-            let next = Frame {
+            let next = BoundedFrame {
                 superfluous,
                 preemptions: frame.preemptions + cost,
                 running: if self.order.is_companion(process) {
@@ -238,7 +238,7 @@ impl Search<'_> {
                 } else {
                     Some(process)
                 },
-                ..Frame::default()
+                ..BoundedFrame::default()
             };
             self.frames.push(next);
         }

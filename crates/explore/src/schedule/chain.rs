@@ -4,7 +4,7 @@
 //! crashed since, a version of that recovery's (docs/design/model.md §5). A read takes candidates away. Which versions of the trace go together
 //! is for [`Crashes`] to say; in a recovery, whose cut is known, lines are independent.
 
-use super::crash::{Choice, Crashes};
+use super::crash::{Crashes, VersionChoice};
 use super::power::Traced;
 use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
@@ -24,7 +24,7 @@ pub(super) struct On<'a> {
 
 /// What a line may hold.
 #[derive(Clone, Debug)]
-pub(super) struct Candidate {
+pub(super) struct ChainCandidate {
     /// The version of the trace.
     first: u32,
     /// Of each recovery that crashed since.
@@ -33,21 +33,21 @@ pub(super) struct Candidate {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct State {
+pub(super) struct ChainState {
     /// Lines that were read.
-    read: FxHashMap<Line, Rc<[Candidate]>>,
+    read: FxHashMap<Line, Rc<[ChainCandidate]>>,
     /// Recoveries that crashed, oldest first.
     crashed: Vec<(Arc<Log>, Cut)>,
     /// Whatever the first power failure is, it leaves at least this.
-    least: Choice,
+    least: VersionChoice,
     /// And this is one.
-    pub(super) chosen: Choice,
+    pub(super) chosen: VersionChoice,
 }
 
-impl State {
-    pub(super) fn new(crashes: &Crashes) -> State {
+impl ChainState {
+    pub(super) fn new(crashes: &Crashes) -> ChainState {
         let nothing = crashes.nothing();
-        State {
+        ChainState {
             read: FxHashMap::default(),
             crashed: Vec::new(),
             least: nothing.clone(),
@@ -61,7 +61,7 @@ impl State {
     }
 
     /// What a line may hold; `None` where nobody stored to it.
-    pub(super) fn candidates(&self, of: &On<'_>, line: Line) -> Option<Rc<[Candidate]>> {
+    pub(super) fn candidates(&self, of: &On<'_>, line: Line) -> Option<Rc<[ChainCandidate]>> {
         if let Some(known) = self.read.get(&line) {
             return Some(known.clone());
         }
@@ -70,16 +70,16 @@ impl State {
         if number.is_none() && !self.crashed.iter().any(stored) {
             return None;
         }
-        let mut candidates: Vec<Candidate> = match number {
+        let mut candidates: Vec<ChainCandidate> = match number {
             Some(number) => (0..)
                 .zip(&of.traced.contents[number])
-                .map(|(first, &bytes)| Candidate {
+                .map(|(first, &bytes)| ChainCandidate {
                     first,
                     later: SmallVec::new(),
                     bytes,
                 })
                 .collect(),
-            None => vec![Candidate {
+            None => vec![ChainCandidate {
                 first: 0,
                 later: SmallVec::new(),
                 bytes: of.base.line(line),
@@ -99,7 +99,12 @@ impl State {
     }
 
     /// The same with a line narrowed; `None` if no power failure leaves that.
-    pub(super) fn narrowed(&self, of: &On<'_>, line: Line, to: Vec<Candidate>) -> Option<State> {
+    pub(super) fn narrowed(
+        &self,
+        of: &On<'_>,
+        line: Line,
+        to: Vec<ChainCandidate>,
+    ) -> Option<ChainState> {
         let mut next = self.clone();
         let holds = |version: u32| to.iter().any(|candidate| candidate.first == version);
         let number = of.traced.number(line);
@@ -127,7 +132,7 @@ impl State {
     }
 
     /// The power fails again, in a recovery.
-    pub(super) fn crash(&self, log: &Arc<Log>, cut: Cut) -> State {
+    pub(super) fn crash(&self, log: &Arc<Log>, cut: Cut) -> ChainState {
         let mut next = self.clone();
         for (&line, candidates) in &mut next.read {
             *candidates = extended(candidates, log, cut, line).into();
@@ -137,7 +142,7 @@ impl State {
     }
 
     /// What a line holds where nothing is older than it must be.
-    fn pick(&self, of: &On<'_>, line: Line) -> Option<Candidate> {
+    fn pick(&self, of: &On<'_>, line: Line) -> Option<ChainCandidate> {
         let candidates = self.candidates(of, line)?;
         let number = of.traced.number(line);
         let first = number.map_or(0, |number| self.chosen.versions[number]);
@@ -182,7 +187,7 @@ impl State {
 }
 
 /// Candidates after one more power failure.
-fn extended(candidates: &[Candidate], log: &Log, cut: Cut, line: Line) -> Vec<Candidate> {
+fn extended(candidates: &[ChainCandidate], log: &Log, cut: Cut, line: Line) -> Vec<ChainCandidate> {
     let (from, to) = (log.frontier(line, cut).0, log.newest(line, cut).0);
     let mut extended = Vec::with_capacity(candidates.len());
     for candidate in candidates {

@@ -24,7 +24,7 @@ use landfall_model::order::Platform;
 const LONG: usize = 300;
 
 #[derive(Clone, Debug)]
-struct Line {
+struct StoredLine {
     object: u32,
     /// The transition that made version `i + 1`.
     stores: Vec<u32>,
@@ -47,16 +47,16 @@ struct Completed {
 #[derive(Clone, Debug)]
 pub struct Crashes {
     platform: Platform,
-    lines: Vec<Line>,
+    lines: Vec<StoredLine>,
     flushes: Vec<Completed>,
     /// Process and tick of the transitions that stores are, and what happens before them; by line and version.
-    stores: Vec<Vec<Store>>,
+    stores: Vec<Vec<LineStore>>,
     /// Per process, the write-backs it completes: tick and number, ascending.
     completes: Vec<Vec<(u32, u32)>>,
 }
 
 #[derive(Clone, Debug)]
-struct Store {
+struct LineStore {
     process: u8,
     tick: u32,
     clock: Vec<u32>,
@@ -66,7 +66,7 @@ struct Store {
 
 /// A choice of versions, and what has happened at least.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Choice {
+pub struct VersionChoice {
     /// By line.
     pub versions: Vec<u32>,
     /// By process, the tick up to which its transitions have happened.
@@ -84,10 +84,10 @@ impl Crashes {
         let steps = &search.trace().steps[..];
         let lines = lines(steps);
         let width = steps.first().map_or(0, |_| search.clock(0).len());
-        let stores: Vec<Vec<Store>> = lines
+        let stores: Vec<Vec<LineStore>> = lines
             .iter()
             .map(|line| {
-                let store = |&at: &u32| Store {
+                let store = |&at: &u32| LineStore {
                     process: steps[at as usize].process,
                     tick: steps[at as usize].tick,
                     clock: search.clock(at as usize).to_vec(),
@@ -227,7 +227,7 @@ impl Crashes {
 
     /// The newest version of a line whose store a clock knows of.
     fn known(&self, line: usize, clock: &[u32]) -> u32 {
-        let known = |store: &Store| clock[usize::from(store.process)] >= store.tick;
+        let known = |store: &LineStore| clock[usize::from(store.process)] >= store.tick;
         self.stores[line].partition_point(known) as u32
     }
 
@@ -239,8 +239,8 @@ impl Crashes {
     }
 
     /// Nothing has happened, and every line is as it was.
-    pub fn nothing(&self) -> Choice {
-        Choice {
+    pub fn nothing(&self) -> VersionChoice {
+        VersionChoice {
             versions: vec![0; self.lines.len()],
             clock: vec![0; self.completes.len()],
         }
@@ -250,7 +250,7 @@ impl Crashes {
     /// complete came after a newer store than chosen. `false` if there is no such choice above it.
     fn raise(
         &self,
-        choice: &mut Choice,
+        choice: &mut VersionChoice,
         line: usize,
         at_least: u32,
         admits: &impl Fn(usize, u32) -> bool,
@@ -301,7 +301,7 @@ impl Crashes {
     }
 
     /// The same, with the least that has happened then.
-    pub fn choose(&self, admits: &impl Fn(usize, u32) -> bool) -> Option<Choice> {
+    pub fn choose(&self, admits: &impl Fn(usize, u32) -> bool) -> Option<VersionChoice> {
         let mut least = self.nothing();
         if !(0..self.lines.len()).all(|line| self.raise(&mut least, line, 0, admits)) {
             return None;
@@ -312,16 +312,20 @@ impl Crashes {
     /// The least choice above `least` once `line` is narrowed, as far as circles of one go.
     pub fn narrow(
         &self,
-        least: &Choice,
+        least: &VersionChoice,
         line: usize,
         admits: &impl Fn(usize, u32) -> bool,
-    ) -> Option<Choice> {
+    ) -> Option<VersionChoice> {
         let mut raised = least.clone();
         self.raise(&mut raised, line, 0, admits).then_some(raised)
     }
 
     /// A choice above `least` that a power failure can leave. Breaks one circle after the other: some line in it must be newer.
-    pub fn complete(&self, least: Choice, admits: &impl Fn(usize, u32) -> bool) -> Option<Choice> {
+    pub fn complete(
+        &self,
+        least: VersionChoice,
+        admits: &impl Fn(usize, u32) -> bool,
+    ) -> Option<VersionChoice> {
         let Some(circle) = self.circle(&least) else {
             return Some(least);
         };
@@ -335,7 +339,7 @@ impl Crashes {
     }
 
     /// Write-backs that are complete, and whose line was stored to since the version chosen.
-    fn racing(&self, choice: &Choice) -> Vec<usize> {
+    fn racing(&self, choice: &VersionChoice) -> Vec<usize> {
         let complete = |flush: &Completed| choice.clock[usize::from(flush.by.0)] >= flush.by.1;
         (0..self.flushes.len())
             .filter(|&number| {
@@ -347,7 +351,7 @@ impl Crashes {
     }
 
     /// Write-backs each of which would have to come before the next, if the power failed with these versions.
-    fn circle(&self, choice: &Choice) -> Option<Vec<usize>> {
+    fn circle(&self, choice: &VersionChoice) -> Option<Vec<usize>> {
         // `a` comes before a store that is newer than chosen, and that store before `b`.
         let before = |a: usize, b: usize| {
             let line = self.flushes[a].line;
@@ -380,7 +384,7 @@ impl Crashes {
 
     /// An execution of what has happened by then and nothing else, after which the power fails: transitions of the trace by
     /// their index. Each write-back in it comes before the stores that it must not see. The choice must be possible.
-    pub fn linear(&self, search: &dyn Explored, choice: &Choice) -> Vec<u32> {
+    pub fn linear(&self, search: &dyn Explored, choice: &VersionChoice) -> Vec<u32> {
         let steps = &search.trace().steps[..];
         let happened = |at: &u32| {
             let step = &steps[*at as usize];
@@ -495,13 +499,13 @@ fn join(mine: &mut [u32], theirs: &[u32]) {
     }
 }
 
-fn lines(steps: &[Step]) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
+fn lines(steps: &[Step]) -> Vec<StoredLine> {
+    let mut lines: Vec<StoredLine> = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         if step.persistent && step.access == Access::Write {
             match lines.iter_mut().find(|line| line.object == step.object) {
                 Some(line) => line.stores.push(at as u32),
-                None => lines.push(Line {
+                None => lines.push(StoredLine {
                     object: step.object,
                     stores: vec![at as u32],
                 }),

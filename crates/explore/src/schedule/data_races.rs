@@ -8,7 +8,7 @@
 use super::messages::{Clock, Messages, join};
 use super::step::{Access, Act, MOST_PROCESSES, Order, Step};
 use super::sync::{ALL, Op};
-use super::trace::{Fence, Trace, Trailing};
+use super::trace::{SourceFence, Trace, Trailing};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Relation {
@@ -32,7 +32,7 @@ pub struct DataRace {
 }
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct SeenAccess {
     party: Party,
     object: u32,
     mask: u64,
@@ -55,7 +55,7 @@ struct Detector<'a> {
     messages: Messages,
     /// Per process, up to where its stores are in memory.
     committed: Vec<u32>,
-    seen: Vec<Seen>,
+    seen: Vec<SeenAccess>,
     found: &'a mut Vec<DataRace>,
 }
 
@@ -124,7 +124,7 @@ impl Detector<'_> {
         }
     }
 
-    fn fence(&mut self, fence: &Fence) {
+    fn fence(&mut self, fence: &SourceFence) {
         let thread = usize::from(fence.thread);
         let mut clock = self.clock(thread, fence.tick);
         if self.relation == Relation::Pure {
@@ -146,7 +146,7 @@ impl Detector<'_> {
             site: access.site,
             write: access.write,
         };
-        let seen = Seen {
+        let seen = SeenAccess {
             party,
             object: access.object,
             mask: access.mask,
@@ -175,7 +175,7 @@ impl Detector<'_> {
             step.act,
             Act::Load | Act::Store | Act::Commit | Act::Rmw | Act::Cas
         ) {
-            let seen = Seen {
+            let seen = SeenAccess {
                 party: Party {
                     thread: thread as u8,
                     site: step.site,
@@ -274,7 +274,7 @@ impl Detector<'_> {
         }
     }
 
-    fn look(&mut self, second: Seen, clock: &Clock) {
+    fn look(&mut self, second: SeenAccess, clock: &Clock) {
         for first in &self.seen {
             let conflicts = first.object == second.object
                 && first.mask & second.mask != 0

@@ -1,16 +1,16 @@
 //! Every image that power failures in a trace can leave, without looking at what the recovery reads: Yat's way, for comparison.
 
-use super::chain::State;
+use super::chain::ChainState;
 use super::power::{Walker, path};
 use crate::recovery::SearchError;
-use crate::subject::{Job, Subject, Wanted};
+use crate::subject::{Job, RunDetail, Subject};
 use landfall_model::line::Line;
 use std::sync::Arc;
 
 impl Walker<'_> {
     /// Runs the recovery on every image.
     pub(super) fn every_image(&mut self, subject: &mut impl Subject) -> Result<(), SearchError> {
-        let state = State::new(&self.traced.crashes);
+        let state = ChainState::new(&self.traced.crashes);
         let mut todo = vec![(state.lines(&self.on()), state)];
         while let Some((mut open, state)) = todo.pop() {
             let Some(line) = open.pop() else {
@@ -36,8 +36,8 @@ impl Walker<'_> {
     fn run_on_image(
         &mut self,
         subject: &mut impl Subject,
-        state: &State,
-    ) -> Result<Vec<(Vec<Line>, State)>, SearchError> {
+        state: &ChainState,
+    ) -> Result<Vec<(Vec<Line>, ChainState)>, SearchError> {
         let level = state.level();
         let cut_too = level < self.power.failures;
         let overrides = state.image(&self.on());
@@ -48,9 +48,9 @@ impl Walker<'_> {
             overrides: &overrides,
             failures: level,
             wanted: if cut_too {
-                Wanted::Events
+                RunDetail::Events
             } else {
-                Wanted::Reads
+                RunDetail::Reads
             },
         })?;
         let run = self.power.runs;

@@ -4,7 +4,7 @@
 use super::wakeup::Wakeup;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Level {
+struct EstimateLevel {
     /// Branches of this state that are explored, being explored, or wait.
     marked: u32,
     /// Explored to the end.
@@ -17,7 +17,7 @@ struct Level {
 
 #[derive(Clone, Debug, Default)]
 pub struct Estimate {
-    levels: Vec<Level>,
+    levels: Vec<EstimateLevel>,
     started: bool,
     executions: u64,
     /// Work of one transition, in whatever unit the caller measures; 1 counts transitions.
@@ -41,10 +41,10 @@ impl Estimate {
         self.executions += 1;
         self.executed += (length - keep) as f64;
         if self.levels.len() <= keep {
-            self.levels.resize(keep + 1, Level::default());
+            self.levels.resize(keep + 1, EstimateLevel::default());
         }
         self.levels.truncate(keep + 1);
-        self.levels.resize(length + 1, Level::default());
+        self.levels.resize(length + 1, EstimateLevel::default());
         if keep == 0 && self.executions == 1 {
             self.levels[0].marked = 1;
         }
@@ -68,7 +68,7 @@ impl Estimate {
     /// The execution is done: its last state is a leaf.
     pub(super) fn end(&mut self) {
         if let Some(leaf) = self.levels.last_mut() {
-            *leaf = Level {
+            *leaf = EstimateLevel {
                 marked: 1,
                 done: 1,
                 share: 1.0,

@@ -10,11 +10,11 @@ use super::judged::{Names, execution};
 use super::power::{Power, Traced};
 use super::step::Process;
 use super::threads::Points;
-use crate::judge::Judged;
+use crate::judge::JudgedTrees;
 use crate::tree::RecoveryTree;
-use landfall_check::path::{Candidate, Path, Read, Span};
+use landfall_check::path::{Candidate, JudgedRead, RecoveryPath, Span};
 use landfall_check::walk::Limits;
-use landfall_check::{Checker, Execution, Recoveries, Step, Walked, walk};
+use landfall_check::{Checker, Execution, Recoveries, RecoveryStep, Walked, walk};
 use landfall_model::event::{Action, EventId, Mark};
 use landfall_model::line::Line;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -114,7 +114,7 @@ impl Judge {
             return None;
         }
         let recoveries = Possible {
-            judged: Judged { trees: &trees },
+            judged: JudgedTrees { trees: &trees },
             traced,
         };
         let cuts = (0, first.end());
@@ -208,18 +208,18 @@ fn signature(execution: &Execution, traced: u128) -> u128 {
 
 /// The recoveries of a tree that a power failure of one trace can lead to.
 struct Possible<'a> {
-    judged: Judged<'a>,
+    judged: JudgedTrees<'a>,
     traced: &'a Traced,
 }
 
 impl Recoveries for Possible<'_> {
-    type Node = <Judged<'static> as Recoveries>::Node;
+    type Node = <JudgedTrees<'static> as Recoveries>::Node;
 
     fn root(&self, failures: usize) -> Self::Node {
         self.judged.root(failures)
     }
 
-    fn step(&self, node: Self::Node) -> Step {
+    fn step(&self, node: Self::Node) -> RecoveryStep {
         self.judged.step(node)
     }
 
@@ -235,7 +235,7 @@ impl Recoveries for Possible<'_> {
         self.judged.ran(node)
     }
 
-    fn leaves(&self, path: &Path, read: &Read, candidate: &Candidate) -> bool {
+    fn leaves(&self, path: &RecoveryPath, read: &JudgedRead, candidate: &Candidate) -> bool {
         let Some(wanted) = candidate.versions() else {
             return true;
         };

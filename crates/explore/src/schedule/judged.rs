@@ -31,7 +31,7 @@ pub fn execution(
     names: &mut impl Names,
 ) -> Execution {
     let (threads, places) = deeds(trace, order);
-    let mut telling = Telling {
+    let mut telling = TraceTelling {
         trace,
         order,
         names,
@@ -50,7 +50,7 @@ pub fn execution(
 
 /// Something a thread did, in program order. Numbers are indices of the trace.
 #[derive(Clone, Copy, Debug)]
-enum Deed {
+enum TraceItem {
     /// A step; or what goes into the store buffer, and is a step of that later.
     Step(u32),
     WriteBack(u32),
@@ -60,15 +60,15 @@ enum Deed {
 
 /// Where a deed stands in its thread's program order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Place {
+struct ProgramPoint {
     tick: u32,
     kind: u8,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Thread {
+struct ThreadDeeds {
     /// In program order.
-    deeds: Vec<(Place, Deed)>,
+    deeds: Vec<(ProgramPoint, TraceItem)>,
     /// For each of them that is told, the last event by then.
     events: Vec<Option<EventId>>,
     last: Option<EventId>,
@@ -78,39 +78,39 @@ struct Thread {
 }
 
 /// Everything each thread did, and for each step of the trace where among that it is.
-fn deeds(trace: &Trace, order: Order) -> (Vec<Thread>, Vec<usize>) {
-    let mut threads: Vec<Thread> = vec![Thread::default(); order.threads];
+fn deeds(trace: &Trace, order: Order) -> (Vec<ThreadDeeds>, Vec<usize>) {
+    let mut threads: Vec<ThreadDeeds> = vec![ThreadDeeds::default(); order.threads];
     for (at, step) in trace.steps.iter().enumerate() {
         // What goes into a store buffer says where its thread stood.
         let tick = match order.is_companion(step.process) {
             true => step.need.1,
             false => step.tick,
         };
-        let place = Place { tick, kind: 0 };
-        let deed = Deed::Step(at as u32);
+        let place = ProgramPoint { tick, kind: 0 };
+        let deed = TraceItem::Step(at as u32);
         threads[order.thread(step.process)]
             .deeds
             .push((place, deed));
     }
     for (at, back) in trace.write_backs.iter().enumerate() {
         let tick = back.issued;
-        let place = Place { tick, kind: 1 };
-        let deed = Deed::WriteBack(at as u32);
+        let place = ProgramPoint { tick, kind: 1 };
+        let deed = TraceItem::WriteBack(at as u32);
         threads[usize::from(back.thread)].deeds.push((place, deed));
     }
     for (at, birth) in trace.births.iter().enumerate() {
-        let place = Place {
+        let place = ProgramPoint {
             tick: birth.tick,
             kind: 0,
         };
-        let deed = Deed::Creates(at as u32);
+        let deed = TraceItem::Creates(at as u32);
         threads[usize::from(birth.parent)].deeds.push((place, deed));
     }
     let mut places = vec![0; trace.steps.len()];
     for thread in &mut threads {
         thread.deeds.sort_by_key(|(place, _)| *place);
         for (place, (_, deed)) in thread.deeds.iter().enumerate() {
-            if let Deed::Step(at) = *deed {
+            if let TraceItem::Step(at) = *deed {
                 places[at as usize] = place;
             }
         }
@@ -126,11 +126,11 @@ struct Written {
     source: Option<EventId>,
 }
 
-struct Telling<'a, N: Names> {
+struct TraceTelling<'a, N: Names> {
     trace: &'a Trace,
     order: Order,
     names: &'a mut N,
-    threads: Vec<Thread>,
+    threads: Vec<ThreadDeeds>,
     places: Vec<usize>,
     events: Vec<Event>,
     /// The step that what is told now comes from; [`NOWHERE`] where it is none.
@@ -143,7 +143,7 @@ struct Telling<'a, N: Names> {
     sources: Vec<Option<EventId>>,
 }
 
-impl<N: Names> Telling<'_, N> {
+impl<N: Names> TraceTelling<'_, N> {
     fn tell(&mut self) {
         for at in 0..self.trace.steps.len() {
             let step = self.trace.steps[at];
@@ -167,14 +167,14 @@ impl<N: Names> Telling<'_, N> {
                 return;
             };
             match deed {
-                Deed::Step(at) => self.step(thread, at as usize, now),
-                Deed::WriteBack(at) => {
+                TraceItem::Step(at) => self.step(thread, at as usize, now),
+                TraceItem::WriteBack(at) => {
                     let back = self.trace.write_backs[at as usize];
                     self.learn(thread, back.site, &back.need, back.joined, now);
                     let line = self.names.line(back.object);
                     self.push(thread, back.site, Action::Clwb(line));
                 }
-                Deed::Creates(at) => self.publish(thread, self.trace.births[at as usize].site),
+                TraceItem::Creates(at) => self.publish(thread, self.trace.births[at as usize].site),
             }
             self.record = NOWHERE;
             let last = self.threads[thread].last;
@@ -332,17 +332,17 @@ impl<N: Names> Telling<'_, N> {
     fn last_by(&self, process: Process, tick: u32) -> usize {
         let (of, companion) = (self.order.thread(process), self.order.is_companion(process));
         let deeds = &self.threads[of].deeds;
-        let by = |(_, deed): &(Place, Deed)| match *deed {
-            Deed::Step(at) => {
+        let by = |(_, deed): &(ProgramPoint, TraceItem)| match *deed {
+            TraceItem::Step(at) => {
                 let step = &self.trace.steps[at as usize];
                 step.process == process && step.tick <= tick
             }
-            Deed::WriteBack(at) => {
+            TraceItem::WriteBack(at) => {
                 let back = &self.trace.write_backs[at as usize];
                 // One that was begun at this tick came after what took it.
                 !companion && back.issued < tick
             }
-            Deed::Creates(at) => {
+            TraceItem::Creates(at) => {
                 let birth = &self.trace.births[at as usize];
                 !companion && birth.tick <= tick
             }

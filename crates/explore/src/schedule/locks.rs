@@ -208,7 +208,7 @@ pub enum Reason {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stuck {
+pub struct StuckThread {
     pub waits: Vec<(u8, u32, Reason)>,
     /// Threads that wait for each other in a ring, each for the next; empty if there is no ring.
     pub ring: Vec<u8>,
@@ -217,7 +217,7 @@ pub struct Stuck {
 }
 
 /// Why an execution could not go on; `None` if it could.
-pub fn explain(trace: &Trace, order: Order) -> Option<Stuck> {
+pub fn explain(trace: &Trace, order: Order) -> Option<StuckThread> {
     if trace.end != End::Deadlock {
         return None;
     }
@@ -227,7 +227,7 @@ pub fn explain(trace: &Trace, order: Order) -> Option<Stuck> {
             .clone()
             .find(|step| step.object == object && step.access == Access::Write)
     };
-    let mut stuck = Stuck {
+    let mut stuck = StuckThread {
         waits: Vec::new(),
         ring: Vec::new(),
         spinning: false,

@@ -4,7 +4,7 @@
 //! do later stores of the thread that began (as C11 has it; C++20 does not, and where the two differ this sees no race).
 
 use super::step::{Orders, Step};
-use super::trace::Fence;
+use super::trace::SourceFence;
 
 /// Clock entries count the ticks of threads.
 pub(super) type Clock = Vec<u32>;
@@ -43,7 +43,7 @@ impl Messages {
     }
 
     /// A fence of a thread that knows `clock`, and more after it.
-    pub(super) fn fence(&mut self, fence: &Fence, clock: &mut Clock) {
+    pub(super) fn fence(&mut self, fence: &SourceFence, clock: &mut Clock) {
         let thread = usize::from(fence.thread);
         if let (true, Some(found)) = (fence.orders.acquire, &self.found[thread]) {
             join(clock, found);

@@ -42,4 +42,4 @@ pub use step::{
     Access, Act, MOST_PROCESSES, NOWHERE, Order, Orders, Persistency, Process, Sets, Step, Until,
 };
 pub use threads::{Job, Points, Sleepers, Threads, ThreadsError};
-pub use trace::{Birth, End, Failure, Fence, Trace, Trailing, Wait, WriteBack};
+pub use trace::{Birth, End, SourceFence, ThreadFailure, Trace, Trailing, Wait, WriteBack};

@@ -9,13 +9,13 @@
 //! Traces that differ in nothing that a recovery could see (the stores to each line, what happens before what among stores and
 //! write-backs) are walked once.
 
-use super::chain::{On, State};
-use super::crash::{Choice, Crashes, mix};
+use super::chain::{ChainState, On};
+use super::crash::{Crashes, VersionChoice, mix};
 use super::explored::Explored;
 use super::step::{Process, Step};
 use super::threads::Points;
 use crate::recovery::{SearchError, WAVE};
-use crate::subject::{Ended, Job, Read, Subject, SubjectError, Wanted};
+use crate::subject::{Ended, Job, Read, RunDetail, Subject, SubjectError};
 use crate::tree::{Branch, Diverged, Forest, Here, Leaf, RecoveryTree};
 use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
@@ -252,7 +252,7 @@ impl Traced {
         Some(self.crash_of(base, search, &choice))
     }
 
-    fn crash_of(&self, base: &Image, search: &dyn Explored, choice: &Choice) -> Crash {
+    fn crash_of(&self, base: &Image, search: &dyn Explored, choice: &VersionChoice) -> Crash {
         let order = self.crashes.linear(search, choice);
         let steps = &search.trace().steps;
         let mut old = Vec::new();
@@ -274,7 +274,7 @@ impl Traced {
     }
 
     /// Lines that are not as they were at first.
-    fn image(&self, base: &Image, choice: &Choice) -> Vec<(Line, LineBytes)> {
+    fn image(&self, base: &Image, choice: &VersionChoice) -> Vec<(Line, LineBytes)> {
         let mut image: Vec<(Line, LineBytes)> = (self.lines.iter().zip(&self.contents))
             .zip(&choice.versions)
             .map(|((&line, contents), &version)| (line, contents[version as usize]))
@@ -315,10 +315,10 @@ pub(super) fn path(reads: &[Read]) -> u128 {
 }
 
 #[derive(Clone, Debug)]
-struct Walk {
+struct TraceWalk {
     /// `None`: at the root.
     at: Option<Branch>,
-    state: State,
+    state: ChainState,
 }
 
 /// One trace on its way down.
@@ -326,15 +326,15 @@ pub(super) struct Walker<'a> {
     pub(super) power: &'a mut Power,
     search: &'a dyn Explored,
     pub(super) traced: Traced,
-    todo: Vec<Walk>,
+    todo: Vec<TraceWalk>,
     /// Walks that need a run to go on.
-    wave: Vec<Walk>,
+    wave: Vec<TraceWalk>,
 }
 
 impl Walker<'_> {
     fn walk_all(&mut self, subject: &mut impl Subject) -> Result<(), SearchError> {
-        let state = State::new(&self.traced.crashes);
-        self.todo.push(Walk { at: None, state });
+        let state = ChainState::new(&self.traced.crashes);
+        self.todo.push(TraceWalk { at: None, state });
         loop {
             let mut walked = 0;
             while let Some(walk) = self.todo.pop() {
@@ -352,7 +352,7 @@ impl Walker<'_> {
     }
 
     /// Goes down the tree as far as it is known, one way; the others are left to do.
-    fn walk(&mut self, mut walk: Walk) {
+    fn walk(&mut self, mut walk: TraceWalk) {
         let level = walk.state.level();
         let tree = self.power.forest.level(level);
         let start = match walk.at {
@@ -408,7 +408,7 @@ impl Walker<'_> {
                 let part = part.cloned().collect();
                 if let Some(state) = walk.state.narrowed(&self.on(), line, part) {
                     let at = Some(Branch { run, depth, value });
-                    self.todo.push(Walk { at, state });
+                    self.todo.push(TraceWalk { at, state });
                 }
             }
             return;
@@ -423,7 +423,7 @@ impl Walker<'_> {
     }
 
     /// A recovery ends; and it may be cut itself.
-    fn arrive(&mut self, walk: &Walk, leaf: &Leaf) {
+    fn arrive(&mut self, walk: &TraceWalk, leaf: &Leaf) {
         let level = walk.state.level();
         let own = self.power.paths.get(&(level, leaf.run)).copied();
         let known_as = own.unwrap_or(leaf.run.into());
@@ -434,12 +434,12 @@ impl Walker<'_> {
             cuts.into_iter().map(move |cut| (log, cut))
         }) {
             let state = walk.state.crash(log, cut);
-            self.todo.push(Walk { at: None, state });
+            self.todo.push(TraceWalk { at: None, state });
         }
     }
 
     /// A recovery behaves like this.
-    pub(super) fn meet(&mut self, state: &State, known_as: u128, run: u32, ended: Ended) {
+    pub(super) fn meet(&mut self, state: &ChainState, known_as: u128, run: u32, ended: Ended) {
         let level = state.level();
         if let Some(&at) = self.power.met.get(&(level, known_as)) {
             self.power.behaviours[at].times += 1;
@@ -462,7 +462,7 @@ impl Walker<'_> {
     fn run_wave(&mut self, subject: &mut impl Subject) -> Result<(), SearchError> {
         let waiting = std::mem::take(&mut self.wave);
         let mut asked: FxHashSet<(u32, Option<Branch>)> = FxHashSet::default();
-        let runs: Vec<&Walk> = waiting
+        let runs: Vec<&TraceWalk> = waiting
             .iter()
             .filter(|walk| asked.insert((walk.state.level(), walk.at)))
             .collect();
@@ -483,8 +483,8 @@ impl Walker<'_> {
                     overrides,
                     failures: walk.state.level(),
                     wanted: match walk.state.level() < power.failures {
-                        true => Wanted::Events,
-                        false => Wanted::Reads,
+                        true => RunDetail::Events,
+                        false => RunDetail::Reads,
                     },
                 })
                 .collect();
@@ -492,7 +492,7 @@ impl Walker<'_> {
             let (failures, platform) = (power.failures, power.platform);
             let mut paths = (power.way == Way::Alone).then_some(&mut power.paths);
             let mut done = runs.iter();
-            let mut diverged: Option<(Diverged, &Walk)> = None;
+            let mut diverged: Option<(Diverged, &TraceWalk)> = None;
             let ended = subject.run_all(&jobs, &mut |execution| {
                 let Some(walk) = done.next().filter(|_| diverged.is_none()) else {
                     return;

@@ -108,7 +108,7 @@ pub fn add_racing(search: &dyn Explored, sites: &mut Vec<u32>) -> bool {
 
 /// An access of the last execution, be it a transition or none.
 #[derive(Clone, Copy, Debug)]
-struct Seen<'a> {
+struct RaceSites<'a> {
     thread: usize,
     /// From which tick of its process on others know of it.
     process: u8,
@@ -128,11 +128,11 @@ fn unordered(search: &dyn Explored, mut found: impl FnMut(u32, u32)) {
         return;
     }
     let order = search.order();
-    let mut seen: Vec<Seen<'_>> = Vec::new();
+    let mut seen: Vec<RaceSites<'_>> = Vec::new();
     let mut rest = trace.trailing.iter().peekable();
-    let trailing = |trailing| -> Seen<'_> {
+    let trailing = |trailing| -> RaceSites<'_> {
         let access: &Trailing = trailing;
-        Seen {
+        RaceSites {
             thread: access.thread.into(),
             process: access.thread,
             known_from: access.tick + 1,
@@ -151,7 +151,7 @@ fn unordered(search: &dyn Explored, mut found: impl FnMut(u32, u32)) {
             seen.push(trailing(access));
         }
         if matches!(step.access, Access::Read | Access::Write) {
-            seen.push(Seen {
+            seen.push(RaceSites {
                 thread: order.thread(step.process),
                 process: step.process,
                 known_from: step.tick,
@@ -169,7 +169,7 @@ fn unordered(search: &dyn Explored, mut found: impl FnMut(u32, u32)) {
     let mut clock = Vec::new();
     for group in seen.chunk_by(|a, b| a.object == b.object) {
         for (index, second) in group.iter().enumerate() {
-            let concerns = |first: &&Seen<'_>| {
+            let concerns = |first: &&RaceSites<'_>| {
                 first.thread != second.thread
                     && (first.write || second.write)
                     && first.mask & second.mask != 0

@@ -21,10 +21,10 @@ use super::estimate::Estimate;
 use super::happens::{Happens, Race};
 use super::step::{Access, Act, MOST_PROCESSES, Order, Persistency, Process, Step, Until};
 use super::sync::ALL;
-use super::threads::{Job, Patience, Points, Threads, ThreadsError};
+use super::threads::{AskEvery, Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
-use super::wakeup::{Inserted, MOVED, NIL, Place, Sequence, Wakeup, place};
-use ahead::Ahead;
+use super::wakeup::{Inserted, MOVED, NIL, Sequence, SequencePlace, Wakeup, place};
+use ahead::AskedAhead;
 use std::ops::ControlFlow;
 
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ enum Settled {
 
 /// A state on the current path.
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct SearchFrame {
     /// Where its sleepers begin; they end where the next frame's begin.
     sleep: u32,
     /// The first branch that is still to be explored.
@@ -91,7 +91,7 @@ pub struct Search {
     happens: Happens,
     wakeup: Wakeup,
     trace: Trace,
-    frames: Vec<Frame>,
+    frames: Vec<SearchFrame>,
     sleepers: Vec<Step>,
     follow: Vec<Process>,
     races: Vec<Race>,
@@ -99,7 +99,7 @@ pub struct Search {
     /// What is taken away for the reversal of a race.
     without: Vec<u32>,
     ticks: Vec<u32>,
-    ahead: Ahead,
+    ahead: AskedAhead,
     /// Which plain accesses are scheduling points in it: a schedule means something only with them.
     pub points: Points,
     /// In the last execution, accesses that are no scheduling points race: clocks do not know of all that happens before what, so
@@ -147,7 +147,7 @@ impl Search {
             happens: Happens::new(order, processes),
             wakeup: Wakeup::default(),
             trace: Trace::default(),
-            frames: vec![Frame {
+            frames: vec![SearchFrame {
                 sleep: 0,
                 branch: NIL,
             }],
@@ -157,7 +157,7 @@ impl Search {
             sequence: Vec::new(),
             without: Vec::new(),
             ticks: Vec::new(),
-            ahead: Ahead::default(),
+            ahead: AskedAhead::default(),
             points: Points::default(),
             racy: false,
             counts: Counts::default(),
@@ -246,7 +246,7 @@ impl Search {
             let top = self.frames.len() - 1;
             self.frames[top].branch = taken.sibling;
             // The sleepers of the states below are known once these transitions are executed.
-            self.frames.push(Frame {
+            self.frames.push(SearchFrame {
                 sleep: 0,
                 branch: taken.child,
             });
@@ -264,7 +264,7 @@ impl Search {
         // Races of the part that stays, unless they are settled for good.
         self.races.retain(|race| (race.second as usize) < keep);
         let mut begin = self.frames[keep].sleep as usize;
-        let mut patience = Patience::default();
+        let mut patience = AskEvery::default();
         for at in keep..length {
             patience.works(64, threads);
             if patience.ended {
@@ -287,7 +287,7 @@ impl Search {
             begin = end;
             match self.frames.get_mut(at + 1) {
                 Some(frame) => frame.sleep = end as u32,
-                None => self.frames.push(Frame {
+                None => self.frames.push(SearchFrame {
                     sleep: end as u32,
                     branch: NIL,
                 }),
@@ -328,7 +328,7 @@ impl Search {
         );
         self.counts.races += self.races.len() as u64;
         let mut races = std::mem::take(&mut self.races);
-        let mut patience = Patience::default();
+        let mut patience = AskEvery::default();
         races.retain(|&race| {
             patience.works(length - race.first as usize, threads);
             patience.ended || self.reverse(race) == Settled::ForNow
@@ -425,8 +425,8 @@ impl Search {
                 sets,
                 &mut self.ticks,
             ) {
-                Place::Elsewhere => {}
-                Place::At(index) if index < shared => return Settled::ForGood,
+                SequencePlace::Elsewhere => {}
+                SequencePlace::At(index) if index < shared => return Settled::ForGood,
                 _ => return Settled::ForNow,
             }
         }
@@ -444,7 +444,7 @@ impl Search {
                 self.estimate.mark(depth);
                 Settled::ForGood
             }
-            Inserted::Under(Place::At(index)) if index < shared => Settled::ForGood,
+            Inserted::Under(SequencePlace::At(index)) if index < shared => Settled::ForGood,
             Inserted::Under(_) => Settled::ForNow,
         }
     }

@@ -5,7 +5,7 @@ use super::step::{Access, NOWHERE, Order};
 use super::trace::Trace;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Object {
+struct SharedObject {
     /// The execution that this is about.
     number: u64,
     threads: u64,
@@ -16,7 +16,7 @@ struct Object {
 /// Kept from execution to execution, so that looking costs no memory.
 #[derive(Clone, Debug, Default)]
 pub struct Sharing {
-    objects: Vec<Object>,
+    objects: Vec<SharedObject>,
     number: u64,
 }
 
@@ -37,13 +37,13 @@ impl Sharing {
         for (object, thread, writes, plain) in trailing.chain(steps) {
             let index = object as usize;
             if index >= self.objects.len() {
-                self.objects.resize(index + 1, Object::default());
+                self.objects.resize(index + 1, SharedObject::default());
             }
             let known = &mut self.objects[index];
             if known.number != self.number {
-                *known = Object {
+                *known = SharedObject {
                     number: self.number,
-                    ..Object::default()
+                    ..SharedObject::default()
                 };
             }
             known.threads |= 1 << thread;

@@ -108,17 +108,17 @@ pub trait Threads {
 
 /// Asks whether to stop, once in so much work.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Patience {
+pub(super) struct AskEvery {
     work: usize,
     pub(super) ended: bool,
 }
 
-impl Patience {
+impl AskEvery {
     const MOST: usize = 1 << 16;
 
     pub(super) fn works<T: Threads>(&mut self, more: usize, threads: &T) {
         self.work += more;
-        if self.work >= Patience::MOST && !self.ended {
+        if self.work >= AskEvery::MOST && !self.ended {
             self.work = 0;
             self.ended = threads.stopped();
         }

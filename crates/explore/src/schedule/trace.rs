@@ -33,7 +33,7 @@ pub struct Trailing {
 
 /// A fence of the source. What it does to store buffers, if anything, is said elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fence {
+pub struct SourceFence {
     /// Index of the last transition before it; `u32::MAX` before the first.
     pub after: u32,
     /// How many of [`Trace::trailing`] came before it.
@@ -84,7 +84,7 @@ pub enum Wait {
 
 /// A failed assertion, or whatever the executor calls a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Failure {
+pub struct ThreadFailure {
     pub thread: u8,
     pub site: u32,
     pub code: u32,
@@ -97,12 +97,12 @@ pub struct Trace {
     /// Before each transition, the processes that could have made one.
     pub enabled: Vec<u64>,
     pub trailing: Vec<Trailing>,
-    pub fences: Vec<Fence>,
+    pub fences: Vec<SourceFence>,
     pub write_backs: Vec<WriteBack>,
     /// Who created threads, if the executor says so.
     pub births: Vec<Birth>,
     pub blocked: Vec<Wait>,
-    pub failures: Vec<Failure>,
+    pub failures: Vec<ThreadFailure>,
     pub end: End,
     /// What steps name by an index.
     pub sets: Sets,

@@ -7,14 +7,14 @@ pub(super) const NIL: u32 = u32::MAX;
 
 /// Where a node is in its tree. Its transition is kept elsewhere: who follows a branch to its leaf does not look at that.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
+pub(super) struct WakeupNode {
     pub(super) child: u32,
     pub(super) sibling: u32,
     /// Of a leaf: the number under which its execution was asked for, or `NIL`.
     ahead: u32,
 }
 
-impl Node {
+impl WakeupNode {
     pub(super) fn asked_for(&self) -> Option<u32> {
         (self.ahead != NIL).then_some(self.ahead)
     }
@@ -43,7 +43,7 @@ impl Sequence<'_> {
 /// All trees of a search share one store of nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wakeup {
-    nodes: Vec<Node>,
+    nodes: Vec<WakeupNode>,
     steps: Vec<Step>,
     free: Vec<u32>,
     ticks: Vec<u32>,
@@ -55,11 +55,11 @@ pub(super) enum Inserted {
     /// As a new branch of the root.
     AtRoot,
     /// A branch of the root shows it, or does now; and how that branch's first transition belongs to the sequence.
-    Under(Place),
+    Under(SequencePlace),
 }
 
 impl Wakeup {
-    pub(super) fn node(&self, node: u32) -> &Node {
+    pub(super) fn node(&self, node: u32) -> &WakeupNode {
         &self.nodes[node as usize]
     }
 
@@ -68,7 +68,7 @@ impl Wakeup {
     }
 
     /// The node is being explored: its children go on elsewhere.
-    pub(super) fn release(&mut self, node: u32) -> Node {
+    pub(super) fn release(&mut self, node: u32) -> WakeupNode {
         self.free.push(node);
         self.nodes[node as usize]
     }
@@ -79,7 +79,7 @@ impl Wakeup {
     }
 
     fn make(&mut self, step: Step) -> u32 {
-        let node = Node {
+        let node = WakeupNode {
             child: NIL,
             sibling: NIL,
             ahead: NIL,
@@ -114,7 +114,7 @@ impl Wakeup {
         let mut parent = NIL;
         let mut branch = *root;
         let mut last = NIL;
-        let mut under = Place::Elsewhere;
+        let mut under = SequencePlace::Elsewhere;
         while branch != NIL {
             let node = &self.nodes[branch as usize];
             let (sibling, child) = (node.sibling, node.child);
@@ -122,15 +122,15 @@ impl Wakeup {
             let (process, tick) = (step.process, step.tick);
             let found = place(step, sequence, of, order, sets, &mut self.ticks);
             match found {
-                Place::Elsewhere => {
+                SequencePlace::Elsewhere => {
                     last = branch;
                     branch = sibling;
                     continue;
                 }
-                Place::At(index) => {
+                SequencePlace::At(index) => {
                     sequence.remove(index);
                 }
-                Place::Beside => {}
+                SequencePlace::Beside => {}
             }
             if parent == NIL {
                 under = found;
@@ -161,7 +161,7 @@ impl Wakeup {
 
 /// Where a transition belongs in a sequence that could follow the same state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum SequencePlace {
     /// It is in there, and nothing it depends on comes before it.
     At(usize),
     /// It is not in there and depends on nothing there.
@@ -178,19 +178,19 @@ pub(super) fn place(
     order: &Order,
     sets: &Sets,
     ticks: &mut [u32],
-) -> Place {
+) -> SequencePlace {
     let reads_own = step.own.1 != 0;
     let companion = usize::from(step.own.0);
     let before = if reads_own { ticks[companion] } else { 0 };
-    let mut found = Place::Beside;
+    let mut found = SequencePlace::Beside;
     for (index, &number) in sequence.iter().enumerate() {
         let other = of.step(number);
         if other.process == step.process {
-            found = Place::At(index);
+            found = SequencePlace::At(index);
             break;
         }
         if order.depends(step, other, sets, |process| ticks[process as usize]) {
-            found = Place::Elsewhere;
+            found = SequencePlace::Elsewhere;
             break;
         }
         // Only its own commits can make a load visible to the others' stores.

@@ -5,26 +5,26 @@ mod memory;
 mod words;
 
 use super::*;
-use crate::cursor::{Cursor, Read};
-use crate::operand::Names;
+use crate::cursor::{Cursor, ParseResult};
+use crate::operand::OperandNames;
 use crate::token::{Token, tokens};
 use rustc_hash::FxHashMap;
 use words::*;
 
 /// A function that is being read.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct FunctionReader {
     function: Function,
-    names: Names,
+    names: OperandNames,
     labels: FxHashMap<String, u32>,
     /// By block: is it there, or only spoken of?
     begun: Vec<bool>,
     current: usize,
 }
 
-impl Reader {
+impl FunctionReader {
     /// From the line `define … {`.
-    pub(crate) fn begin(line: &str) -> Read<Reader> {
+    pub(crate) fn begin(line: &str) -> ParseResult<FunctionReader> {
         let tokens = tokens(line);
         let mut cursor = Cursor::new(&tokens);
         cursor.expect_word("define")?;
@@ -45,7 +45,7 @@ impl Reader {
         let Token::Global(name) = cursor.next()? else {
             return Err("a function without a name".to_owned());
         };
-        let mut reader = Reader {
+        let mut reader = FunctionReader {
             function: Function {
                 name: name.clone(),
                 returns,
@@ -53,7 +53,7 @@ impl Reader {
                 blocks: vec![Block::default()],
                 registers: 0,
             },
-            names: Names::default(),
+            names: OperandNames::default(),
             labels: FxHashMap::default(),
             begun: vec![true],
             current: 0,
@@ -133,7 +133,7 @@ impl Reader {
             });
     }
 
-    pub(crate) fn end(mut self) -> Read<Function> {
+    pub(crate) fn end(mut self) -> ParseResult<Function> {
         if let Some(missing) = self.begun.iter().position(|there| !there) {
             return Err(format!("block {missing} is not there"));
         }
@@ -141,15 +141,15 @@ impl Reader {
         Ok(self.function)
     }
 
-    fn operand(&mut self, cursor: &mut Cursor) -> Read<Operand> {
+    fn operand(&mut self, cursor: &mut Cursor) -> ParseResult<Operand> {
         Operand::read(cursor, &mut self.names)
     }
 
-    fn typed(&mut self, cursor: &mut Cursor) -> Read<Typed> {
+    fn typed(&mut self, cursor: &mut Cursor) -> ParseResult<Typed> {
         Typed::read(cursor, &mut self.names)
     }
 
-    fn target(&mut self, cursor: &mut Cursor) -> Read<BlockId> {
+    fn target(&mut self, cursor: &mut Cursor) -> ParseResult<BlockId> {
         cursor.expect_word("label")?;
         match cursor.next()? {
             Token::Local(name) => Ok(self.block(name)),
@@ -158,14 +158,14 @@ impl Reader {
     }
 
     /// `ptr OPERAND`
-    fn pointer(&mut self, cursor: &mut Cursor) -> Read<Operand> {
+    fn pointer(&mut self, cursor: &mut Cursor) -> ParseResult<Operand> {
         match cursor.types()? {
             Type::Pointer => self.operand(cursor),
             other => Err(format!("a pointer expected, found {other:?}")),
         }
     }
 
-    fn kind(&mut self, cursor: &mut Cursor) -> Read<Kind> {
+    fn kind(&mut self, cursor: &mut Cursor) -> ParseResult<Kind> {
         let word = cursor.any_word()?;
         if let Some(op) = BinaryOp::named(word) {
             flags(cursor);

@@ -3,52 +3,52 @@
 //! A read may name a write that does not exist yet, of a thread that has not come that far: its thread then waits for it.
 //! If all threads wait, the choice was circular (a value out of thin air) and is dropped. Each choice is made once.
 
-use super::order::{Cycle, Order, Set, members, one};
+use super::order::{EventOrder, OrderCycle, Set, members, one};
 use crate::Model;
 use crate::program::{Instr, LineId, Operand, Program, RmwOp, Value, Var};
 use landfall_model::order::OpKind;
 
 /// An instruction that was executed.
 #[derive(Clone, Debug)]
-pub(super) struct Event {
+pub(super) struct GraphEvent {
     pub(super) thread: usize,
     pub(super) instr: usize,
     pub(super) kind: OpKind,
     pub(super) var: Option<Var>,
     pub(super) line: Option<LineId>,
-    pub(super) read: Option<(Source, Value)>,
+    pub(super) read: Option<(ReadSource, Value)>,
     pub(super) written: Option<Value>,
     /// Reads that its operands come from.
     data: Set,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Source {
+pub(super) enum ReadSource {
     Initial,
     Write(usize),
 }
 
 /// An execution without its coherence order: events, `rf`, and the order these and `ppo` impose.
 #[derive(Clone, Debug)]
-pub(super) struct Candidate {
+pub(super) struct CandidateGraph {
     /// By index: a thread's instructions have consecutive indices, whether executed or not.
-    pub(super) events: Vec<Option<Event>>,
-    pub(super) order: Order,
-    threads: Vec<Cursor>,
+    pub(super) events: Vec<Option<GraphEvent>>,
+    pub(super) order: EventOrder,
+    threads: Vec<ThreadCursor>,
 }
 
 /// How far a thread has come, and what it knows.
 #[derive(Clone, Debug)]
-struct Cursor {
+struct ThreadCursor {
     next: usize,
-    state: Progress,
-    regs: Vec<Known>,
+    state: ThreadProgress,
+    regs: Vec<KnownReads>,
     /// Reads that decided an `if` on the way here.
     control: Set,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Progress {
+enum ThreadProgress {
     Running,
     /// Its next read waits for this event's value.
     AwaitingWrite(usize),
@@ -57,12 +57,12 @@ enum Progress {
 
 /// A register's value and the reads it comes from.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownReads {
     value: Value,
     from: Set,
 }
 
-pub(super) struct Candidates<'a, V> {
+pub(super) struct CandidateGraphs<'a, V> {
     pub(super) program: &'a Program,
     pub(super) model: &'a Model,
     /// Index of the first event of each thread.
@@ -72,8 +72,8 @@ pub(super) struct Candidates<'a, V> {
     stopped: bool,
 }
 
-impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
-    pub(super) fn new(program: &'a Program, model: &'a Model, visit: V) -> Candidates<'a, V> {
+impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
+    pub(super) fn new(program: &'a Program, model: &'a Model, visit: V) -> CandidateGraphs<'a, V> {
         let mut base = Vec::new();
         let mut events = 0;
         for thread in &program.threads {
@@ -81,7 +81,7 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
             events += thread.body.len();
         }
         base.push(events);
-        Candidates {
+        CandidateGraphs {
             program,
             model,
             base,
@@ -92,20 +92,20 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
 
     pub(super) fn enumerate(&mut self) {
         let events = self.base[self.program.threads.len()];
-        self.extend(Candidate {
+        self.extend(CandidateGraph {
             events: vec![None; events],
-            order: Order::new(events),
+            order: EventOrder::new(events),
             threads: self
                 .program
                 .threads
                 .iter()
-                .map(|thread| Cursor {
+                .map(|thread| ThreadCursor {
                     next: 0,
-                    state: Progress::Running,
+                    state: ThreadProgress::Running,
                     regs: thread
                         .regs
                         .iter()
-                        .map(|r| Known {
+                        .map(|r| KnownReads {
                             value: r.init,
                             from: 0,
                         })
@@ -117,14 +117,18 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
     }
 
     /// Runs the first thread that can run up to its next read, and branches there.
-    fn extend(&mut self, mut candidate: Candidate) {
+    fn extend(&mut self, mut candidate: CandidateGraph) {
         loop {
             if self.stopped {
                 return;
             }
-            let running = |c: &Cursor| c.state == Progress::Running;
+            let running = |c: &ThreadCursor| c.state == ThreadProgress::Running;
             let Some(thread) = candidate.threads.iter().position(running) else {
-                if candidate.threads.iter().all(|c| c.state == Progress::Ended) {
+                if candidate
+                    .threads
+                    .iter()
+                    .all(|c| c.state == ThreadProgress::Ended)
+                {
                     self.stopped = !(self.visit)(Some(&candidate));
                 }
                 return;
@@ -157,13 +161,13 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
     }
 
     /// Every write the read could take its value from: `rfi ⊆ po` rules out the thread's own later ones.
-    fn sources(&self, thread: usize, at: usize) -> Vec<Source> {
+    fn sources(&self, thread: usize, at: usize) -> Vec<ReadSource> {
         let var = self.program.threads[thread].body[at].var();
-        let mut sources = vec![Source::Initial];
+        let mut sources = vec![ReadSource::Initial];
         for (t, other) in self.program.threads.iter().enumerate() {
             for (i, instr) in other.body.iter().enumerate() {
                 if instr.may_write() && instr.var() == var && (t != thread || i < at) {
-                    sources.push(Source::Write(self.base[t] + i));
+                    sources.push(ReadSource::Write(self.base[t] + i));
                 }
             }
         }
@@ -172,27 +176,27 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
 
     fn read(
         &self,
-        candidate: &mut Candidate,
+        candidate: &mut CandidateGraph,
         thread: usize,
         at: usize,
-        source: Source,
-    ) -> Result<(), Cycle> {
+        source: ReadSource,
+    ) -> Result<(), OrderCycle> {
         let var = self.program.threads[thread].body[at].var();
         let value = match source {
-            Source::Initial => var.map_or(0, |v| self.program.vars[v.0 as usize].init),
-            Source::Write(write) => {
+            ReadSource::Initial => var.map_or(0, |v| self.program.vars[v.0 as usize].init),
+            ReadSource::Write(write) => {
                 let owner = &candidate.threads[self.owner(write)];
                 let undecided = self.base[self.owner(write)] + owner.next <= write
-                    && owner.state != Progress::Ended;
+                    && owner.state != ThreadProgress::Ended;
                 match candidate.events[write].as_ref().and_then(|e| e.written) {
                     Some(value) => value,
                     None if undecided => {
                         // Remember the promise: the read is completed when the write is there.
                         self.create(candidate, thread, at, Some((source, 0)), None)?;
-                        candidate.threads[thread].state = Progress::AwaitingWrite(write);
+                        candidate.threads[thread].state = ThreadProgress::AwaitingWrite(write);
                         return Ok(());
                     }
-                    None => return Err(Cycle),
+                    None => return Err(OrderCycle),
                 }
             }
         };
@@ -207,11 +211,11 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
     /// The read's value is known: compute what a locked instruction writes, set the register, order it.
     fn complete_read(
         &self,
-        candidate: &mut Candidate,
+        candidate: &mut CandidateGraph,
         thread: usize,
         at: usize,
         value: Value,
-    ) -> Result<(), Cycle> {
+    ) -> Result<(), OrderCycle> {
         let id = self.base[thread] + at;
         let cursor = &candidate.threads[thread];
         let (reg, written) = match self.program.threads[thread].body[at] {
@@ -230,7 +234,7 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
             ),
             _ => (None, None),
         };
-        let mut source = Source::Initial;
+        let mut source = ReadSource::Initial;
         if let Some(event) = &mut candidate.events[id] {
             event.written = written;
             if let Some(read) = &mut event.read {
@@ -238,7 +242,7 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
                 source = read.0;
             }
         }
-        if let Source::Write(write) = source {
+        if let ReadSource::Write(write) = source {
             if self.owner(write) != thread {
                 candidate.order.add(write, id)?; // rfe
             } else if let Some(event) = &candidate.events[write] {
@@ -254,13 +258,13 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
         }
         let cursor = &mut candidate.threads[thread];
         if let Some(reg) = reg {
-            cursor.regs[reg.0 as usize] = Known {
+            cursor.regs[reg.0 as usize] = KnownReads {
                 value,
                 from: one(id),
             };
         }
         cursor.next = at + 1;
-        cursor.state = Progress::Running;
+        cursor.state = ThreadProgress::Running;
         if written.is_some() {
             self.wake(candidate, id)
         } else {
@@ -269,7 +273,12 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
     }
 
     /// An instruction that reads no memory.
-    fn step(&self, candidate: &mut Candidate, thread: usize, at: usize) -> Result<(), Cycle> {
+    fn step(
+        &self,
+        candidate: &mut CandidateGraph,
+        thread: usize,
+        at: usize,
+    ) -> Result<(), OrderCycle> {
         let instr = &self.program.threads[thread].body[at];
         let cursor = &mut candidate.threads[thread];
         cursor.next = at + 1;
@@ -284,7 +293,7 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
             }
             Instr::Arith { reg, op, operand } => {
                 let (a, b) = (cursor.regs[reg.0 as usize], cursor.get(operand));
-                cursor.regs[reg.0 as usize] = Known {
+                cursor.regs[reg.0 as usize] = KnownReads {
                     value: RmwOp::apply(op, a.value, b.value),
                     from: a.from | b.from,
                 };
@@ -304,12 +313,12 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
     /// Adds the event and its preserved program order.
     fn create(
         &self,
-        candidate: &mut Candidate,
+        candidate: &mut CandidateGraph,
         thread: usize,
         at: usize,
-        read: Option<(Source, Value)>,
+        read: Option<(ReadSource, Value)>,
         written: Option<Value>,
-    ) -> Result<(), Cycle> {
+    ) -> Result<(), OrderCycle> {
         let instr = &self.program.threads[thread].body[at];
         let Some(kind) = instr.op_kind() else {
             return Ok(());
@@ -338,7 +347,7 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
                 candidate.order.add(earlier, id)?;
             }
         }
-        candidate.events[id] = Some(Event {
+        candidate.events[id] = Some(GraphEvent {
             thread,
             instr: at,
             kind,
@@ -352,13 +361,13 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
     }
 
     /// The write happened: reads that were promised its value go on.
-    fn wake(&self, candidate: &mut Candidate, write: usize) -> Result<(), Cycle> {
+    fn wake(&self, candidate: &mut CandidateGraph, write: usize) -> Result<(), OrderCycle> {
         let value = candidate.events[write]
             .as_ref()
             .and_then(|e| e.written)
-            .ok_or(Cycle)?;
+            .ok_or(OrderCycle)?;
         for thread in 0..candidate.threads.len() {
-            if candidate.threads[thread].state == Progress::AwaitingWrite(write) {
+            if candidate.threads[thread].state == ThreadProgress::AwaitingWrite(write) {
                 let at = candidate.threads[thread].next;
                 self.complete_read(candidate, thread, at, value)?;
             }
@@ -367,16 +376,16 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
     }
 
     /// The event wrote nothing: a read that was promised its value can never be.
-    fn disappoint(&self, candidate: &Candidate, event: usize) -> Result<(), Cycle> {
-        let awaited = |c: &Cursor| c.state == Progress::AwaitingWrite(event);
+    fn disappoint(&self, candidate: &CandidateGraph, event: usize) -> Result<(), OrderCycle> {
+        let awaited = |c: &ThreadCursor| c.state == ThreadProgress::AwaitingWrite(event);
         match candidate.threads.iter().any(awaited) {
-            true => Err(Cycle),
+            true => Err(OrderCycle),
             false => Ok(()),
         }
     }
 
-    fn end(&self, candidate: &mut Candidate, thread: usize) -> Result<(), Cycle> {
-        candidate.threads[thread].state = Progress::Ended;
+    fn end(&self, candidate: &mut CandidateGraph, thread: usize) -> Result<(), OrderCycle> {
+        candidate.threads[thread].state = ThreadProgress::Ended;
         for never in self.base[thread]..self.base[thread + 1] {
             if candidate.events[never].is_none() {
                 self.disappoint(candidate, never)?;
@@ -386,22 +395,22 @@ impl<'a, V: FnMut(Option<&Candidate>) -> bool> Candidates<'a, V> {
     }
 }
 
-impl Candidate {
+impl CandidateGraph {
     pub(super) fn register(&self, thread: usize, reg: usize) -> Value {
         self.threads[thread].regs[reg].value
     }
 }
 
-impl Cursor {
-    fn get(&self, operand: Operand) -> Known {
+impl ThreadCursor {
+    fn get(&self, operand: Operand) -> KnownReads {
         match operand {
-            Operand::Const(value) => Known { value, from: 0 },
+            Operand::Const(value) => KnownReads { value, from: 0 },
             Operand::Reg(reg) => self.regs[reg.0 as usize],
         }
     }
 }
 
-fn may_write(event: &Event) -> bool {
+fn may_write(event: &GraphEvent) -> bool {
     matches!(event.kind, OpKind::Write | OpKind::NtWrite | OpKind::Rmw)
 }
 

@@ -3,8 +3,8 @@
 //! For lines that a crash test observes, `co` orders all writes of the *line*: a recovery sees one prefix of it. Elsewhere
 //! it orders the writes of one variable, which is all that reads can tell apart.
 
-use super::candidate::{Candidate, Event, Source};
-use super::order::{Cycle, Order};
+use super::candidate::{CandidateGraph, GraphEvent, ReadSource};
+use super::order::{EventOrder, OrderCycle};
 
 /// Two writes whose order `co` must decide.
 #[derive(Clone, Copy, Debug)]
@@ -28,16 +28,16 @@ pub(super) enum Matters {
 /// Calls `visit` with each consistent `ob` that decides every pair; it returns false to stop. `afford` is asked before each
 /// decision.
 pub(super) fn coherence_orders(
-    candidate: &Candidate,
-    matters: impl Fn(&Event) -> Matters,
+    candidate: &CandidateGraph,
+    matters: impl Fn(&GraphEvent) -> Matters,
     mut afford: impl FnMut() -> bool,
-    mut visit: impl FnMut(&Order) -> bool,
+    mut visit: impl FnMut(&EventOrder) -> bool,
 ) {
     let mut order = candidate.order.clone();
     if read_from_initial(candidate, &mut order).is_err() {
         return;
     }
-    let writes: Vec<(usize, &Event)> = candidate
+    let writes: Vec<(usize, &GraphEvent)> = candidate
         .events
         .iter()
         .enumerate()
@@ -62,11 +62,11 @@ pub(super) fn coherence_orders(
 }
 
 fn decide(
-    candidate: &Candidate,
+    candidate: &CandidateGraph,
     pairs: &[Pair],
-    mut order: Order,
+    mut order: EventOrder,
     afford: &mut impl FnMut() -> bool,
-    visit: &mut impl FnMut(&Order) -> bool,
+    visit: &mut impl FnMut(&EventOrder) -> bool,
 ) -> bool {
     if !afford() {
         return false;
@@ -96,19 +96,19 @@ fn decide(
 
 /// Orders two writes, and with them the reads of the first that the second comes after (`fr = rf⁻¹;co`).
 fn put(
-    candidate: &Candidate,
+    candidate: &CandidateGraph,
     pair: Pair,
     first: usize,
     second: usize,
-    order: &mut Order,
-) -> Result<(), Cycle> {
+    order: &mut EventOrder,
+) -> Result<(), OrderCycle> {
     if pair.same_var && against_program_order(candidate, first, second) {
-        return Err(Cycle); // coi ⊆ po
+        return Err(OrderCycle); // coi ⊆ po
     }
     order.add(first, second)?;
     if pair.same_var {
         for (read, event) in reads(candidate) {
-            if event.read.map(|(source, _)| source) == Some(Source::Write(first)) {
+            if event.read.map(|(source, _)| source) == Some(ReadSource::Write(first)) {
                 from_read(candidate, read, second, order)?;
             }
         }
@@ -117,9 +117,9 @@ fn put(
 }
 
 /// A read of the initial value comes before every write of its variable.
-fn read_from_initial(candidate: &Candidate, order: &mut Order) -> Result<(), Cycle> {
+fn read_from_initial(candidate: &CandidateGraph, order: &mut EventOrder) -> Result<(), OrderCycle> {
     for (read, event) in reads(candidate) {
-        if event.read.map(|(source, _)| source) != Some(Source::Initial) {
+        if event.read.map(|(source, _)| source) != Some(ReadSource::Initial) {
             continue;
         }
         for (write, other) in candidate.events.iter().enumerate() {
@@ -135,21 +135,21 @@ fn read_from_initial(candidate: &Candidate, order: &mut Order) -> Result<(), Cyc
 }
 
 fn from_read(
-    candidate: &Candidate,
+    candidate: &CandidateGraph,
     read: usize,
     write: usize,
-    order: &mut Order,
-) -> Result<(), Cycle> {
+    order: &mut EventOrder,
+) -> Result<(), OrderCycle> {
     if read == write {
         return Ok(()); // A locked instruction overwrites what it read.
     }
     if against_program_order(candidate, read, write) {
-        return Err(Cycle); // fri ⊆ po
+        return Err(OrderCycle); // fri ⊆ po
     }
     order.add(read, write)
 }
 
-fn reads(candidate: &Candidate) -> impl Iterator<Item = (usize, &Event)> {
+fn reads(candidate: &CandidateGraph) -> impl Iterator<Item = (usize, &GraphEvent)> {
     candidate
         .events
         .iter()
@@ -158,7 +158,7 @@ fn reads(candidate: &Candidate) -> impl Iterator<Item = (usize, &Event)> {
         .filter(|(_, e)| e.read.is_some())
 }
 
-fn against_program_order(candidate: &Candidate, first: usize, second: usize) -> bool {
+fn against_program_order(candidate: &CandidateGraph, first: usize, second: usize) -> bool {
     match (&candidate.events[first], &candidate.events[second]) {
         (Some(a), Some(b)) => a.thread == b.thread && a.instr > b.instr,
         _ => false,

@@ -21,10 +21,10 @@ mod order;
 
 use crate::Model;
 use crate::program::{LineId, Observe, Outcome, Place, Program, Value};
-use candidate::{Candidate, Candidates};
+use candidate::{CandidateGraph, CandidateGraphs};
 use coherence::{Matters, coherence_orders};
 use landfall_model::order::{OpKind, Platform};
-use order::{MAX_EVENTS, Order, Set, one};
+use order::{EventOrder, MAX_EVENTS, Set, one};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ pub fn outcomes(
         return Err(GraphLimit::Events(events));
     }
     let budget = Cell::new(max_graphs);
-    let mut judge = Judge {
+    let mut judge = GraphJudge {
         program,
         model,
         places: observe.places(),
@@ -57,7 +57,7 @@ pub fn outcomes(
         budget: &budget,
         read: read_vars(program),
     };
-    Candidates::new(program, model, |candidate| match (candidate, observe) {
+    CandidateGraphs::new(program, model, |candidate| match (candidate, observe) {
         (None, _) => judge.afford(),
         (Some(candidate), Observe::Final(_)) => judge.at_the_end(candidate),
         (Some(candidate), Observe::Recover(_)) => judge.after_a_crash(candidate),
@@ -88,7 +88,7 @@ fn read_vars(program: &Program) -> u32 {
         .fold(0, |set, var| set | 1 << var.0)
 }
 
-struct Judge<'a> {
+struct GraphJudge<'a> {
     program: &'a Program,
     model: &'a Model,
     places: Vec<Place>,
@@ -99,7 +99,7 @@ struct Judge<'a> {
     read: u32,
 }
 
-impl Judge<'_> {
+impl GraphJudge<'_> {
     fn afford(&self) -> bool {
         let left = self.budget.get().saturating_sub(1);
         self.budget.set(left);
@@ -107,7 +107,7 @@ impl Judge<'_> {
     }
 
     /// Whose coherence order can be seen, by a read or in the outcome?
-    fn matters(&self, event: &candidate::Event) -> Matters {
+    fn matters(&self, event: &candidate::GraphEvent) -> Matters {
         let Some(var) = event.var else {
             return Matters::No;
         };
@@ -121,7 +121,7 @@ impl Judge<'_> {
         }
     }
 
-    fn at_the_end(&mut self, candidate: &Candidate) -> bool {
+    fn at_the_end(&mut self, candidate: &CandidateGraph) -> bool {
         // Without observed variables one coherence order is as good as any.
         let any_will_do = self.places.iter().all(|p| matches!(p, Place::Reg { .. }));
         let mut outcomes = Vec::new();
@@ -153,7 +153,7 @@ impl Judge<'_> {
         self.budget.get() > 0
     }
 
-    fn after_a_crash(&mut self, candidate: &Candidate) -> bool {
+    fn after_a_crash(&mut self, candidate: &CandidateGraph) -> bool {
         let mut found = std::mem::take(&mut self.outcomes);
         coherence_orders(
             candidate,
@@ -175,8 +175,8 @@ impl Judge<'_> {
     /// Every choice of one surviving prefix per line that is consistent with the flushes.
     fn cuts(
         &self,
-        candidate: &Candidate,
-        ob: &Order,
+        candidate: &CandidateGraph,
+        ob: &EventOrder,
         lines: &[Vec<usize>],
         found: &mut BTreeSet<Outcome>,
     ) -> bool {
@@ -206,7 +206,7 @@ impl Judge<'_> {
 
     fn recovered(
         &self,
-        candidate: &Candidate,
+        candidate: &CandidateGraph,
         lines: &[Vec<usize>],
         survived: &[usize],
     ) -> Outcome {
@@ -232,8 +232,8 @@ impl Judge<'_> {
 
     fn consistent_crash(
         &self,
-        candidate: &Candidate,
-        ob: &Order,
+        candidate: &CandidateGraph,
+        ob: &EventOrder,
         lines: &[Vec<usize>],
         survived: &[usize],
     ) -> bool {
@@ -265,7 +265,7 @@ impl Judge<'_> {
     }
 
     /// Has this event, which happened, made its line durable up to its own place in the order?
-    fn is_effective_flush(&self, candidate: &Candidate, flush: usize, happened: Set) -> bool {
+    fn is_effective_flush(&self, candidate: &CandidateGraph, flush: usize, happened: Set) -> bool {
         let Some(event) = &candidate.events[flush] else {
             return false;
         };
@@ -295,7 +295,7 @@ impl Judge<'_> {
 }
 
 /// The writes of a line in coherence order.
-fn line_writes(ob: &Order, candidate: &Candidate, line: LineId) -> Vec<usize> {
+fn line_writes(ob: &EventOrder, candidate: &CandidateGraph, line: LineId) -> Vec<usize> {
     let mut writes: Vec<usize> = candidate
         .events
         .iter()
@@ -319,9 +319,9 @@ fn line_writes(ob: &Order, candidate: &Candidate, line: LineId) -> Vec<usize> {
 }
 
 fn newest(
-    ob: &Order,
-    candidate: &Candidate,
-    wanted: impl Fn(&candidate::Event) -> bool,
+    ob: &EventOrder,
+    candidate: &CandidateGraph,
+    wanted: impl Fn(&candidate::GraphEvent) -> bool,
     init: Value,
 ) -> Value {
     let mut newest: Option<(usize, Value)> = None;

@@ -5,14 +5,14 @@ pub(super) type Set = u64;
 pub(super) const MAX_EVENTS: usize = Set::BITS as usize;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Order {
+pub(super) struct EventOrder {
     /// `after[a]` are the events that `a` is ordered before.
     after: Vec<Set>,
 }
 
 /// The edge would have closed a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Cycle;
+pub(super) struct OrderCycle;
 
 pub(super) fn one(event: usize) -> Set {
     1 << event
@@ -28,9 +28,9 @@ pub(super) fn members(mut set: Set) -> impl Iterator<Item = usize> {
     })
 }
 
-impl Order {
-    pub(super) fn new(events: usize) -> Order {
-        Order {
+impl EventOrder {
+    pub(super) fn new(events: usize) -> EventOrder {
+        EventOrder {
             after: vec![0; events],
         }
     }
@@ -39,9 +39,9 @@ impl Order {
         self.after[a] & one(b) != 0
     }
 
-    pub(super) fn add(&mut self, a: usize, b: usize) -> Result<(), Cycle> {
+    pub(super) fn add(&mut self, a: usize, b: usize) -> Result<(), OrderCycle> {
         if a == b || self.before(b, a) {
-            return Err(Cycle);
+            return Err(OrderCycle);
         }
         if !self.before(a, b) {
             let gained = self.after[b] | one(b);
@@ -70,13 +70,13 @@ mod tests {
 
     #[test]
     fn closes_transitively_and_refuses_cycles() {
-        let mut order = Order::new(4);
+        let mut order = EventOrder::new(4);
         order.add(0, 1).unwrap();
         order.add(2, 3).unwrap();
         order.add(1, 2).unwrap();
         assert!(order.before(0, 3));
-        assert_eq!(order.add(3, 0), Err(Cycle));
-        assert_eq!(order.add(2, 2), Err(Cycle));
+        assert_eq!(order.add(3, 0), Err(OrderCycle));
+        assert_eq!(order.add(2, 2), Err(OrderCycle));
         assert_eq!(order.down_closure(one(2)), 0b0111);
     }
 }

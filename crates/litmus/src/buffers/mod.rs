@@ -1,6 +1,6 @@
 //! The third definition: docs/design/model.md §2 and §4 word by word, on the types the native engine uses.
 //!
-//! Instructions execute in program order into [`Buffers`]; what leaves them goes to a [`Log`]; each whole execution's log is
+//! Instructions execute in program order into [`ThreadQueues`]; what leaves them goes to a [`Log`]; each whole execution's log is
 //! crashed at its sufficient cuts, and every image of every crash state is looked at. Nothing is reduced or abstracted:
 //! it is for small programs, to tie logs, frontiers, cuts and crash states to the other two definitions.
 
@@ -13,21 +13,21 @@ use landfall_model::crash::{CrashState, Crashed};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, LINE_BYTES, PIECE_BYTES, Piece, pieces};
 use landfall_model::log::Log;
-use queues::Buffers;
+use queues::ThreadQueues;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct State {
-    threads: Vec<ThreadState>,
+struct BufferState {
+    threads: Vec<BufferedThread>,
     log: Log,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct ThreadState {
+struct BufferedThread {
     next: usize,
     regs: Vec<Value>,
-    buffers: Buffers,
+    buffers: ThreadQueues,
 }
 
 /// The table is that of Px86: its rows are built into the queues. Only the platform of `model` is used.
@@ -37,25 +37,25 @@ pub fn outcomes(
     model: &Model,
     max_states: usize,
 ) -> Result<BTreeSet<Outcome>, StateLimit> {
-    let layout = Layout::new(program);
+    let layout = VarLayout::new(program);
     let mut base = Image::default();
     for (v, decl) in program.vars.iter().enumerate() {
         base.write(layout.addr(Var(v as u8)), &decl.init.to_le_bytes());
     }
-    let initial = State {
+    let initial = BufferState {
         threads: program
             .threads
             .iter()
             .enumerate()
-            .map(|(t, thread)| ThreadState {
+            .map(|(t, thread)| BufferedThread {
                 next: 0,
                 regs: thread.regs.iter().map(|r| r.init).collect(),
-                buffers: Buffers::new(t as u16),
+                buffers: ThreadQueues::new(t as u16),
             })
             .collect(),
         log: Log::new(model.platform),
     };
-    let mut search = Search {
+    let mut search = BufferSearch {
         program,
         observe,
         layout,
@@ -82,12 +82,12 @@ pub fn outcomes(
 
 /// Each variable is an 8-byte word; those of one line share 64 bytes.
 #[derive(Debug)]
-pub(crate) struct Layout(Vec<Addr>);
+pub(crate) struct VarLayout(Vec<Addr>);
 
-impl Layout {
-    pub(crate) fn new(program: &Program) -> Layout {
+impl VarLayout {
+    pub(crate) fn new(program: &Program) -> VarLayout {
         let mut used = vec![0; program.line_count()];
-        Layout(
+        VarLayout(
             program
                 .vars
                 .iter()
@@ -111,16 +111,16 @@ impl Layout {
     }
 }
 
-struct Search<'a> {
+struct BufferSearch<'a> {
     program: &'a Program,
     observe: &'a Observe,
-    layout: Layout,
+    layout: VarLayout,
     base: Image,
     outcomes: BTreeSet<Outcome>,
 }
 
-impl Search<'_> {
-    fn successors(&self, state: &State, out: &mut Vec<State>) {
+impl BufferSearch<'_> {
+    fn successors(&self, state: &BufferState, out: &mut Vec<BufferState>) {
         for (t, thread) in state.threads.iter().enumerate() {
             for choice in thread.buffers.choices() {
                 let mut next = state.clone();
@@ -136,9 +136,9 @@ impl Search<'_> {
     }
 
     /// The thread's next instruction executes; `None` while it has to wait for the buffers.
-    fn execute(&self, state: &State, t: usize, instr: &Instr) -> Option<State> {
+    fn execute(&self, state: &BufferState, t: usize, instr: &Instr) -> Option<BufferState> {
         let mut next = state.clone();
-        let State { threads, log } = &mut next;
+        let BufferState { threads, log } = &mut next;
         let thread = &mut threads[t];
         thread.next += 1;
         let operand = |o: Operand, regs: &[Value]| match o {
@@ -222,7 +222,7 @@ impl Search<'_> {
         Some(next)
     }
 
-    fn read(&self, log: &Log, own: Option<&Buffers>, var: Var) -> Value {
+    fn read(&self, log: &Log, own: Option<&ThreadQueues>, var: Var) -> Value {
         let addr = self.layout.addr(var);
         let mut bytes = [0; PIECE_BYTES];
         self.base.read(addr, &mut bytes);
@@ -234,7 +234,7 @@ impl Search<'_> {
     }
 
     /// The execution is over.
-    fn look(&mut self, state: &State) {
+    fn look(&mut self, state: &BufferState) {
         match self.observe {
             Observe::Final(places) => {
                 let outcome = places

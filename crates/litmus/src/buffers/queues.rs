@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Waiting {
+enum QueuedInstr {
     Store(Piece),
     Flush(Line),
     /// With the log position at which it was executed.
@@ -23,10 +23,10 @@ type Ticket = u32;
 
 /// One thread's buffers. Which of the [`choices`](Self::choices) comes next is the search's decision.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Buffers {
+pub(super) struct ThreadQueues {
     thread: u16,
     issued: Ticket,
-    queue: VecDeque<(Ticket, Waiting)>,
+    queue: VecDeque<(Ticket, QueuedInstr)>,
     non_temporal: Vec<(Ticket, Piece)>,
     /// Write-backs that the next fence waits for: the line, and the version guaranteed then.
     pending: SmallVec<[(Line, Version); 4]>,
@@ -43,21 +43,21 @@ pub(super) enum Leave {
     NonTemporal(usize),
 }
 
-impl Buffers {
-    pub(super) fn new(thread: u16) -> Buffers {
-        Buffers {
+impl ThreadQueues {
+    pub(super) fn new(thread: u16) -> ThreadQueues {
+        ThreadQueues {
             thread,
-            ..Buffers::default()
+            ..ThreadQueues::default()
         }
     }
 
-    fn issue(&mut self, what: Waiting) {
+    fn issue(&mut self, what: QueuedInstr) {
         self.queue.push_back((self.issued, what));
         self.issued += 1;
     }
 
     pub(super) fn store(&mut self, piece: Piece) {
-        self.issue(Waiting::Store(piece));
+        self.issue(QueuedInstr::Store(piece));
     }
 
     pub(super) fn nt_store(&mut self, piece: Piece) {
@@ -66,16 +66,16 @@ impl Buffers {
     }
 
     pub(super) fn clflush(&mut self, line: Line) {
-        self.issue(Waiting::Flush(line));
+        self.issue(QueuedInstr::Flush(line));
     }
 
     /// `clflushopt` or `clwb`, executed when the log was `now` long.
     pub(super) fn clflushopt(&mut self, line: Line, now: Cut) {
-        self.issue(Waiting::FlushOpt(line, now));
+        self.issue(QueuedInstr::FlushOpt(line, now));
     }
 
     pub(super) fn sfence(&mut self) {
-        self.issue(Waiting::Sfence);
+        self.issue(QueuedInstr::Sfence);
     }
 
     /// Nothing waits: `mfence` and locked instructions execute only then.
@@ -89,12 +89,12 @@ impl Buffers {
         let head = self.queue.front().is_some_and(|(ticket, what)| {
             let mut earlier = self.non_temporal.iter().filter(|(t, _)| t < ticket);
             match what {
-                Waiting::Store(piece) => {
+                QueuedInstr::Store(piece) => {
                     !earlier.any(|(_, nt)| nt.addr.line() == piece.addr.line())
                 }
-                Waiting::Flush(line) => !earlier.any(|(_, nt)| nt.addr.line() == *line),
-                Waiting::FlushOpt(..) => true,
-                Waiting::Sfence => earlier.next().is_none(),
+                QueuedInstr::Flush(line) => !earlier.any(|(_, nt)| nt.addr.line() == *line),
+                QueuedInstr::FlushOpt(..) => true,
+                QueuedInstr::Sfence => earlier.next().is_none(),
             }
         });
         let streams = self.non_temporal.iter().enumerate().filter(|(i, (t, p))| {
@@ -105,10 +105,10 @@ impl Buffers {
             let overtakes_queued = self.queue.iter().any(|(ticket, what)| {
                 ticket < t
                     && match what {
-                        Waiting::Store(piece) => piece.addr.line() == line,
-                        Waiting::Flush(flushed) => *flushed == line,
-                        Waiting::FlushOpt(..) => false,
-                        Waiting::Sfence => true,
+                        QueuedInstr::Store(piece) => piece.addr.line() == line,
+                        QueuedInstr::Flush(flushed) => *flushed == line,
+                        QueuedInstr::FlushOpt(..) => false,
+                        QueuedInstr::Sfence => true,
                     }
             });
             !overtakes_stream && !overtakes_queued
@@ -128,20 +128,20 @@ impl Buffers {
                 self.pending.push((piece.addr.line(), version));
             }
             Leave::Head => match self.queue.pop_front() {
-                Some((_, Waiting::Store(piece))) => {
+                Some((_, QueuedInstr::Store(piece))) => {
                     log.store(self.thread, piece);
                     self.touched(piece.addr.line(), log.end());
                 }
-                Some((_, Waiting::Flush(line))) => {
+                Some((_, QueuedInstr::Flush(line))) => {
                     log.durable(line, log.newest(line, log.end()));
                     self.touched(line, log.end());
                 }
-                Some((_, Waiting::FlushOpt(line, executed))) => {
+                Some((_, QueuedInstr::FlushOpt(line, executed))) => {
                     let own = self.last_touch(line);
                     let stamp = executed.max(own).max(self.last_fence);
                     self.pending.push((line, log.newest(line, stamp)));
                 }
-                Some((_, Waiting::Sfence)) => self.drain(log),
+                Some((_, QueuedInstr::Sfence)) => self.drain(log),
                 None => {}
             },
         }
@@ -182,7 +182,7 @@ impl Buffers {
     /// Overwrites `bytes` with what this thread has stored there and not yet committed (bypass).
     pub(super) fn bypass(&self, addr: Addr, bytes: &mut [u8]) {
         let queued = self.queue.iter().filter_map(|(t, what)| match what {
-            Waiting::Store(piece) => Some((*t, piece)),
+            QueuedInstr::Store(piece) => Some((*t, piece)),
             _ => None,
         });
         let streams = self.non_temporal.iter().map(|(t, piece)| (*t, piece));
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn clflushopt_is_a_promise_until_the_fence() {
         let mut log = Log::new(Platform::Adr);
-        let mut b = Buffers::new(0);
+        let mut b = ThreadQueues::new(0);
         b.store(piece(0, 1));
         b.clflushopt(Line(0), log.end());
         b.leave(Leave::Head, &mut log);
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn bypass_prefers_the_newest_store() {
-        let mut b = Buffers::new(0);
+        let mut b = ThreadQueues::new(0);
         b.store(piece(0, 1));
         b.nt_store(piece(0, 2));
         let mut bytes = [0];
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn non_temporal_stores_pass_stores_of_other_lines() {
-        let mut b = Buffers::new(0);
+        let mut b = ThreadQueues::new(0);
         b.store(piece(0, 1));
         b.nt_store(piece(64, 2));
         assert_eq!(

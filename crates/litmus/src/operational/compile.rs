@@ -34,7 +34,7 @@ pub(super) struct Arithmetic {
 
 /// What performing the instruction does.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Action {
+pub(super) enum CompiledAction {
     Load,
     Store(Expr),
     Rmw(RmwOp, Expr),
@@ -55,9 +55,9 @@ pub(super) enum Action {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Op {
+pub(super) struct CompiledOp {
     pub(super) kind: Option<OpKind>,
-    pub(super) action: Action,
+    pub(super) action: CompiledAction,
     pub(super) var: Option<Var>,
     pub(super) line: Option<LineId>,
     /// Earlier instructions that must have been performed: the table's rows, the coherence of one variable, data.
@@ -78,7 +78,7 @@ pub(super) struct Op {
 
 #[derive(Clone, Debug)]
 pub(super) struct ThreadOps {
-    pub(super) ops: Vec<Op>,
+    pub(super) ops: Vec<CompiledOp>,
     /// Instructions that are performed against memory (not `if`, not register moves).
     pub(super) performable: Mask,
     /// For each slot of this thread, the instructions whose operands need it.
@@ -123,9 +123,9 @@ impl Compiled {
 }
 
 /// Registers as the instruction at some position sees them.
-struct Registers(Vec<Expr>);
+struct RegisterFile(Vec<Expr>);
 
-impl Registers {
+impl RegisterFile {
     fn get(&self, operand: Operand) -> Expr {
         match operand {
             Operand::Const(value) => Expr::Const(value),
@@ -184,10 +184,10 @@ impl ThreadOps {
     fn new(program: &Program, table: &OrderTable, thread: usize, slots: &mut usize) -> ThreadOps {
         let decl = &program.threads[thread];
         let first_slot = *slots;
-        let mut regs = Registers(decl.regs.iter().map(|r| Expr::Const(r.init)).collect());
+        let mut regs = RegisterFile(decl.regs.iter().map(|r| Expr::Const(r.init)).collect());
         let mut slot_reader: Vec<usize> = Vec::new();
         let mut uses: Vec<(usize, Mask)> = Vec::new();
-        let mut ops: Vec<Op> = Vec::new();
+        let mut ops: Vec<CompiledOp> = Vec::new();
         let mut arithmetic: Vec<Arithmetic> = Vec::new();
         let mut registers: Vec<(usize, Vec<Expr>)> = Vec::new();
         for (i, instr) in decl.body.iter().enumerate() {
@@ -197,16 +197,16 @@ impl ThreadOps {
                 slot_reader.push(i);
                 uses.push((slot, 0));
             }
-            let define = |regs: &mut Registers, reg: Reg, value: Expr| {
+            let define = |regs: &mut RegisterFile, reg: Reg, value: Expr| {
                 regs.0[reg.0 as usize] = value;
             };
             let action = match *instr {
                 Instr::Load { reg, .. } => {
                     define(&mut regs, reg, Expr::Read(slot));
-                    Action::Load
+                    CompiledAction::Load
                 }
                 Instr::Store { value, .. } | Instr::NtStore { value, .. } => {
-                    Action::Store(regs.get(value))
+                    CompiledAction::Store(regs.get(value))
                 }
                 Instr::Rmw {
                     reg, op, operand, ..
@@ -215,7 +215,7 @@ impl ThreadOps {
                     if let Some(reg) = reg {
                         define(&mut regs, reg, Expr::Read(slot));
                     }
-                    Action::Rmw(op, operand)
+                    CompiledAction::Rmw(op, operand)
                 }
                 Instr::Cas {
                     reg,
@@ -225,31 +225,31 @@ impl ThreadOps {
                 } => {
                     let (expected, desired) = (regs.get(expected), regs.get(desired));
                     define(&mut regs, reg, Expr::Read(slot));
-                    Action::Cas { expected, desired }
+                    CompiledAction::Cas { expected, desired }
                 }
                 Instr::Flush { .. } => match instr.op_kind() {
-                    Some(OpKind::Flush) => Action::Flush,
-                    _ => Action::FlushOpt,
+                    Some(OpKind::Flush) => CompiledAction::Flush,
+                    _ => CompiledAction::FlushOpt,
                 },
-                Instr::Sfence | Instr::Mfence => Action::Fence,
+                Instr::Sfence | Instr::Mfence => CompiledAction::Fence,
                 Instr::Move { reg, value } => {
                     let value = regs.get(value);
                     define(&mut regs, reg, value);
-                    Action::Local
+                    CompiledAction::Local
                 }
                 Instr::Arith { reg, op, operand } => {
                     let (a, b) = (regs.get(Operand::Reg(reg)), regs.get(operand));
                     let slots = all_slots(&[a, b], &arithmetic);
                     arithmetic.push(Arithmetic { op, a, b, slots });
                     define(&mut regs, reg, Expr::Computed(arithmetic.len() - 1));
-                    Action::Local
+                    CompiledAction::Local
                 }
-                Instr::If { reg, equals } => Action::If {
+                Instr::If { reg, equals } => CompiledAction::If {
                     value: regs.get(Operand::Reg(reg)),
                     equals,
                 },
             };
-            if matches!(action, Action::If { .. }) {
+            if matches!(action, CompiledAction::If { .. }) {
                 registers.push((i, regs.0.clone()));
             }
             // An operand's value must be there before the instruction can be performed.
@@ -282,7 +282,7 @@ impl ThreadOps {
                     .find(|&j| decl.body[j].may_write() && decl.body[j].var() == Some(*var)),
                 _ => None,
             };
-            ops.push(Op {
+            ops.push(CompiledOp {
                 kind: instr.op_kind(),
                 action,
                 var,
@@ -391,14 +391,16 @@ fn coherent(earlier: &Instr, later: &Instr) -> bool {
         || (later.reads() && locked(earlier))
 }
 
-fn operands(action: &Action) -> SmallVec<[Expr; 2]> {
+fn operands(action: &CompiledAction) -> SmallVec<[Expr; 2]> {
     match *action {
-        Action::Store(value) | Action::Rmw(_, value) | Action::If { value, .. } => {
-            SmallVec::from_slice(&[value])
-        }
-        Action::Cas { expected, desired } => SmallVec::from_slice(&[expected, desired]),
-        Action::Load | Action::Fence | Action::Flush | Action::FlushOpt | Action::Local => {
-            SmallVec::new()
-        }
+        CompiledAction::Store(value)
+        | CompiledAction::Rmw(_, value)
+        | CompiledAction::If { value, .. } => SmallVec::from_slice(&[value]),
+        CompiledAction::Cas { expected, desired } => SmallVec::from_slice(&[expected, desired]),
+        CompiledAction::Load
+        | CompiledAction::Fence
+        | CompiledAction::Flush
+        | CompiledAction::FlushOpt
+        | CompiledAction::Local => SmallVec::new(),
     }
 }

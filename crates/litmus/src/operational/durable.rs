@@ -13,7 +13,7 @@ use std::cell::RefCell;
 
 /// The observed values of a line at one version, interned.
 type ContentId = u32;
-type Content = SmallVec<[Value; 4]>;
+type LineContent = SmallVec<[Value; 4]>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Survivor {
@@ -41,7 +41,7 @@ pub(super) struct Durable {
 
 /// The observed lines of a program: fixed while it runs.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct DurableLines {
     /// Index into [`Durable::lines`] of each line of the program, if it is observed.
     index: Vec<Option<u8>>,
     /// The observed variables on each observed line.
@@ -54,13 +54,13 @@ pub(super) struct Lines {
 
 #[derive(Debug, Default)]
 struct Interner {
-    ids: FxHashMap<Content, ContentId>,
-    contents: Vec<Content>,
+    ids: FxHashMap<LineContent, ContentId>,
+    contents: Vec<LineContent>,
 }
 
-impl Lines {
-    pub(super) fn new(program: &Program, observe: &Observe) -> Lines {
-        let mut lines = Lines {
+impl DurableLines {
+    pub(super) fn new(program: &Program, observe: &Observe) -> DurableLines {
+        let mut lines = DurableLines {
             index: vec![None; program.line_count()],
             vars: Vec::new(),
             places: Vec::new(),
@@ -106,7 +106,7 @@ impl Lines {
     }
 
     fn newest(&self, line: usize, memory: &[Value]) -> ContentId {
-        let content: Content = self.vars[line].iter().map(|&v| memory[v]).collect();
+        let content: LineContent = self.vars[line].iter().map(|&v| memory[v]).collect();
         let mut interner = self.contents.borrow_mut();
         if let Some(&id) = interner.ids.get(&content) {
             return id;
@@ -119,14 +119,14 @@ impl Lines {
 }
 
 impl Durable {
-    pub(super) fn new(lines: &Lines) -> Durable {
+    pub(super) fn new(lines: &DurableLines) -> Durable {
         Durable {
             lines: SmallVec::from_elem(LineFate::Untouched, lines.count()),
         }
     }
 
     /// The line's newest version, as `memory` holds it, is the one that survives.
-    pub(super) fn decide(&mut self, lines: &Lines, line: usize, memory: &[Value]) {
+    pub(super) fn decide(&mut self, lines: &DurableLines, line: usize, memory: &[Value]) {
         self.lines[line] = LineFate::Decided(Survivor {
             content: lines.newest(line, memory),
             stale: false,
@@ -197,7 +197,7 @@ impl Durable {
     }
 
     /// What recovery reads if the power fails here.
-    pub(super) fn outcome(&self, lines: &Lines, memory: &[Value]) -> Outcome {
+    pub(super) fn outcome(&self, lines: &DurableLines, memory: &[Value]) -> Outcome {
         let contents: SmallVec<[ContentId; 4]> = self
             .lines
             .iter()

@@ -18,12 +18,12 @@ mod reduce;
 mod state;
 mod witness;
 
-pub use witness::{Crash, Event, Narrated, Witness, witness};
+pub use witness::{LitmusWitness, Narrated, WitnessCrash, WitnessEvent, witness};
 
 use crate::Model;
 use crate::program::{Observe, Outcome, Place, Program};
 use rustc_hash::FxHashSet;
-use state::{Machine, Merging, State, Step};
+use state::{Machine, MachineState, MachineStep, Merging};
 use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,12 +79,12 @@ pub fn explore(
     let places = observe.places();
     let mut outcomes: FxHashSet<Outcome> = FxHashSet::default();
     let (mut states, mut steps) = (0, 0);
-    let mut enabled: Vec<Step> = Vec::new();
+    let mut enabled: Vec<MachineStep> = Vec::new();
     // A step performs exactly one instruction, so equal states have performed equally many: two layers are enough.
-    let mut layer: FxHashSet<State> = FxHashSet::from_iter([machine.initial()]);
+    let mut layer: FxHashSet<MachineState> = FxHashSet::from_iter([machine.initial()]);
     while !layer.is_empty() {
         states += layer.len();
-        let mut next_layer: FxHashSet<State> = FxHashSet::default();
+        let mut next_layer: FxHashSet<MachineState> = FxHashSet::default();
         for state in layer {
             machine.steps(&state, options.reduction, &mut enabled);
             if let Some(outcome) = machine.outcome(&state, &enabled, &places) {
@@ -115,7 +115,7 @@ pub fn explore(
 
 impl Machine<'_> {
     /// The steps to try from a state.
-    fn steps(&self, state: &State, reduction: Reduction, out: &mut Vec<Step>) {
+    fn steps(&self, state: &MachineState, reduction: Reduction, out: &mut Vec<MachineStep>) {
         if self.observe.is_recovery() && state.durable.all_decided() {
             out.clear(); // The power fails here: nothing is gained by waiting.
             return;
@@ -131,7 +131,12 @@ impl Machine<'_> {
     }
 
     /// The outcome of an execution that ends in this state, if it may.
-    fn outcome(&self, state: &State, steps: &[Step], places: &[Place]) -> Option<Outcome> {
+    fn outcome(
+        &self,
+        state: &MachineState,
+        steps: &[MachineStep],
+        places: &[Place],
+    ) -> Option<Outcome> {
         if self.observe.is_recovery() {
             let may_fail = state.durable.may_fail();
             may_fail.then(|| state.durable.outcome(&self.lines, &state.volatile.memory))

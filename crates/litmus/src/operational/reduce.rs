@@ -10,39 +10,45 @@
 //! 4. A store whose variable no other thread can still touch, on a line no other thread can still write or flush, with
 //!    none of its own thread's flushes or stores of that line free to overtake it.
 
-use super::compile::{Action, Mask, Op, bit};
-use super::state::{Machine, State, Step};
+use super::compile::{CompiledAction, CompiledOp, Mask, bit};
+use super::state::{Machine, MachineState, MachineStep};
 use landfall_model::order::Platform;
 
 impl Machine<'_> {
-    pub(super) fn eager(&self, state: &State, enabled: &[Step]) -> Option<Step> {
+    pub(super) fn eager(
+        &self,
+        state: &MachineState,
+        enabled: &[MachineStep],
+    ) -> Option<MachineStep> {
         enabled
             .iter()
             .copied()
             .find(|&step| self.loses_nothing(state, step))
     }
 
-    fn loses_nothing(&self, state: &State, step: Step) -> bool {
+    fn loses_nothing(&self, state: &MachineState, step: MachineStep) -> bool {
         let op = &self.code.threads[step.thread].ops[step.instr];
         match &op.action {
-            Action::FlushOpt | Action::Flush | Action::Fence => true,
-            Action::Load => {
+            CompiledAction::FlushOpt | CompiledAction::Flush | CompiledAction::Fence => true,
+            CompiledAction::Load => {
                 (op.unread && !self.observed_slots[op.slot])
-                    || !self.others(state, step.thread, |t| self.of_var(t, op, Access::Write))
+                    || !self.others(state, step.thread, |t| {
+                        self.of_var(t, op, StepAccess::Write)
+                    })
             }
-            Action::Store(_) | Action::Rmw(..) | Action::Cas { .. } => {
+            CompiledAction::Store(_) | CompiledAction::Rmw(..) | CompiledAction::Cas { .. } => {
                 self.store_only_adds(state, step, op)
             }
-            Action::If { .. } | Action::Local => false,
+            CompiledAction::If { .. } | CompiledAction::Local => false,
         }
     }
 
-    fn store_only_adds(&self, state: &State, step: Step, op: &Op) -> bool {
+    fn store_only_adds(&self, state: &MachineState, step: MachineStep, op: &CompiledOp) -> bool {
         let observed = self.observed(op).is_some();
         if observed && self.model.platform == Platform::Eadr {
             return false; // Under eADR a store also removes: it is its own flush.
         }
-        if self.others(state, step.thread, |t| self.of_var(t, op, Access::Any)) {
+        if self.others(state, step.thread, |t| self.of_var(t, op, StepAccess::Any)) {
             return false;
         }
         let Some(line) = op.line.filter(|_| observed) else {
@@ -62,24 +68,24 @@ impl Machine<'_> {
             .all(|(k, other)| own & bit(k) == 0 || other.before & bit(step.instr) != 0)
     }
 
-    fn observed(&self, op: &Op) -> Option<usize> {
+    fn observed(&self, op: &CompiledOp) -> Option<usize> {
         op.line.and_then(|line| self.lines.observed_line(line))
     }
 
     /// Instructions of a thread that access the operation's variable.
-    fn of_var(&self, thread: usize, op: &Op, access: Access) -> Mask {
+    fn of_var(&self, thread: usize, op: &CompiledOp, access: StepAccess) -> Mask {
         let code = &self.code.threads[thread];
         op.var.map_or(0, |var| {
             let var = var.0 as usize;
             match access {
-                Access::Write => code.writers[var],
-                Access::Any => code.writers[var] | code.readers[var],
+                StepAccess::Write => code.writers[var],
+                StepAccess::Any => code.writers[var] | code.readers[var],
             }
         })
     }
 
     /// Can another thread still perform one of `which`?
-    fn others(&self, state: &State, thread: usize, which: impl Fn(usize) -> Mask) -> bool {
+    fn others(&self, state: &MachineState, thread: usize, which: impl Fn(usize) -> Mask) -> bool {
         state
             .volatile
             .threads
@@ -90,7 +96,7 @@ impl Machine<'_> {
 }
 
 #[derive(Clone, Copy)]
-enum Access {
+enum StepAccess {
     Write,
     Any,
 }

@@ -1,14 +1,14 @@
 //! The machine's state and its one kind of step: a thread performs one of its instructions.
 
-use super::compile::{Action, Compiled, Mask, Op, bit};
-use super::durable::{Durable, Lines};
+use super::compile::{Compiled, CompiledAction, CompiledOp, Mask, bit};
+use super::durable::{Durable, DurableLines};
 use crate::Model;
 use crate::program::{Observe, Place, Program, Reg, Value};
 use landfall_model::order::{OpKind, Platform};
 use smallvec::SmallVec;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct ThreadState {
+pub(super) struct MachineThread {
     pub(super) performed: Mask,
     /// Instructions before this one may be performed: every `if` before it was decided and held.
     pub(super) fetched: u8,
@@ -19,14 +19,14 @@ pub(super) struct ThreadState {
 /// Everything that decides what can still happen, in a normal form: two states with the same future compare equal as
 /// often as is cheap to see (dead registers and dead variables are zero).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct State {
+pub(super) struct MachineState {
     pub(super) volatile: Volatile,
     pub(super) durable: Durable,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Volatile {
-    pub(super) threads: SmallVec<[ThreadState; 4]>,
+    pub(super) threads: SmallVec<[MachineThread; 4]>,
     /// What each read returned, by slot.
     pub(super) results: SmallVec<[Value; 8]>,
     pub(super) memory: SmallVec<[Value; 4]>,
@@ -34,14 +34,14 @@ pub(super) struct Volatile {
 
 /// One instruction of one thread takes effect.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Step {
+pub(super) struct MachineStep {
     pub(super) thread: usize,
     pub(super) instr: usize,
 }
 
 /// What is decided about a line when a store makes a version of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Fate {
+pub(super) enum SurvivorFate {
     /// Nothing: the version passes.
     Passes,
     /// The version survives the power failure.
@@ -64,7 +64,7 @@ pub(super) struct Machine<'a> {
     pub(super) observe: &'a Observe,
     pub(super) model: &'a Model,
     pub(super) code: Compiled,
-    pub(super) lines: Lines,
+    pub(super) lines: DurableLines,
     /// Reads whose register the outcome shows.
     pub(super) observed_slots: Vec<bool>,
     merging: Merging,
@@ -84,16 +84,16 @@ impl<'a> Machine<'a> {
             model,
             observed_slots: observed_slots(observe, &code),
             code,
-            lines: Lines::new(program, observe),
+            lines: DurableLines::new(program, observe),
             merging,
         }
     }
 
-    pub(super) fn initial(&self) -> State {
-        let mut state = State {
+    pub(super) fn initial(&self) -> MachineState {
+        let mut state = MachineState {
             durable: Durable::new(&self.lines),
             volatile: Volatile {
-                threads: SmallVec::from_elem(ThreadState::default(), self.code.threads.len()),
+                threads: SmallVec::from_elem(MachineThread::default(), self.code.threads.len()),
                 results: SmallVec::from_elem(0, self.code.slots),
                 memory: self.program.vars.iter().map(|v| v.init).collect(),
             },
@@ -106,7 +106,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Steps the model allows here.
-    pub(super) fn enabled(&self, state: &State, out: &mut Vec<Step>) {
+    pub(super) fn enabled(&self, state: &MachineState, out: &mut Vec<MachineStep>) {
         out.clear();
         for (thread, ts) in state.volatile.threads.iter().enumerate() {
             let ops = &self.code.threads[thread];
@@ -125,24 +125,24 @@ impl<'a> Machine<'a> {
                 {
                     continue;
                 }
-                out.push(Step { thread, instr });
+                out.push(MachineStep { thread, instr });
             }
         }
     }
 
     /// Fetched and not yet performed.
-    pub(super) fn waiting(&self, ts: &ThreadState, thread: usize) -> Mask {
+    pub(super) fn waiting(&self, ts: &MachineThread, thread: usize) -> Mask {
         self.code.threads[thread].performable & !ts.performed & below(ts.fetched)
     }
 
     /// What the thread may still perform, now or once more is fetched.
-    pub(super) fn remaining(&self, ts: &ThreadState, thread: usize) -> Mask {
+    pub(super) fn remaining(&self, ts: &MachineThread, thread: usize) -> Mask {
         let window = if ts.closed { below(ts.fetched) } else { !0 };
         self.code.threads[thread].performable & !ts.performed & window
     }
 
     /// Would the step guarantee more of a line than its survivor? Then the power failed before it.
-    pub(super) fn too_late(&self, state: &State, step: Step) -> bool {
+    pub(super) fn too_late(&self, state: &MachineState, step: MachineStep) -> bool {
         let op = &self.code.threads[step.thread].ops[step.instr];
         let stale = || {
             op.line
@@ -150,62 +150,74 @@ impl<'a> Machine<'a> {
                 .is_some_and(|line| state.durable.stale(line))
         };
         (op.drains != 0 && state.durable.outdated_by(op.drains))
-            || (matches!(op.action, Action::Flush) && stale())
+            || (matches!(op.action, CompiledAction::Flush) && stale())
     }
 
     /// What may be decided when the step is performed.
-    pub(super) fn fates(&self, state: &State, step: Step) -> &'static [Fate] {
+    pub(super) fn fates(&self, state: &MachineState, step: MachineStep) -> &'static [SurvivorFate] {
         let op = &self.code.threads[step.thread].ops[step.instr];
         let stores = matches!(
             op.action,
-            Action::Store(_) | Action::Rmw(..) | Action::Cas { .. }
+            CompiledAction::Store(_) | CompiledAction::Rmw(..) | CompiledAction::Cas { .. }
         );
         let line = op.line.and_then(|line| self.lines.observed_line(line));
         match line.filter(|_| stores) {
-            Some(line) if state.durable.untouched(line) => {
-                &[Fate::Passes, Fate::Survives, Fate::InitialSurvives]
+            Some(line) if state.durable.untouched(line) => &[
+                SurvivorFate::Passes,
+                SurvivorFate::Survives,
+                SurvivorFate::InitialSurvives,
+            ],
+            Some(line) if state.durable.open(line) => {
+                &[SurvivorFate::Passes, SurvivorFate::Survives]
             }
-            Some(line) if state.durable.open(line) => &[Fate::Passes, Fate::Survives],
-            _ => &[Fate::Passes],
+            _ => &[SurvivorFate::Passes],
         }
     }
 
     /// Performs `step`, which must be enabled and not too late, with one of its fates. `None` if nothing is stored whose fate
     /// it could be, if no later version could survive where one must, or if a survivor would be lost.
-    pub(super) fn perform(&self, state: &State, step: Step, fate: Fate) -> Option<State> {
-        let Step { thread, instr } = step;
+    pub(super) fn perform(
+        &self,
+        state: &MachineState,
+        step: MachineStep,
+        fate: SurvivorFate,
+    ) -> Option<MachineState> {
+        let MachineStep { thread, instr } = step;
         let code = &self.code.threads[thread];
         let op = &code.ops[instr];
         let mut next = state.clone();
         let results = &mut next.volatile.results;
         let old = self.memory_of(state, step);
         let written = match op.action {
-            Action::Load => {
+            CompiledAction::Load => {
                 results[op.slot] = self.load_value(state, step);
                 None
             }
-            Action::Store(value) => Some(code.eval(value, results)),
-            Action::Rmw(rmw, operand) => {
+            CompiledAction::Store(value) => Some(code.eval(value, results)),
+            CompiledAction::Rmw(rmw, operand) => {
                 let new = rmw.apply(old, code.eval(operand, results));
                 results[op.slot] = old;
                 Some(new)
             }
-            Action::Cas { expected, desired } => {
+            CompiledAction::Cas { expected, desired } => {
                 let (expected, desired) =
                     (code.eval(expected, results), code.eval(desired, results));
                 results[op.slot] = old;
                 (old == expected).then_some(desired)
             }
-            Action::FlushOpt => {
+            CompiledAction::FlushOpt => {
                 self.pend(&mut next, op);
                 None
             }
-            Action::Flush | Action::Fence | Action::If { .. } | Action::Local => None,
+            CompiledAction::Flush
+            | CompiledAction::Fence
+            | CompiledAction::If { .. }
+            | CompiledAction::Local => None,
         };
         match (written, fate) {
             (Some(value), _) => self.write(&mut next, op, value, fate)?,
-            (None, Fate::Passes) => {}
-            (None, Fate::Survives | Fate::InitialSurvives) => return None,
+            (None, SurvivorFate::Passes) => {}
+            (None, SurvivorFate::Survives | SurvivorFate::InitialSurvives) => return None,
         }
         next.volatile.threads[thread].performed |= bit(instr);
         self.fetch(&mut next, thread);
@@ -214,7 +226,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Every line that awaits a survivor may still get one.
-    fn can_decide(&self, state: &State) -> bool {
+    fn can_decide(&self, state: &MachineState) -> bool {
         (0..self.lines.count()).all(|observed| {
             !state.durable.open(observed)
                 || self.lines.line_at(observed).is_some_and(|line| {
@@ -227,12 +239,12 @@ impl<'a> Machine<'a> {
     }
 
     /// What a load returns: its own thread's newest buffered store first (bypass), then the cache.
-    pub(super) fn load_value(&self, state: &State, step: Step) -> Value {
+    pub(super) fn load_value(&self, state: &MachineState, step: MachineStep) -> Value {
         match self.forwarded_from(state, step) {
             Some(store) => {
                 let code = &self.code.threads[step.thread];
                 match code.ops[store].action {
-                    Action::Store(value) => code.eval(value, &state.volatile.results),
+                    CompiledAction::Store(value) => code.eval(value, &state.volatile.results),
                     // Locked instructions are never forwarded from: reads wait for them.
                     _ => self.memory_of(state, step),
                 }
@@ -242,23 +254,29 @@ impl<'a> Machine<'a> {
     }
 
     /// The buffered store of its own thread that the load reads.
-    pub(super) fn forwarded_from(&self, state: &State, step: Step) -> Option<usize> {
+    pub(super) fn forwarded_from(&self, state: &MachineState, step: MachineStep) -> Option<usize> {
         self.code.threads[step.thread].ops[step.instr]
             .forward
             .filter(|&store| state.volatile.threads[step.thread].performed & bit(store) == 0)
     }
 
-    pub(super) fn memory_of(&self, state: &State, step: Step) -> Value {
+    pub(super) fn memory_of(&self, state: &MachineState, step: MachineStep) -> Value {
         self.code.threads[step.thread].ops[step.instr]
             .var
             .map_or(0, |v| state.volatile.memory[v.0 as usize])
     }
 
-    fn write(&self, state: &mut State, op: &Op, value: Value, fate: Fate) -> Option<()> {
+    fn write(
+        &self,
+        state: &mut MachineState,
+        op: &CompiledOp,
+        value: Value,
+        fate: SurvivorFate,
+    ) -> Option<()> {
         let (var, line) = (op.var?, op.line?);
         let line = self.lines.observed_line(line);
         if let Some(line) = line
-            && fate == Fate::InitialSurvives
+            && fate == SurvivorFate::InitialSurvives
         {
             state
                 .durable
@@ -266,7 +284,7 @@ impl<'a> Machine<'a> {
         }
         state.volatile.memory[var.0 as usize] = value;
         let Some(line) = line else { return Some(()) };
-        if fate == Fate::Survives {
+        if fate == SurvivorFate::Survives {
             state
                 .durable
                 .decide(&self.lines, line, &state.volatile.memory);
@@ -284,14 +302,14 @@ impl<'a> Machine<'a> {
         Some(())
     }
 
-    fn pend(&self, state: &mut State, op: &Op) {
+    fn pend(&self, state: &mut MachineState, op: &CompiledOp) {
         if let Some(line) = op.line.and_then(|line| self.lines.observed_line(line)) {
             state.durable.pend(line, op.group);
         }
     }
 
     /// Decides every `if` whose value is known and lets the window grow past it.
-    fn fetch(&self, state: &mut State, thread: usize) {
+    fn fetch(&self, state: &mut MachineState, thread: usize) {
         let code = &self.code.threads[thread];
         let ops = &code.ops;
         let ts = &mut state.volatile.threads[thread];
@@ -299,7 +317,7 @@ impl<'a> Machine<'a> {
             match ops.get(ts.fetched as usize) {
                 None => ts.closed = true,
                 Some(op) => {
-                    if let Action::If { value, equals } = op.action {
+                    if let CompiledAction::If { value, equals } = op.action {
                         if op.before & !ts.performed != 0 {
                             return;
                         }
@@ -315,7 +333,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Forgets what nobody will ask for again.
-    fn normalise(&self, state: &mut State) {
+    fn normalise(&self, state: &mut MachineState) {
         if self.merging == Merging::Raw {
             return;
         }
@@ -361,7 +379,7 @@ impl<'a> Machine<'a> {
     }
 
     /// All threads have ended and every buffer is empty.
-    pub(super) fn finished(&self, state: &State) -> bool {
+    pub(super) fn finished(&self, state: &MachineState) -> bool {
         state
             .volatile
             .threads
@@ -371,7 +389,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The values of the observed places at the end of an execution.
-    pub(super) fn final_outcome(&self, state: &State, places: &[Place]) -> Vec<Value> {
+    pub(super) fn final_outcome(&self, state: &MachineState, places: &[Place]) -> Vec<Value> {
         places
             .iter()
             .map(|place| match *place {
@@ -381,7 +399,7 @@ impl<'a> Machine<'a> {
             .collect()
     }
 
-    fn register(&self, state: &State, thread: usize, reg: Reg) -> Value {
+    fn register(&self, state: &MachineState, thread: usize, reg: Reg) -> Value {
         let code = &self.code.threads[thread];
         let end = state.volatile.threads[thread].fetched as usize;
         let registers = code.registers.iter().find(|(at, _)| *at == end);

@@ -1,7 +1,7 @@
 //! One execution that ends in a given outcome, told step by step.
 
-use super::compile::{Action, bit};
-use super::state::{Fate, Machine, Merging, State, Step};
+use super::compile::{CompiledAction, bit};
+use super::state::{Machine, MachineState, MachineStep, Merging, SurvivorFate};
 use super::{Options, Reduction, StateLimit};
 use crate::Model;
 use crate::program::{Observe, Outcome, Program, ShowInstr, Value, Var};
@@ -11,7 +11,7 @@ use std::fmt;
 
 /// What an instruction did when it was performed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Event {
+pub enum WitnessEvent {
     /// Read from the cache.
     Read(Value),
     /// Read from a store that its own thread still buffers.
@@ -39,7 +39,7 @@ pub struct Narrated {
     pub instr: usize,
     /// The instruction as `.lit` writes it.
     pub text: String,
-    pub event: Event,
+    pub event: WitnessEvent,
     /// Earlier instructions of the thread that were still waiting: it overtook them.
     pub overtaken: Vec<String>,
     /// The version of the line that this store makes is what the power failure leaves.
@@ -48,17 +48,17 @@ pub struct Narrated {
 
 /// What the power failure left of an observed variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Crash {
+pub struct WitnessCrash {
     pub var: String,
     pub cached: Value,
     pub recovered: Value,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Witness {
+pub struct LitmusWitness {
     pub steps: Vec<Narrated>,
     /// Empty for a test that looks at the end of the execution.
-    pub crash: Vec<Crash>,
+    pub crash: Vec<WitnessCrash>,
 }
 
 /// A shortest execution (among those the reduced search visits) with this outcome; `None` if there is none.
@@ -68,7 +68,7 @@ pub fn witness(
     model: &Model,
     outcome: &Outcome,
     options: &Options,
-) -> Result<Option<Witness>, StateLimit> {
+) -> Result<Option<LitmusWitness>, StateLimit> {
     let machine = Machine::new(program, observe, model, Merging::Normal);
     let Some(path) = find(&machine, observe, outcome, options)? else {
         return Ok(None);
@@ -85,19 +85,19 @@ pub fn witness(
         Observe::Recover(vars) => vars
             .iter()
             .zip(outcome)
-            .map(|(&Var(v), &recovered)| Crash {
+            .map(|(&Var(v), &recovered)| WitnessCrash {
                 var: program.var_name(Var(v)).to_owned(),
                 cached: state.volatile.memory[v as usize],
                 recovered,
             })
             .collect(),
     };
-    Ok(Some(Witness { steps, crash }))
+    Ok(Some(LitmusWitness { steps, crash }))
 }
 
-type Path = Vec<(Step, Fate)>;
+type WitnessPath = Vec<(MachineStep, SurvivorFate)>;
 /// From which state, by which step.
-type Arrival = (usize, Step, Fate);
+type Arrival = (usize, MachineStep, SurvivorFate);
 
 /// Breadth first, so that the story is short.
 fn find(
@@ -105,10 +105,10 @@ fn find(
     observe: &Observe,
     outcome: &Outcome,
     options: &Options,
-) -> Result<Option<Path>, StateLimit> {
+) -> Result<Option<WitnessPath>, StateLimit> {
     let places = observe.places();
-    let mut states: Vec<(State, Option<Arrival>)> = Vec::new();
-    let mut seen: FxHashSet<State> = FxHashSet::default();
+    let mut states: Vec<(MachineState, Option<Arrival>)> = Vec::new();
+    let mut seen: FxHashSet<MachineState> = FxHashSet::default();
     seen.insert(machine.initial());
     states.push((machine.initial(), None));
     let mut at = 0;
@@ -147,8 +147,13 @@ fn find(
     Ok(None)
 }
 
-fn narrate(machine: &Machine<'_>, state: &mut State, step: Step, fate: Fate) -> Narrated {
-    let Step { thread, instr } = step;
+fn narrate(
+    machine: &Machine<'_>,
+    state: &mut MachineState,
+    step: MachineStep,
+    fate: SurvivorFate,
+) -> Narrated {
+    let MachineStep { thread, instr } = step;
     let code = &machine.code.threads[thread];
     let op = &code.ops[instr];
     let show = |i: usize| {
@@ -169,17 +174,23 @@ fn narrate(machine: &Machine<'_>, state: &mut State, step: Step, fate: Fate) -> 
     }
     let new = machine.memory_of(state, step);
     let event = match &op.action {
-        Action::Load if forwarded => Event::Forwarded(state.volatile.results[op.slot]),
-        Action::Load => Event::Read(state.volatile.results[op.slot]),
-        Action::Store(_) if op.kind == Some(OpKind::NtWrite) => Event::Streamed(new),
-        Action::Store(_) => Event::Stored(new),
-        Action::Cas { expected, .. } if code.eval(*expected, &state.volatile.results) != old => {
-            Event::Refused(old)
+        CompiledAction::Load if forwarded => {
+            WitnessEvent::Forwarded(state.volatile.results[op.slot])
         }
-        Action::Rmw(..) | Action::Cas { .. } => Event::Swapped { old, new },
-        Action::Flush => Event::Flushed,
-        Action::FlushOpt => Event::FlushStarted,
-        Action::Fence | Action::If { .. } | Action::Local => Event::Fenced,
+        CompiledAction::Load => WitnessEvent::Read(state.volatile.results[op.slot]),
+        CompiledAction::Store(_) if op.kind == Some(OpKind::NtWrite) => WitnessEvent::Streamed(new),
+        CompiledAction::Store(_) => WitnessEvent::Stored(new),
+        CompiledAction::Cas { expected, .. }
+            if code.eval(*expected, &state.volatile.results) != old =>
+        {
+            WitnessEvent::Refused(old)
+        }
+        CompiledAction::Rmw(..) | CompiledAction::Cas { .. } => WitnessEvent::Swapped { old, new },
+        CompiledAction::Flush => WitnessEvent::Flushed,
+        CompiledAction::FlushOpt => WitnessEvent::FlushStarted,
+        CompiledAction::Fence | CompiledAction::If { .. } | CompiledAction::Local => {
+            WitnessEvent::Fenced
+        }
     };
     Narrated {
         thread,
@@ -187,7 +198,7 @@ fn narrate(machine: &Machine<'_>, state: &mut State, step: Step, fate: Fate) -> 
         text: show(instr),
         event,
         overtaken,
-        survives: fate == Fate::Survives,
+        survives: fate == SurvivorFate::Survives,
     }
 }
 
@@ -195,15 +206,15 @@ impl fmt::Display for Narrated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "T{}: {:<18} ", self.thread, self.text)?;
         match &self.event {
-            Event::Read(value) => write!(f, "reads {value}")?,
-            Event::Forwarded(value) => write!(f, "reads {value} from its own store buffer")?,
-            Event::Stored(_) => f.write_str("reaches the cache")?,
-            Event::Streamed(_) => f.write_str("leaves the write-combining buffer")?,
-            Event::Swapped { old, new } => write!(f, "swaps {old} for {new}, and fences")?,
-            Event::Refused(old) => write!(f, "finds {old}, writes nothing, and fences")?,
-            Event::Flushed => f.write_str("writes the line back")?,
-            Event::FlushStarted => f.write_str("begins to write the line back")?,
-            Event::Fenced => f.write_str("done")?,
+            WitnessEvent::Read(value) => write!(f, "reads {value}")?,
+            WitnessEvent::Forwarded(value) => write!(f, "reads {value} from its own store buffer")?,
+            WitnessEvent::Stored(_) => f.write_str("reaches the cache")?,
+            WitnessEvent::Streamed(_) => f.write_str("leaves the write-combining buffer")?,
+            WitnessEvent::Swapped { old, new } => write!(f, "swaps {old} for {new}, and fences")?,
+            WitnessEvent::Refused(old) => write!(f, "finds {old}, writes nothing, and fences")?,
+            WitnessEvent::Flushed => f.write_str("writes the line back")?,
+            WitnessEvent::FlushStarted => f.write_str("begins to write the line back")?,
+            WitnessEvent::Fenced => f.write_str("done")?,
         }
         if !self.overtaken.is_empty() {
             write!(f, " (overtakes {})", self.overtaken.join(", "))?;
@@ -215,7 +226,7 @@ impl fmt::Display for Narrated {
     }
 }
 
-impl fmt::Display for Witness {
+impl fmt::Display for LitmusWitness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in &self.steps {
             writeln!(f, "{step}")?;
@@ -223,7 +234,7 @@ impl fmt::Display for Witness {
         if !self.crash.is_empty() {
             writeln!(f, "the power fails")?;
             for crash in &self.crash {
-                let Crash {
+                let WitnessCrash {
                     var,
                     cached,
                     recovered,

@@ -1,8 +1,8 @@
 //! What is said about outcomes: places, and herd's `/\ \/ ~ =>` over their values.
 
 use super::ParseError;
-use super::cursor::{Cursor, Spot, Token, quote};
-use super::scope::{NO_SYMBOLS, Registers, Scope, unknown_thread, whole_register};
+use super::cursor::{LitmusToken, TextCursor, TextSpot, quote};
+use super::scope::{NO_SYMBOLS, NameScope, NamedRegisters, unknown_thread, whole_register};
 use crate::expect::Prop;
 use crate::program::{Place, Program};
 
@@ -26,7 +26,7 @@ impl Observed {
         &mut self,
         place: Place,
         name: &str,
-        spot: Spot,
+        spot: TextSpot,
     ) -> Result<usize, ParseError> {
         if let Some(index) = crate::expect::place_index(&self.places, place) {
             return Ok(index);
@@ -45,24 +45,24 @@ const A_PLACE: &str = "a variable or a thread's register such as `T0:r1`";
 
 /// A place and the words it was named by: `x`, `[x]`, `T1:r1`, or herd's `1:EAX`.
 pub(crate) fn place(
-    cursor: &mut Cursor<'_>,
-    scope: &Scope,
-) -> Result<(Place, String, Spot), ParseError> {
+    cursor: &mut TextCursor<'_>,
+    scope: &NameScope,
+) -> Result<(Place, String, TextSpot), ParseError> {
     let spot = cursor.spot();
     match cursor.peek() {
-        Token::Sign("[") => {
+        LitmusToken::Sign("[") => {
             cursor.next();
             let (name, at) = cursor.word("a variable")?;
             let place = variable(scope, name, at)?;
             cursor.expect("]", "`]` after the variable")?;
             Ok((place, name.to_owned(), spot))
         }
-        Token::Number { text, .. } => {
+        LitmusToken::Number { text, .. } => {
             cursor.next();
             cursor.expect(":", "`:` and a register after the thread's number")?;
             register(cursor, scope, text, spot)
         }
-        Token::Word(word) => {
+        LitmusToken::Word(word) => {
             cursor.next();
             if cursor.take(":") {
                 return register(cursor, scope, word, spot);
@@ -73,7 +73,7 @@ pub(crate) fn place(
     }
 }
 
-fn variable(scope: &Scope, name: &str, spot: Spot) -> Result<Place, ParseError> {
+fn variable(scope: &NameScope, name: &str, spot: TextSpot) -> Result<Place, ParseError> {
     match scope.var(name) {
         Some(var) => Ok(Place::Var(var)),
         None => Err(spot.error(
@@ -84,11 +84,11 @@ fn variable(scope: &Scope, name: &str, spot: Spot) -> Result<Place, ParseError> 
 }
 
 fn register(
-    cursor: &mut Cursor<'_>,
-    scope: &Scope,
+    cursor: &mut TextCursor<'_>,
+    scope: &NameScope,
     prefix: &str,
-    spot: Spot,
-) -> Result<(Place, String, Spot), ParseError> {
+    spot: TextSpot,
+) -> Result<(Place, String, TextSpot), ParseError> {
     let number = prefix.strip_prefix(['T', 'P']).unwrap_or(prefix);
     let Ok(thread) = number.parse::<u8>() else {
         return Err(spot.error(quote(prefix), "a thread such as `T0` before the `:`"));
@@ -98,11 +98,11 @@ fn register(
         return Err(unknown_thread(thread.into(), count, spot));
     }
     let expected = match cursor.peek() {
-        Token::Other('%') => NO_SYMBOLS,
+        LitmusToken::Other('%') => NO_SYMBOLS,
         _ => "a register",
     };
     let (name, at) = cursor.word(expected)?;
-    if scope.registers == Registers::X86 {
+    if scope.registers == NamedRegisters::X86 {
         whole_register(name, at)?;
     }
     match scope.reg(thread.into(), name) {
@@ -119,18 +119,18 @@ fn register(
 
 /// The index of the place that comes next.
 pub(crate) fn observed_place(
-    cursor: &mut Cursor<'_>,
-    scope: &Scope,
+    cursor: &mut TextCursor<'_>,
+    scope: &NameScope,
     observed: &mut Observed,
-) -> Result<(usize, Spot), ParseError> {
+) -> Result<(usize, TextSpot), ParseError> {
     let (place, name, spot) = place(cursor, scope)?;
     Ok((observed.index(place, &name, spot)?, spot))
 }
 
 /// `place = value`, also with herd's `==`, `!=` and `<>`.
 fn comparison(
-    cursor: &mut Cursor<'_>,
-    scope: &Scope,
+    cursor: &mut TextCursor<'_>,
+    scope: &NameScope,
     observed: &mut Observed,
 ) -> Result<Prop, ParseError> {
     let (index, _) = observed_place(cursor, scope, observed)?;
@@ -151,21 +151,25 @@ const DEEPEST: usize = 64;
 
 /// A condition up to where it cannot go on; the caller judges what follows.
 pub(crate) fn condition(
-    cursor: &mut Cursor<'_>,
-    scope: &Scope,
+    cursor: &mut TextCursor<'_>,
+    scope: &NameScope,
     observed: &mut Observed,
 ) -> Result<Prop, ParseError> {
     Grammar { scope, observed }.disjunction(cursor, 0)
 }
 
 struct Grammar<'s> {
-    scope: &'s Scope,
+    scope: &'s NameScope,
     observed: &'s mut Observed,
 }
 
 /// As in herd, loosest first: `\/`, `/\`, `=>` (which groups to the right), `~`.
 impl Grammar<'_> {
-    fn disjunction(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Prop, ParseError> {
+    fn disjunction(
+        &mut self,
+        cursor: &mut TextCursor<'_>,
+        depth: usize,
+    ) -> Result<Prop, ParseError> {
         let mut props = vec![self.conjunction(cursor, depth)?];
         while cursor.take("\\/") {
             props.push(self.conjunction(cursor, depth)?);
@@ -173,7 +177,11 @@ impl Grammar<'_> {
         Ok(single(props).unwrap_or_else(Prop::Or))
     }
 
-    fn conjunction(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Prop, ParseError> {
+    fn conjunction(
+        &mut self,
+        cursor: &mut TextCursor<'_>,
+        depth: usize,
+    ) -> Result<Prop, ParseError> {
         let mut props = vec![self.implication(cursor, depth)?];
         while cursor.take("/\\") {
             props.push(self.implication(cursor, depth)?);
@@ -181,7 +189,11 @@ impl Grammar<'_> {
         Ok(single(props).unwrap_or_else(Prop::And))
     }
 
-    fn implication(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Prop, ParseError> {
+    fn implication(
+        &mut self,
+        cursor: &mut TextCursor<'_>,
+        depth: usize,
+    ) -> Result<Prop, ParseError> {
         let premise = self.literal(cursor, depth)?;
         if !cursor.take("=>") {
             return Ok(premise);
@@ -190,7 +202,7 @@ impl Grammar<'_> {
         Ok(Prop::Or(vec![Prop::Not(Box::new(premise)), conclusion]))
     }
 
-    fn literal(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Prop, ParseError> {
+    fn literal(&mut self, cursor: &mut TextCursor<'_>, depth: usize) -> Result<Prop, ParseError> {
         if depth > DEEPEST {
             return Err(cursor.unexpected(format!("at most {DEEPEST} levels of nesting")));
         }
@@ -210,7 +222,7 @@ impl Grammar<'_> {
             return Ok(Prop::Not(Box::new(Prop::True)));
         }
         match cursor.peek() {
-            Token::Word(_) | Token::Number { .. } | Token::Sign("[") => {
+            LitmusToken::Word(_) | LitmusToken::Number { .. } | LitmusToken::Sign("[") => {
                 comparison(cursor, self.scope, self.observed)
             }
             _ => Err(cursor.unexpected(

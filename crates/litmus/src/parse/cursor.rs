@@ -5,22 +5,22 @@ use crate::program::Value;
 
 /// A position, 1-based, in characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Spot {
+pub(crate) struct TextSpot {
     pub(crate) line: usize,
     pub(crate) column: usize,
 }
 
-impl Spot {
-    pub(crate) const START: Spot = Spot { line: 1, column: 1 };
+impl TextSpot {
+    pub(crate) const START: TextSpot = TextSpot { line: 1, column: 1 };
 
     /// The spot behind this text, if the text starts here.
-    pub(crate) fn after(self, text: &str) -> Spot {
+    pub(crate) fn after(self, text: &str) -> TextSpot {
         text.chars().fold(self, |spot, c| match c {
-            '\n' => Spot {
+            '\n' => TextSpot {
                 line: spot.line + 1,
                 column: 1,
             },
-            _ => Spot {
+            _ => TextSpot {
                 column: spot.column + 1,
                 ..spot
             },
@@ -39,7 +39,7 @@ impl Spot {
 
 /// What counts as a comment, and what the end of the text is called in messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Dialect {
+pub(crate) enum LitmusDialect {
     /// One line of a `.lit` file, its `#` comment already cut off.
     LitLine,
     /// A `.litmus` file: nested `(* … *)`, and `//` to the end of the line.
@@ -47,7 +47,7 @@ pub(crate) enum Dialect {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Token<'a> {
+pub(crate) enum LitmusToken<'a> {
     Word(&'a str),
     Number {
         value: Value,
@@ -58,20 +58,20 @@ pub(crate) enum Token<'a> {
     NotANumber(&'a str),
     Other(char),
     UnclosedComment,
-    End(Dialect),
+    End(LitmusDialect),
 }
 
-impl Token<'_> {
+impl LitmusToken<'_> {
     /// How a message calls it.
     pub(crate) fn describe(&self) -> String {
         match self {
-            Token::Word(text) | Token::Number { text, .. } => quote(text),
-            Token::Sign(text) => quote(text),
-            Token::NotANumber(text) => format!("{}, which is no 64-bit number", quote(text)),
-            Token::Other(c) => format!("`{}`", c.escape_debug()),
-            Token::UnclosedComment => "a comment `(*` that nothing closes".into(),
-            Token::End(Dialect::LitLine) => "the end of the line".into(),
-            Token::End(Dialect::Herd) => "the end of the file".into(),
+            LitmusToken::Word(text) | LitmusToken::Number { text, .. } => quote(text),
+            LitmusToken::Sign(text) => quote(text),
+            LitmusToken::NotANumber(text) => format!("{}, which is no 64-bit number", quote(text)),
+            LitmusToken::Other(c) => format!("`{}`", c.escape_debug()),
+            LitmusToken::UnclosedComment => "a comment `(*` that nothing closes".into(),
+            LitmusToken::End(LitmusDialect::LitLine) => "the end of the line".into(),
+            LitmusToken::End(LitmusDialect::Herd) => "the end of the file".into(),
         }
     }
 }
@@ -95,15 +95,15 @@ const SIGNS: [&str; 24] = [
 ];
 
 #[derive(Clone, Debug)]
-pub(crate) struct Cursor<'a> {
+pub(crate) struct TextCursor<'a> {
     rest: &'a str,
-    spot: Spot,
-    dialect: Dialect,
+    spot: TextSpot,
+    dialect: LitmusDialect,
 }
 
-impl<'a> Cursor<'a> {
-    pub(crate) fn new(text: &'a str, spot: Spot, dialect: Dialect) -> Self {
-        Cursor {
+impl<'a> TextCursor<'a> {
+    pub(crate) fn new(text: &'a str, spot: TextSpot, dialect: LitmusDialect) -> Self {
+        TextCursor {
             rest: text,
             spot,
             dialect,
@@ -116,17 +116,17 @@ impl<'a> Cursor<'a> {
         self.rest
     }
 
-    pub(crate) fn spot(&mut self) -> Spot {
+    pub(crate) fn spot(&mut self) -> TextSpot {
         self.skip_blank();
         self.spot
     }
 
-    pub(crate) fn peek(&mut self) -> Token<'a> {
+    pub(crate) fn peek(&mut self) -> LitmusToken<'a> {
         self.skip_blank();
         self.token().0
     }
 
-    pub(crate) fn next(&mut self) -> Token<'a> {
+    pub(crate) fn next(&mut self) -> LitmusToken<'a> {
         self.skip_blank();
         let (token, length) = self.token();
         self.advance(length);
@@ -134,19 +134,19 @@ impl<'a> Cursor<'a> {
     }
 
     /// The token after the next one.
-    pub(crate) fn peek_second(&self) -> Token<'a> {
+    pub(crate) fn peek_second(&self) -> LitmusToken<'a> {
         let mut ahead = self.clone();
         ahead.next();
         ahead.peek()
     }
 
     pub(crate) fn at_end(&mut self) -> bool {
-        matches!(self.peek(), Token::End(_))
+        matches!(self.peek(), LitmusToken::End(_))
     }
 
     /// Takes the sign if it comes next.
     pub(crate) fn take(&mut self, sign: &str) -> bool {
-        let here = matches!(self.peek(), Token::Sign(s) if s == sign);
+        let here = matches!(self.peek(), LitmusToken::Sign(s) if s == sign);
         if here {
             self.next();
         }
@@ -155,7 +155,7 @@ impl<'a> Cursor<'a> {
 
     /// Takes the word if it comes next, in any case.
     pub(crate) fn take_word(&mut self, word: &str) -> bool {
-        let here = matches!(self.peek(), Token::Word(w) if w.eq_ignore_ascii_case(word));
+        let here = matches!(self.peek(), LitmusToken::Word(w) if w.eq_ignore_ascii_case(word));
         if here {
             self.next();
         }
@@ -170,10 +170,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub(crate) fn word(&mut self, expected: &str) -> Result<(&'a str, Spot), ParseError> {
+    pub(crate) fn word(&mut self, expected: &str) -> Result<(&'a str, TextSpot), ParseError> {
         let spot = self.spot();
         match self.peek() {
-            Token::Word(word) => {
+            LitmusToken::Word(word) => {
                 self.next();
                 Ok((word, spot))
             }
@@ -186,7 +186,7 @@ impl<'a> Cursor<'a> {
         let start = self.clone();
         let negative = self.take("-");
         match self.peek() {
-            Token::Number { value, .. } => {
+            LitmusToken::Number { value, .. } => {
                 self.next();
                 Ok(if negative {
                     value.wrapping_neg()
@@ -195,7 +195,7 @@ impl<'a> Cursor<'a> {
                 })
             }
             // A lone minus is what is wrong, not what follows it.
-            Token::Word(_) | Token::Sign(_) if negative => {
+            LitmusToken::Word(_) | LitmusToken::Sign(_) if negative => {
                 *self = start;
                 Err(self.unexpected(expected))
             }
@@ -228,7 +228,7 @@ impl<'a> Cursor<'a> {
         loop {
             let blank = self.rest.len() - self.rest.trim_start().len();
             self.advance(blank);
-            if self.dialect != Dialect::Herd {
+            if self.dialect != LitmusDialect::Herd {
                 return;
             }
             if self.rest.starts_with("//") {
@@ -243,13 +243,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// The token at the cursor and its length in bytes; blanks are skipped already.
-    fn token(&self) -> (Token<'a>, usize) {
+    fn token(&self) -> (LitmusToken<'a>, usize) {
         let rest = self.rest;
         let Some(first) = rest.chars().next() else {
-            return (Token::End(self.dialect), 0);
+            return (LitmusToken::End(self.dialect), 0);
         };
-        if self.dialect == Dialect::Herd && rest.starts_with("(*") {
-            return (Token::UnclosedComment, rest.len());
+        if self.dialect == LitmusDialect::Herd && rest.starts_with("(*") {
+            return (LitmusToken::UnclosedComment, rest.len());
         }
         if first.is_ascii_alphanumeric() || first == '_' {
             let length = rest
@@ -257,15 +257,15 @@ impl<'a> Cursor<'a> {
                 .unwrap_or(rest.len());
             let text = rest.get(..length).unwrap_or(rest);
             let token = match (first.is_ascii_digit(), number(text)) {
-                (false, _) => Token::Word(text),
-                (true, Some(value)) => Token::Number { value, text },
-                (true, None) => Token::NotANumber(text),
+                (false, _) => LitmusToken::Word(text),
+                (true, Some(value)) => LitmusToken::Number { value, text },
+                (true, None) => LitmusToken::NotANumber(text),
             };
             return (token, length);
         }
         match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
-            Some(sign) => (Token::Sign(sign), sign.len()),
-            None => (Token::Other(first), first.len_utf8()),
+            Some(sign) => (LitmusToken::Sign(sign), sign.len()),
+            None => (LitmusToken::Other(first), first.len_utf8()),
         }
     }
 }
@@ -308,8 +308,8 @@ fn comment_length(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn tokens(text: &str, dialect: Dialect) -> Vec<Token<'_>> {
-        let mut cursor = Cursor::new(text, Spot::START, dialect);
+    fn tokens(text: &str, dialect: LitmusDialect) -> Vec<LitmusToken<'_>> {
+        let mut cursor = TextCursor::new(text, TextSpot::START, dialect);
         let mut all = Vec::new();
         while !cursor.at_end() {
             all.push(cursor.next());
@@ -320,11 +320,11 @@ mod tests {
     #[test]
     fn signs_are_read_longest_first() {
         assert_eq!(
-            tokens("a==1", Dialect::LitLine),
+            tokens("a==1", LitmusDialect::LitLine),
             [
-                Token::Word("a"),
-                Token::Sign("=="),
-                Token::Number {
+                LitmusToken::Word("a"),
+                LitmusToken::Sign("=="),
+                LitmusToken::Number {
                     value: 1,
                     text: "1"
                 }
@@ -336,32 +336,40 @@ mod tests {
     fn comments_nest_and_slashes_end_with_the_line() {
         let text = "x (* a (* b *) c *) // d /\\ e\n /\\ y";
         assert_eq!(
-            tokens(text, Dialect::Herd),
-            [Token::Word("x"), Token::Sign("/\\"), Token::Word("y")]
+            tokens(text, LitmusDialect::Herd),
+            [
+                LitmusToken::Word("x"),
+                LitmusToken::Sign("/\\"),
+                LitmusToken::Word("y")
+            ]
         );
     }
 
     #[test]
     fn an_open_comment_is_one_token_and_ends_the_text() {
         assert_eq!(
-            tokens("x (* (* *)", Dialect::Herd),
-            [Token::Word("x"), Token::UnclosedComment]
+            tokens("x (* (* *)", LitmusDialect::Herd),
+            [LitmusToken::Word("x"), LitmusToken::UnclosedComment]
         );
     }
 
     #[test]
     fn columns_count_characters() {
-        let mut cursor = Cursor::new("\u{e9}\u{e9} x", Spot::START, Dialect::LitLine);
+        let mut cursor = TextCursor::new("\u{e9}\u{e9} x", TextSpot::START, LitmusDialect::LitLine);
         cursor.next();
         cursor.next();
-        assert_eq!(cursor.spot(), Spot { line: 1, column: 4 });
+        assert_eq!(cursor.spot(), TextSpot { line: 1, column: 4 });
     }
 
     #[test]
     fn numbers_wrap_at_64_bits_and_no_further() {
         assert_eq!(number("0xffffffffffffffff"), Some(-1));
         assert_eq!(number("18446744073709551616"), None);
-        let mut cursor = Cursor::new("-9223372036854775808", Spot::START, Dialect::LitLine);
+        let mut cursor = TextCursor::new(
+            "-9223372036854775808",
+            TextSpot::START,
+            LitmusDialect::LitLine,
+        );
         assert_eq!(cursor.value("a number"), Ok(Value::MIN));
     }
 }

@@ -10,7 +10,7 @@ mod lit;
 mod scope;
 
 use crate::program::Test;
-use cursor::{Spot, quote};
+use cursor::{TextSpot, quote};
 use thiserror::Error;
 
 pub(crate) use condition::show_condition;
@@ -35,7 +35,7 @@ pub fn parse(file_name: &str, text: &str) -> Result<Test, ParseError> {
     match base.rsplit_once('.') {
         Some((stem, "lit")) => lit::parse(stem, text),
         Some((_, "litmus")) => herd::parse(text),
-        _ => Err(Spot::START.error(
+        _ => Err(TextSpot::START.error(
             format!("a file named {}", quote(base)),
             "a name that ends in `.lit` (Landfall's format) or `.litmus` (herd7's X86 format)",
         )),

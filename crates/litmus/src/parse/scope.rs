@@ -1,7 +1,7 @@
 //! The names a test declares while it is read, and the limits they must keep.
 
 use super::ParseError;
-use super::cursor::{Spot, quote};
+use super::cursor::{TextSpot, quote};
 use crate::program::{
     Instr, LineId, MAX_INSTRS, MAX_REGS, MAX_THREADS, MAX_VARS, Program, Reg, RegDecl, Thread,
     VARS_PER_LINE, Value, Var, VarDecl,
@@ -9,7 +9,7 @@ use crate::program::{
 
 /// When two spellings mean the same register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Registers {
+pub(crate) enum NamedRegisters {
     /// Any name is a register of its own.
     Named,
     /// `EAX` and `rax` are one register.
@@ -17,14 +17,14 @@ pub(crate) enum Registers {
 }
 
 #[derive(Debug)]
-pub(crate) struct Scope {
+pub(crate) struct NameScope {
     pub(crate) program: Program,
-    pub(crate) registers: Registers,
+    pub(crate) registers: NamedRegisters,
 }
 
-impl Scope {
-    pub(crate) fn new(registers: Registers) -> Self {
-        Scope {
+impl NameScope {
+    pub(crate) fn new(registers: NamedRegisters) -> Self {
+        NameScope {
             program: Program::default(),
             registers,
         }
@@ -39,7 +39,7 @@ impl Scope {
         &mut self,
         name: &str,
         line: usize,
-        spot: Spot,
+        spot: TextSpot,
     ) -> Result<Var, ParseError> {
         let vars = &mut self.program.vars;
         let index = slot(
@@ -66,7 +66,7 @@ impl Scope {
         Ok(Var(index))
     }
 
-    pub(crate) fn add_thread(&mut self, spot: Spot) -> Result<usize, ParseError> {
+    pub(crate) fn add_thread(&mut self, spot: TextSpot) -> Result<usize, ParseError> {
         let threads = &mut self.program.threads;
         let index = slot(
             threads.len(),
@@ -82,8 +82,8 @@ impl Scope {
     pub(crate) fn reg(&self, thread: usize, name: &str) -> Option<Reg> {
         let regs = &self.program.threads.get(thread)?.regs;
         let at = regs.iter().position(|r| match self.registers {
-            Registers::Named => r.name == name,
-            Registers::X86 => {
+            NamedRegisters::Named => r.name == name,
+            NamedRegisters::X86 => {
                 x86_register(name).is_some_and(|whole| x86_register(&r.name) == Some(whole))
             }
         })?;
@@ -94,7 +94,7 @@ impl Scope {
         &mut self,
         thread: usize,
         name: &str,
-        spot: Spot,
+        spot: TextSpot,
     ) -> Result<Reg, ParseError> {
         match self.reg(thread, name) {
             Some(reg) => Ok(reg),
@@ -106,7 +106,7 @@ impl Scope {
         &mut self,
         thread: usize,
         name: &str,
-        spot: Spot,
+        spot: TextSpot,
     ) -> Result<Reg, ParseError> {
         let count = self.program.threads.len();
         let Some(thread) = self.program.threads.get_mut(thread) else {
@@ -144,7 +144,7 @@ impl Scope {
         &mut self,
         thread: usize,
         instr: Instr,
-        spot: Spot,
+        spot: TextSpot,
     ) -> Result<(), ParseError> {
         let count = self.program.threads.len();
         let Some(thread) = self.program.threads.get_mut(thread) else {
@@ -198,7 +198,7 @@ pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-pub(crate) fn unknown_thread(thread: usize, count: usize, spot: Spot) -> ParseError {
+pub(crate) fn unknown_thread(thread: usize, count: usize, spot: TextSpot) -> ParseError {
     let expected = match count {
         1 => "thread 0, the only one".to_owned(),
         _ => format!("a thread from 0 to {}", count.saturating_sub(1)),
@@ -210,7 +210,7 @@ pub(crate) fn unknown_thread(thread: usize, count: usize, spot: Spot) -> ParseEr
 fn slot(
     used: usize,
     limit: usize,
-    spot: Spot,
+    spot: TextSpot,
     one: &str,
     many_of_what: &str,
 ) -> Result<u8, ParseError> {
@@ -244,7 +244,7 @@ pub(crate) fn x86_register(name: &str) -> Option<String> {
 }
 
 /// Refuses a name such as `AX`, `AL`, `R8B`.
-pub(crate) fn whole_register(name: &str, spot: Spot) -> Result<(), ParseError> {
+pub(crate) fn whole_register(name: &str, spot: TextSpot) -> Result<(), ParseError> {
     if is_part_of_register(name) {
         let expected =
             "a 32-bit or 64-bit register such as `EAX` (parts of a register are not supported)";

@@ -45,9 +45,9 @@ pub(super) fn compilation(
     let mut remarks: Vec<String> = assembly(&user);
     let link = match may_link(&user) {
         true => planned_link(clang, &user)?,
-        false => Link::None,
+        false => LinkPlan::None,
     };
-    if let Link::Executable(job) = &link {
+    if let LinkPlan::Executable(job) = &link {
         if let Some(name) = sanitizer(job) {
             return Err(CompilerError::Sanitizer { name });
         }
@@ -63,9 +63,9 @@ pub(super) fn compilation(
         .args(options)
         .args(compiling_after(toolbox));
     match link {
-        Link::Executable(_) => _ = command.args(linking(toolbox)),
-        Link::Strict => _ = command.args(lenient()),
-        Link::None => {}
+        LinkPlan::Executable(_) => _ = command.args(linking(toolbox)),
+        LinkPlan::Strict => _ = command.args(lenient()),
+        LinkPlan::None => {}
     }
     command.args(files);
     if !ours.is_empty() {
@@ -151,7 +151,7 @@ fn may_link(arguments: &[OsString]) -> bool {
 
 /// What a command line links, as far as it concerns us.
 #[derive(Debug, PartialEq)]
-enum Link {
+enum LinkPlan {
     /// Nothing, or nothing the runtime belongs to.
     None,
     /// An executable against libc, by this job.
@@ -202,7 +202,7 @@ fn assembly(arguments: &[OsString]) -> Vec<String> {
 }
 
 /// Asks clang what it would do: only clang knows which arguments are inputs and what a response file says.
-fn planned_link(clang: &Path, arguments: &[OsString]) -> Result<Link, CompilerError> {
+fn planned_link(clang: &Path, arguments: &[OsString]) -> Result<LinkPlan, CompilerError> {
     let failed = |source| CompilerError::Run {
         program: clang.to_owned(),
         source,
@@ -214,14 +214,14 @@ fn planned_link(clang: &Path, arguments: &[OsString]) -> Result<Link, CompilerEr
         .map_err(failed)?;
     // A command line clang refuses is refused again, visibly, by the run that follows.
     if !planned.status.success() {
-        return Ok(Link::None);
+        return Ok(LinkPlan::None);
     }
     Ok(link_of(&String::from_utf8_lossy(&planned.stderr)))
 }
 
 /// What the planned jobs link: an executable against libc (without libc there is nothing the runtime could live on), or a
 /// library that has to be complete.
-fn link_of(plan: &str) -> Link {
+fn link_of(plan: &str) -> LinkPlan {
     for job in jobs(plan) {
         let Some((program, arguments)) = job.split_first() else {
             continue;
@@ -248,13 +248,13 @@ fn link_of(plan: &str) -> Link {
             continue;
         }
         if is_partial && is_strict(arguments) {
-            return Link::Strict;
+            return LinkPlan::Strict;
         }
         if !is_partial && arguments.iter().any(|argument| argument == "-lc") {
-            return Link::Executable(job);
+            return LinkPlan::Executable(job);
         }
     }
-    Link::None
+    LinkPlan::None
 }
 
 fn is_strict(arguments: &[String]) -> bool {
@@ -314,12 +314,15 @@ mod tests {
             format!("clang version 19\nInstalledDir: /x\n \"/usr/bin/ld\" {arguments}")
         };
         let executable = link_of(&job(r#""-pie" "a.o" "-lc""#));
-        assert!(matches!(executable, Link::Executable(_)));
-        assert_eq!(link_of(&job(r#""-shared" "a.o" "-lc""#)), Link::None);
-        assert_eq!(link_of(&job(r#""-r" "a.o" "-lc""#)), Link::None);
-        assert_eq!(link_of(&job(r#""a.o""#)), Link::None);
-        assert_eq!(link_of(r#" "/usr/lib/ldc/clang" "-cc1" "-lc""#), Link::None);
+        assert!(matches!(executable, LinkPlan::Executable(_)));
+        assert_eq!(link_of(&job(r#""-shared" "a.o" "-lc""#)), LinkPlan::None);
+        assert_eq!(link_of(&job(r#""-r" "a.o" "-lc""#)), LinkPlan::None);
+        assert_eq!(link_of(&job(r#""a.o""#)), LinkPlan::None);
+        assert_eq!(
+            link_of(r#" "/usr/lib/ldc/clang" "-cc1" "-lc""#),
+            LinkPlan::None
+        );
         let strict = job(r#""-shared" "a.o" "-lc" "-z" "defs""#);
-        assert_eq!(link_of(&strict), Link::Strict);
+        assert_eq!(link_of(&strict), LinkPlan::Strict);
     }
 }

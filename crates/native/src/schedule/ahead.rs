@@ -3,7 +3,7 @@
 
 use crate::error::SubjectError;
 use crate::execution::Outcome;
-use crate::job::{Job, Patience};
+use crate::job::{Job, WaitPatience};
 use crate::server::Server;
 use landfall_vocab::shared::SLOTS;
 
@@ -34,7 +34,7 @@ pub(super) struct Flight {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Ahead {
+pub(super) struct RunAhead {
     flights: Vec<Option<Flight>>,
     free: Vec<usize>,
     /// Who was posted to a slot last, by number.
@@ -42,7 +42,7 @@ pub(super) struct Ahead {
     serial: u32,
 }
 
-impl Ahead {
+impl RunAhead {
     /// How many more there may be, where a trace takes so many bytes.
     pub(super) fn room(&self, bytes: u64) -> usize {
         let waiting = self.flights.len() - self.free.len();
@@ -90,7 +90,7 @@ impl Ahead {
     pub(super) fn clear_the_way(
         &mut self,
         server: &mut Server,
-        patience: Patience,
+        patience: WaitPatience,
     ) -> Result<(), SubjectError> {
         const JOBS: usize = 4;
         let next = server.next_slot();

@@ -14,7 +14,7 @@ use crate::execution::Outcome;
 use crate::job::{Job, Policy, Sleeper, Threading};
 use crate::judge::Atomics;
 use crate::server::Server;
-use ahead::Ahead;
+use ahead::RunAhead;
 use beginning::Beginning;
 use landfall_explore::limit::Limit;
 use landfall_explore::schedule::{
@@ -23,7 +23,7 @@ use landfall_explore::schedule::{
 };
 use landfall_model::line::Line;
 use landfall_vocab::record::{COMPANIONS, Kind, Records};
-use reader::Reader;
+use reader::TraceReader;
 pub use recoveries::{EverySchedule, FailedSchedule};
 pub use sealing::Sealing;
 pub(crate) use sealing::is_called;
@@ -64,9 +64,9 @@ pub struct NativeThreads<'s> {
     job: Job,
     threads: usize,
     model: Model,
-    reader: Reader,
+    reader: TraceReader,
     beginning: Beginning,
-    ahead: Ahead,
+    ahead: RunAhead,
     sleepers: Sleepers,
     sealing: Option<Sealing>,
     /// Executions that were not looked at to their end.
@@ -112,7 +112,7 @@ impl<'s> NativeThreads<'s> {
             creations: job.threads.creations,
             ..Threading::default()
         };
-        let mut reader = Reader::default();
+        let mut reader = TraceReader::default();
         reader.buffered = model == Model::Tso;
         reader.creations = job.threads.creations;
         NativeThreads {
@@ -122,7 +122,7 @@ impl<'s> NativeThreads<'s> {
             model,
             reader,
             beginning: Beginning::default(),
-            ahead: Ahead::default(),
+            ahead: RunAhead::default(),
             sleepers: Sleepers::default(),
             sealing: None,
             cut: Cut::default(),
@@ -305,7 +305,7 @@ impl<'s> NativeThreads<'s> {
         let told = self.job.threads.keep;
         let patience = self.job.limits.patience();
         let cleared = self.ahead.clear_the_way(self.server, patience);
-        let mut reading = Reading {
+        let mut reading = TraceReading {
             until: self.job.limits.until,
             threads: self.threads,
             keep,
@@ -331,7 +331,7 @@ impl<'s> NativeThreads<'s> {
         trace: &mut Trace,
     ) -> Result<u64, ThreadsError> {
         let patience = self.job.limits.patience();
-        let mut reading = Reading {
+        let mut reading = TraceReading {
             until: self.job.limits.until,
             threads: self.threads,
             keep,
@@ -356,7 +356,7 @@ impl<'s> NativeThreads<'s> {
         self.ran(ran)
     }
 
-    fn ran(&mut self, ran: Ran) -> Result<u64, ThreadsError> {
+    fn ran(&mut self, ran: ScheduleRan) -> Result<u64, ThreadsError> {
         self.runs += 1;
         let (outcome, enabled, read) = match ran {
             Ok(ran) => ran,
@@ -413,24 +413,24 @@ impl<'s> NativeThreads<'s> {
 }
 
 /// What a server says of a run: how it ended, who could have gone on, and bytes of trace.
-type Ran = Result<(Outcome, u64, Result<u64, ThreadsError>), SubjectError>;
+type ScheduleRan = Result<(Outcome, u64, Result<u64, ThreadsError>), SubjectError>;
 
 /// Reads the trace of one run.
-struct Reading<'a> {
+struct TraceReading<'a> {
     until: Deadline,
     threads: usize,
     /// Transitions that are in the trace already.
     keep: usize,
     /// Choices that the run was told to be known.
     told: usize,
-    reader: &'a mut Reader,
+    reader: &'a mut TraceReader,
     beginning: &'a mut Beginning,
     sealing: &'a mut Option<Sealing>,
     reads: &'a mut Option<recoveries::Reads>,
     trace: &'a mut Trace,
 }
 
-impl Reading<'_> {
+impl TraceReading<'_> {
     fn read(&mut self, trace: &[u8], kept: (u64, u64)) -> Result<u64, ThreadsError> {
         let same = self.beginning.go_on(self.told, trace, kept);
         let known = if same { self.told } else { 0 };

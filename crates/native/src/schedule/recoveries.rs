@@ -10,7 +10,7 @@ use crate::subject::Budget;
 use landfall_explore::limit::Limit;
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{End, Options, Process, ThreadsError};
-use landfall_explore::subject::{self, Ended, FirstRead, Read, Subject, SubjectError, Wanted};
+use landfall_explore::subject::{self, Ended, FirstRead, Read, RunDetail, Subject, SubjectError};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line};
 use landfall_vocab::record::{Kind, Record};
@@ -75,7 +75,7 @@ impl Reads {
 }
 
 /// How a search of one image ended.
-struct Searched {
+struct SearchedImage {
     reads: Vec<Read>,
     failing: Option<Job>,
     /// Stopped by a limit.
@@ -111,7 +111,7 @@ impl<'a> EverySchedule<'a> {
         reached.or(spent.then_some(Limit::Runs))
     }
 
-    fn search(&mut self, job: &Job) -> Result<Searched, SubjectError> {
+    fn search(&mut self, job: &Job) -> Result<SearchedImage, SubjectError> {
         loop {
             let (before, budget) = (self.runs, self.budget);
             let mut stopped_by = None;
@@ -162,7 +162,7 @@ impl<'a> EverySchedule<'a> {
                     }
                     self.runs += runs;
                     self.stopped_by = self.stopped_by.or(stopped_by);
-                    return Ok(Searched {
+                    return Ok(SearchedImage {
                         reads,
                         failing,
                         stopped: stopped_by.is_some(),
@@ -199,7 +199,7 @@ impl Subject for EverySchedule<'_> {
             return Err(SubjectError::Stopped);
         }
         debug_assert!(
-            job.wanted == Wanted::Reads,
+            job.wanted == RunDetail::Reads,
             "recoveries with schedules are not cut"
         );
         let template = Job {
@@ -207,7 +207,7 @@ impl Subject for EverySchedule<'_> {
             failures: job.failures,
             ..self.template.clone()
         };
-        let Searched {
+        let SearchedImage {
             reads,
             failing,
             stopped,

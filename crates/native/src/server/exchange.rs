@@ -5,7 +5,7 @@ use crate::deadline::Deadline;
 use crate::decode::{Decoded, decode_most};
 use crate::error::SubjectError;
 use crate::execution::{Execution, Foreign, Outcome};
-use crate::job::{Job, Patience, Policy};
+use crate::job::{Job, Policy, WaitPatience};
 use crate::outcome::outcome;
 use crate::shared::{futex_wait, futex_wake};
 use landfall_vocab::record::COMPANIONS;
@@ -70,7 +70,7 @@ impl Server {
             if self.shared.slot(index).state().load(Acquire) == slot_state::FREE {
                 continue;
             }
-            let patience = Patience {
+            let patience = WaitPatience {
                 wall: Duration::MAX,
                 until: Deadline::new(Some(end)).later(Duration::ZERO),
             };
@@ -97,7 +97,7 @@ impl Server {
 
     pub(super) fn collect(&mut self, index: usize, job: &Job) -> Result<Execution, SubjectError> {
         let waited = self.await_slot(index, job.limits.patience());
-        let execution = self.read(index, job, waited, Keep::Events);
+        let execution = self.read(index, job, waited, KeepTrace::Events);
         self.notice_sites();
         self.shared.trim(index, execution.trace_bytes);
         if waited == Waited::ServerGone {
@@ -114,7 +114,7 @@ impl Server {
     }
 
     /// Waits for a slot to be done; a run that takes longer than there is patience is killed.
-    pub(super) fn await_slot(&mut self, index: usize, patience: Patience) -> Waited {
+    pub(super) fn await_slot(&mut self, index: usize, patience: WaitPatience) -> Waited {
         let mut waited = self.wait(index, patience);
         let (end, status, _) = self.shared.slot(index).end();
         if waited == Waited::Done && end == End::Died as u32 && status == libc::SIGKILL {
@@ -127,7 +127,7 @@ impl Server {
         waited
     }
 
-    pub(super) fn wait(&mut self, index: usize, patience: Patience) -> Waited {
+    pub(super) fn wait(&mut self, index: usize, patience: WaitPatience) -> Waited {
         const SPINS: u32 = 2000;
         for _ in 0..SPINS {
             if self.take(index) {
@@ -194,20 +194,26 @@ impl Server {
         done
     }
 
-    pub(super) fn read(&self, index: usize, job: &Job, waited: Waited, keep: Keep) -> Execution {
+    pub(super) fn read(
+        &self,
+        index: usize,
+        job: &Job,
+        waited: Waited,
+        keep: KeepTrace,
+    ) -> Execution {
         let slot = self.shared.slot(index);
         let raw = slot.outcome();
         let outcome = self.outcome(&raw, waited);
         let most = match (keep, &outcome) {
-            (Keep::Nothing, _) => None,
+            (KeepTrace::Nothing, _) => None,
             (
-                Keep::Events,
+                KeepTrace::Events,
                 Outcome::Hang { .. }
                 | Outcome::Exhausted { .. }
                 | Outcome::Stuck { .. }
                 | Outcome::Wedged,
             ) => Some(MOST_OF_A_HANG),
-            (Keep::Events, _) => Some(usize::MAX),
+            (KeepTrace::Events, _) => Some(usize::MAX),
         };
         let Decoded {
             events,
@@ -264,7 +270,7 @@ impl Server {
 
 /// What of a trace becomes part of an execution.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum KeepTrace {
     Events,
     Nothing,
 }

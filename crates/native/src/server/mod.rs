@@ -8,14 +8,14 @@ use crate::deadline::Deadline;
 use crate::error::SubjectError;
 use crate::execution::{Execution, Outcome};
 use crate::files;
-use crate::job::{Image, Isolation, Job, Patience};
+use crate::job::{Image, Isolation, Job, WaitPatience};
 use crate::launch::launch;
 use crate::program::Program;
-use crate::shared::Shared;
+use crate::shared::SharedMapping;
 use crate::sites::Sites;
 use crate::symbols::Symbols;
 pub(crate) use exchange::header;
-use exchange::{Keep, Waited};
+use exchange::{KeepTrace, Waited};
 use landfall_vocab::shared::{End, SLOTS, isolation, job};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -41,7 +41,7 @@ const PULSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Server {
     program: Program,
-    shared: Shared,
+    shared: SharedMapping,
     child: Child,
     errors: std::fs::File,
     sites: Sites,
@@ -202,7 +202,7 @@ impl Server {
         let most = landfall_vocab::shared::IMAGE_LEN / landfall_vocab::shared::IMAGE_LINE;
         for lines in image.lines.chunks(most as usize) {
             let index = self.post(&Job::default(), lines, job::SET_BASE)?;
-            let patience = Patience {
+            let patience = WaitPatience {
                 wall: Duration::from_secs(60),
                 until: Deadline::default().later(Duration::MAX),
             };
@@ -271,7 +271,7 @@ impl Server {
     pub(crate) fn collect_raw<R>(
         &mut self,
         index: usize,
-        patience: Patience,
+        patience: WaitPatience,
         read: impl FnOnce(&[u8], (u64, u64)) -> R,
     ) -> Result<(Outcome, u64, R), SubjectError> {
         let waited = self.await_slot(index, patience);
@@ -317,11 +317,11 @@ impl Server {
                 break;
             };
             let waited = self.await_slot(index, job.limits.patience());
-            let mut execution = self.read(index, job, waited, Keep::Nothing);
+            let mut execution = self.read(index, job, waited, KeepTrace::Nothing);
             self.notice_sites();
             let due = execution.in_place && self.sample_is_due() && flying.is_empty();
             if due || !execution.outcome.is_ok() {
-                execution = self.read(index, job, waited, Keep::Events);
+                execution = self.read(index, job, waited, KeepTrace::Events);
             }
             let mut seen = self.shared.slot(index).trace(|trace| see(done, trace));
             self.shared.trim(index, execution.trace_bytes);
@@ -338,7 +338,7 @@ impl Server {
                 };
                 let index = self.post(&forked, &forked.image.lines, 0)?;
                 let waited = self.await_slot(index, forked.limits.patience());
-                execution = self.read(index, &forked, waited, Keep::Events);
+                execution = self.read(index, &forked, waited, KeepTrace::Events);
                 seen = self.shared.slot(index).trace(|trace| see(done, trace));
             }
             if each(done, execution, seen).is_break() {

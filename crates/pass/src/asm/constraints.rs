@@ -1,7 +1,7 @@
 //! The constraint string of an inline assembly: which operand is what, and which argument or result it belongs to.
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Operand {
+pub(crate) struct AsmOperand {
     pub(crate) is_output: bool,
     /// In memory: the argument is the address.
     pub(crate) indirect: bool,
@@ -14,7 +14,7 @@ pub(crate) struct Operand {
     pub(crate) result: Option<u32>,
 }
 
-impl Operand {
+impl AsmOperand {
     /// A register the assembly overwrites and uses to carry values from one instruction to the next.
     fn scratch(code: &str) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl Operand {
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Constraints {
-    pub(crate) operands: Vec<Operand>,
+    pub(crate) operands: Vec<AsmOperand>,
     pub(crate) results: u32,
     pub(crate) clobbers_memory: bool,
 }
@@ -43,7 +43,7 @@ impl Constraints {
         for part in text.split(',').filter(|part| !part.is_empty()) {
             if let Some(clobber) = part.strip_prefix('~') {
                 constraints.clobbers_memory |= clobber == "{memory}";
-                scratch.extend(register_in(clobber).map(|_| Operand::scratch(clobber)));
+                scratch.extend(register_in(clobber).map(|_| AsmOperand::scratch(clobber)));
                 continue;
             }
             // A label of `asm goto`.
@@ -60,7 +60,7 @@ impl Constraints {
             let tied = if is_output { None } else { code.parse().ok() };
             let takes_argument = !is_output || indirect;
             let gives_result = is_output && !indirect;
-            constraints.operands.push(Operand {
+            constraints.operands.push(AsmOperand {
                 is_output,
                 indirect,
                 code,
@@ -79,7 +79,7 @@ impl Constraints {
     /// The operand that lives in a register the text names, such as `%rax`: outputs stand for the inputs tied to them.
     pub(crate) fn in_register(&self, name: &str) -> Option<usize> {
         let register = Register::named(name)?;
-        let matches = |operand: &Operand| register_in(&operand.code) == Some(register);
+        let matches = |operand: &AsmOperand| register_in(&operand.code) == Some(register);
         let output = self
             .operands
             .iter()

@@ -1,6 +1,6 @@
 //! Whether an inline assembly can be replaced, and how wide its accesses are.
 
-use super::meaning::{Condition, Meaning, Place, Rmw, Source};
+use super::meaning::{AsmPlace, AsmSource, Condition, Meaning, Rmw};
 use super::rewrite::{Rewrite, is_word};
 use crate::accesses::Shape;
 use crate::ir::Type;
@@ -22,20 +22,20 @@ impl Rehearsal<'_, '_, '_> {
         operands.iter().all(|operand| self.holds_word(*operand))
     }
 
-    fn reads(&self, source: &Source) -> bool {
+    fn reads(&self, source: &AsmSource) -> bool {
         match source {
-            Source::Operand(operand) => self.holds_word(*operand),
-            Source::Immediate(_) => true,
+            AsmSource::Operand(operand) => self.holds_word(*operand),
+            AsmSource::Immediate(_) => true,
         }
     }
 
-    fn reaches(&self, place: &Place) -> bool {
+    fn reaches(&self, place: &AsmPlace) -> bool {
         match place {
-            Place::Operand { .. } => true,
-            Place::Computed { base, index, .. } => {
+            AsmPlace::Operand { .. } => true,
+            AsmPlace::Computed { base, index, .. } => {
                 self.holds_word(*base) && index.is_none_or(|(index, _)| self.holds_word(index))
             }
-            Place::Stack => false,
+            AsmPlace::Stack => false,
         }
     }
 
@@ -169,10 +169,10 @@ impl Rewrite<'_, '_> {
             !operand.is_output && self.values[number].is_some_and(|value| is_word(value.ty()))
         };
         meanings.iter().all(|meaning| match meaning {
-            Meaning::Flush(_, Place::Computed { base, index, .. }) => {
+            Meaning::Flush(_, AsmPlace::Computed { base, index, .. }) => {
                 is_input(*base) && index.is_none_or(|(index, _)| is_input(index))
             }
-            Meaning::Flush(_, place) => *place != Place::Stack,
+            Meaning::Flush(_, place) => *place != AsmPlace::Stack,
             _ => true,
         })
     }
@@ -204,7 +204,7 @@ impl Rewrite<'_, '_> {
                 desired,
                 place,
                 ..
-            } => (bytes, Source::Operand(*desired), place),
+            } => (bytes, AsmSource::Operand(*desired), place),
             _ => return None,
         };
         // A constant may have become an immediate, whose C type says nothing about the width.
@@ -212,7 +212,7 @@ impl Rewrite<'_, '_> {
             self.values[operand].is_some_and(|value| value.constant_int().is_some())
         };
         let in_register = match value {
-            Source::Operand(operand) if !is_constant(operand) => types[operand],
+            AsmSource::Operand(operand) if !is_constant(operand) => types[operand],
             _ => None,
         };
         let found = match bytes {
@@ -225,8 +225,8 @@ impl Rewrite<'_, '_> {
         matches!(found, 1 | 2 | 4 | 8).then_some(found as u32)
     }
 
-    fn place_type(&self, place: &Place) -> Option<Type> {
-        let Place::Operand { operand, .. } = place else {
+    fn place_type(&self, place: &AsmPlace) -> Option<Type> {
+        let AsmPlace::Operand { operand, .. } = place else {
             return None;
         };
         let argument = self.constraints.operands[*operand].argument?;
@@ -239,7 +239,7 @@ impl Rewrite<'_, '_> {
         let (bytes, register) = match meaning {
             Meaning::Store {
                 bytes,
-                value: Source::Operand(operand),
+                value: AsmSource::Operand(operand),
                 ..
             } => (bytes, Some(types[*operand]?)),
             Meaning::Store { bytes, place, .. } => (
@@ -248,7 +248,7 @@ impl Rewrite<'_, '_> {
             ),
             Meaning::Copy {
                 bytes,
-                value: Source::Operand(operand),
+                value: AsmSource::Operand(operand),
                 ..
             } => (bytes, types[*operand]),
             Meaning::Load { bytes, into, .. } | Meaning::Copy { bytes, into, .. } => {

@@ -2,7 +2,7 @@
 
 use super::constraints::Constraints;
 use super::operands::{condition, place, register, sized, source, written_bytes};
-use super::text::{Argument, Instruction};
+use super::text::{AsmArgument, AsmInstruction};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Flush {
@@ -12,7 +12,7 @@ pub(crate) enum Flush {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fence {
+pub(crate) enum AsmFence {
     Store,
     Load,
     Full,
@@ -44,13 +44,13 @@ pub(crate) enum Condition {
 
 /// Operands are numbered as in the assembly, inputs tied to an output by the output's number.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Source {
+pub(crate) enum AsmSource {
     Operand(usize),
     Immediate(i64),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum AsmPlace {
     /// `offset` bytes behind an operand in memory.
     Operand { operand: usize, offset: i64 },
     /// The address is computed from operands in registers.
@@ -71,46 +71,46 @@ pub(crate) enum Meaning {
     Hint,
     /// From one register to another.
     Copy {
-        value: Source,
+        value: AsmSource,
         into: usize,
         bytes: Option<u32>,
     },
-    Flush(Flush, Place),
-    Fence(Fence),
+    Flush(Flush, AsmPlace),
+    Fence(AsmFence),
     /// `keeps_old`: the operand that receives the old value.
     Rmw {
         operation: Rmw,
-        place: Place,
-        value: Source,
+        place: AsmPlace,
+        value: AsmSource,
         keeps_old: Option<usize>,
         bytes: Option<u32>,
     },
     Bit {
         operation: Bit,
-        place: Place,
-        number: Source,
+        place: AsmPlace,
+        number: AsmSource,
         bytes: Option<u32>,
     },
     CompareExchange {
-        place: Place,
+        place: AsmPlace,
         desired: usize,
         accumulator: usize,
         bytes: Option<u32>,
     },
     /// cmpxchg16b: high and low halves of what is expected and of what is desired.
     CompareExchangePair {
-        place: Place,
+        place: AsmPlace,
         expected: [usize; 2],
         desired: [usize; 2],
     },
     Store {
-        place: Place,
-        value: Source,
+        place: AsmPlace,
+        value: AsmSource,
         nontemporal: bool,
         bytes: Option<u32>,
     },
     Load {
-        place: Place,
+        place: AsmPlace,
         into: usize,
         bytes: Option<u32>,
     },
@@ -124,7 +124,7 @@ pub(crate) enum Meaning {
     StoredFlag {
         condition: Condition,
         negated: bool,
-        place: Place,
+        place: AsmPlace,
     },
 }
 
@@ -151,11 +151,11 @@ const VECTOR_MOVES: [&str; 14] = [
 const VECTOR_STREAMS: [&str; 3] = ["movntdq", "movntps", "movntpd"];
 
 /// None: not understood.
-pub(crate) fn meaning(instruction: &Instruction, constraints: &Constraints) -> Option<Meaning> {
+pub(crate) fn meaning(instruction: &AsmInstruction, constraints: &Constraints) -> Option<Meaning> {
     if !instruction.bytes.is_empty() {
         return encoded(instruction, constraints);
     }
-    let place = |argument: &Argument| place(argument, constraints);
+    let place = |argument: &AsmArgument| place(argument, constraints);
     let arguments = &instruction.arguments[..];
     let mnemonic = instruction.mnemonic.as_str();
     let flush = match (mnemonic, instruction.operand_size) {
@@ -168,9 +168,9 @@ pub(crate) fn meaning(instruction: &Instruction, constraints: &Constraints) -> O
         return Some(Meaning::Flush(flush, place(argument)?));
     }
     match (mnemonic, arguments) {
-        ("sfence", []) => return Some(Meaning::Fence(Fence::Store)),
-        ("mfence", []) => return Some(Meaning::Fence(Fence::Full)),
-        ("lfence", []) => return Some(Meaning::Fence(Fence::Load)),
+        ("sfence", []) => return Some(Meaning::Fence(AsmFence::Store)),
+        ("mfence", []) => return Some(Meaning::Fence(AsmFence::Full)),
+        ("lfence", []) => return Some(Meaning::Fence(AsmFence::Load)),
         ("cmpxchg16b", [target]) => {
             let register = |name| constraints.in_register(name);
             return Some(Meaning::CompareExchangePair {
@@ -212,14 +212,16 @@ pub(crate) fn meaning(instruction: &Instruction, constraints: &Constraints) -> O
 
 fn locked(
     base: &str,
-    arguments: &[Argument],
+    arguments: &[AsmArgument],
     constraints: &Constraints,
     bytes: Option<u32>,
 ) -> Option<Meaning> {
-    let rmw = |operation, target: &Argument, value, keeps_old: Option<usize>| {
+    let rmw = |operation, target: &AsmArgument, value, keeps_old: Option<usize>| {
         let place = place(target, constraints)?;
-        if place == Place::Stack {
-            return keeps_old.is_none().then_some(Meaning::Fence(Fence::Full));
+        if place == AsmPlace::Stack {
+            return keeps_old
+                .is_none()
+                .then_some(Meaning::Fence(AsmFence::Full));
         }
         Some(Meaning::Rmw {
             operation,
@@ -253,12 +255,17 @@ fn locked(
             number: source(number, constraints)?,
             bytes,
         }),
-        ("inc", [target]) => rmw(Rmw::Add, target, Source::Immediate(1), None),
-        ("dec", [target]) => rmw(Rmw::Subtract, target, Source::Immediate(1), None),
-        ("not", [target]) => rmw(Rmw::Xor, target, Source::Immediate(-1), None),
+        ("inc", [target]) => rmw(Rmw::Add, target, AsmSource::Immediate(1), None),
+        ("dec", [target]) => rmw(Rmw::Subtract, target, AsmSource::Immediate(1), None),
+        ("not", [target]) => rmw(Rmw::Xor, target, AsmSource::Immediate(-1), None),
         ("xadd", [target, value]) => {
             let register = register(value, constraints)?;
-            rmw(Rmw::Add, target, Source::Operand(register), Some(register))
+            rmw(
+                Rmw::Add,
+                target,
+                AsmSource::Operand(register),
+                Some(register),
+            )
         }
         ("xchg", [left, right]) => {
             let (target, value) = if place(left, constraints).is_some() {
@@ -270,7 +277,7 @@ fn locked(
             rmw(
                 Rmw::Exchange,
                 target,
-                Source::Operand(register),
+                AsmSource::Operand(register),
                 Some(register),
             )
         }
@@ -285,14 +292,14 @@ fn locked(
 }
 
 fn moved(
-    arguments: &[Argument],
+    arguments: &[AsmArgument],
     constraints: &Constraints,
     nontemporal: bool,
     bytes: Option<u32>,
 ) -> Option<Meaning> {
     let [to, from] = arguments else { return None };
     match (place(to, constraints), place(from, constraints)) {
-        (Some(Place::Stack), _) | (_, Some(Place::Stack)) => None,
+        (Some(AsmPlace::Stack), _) | (_, Some(AsmPlace::Stack)) => None,
         (Some(place), None) => Some(Meaning::Store {
             place,
             value: source(from, constraints)?,
@@ -314,7 +321,7 @@ fn moved(
     }
 }
 
-fn flag(mnemonic: &str, arguments: &[Argument], constraints: &Constraints) -> Option<Meaning> {
+fn flag(mnemonic: &str, arguments: &[AsmArgument], constraints: &Constraints) -> Option<Meaning> {
     let (condition, negated) = condition(mnemonic.strip_prefix("set")?)?;
     let [into] = arguments else { return None };
     match place(into, constraints) {
@@ -332,7 +339,7 @@ fn flag(mnemonic: &str, arguments: &[Argument], constraints: &Constraints) -> Op
 }
 
 /// Instructions written as their encoding, for assemblers that do not know them.
-fn encoded(instruction: &Instruction, constraints: &Constraints) -> Option<Meaning> {
+fn encoded(instruction: &AsmInstruction, constraints: &Constraints) -> Option<Meaning> {
     let mut bytes = &instruction.bytes[..];
     let mut operand_size = instruction.operand_size;
     while let [prefix @ (0x66 | 0x3e), rest @ ..] = bytes {
@@ -344,9 +351,9 @@ fn encoded(instruction: &Instruction, constraints: &Constraints) -> Option<Meani
         return nop.then_some(Meaning::Hint);
     };
     match (mode, operand_size) {
-        (0xf8, false) => return Some(Meaning::Fence(Fence::Store)),
-        (0xf0, false) => return Some(Meaning::Fence(Fence::Full)),
-        (0xe8, false) => return Some(Meaning::Fence(Fence::Load)),
+        (0xf8, false) => return Some(Meaning::Fence(AsmFence::Store)),
+        (0xf0, false) => return Some(Meaning::Fence(AsmFence::Full)),
+        (0xe8, false) => return Some(Meaning::Fence(AsmFence::Load)),
         // pcommit: withdrawn by Intel before any processor had it.
         (0xf8, true) => return Some(Meaning::Hint),
         _ => {}
@@ -362,7 +369,7 @@ fn encoded(instruction: &Instruction, constraints: &Constraints) -> Option<Meani
     };
     Some(Meaning::Flush(
         flush,
-        Place::Computed {
+        AsmPlace::Computed {
             base,
             index: None,
             offset: 0,

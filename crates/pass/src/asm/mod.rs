@@ -14,7 +14,7 @@ use constraints::Constraints;
 use llvm_sys::LLVMOpcode;
 use meaning::{Meaning, meaning};
 use rewrite::Rewrite;
-use text::{Argument, Dialect, Instruction};
+use text::{AsmArgument, AsmInstruction, Dialect};
 
 pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value) {
     let assembly = call.callee();
@@ -112,7 +112,7 @@ fn may_touch_memory(
     weaver: &mut Weaver<'_>,
     call: Value,
     constraints: &Constraints,
-    instructions: &[Instruction],
+    instructions: &[AsmInstruction],
 ) -> bool {
     let pointers = constraints
         .operands
@@ -127,10 +127,10 @@ fn may_touch_memory(
 }
 
 /// Whether the text itself forms an address, or is an instruction that does so silently.
-fn addresses_memory(instruction: &Instruction) -> bool {
-    let forms_address = |argument: &Argument| match argument {
-        Argument::Memory(_) => true,
-        Argument::Other(text) => {
+fn addresses_memory(instruction: &AsmInstruction) -> bool {
+    let forms_address = |argument: &AsmArgument| match argument {
+        AsmArgument::Memory(_) => true,
+        AsmArgument::Other(text) => {
             text.contains(['(', '[']) && !text.contains("%fs") && !text.contains("%gs")
         }
         _ => false,

@@ -1,8 +1,8 @@
 //! The operands of an instruction: registers, immediates, places in memory, widths.
 
 use super::constraints::{Constraints, is_stack_pointer, register_bytes};
-use super::meaning::{Condition, Place, Source};
-use super::text::{Argument, MemoryArgument};
+use super::meaning::{AsmPlace, AsmSource, Condition};
+use super::text::{AsmArgument, MemoryArgument};
 
 /// The letters of `sete` or of a flag output such as `{@cce}`.
 pub(super) fn condition(letters: &str) -> Option<(Condition, bool)> {
@@ -38,64 +38,64 @@ pub(super) fn sized(mnemonic: &str) -> Option<(&str, Option<u32>)> {
 }
 
 /// The width an argument is written with: `%eax`, `%k0`, `dword ptr`.
-pub(super) fn written_bytes(argument: &Argument) -> Option<u32> {
+pub(super) fn written_bytes(argument: &AsmArgument) -> Option<u32> {
     match argument {
-        Argument::Register(name) => register_bytes(name),
-        Argument::Operand(_, Some('b' | 'h')) => Some(1),
-        Argument::Operand(_, Some('w')) => Some(2),
-        Argument::Operand(_, Some('k')) => Some(4),
-        Argument::Operand(_, Some('q')) => Some(8),
-        Argument::Memory(memory) => memory.bytes,
+        AsmArgument::Register(name) => register_bytes(name),
+        AsmArgument::Operand(_, Some('b' | 'h')) => Some(1),
+        AsmArgument::Operand(_, Some('w')) => Some(2),
+        AsmArgument::Operand(_, Some('k')) => Some(4),
+        AsmArgument::Operand(_, Some('q')) => Some(8),
+        AsmArgument::Memory(memory) => memory.bytes,
         _ => None,
     }
 }
 
 /// An operand in a register.
-pub(super) fn register(argument: &Argument, constraints: &Constraints) -> Option<usize> {
+pub(super) fn register(argument: &AsmArgument, constraints: &Constraints) -> Option<usize> {
     match argument {
-        Argument::Operand(number, modifier) if *modifier != Some('a') => {
+        AsmArgument::Operand(number, modifier) if *modifier != Some('a') => {
             let operand = constraints.operands.get(*number)?;
             (!operand.indirect).then(|| constraints.canonical(*number))
         }
-        Argument::Register(name) => constraints.in_register(name),
+        AsmArgument::Register(name) => constraints.in_register(name),
         _ => None,
     }
 }
 
-pub(super) fn source(argument: &Argument, constraints: &Constraints) -> Option<Source> {
+pub(super) fn source(argument: &AsmArgument, constraints: &Constraints) -> Option<AsmSource> {
     match argument {
-        Argument::Immediate(value) => Some(Source::Immediate(*value)),
-        other => register(other, constraints).map(Source::Operand),
+        AsmArgument::Immediate(value) => Some(AsmSource::Immediate(*value)),
+        other => register(other, constraints).map(AsmSource::Operand),
     }
 }
 
-pub(super) fn place(argument: &Argument, constraints: &Constraints) -> Option<Place> {
+pub(super) fn place(argument: &AsmArgument, constraints: &Constraints) -> Option<AsmPlace> {
     match argument {
-        Argument::Operand(number, modifier) => {
+        AsmArgument::Operand(number, modifier) => {
             let operand = constraints.operands.get(*number)?;
             if operand.indirect {
-                return Some(Place::Operand {
+                return Some(AsmPlace::Operand {
                     operand: *number,
                     offset: 0,
                 });
             }
             // `%a0` prints a register as an address.
-            let computed = Place::Computed {
+            let computed = AsmPlace::Computed {
                 base: constraints.canonical(*number),
                 index: None,
                 offset: 0,
             };
             (*modifier == Some('a')).then_some(computed)
         }
-        Argument::Memory(MemoryArgument {
+        AsmArgument::Memory(MemoryArgument {
             base,
             index,
             offset,
             ..
         }) => match &**base {
-            Argument::Register(name) if is_stack_pointer(name) => Some(Place::Stack),
-            Argument::Operand(number, _) if constraints.operands.get(*number)?.indirect => {
-                index.is_none().then_some(Place::Operand {
+            AsmArgument::Register(name) if is_stack_pointer(name) => Some(AsmPlace::Stack),
+            AsmArgument::Operand(number, _) if constraints.operands.get(*number)?.indirect => {
+                index.is_none().then_some(AsmPlace::Operand {
                     operand: *number,
                     offset: *offset,
                 })
@@ -105,7 +105,7 @@ pub(super) fn place(argument: &Argument, constraints: &Constraints) -> Option<Pl
                     Some((index, scale)) => Some((register(index, constraints)?, *scale)),
                     None => None,
                 };
-                Some(Place::Computed {
+                Some(AsmPlace::Computed {
                     base: register(base, constraints)?,
                     index,
                     offset: *offset,

@@ -1,7 +1,7 @@
 //! Replacing an understood inline assembly by hook calls that do the same.
 
 use super::constraints::Constraints;
-use super::meaning::{Condition, Fence, Flush, Meaning, Rmw, Source};
+use super::meaning::{AsmFence, AsmSource, Condition, Flush, Meaning, Rmw};
 use super::operands::condition;
 use crate::accesses::Flags;
 use crate::ir::{Type, Value};
@@ -173,9 +173,9 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             }
             Meaning::Fence(fence) => {
                 let hook = match fence {
-                    Fence::Store => "__lf_sfence",
-                    Fence::Load => "__lf_lfence",
-                    Fence::Full => "__lf_mfence",
+                    AsmFence::Store => "__lf_sfence",
+                    AsmFence::Load => "__lf_lfence",
+                    AsmFence::Full => "__lf_mfence",
                 };
                 self.weaver.emit.hook(hook, void, &[site]);
             }
@@ -216,8 +216,8 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             } => {
                 let bytes = self.width(meaning, &self.types())?;
                 let address = self.address(place)?;
-                let expected = self.word(&Source::Operand(*accumulator), bytes)?;
-                let desired = self.word(&Source::Operand(*desired), bytes)?;
+                let expected = self.word(&AsmSource::Operand(*accumulator), bytes)?;
+                let desired = self.word(&AsmSource::Operand(*desired), bytes)?;
                 let old = self.compare_exchange(bytes, address, expected, desired, site);
                 self.values[*accumulator] = Some(old);
             }
@@ -243,7 +243,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             } => {
                 let ty = self.moved_type(meaning, &self.types())?;
                 let value = match value {
-                    Source::Operand(number) if !is_word(ty) => self.values[*number]?,
+                    AsmSource::Operand(number) if !is_word(ty) => self.values[*number]?,
                     source => {
                         let bytes = self.weaver.emit.stored_bytes(ty) as u32;
                         self.word(source, bytes)?

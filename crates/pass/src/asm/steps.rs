@@ -1,23 +1,23 @@
 //! The single steps of a replacement: addresses, operations, moves.
 
-use super::meaning::{Bit, Place, Rmw, Source};
+use super::meaning::{AsmPlace, AsmSource, Bit, Rmw};
 use super::rewrite::{ProcessorFlags, Rewrite};
 use crate::accesses::{Flags, Shape};
 use crate::ir::{Type, Value, split};
 use llvm_sys::{LLVMIntPredicate, LLVMOpcode};
 
 impl Rewrite<'_, '_> {
-    pub(super) fn address(&self, place: &Place) -> Option<Value> {
+    pub(super) fn address(&self, place: &AsmPlace) -> Option<Value> {
         let emit = &self.weaver.emit;
         let byte = emit.int(8);
         let (base, index, offset) = match place {
-            Place::Operand { operand, offset } => (
+            AsmPlace::Operand { operand, offset } => (
                 self.call
                     .operand(self.constraints.operands[*operand].argument?),
                 None,
                 *offset,
             ),
-            Place::Computed {
+            AsmPlace::Computed {
                 base,
                 index,
                 offset,
@@ -26,7 +26,7 @@ impl Rewrite<'_, '_> {
                 *index,
                 *offset,
             ),
-            Place::Stack => return None,
+            AsmPlace::Stack => return None,
         };
         let mut address = base;
         if let Some((index, scale)) = index {
@@ -44,11 +44,11 @@ impl Rewrite<'_, '_> {
         Some(address)
     }
 
-    pub(super) fn word(&self, source: &Source, bytes: u32) -> Option<Value> {
+    pub(super) fn word(&self, source: &AsmSource, bytes: u32) -> Option<Value> {
         let emit = &self.weaver.emit;
         match source {
-            Source::Operand(number) => Some(emit.word(self.values[*number]?, bytes)),
-            Source::Immediate(value) => Some(emit.constant_signed(emit.bytes(bytes), *value)),
+            AsmSource::Operand(number) => Some(emit.word(self.values[*number]?, bytes)),
+            AsmSource::Immediate(value) => Some(emit.constant_signed(emit.bytes(bytes), *value)),
         }
     }
 
@@ -110,8 +110,8 @@ impl Rewrite<'_, '_> {
     pub(super) fn bit(
         &mut self,
         operation: Bit,
-        place: &Place,
-        number: &Source,
+        place: &AsmPlace,
+        number: &AsmSource,
         bytes: u32,
         site: Value,
     ) -> Option<()> {
@@ -120,8 +120,10 @@ impl Rewrite<'_, '_> {
         let (word, wide) = (emit.bytes(bytes), emit.int(64));
         let bits = u64::from(bytes) * 8;
         let (address, position) = match number {
-            Source::Immediate(number) => (start, emit.constant(word, *number as u64 & (bits - 1))),
-            Source::Operand(operand) => {
+            AsmSource::Immediate(number) => {
+                (start, emit.constant(word, *number as u64 & (bits - 1)))
+            }
+            AsmSource::Operand(operand) => {
                 let number = self.values[*operand]?;
                 let narrow = number.ty().int_width().is_some_and(|width| width < 64);
                 let number = if narrow {

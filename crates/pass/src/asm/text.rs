@@ -2,7 +2,7 @@
 
 /// One part of an instruction's operand list, destination first whatever the dialect.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Argument {
+pub(crate) enum AsmArgument {
     /// `%0`, with the letter of `%b0` if there is one.
     Operand(usize, Option<char>),
     Register(String),
@@ -14,21 +14,21 @@ pub(crate) enum Argument {
 /// `offset(base,index,scale)`, in Intel's spelling `[base + index*scale + offset]`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct MemoryArgument {
-    pub(crate) base: Box<Argument>,
-    pub(crate) index: Option<(Box<Argument>, i64)>,
+    pub(crate) base: Box<AsmArgument>,
+    pub(crate) index: Option<(Box<AsmArgument>, i64)>,
     pub(crate) offset: i64,
     /// `dword ptr` and its like.
     pub(crate) bytes: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Instruction {
+pub(crate) struct AsmInstruction {
     pub(crate) lock: bool,
     /// The 0x66 prefix, which turns clflush into clflushopt and xsaveopt into clwb for assemblers that know neither.
     pub(crate) operand_size: bool,
     pub(crate) repeat: bool,
     pub(crate) mnemonic: String,
-    pub(crate) arguments: Vec<Argument>,
+    pub(crate) arguments: Vec<AsmArgument>,
     /// Instead of a mnemonic: `.byte`.
     pub(crate) bytes: Vec<u8>,
 }
@@ -42,10 +42,10 @@ pub(crate) enum Dialect {
 /// Marks `%0` in the text while it is taken apart: no assembler text contains this character.
 const MARK: char = '\u{1}';
 
-pub(crate) fn instructions(text: &str, dialect: Dialect) -> Vec<Instruction> {
+pub(crate) fn instructions(text: &str, dialect: Dialect) -> Vec<AsmInstruction> {
     let mut dialect = dialect;
     let mut found = Vec::new();
-    let mut pending = Instruction::default();
+    let mut pending = AsmInstruction::default();
     let mut elsewhere = false;
     let text = without_comments(&selected(text, dialect));
     for statement in text.split(['\n', ';']) {
@@ -73,7 +73,7 @@ pub(crate) fn instructions(text: &str, dialect: Dialect) -> Vec<Instruction> {
                     [0xf2 | 0xf3] => pending.repeat = true,
                     // A segment prefix of the default segment: padding.
                     [0x3e] => {}
-                    _ => found.push(Instruction {
+                    _ => found.push(AsmInstruction {
                         bytes,
                         ..std::mem::take(&mut pending)
                     }),
@@ -97,13 +97,13 @@ pub(crate) fn instructions(text: &str, dialect: Dialect) -> Vec<Instruction> {
                 if !words.is_empty() {
                     let (mnemonic, rest) =
                         words.split_once(char::is_whitespace).unwrap_or((words, ""));
-                    let mut arguments: Vec<Argument> = split_arguments(rest)
+                    let mut arguments: Vec<AsmArgument> = split_arguments(rest)
                         .map(|part| argument(part, dialect))
                         .collect();
                     if dialect == Dialect::Att {
                         arguments.reverse();
                     }
-                    found.push(Instruction {
+                    found.push(AsmInstruction {
                         mnemonic: mnemonic.to_ascii_lowercase(),
                         arguments,
                         ..std::mem::take(&mut pending)
@@ -209,32 +209,32 @@ fn split_arguments(text: &str) -> impl Iterator<Item = &str> {
     .filter(|part| !part.is_empty())
 }
 
-fn argument(text: &str, dialect: Dialect) -> Argument {
+fn argument(text: &str, dialect: Dialect) -> AsmArgument {
     let parsed = match dialect {
         Dialect::Att => att_argument(text),
         Dialect::Intel => intel_argument(text),
     };
-    parsed.unwrap_or_else(|| Argument::Other(text.to_owned()))
+    parsed.unwrap_or_else(|| AsmArgument::Other(text.to_owned()))
 }
 
-fn operand(text: &str) -> Option<Argument> {
+fn operand(text: &str) -> Option<AsmArgument> {
     let inside = text.strip_prefix(MARK)?.strip_suffix(MARK)?;
     let digits = inside.trim_end_matches(|character: char| !character.is_ascii_digit());
-    Some(Argument::Operand(
+    Some(AsmArgument::Operand(
         digits.parse().ok()?,
         inside[digits.len()..].chars().next(),
     ))
 }
 
-fn att_argument(text: &str) -> Option<Argument> {
+fn att_argument(text: &str) -> Option<AsmArgument> {
     if let Some(register) = text.strip_prefix('%') {
         let plain = register
             .chars()
             .all(|character| character.is_ascii_alphanumeric());
-        return plain.then(|| Argument::Register(register.to_ascii_lowercase()));
+        return plain.then(|| AsmArgument::Register(register.to_ascii_lowercase()));
     }
     if let Some(immediate) = text.strip_prefix('$') {
-        return number(immediate).map(Argument::Immediate);
+        return number(immediate).map(AsmArgument::Immediate);
     }
     if let Some(open) = text.find('(') {
         let inside = text[open + 1..].trim().strip_suffix(')')?;
@@ -250,7 +250,7 @@ fn att_argument(text: &str) -> Option<Argument> {
             Some(index) => Some((Box::new(att_argument(index)?), scale(parts.next())?)),
             None => None,
         };
-        return Some(Argument::Memory(MemoryArgument {
+        return Some(AsmArgument::Memory(MemoryArgument {
             base,
             index,
             offset,
@@ -261,7 +261,7 @@ fn att_argument(text: &str) -> Option<Argument> {
 }
 
 /// `8+%0`: a place behind an operand in memory.
-fn offset_operand(text: &str) -> Option<Argument> {
+fn offset_operand(text: &str) -> Option<AsmArgument> {
     let (left, right) = text.split_once('+')?;
     let (offset, place) = if left.contains(MARK) {
         (right, left)
@@ -269,7 +269,7 @@ fn offset_operand(text: &str) -> Option<Argument> {
         (left, right)
     };
     let base = Box::new(operand(place.trim())?);
-    Some(Argument::Memory(MemoryArgument {
+    Some(AsmArgument::Memory(MemoryArgument {
         base,
         index: None,
         offset: number(offset.trim())?,
@@ -277,7 +277,7 @@ fn offset_operand(text: &str) -> Option<Argument> {
     }))
 }
 
-fn intel_argument(text: &str) -> Option<Argument> {
+fn intel_argument(text: &str) -> Option<AsmArgument> {
     const SIZES: [(&str, u32); 8] = [
         ("byte", 1),
         ("word", 2),
@@ -321,7 +321,7 @@ fn intel_argument(text: &str) -> Option<Argument> {
                 index = Some((Box::new(intel_argument(term)?), 1));
             }
         }
-        return Some(Argument::Memory(MemoryArgument {
+        return Some(AsmArgument::Memory(MemoryArgument {
             base: base?,
             index,
             offset,
@@ -332,11 +332,11 @@ fn intel_argument(text: &str) -> Option<Argument> {
         return Some(place);
     }
     if let Some(value) = number(rest) {
-        return Some(Argument::Immediate(value));
+        return Some(AsmArgument::Immediate(value));
     }
     rest.chars()
         .all(|character| character.is_ascii_alphanumeric())
-        .then(|| Argument::Register(rest.to_owned()))
+        .then(|| AsmArgument::Register(rest.to_owned()))
 }
 
 fn number(text: &str) -> Option<i64> {

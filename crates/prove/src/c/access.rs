@@ -1,22 +1,22 @@
 //! Memory: reads, writes, locked instructions and flushes, through pointers that may lead to several places.
 
 use super::knowledge::{LOCKS, is_persistent};
-use super::machine::{Go, Machine, Phase, State, Stop};
+use super::machine::{CMachine, CPhase, CState, Go, Stop};
 use super::sight::Sight;
 use crate::program::*;
 use crate::term::{Node, Op, Term};
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
+pub(super) enum AccessWay {
     Cached,
     /// Past the cache, as `movnti` does.
     NonTemporal,
 }
 
-impl Machine<'_> {
+impl CMachine<'_> {
     /// Reads up to 8 bytes.
-    pub(super) fn load(&mut self, state: &mut State, pointer: Term, size: u64) -> Go<Term> {
+    pub(super) fn load(&mut self, state: &mut CState, pointer: Term, size: u64) -> Go<Term> {
         let targets = self.targets(state, pointer, size)?;
         let mut value = None;
         for (is, address) in targets {
@@ -29,7 +29,7 @@ impl Machine<'_> {
         value.ok_or(Stop::Ended)
     }
 
-    pub(super) fn read(&mut self, state: &State, address: u64, size: u64, when: Term) -> Go<Term> {
+    pub(super) fn read(&mut self, state: &CState, address: u64, size: u64, when: Term) -> Go<Term> {
         let guard = self.program.terms.and(state.condition, when);
         let mut parts = Vec::new();
         let mut joined = false;
@@ -39,7 +39,7 @@ impl Machine<'_> {
             let to = (address + size).min(cell + u64::from(bytes));
             let (low, width) = ((from - cell) as u8 * 8, (to - from) as u8 * 8);
             let part = self.program.terms.extract(content, low, width);
-            if self.phase == Phase::After {
+            if self.phase == CPhase::After {
                 self.observe(cell, part, guard);
             }
             parts.push(part);
@@ -47,8 +47,8 @@ impl Machine<'_> {
         Ok(self.concatenate(&parts))
     }
 
-    fn content(&mut self, state: &State, cell: u64, guard: Term, joined: &mut bool) -> Go<Term> {
-        if self.phase == Phase::Before {
+    fn content(&mut self, state: &CState, cell: u64, guard: Term, joined: &mut bool) -> Go<Term> {
+        if self.phase == CPhase::Before {
             let me = self.me();
             self.knowledge.note(cell, |c| c.readers |= me);
         }
@@ -123,10 +123,10 @@ impl Machine<'_> {
     /// Writes up to 8 bytes; what crosses a word is written in two steps.
     pub(super) fn store(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         pointer: Term,
         value: Term,
-        way: Way,
+        way: AccessWay,
     ) -> Go<()> {
         let size = u64::from(self.program.terms.width(value)) / 8;
         for (is, address) in self.targets(state, pointer, size)? {
@@ -145,7 +145,7 @@ impl Machine<'_> {
 
     /// Notes a write, and cuts cells that are written in part from the next pass on.
     fn note_write(&mut self, cell: u64, bytes: u8, address: u64, end: u64) {
-        if self.phase == Phase::After {
+        if self.phase == CPhase::After {
             return;
         }
         let (me, late) = (
@@ -188,11 +188,11 @@ impl Machine<'_> {
 
     pub(super) fn write(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         address: u64,
         value: Term,
         when: Term,
-        way: Way,
+        way: AccessWay,
     ) -> Go<()> {
         let size = u64::from(self.program.terms.width(value)) / 8;
         let guard = self.program.terms.and(state.condition, when);
@@ -218,7 +218,9 @@ impl Machine<'_> {
                     continue;
                 }
                 let kind = match way {
-                    Way::NonTemporal if is_persistent(cell) => Kind::NtStore { loc, value: new },
+                    AccessWay::NonTemporal if is_persistent(cell) => {
+                        Kind::NtStore { loc, value: new }
+                    }
                     _ => Kind::Store { loc, value: new },
                 };
                 self.event(guard, kind, joined)?;
@@ -234,7 +236,7 @@ impl Machine<'_> {
     /// A locked instruction: `effect` says, from what it read, whether it writes and what. Returns what it read.
     pub(super) fn rmw(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         pointer: Term,
         size: u64,
         effect: &dyn Fn(&mut crate::term::Terms, Term) -> (Term, Term),
@@ -255,7 +257,7 @@ impl Machine<'_> {
 
     pub(super) fn rmw_at(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         address: u64,
         size: u64,
         is: Term,
@@ -265,7 +267,7 @@ impl Machine<'_> {
         let cells = self.knowledge.cells_of(address, size);
         for &(cell, bytes) in &cells {
             self.note_write(cell, bytes, address, address + size);
-            if self.phase == Phase::Before {
+            if self.phase == CPhase::Before {
                 let me = self.me();
                 self.knowledge.note(cell, |c| c.readers |= me);
             }
@@ -289,7 +291,7 @@ impl Machine<'_> {
                     self.program.terms.loaded(event, bytes * 8)
                 }
             };
-            if self.phase == Phase::After {
+            if self.phase == CPhase::After {
                 self.observe(cell, content, guard);
             }
             let from = address.max(cell);
@@ -329,7 +331,7 @@ impl Machine<'_> {
             }
         }
         let is_lock = address & LOCKS != 0;
-        if quiet && self.phase == Phase::Before && !is_lock {
+        if quiet && self.phase == CPhase::Before && !is_lock {
             self.event(guard, Kind::Mfence, false)?;
         }
         Ok(old)
@@ -338,12 +340,12 @@ impl Machine<'_> {
     /// Write-backs of the lines of these bytes.
     pub(super) fn flush(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         pointer: Term,
         size: u64,
         kind: FlushKind,
     ) -> Go<()> {
-        if self.phase == Phase::After || size == 0 {
+        if self.phase == CPhase::After || size == 0 {
             return Ok(());
         }
         let values = match self.program.terms.constant_of(pointer) {
@@ -380,8 +382,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn fence(&mut self, state: &State, kind: Kind) -> Go<()> {
-        if self.phase == Phase::Before {
+    pub(super) fn fence(&mut self, state: &CState, kind: Kind) -> Go<()> {
+        if self.phase == CPhase::Before {
             self.event(state.condition, kind, false)?;
         }
         Ok(())

@@ -1,10 +1,10 @@
 //! Instructions that compute: nothing of memory is touched.
 
-use super::machine::{Go, Machine, State};
+use super::machine::{CMachine, CState, Go};
 use crate::term::{Op, Term, Terms};
 use landfall_ir::{BinaryOp, CastOp, Predicate, RmwOp, Type};
 
-impl Machine<'_> {
+impl CMachine<'_> {
     /// `base` and then the indices of `getelementptr`.
     pub(super) fn element(&mut self, base: Term, of: &Type, indices: &[Term]) -> Go<Term> {
         let mut at = base;
@@ -57,7 +57,13 @@ impl Machine<'_> {
         })
     }
 
-    pub(super) fn binary(&mut self, state: &mut State, op: BinaryOp, a: Term, b: Term) -> Go<Term> {
+    pub(super) fn binary(
+        &mut self,
+        state: &mut CState,
+        op: BinaryOp,
+        a: Term,
+        b: Term,
+    ) -> Go<Term> {
         if self.program.terms.width(a) != self.program.terms.width(b) {
             return self.refuse("numbers of two widths");
         }

@@ -1,16 +1,16 @@
 //! Inline assembly: the spellings of flushes and fences.
 
-use super::machine::{Go, Machine, State, Value};
+use super::machine::{CMachine, CState, CValue, Go};
 use crate::program::{FlushKind, Kind};
 
-impl Machine<'_> {
+impl CMachine<'_> {
     /// Inline assembly: the spellings of flushes and fences.
     pub(super) fn assembly(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         text: &str,
         constraints: &str,
-        values: &[Value],
+        values: &[CValue],
     ) -> Go<()> {
         let _ = constraints;
         let words: Vec<String> = text

@@ -1,19 +1,19 @@
 //! Copies, fills and comparisons of bytes.
 
-use super::access::Way;
-use super::library::Answer;
-use super::machine::{Go, Machine, State, Value};
+use super::access::AccessWay;
+use super::library::LibraryAnswer;
+use super::machine::{CMachine, CState, CValue, Go};
 use crate::term::{Op, Term};
 
-impl Machine<'_> {
+impl CMachine<'_> {
     /// Copies in the pieces in which copies reach memory: words, lowest first.
     pub(super) fn copy(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         to: Term,
         from: Term,
         size: u64,
-        way: Way,
+        way: AccessWay,
     ) -> Go<()> {
         // What is read first is not changed by what is written (memmove).
         let mut pieces = Vec::new();
@@ -31,11 +31,11 @@ impl Machine<'_> {
 
     pub(super) fn fill(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         to: Term,
         byte: Term,
         size: u64,
-        way: Way,
+        way: AccessWay,
     ) -> Go<()> {
         let byte = self.program.terms.extract(byte, 0, 8);
         for (offset, length) in self.pieces(state, to, size)? {
@@ -47,7 +47,12 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn pieces(&mut self, state: &mut State, to: Term, size: u64) -> Go<Vec<(u64, u64)>> {
+    pub(super) fn pieces(
+        &mut self,
+        state: &mut CState,
+        to: Term,
+        size: u64,
+    ) -> Go<Vec<(u64, u64)>> {
         if size == 0 {
             return Ok(Vec::new());
         }
@@ -67,7 +72,11 @@ impl Machine<'_> {
         Ok(pieces)
     }
 
-    pub(super) fn compare_bytes(&mut self, state: &mut State, values: &[Value]) -> Go<Answer> {
+    pub(super) fn compare_bytes(
+        &mut self,
+        state: &mut CState,
+        values: &[CValue],
+    ) -> Go<LibraryAnswer> {
         let (a, b) = (self.number(values, 0)?, self.number(values, 1)?);
         let size = self.length(values, 2, "the length")?;
         let mut result = self.program.terms.constant(32, 0);
@@ -84,7 +93,11 @@ impl Machine<'_> {
         self.answers(result)
     }
 
-    pub(super) fn text_length(&mut self, state: &mut State, values: &[Value]) -> Go<Answer> {
+    pub(super) fn text_length(
+        &mut self,
+        state: &mut CState,
+        values: &[CValue],
+    ) -> Go<LibraryAnswer> {
         let p = self.number(values, 0)?;
         for at in 0..4096 {
             let by = self.program.terms.constant(64, at);

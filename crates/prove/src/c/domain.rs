@@ -1,18 +1,18 @@
 //! Which values a term can have, where addresses depend on it.
 
 use super::knowledge::MOST;
-use super::machine::Machine;
+use super::machine::CMachine;
 use crate::program::{Kind, LocId};
 use crate::term::{Node, Op, Term, mask};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Sorted; `None` for "any".
-type Domain = Option<Rc<Vec<u64>>>;
+type AddressDomain = Option<Rc<Vec<u64>>>;
 
-impl Machine<'_> {
+impl CMachine<'_> {
     /// The values a term can have, as far as it is known; asks for those of the memory it was read from.
-    pub(super) fn domain(&mut self, term: Term) -> Domain {
+    pub(super) fn domain(&mut self, term: Term) -> AddressDomain {
         if let Some(known) = self.domains.get(&term) {
             return known.clone();
         }

@@ -15,12 +15,12 @@ pub(super) struct Flow {
     live: Vec<Vec<bool>>,
 }
 
-enum Part {
+enum FlowPart {
     Block(usize),
-    Loop(usize, Vec<Part>),
+    Loop(usize, Vec<FlowPart>),
 }
 
-struct Order<'f> {
+struct FlowOrder<'f> {
     successors: &'f [Vec<usize>],
     number: Vec<u32>,
     stack: Vec<usize>,
@@ -29,9 +29,9 @@ struct Order<'f> {
 
 const DONE: u32 = u32::MAX;
 
-impl Order<'_> {
+impl FlowOrder<'_> {
     /// Bourdoncle, "Efficient chaotic iteration strategies with widenings", figure 4; parts come out last first.
-    fn visit(&mut self, block: usize, parts: &mut Vec<Part>) -> u32 {
+    fn visit(&mut self, block: usize, parts: &mut Vec<FlowPart>) -> u32 {
         self.stack.push(block);
         self.next += 1;
         self.number[block] = self.next;
@@ -58,13 +58,13 @@ impl Order<'_> {
             }
             parts.push(match is_loop {
                 true => self.component(block),
-                false => Part::Block(block),
+                false => FlowPart::Block(block),
             });
         }
         head
     }
 
-    fn component(&mut self, head: usize) -> Part {
+    fn component(&mut self, head: usize) -> FlowPart {
         let mut parts = Vec::new();
         for at in 0..self.successors[head].len() {
             let to = self.successors[head][at];
@@ -73,7 +73,7 @@ impl Order<'_> {
             }
         }
         parts.reverse();
-        Part::Loop(head, parts)
+        FlowPart::Loop(head, parts)
     }
 }
 
@@ -89,7 +89,7 @@ impl Flow {
                 to.into_iter().map(|id| id.index()).collect()
             })
             .collect();
-        let mut order = Order {
+        let mut order = FlowOrder {
             successors: &successors,
             number: vec![0; count],
             stack: Vec::new(),
@@ -108,15 +108,15 @@ impl Flow {
         flow
     }
 
-    fn lay_out(&mut self, parts: &[Part], around: &mut Vec<u32>) {
+    fn lay_out(&mut self, parts: &[FlowPart], around: &mut Vec<u32>) {
         for part in parts {
             let block = match part {
-                Part::Block(block) | Part::Loop(block, _) => *block,
+                FlowPart::Block(block) | FlowPart::Loop(block, _) => *block,
             };
             let place = self.block.len() as u32;
             self.place[block] = place;
             self.block.push(block);
-            if let Part::Loop(_, inner) = part {
+            if let FlowPart::Loop(_, inner) = part {
                 around.push(place);
                 self.loops[block] = around.clone();
                 self.lay_out(inner, around);

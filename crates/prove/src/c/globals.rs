@@ -1,12 +1,12 @@
 //! Objects at file scope: their places and first contents.
 
-use super::knowledge::Context;
-use super::machine::{Go, Machine, Value};
+use super::knowledge::CallContext;
+use super::machine::{CMachine, CValue, Go};
 use landfall_ir::{Constant, Type};
 
-impl Machine<'_> {
+impl CMachine<'_> {
     /// Gives every global a place and its first content.
-    pub(super) fn make_globals(&mut self, context: Context) -> Go<()> {
+    pub(super) fn make_globals(&mut self, context: CallContext) -> Go<()> {
         let module = self.module;
         let mut all = Vec::new();
         for (number, global) in module.globals.iter().enumerate() {
@@ -19,7 +19,7 @@ impl Machine<'_> {
             // The same object before and after a failure: only its content is new.
             let here = self
                 .knowledge
-                .context(Context(0), (u32::MAX, number as u32), &[]);
+                .context(CallContext(0), (u32::MAX, number as u32), &[]);
             let at = self
                 .knowledge
                 .create(here, (size, global.align), &global.name, false);
@@ -78,7 +78,7 @@ impl Machine<'_> {
             }
             single => {
                 let size = self.size_of(of)?;
-                if let Value::Int(term) = self.constant(single, of)?
+                if let CValue::Int(term) = self.constant(single, of)?
                     && let Some(value) = self.program.terms.constant_of(term)
                 {
                     for number in 0..size.min(8) {

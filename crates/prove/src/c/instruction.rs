@@ -1,22 +1,22 @@
 //! What single instructions do.
 
-use super::access::Way;
+use super::access::AccessWay;
 use super::arithmetic::{compare, modified};
-use super::knowledge::Context;
-use super::machine::{CODE, Go, Machine, State, Stop, Value};
+use super::knowledge::CallContext;
+use super::machine::{CMachine, CODE, CState, CValue, Go, Stop};
 use super::run::Frame;
 use crate::program;
 use crate::term::Term;
 use landfall_ir::{AtomicOrder, Callee, Instruction, Kind, Type};
 
-impl<'m> Machine<'m> {
+impl<'m> CMachine<'m> {
     /// One instruction that is not the last of its block; the value of its register.
     pub(super) fn step(
         &mut self,
         frame: &mut Frame,
         instruction: &'m Instruction,
-        here: Context,
-    ) -> Go<Option<Value>> {
+        here: CallContext,
+    ) -> Go<Option<CValue>> {
         Ok(Some(match &instruction.kind {
             Kind::Phi { .. } => return Ok(None), // chosen on arrival
             Kind::Alloca { of, count, align } => {
@@ -36,7 +36,7 @@ impl<'m> Machine<'m> {
                 };
                 let at = self.knowledge.create(here, (size, *align), "local", false);
                 self.allocas.push(at);
-                Value::Int(self.program.terms.constant(64, at))
+                CValue::Int(self.program.terms.constant(64, at))
             }
             Kind::Load { of, from, .. } => {
                 let pointer = self.integer(frame, from, 64)?;
@@ -53,13 +53,13 @@ impl<'m> Machine<'m> {
                 // x86 has no such store of a byte, a short or a floating-point number: there the compiler makes an ordinary one.
                 let way = match (non_temporal, &value.of) {
                     (true, Type::Int(32 | 64 | 128) | Type::Pointer | Type::Vector(..)) => {
-                        Way::NonTemporal
+                        AccessWay::NonTemporal
                     }
-                    _ => Way::Cached,
+                    _ => AccessWay::Cached,
                 };
                 match (atomic, &what) {
                     // As compilers do it on x86: an exchange.
-                    (Some(AtomicOrder::Sequential), &Value::Int(new)) => {
+                    (Some(AtomicOrder::Sequential), &CValue::Int(new)) => {
                         let size = self.size_of(&value.of)?;
                         let new = self.widened(new, size);
                         self.rmw(&mut frame.state, pointer, size, &|terms, _| {
@@ -76,7 +76,7 @@ impl<'m> Machine<'m> {
                 for index in indices {
                     values.push(self.typed_integer(frame, index)?);
                 }
-                Value::Int(self.element(base, of, &values)?)
+                CValue::Int(self.element(base, of, &values)?)
             }
             Kind::Binary { op, of, a, b } if self.wide_bits(of).is_some() => {
                 let bits = self.wide_bits(of).unwrap_or(128);
@@ -90,7 +90,7 @@ impl<'m> Machine<'m> {
                     self.integer(frame, a, width)?,
                     self.integer(frame, b, width)?,
                 );
-                Value::Int(self.binary(&mut frame.state, *op, a, b)?)
+                CValue::Int(self.binary(&mut frame.state, *op, a, b)?)
             }
             Kind::Compare {
                 predicate,
@@ -101,7 +101,7 @@ impl<'m> Machine<'m> {
                 let bits = self.wide_bits(of).unwrap_or(128);
                 let (a, b) = (self.operand(frame, a, of)?, self.operand(frame, b, of)?);
                 let (a, b) = (self.as_wide(&a, bits)?, self.as_wide(&b, bits)?);
-                Value::Int(self.wide_compare(*predicate, a, b))
+                CValue::Int(self.wide_compare(*predicate, a, b))
             }
             Kind::Compare {
                 predicate,
@@ -114,7 +114,7 @@ impl<'m> Machine<'m> {
                     self.integer(frame, a, width)?,
                     self.integer(frame, b, width)?,
                 );
-                Value::Int(compare(&mut self.program.terms, *predicate, a, b))
+                CValue::Int(compare(&mut self.program.terms, *predicate, a, b))
             }
             Kind::Cast { op, value, to }
                 if self.wide_bits(to).or(self.wide_bits(&value.of)).is_some() =>
@@ -130,7 +130,7 @@ impl<'m> Machine<'m> {
             Kind::Cast { op, value, to } => {
                 let from = self.typed_integer(frame, value)?;
                 let width = self.width_of(to)?;
-                Value::Int(self.cast(*op, from, width)?)
+                CValue::Int(self.cast(*op, from, width)?)
             }
             Kind::Select {
                 condition,
@@ -153,7 +153,7 @@ impl<'m> Machine<'m> {
                 let mut values = Vec::new();
                 for argument in arguments {
                     let mut value = self.typed(frame, &argument.value)?;
-                    if let (Some(of), &Value::Int(pointer)) = (&argument.by_value, &value) {
+                    if let (Some(of), &CValue::Int(pointer)) = (&argument.by_value, &value) {
                         value = self.copied(&mut frame.state, pointer, of, here)?;
                     }
                     values.push(value);
@@ -177,7 +177,7 @@ impl<'m> Machine<'m> {
                 let mut value = self.typed(frame, from)?;
                 for &index in path {
                     value = match value {
-                        Value::Many(all) if (index as usize) < all.len() => {
+                        CValue::Many(all) if (index as usize) < all.len() => {
                             all[index as usize].clone()
                         }
                         _ => return self.refuse("a part of a value that has no such part"),
@@ -191,7 +191,7 @@ impl<'m> Machine<'m> {
                 let mut place = &mut whole;
                 for &index in path {
                     place = match place {
-                        Value::Many(all) if (index as usize) < all.len() => {
+                        CValue::Many(all) if (index as usize) < all.len() => {
                             &mut all[index as usize]
                         }
                         _ => return self.refuse("a part of a value that has no such part"),
@@ -205,7 +205,7 @@ impl<'m> Machine<'m> {
                 let pointer = self.integer(frame, to, 64)?;
                 let size = self.size_of(&value.of)?;
                 let op = *op;
-                Value::Int(self.rmw(&mut frame.state, pointer, size, &|terms, old| {
+                CValue::Int(self.rmw(&mut frame.state, pointer, size, &|terms, old| {
                     (terms.truth(true), modified(terms, op, old, operand))
                 })?)
             }
@@ -222,7 +222,7 @@ impl<'m> Machine<'m> {
                     (terms.eq(old, expected), desired)
                 })?;
                 let same = self.program.terms.eq(old, expected);
-                Value::Many(vec![Value::Int(old), Value::Int(same)])
+                CValue::Many(vec![CValue::Int(old), CValue::Int(same)])
             }
             Kind::Fence { order } => {
                 if *order == AtomicOrder::Sequential {
@@ -254,7 +254,7 @@ impl<'m> Machine<'m> {
         }))
     }
 
-    pub(super) fn load_of(&mut self, state: &mut State, pointer: Term, of: &Type) -> Go<Value> {
+    pub(super) fn load_of(&mut self, state: &mut CState, pointer: Term, of: &Type) -> Go<CValue> {
         let layout = self.layout();
         let resolved = layout.resolve(of).clone();
         if let Type::Struct { .. } | Type::Array(..) = resolved {
@@ -272,7 +272,7 @@ impl<'m> Machine<'m> {
                 let at = self.program.terms.add(pointer, offset);
                 all.push(self.load_of(state, at, &inner)?);
             }
-            return Ok(Value::Many(all));
+            return Ok(CValue::Many(all));
         }
         if let Some(bits) = self.wide_bits(&resolved) {
             return self.wide_load(state, pointer, bits);
@@ -280,29 +280,29 @@ impl<'m> Machine<'m> {
         let width = self.width_of(&resolved)?;
         let size = self.size_of(&resolved)?;
         let whole = self.load(state, pointer, size)?;
-        Ok(Value::Int(self.program.terms.extract(whole, 0, width)))
+        Ok(CValue::Int(self.program.terms.extract(whole, 0, width)))
     }
 
     pub(super) fn store_of(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         pointer: Term,
         of: &Type,
-        value: &Value,
-        way: Way,
+        value: &CValue,
+        way: AccessWay,
     ) -> Go<()> {
         match value {
-            Value::Int(term) => {
+            CValue::Int(term) => {
                 let size = self.size_of(of)?;
                 let whole = self.widened(*term, size);
                 self.store(state, pointer, whole, way)
             }
-            Value::Many(_) if self.wide_bits(of).is_some() => {
+            CValue::Many(_) if self.wide_bits(of).is_some() => {
                 let bits = self.wide_bits(of).unwrap_or(128);
                 let wide = self.as_wide(value, bits)?;
                 self.wide_store(state, pointer, wide, way)
             }
-            Value::Many(all) => {
+            CValue::Many(all) => {
                 let layout = self.layout();
                 for (index, part) in all.iter().enumerate() {
                     let Some((offset, inner)) = layout.offset(of, index as u64) else {
@@ -318,28 +318,34 @@ impl<'m> Machine<'m> {
     }
 
     /// A copy for a function that gets a struct by value.
-    fn copied(&mut self, state: &mut State, pointer: Term, of: &Type, here: Context) -> Go<Value> {
+    fn copied(
+        &mut self,
+        state: &mut CState,
+        pointer: Term,
+        of: &Type,
+        here: CallContext,
+    ) -> Go<CValue> {
         let size = self.size_of(of)?;
         let from = self.knowledge.context(here, (0, u32::MAX), &[]);
         let at = self.knowledge.create(from, (size, 16), "argument", false);
         let to = self.program.terms.constant(64, at);
-        self.copy(state, to, pointer, size, Way::Cached)?;
-        Ok(Value::Int(to))
+        self.copy(state, to, pointer, size, AccessWay::Cached)?;
+        Ok(CValue::Int(to))
     }
 
     /// A call through a pointer: one for each function it can be.
     fn call_pointer(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         pointer: Term,
-        values: Vec<Value>,
+        values: Vec<CValue>,
         returns: &Type,
-        here: Context,
-    ) -> Go<Option<Value>> {
+        here: CallContext,
+    ) -> Go<Option<CValue>> {
         let Some(addresses) = self.domain(pointer) else {
             return self.refuse("which function is called depends on a value that can be anything");
         };
-        let mut after: Option<(State, Option<Value>)> = None;
+        let mut after: Option<(CState, Option<CValue>)> = None;
         for &address in addresses.iter() {
             let this = self.program.terms.constant(64, address);
             let is = self.program.terms.eq(pointer, this);

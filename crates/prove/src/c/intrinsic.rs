@@ -1,11 +1,11 @@
 //! LLVM's own functions.
 
-use super::library::Answer;
-use super::machine::{Go, Machine, Value};
+use super::library::LibraryAnswer;
+use super::machine::{CMachine, CValue, Go};
 use crate::term::Op;
 
-impl Machine<'_> {
-    pub(super) fn intrinsic(&mut self, name: &str, values: &[Value]) -> Go<Answer> {
+impl CMachine<'_> {
+    pub(super) fn intrinsic(&mut self, name: &str, values: &[CValue]) -> Go<LibraryAnswer> {
         let rest = &name["llvm.".len()..];
         let word = rest.split('.').next().unwrap_or_default();
         let terms = |m: &mut Self, op, a, b| m.program.terms.binary(op, a, b);
@@ -44,11 +44,11 @@ impl Machine<'_> {
             "objectsize" => return self.gives(64, u64::MAX),
             _ => {}
         }
-        Ok(Answer::Unknown)
+        Ok(LibraryAnswer::Unknown)
     }
 
     /// In twice the width, where it fits.
-    pub(super) fn with_overflow(&mut self, word: &str, values: &[Value]) -> Go<Answer> {
+    pub(super) fn with_overflow(&mut self, word: &str, values: &[CValue]) -> Go<LibraryAnswer> {
         let (a, b) = (self.number(values, 0)?, self.number(values, 1)?);
         let width = self.program.terms.width(a);
         if width > 32 {
@@ -65,8 +65,8 @@ impl Machine<'_> {
                 }
                 _ => return self.refuse("an overflow check of 64 bits is not modelled"),
             };
-            self.answer = Some(Value::Many(vec![Value::Int(result), Value::Int(over)]));
-            return Ok(Answer::Done);
+            self.answer = Some(CValue::Many(vec![CValue::Int(result), CValue::Int(over)]));
+            return Ok(LibraryAnswer::Done);
         }
         let terms = &mut self.program.terms;
         let wide = |terms: &mut crate::term::Terms, t| match word.starts_with('u') {
@@ -83,7 +83,7 @@ impl Machine<'_> {
         let result = terms.extract(whole, 0, width);
         let back = wide(terms, result);
         let over = terms.ne(back, whole);
-        self.answer = Some(Value::Many(vec![Value::Int(result), Value::Int(over)]));
-        Ok(Answer::Done)
+        self.answer = Some(CValue::Many(vec![CValue::Int(result), CValue::Int(over)]));
+        Ok(LibraryAnswer::Done)
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Cell {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Object {
+pub(super) struct KnownObject {
     pub(super) size: u64,
     pub(super) name: String,
     /// What it holds at first; zeros behind its end.
@@ -31,13 +31,13 @@ pub(super) const MOST: usize = 64;
 
 /// Where something happens: a chain of calls, with the rounds of the loops around each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Context(pub(super) u32);
+pub(super) struct CallContext(pub(super) u32);
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knowledge {
     /// By address.
     pub(super) cells: BTreeMap<u64, Cell>,
-    pub(super) objects: BTreeMap<u64, Object>,
+    pub(super) objects: BTreeMap<u64, KnownObject>,
     contexts: FxHashMap<(u32, u32, u32, Vec<u32>), u32>,
     /// By the context of its creation.
     created: FxHashMap<u32, u64>,
@@ -73,7 +73,7 @@ impl Knowledge {
             next_persistent: first_block,
             ..Knowledge::default()
         };
-        let roots = Object {
+        let roots = KnownObject {
             size: ROOTS * 8,
             name: "lf_root".to_owned(),
             initial: Vec::new(),
@@ -90,7 +90,7 @@ impl Knowledge {
 
     pub(super) fn region(&mut self, size: u64) -> u64 {
         let at = window::BASE + window::REGION.start;
-        let region = self.objects.entry(at).or_insert(Object {
+        let region = self.objects.entry(at).or_insert(KnownObject {
             size: 0,
             name: "pm".to_owned(),
             initial: Vec::new(),
@@ -101,17 +101,17 @@ impl Knowledge {
 
     pub(super) fn context(
         &mut self,
-        outer: Context,
+        outer: CallContext,
         (block, at): (u32, u32),
         rounds: &[u32],
-    ) -> Context {
+    ) -> CallContext {
         let next = self.contexts.len() as u32 + 2; // 0 and 1 are `main`, before and after
         let key = (outer.0, block, at, rounds.to_vec());
-        Context(*self.contexts.entry(key).or_insert(next))
+        CallContext(*self.contexts.entry(key).or_insert(next))
     }
 
     /// The number of the thread that is created here.
-    pub(super) fn thread(&mut self, here: Context) -> usize {
+    pub(super) fn thread(&mut self, here: CallContext) -> usize {
         match self.threads.iter().position(|&known| known == here.0) {
             Some(known) => known + 1,
             None => {
@@ -124,7 +124,7 @@ impl Knowledge {
     /// Memory of its own for what is created here; the same in every pass.
     pub(super) fn create(
         &mut self,
-        here: Context,
+        here: CallContext,
         (size, align): (u64, u64),
         name: &str,
         persistent: bool,
@@ -144,7 +144,7 @@ impl Knowledge {
             self.next_volatile = at + size + 16;
             at
         };
-        let object = Object {
+        let object = KnownObject {
             size,
             name: name.to_owned(),
             initial: Vec::new(),
@@ -155,7 +155,7 @@ impl Knowledge {
     }
 
     /// The object that these bytes are in.
-    pub(super) fn object(&self, address: u64, size: u64) -> Option<(u64, &Object)> {
+    pub(super) fn object(&self, address: u64, size: u64) -> Option<(u64, &KnownObject)> {
         let (&base, object) = self.objects.range(..=address).next_back()?;
         let end = address.checked_add(size)?;
         (end <= base.checked_add(object.size)?).then_some((base, object))

@@ -1,8 +1,8 @@
 //! Functions that programs call and do not define: Landfall's own, libc's, libpmem's, the compiler's.
 
-use super::access::Way;
-use super::knowledge::{Context, Knowledge};
-use super::machine::{Go, Machine, Phase, State, Stop, Value};
+use super::access::AccessWay;
+use super::knowledge::{CallContext, Knowledge};
+use super::machine::{CMachine, CPhase, CState, CValue, Go, Stop};
 use crate::program::{FlushKind, Kind};
 use crate::term::Term;
 use landfall_ir::Type;
@@ -48,15 +48,15 @@ const WITHOUT_EFFECT_PREFIX: [&str; 9] = [
     "llvm.prefetch",
 ];
 
-impl<'m> Machine<'m> {
+impl<'m> CMachine<'m> {
     pub(super) fn call(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         name: &str,
-        values: Vec<Value>,
+        values: Vec<CValue>,
         returns: &Type,
-        here: Context,
-    ) -> Go<Option<Value>> {
+        here: CallContext,
+    ) -> Go<Option<CValue>> {
         if self.builtin(state, name, &values, here)?.is_some_result() {
             return self.taken();
         }
@@ -81,7 +81,7 @@ impl<'m> Machine<'m> {
                 Type::Void => None,
                 of => {
                     let width = self.width_of(of)?;
-                    Some(Value::Int(self.program.terms.constant(width, 0)))
+                    Some(CValue::Int(self.program.terms.constant(width, 0)))
                 }
             });
         }
@@ -91,7 +91,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Locals of functions that returned.
-    fn forget(&mut self, state: &mut State, objects: &[u64]) {
+    fn forget(&mut self, state: &mut CState, objects: &[u64]) {
         if objects.is_empty() {
             return;
         }
@@ -105,14 +105,14 @@ impl<'m> Machine<'m> {
         }
     }
 
-    pub(super) fn number(&self, values: &[Value], at: usize) -> Go<Term> {
+    pub(super) fn number(&self, values: &[CValue], at: usize) -> Go<Term> {
         match values.get(at) {
-            Some(Value::Int(term)) => Ok(*term),
+            Some(CValue::Int(term)) => Ok(*term),
             _ => self.refuse("a call with fewer arguments than it needs"),
         }
     }
 
-    pub(super) fn length(&self, values: &[Value], at: usize, what: &str) -> Go<u64> {
+    pub(super) fn length(&self, values: &[CValue], at: usize, what: &str) -> Go<u64> {
         let term = self.number(values, at)?;
         match self.program.terms.constant_of(term) {
             Some(length) if length < 1 << 30 => Ok(length),
@@ -123,29 +123,29 @@ impl<'m> Machine<'m> {
         }
     }
 
-    pub(super) fn gives(&mut self, width: u8, value: u64) -> Go<Answer> {
+    pub(super) fn gives(&mut self, width: u8, value: u64) -> Go<LibraryAnswer> {
         let term = self.program.terms.constant(width, value);
         self.answers(term)
     }
 
-    pub(super) fn answers(&mut self, term: Term) -> Go<Answer> {
-        self.answer = Some(Value::Int(term));
-        Ok(Answer::Done)
+    pub(super) fn answers(&mut self, term: Term) -> Go<LibraryAnswer> {
+        self.answer = Some(CValue::Int(term));
+        Ok(LibraryAnswer::Done)
     }
 
-    fn taken(&mut self) -> Go<Option<Value>> {
+    fn taken(&mut self) -> Go<Option<CValue>> {
         Ok(self.answer.take())
     }
 
     fn builtin(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         name: &str,
-        values: &[Value],
-        here: Context,
-    ) -> Go<Answer> {
+        values: &[CValue],
+        here: CallContext,
+    ) -> Go<LibraryAnswer> {
         self.answer = None;
-        let persist = |this: &mut Self, state: &mut State| -> Go<()> {
+        let persist = |this: &mut Self, state: &mut CState| -> Go<()> {
             let (p, n) = (
                 this.number(values, 0)?,
                 this.length(values, 1, "the length")?,
@@ -160,7 +160,7 @@ impl<'m> Machine<'m> {
             }
             "lf_failures" => {
                 self.asked = true;
-                return self.gives(32, u64::from(self.phase == Phase::After));
+                return self.gives(32, u64::from(self.phase == CPhase::After));
             }
             "lf_flush" | "pmem_flush" | "pmem_deep_flush" => persist(self, state)?,
             "lf_fence" | "pmem_drain" | "llvm.x86.sse.sfence" => {
@@ -257,7 +257,7 @@ impl<'m> Machine<'m> {
                     .constant(self.program.terms.width(code), 0);
                 let holds = self.program.terms.eq(code, zero);
                 // After a failure a code other than 0 says that recovery failed.
-                if self.phase == Phase::After {
+                if self.phase == CPhase::After {
                     self.check(state, holds, "exit with a code that is not 0")?;
                 }
                 self.exits.push(state.condition);
@@ -285,13 +285,13 @@ impl<'m> Machine<'m> {
             "memcpy" | "memmove" | "__memcpy_chk" | "__memmove_chk" | "mempcpy" => {
                 let (to, from) = (self.number(values, 0)?, self.number(values, 1)?);
                 let size = self.length(values, 2, "the length")?;
-                self.copy(state, to, from, size, Way::Cached)?;
+                self.copy(state, to, from, size, AccessWay::Cached)?;
                 return self.answers(to);
             }
             "memset" | "__memset_chk" => {
                 let (to, byte) = (self.number(values, 0)?, self.number(values, 1)?);
                 let size = self.length(values, 2, "the length")?;
-                self.fill(state, to, byte, size, Way::Cached)?;
+                self.fill(state, to, byte, size, AccessWay::Cached)?;
                 return self.answers(to);
             }
             "pmem_memcpy_persist"
@@ -304,14 +304,14 @@ impl<'m> Machine<'m> {
                 let size = self.length(values, 2, "the length")?;
                 // As libpmem does it: past the cache from 256 bytes on.
                 let way = match size >= 256 {
-                    true => Way::NonTemporal,
-                    false => Way::Cached,
+                    true => AccessWay::NonTemporal,
+                    false => AccessWay::Cached,
                 };
                 match name.starts_with("pmem_memset") {
                     true => self.fill(state, to, from, size, way)?,
                     false => self.copy(state, to, from, size, way)?,
                 }
-                if way == Way::Cached {
+                if way == AccessWay::Cached {
                     self.flush(state, to, size, FlushKind::Clwb)?;
                 }
                 if name.ends_with("persist") {
@@ -324,32 +324,32 @@ impl<'m> Machine<'m> {
             _ if name.starts_with("llvm.memcpy.") || name.starts_with("llvm.memmove.") => {
                 let (to, from) = (self.number(values, 0)?, self.number(values, 1)?);
                 let size = self.length(values, 2, "the length")?;
-                self.copy(state, to, from, size, Way::Cached)?;
+                self.copy(state, to, from, size, AccessWay::Cached)?;
             }
             _ if name.starts_with("llvm.memset.") => {
                 let (to, byte) = (self.number(values, 0)?, self.number(values, 1)?);
                 let size = self.length(values, 2, "the length")?;
-                self.fill(state, to, byte, size, Way::Cached)?;
+                self.fill(state, to, byte, size, AccessWay::Cached)?;
             }
             _ if name.starts_with("pthread_") || name.starts_with("sem_") => {
                 return self.thread_call(state, name, values, here);
             }
             _ if name.starts_with("llvm.") => return self.intrinsic(name, values),
-            _ => return Ok(Answer::Unknown),
+            _ => return Ok(LibraryAnswer::Unknown),
         }
-        Ok(Answer::Done)
+        Ok(LibraryAnswer::Done)
     }
 }
 
 /// Did a built-in function do it?
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Answer {
+pub(super) enum LibraryAnswer {
     Done,
     Unknown,
 }
 
-impl Answer {
+impl LibraryAnswer {
     fn is_some_result(self) -> bool {
-        self == Answer::Done
+        self == LibraryAnswer::Done
     }
 }

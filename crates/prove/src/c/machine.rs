@@ -1,7 +1,7 @@
 //! The state of following a program: what was made of it so far, and where each path is.
 
 use super::flow::Flow;
-use super::knowledge::{Context, Knowledge};
+use super::knowledge::{CallContext, Knowledge};
 use super::waiting::Waiting;
 use super::{Bounds, Lines, Refusal};
 use crate::program::*;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Before the power failure, or after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Phase {
+pub(super) enum CPhase {
     Before,
     After,
 }
@@ -30,14 +30,14 @@ pub(super) enum Stop {
 pub(super) type Go<T> = Result<T, Stop>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Value {
+pub(super) enum CValue {
     Int(Term),
-    Many(Vec<Value>),
+    Many(Vec<CValue>),
 }
 
 /// A place on the way: the condition under which the thread comes here, and what it knows of memory.
 #[derive(Clone, Debug)]
-pub(super) struct State {
+pub(super) struct CState {
     pub(super) condition: Term,
     /// By cell: its content, where this thread knows it.
     pub(super) memory: Rc<BTreeMap<u64, Term>>,
@@ -49,19 +49,19 @@ pub(super) struct Followed {
     pub(super) number: usize,
     pub(super) created: Term,
     /// Where it ended, if it can.
-    pub(super) ended: Option<State>,
-    pub(super) result: Option<Value>,
+    pub(super) ended: Option<CState>,
+    pub(super) result: Option<CValue>,
     pub(super) joined: bool,
 }
 
-pub(super) struct Machine<'m> {
+pub(super) struct CMachine<'m> {
     pub(super) module: &'m Module,
     pub(super) bounds: &'m Bounds,
     lines: Lines<'m>,
     pub(super) knowledge: &'m mut Knowledge,
     pub(super) flows: &'m mut FxHashMap<String, Rc<Flow>>,
     pub(super) program: Program,
-    pub(super) phase: Phase,
+    pub(super) phase: CPhase,
     /// The thread that is followed, and the one of the program it is.
     pub(super) thread: usize,
     pub(super) thread_ids: FxHashMap<usize, ThreadId>,
@@ -77,7 +77,7 @@ pub(super) struct Machine<'m> {
     /// Did the program ask how often the power failed?
     pub(super) asked: bool,
     /// Paths that left their thread in the middle.
-    pub(super) left: Vec<State>,
+    pub(super) left: Vec<CState>,
     pub(super) calls: Vec<String>,
     /// Locals of the functions that are being followed.
     pub(super) allocas: Vec<u64>,
@@ -99,28 +99,28 @@ pub(super) struct Machine<'m> {
     /// Reads of the recovery from here on are inside a region of a checksum, or ignored.
     pub(super) unjudged: usize,
     /// What the built-in function just called returned.
-    pub(super) answer: Option<Value>,
+    pub(super) answer: Option<CValue>,
 }
 
 /// Addresses of functions.
 pub(super) const CODE: u64 = 0x40_0000;
 
-impl<'m> Machine<'m> {
+impl<'m> CMachine<'m> {
     pub(super) fn new(
         module: &'m Module,
         bounds: &'m Bounds,
         lines: Lines<'m>,
         knowledge: &'m mut Knowledge,
         flows: &'m mut FxHashMap<String, Rc<Flow>>,
-    ) -> Machine<'m> {
-        Machine {
+    ) -> CMachine<'m> {
+        CMachine {
             module,
             bounds,
             lines,
             knowledge,
             flows,
             program: Program::default(),
-            phase: Phase::Before,
+            phase: CPhase::Before,
             thread: 0,
             thread_ids: FxHashMap::default(),
             running: FxHashMap::default(),
@@ -150,7 +150,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    pub(super) fn begin(&mut self, phase: Phase) {
+    pub(super) fn begin(&mut self, phase: CPhase) {
         self.phase = phase;
         self.thread = 0;
         self.followed.clear();
@@ -159,15 +159,15 @@ impl<'m> Machine<'m> {
         self.running.clear();
         self.calls.clear();
         self.here = None;
-        if phase == Phase::Before {
+        if phase == CPhase::Before {
             self.program.threads.push("main".to_owned());
             self.thread_ids.insert(0, ThreadId(0));
         }
     }
 
-    pub(super) fn main(&mut self, main: &'m Function, context: Context) -> Go<()> {
+    pub(super) fn main(&mut self, main: &'m Function, context: CallContext) -> Go<()> {
         let truth = self.program.terms.truth(true);
-        let state = State {
+        let state = CState {
             condition: truth,
             memory: Rc::default(),
         };
@@ -175,9 +175,9 @@ impl<'m> Machine<'m> {
         // argc is 1; nobody looks at argv without being refused.
         let one = self.program.terms.constant(32, 1);
         let null = self.program.terms.constant(64, 0);
-        let arguments: Vec<Value> = [one, null, null]
+        let arguments: Vec<CValue> = [one, null, null]
             .into_iter()
-            .map(Value::Int)
+            .map(CValue::Int)
             .take(main.parameters.len())
             .collect();
         let mut state = state;
@@ -190,7 +190,7 @@ impl<'m> Machine<'m> {
             }
         }
         let returned = self.run(main, arguments, state, context)?;
-        if self.phase == Phase::Before {
+        if self.phase == CPhase::Before {
             let mut gone = self.program.terms.truth(false);
             gone = returned.map_or(gone, |(state, _)| state.condition);
             for at in 0..self.exits.len() {
@@ -294,17 +294,17 @@ impl<'m> Machine<'m> {
     }
 
     /// Something that must hold if this path comes here.
-    pub(super) fn check(&mut self, state: &State, holds: Term, what: &str) -> Go<()> {
+    pub(super) fn check(&mut self, state: &CState, holds: Term, what: &str) -> Go<()> {
         if self.program.terms.constant_of(holds) == Some(1) {
             return Ok(());
         }
         let label = format!("{what}: {}", self.label());
         match self.phase {
-            Phase::Before => {
+            CPhase::Before => {
                 let id = self.event(state.condition, Kind::Assert { holds }, false)?;
                 self.program.events[id.index()].label = label;
             }
-            Phase::After => self.program.recovery.checks.push(Check {
+            CPhase::After => self.program.recovery.checks.push(Check {
                 guard: state.condition,
                 holds,
                 label,
@@ -314,14 +314,14 @@ impl<'m> Machine<'m> {
     }
 
     /// A path that was unrolled as far as it is.
-    pub(super) fn bound(&mut self, state: &State) -> Go<()> {
+    pub(super) fn bound(&mut self, state: &CState) -> Go<()> {
         let within = self.program.terms.truth(false);
         let label = self.label();
         match self.phase {
-            Phase::Before => {
+            CPhase::Before => {
                 self.event(state.condition, Kind::Bound { within }, false)?;
             }
-            Phase::After => self.program.recovery.bounds.push(Check {
+            CPhase::After => self.program.recovery.bounds.push(Check {
                 guard: state.condition,
                 holds: within,
                 label,
@@ -330,7 +330,7 @@ impl<'m> Machine<'m> {
         Ok(())
     }
 
-    pub(super) fn assume(&mut self, state: &mut State, holds: Term) -> Go<()> {
+    pub(super) fn assume(&mut self, state: &mut CState, holds: Term) -> Go<()> {
         state.condition = self.program.terms.and(state.condition, holds);
         match self.program.terms.constant_of(state.condition) {
             Some(0) => Err(Stop::Ended),
@@ -349,11 +349,11 @@ impl<'m> Machine<'m> {
     }
 
     /// Where two ways meet.
-    pub(super) fn meet(&mut self, a: State, b: State) -> State {
+    pub(super) fn meet(&mut self, a: CState, b: CState) -> CState {
         let first = self.first_way(a.condition, b.condition);
         let condition = self.program.terms.either_path(a.condition, b.condition);
         if Rc::ptr_eq(&a.memory, &b.memory) {
-            return State {
+            return CState {
                 condition,
                 memory: a.memory,
             };
@@ -379,7 +379,7 @@ impl<'m> Machine<'m> {
             };
             memory.insert(cell, value);
         }
-        State {
+        CState {
             condition,
             memory: Rc::new(memory),
         }
@@ -404,21 +404,21 @@ impl<'m> Machine<'m> {
         terms.conjunction(&own)
     }
 
-    pub(super) fn choose(&mut self, condition: Term, a: &Value, b: &Value) -> Option<Value> {
+    pub(super) fn choose(&mut self, condition: Term, a: &CValue, b: &CValue) -> Option<CValue> {
         Some(match (a, b) {
-            (Value::Int(a), Value::Int(b)) => {
+            (CValue::Int(a), CValue::Int(b)) => {
                 let terms = &mut self.program.terms;
                 if terms.width(*a) != terms.width(*b) {
                     return None;
                 }
-                Value::Int(terms.choose(condition, *a, *b))
+                CValue::Int(terms.choose(condition, *a, *b))
             }
-            (Value::Many(a), Value::Many(b)) if a.len() == b.len() => {
+            (CValue::Many(a), CValue::Many(b)) if a.len() == b.len() => {
                 let mut all = Vec::new();
                 for (a, b) in a.iter().zip(b) {
                     all.push(self.choose(condition, a, b)?);
                 }
-                Value::Many(all)
+                CValue::Many(all)
             }
             _ => return None,
         })

@@ -34,9 +34,9 @@ mod waiting;
 mod wide;
 
 use crate::program::Program;
-use knowledge::{Context, Knowledge};
+use knowledge::{CallContext, Knowledge};
 use landfall_ir::{Module, Place};
-use machine::{Machine, Phase, Stop};
+use machine::{CMachine, CPhase, Stop};
 
 /// How much is looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,15 +90,15 @@ pub fn translate(module: &Module, bounds: &Bounds, lines: Lines) -> Result<Progr
     let mut patience = 64;
     for _ in 0..PASSES {
         knowledge.learnt = false;
-        let mut machine = Machine::new(module, bounds, lines, &mut knowledge, &mut flows);
+        let mut machine = CMachine::new(module, bounds, lines, &mut knowledge, &mut flows);
         machine.patience = patience;
         let mut outcome = Ok(());
-        for (number, phase) in [Phase::Before, Phase::After].into_iter().enumerate() {
+        for (number, phase) in [CPhase::Before, CPhase::After].into_iter().enumerate() {
             // What touches no persistent memory, and asks for no failure, begins anew as it began.
             let again = machine.asked || machine.touches_persistent_memory();
-            if outcome.is_ok() && (phase == Phase::Before || again) {
+            if outcome.is_ok() && (phase == CPhase::Before || again) {
                 machine.begin(phase);
-                outcome = machine.main(main, Context(number as u32));
+                outcome = machine.main(main, CallContext(number as u32));
             }
         }
         machine.learn_values();

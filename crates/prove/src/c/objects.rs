@@ -1,8 +1,8 @@
 //! Mutexes, reader-writer locks, semaphores and conditions. The state of each is one word.
 
-use super::library::Answer;
-use super::machine::{Go, Machine, State, Value};
-use super::waiting::Effect;
+use super::library::LibraryAnswer;
+use super::machine::{CMachine, CState, CValue, Go};
+use super::waiting::WaitEffect;
 use crate::term::{Op, Term, Terms};
 
 const BUSY: u64 = 16;
@@ -148,15 +148,15 @@ fn give_up(terms: &mut Terms, old: Term, thread: usize) -> (Term, Term) {
     (terms.truth(true), terms.choose(reached, woken, alone))
 }
 
-impl Machine<'_> {
+impl CMachine<'_> {
     /// Calls about one object, which is the first argument.
     pub(super) fn object_call(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         name: &str,
-        values: &[Value],
-    ) -> Go<Answer> {
-        let effect: Effect = match name {
+        values: &[CValue],
+    ) -> Go<LibraryAnswer> {
+        let effect: WaitEffect = match name {
             "pthread_mutex_lock"
             | "pthread_spin_lock"
             | "pthread_mutex_trylock"
@@ -203,7 +203,7 @@ impl Machine<'_> {
             "pthread_cond_wait" | "pthread_cond_timedwait" => {
                 return self.wait(state, values, name.ends_with("timedwait"));
             }
-            _ => return Ok(Answer::Unknown),
+            _ => return Ok(LibraryAnswer::Unknown),
         };
         let pointer = self.number(values, 0)?;
         let at = self.sync_object(state, pointer)?;
@@ -228,14 +228,14 @@ impl Machine<'_> {
         self.answers(answer)
     }
 
-    fn put(&mut self, state: &mut State, at: u64, value: u64) -> Go<()> {
+    fn put(&mut self, state: &mut CState, at: u64, value: u64) -> Go<()> {
         let value = self.program.terms.constant(64, value);
         let always = self.program.terms.truth(true);
-        self.write(state, at, value, always, super::access::Way::Cached)
+        self.write(state, at, value, always, super::access::AccessWay::Cached)
     }
 
     /// Enters the queue, gives the mutex back, is woken, takes the mutex.
-    fn wait(&mut self, state: &mut State, values: &[Value], timed: bool) -> Go<Answer> {
+    fn wait(&mut self, state: &mut CState, values: &[CValue], timed: bool) -> Go<LibraryAnswer> {
         let thread = self.thread;
         if thread >= MOST_WAITERS {
             return self.refuse("more than 16 threads that wait for conditions");

@@ -1,11 +1,11 @@
 //! Operands and constants: what an instruction names, as terms.
 
-use super::machine::{CODE, Go, Machine, State, Value};
+use super::machine::{CMachine, CODE, CState, CValue, Go};
 use super::run::Frame;
 use crate::term::Term;
 use landfall_ir::{Constant, Operand, Type, Typed};
 
-impl Machine<'_> {
+impl CMachine<'_> {
     pub(super) fn size_of(&self, of: &Type) -> Go<u64> {
         match self.layout().size(of) {
             Some(size) => Ok(size),
@@ -25,17 +25,17 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn typed(&mut self, frame: &Frame, typed: &Typed) -> Go<Value> {
+    pub(super) fn typed(&mut self, frame: &Frame, typed: &Typed) -> Go<CValue> {
         self.operand(frame, &typed.value, &typed.of)
     }
 
     pub(super) fn typed_integer(&mut self, frame: &Frame, typed: &Typed) -> Go<Term> {
         match self.operand(frame, &typed.value, &typed.of)? {
-            Value::Int(term) => Ok(term),
-            Value::Many(_) if self.wide_bits(&typed.of).is_some() => {
+            CValue::Int(term) => Ok(term),
+            CValue::Many(_) if self.wide_bits(&typed.of).is_some() => {
                 self.refuse("a number of more than 64 bits is not modelled here")
             }
-            Value::Many(_) => self.refuse("a struct where a number is needed"),
+            CValue::Many(_) => self.refuse("a struct where a number is needed"),
         }
     }
 
@@ -46,12 +46,12 @@ impl Machine<'_> {
             other => Type::Int(other.into()),
         };
         match self.operand(frame, operand, &of)? {
-            Value::Int(term) if self.program.terms.width(term) == width => Ok(term),
+            CValue::Int(term) if self.program.terms.width(term) == width => Ok(term),
             _ => self.refuse("a value of an unexpected shape"),
         }
     }
 
-    pub(super) fn operand(&mut self, frame: &Frame, operand: &Operand, of: &Type) -> Go<Value> {
+    pub(super) fn operand(&mut self, frame: &Frame, operand: &Operand, of: &Type) -> Go<CValue> {
         match operand {
             Operand::Reg(register) => match frame.registers.get(register.0 as usize) {
                 Some(Some(value)) => Ok(value.clone()),
@@ -61,26 +61,26 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn zero(&mut self, of: &Type) -> Go<Value> {
+    pub(super) fn zero(&mut self, of: &Type) -> Go<CValue> {
         let layout = self.layout();
         Ok(match layout.resolve(of) {
-            Type::Array(count, of) => Value::Many(vec![self.zero(of)?; *count as usize]),
+            Type::Array(count, of) => CValue::Many(vec![self.zero(of)?; *count as usize]),
             Type::Struct { fields, .. } => {
                 let mut all = Vec::new();
                 for field in fields {
                     all.push(self.zero(field)?);
                 }
-                Value::Many(all)
+                CValue::Many(all)
             }
             &Type::Int(bits @ 65..=128) => self.wide_constant(0, bits),
             other => {
                 let width = self.width_of(other)?;
-                Value::Int(self.program.terms.constant(width, 0))
+                CValue::Int(self.program.terms.constant(width, 0))
             }
         })
     }
 
-    pub(super) fn constant(&mut self, constant: &Constant, of: &Type) -> Go<Value> {
+    pub(super) fn constant(&mut self, constant: &Constant, of: &Type) -> Go<CValue> {
         Ok(match constant {
             Constant::Int(value) if self.wide_bits(of).is_some() => {
                 let bits = self.wide_bits(of).unwrap_or(128);
@@ -88,51 +88,51 @@ impl Machine<'_> {
             }
             Constant::Int(value) => {
                 let width = self.width_of(of)?;
-                Value::Int(self.program.terms.constant(width, *value as u64))
+                CValue::Int(self.program.terms.constant(width, *value as u64))
             }
             Constant::Null | Constant::Undef | Constant::Zero => self.zero(of)?,
             Constant::Global(name) => {
                 let address = self.address(name)?;
-                Value::Int(self.program.terms.constant(64, address))
+                CValue::Int(self.program.terms.constant(64, address))
             }
             Constant::Aggregate(parts) => {
                 let mut all = Vec::new();
                 for (of, part) in parts {
                     all.push(self.constant(part, of)?);
                 }
-                Value::Many(all)
+                CValue::Many(all)
             }
             Constant::Gep { of, base, indices } => {
-                let Value::Int(base) = self.constant(base, &Type::Pointer)? else {
+                let CValue::Int(base) = self.constant(base, &Type::Pointer)? else {
                     return self.refuse("a constant that is no address");
                 };
                 let mut values = Vec::new();
                 for (of, index) in indices {
-                    if let Value::Int(index) = self.constant(index, of)? {
+                    if let CValue::Int(index) = self.constant(index, of)? {
                         values.push(index);
                     }
                 }
-                Value::Int(self.element(base, of, &values)?)
+                CValue::Int(self.element(base, of, &values)?)
             }
             Constant::Cast { op, value, to } => {
-                let Value::Int(from) = self.constant(&value.1, &value.0)? else {
+                let CValue::Int(from) = self.constant(&value.1, &value.0)? else {
                     return self.refuse("a constant that is no number");
                 };
                 let width = self.width_of(to)?;
-                Value::Int(self.cast(*op, from, width)?)
+                CValue::Int(self.cast(*op, from, width)?)
             }
             Constant::Binary { op, operands } => {
                 let a = self.constant(&operands[0].1, &operands[0].0)?;
                 let b = self.constant(&operands[1].1, &operands[1].0)?;
-                let (Value::Int(a), Value::Int(b)) = (a, b) else {
+                let (CValue::Int(a), CValue::Int(b)) = (a, b) else {
                     return self.refuse("a constant that is no number");
                 };
                 let truth = self.program.terms.truth(true);
-                let mut nowhere = State {
+                let mut nowhere = CState {
                     condition: truth,
                     memory: Default::default(),
                 };
-                Value::Int(self.binary(&mut nowhere, *op, a, b)?)
+                CValue::Int(self.binary(&mut nowhere, *op, a, b)?)
             }
             Constant::Bytes(_) => return self.refuse("a string where a number is needed"),
             Constant::Other(_) => return self.refuse("floating point is not modelled"),

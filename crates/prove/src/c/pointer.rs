@@ -1,14 +1,14 @@
 //! Where pointers lead.
 
 use super::knowledge::MOST;
-use super::machine::{Go, Machine, State, Stop};
+use super::machine::{CMachine, CState, Go, Stop};
 use crate::term::{Node, Op, Term};
 
-impl Machine<'_> {
+impl CMachine<'_> {
     /// The places a pointer can lead to, each with the condition that it is that. Where it leads nowhere, that is checked.
     pub(super) fn targets(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         pointer: Term,
         size: u64,
     ) -> Go<Vec<(Term, u64)>> {

@@ -1,8 +1,8 @@
 //! Following a function: blocks in the order of its flow, ways that meet becoming one.
 
 use super::flow::Flow;
-use super::knowledge::Context;
-use super::machine::{Go, Machine, State, Stop, Value};
+use super::knowledge::CallContext;
+use super::machine::{CMachine, CState, CValue, Go, Stop};
 use crate::term::Term;
 use landfall_ir::{BlockId, Function, Instruction, Kind};
 use std::collections::BTreeMap;
@@ -14,22 +14,22 @@ const STEPS: usize = 4_000_000;
 /// A function in the middle of being followed.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
-    pub(super) state: State,
-    pub(super) registers: Vec<Option<Value>>,
+    pub(super) state: CState,
+    pub(super) registers: Vec<Option<CValue>>,
     /// For each loop around this place: rounds that nothing but data decided, and whether this round is decided.
-    rounds: Vec<Round>,
+    rounds: Vec<LoopRound>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Round {
+struct LoopRound {
     undecided: u32,
     decided: bool,
 }
 
 /// Where a function is and in which round of its loops: a head and a round for each loop, then the block.
-type Key = Vec<u32>;
+type BlockKey = Vec<u32>;
 
-impl<'m> Machine<'m> {
+impl<'m> CMachine<'m> {
     fn flow(&mut self, function: &Function) -> Rc<Flow> {
         if let Some(known) = self.flows.get(&function.name) {
             return known.clone();
@@ -43,10 +43,10 @@ impl<'m> Machine<'m> {
     pub(super) fn run(
         &mut self,
         function: &'m Function,
-        arguments: Vec<Value>,
-        state: State,
-        context: Context,
-    ) -> Go<Option<(State, Option<Value>)>> {
+        arguments: Vec<CValue>,
+        state: CState,
+        context: CallContext,
+    ) -> Go<Option<(CState, Option<CValue>)>> {
         if self.calls.contains(&function.name) {
             return self.refuse(format!(
                 "`{}` calls itself: recursion is not unrolled, write it as a loop",
@@ -62,18 +62,18 @@ impl<'m> Machine<'m> {
         let first = Frame {
             state,
             registers,
-            rounds: vec![Round::default(); flow.loops[0].len()],
+            rounds: vec![LoopRound::default(); flow.loops[0].len()],
         };
-        let mut pending: BTreeMap<Key, Vec<Frame>> = BTreeMap::new();
+        let mut pending: BTreeMap<BlockKey, Vec<Frame>> = BTreeMap::new();
         pending.insert(key_into(&flow, 0), vec![first]);
-        let mut returned: Option<(State, Option<Value>)> = None;
+        let mut returned: Option<(CState, Option<CValue>)> = None;
         while let Some((key, frames)) = pending.pop_first() {
             let place = key.last().copied().unwrap_or(0);
             let block = flow.block[place as usize];
             let Some(frame) = self.gather(&flow, block, frames) else {
                 continue;
             };
-            let mut walk = Walk {
+            let mut walk = BlockWalk {
                 function,
                 flow: &flow,
                 key: &key,
@@ -134,7 +134,7 @@ impl<'m> Machine<'m> {
                 _ => None,
             });
         }
-        let rounds = a.rounds.iter().zip(&b.rounds).map(|(x, y)| Round {
+        let rounds = a.rounds.iter().zip(&b.rounds).map(|(x, y)| LoopRound {
             undecided: x.undecided.max(y.undecided),
             decided: x.decided && y.decided,
         });
@@ -145,7 +145,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    fn block(&mut self, mut frame: Frame, walk: &mut Walk<'m, '_>) -> Go<()> {
+    fn block(&mut self, mut frame: Frame, walk: &mut BlockWalk<'m, '_>) -> Go<()> {
         let instructions = &walk.function.blocks[walk.block].instructions;
         for (number, instruction) in instructions.iter().enumerate() {
             self.steps += 1;
@@ -176,7 +176,7 @@ impl<'m> Machine<'m> {
         &mut self,
         frame: &mut Frame,
         instruction: &Instruction,
-        walk: &mut Walk<'m, '_>,
+        walk: &mut BlockWalk<'m, '_>,
     ) -> Go<bool> {
         match &instruction.kind {
             Kind::Jump { to } => self.go(frame.clone(), *to, walk)?,
@@ -229,9 +229,9 @@ impl<'m> Machine<'m> {
 
     pub(super) fn meet_returns(
         &mut self,
-        a: (State, Option<Value>),
-        b: (State, Option<Value>),
-    ) -> (State, Option<Value>) {
+        a: (CState, Option<CValue>),
+        b: (CState, Option<CValue>),
+    ) -> (CState, Option<CValue>) {
         let first = self.first_way(a.0.condition, b.0.condition);
         let value = match (&a.1, &b.1) {
             (Some(x), Some(y)) => self.choose(first, x, y),
@@ -259,7 +259,12 @@ impl<'m> Machine<'m> {
         condition
     }
 
-    fn fork(&mut self, frame: &Frame, ways: &[(Term, BlockId)], walk: &mut Walk<'m, '_>) -> Go<()> {
+    fn fork(
+        &mut self,
+        frame: &Frame,
+        ways: &[(Term, BlockId)],
+        walk: &mut BlockWalk<'m, '_>,
+    ) -> Go<()> {
         let decides = ways
             .iter()
             .all(|(when, _)| self.program.terms.constant_of(*when).is_some());
@@ -284,15 +289,15 @@ impl<'m> Machine<'m> {
     }
 
     /// Arrives at a block, with the values its first instructions choose by where control came from.
-    fn go(&mut self, mut frame: Frame, to: BlockId, walk: &mut Walk<'m, '_>) -> Go<()> {
+    fn go(&mut self, mut frame: Frame, to: BlockId, walk: &mut BlockWalk<'m, '_>) -> Go<()> {
         let (flow, target) = (walk.flow, to.index());
         let around = &flow.loops[target];
-        let mut key: Key = Vec::new();
+        let mut key: BlockKey = Vec::new();
         let mut rounds = Vec::new();
         for (depth, &head) in around.iter().enumerate() {
             let inside = flow.loops[walk.block].get(depth) == Some(&head)
                 && walk.key[..2 * depth] == key[..];
-            let mut round = Round::default();
+            let mut round = LoopRound::default();
             let mut number = 0;
             if inside {
                 (round, number) = (frame.rounds[depth], walk.key[2 * depth + 1]);
@@ -338,8 +343,8 @@ impl<'m> Machine<'m> {
     }
 }
 
-fn key_into(flow: &Flow, block: usize) -> Key {
-    let mut key: Key = flow.loops[block]
+fn key_into(flow: &Flow, block: usize) -> BlockKey {
+    let mut key: BlockKey = flow.loops[block]
         .iter()
         .flat_map(|&head| [head, 0])
         .collect();
@@ -348,12 +353,12 @@ fn key_into(flow: &Flow, block: usize) -> Key {
 }
 
 /// A block that is being followed.
-struct Walk<'m, 'w> {
+struct BlockWalk<'m, 'w> {
     function: &'m Function,
     flow: &'w Flow,
-    key: &'w Key,
+    key: &'w BlockKey,
     block: usize,
-    context: Context,
-    pending: &'w mut BTreeMap<Key, Vec<Frame>>,
-    returned: &'w mut Option<(State, Option<Value>)>,
+    context: CallContext,
+    pending: &'w mut BTreeMap<BlockKey, Vec<Frame>>,
+    returned: &'w mut Option<(CState, Option<CValue>)>,
 }

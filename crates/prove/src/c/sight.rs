@@ -1,18 +1,18 @@
 //! What a thread knows of memory without looking: cells that nobody else can have changed.
 
 use super::knowledge::{LOCKS, is_persistent};
-use super::machine::{Machine, Phase, State};
+use super::machine::{CMachine, CPhase, CState};
 use crate::program::*;
 use crate::term::Term;
 use std::rc::Rc;
 
-impl Machine<'_> {
+impl CMachine<'_> {
     pub(super) fn me(&self) -> u64 {
         1 << self.thread
     }
 
     pub(super) fn sight(&self, cell: u64) -> Sight {
-        if self.phase == Phase::After {
+        if self.phase == CPhase::After {
             return Sight::Known;
         }
         let Some(known) = self.knowledge.cells.get(&cell) else {
@@ -43,7 +43,7 @@ impl Machine<'_> {
 
     /// Is it volatile, and known to everybody who looks at it? Then nothing about it is an event.
     pub(super) fn is_quiet(&self, cell: u64) -> bool {
-        if self.phase == Phase::After {
+        if self.phase == CPhase::After {
             return true;
         }
         if is_persistent(cell) {
@@ -97,7 +97,7 @@ impl Machine<'_> {
             Some(known) => (known.size, known.writers),
             None => (1, 0),
         };
-        if self.phase == Phase::After && is_persistent(cell) && writers != 0 {
+        if self.phase == CPhase::After && is_persistent(cell) && writers != 0 {
             let loc = self.location(cell);
             return self.program.terms.recovered(loc, size * 8);
         }
@@ -105,14 +105,14 @@ impl Machine<'_> {
         self.program.terms.constant(size * 8, initial)
     }
 
-    pub(super) fn known(&mut self, state: &State, cell: u64) -> Term {
+    pub(super) fn known(&mut self, state: &CState, cell: u64) -> Term {
         match state.memory.get(&cell) {
             Some(&value) => value,
             None => self.untouched(cell),
         }
     }
 
-    pub(super) fn set(&mut self, state: &mut State, cell: u64, value: Term, when: Term) {
+    pub(super) fn set(&mut self, state: &mut CState, cell: u64, value: Term, when: Term) {
         let old = self.known(state, cell);
         let value = self.program.terms.choose(when, value, old);
         Rc::make_mut(&mut state.memory).insert(cell, value);

@@ -1,21 +1,21 @@
 //! Threads: created, joined, ended.
 
-use super::knowledge::Context;
-use super::library::Answer;
-use super::machine::{CODE, Followed, Go, Machine, Phase, State, Stop, Value};
+use super::knowledge::CallContext;
+use super::library::LibraryAnswer;
+use super::machine::{CMachine, CODE, CPhase, CState, CValue, Followed, Go, Stop};
 use crate::program::{Kind, ThreadId};
 use crate::term::Term;
 
-impl<'m> Machine<'m> {
+impl<'m> CMachine<'m> {
     pub(super) fn thread_call(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         name: &str,
-        values: &[Value],
-        here: Context,
-    ) -> Go<Answer> {
+        values: &[CValue],
+        here: CallContext,
+    ) -> Go<LibraryAnswer> {
         let argument = |this: &Self, at: usize| match values.get(at) {
-            Some(Value::Int(term)) => Ok(*term),
+            Some(CValue::Int(term)) => Ok(*term),
             _ => this.refuse("a call with fewer arguments than it needs"),
         };
         match name {
@@ -34,19 +34,19 @@ impl<'m> Machine<'m> {
             _ => return self.object_call(state, name, values),
         }
         let zero = self.program.terms.constant(32, 0);
-        self.answer = Some(Value::Int(zero));
-        Ok(Answer::Done)
+        self.answer = Some(CValue::Int(zero));
+        Ok(LibraryAnswer::Done)
     }
 
     fn create(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         to: Term,
         function: Term,
-        argument: Option<Value>,
-        here: Context,
+        argument: Option<CValue>,
+        here: CallContext,
     ) -> Go<()> {
-        if self.phase == Phase::After {
+        if self.phase == CPhase::After {
             return self.refuse(
                 "a thread is created after the power failure: let `main` return before, in a branch of `lf_failures() > 0`",
             );
@@ -65,7 +65,7 @@ impl<'m> Machine<'m> {
         }
         let created = self.event(state.condition, Kind::Sync, false)?;
         let handle = self.program.terms.constant(64, number as u64);
-        self.store(state, to, handle, super::access::Way::Cached)?;
+        self.store(state, to, handle, super::access::AccessWay::Cached)?;
         let parent = self.thread;
         *self.running.entry(parent).or_default() += 1;
         self.parents.insert(number, parent);
@@ -103,7 +103,7 @@ impl<'m> Machine<'m> {
         Ok(())
     }
 
-    fn join(&mut self, state: &mut State, handle: Term, to: Term) -> Go<()> {
+    fn join(&mut self, state: &mut CState, handle: Term, to: Term) -> Go<()> {
         let number = self.program.terms.constant_of(handle);
         let at = self
             .followed
@@ -132,9 +132,9 @@ impl<'m> Machine<'m> {
         let joins = self.event(state.condition, Kind::Sync, false)?;
         self.program.orders.push((ends, joins));
         if self.program.terms.constant_of(to) != Some(0)
-            && let Some(Value::Int(value)) = followed.result
+            && let Some(CValue::Int(value)) = followed.result
         {
-            self.store(state, to, value, super::access::Way::Cached)?;
+            self.store(state, to, value, super::access::AccessWay::Cached)?;
         }
         Ok(())
     }

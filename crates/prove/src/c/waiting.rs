@@ -5,12 +5,12 @@
 //! at whose end every thread has ended or has stopped at an operation that is still not possible.
 
 use super::knowledge::{LOCKS, is_persistent};
-use super::machine::{Go, Machine, Phase, State};
+use super::machine::{CMachine, CPhase, CState, Go};
 use crate::program::Check;
 use crate::term::{Term, Terms};
 
 /// What an operation does to an object of the thread library: from its content, when it is possible, and what it leaves.
-pub(super) type Effect<'a> = &'a dyn Fn(&mut Terms, Term) -> (Term, Term);
+pub(super) type WaitEffect<'a> = &'a dyn Fn(&mut Terms, Term) -> (Term, Term);
 
 /// A thread that stopped.
 #[derive(Clone, Debug)]
@@ -22,21 +22,21 @@ pub(super) struct Waiting {
     label: Option<String>,
 }
 
-impl Machine<'_> {
+impl CMachine<'_> {
     /// Tries an operation; whether it was possible.
-    pub(super) fn attempt(&mut self, state: &mut State, at: u64, effect: Effect) -> Go<Term> {
+    pub(super) fn attempt(&mut self, state: &mut CState, at: u64, effect: WaitEffect) -> Go<Term> {
         let always = self.program.terms.truth(true);
         let old = self.rmw_at(state, at, 8, always, effect)?;
         Ok(effect(&mut self.program.terms, old).0)
     }
 
     /// Waits until an operation is possible.
-    pub(super) fn wait_until(&mut self, state: &mut State, at: u64, effect: Effect) -> Go<()> {
+    pub(super) fn wait_until(&mut self, state: &mut CState, at: u64, effect: WaitEffect) -> Go<()> {
         let possible = self.attempt(state, at, effect)?;
         let not = self.program.terms.not(possible);
         match self.phase {
-            Phase::After => self.check(state, possible, "waits for ever")?,
-            Phase::Before => {
+            CPhase::After => self.check(state, possible, "waits for ever")?,
+            CPhase::Before => {
                 let mut stuck = self.program.terms.and(state.condition, not);
                 if !self.is_quiet(at) {
                     let loc = self.location(at);
@@ -57,7 +57,7 @@ impl Machine<'_> {
     }
 
     /// Waits for another thread to end.
-    pub(super) fn await_end(&mut self, state: &State, ended: Term) {
+    pub(super) fn await_end(&mut self, state: &CState, ended: Term) {
         let not = self.program.terms.not(ended);
         let stuck = self.program.terms.and(state.condition, not);
         self.waiting.push(Waiting {
@@ -108,11 +108,11 @@ impl Machine<'_> {
     }
 
     /// Where the state of an object of the thread library is kept: not among its bytes, which nobody looks at.
-    pub(super) fn sync_object(&mut self, state: &State, pointer: Term) -> Go<u64> {
+    pub(super) fn sync_object(&mut self, state: &CState, pointer: Term) -> Go<u64> {
         let Some(at) = self.program.terms.constant_of(pointer) else {
             return self.refuse("which lock it is depends on what was read");
         };
-        if self.phase == Phase::After && is_persistent(at) {
+        if self.phase == CPhase::After && is_persistent(at) {
             let terms = &self.program.terms;
             let now = terms.conjuncts(state.condition);
             let made = |&(of, when): &(u64, Term)| {
@@ -128,7 +128,7 @@ impl Machine<'_> {
     }
 
     /// An object begins anew.
-    pub(super) fn renew(&mut self, state: &State, pointer: Term) {
+    pub(super) fn renew(&mut self, state: &CState, pointer: Term) {
         if let Some(at) = self.program.terms.constant_of(pointer) {
             self.renewed.push((at, state.condition));
         }

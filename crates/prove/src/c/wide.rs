@@ -1,7 +1,7 @@
 //! Integers of 65 to 128 bits: two words, the lower one first.
 
-use super::access::Way;
-use super::machine::{Go, Machine, State, Value};
+use super::access::AccessWay;
+use super::machine::{CMachine, CState, CValue, Go};
 use crate::term::{Op, Term, Terms, mask};
 use landfall_ir::{BinaryOp, CastOp, Predicate, Type};
 
@@ -14,8 +14,8 @@ pub(super) struct Wide {
 }
 
 impl Wide {
-    pub(super) fn value(self) -> Value {
-        Value::Many(vec![Value::Int(self.low), Value::Int(self.high)])
+    pub(super) fn value(self) -> CValue {
+        CValue::Many(vec![CValue::Int(self.low), CValue::Int(self.high)])
     }
 }
 
@@ -46,7 +46,7 @@ fn upper_product(terms: &mut Terms, a: Term, b: Term) -> Term {
     parts.into_iter().fold(hh, |sum, part| terms.add(sum, part))
 }
 
-impl Machine<'_> {
+impl CMachine<'_> {
     /// The bits of a type that needs two words.
     pub(super) fn wide_bits(&self, of: &Type) -> Option<u32> {
         match self.layout().resolve(of) {
@@ -55,7 +55,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn wide_constant(&mut self, value: i128, bits: u32) -> Value {
+    pub(super) fn wide_constant(&mut self, value: i128, bits: u32) -> CValue {
         let terms = &mut self.program.terms;
         let (low, high) = (
             word(terms, value as u64),
@@ -64,24 +64,24 @@ impl Machine<'_> {
         Wide { low, high, bits }.value()
     }
 
-    pub(super) fn as_wide(&self, value: &Value, bits: u32) -> Go<Wide> {
+    pub(super) fn as_wide(&self, value: &CValue, bits: u32) -> Go<Wide> {
         match value {
-            Value::Many(words) => match words.as_slice() {
-                &[Value::Int(low), Value::Int(high)] => Ok(Wide { low, high, bits }),
+            CValue::Many(words) => match words.as_slice() {
+                &[CValue::Int(low), CValue::Int(high)] => Ok(Wide { low, high, bits }),
                 _ => self.refuse("a value of an unexpected shape"),
             },
-            Value::Int(_) => self.refuse("a value of an unexpected shape"),
+            CValue::Int(_) => self.refuse("a value of an unexpected shape"),
         }
     }
 
     /// Without what lies above its width.
-    fn fitted(&mut self, low: Term, high: Term, bits: u32) -> Value {
+    fn fitted(&mut self, low: Term, high: Term, bits: u32) -> CValue {
         let rest = word(&mut self.program.terms, mask(bits as u8 - 64));
         let high = self.program.terms.and(high, rest);
         Wide { low, high, bits }.value()
     }
 
-    pub(super) fn wide_load(&mut self, state: &mut State, at: Term, bits: u32) -> Go<Value> {
+    pub(super) fn wide_load(&mut self, state: &mut CState, at: Term, bits: u32) -> Go<CValue> {
         let low = self.load(state, at, 8)?;
         let next = word(&mut self.program.terms, 8);
         let next = self.program.terms.add(at, next);
@@ -91,10 +91,10 @@ impl Machine<'_> {
 
     pub(super) fn wide_store(
         &mut self,
-        state: &mut State,
+        state: &mut CState,
         at: Term,
         value: Wide,
-        way: Way,
+        way: AccessWay,
     ) -> Go<()> {
         self.store(state, at, value.low, way)?;
         let next = word(&mut self.program.terms, 8);
@@ -102,7 +102,7 @@ impl Machine<'_> {
         self.store(state, next, value.high, way)
     }
 
-    pub(super) fn wide_binary(&mut self, op: BinaryOp, a: Wide, b: Wide) -> Go<Value> {
+    pub(super) fn wide_binary(&mut self, op: BinaryOp, a: Wide, b: Wide) -> Go<CValue> {
         let terms = &mut self.program.terms;
         let (low, high) = match op {
             BinaryOp::Add => {
@@ -155,7 +155,7 @@ impl Machine<'_> {
         Ok(self.fitted(low, high, a.bits))
     }
 
-    fn shifted(&mut self, op: BinaryOp, a: Wide, by: u32) -> Value {
+    fn shifted(&mut self, op: BinaryOp, a: Wide, by: u32) -> CValue {
         let bits = a.bits;
         if op == BinaryOp::Shl {
             let terms = &mut self.program.terms;
@@ -247,9 +247,15 @@ impl Machine<'_> {
     }
 
     /// Conversions that begin or end with more than 64 bits; `from` and `to` are the widths.
-    pub(super) fn wide_cast(&mut self, op: CastOp, value: &Value, from: u32, to: u32) -> Go<Value> {
+    pub(super) fn wide_cast(
+        &mut self,
+        op: CastOp,
+        value: &CValue,
+        from: u32,
+        to: u32,
+    ) -> Go<CValue> {
         let (low, high) = match (value, from) {
-            (Value::Int(narrow), 1..=64) => {
+            (CValue::Int(narrow), 1..=64) => {
                 let terms = &mut self.program.terms;
                 match op {
                     CastOp::Sext => {
@@ -269,7 +275,7 @@ impl Machine<'_> {
             }
         };
         Ok(match to {
-            0..=64 => Value::Int(self.program.terms.extract(low, 0, to as u8)),
+            0..=64 => CValue::Int(self.program.terms.extract(low, 0, to as u8)),
             to => self.fitted(low, high, to),
         })
     }

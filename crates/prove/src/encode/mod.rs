@@ -18,7 +18,7 @@ use crate::cnf::{Formula, Lit};
 use crate::program::*;
 use crate::term::{Node, Term};
 use crate::theory::{Guarded, Ordering};
-use crate::values::{Domain, domains};
+use crate::values::{ValueDomain, domains};
 use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
 
@@ -109,7 +109,7 @@ pub struct Encoding<'p> {
     pub ordering: Ordering,
     pub reads_from: Vec<ReadsFrom>,
     bits: Bits,
-    domains: Vec<Domain>,
+    domains: Vec<ValueDomain>,
     /// By event: its node in the ordering, that of the first event of its step.
     nodes: Vec<u32>,
     /// By event: does it happen? (In graphs of whole executions: is its guard true?)

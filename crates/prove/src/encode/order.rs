@@ -8,16 +8,16 @@ use super::Encoding;
 use crate::program::*;
 use landfall_model::order::{OpKind, OrderTable};
 
-struct Step {
+struct OrderedStep {
     id: EventId,
     kind: OpKind,
     line: Option<LineId>,
     loc: Option<LocId>,
 }
 
-impl Step {
-    fn of(program: &Program, id: EventId) -> Option<Step> {
-        Some(Step {
+impl OrderedStep {
+    fn of(program: &Program, id: EventId) -> Option<OrderedStep> {
+        Some(OrderedStep {
             id,
             kind: program.event(id).op_kind()?,
             line: program.line_of(id),
@@ -25,7 +25,7 @@ impl Step {
         })
     }
 
-    fn stays_before(&self, later: &Step) -> bool {
+    fn stays_before(&self, later: &OrderedStep) -> bool {
         let same_line = (self.line.is_some() && self.line == later.line)
             || (self.loc.is_some() && self.loc == later.loc);
         OrderTable::PX86.ordered(self.kind, later.kind, same_line)
@@ -34,7 +34,10 @@ impl Step {
 
 /// Does the table keep the order of two events of one thread?
 pub(super) fn stays_before(program: &Program, first: EventId, second: EventId) -> bool {
-    match (Step::of(program, first), Step::of(program, second)) {
+    match (
+        OrderedStep::of(program, first),
+        OrderedStep::of(program, second),
+    ) {
         (Some(first), Some(second)) => first.stays_before(&second),
         _ => false,
     }
@@ -45,10 +48,10 @@ impl Encoding<'_> {
         let program = self.program;
         self.exposed = vec![false; program.events.len()];
         for thread in 0..program.threads.len() as u32 {
-            let steps: Vec<Step> = program
+            let steps: Vec<OrderedStep> = program
                 .thread_events(ThreadId(thread))
                 .into_iter()
-                .filter_map(|id| Step::of(program, id))
+                .filter_map(|id| OrderedStep::of(program, id))
                 .collect();
             self.thread_order(&steps);
         }
@@ -59,7 +62,7 @@ impl Encoding<'_> {
         }
     }
 
-    fn thread_order(&mut self, steps: &[Step]) {
+    fn thread_order(&mut self, steps: &[OrderedStep]) {
         let count = steps.len();
         let mut before = vec![vec![false; count]; count];
         let mut needs = vec![vec![false; count]; count]; // [b][a]: b happens only if a does

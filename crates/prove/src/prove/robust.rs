@@ -56,7 +56,7 @@ pub fn robust(program: &Program, options: &Options) -> Answered {
             ))),
             Answer::Satisfiable => {
                 states += 1;
-                let state = State::of(&crashed, crashes.as_ref(), &seen);
+                let state = ObserverState::of(&crashed, crashes.as_ref(), &seen);
                 match observer.solve(&state.as_shown(&shown, &shown_bits)) {
                     Answer::Unsatisfiable => {
                         let mut witness = Witness::new(&crashed, crashes.as_ref(), Vec::new());
@@ -92,7 +92,7 @@ fn assertions_hold(encoding: &mut Encoding) {
 }
 
 /// Stores of one thread that reach memory in any order, first one first.
-fn streamed(program: &Program, seen: &[Seen]) -> Vec<(EventId, EventId)> {
+fn streamed(program: &Program, seen: &[SeenState]) -> Vec<(EventId, EventId)> {
     let stores: Vec<EventId> = program
         .event_ids()
         .filter(|&id| {
@@ -114,7 +114,7 @@ fn streamed(program: &Program, seen: &[Seen]) -> Vec<(EventId, EventId)> {
 }
 
 /// What an instant shows of a thread's stores is the beginning of them.
-fn in_program_order(shown: &mut Encoding, seen: &[Seen]) {
+fn in_program_order(shown: &mut Encoding, seen: &[SeenState]) {
     for (first, second) in streamed(shown.program, seen) {
         if let (Some(kept), Some(before)) = (shown.survived(second), shown.survived(first)) {
             let wrote = shown.wrote(first);
@@ -124,14 +124,14 @@ fn in_program_order(shown: &mut Encoding, seen: &[Seen]) {
 }
 
 /// A location that the recovery reads, when this holds.
-struct Seen {
+struct SeenState {
     loc: LocId,
     value: Term,
     bits: Vec<Lit>,
     read: Lit,
 }
 
-fn observed(encoding: &mut Encoding) -> Vec<Seen> {
+fn observed(encoding: &mut Encoding) -> Vec<SeenState> {
     let program = encoding.program;
     let mut locs: Vec<LocId> = program.recovery.reads.iter().map(|read| read.loc).collect();
     locs.sort_unstable();
@@ -152,7 +152,7 @@ fn observed(encoding: &mut Encoding) -> Vec<Seen> {
             .collect();
         let read = encoding.formula.any(&guards);
         let bits = encoding.bits(value);
-        seen.push(Seen {
+        seen.push(SeenState {
             loc,
             value,
             bits,
@@ -163,7 +163,7 @@ fn observed(encoding: &mut Encoding) -> Vec<Seen> {
 }
 
 /// Demands a lost store that is ordered before a kept one; for each store, what says that it was lost or kept.
-fn suspicious(encoding: &mut Encoding, seen: &[Seen]) -> Pairs {
+fn suspicious(encoding: &mut Encoding, seen: &[SeenState]) -> Pairs {
     let program = encoding.program;
     let mut pairs = Pairs::default();
     let mut kept_after = Vec::new();
@@ -257,7 +257,7 @@ fn source_literal(encoding: &Encoding, loc: LocId, source: Option<EventId>) -> L
 }
 
 /// What a failure left of the locations that were read; `None` for one that was not.
-struct State {
+struct ObserverState {
     read: Vec<Option<Content>>,
 }
 
@@ -267,8 +267,8 @@ struct Content {
     value: Vec<bool>,
 }
 
-impl State {
-    fn of(encoding: &Encoding, solver: &dyn Backend, seen: &[Seen]) -> State {
+impl ObserverState {
+    fn of(encoding: &Encoding, solver: &dyn Backend, seen: &[SeenState]) -> ObserverState {
         let read = seen.iter().map(|place| {
             if !solver.holds(place.read) {
                 return None;
@@ -284,7 +284,7 @@ impl State {
                 value,
             })
         });
-        State {
+        ObserverState {
             read: read.collect(),
         }
     }
@@ -303,7 +303,7 @@ impl State {
     }
 
     /// Any other state.
-    fn other(&self, encoding: &Encoding, seen: &[Seen]) -> Vec<Lit> {
+    fn other(&self, encoding: &Encoding, seen: &[SeenState]) -> Vec<Lit> {
         let mut clause = Vec::new();
         for (read, place) in self.read.iter().zip(seen) {
             match read {

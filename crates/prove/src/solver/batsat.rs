@@ -8,7 +8,7 @@ use batsat::{BasicSolver, SolverInterface, Var, lbool};
 
 pub(super) struct Batsat {
     solver: BasicSolver,
-    link: Link,
+    link: BatsatLink,
     /// A clause was already contradictory when it was added.
     broken: bool,
     model: Vec<bool>,
@@ -40,7 +40,7 @@ impl Batsat {
         let roots = theory.root_clauses();
         let mut backend = Batsat {
             solver,
-            link: Link {
+            link: BatsatLink {
                 theory,
                 watched,
                 seen: 0,
@@ -97,7 +97,7 @@ impl Backend for Batsat {
     }
 }
 
-struct Link {
+struct BatsatLink {
     theory: Theory,
     /// By variable: does the theory want to hear of it?
     watched: Vec<bool>,
@@ -107,7 +107,7 @@ struct Link {
     reason: Vec<batsat::Lit>,
 }
 
-impl Link {
+impl BatsatLink {
     fn check(&mut self, solver: &mut TheoryArg) {
         loop {
             let trail = solver.model();
@@ -133,7 +133,7 @@ impl Link {
     }
 }
 
-impl batsat::Theory for Link {
+impl batsat::Theory for BatsatLink {
     fn final_check(&mut self, solver: &mut TheoryArg) {
         self.check(solver);
     }

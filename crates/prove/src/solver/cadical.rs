@@ -36,7 +36,7 @@ impl Cadical {
             solver.add(0);
         }
         let theory = Rc::new(RefCell::new(theory));
-        solver.connect_external_propagator(Link {
+        solver.connect_external_propagator(CadicalLink {
             theory: theory.clone(),
             lemmas: Vec::new(),
             giving: Vec::new(),
@@ -105,7 +105,7 @@ impl Terminator for Alarm {
 }
 
 /// Passes on what the solver decides and what the theory answers, literal by literal, as the interface wants it.
-struct Link {
+struct CadicalLink {
     theory: Rc<RefCell<Theory>>,
     /// Clauses about cycles that the solver has not taken yet.
     lemmas: Vec<Vec<Lit>>,
@@ -115,7 +115,7 @@ struct Link {
     reason: Option<(i32, Vec<Lit>)>,
 }
 
-impl ExternalPropagator for Link {
+impl ExternalPropagator for CadicalLink {
     fn are_reasons_forgettable(&mut self) -> bool {
         true
     }

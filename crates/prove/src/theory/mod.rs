@@ -59,7 +59,7 @@ pub enum Propagation {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Value {
+enum EdgeValue {
     True,
     False,
     Open,
@@ -79,7 +79,7 @@ pub struct Theory {
     missing: Vec<u8>,
     /// By node: the guarded edges that end there.
     ending: Vec<Vec<u32>>,
-    values: Vec<Value>,
+    values: Vec<EdgeValue>,
     trail: Vec<Lit>,
     graph: Graph,
     /// Implied literals, and how far the solver has taken them.
@@ -119,7 +119,7 @@ impl Theory {
             needing: vec![Vec::new(); (variables + 1) * 2],
             missing: Vec::new(),
             ending: vec![Vec::new(); ordering.nodes],
-            values: vec![Value::Open; variables + 1],
+            values: vec![EdgeValue::Open; variables + 1],
             trail: Vec::new(),
             graph,
             implied: Vec::new(),
@@ -153,11 +153,11 @@ impl Theory {
         clauses
     }
 
-    fn value(&self, literal: Lit) -> Value {
+    fn value(&self, literal: Lit) -> EdgeValue {
         match (self.values[literal.var()], literal.is_positive()) {
-            (Value::Open, _) => Value::Open,
-            (Value::True, true) | (Value::False, false) => Value::True,
-            _ => Value::False,
+            (EdgeValue::Open, _) => EdgeValue::Open,
+            (EdgeValue::True, true) | (EdgeValue::False, false) => EdgeValue::True,
+            _ => EdgeValue::False,
         }
     }
 
@@ -180,7 +180,7 @@ impl Theory {
         };
         self.levels.truncate(level);
         for &literal in &self.trail[mark.trail..] {
-            self.values[literal.var()] = Value::Open;
+            self.values[literal.var()] = EdgeValue::Open;
             for &edge in &self.needing[literal.code()] {
                 self.missing[edge as usize] += 1;
             }
@@ -197,12 +197,12 @@ impl Theory {
 
     /// The solver made a literal true. A clause that all literals falsify, if that closes a cycle.
     pub fn assign(&mut self, literal: Lit) -> Result<(), Vec<Lit>> {
-        if self.value(literal) != Value::Open {
+        if self.value(literal) != EdgeValue::Open {
             return Ok(());
         }
         self.values[literal.var()] = match literal.is_positive() {
-            true => Value::True,
-            false => Value::False,
+            true => EdgeValue::True,
+            false => EdgeValue::False,
         };
         self.trail.push(literal);
         let mut result = Ok(());
@@ -227,7 +227,7 @@ impl Theory {
     pub fn next_implied(&mut self) -> Option<Lit> {
         while let Some(&literal) = self.implied.get(self.told) {
             self.told += 1;
-            if self.value(literal) != Value::True {
+            if self.value(literal) != EdgeValue::True {
                 return Some(literal);
             }
         }
@@ -290,7 +290,7 @@ impl Theory {
             .literals
             .iter()
             .copied()
-            .find(|&l| self.value(l) == Value::Open);
+            .find(|&l| self.value(l) == EdgeValue::Open);
         // Without one, the missing literal is false already.
         if let Some(literal) = open
             && self.because[literal.var()].is_none()

@@ -3,7 +3,7 @@
 use super::{Entry, Interpreter, Status};
 use crate::program::{Instr, Model, Order as Ordering, WriteBack};
 use landfall_explore::schedule::Process;
-use landfall_explore::schedule::{Failure, Trace, Trailing};
+use landfall_explore::schedule::{ThreadFailure, Trace, Trailing};
 
 impl Interpreter<'_> {
     /// Runs a thread to its next visible operation. `at` is the number of transitions so far.
@@ -41,7 +41,7 @@ impl Interpreter<'_> {
                 Instr::Assert { a, cmp, b, code } => {
                     if !cmp.holds(self.value(thread, a), self.value(thread, b)) {
                         let site = self.first_site[thread] + pc;
-                        trace.failures.push(Failure {
+                        trace.failures.push(ThreadFailure {
                             thread: thread as u8,
                             site,
                             code,

@@ -1,7 +1,7 @@
 //! The toy, whose recoveries the checkers judge.
 
 use super::Toy;
-use landfall_explore::subject::{Execution, Job, Subject, SubjectError, Wanted};
+use landfall_explore::subject::{Execution, Job, RunDetail, Subject, SubjectError};
 use landfall_model::event::Event;
 use landfall_model::order::Platform;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ pub struct Crashing {
 impl Subject for Crashing {
     fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError> {
         let mut execution = self.toy.run(job)?;
-        if job.wanted == Wanted::Events {
+        if job.wanted == RunDetail::Events {
             execution.judged = Some(Rc::new(judging(&execution.events, self.platform)));
         }
         Ok(execution)

@@ -3,7 +3,7 @@
 pub mod judging;
 pub mod straight;
 
-use landfall_explore::subject::{Ended, Execution, Job, Subject, SubjectError, Wanted};
+use landfall_explore::subject::{Ended, Execution, Job, RunDetail, Subject, SubjectError};
 use landfall_model::crash::{CrashState, Crashed};
 use landfall_model::event::{Event, FirstRead, Mark, Read};
 use landfall_model::image::Image;
@@ -108,7 +108,7 @@ impl Subject for Toy {
     fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError> {
         let mut execution = self.execute(|line| job.line(line), job.failures);
         self.runs.push((job.failures, execution.reads.clone()));
-        if job.wanted == Wanted::Reads {
+        if job.wanted == RunDetail::Reads {
             execution.events.clear();
         }
         Ok(execution)

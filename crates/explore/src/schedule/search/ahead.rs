@@ -11,7 +11,7 @@ use crate::schedule::wakeup::NIL;
 const SOON: usize = 8;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ahead {
+pub(super) struct AskedAhead {
     /// The nodes from the root of a wakeup tree to the one that is looked at.
     nodes: Vec<u32>,
     asleep: Vec<Step>,
@@ -48,7 +48,7 @@ impl Search {
         depth: usize,
         root: u32,
         mut left: usize,
-        ahead: &mut Ahead,
+        ahead: &mut AskedAhead,
     ) -> usize {
         ahead.nodes.clear();
         let mut next = root;
@@ -89,7 +89,7 @@ impl Search {
         threads: &mut T,
         depth: usize,
         old: usize,
-        ahead: &mut Ahead,
+        ahead: &mut AskedAhead,
     ) -> Option<u32> {
         self.sleepers_of(depth, old, ahead);
         self.follow.clear();
@@ -108,8 +108,8 @@ impl Search {
     }
 
     /// Who will sleep where the leaf leaves what is explored before it, which is after `old` of its nodes.
-    fn sleepers_of(&self, depth: usize, old: usize, ahead: &mut Ahead) {
-        let Ahead {
+    fn sleepers_of(&self, depth: usize, old: usize, ahead: &mut AskedAhead) {
+        let AskedAhead {
             nodes,
             asleep,
             ticks,

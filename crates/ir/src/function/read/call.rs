@@ -1,14 +1,14 @@
 //! Calls.
 
-use super::Reader;
+use super::FunctionReader;
 use super::words::*;
-use crate::cursor::{Cursor, Read};
+use crate::cursor::{Cursor, ParseResult};
 use crate::function::*;
 use crate::token::Token;
 
-impl Reader {
+impl FunctionReader {
     /// Behind `call` or `invoke`.
-    pub(super) fn call(&mut self, cursor: &mut Cursor) -> Read<Kind> {
+    pub(super) fn call(&mut self, cursor: &mut Cursor) -> ParseResult<Kind> {
         // Calling conventions and attributes of what is returned come before its type.
         let returns = loop {
             let start = cursor.position();

@@ -1,13 +1,13 @@
 //! Instructions that touch memory.
 
-use super::Reader;
+use super::FunctionReader;
 use super::words::*;
-use crate::cursor::{Cursor, Read};
+use crate::cursor::{Cursor, ParseResult};
 use crate::function::*;
 use crate::token::Token;
 
-impl Reader {
-    pub(super) fn alloca(&mut self, cursor: &mut Cursor) -> Read<Kind> {
+impl FunctionReader {
+    pub(super) fn alloca(&mut self, cursor: &mut Cursor) -> ParseResult<Kind> {
         cursor.word("inalloca");
         let of = cursor.types()?;
         let (mut count, mut align) = (None, 1);
@@ -25,7 +25,7 @@ impl Reader {
         Ok(Kind::Alloca { of, count, align })
     }
 
-    pub(super) fn load(&mut self, cursor: &mut Cursor) -> Read<Kind> {
+    pub(super) fn load(&mut self, cursor: &mut Cursor) -> ParseResult<Kind> {
         let is_atomic = cursor.word("atomic");
         cursor.word("volatile");
         let of = cursor.types()?;
@@ -35,7 +35,7 @@ impl Reader {
         Ok(Kind::Load { of, from, atomic })
     }
 
-    pub(super) fn store(&mut self, cursor: &mut Cursor) -> Read<Kind> {
+    pub(super) fn store(&mut self, cursor: &mut Cursor) -> ParseResult<Kind> {
         let is_atomic = cursor.word("atomic");
         cursor.word("volatile");
         let value = self.typed(cursor)?;
@@ -54,7 +54,7 @@ impl Reader {
         })
     }
 
-    pub(super) fn rmw(&mut self, cursor: &mut Cursor) -> Read<Kind> {
+    pub(super) fn rmw(&mut self, cursor: &mut Cursor) -> ParseResult<Kind> {
         cursor.word("volatile");
         let op = match cursor.any_word()? {
             "xchg" => RmwOp::Xchg,

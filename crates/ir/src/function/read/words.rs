@@ -1,11 +1,11 @@
 //! Words of instructions: flags, orderings, predicates, attributes.
 
-use crate::cursor::{Cursor, Read};
+use crate::cursor::{Cursor, ParseResult};
 use crate::function::*;
 use crate::token::Token;
 
 /// Goes past attributes of a parameter; the type of `byval(…)`.
-pub(super) fn attributes(cursor: &mut Cursor) -> Read<Option<Type>> {
+pub(super) fn attributes(cursor: &mut Cursor) -> ParseResult<Option<Type>> {
     const VALUES: [&str; 6] = [
         "null",
         "undef",
@@ -49,14 +49,14 @@ pub(super) fn flags(cursor: &mut Cursor) {
     while FLAGS.iter().any(|flag| cursor.word(flag)) {}
 }
 
-pub(super) fn scope(cursor: &mut Cursor) -> Read<()> {
+pub(super) fn scope(cursor: &mut Cursor) -> ParseResult<()> {
     match cursor.word("syncscope") {
         true => cursor.skip_parentheses(),
         false => Ok(()),
     }
 }
 
-pub(super) fn ordering(cursor: &mut Cursor, is_atomic: bool) -> Read<Option<AtomicOrder>> {
+pub(super) fn ordering(cursor: &mut Cursor, is_atomic: bool) -> ParseResult<Option<AtomicOrder>> {
     if !is_atomic {
         return Ok(None);
     }
@@ -94,7 +94,7 @@ pub(super) fn predicate(word: &str) -> Option<Predicate> {
     })
 }
 
-pub(super) fn path(cursor: &mut Cursor) -> Read<Vec<u64>> {
+pub(super) fn path(cursor: &mut Cursor) -> ParseResult<Vec<u64>> {
     let mut path = Vec::new();
     while cursor.is_mark(',') && !matches!(cursor.peek_after(1), Some(Token::Meta(_))) {
         cursor.expect(',')?;

@@ -1,14 +1,14 @@
 //! One thread's column: instructions, labels, and the jumps that a litmus program can express.
 
-use super::emit::{Compared, Emit};
-use super::mnemonic::{self, Action, Mnemonic, When};
+use super::emit::{Compared, HerdEmitter};
+use super::mnemonic::{self, Mnemonic, MnemonicAction, When};
 use crate::parse::ParseError;
-use crate::parse::cursor::{Cursor, Spot, Token, quote};
-use crate::parse::scope::{Scope, list};
+use crate::parse::cursor::{LitmusToken, TextCursor, TextSpot, quote};
+use crate::parse::scope::{NameScope, list};
 use crate::program::{Instr, Operand};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lock {
+pub(super) enum LockPrefix {
     Locked,
     Unlocked,
 }
@@ -16,7 +16,7 @@ pub(super) enum Lock {
 /// A jump to a label that must turn out to follow directly, or to be the end of the thread.
 struct Jump<'a> {
     label: &'a str,
-    spot: Spot,
+    spot: TextSpot,
     kind: JumpKind,
     /// How many instructions stand before it.
     at: usize,
@@ -34,7 +34,7 @@ enum JumpKind {
     Unless,
 }
 
-enum Where {
+enum ColumnPlace {
     Next,
     End,
     Elsewhere,
@@ -42,7 +42,7 @@ enum Where {
 
 struct Label<'a> {
     name: &'a str,
-    spot: Spot,
+    spot: TextSpot,
     /// How many instructions stand before it.
     at: usize,
 }
@@ -69,10 +69,12 @@ impl<'a> ThreadReader<'a> {
     /// Reads labels and at most one instruction, up to the `|` or `;` that ends the cell.
     pub(super) fn cell(
         &mut self,
-        cursor: &mut Cursor<'a>,
-        scope: &mut Scope,
+        cursor: &mut TextCursor<'a>,
+        scope: &mut NameScope,
     ) -> Result<(), ParseError> {
-        while let (Token::Word(name), Token::Sign(":")) = (cursor.peek(), cursor.peek_second()) {
+        while let (LitmusToken::Word(name), LitmusToken::Sign(":")) =
+            (cursor.peek(), cursor.peek_second())
+        {
             let spot = cursor.spot();
             cursor.next();
             cursor.next();
@@ -83,7 +85,7 @@ impl<'a> ThreadReader<'a> {
             let at = self.length(scope);
             self.labels.push(Label { name, spot, at });
         }
-        if matches!(cursor.peek(), Token::Sign("|" | ";")) {
+        if matches!(cursor.peek(), LitmusToken::Sign("|" | ";")) {
             return Ok(());
         }
         self.instruction(cursor, scope)
@@ -91,7 +93,7 @@ impl<'a> ThreadReader<'a> {
 
     /// Settles the jumps, now that the labels are known. One to the very next instruction does nothing (tests have it
     /// for a control dependency); one to the end skips the rest, which is what `if` in a litmus program means.
-    pub(super) fn finish(mut self, scope: &mut Scope) -> Result<(), ParseError> {
+    pub(super) fn finish(mut self, scope: &mut NameScope) -> Result<(), ParseError> {
         let mut end = self.length(scope);
         let mut problem = Ok(());
         // From the last to the first, so that what is taken out moves only what is settled.
@@ -104,19 +106,21 @@ impl<'a> ThreadReader<'a> {
             };
             let after = jump.at + usize::from(jump.kind == JumpKind::If);
             let place = match label.at {
-                at if at == after => Where::Next,
-                at if at == end => Where::End,
-                _ => Where::Elsewhere,
+                at if at == after => ColumnPlace::Next,
+                at if at == end => ColumnPlace::End,
+                _ => ColumnPlace::Elsewhere,
             };
             match (jump.kind, place) {
-                (JumpKind::If, Where::Next) => {
+                (JumpKind::If, ColumnPlace::Next) => {
                     scope.remove(self.thread, jump.at);
                     end -= 1;
                     let moved = self.labels.iter_mut().filter(|l| l.at > jump.at);
                     moved.for_each(|label| label.at -= 1);
                 }
-                (JumpKind::Always, Where::End) => scope.truncate(self.thread, jump.at),
-                (_, Where::Next) | (JumpKind::If, Where::End) | (JumpKind::Never, _) => {}
+                (JumpKind::Always, ColumnPlace::End) => scope.truncate(self.thread, jump.at),
+                (_, ColumnPlace::Next)
+                | (JumpKind::If, ColumnPlace::End)
+                | (JumpKind::Never, _) => {}
                 (JumpKind::Unless, _) => {
                     let expected =
                         "`JNE` (a jump on equality is supported only to the very next instruction)";
@@ -135,15 +139,15 @@ impl<'a> ThreadReader<'a> {
         problem
     }
 
-    fn length(&self, scope: &Scope) -> usize {
+    fn length(&self, scope: &NameScope) -> usize {
         let thread = scope.program.threads.get(self.thread);
         thread.map_or(0, |t| t.body.len())
     }
 
     fn instruction(
         &mut self,
-        cursor: &mut Cursor<'a>,
-        scope: &mut Scope,
+        cursor: &mut TextCursor<'a>,
+        scope: &mut NameScope,
     ) -> Result<(), ParseError> {
         let start = cursor.spot();
         let (mut word, mut spot) = cursor.word("an instruction, `|` or `;`")?;
@@ -151,9 +155,9 @@ impl<'a> ThreadReader<'a> {
             // herd allows `LOCK; INC [x]`.
             cursor.take(";");
             (word, spot) = cursor.word("the instruction to lock")?;
-            Lock::Locked
+            LockPrefix::Locked
         } else {
-            Lock::Unlocked
+            LockPrefix::Unlocked
         };
         let Some(mnemonic) = mnemonic::find(word) else {
             let known = list(mnemonic::known());
@@ -162,16 +166,16 @@ impl<'a> ThreadReader<'a> {
                 format!("an instruction Landfall knows ({known})"),
             ));
         };
-        if lock == Lock::Locked && !mnemonic.lockable {
+        if lock == LockPrefix::Locked && !mnemonic.lockable {
             let found = format!("{} after `LOCK`", quote(word));
             let expected = format!("one of {}", list(mnemonic::lockable_names()));
             return Err(spot.error(found, expected));
         }
         let compared = self.compared.take();
-        if let Action::Jump(when) = mnemonic.action {
+        if let MnemonicAction::Jump(when) = mnemonic.action {
             return self.jump(cursor, scope, when, compared, (word, start));
         }
-        let emit = Emit {
+        let emit = HerdEmitter {
             scope,
             thread: self.thread,
             spot: start,
@@ -182,11 +186,11 @@ impl<'a> ThreadReader<'a> {
 
     fn jump(
         &mut self,
-        cursor: &mut Cursor<'a>,
-        scope: &mut Scope,
+        cursor: &mut TextCursor<'a>,
+        scope: &mut NameScope,
         when: When,
         compared: Option<Compared>,
-        (word, start): (&str, Spot),
+        (word, start): (&str, TextSpot),
     ) -> Result<(), ParseError> {
         let spot = cursor.spot();
         let at = self.length(scope);
@@ -229,29 +233,29 @@ impl Jump<'_> {
 
 /// Any instruction but a jump; returns what a `CMP` compared.
 fn act(
-    mut emit: Emit<'_>,
-    cursor: &mut Cursor<'_>,
+    mut emit: HerdEmitter<'_>,
+    cursor: &mut TextCursor<'_>,
     mnemonic: &Mnemonic,
-    lock: Lock,
+    lock: LockPrefix,
 ) -> Result<Option<Compared>, ParseError> {
     let name = mnemonic.name;
     match mnemonic.action {
-        Action::Cmp => return emit.compare(cursor).map(Some),
-        Action::Nothing | Action::Jump(_) => {}
-        Action::Push(instr) => emit.push(instr)?,
-        Action::Flush(kind) => emit.flush(cursor, kind)?,
-        Action::Mov => emit.mov(cursor)?,
-        Action::Movnti => emit.movnti(cursor)?,
-        Action::Xchg => emit.xchg(cursor, lock)?,
-        Action::Xadd | Action::Cmpxchg if lock == Lock::Unlocked => {
+        MnemonicAction::Cmp => return emit.compare(cursor).map(Some),
+        MnemonicAction::Nothing | MnemonicAction::Jump(_) => {}
+        MnemonicAction::Push(instr) => emit.push(instr)?,
+        MnemonicAction::Flush(kind) => emit.flush(cursor, kind)?,
+        MnemonicAction::Mov => emit.mov(cursor)?,
+        MnemonicAction::Movnti => emit.movnti(cursor)?,
+        MnemonicAction::Xchg => emit.xchg(cursor, lock)?,
+        MnemonicAction::Xadd | MnemonicAction::Cmpxchg if lock == LockPrefix::Unlocked => {
             let found = format!("{name} without `LOCK`");
             return Err(emit.spot.error(found, format!("`LOCK {name}`")));
         }
-        Action::Xadd => emit.xadd(cursor)?,
-        Action::Cmpxchg => emit.cmpxchg(cursor)?,
-        Action::Arithmetic(op) => emit.arithmetic(cursor, op, lock, None)?,
-        Action::Step(op) => emit.arithmetic(cursor, op, lock, Some(Operand::Const(1)))?,
-        Action::Narrow => {
+        MnemonicAction::Xadd => emit.xadd(cursor)?,
+        MnemonicAction::Cmpxchg => emit.cmpxchg(cursor)?,
+        MnemonicAction::Arithmetic(op) => emit.arithmetic(cursor, op, lock, None)?,
+        MnemonicAction::Step(op) => emit.arithmetic(cursor, op, lock, Some(Operand::Const(1)))?,
+        MnemonicAction::Narrow => {
             let expected = "`MOV`, `MOVL` or `MOVQ` (parts of a variable are not supported)";
             return Err(emit.spot.error(quote(name), expected));
         }

@@ -1,9 +1,11 @@
 //! One X86 instruction as the litmus instructions it means.
 
-use super::column::Lock;
+use super::column::LockPrefix;
 use crate::parse::ParseError;
-use crate::parse::cursor::{Cursor, Spot, Token, quote};
-use crate::parse::scope::{NO_SYMBOLS, Scope, is_part_of_register, whole_register, x86_register};
+use crate::parse::cursor::{LitmusToken, TextCursor, TextSpot, quote};
+use crate::parse::scope::{
+    NO_SYMBOLS, NameScope, is_part_of_register, whole_register, x86_register,
+};
 use crate::program::{FlushKind, Instr, Operand, Reg, RmwOp, Value, Var};
 
 pub(super) const A_REGISTER: &str = "a register such as `EAX`";
@@ -20,7 +22,7 @@ enum Arg {
 
 /// What an instruction may write.
 #[derive(Clone, Copy)]
-enum Target {
+enum EmitTarget {
     Memory(Var),
     Register(Reg),
 }
@@ -33,12 +35,16 @@ pub(super) enum Compared {
     Itself,
 }
 
-fn comma(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+fn comma(cursor: &mut TextCursor<'_>) -> Result<(), ParseError> {
     cursor.expect(",", "`,` and the second operand")
 }
 
 /// The variable of that name; every variable sits on a line of its own.
-pub(super) fn variable_named(scope: &mut Scope, name: &str, spot: Spot) -> Result<Var, ParseError> {
+pub(super) fn variable_named(
+    scope: &mut NameScope,
+    name: &str,
+    spot: TextSpot,
+) -> Result<Var, ParseError> {
     if is_register(name) {
         let expected = "a variable (addresses in registers are not supported)";
         return Err(spot.error(quote(name), expected));
@@ -54,13 +60,13 @@ fn is_register(name: &str) -> bool {
 }
 
 /// Translates one instruction into the thread it belongs to.
-pub(super) struct Emit<'s> {
-    pub(super) scope: &'s mut Scope,
+pub(super) struct HerdEmitter<'s> {
+    pub(super) scope: &'s mut NameScope,
     pub(super) thread: usize,
-    pub(super) spot: Spot,
+    pub(super) spot: TextSpot,
 }
 
-impl Emit<'_> {
+impl HerdEmitter<'_> {
     pub(super) fn push(&mut self, instr: Instr) -> Result<(), ParseError> {
         self.scope.push(self.thread, instr, self.spot)
     }
@@ -74,34 +80,40 @@ impl Emit<'_> {
         }
     }
 
-    fn arg(&mut self, cursor: &mut Cursor<'_>, expected: &str) -> Result<(Arg, Spot), ParseError> {
+    fn arg(
+        &mut self,
+        cursor: &mut TextCursor<'_>,
+        expected: &str,
+    ) -> Result<(Arg, TextSpot), ParseError> {
         let spot = cursor.spot();
         let arg = match cursor.peek() {
-            Token::Sign("[") => {
+            LitmusToken::Sign("[") => {
                 cursor.next();
                 let (name, at) = cursor.word("a variable")?;
                 let var = variable_named(self.scope, name, at)?;
                 cursor.expect("]", "`]` after the variable")?;
                 Arg::Memory(var)
             }
-            Token::Sign("$") => {
+            LitmusToken::Sign("$") => {
                 cursor.next();
                 Arg::Constant(cursor.value("a number after `$`")?)
             }
-            Token::Number { .. } | Token::Sign("-") => Arg::Constant(cursor.value("a number")?),
-            Token::Word(name) if is_register(name) => {
+            LitmusToken::Number { .. } | LitmusToken::Sign("-") => {
+                Arg::Constant(cursor.value("a number")?)
+            }
+            LitmusToken::Word(name) if is_register(name) => {
                 whole_register(name, spot)?;
                 cursor.next();
                 Arg::Register(self.scope.reg_or_new(self.thread, name, spot)?)
             }
-            Token::Other('%') => return Err(cursor.unexpected(NO_SYMBOLS)),
+            LitmusToken::Other('%') => return Err(cursor.unexpected(NO_SYMBOLS)),
             _ => return Err(cursor.unexpected(expected)),
         };
         Ok((arg, spot))
     }
 
     /// A register or a constant.
-    fn source(&mut self, cursor: &mut Cursor<'_>) -> Result<Operand, ParseError> {
+    fn source(&mut self, cursor: &mut TextCursor<'_>) -> Result<Operand, ParseError> {
         const EXPECTED: &str = "a register or a constant such as `$1`";
         match self.arg(cursor, EXPECTED)? {
             (Arg::Register(reg), _) => Ok(Operand::Reg(reg)),
@@ -110,7 +122,7 @@ impl Emit<'_> {
         }
     }
 
-    fn register(&mut self, cursor: &mut Cursor<'_>) -> Result<Reg, ParseError> {
+    fn register(&mut self, cursor: &mut TextCursor<'_>) -> Result<Reg, ParseError> {
         match self.arg(cursor, A_REGISTER)? {
             (Arg::Register(reg), _) => Ok(reg),
             (Arg::Constant(_), spot) => Err(spot.error("a constant", A_REGISTER)),
@@ -118,7 +130,7 @@ impl Emit<'_> {
         }
     }
 
-    fn memory(&mut self, cursor: &mut Cursor<'_>) -> Result<Var, ParseError> {
+    fn memory(&mut self, cursor: &mut TextCursor<'_>) -> Result<Var, ParseError> {
         const EXPECTED: &str = "a memory operand such as `[x]`";
         match self.arg(cursor, EXPECTED)? {
             (Arg::Memory(var), _) => Ok(var),
@@ -128,33 +140,33 @@ impl Emit<'_> {
     }
 
     /// A register or a memory operand: what an instruction may write.
-    fn target(&mut self, cursor: &mut Cursor<'_>) -> Result<Target, ParseError> {
+    fn target(&mut self, cursor: &mut TextCursor<'_>) -> Result<EmitTarget, ParseError> {
         const EXPECTED: &str = "a register or a memory operand such as `[x]`";
         match self.arg(cursor, EXPECTED)? {
             (Arg::Constant(_), spot) => Err(spot.error("a constant", EXPECTED)),
-            (Arg::Memory(var), _) => Ok(Target::Memory(var)),
-            (Arg::Register(reg), _) => Ok(Target::Register(reg)),
+            (Arg::Memory(var), _) => Ok(EmitTarget::Memory(var)),
+            (Arg::Register(reg), _) => Ok(EmitTarget::Register(reg)),
         }
     }
 
     pub(super) fn flush(
         &mut self,
-        cursor: &mut Cursor<'_>,
+        cursor: &mut TextCursor<'_>,
         kind: FlushKind,
     ) -> Result<(), ParseError> {
         let var = self.memory(cursor)?;
         self.push(Instr::Flush { var, kind })
     }
 
-    pub(super) fn mov(&mut self, cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+    pub(super) fn mov(&mut self, cursor: &mut TextCursor<'_>) -> Result<(), ParseError> {
         let target = self.target(cursor)?;
         comma(cursor)?;
         match target {
-            Target::Memory(var) => {
+            EmitTarget::Memory(var) => {
                 let value = self.source(cursor)?;
                 self.push(Instr::Store { var, value })
             }
-            Target::Register(reg) => {
+            EmitTarget::Register(reg) => {
                 let (source, _) =
                     self.arg(cursor, "a register, `[x]` or a constant such as `$1`")?;
                 self.push(match source {
@@ -172,7 +184,7 @@ impl Emit<'_> {
         }
     }
 
-    pub(super) fn movnti(&mut self, cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+    pub(super) fn movnti(&mut self, cursor: &mut TextCursor<'_>) -> Result<(), ParseError> {
         let var = self.memory(cursor)?;
         comma(cursor)?;
         let value = self.source(cursor)?;
@@ -180,18 +192,22 @@ impl Emit<'_> {
     }
 
     /// XCHG locks the bus with or without its prefix, whichever operand is the memory.
-    pub(super) fn xchg(&mut self, cursor: &mut Cursor<'_>, lock: Lock) -> Result<(), ParseError> {
+    pub(super) fn xchg(
+        &mut self,
+        cursor: &mut TextCursor<'_>,
+        lock: LockPrefix,
+    ) -> Result<(), ParseError> {
         let first_spot = cursor.spot();
         let first = self.target(cursor)?;
         comma(cursor)?;
         let (reg, var) = match first {
-            Target::Memory(var) => (self.register(cursor)?, var),
-            Target::Register(reg) => match self.target(cursor)? {
-                Target::Memory(var) => (reg, var),
-                Target::Register(_) if lock == Lock::Locked => {
+            EmitTarget::Memory(var) => (self.register(cursor)?, var),
+            EmitTarget::Register(reg) => match self.target(cursor)? {
+                EmitTarget::Memory(var) => (reg, var),
+                EmitTarget::Register(_) if lock == LockPrefix::Locked => {
                     return Err(first_spot.error("two registers", "the memory operand of a `LOCK`"));
                 }
-                Target::Register(other) => return self.swap(reg, other),
+                EmitTarget::Register(other) => return self.swap(reg, other),
             },
         };
         self.push(Instr::Rmw {
@@ -211,13 +227,16 @@ impl Emit<'_> {
         Ok(())
     }
 
-    fn memory_and_register(&mut self, cursor: &mut Cursor<'_>) -> Result<(Var, Reg), ParseError> {
+    fn memory_and_register(
+        &mut self,
+        cursor: &mut TextCursor<'_>,
+    ) -> Result<(Var, Reg), ParseError> {
         let var = self.memory(cursor)?;
         comma(cursor)?;
         Ok((var, self.register(cursor)?))
     }
 
-    pub(super) fn xadd(&mut self, cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+    pub(super) fn xadd(&mut self, cursor: &mut TextCursor<'_>) -> Result<(), ParseError> {
         let (var, reg) = self.memory_and_register(cursor)?;
         self.push(Instr::Rmw {
             reg: Some(reg),
@@ -227,7 +246,7 @@ impl Emit<'_> {
         })
     }
 
-    pub(super) fn cmpxchg(&mut self, cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+    pub(super) fn cmpxchg(&mut self, cursor: &mut TextCursor<'_>) -> Result<(), ParseError> {
         let (var, reg) = self.memory_and_register(cursor)?;
         // On success EAX equals the old value already; on failure it receives it.
         let eax = self.scope.reg_or_new(self.thread, "EAX", self.spot)?;
@@ -242,9 +261,9 @@ impl Emit<'_> {
     /// `INC`, `ADD` and their like on a register or on memory; `by` is what they add where they have one operand.
     pub(super) fn arithmetic(
         &mut self,
-        cursor: &mut Cursor<'_>,
+        cursor: &mut TextCursor<'_>,
         op: RmwOp,
-        lock: Lock,
+        lock: LockPrefix,
         by: Option<Operand>,
     ) -> Result<(), ParseError> {
         let target_spot = cursor.spot();
@@ -253,22 +272,22 @@ impl Emit<'_> {
             comma(cursor)?;
         }
         match target {
-            Target::Register(_) if lock == Lock::Locked => {
+            EmitTarget::Register(_) if lock == LockPrefix::Locked => {
                 Err(target_spot.error("a register", "the memory operand of a `LOCK`"))
             }
-            Target::Register(reg) => {
+            EmitTarget::Register(reg) => {
                 let operand = match by {
                     Some(by) => by,
                     None => self.register_source(cursor)?,
                 };
                 self.push(Instr::Arith { reg, op, operand })
             }
-            Target::Memory(var) => {
+            EmitTarget::Memory(var) => {
                 let operand = match by {
                     Some(by) => by,
                     None => self.source(cursor)?,
                 };
-                if lock == Lock::Locked {
+                if lock == LockPrefix::Locked {
                     return self.push(Instr::Rmw {
                         reg: None,
                         var,
@@ -286,7 +305,7 @@ impl Emit<'_> {
     }
 
     /// The source of arithmetic on a register, which may be memory: that is loaded first.
-    fn register_source(&mut self, cursor: &mut Cursor<'_>) -> Result<Operand, ParseError> {
+    fn register_source(&mut self, cursor: &mut TextCursor<'_>) -> Result<Operand, ParseError> {
         let (source, _) = self.arg(cursor, "a register, `[x]` or a constant such as `$1`")?;
         Ok(match source {
             Arg::Register(reg) => Operand::Reg(reg),
@@ -300,14 +319,14 @@ impl Emit<'_> {
     }
 
     /// `CMP REG,$n`, or a register with itself.
-    pub(super) fn compare(&mut self, cursor: &mut Cursor<'_>) -> Result<Compared, ParseError> {
+    pub(super) fn compare(&mut self, cursor: &mut TextCursor<'_>) -> Result<Compared, ParseError> {
         let reg = match self.target(cursor)? {
-            Target::Memory(var) => {
+            EmitTarget::Memory(var) => {
                 let reg = self.hidden()?;
                 self.push(Instr::Load { reg, var })?;
                 reg
             }
-            Target::Register(reg) => reg,
+            EmitTarget::Register(reg) => reg,
         };
         comma(cursor)?;
         const EXPECTED: &str = "a constant such as `$1` (other comparisons are not supported)";

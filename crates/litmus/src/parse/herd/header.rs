@@ -1,16 +1,16 @@
 //! What stands before the initial state: architecture, name, doc string, `Key=value` lines.
 
 use crate::parse::ParseError;
-use crate::parse::cursor::{Cursor, Token, quote};
+use crate::parse::cursor::{LitmusToken, TextCursor, quote};
 use crate::parse::lit::one_spaced;
 
-pub(super) struct Header {
+pub(super) struct HerdHeader {
     pub(super) name: String,
     /// The doc string, or the `Key=value` lines where there is none.
     pub(super) source: String,
 }
 
-pub(super) fn header(cursor: &mut Cursor<'_>) -> Result<Header, ParseError> {
+pub(super) fn header(cursor: &mut TextCursor<'_>) -> Result<HerdHeader, ParseError> {
     let first = line(cursor.rest());
     let architecture = first.split_whitespace().next().unwrap_or("");
     if !architecture.eq_ignore_ascii_case("X86") {
@@ -52,7 +52,10 @@ pub(super) fn header(cursor: &mut Cursor<'_>) -> Result<Header, ParseError> {
             cursor.advance(length + 2);
             continue;
         }
-        if matches!(cursor.peek(), Token::End(_) | Token::UnclosedComment) {
+        if matches!(
+            cursor.peek(),
+            LitmusToken::End(_) | LitmusToken::UnclosedComment
+        ) {
             return Err(cursor.unexpected(
                 "a doc string in quotes, a `Key=value` line, or the initial state `{ … }`",
             ));
@@ -68,7 +71,7 @@ pub(super) fn header(cursor: &mut Cursor<'_>) -> Result<Header, ParseError> {
         }
     }
     let source = if docs.is_empty() { metadata } else { docs };
-    Ok(Header {
+    Ok(HerdHeader {
         name: one_spaced(name),
         source: source.join("; "),
     })

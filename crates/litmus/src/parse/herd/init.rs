@@ -2,26 +2,26 @@
 
 use super::emit;
 use crate::parse::ParseError;
-use crate::parse::cursor::{Cursor, Spot, Token, quote};
-use crate::parse::scope::{Scope, unknown_thread, whole_register, x86_register};
+use crate::parse::cursor::{LitmusToken, TextCursor, TextSpot, quote};
+use crate::parse::scope::{NameScope, unknown_thread, whole_register, x86_register};
 use crate::program::Value;
 
 /// What has to wait until the threads are known.
 #[derive(Default)]
-pub(super) struct Held<'a> {
+pub(super) struct InitialValue<'a> {
     registers: Vec<RegisterInit<'a>>,
-    arrays: Vec<(&'a str, Spot)>,
+    arrays: Vec<(&'a str, TextSpot)>,
 }
 
 struct RegisterInit<'a> {
     thread: usize,
     name: &'a str,
-    spot: Spot,
+    spot: TextSpot,
     value: Value,
 }
 
-impl Held<'_> {
-    pub(super) fn set_registers(&self, scope: &mut Scope) -> Result<(), ParseError> {
+impl InitialValue<'_> {
+    pub(super) fn set_registers(&self, scope: &mut NameScope) -> Result<(), ParseError> {
         for init in &self.registers {
             let count = scope.program.threads.len();
             if init.thread >= count {
@@ -34,7 +34,7 @@ impl Held<'_> {
     }
 
     /// An array does no harm as long as nothing uses it.
-    pub(super) fn refuse_arrays(&self, scope: &Scope) -> Result<(), ParseError> {
+    pub(super) fn refuse_arrays(&self, scope: &NameScope) -> Result<(), ParseError> {
         match self
             .arrays
             .iter()
@@ -50,10 +50,10 @@ impl Held<'_> {
 }
 
 pub(super) fn initial_state<'a>(
-    cursor: &mut Cursor<'a>,
-    scope: &mut Scope,
-) -> Result<Held<'a>, ParseError> {
-    let mut held = Held::default();
+    cursor: &mut TextCursor<'a>,
+    scope: &mut NameScope,
+) -> Result<InitialValue<'a>, ParseError> {
+    let mut held = InitialValue::default();
     cursor.expect("{", "the initial state `{ … }`")?;
     loop {
         if cursor.take("}") {
@@ -63,43 +63,43 @@ pub(super) fn initial_state<'a>(
             continue;
         }
         entry(cursor, scope, &mut held)?;
-        if !matches!(cursor.peek(), Token::Sign(";" | "}")) {
+        if !matches!(cursor.peek(), LitmusToken::Sign(";" | "}")) {
             return Err(cursor.unexpected("`;` or the `}` of the initial state"));
         }
     }
 }
 
 fn entry<'a>(
-    cursor: &mut Cursor<'a>,
-    scope: &mut Scope,
-    held: &mut Held<'a>,
+    cursor: &mut TextCursor<'a>,
+    scope: &mut NameScope,
+    held: &mut InitialValue<'a>,
 ) -> Result<(), ParseError> {
     // The last of the words is the name, unless a register or `[x]` follows: the others are its type.
     let mut named = None;
-    while let Token::Word(word) = cursor.peek() {
+    while let LitmusToken::Word(word) = cursor.peek() {
         let spot = cursor.spot();
-        if cursor.peek_second() == Token::Sign(":") {
+        if cursor.peek_second() == LitmusToken::Sign(":") {
             break;
         }
         cursor.next();
         named = Some((word, spot));
     }
     match (cursor.peek(), cursor.peek_second(), named) {
-        (Token::Number { .. } | Token::Word(_), _, _) => {
+        (LitmusToken::Number { .. } | LitmusToken::Word(_), _, _) => {
             held.registers.push(register_init(cursor)?);
             Ok(())
         }
-        (Token::Sign("["), Token::Number { .. }, Some(named)) => {
+        (LitmusToken::Sign("["), LitmusToken::Number { .. }, Some(named)) => {
             held.arrays.push(named);
             array(cursor)
         }
-        (Token::Sign("["), _, _) => {
+        (LitmusToken::Sign("["), _, _) => {
             cursor.next();
             let (name, spot) = cursor.word("a variable")?;
             cursor.expect("]", "`]` after the variable")?;
             variable_init(cursor, scope, name, spot)
         }
-        (Token::Sign("*"), _, Some(_)) => {
+        (LitmusToken::Sign("*"), _, Some(_)) => {
             Err(cursor.unexpected("`=`, `;` or `}` (pointers are not supported)"))
         }
         (_, _, Some((name, spot))) => variable_init(cursor, scope, name, spot),
@@ -109,10 +109,10 @@ fn entry<'a>(
 }
 
 /// `0:EAX=1`, `P0:EAX=1`, or without a value.
-fn register_init<'a>(cursor: &mut Cursor<'a>) -> Result<RegisterInit<'a>, ParseError> {
+fn register_init<'a>(cursor: &mut TextCursor<'a>) -> Result<RegisterInit<'a>, ParseError> {
     let spot = cursor.spot();
     let thread = match cursor.peek() {
-        Token::Word(word) => {
+        LitmusToken::Word(word) => {
             cursor.next();
             let number = word.strip_prefix('P').and_then(|n| n.parse().ok());
             number.ok_or_else(|| spot.error(quote(word), "a thread such as `P0` before the `:`"))?
@@ -139,10 +139,10 @@ fn register_init<'a>(cursor: &mut Cursor<'a>) -> Result<RegisterInit<'a>, ParseE
 }
 
 fn variable_init(
-    cursor: &mut Cursor<'_>,
-    scope: &mut Scope,
+    cursor: &mut TextCursor<'_>,
+    scope: &mut NameScope,
     name: &str,
-    spot: Spot,
+    spot: TextSpot,
 ) -> Result<(), ParseError> {
     let var = emit::variable_named(scope, name, spot)?;
     if cursor.take("=") {
@@ -153,7 +153,7 @@ fn variable_init(
 }
 
 /// `[2]`, or `[2]={0,0}`.
-fn array(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+fn array(cursor: &mut TextCursor<'_>) -> Result<(), ParseError> {
     cursor.next();
     cursor.value("the length of the array")?;
     cursor.expect("]", "`]` after the length of the array")?;
@@ -163,16 +163,16 @@ fn array(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
     cursor.expect("{", "`{` and the array's values")?;
     while !cursor.take("}") {
         init_value(cursor)?;
-        if !cursor.take(",") && cursor.peek() != Token::Sign("}") {
+        if !cursor.take(",") && cursor.peek() != LitmusToken::Sign("}") {
             return Err(cursor.unexpected("`,` or the `}` of the array"));
         }
     }
     Ok(())
 }
 
-fn init_value(cursor: &mut Cursor<'_>) -> Result<Value, ParseError> {
+fn init_value(cursor: &mut TextCursor<'_>) -> Result<Value, ParseError> {
     match cursor.peek() {
-        Token::Word(_) => {
+        LitmusToken::Word(_) => {
             Err(cursor.unexpected("a number (addresses as values are not supported)"))
         }
         _ => cursor.value("a number"),

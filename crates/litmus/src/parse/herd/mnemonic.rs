@@ -6,12 +6,12 @@ pub(super) struct Mnemonic {
     pub(super) name: &'static str,
     /// May `LOCK` stand before it?
     pub(super) lockable: bool,
-    pub(super) action: Action,
+    pub(super) action: MnemonicAction,
 }
 
 /// What to do with the operands that follow.
 #[derive(Clone, Copy)]
-pub(super) enum Action {
+pub(super) enum MnemonicAction {
     /// Changes and orders nothing here.
     Nothing,
     Push(Instr),
@@ -38,7 +38,7 @@ pub(super) enum When {
     Differs,
 }
 
-const fn plain(name: &'static str, action: Action) -> Mnemonic {
+const fn plain(name: &'static str, action: MnemonicAction) -> Mnemonic {
     Mnemonic {
         name,
         lockable: false,
@@ -46,7 +46,7 @@ const fn plain(name: &'static str, action: Action) -> Mnemonic {
     }
 }
 
-const fn lockable(name: &'static str, action: Action) -> Mnemonic {
+const fn lockable(name: &'static str, action: MnemonicAction) -> Mnemonic {
     Mnemonic {
         name,
         lockable: true,
@@ -55,37 +55,37 @@ const fn lockable(name: &'static str, action: Action) -> Mnemonic {
 }
 
 static TABLE: [Mnemonic; 30] = [
-    plain("MOV", Action::Mov),
-    plain("MOVL", Action::Mov),
-    plain("MOVQ", Action::Mov),
-    plain("MOVB", Action::Narrow),
-    plain("MOVW", Action::Narrow),
-    plain("MOVNTI", Action::Movnti),
-    lockable("XCHG", Action::Xchg),
-    lockable("XADD", Action::Xadd),
-    lockable("CMPXCHG", Action::Cmpxchg),
-    lockable("INC", Action::Step(RmwOp::Add)),
-    lockable("DEC", Action::Step(RmwOp::Sub)),
-    lockable("ADD", Action::Arithmetic(RmwOp::Add)),
-    lockable("SUB", Action::Arithmetic(RmwOp::Sub)),
-    lockable("AND", Action::Arithmetic(RmwOp::And)),
-    lockable("OR", Action::Arithmetic(RmwOp::Or)),
-    lockable("XOR", Action::Arithmetic(RmwOp::Xor)),
-    plain("CMP", Action::Cmp),
-    plain("JMP", Action::Jump(When::Always)),
-    plain("JE", Action::Jump(When::Equal)),
-    plain("JZ", Action::Jump(When::Equal)),
-    plain("JNE", Action::Jump(When::Differs)),
-    plain("JNZ", Action::Jump(When::Differs)),
-    plain("MFENCE", Action::Push(Instr::Mfence)),
-    plain("SFENCE", Action::Push(Instr::Sfence)),
+    plain("MOV", MnemonicAction::Mov),
+    plain("MOVL", MnemonicAction::Mov),
+    plain("MOVQ", MnemonicAction::Mov),
+    plain("MOVB", MnemonicAction::Narrow),
+    plain("MOVW", MnemonicAction::Narrow),
+    plain("MOVNTI", MnemonicAction::Movnti),
+    lockable("XCHG", MnemonicAction::Xchg),
+    lockable("XADD", MnemonicAction::Xadd),
+    lockable("CMPXCHG", MnemonicAction::Cmpxchg),
+    lockable("INC", MnemonicAction::Step(RmwOp::Add)),
+    lockable("DEC", MnemonicAction::Step(RmwOp::Sub)),
+    lockable("ADD", MnemonicAction::Arithmetic(RmwOp::Add)),
+    lockable("SUB", MnemonicAction::Arithmetic(RmwOp::Sub)),
+    lockable("AND", MnemonicAction::Arithmetic(RmwOp::And)),
+    lockable("OR", MnemonicAction::Arithmetic(RmwOp::Or)),
+    lockable("XOR", MnemonicAction::Arithmetic(RmwOp::Xor)),
+    plain("CMP", MnemonicAction::Cmp),
+    plain("JMP", MnemonicAction::Jump(When::Always)),
+    plain("JE", MnemonicAction::Jump(When::Equal)),
+    plain("JZ", MnemonicAction::Jump(When::Equal)),
+    plain("JNE", MnemonicAction::Jump(When::Differs)),
+    plain("JNZ", MnemonicAction::Jump(When::Differs)),
+    plain("MFENCE", MnemonicAction::Push(Instr::Mfence)),
+    plain("SFENCE", MnemonicAction::Push(Instr::Sfence)),
     // A load fence orders nothing that x86-TSO does not already order.
-    plain("LFENCE", Action::Nothing),
-    plain("CLFLUSH", Action::Flush(FlushKind::Clflush)),
-    plain("CLFLUSHOPT", Action::Flush(FlushKind::Clflushopt)),
-    plain("CLWB", Action::Flush(FlushKind::Clwb)),
-    plain("NOP", Action::Nothing),
-    plain("PAUSE", Action::Nothing),
+    plain("LFENCE", MnemonicAction::Nothing),
+    plain("CLFLUSH", MnemonicAction::Flush(FlushKind::Clflush)),
+    plain("CLFLUSHOPT", MnemonicAction::Flush(FlushKind::Clflushopt)),
+    plain("CLWB", MnemonicAction::Flush(FlushKind::Clwb)),
+    plain("NOP", MnemonicAction::Nothing),
+    plain("PAUSE", MnemonicAction::Nothing),
 ];
 
 pub(super) fn find(word: &str) -> Option<&'static Mnemonic> {
@@ -94,7 +94,7 @@ pub(super) fn find(word: &str) -> Option<&'static Mnemonic> {
 
 /// The names a message offers.
 pub(super) fn known() -> impl Iterator<Item = &'static str> {
-    let works = |m: &&Mnemonic| !matches!(m.action, Action::Narrow);
+    let works = |m: &&Mnemonic| !matches!(m.action, MnemonicAction::Narrow);
     TABLE.iter().filter(works).map(|m| m.name).chain(["LOCK"])
 }
 

@@ -9,17 +9,17 @@ mod trailer;
 
 use super::ParseError;
 use super::condition::{Growth, Observed, condition, place};
-use super::cursor::{Cursor, Dialect, Spot, Token};
-use super::scope::{Registers, Scope, x86_register};
+use super::cursor::{LitmusDialect, LitmusToken, TextCursor, TextSpot};
+use super::scope::{NameScope, NamedRegisters, x86_register};
 use crate::expect::{Expectation, Quantifier};
 use crate::program::{Observe, Place, Program, Test};
 use column::ThreadReader;
 use landfall_model::order::Platform;
 
 pub(crate) fn parse(text: &str) -> Result<Test, ParseError> {
-    let mut cursor = Cursor::new(text, Spot::START, Dialect::Herd);
+    let mut cursor = TextCursor::new(text, TextSpot::START, LitmusDialect::Herd);
     let header = header::header(&mut cursor)?;
-    let mut scope = Scope::new(Registers::X86);
+    let mut scope = NameScope::new(NamedRegisters::X86);
     let held = init::initial_state(&mut cursor, &mut scope)?;
     column_heads(&mut cursor, &mut scope)?;
     held.set_registers(&mut scope)?;
@@ -65,7 +65,7 @@ pub(crate) fn parse(text: &str) -> Result<Test, ParseError> {
 }
 
 /// ` P0 | P1 ;`
-fn column_heads(cursor: &mut Cursor<'_>, scope: &mut Scope) -> Result<(), ParseError> {
+fn column_heads(cursor: &mut TextCursor<'_>, scope: &mut NameScope) -> Result<(), ParseError> {
     // Some write `{ };`.
     cursor.take(";");
     loop {
@@ -95,21 +95,21 @@ const FINAL_WORDS: [&str; 6] = [
     "observed",
 ];
 
-fn at_final_section(cursor: &mut Cursor<'_>) -> bool {
+fn at_final_section(cursor: &mut TextCursor<'_>) -> bool {
     if trailer::at_drawing(cursor) {
         return true;
     }
     match cursor.peek() {
-        Token::End(_) | Token::Sign("~" | "(") => true,
-        Token::Word(word) if word.eq_ignore_ascii_case("not") => {
-            matches!(cursor.peek_second(), Token::Word(w) if w.eq_ignore_ascii_case("exists"))
+        LitmusToken::End(_) | LitmusToken::Sign("~" | "(") => true,
+        LitmusToken::Word(word) if word.eq_ignore_ascii_case("not") => {
+            matches!(cursor.peek_second(), LitmusToken::Word(w) if w.eq_ignore_ascii_case("exists"))
         }
-        Token::Word(word) => FINAL_WORDS.iter().any(|f| f.eq_ignore_ascii_case(word)),
+        LitmusToken::Word(word) => FINAL_WORDS.iter().any(|f| f.eq_ignore_ascii_case(word)),
         _ => false,
     }
 }
 
-fn rows(cursor: &mut Cursor<'_>, scope: &mut Scope) -> Result<(), ParseError> {
+fn rows(cursor: &mut TextCursor<'_>, scope: &mut NameScope) -> Result<(), ParseError> {
     let count = scope.program.threads.len();
     let mut threads: Vec<ThreadReader<'_>> = (0..count).map(ThreadReader::new).collect();
     while !at_final_section(cursor) {
@@ -137,7 +137,7 @@ fn rows(cursor: &mut Cursor<'_>, scope: &mut Scope) -> Result<(), ParseError> {
 }
 
 /// `locations [x; 0:EAX int;]`: what C type to print a place with does not matter here.
-fn locations(cursor: &mut Cursor<'_>, scope: &Scope) -> Result<Vec<Place>, ParseError> {
+fn locations(cursor: &mut TextCursor<'_>, scope: &NameScope) -> Result<Vec<Place>, ParseError> {
     let mut places = Vec::new();
     if !cursor.take_word("locations") {
         return Ok(places);
@@ -148,10 +148,10 @@ fn locations(cursor: &mut Cursor<'_>, scope: &Scope) -> Result<Vec<Place>, Parse
             continue;
         }
         places.push(place(cursor, scope)?.0);
-        while matches!(cursor.peek(), Token::Word(_) | Token::Sign("*")) {
+        while matches!(cursor.peek(), LitmusToken::Word(_) | LitmusToken::Sign("*")) {
             cursor.next();
         }
-        if !matches!(cursor.peek(), Token::Sign(";" | "]")) {
+        if !matches!(cursor.peek(), LitmusToken::Sign(";" | "]")) {
             return Err(cursor.unexpected("`;` or `]`"));
         }
     }
@@ -160,8 +160,8 @@ fn locations(cursor: &mut Cursor<'_>, scope: &Scope) -> Result<Vec<Place>, Parse
 
 /// What is expected of the condition, and what is asked of it where that is another thing.
 fn question(
-    cursor: &mut Cursor<'_>,
-    scope: &Scope,
+    cursor: &mut TextCursor<'_>,
+    scope: &NameScope,
     observed: &mut Observed,
 ) -> Result<Option<(Expectation, Option<Quantifier>)>, ParseError> {
     if trailer::at_drawing(cursor) || cursor.at_end() {
@@ -171,7 +171,8 @@ fn question(
     }
     let spot = cursor.spot();
     // Only there a verdict for each model may follow.
-    let old = matches!(cursor.peek(), Token::Word(word) if word.eq_ignore_ascii_case("final"));
+    let old =
+        matches!(cursor.peek(), LitmusToken::Word(word) if word.eq_ignore_ascii_case("final"));
     let quantifier = if cursor.take("~") || cursor.take_word("not") {
         if !cursor.take_word("exists") {
             return Err(cursor.unexpected("`exists` after `~`"));
@@ -179,7 +180,7 @@ fn question(
         Quantifier::Never
     } else if cursor.take_word("exists")
         || cursor.take_word("final")
-        || cursor.peek() == Token::Sign("(")
+        || cursor.peek() == LitmusToken::Sign("(")
     {
         // Like herd: `final` and a condition on its own are older ways to write `exists`.
         Quantifier::Exists
@@ -221,31 +222,32 @@ fn question(
 }
 
 /// The condition up to its `;`, what follows the question, or the end of the file, in the file's words, without its comments and outermost parentheses.
-fn wording(cursor: &mut Cursor<'_>) -> String {
+fn wording(cursor: &mut TextCursor<'_>) -> String {
     let mut words = String::new();
     let mut depth = 0usize;
     let mut after_word = false;
     // Can the first parenthesis be left out? Only if nothing follows the one that closes it.
-    let mut wrapped = cursor.peek() == Token::Sign("(");
-    let done = |cursor: &mut Cursor<'_>| {
-        matches!(cursor.peek(), Token::Sign(";") | Token::End(_)) || trailer::starts(cursor)
+    let mut wrapped = cursor.peek() == LitmusToken::Sign("(");
+    let done = |cursor: &mut TextCursor<'_>| {
+        matches!(cursor.peek(), LitmusToken::Sign(";") | LitmusToken::End(_))
+            || trailer::starts(cursor)
     };
     while !done(cursor) {
         let token = cursor.next();
-        let is_word = matches!(token, Token::Word(_) | Token::Number { .. });
+        let is_word = matches!(token, LitmusToken::Word(_) | LitmusToken::Number { .. });
         match token {
-            Token::Word(text) | Token::Number { text, .. } => {
+            LitmusToken::Word(text) | LitmusToken::Number { text, .. } => {
                 if after_word {
                     words.push(' ');
                 }
                 words.push_str(text);
             }
-            Token::Sign(sign @ ("/\\" | "\\/" | "=>")) => {
+            LitmusToken::Sign(sign @ ("/\\" | "\\/" | "=>")) => {
                 words.push(' ');
                 words.push_str(sign);
                 words.push(' ');
             }
-            Token::Sign(sign) => {
+            LitmusToken::Sign(sign) => {
                 if after_word && sign == "(" {
                     words.push(' ');
                 }

@@ -3,28 +3,30 @@
 
 use crate::expect::Quantifier;
 use crate::parse::ParseError;
-use crate::parse::cursor::{Cursor, Token, quote};
+use crate::parse::cursor::{LitmusToken, TextCursor, quote};
 use crate::parse::scope::list;
 
 /// A block about pictures starts here.
-pub(super) fn at_drawing(cursor: &mut Cursor<'_>) -> bool {
+pub(super) fn at_drawing(cursor: &mut TextCursor<'_>) -> bool {
     cursor.rest().starts_with("<<")
 }
 
 /// Something other than the condition starts here.
-pub(super) fn starts(cursor: &mut Cursor<'_>) -> bool {
+pub(super) fn starts(cursor: &mut TextCursor<'_>) -> bool {
     at_drawing(cursor)
-        || matches!(cursor.peek(), Token::Word(word) if word.eq_ignore_ascii_case("with"))
+        || matches!(cursor.peek(), LitmusToken::Word(word) if word.eq_ignore_ascii_case("with"))
 }
 
 /// `with tso: ~exists; cc: exists; default: exists;`: what is said of TSO, or else of every model that is not named.
-pub(super) fn verdict_of_tso(cursor: &mut Cursor<'_>) -> Result<Option<Quantifier>, ParseError> {
+pub(super) fn verdict_of_tso(
+    cursor: &mut TextCursor<'_>,
+) -> Result<Option<Quantifier>, ParseError> {
     let spot = cursor.spot();
     if !cursor.take_word("with") {
         return Ok(None);
     }
     let mut verdicts: Vec<(&str, Quantifier)> = Vec::new();
-    while let Token::Word(_) = cursor.peek() {
+    while let LitmusToken::Word(_) = cursor.peek() {
         let (model, at) = cursor.word("the name of a model")?;
         if verdicts.iter().any(|(known, _)| *known == model) {
             let found = format!("a second verdict for {}", quote(model));
@@ -56,7 +58,7 @@ pub(super) fn verdict_of_tso(cursor: &mut Cursor<'_>) -> Result<Option<Quantifie
 }
 
 /// `<< show 0; essdump a.dot >>`, any number of them.
-pub(super) fn skip_drawings(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
+pub(super) fn skip_drawings(cursor: &mut TextCursor<'_>) -> Result<(), ParseError> {
     while let Some(inside) = cursor.rest().strip_prefix("<<") {
         let Some(length) = inside.find(">>") else {
             let found = "a `<<` that nothing closes";

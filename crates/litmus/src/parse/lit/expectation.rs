@@ -1,17 +1,17 @@
 //! The entries of a `.lit` file that say what its outcomes are.
 
-use super::{Entry, one_spaced};
+use super::{LitLine, one_spaced};
 use crate::expect::{Expectation, Prop, Quantifier};
 use crate::parse::ParseError;
 use crate::parse::condition::{Growth, Observed, condition, observed_place};
-use crate::parse::cursor::{Cursor, Dialect, Spot, Token};
-use crate::parse::scope::{Registers, Scope};
+use crate::parse::cursor::{LitmusDialect, LitmusToken, TextCursor, TextSpot};
+use crate::parse::scope::{NameScope, NamedRegisters};
 use crate::program::{Place, Program};
 
 /// Adds what an entry expects; other entries expect nothing.
 pub(super) fn expectations(
-    entry: &Entry<'_>,
-    scope: &Scope,
+    entry: &LitLine<'_>,
+    scope: &NameScope,
     observed: &mut Observed,
     expect: &mut Vec<Expectation>,
 ) -> Result<(), ParseError> {
@@ -68,13 +68,13 @@ pub(crate) fn join_outcomes(listed: &[Expectation]) -> String {
 
 /// `x=1 T0:r=2`: equations that hold together, none of them about the same place.
 fn outcome(
-    cursor: &mut Cursor<'_>,
-    scope: &Scope,
+    cursor: &mut TextCursor<'_>,
+    scope: &NameScope,
     observed: &mut Observed,
 ) -> Result<Prop, ParseError> {
     let mut equations = Vec::new();
     let mut named = Vec::new();
-    while !matches!(cursor.peek(), Token::Sign(";") | Token::End(_)) {
+    while !matches!(cursor.peek(), LitmusToken::Sign(";") | LitmusToken::End(_)) {
         let (index, spot) = observed_place(cursor, scope, observed)?;
         if named.contains(&index) {
             return Err(spot.error("a place named before", "each place once in an outcome"));
@@ -103,17 +103,17 @@ fn reread(
     text: &str,
     program: &Program,
     places: &[Place],
-    read: impl Fn(&mut Cursor<'_>, &Scope, &mut Observed) -> Result<Prop, ParseError>,
+    read: impl Fn(&mut TextCursor<'_>, &NameScope, &mut Observed) -> Result<Prop, ParseError>,
 ) -> Option<Prop> {
-    let scope = Scope {
+    let scope = NameScope {
         program: program.clone(),
-        registers: Registers::Named,
+        registers: NamedRegisters::Named,
     };
     let mut observed = Observed {
         places: places.to_vec(),
         growth: Growth::Fixed("the test"),
     };
-    let mut cursor = Cursor::new(text, Spot::START, Dialect::LitLine);
+    let mut cursor = TextCursor::new(text, TextSpot::START, LitmusDialect::LitLine);
     let prop = read(&mut cursor, &scope, &mut observed).ok()?;
     cursor.at_end().then_some(prop)
 }

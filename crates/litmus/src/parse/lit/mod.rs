@@ -5,8 +5,8 @@ mod statement;
 
 use super::ParseError;
 use super::condition::{Growth, Observed, place};
-use super::cursor::{Cursor, Dialect, Spot, Token, quote};
-use super::scope::{Registers, Scope, list};
+use super::cursor::{LitmusDialect, LitmusToken, TextCursor, TextSpot, quote};
+use super::scope::{NameScope, NamedRegisters, list};
 use crate::program::{Observe, Place, Program, Test, Var};
 use landfall_model::order::Platform;
 
@@ -50,16 +50,16 @@ pub(crate) const VERBS: [&str; 15] = [
 ];
 
 /// One `key: value` line.
-struct Entry<'a> {
+struct LitLine<'a> {
     key: &'a str,
-    spot: Spot,
+    spot: TextSpot,
     value: &'a str,
-    value_spot: Spot,
+    value_spot: TextSpot,
 }
 
-impl<'a> Entry<'a> {
-    fn cursor(&self) -> Cursor<'a> {
-        Cursor::new(self.value, self.value_spot, Dialect::LitLine)
+impl<'a> LitLine<'a> {
+    fn cursor(&self) -> TextCursor<'a> {
+        TextCursor::new(self.value, self.value_spot, LitmusDialect::LitLine)
     }
 }
 
@@ -67,7 +67,7 @@ impl<'a> Entry<'a> {
 pub(crate) fn parse(stem: &str, text: &str) -> Result<Test, ParseError> {
     let entries = entries(text)?;
     let find = |key: &str| entries.iter().find(|e| e.key == key);
-    let end = Spot {
+    let end = TextSpot {
         line: text.lines().count().max(1),
         column: text.lines().last().map_or(0, |l| l.chars().count()) + 1,
     };
@@ -76,11 +76,11 @@ pub(crate) fn parse(stem: &str, text: &str) -> Result<Test, ParseError> {
     if let Some(nameless) = find("name").filter(|e| e.value.is_empty()) {
         return Err(nameless.cursor().unexpected("the test's name"));
     }
-    let mut scope = Scope::new(Registers::Named);
+    let mut scope = NameScope::new(NamedRegisters::Named);
     let lines = find("lines").ok_or_else(|| missing("a `lines:` entry with the variables"))?;
     declare_variables(lines, &mut scope)?;
 
-    let threads: Vec<&Entry<'_>> = entries
+    let threads: Vec<&LitLine<'_>> = entries
         .iter()
         .filter(|e| thread_number(e.key).is_some())
         .collect();
@@ -125,10 +125,10 @@ pub(crate) fn parse(stem: &str, text: &str) -> Result<Test, ParseError> {
     })
 }
 
-fn entries(text: &str) -> Result<Vec<Entry<'_>>, ParseError> {
-    let mut entries: Vec<Entry<'_>> = Vec::new();
+fn entries(text: &str) -> Result<Vec<LitLine<'_>>, ParseError> {
+    let mut entries: Vec<LitLine<'_>> = Vec::new();
     for (number, line) in text.lines().enumerate() {
-        let line_spot = Spot {
+        let line_spot = TextSpot {
             line: number + 1,
             column: 1,
         };
@@ -158,7 +158,7 @@ fn entries(text: &str) -> Result<Vec<Entry<'_>>, ParseError> {
             );
             return Err(spot.error(found, "each key once"));
         }
-        entries.push(Entry {
+        entries.push(LitLine {
             key,
             spot,
             value: value.trim(),
@@ -185,7 +185,7 @@ fn thread_number(key: &str) -> Option<u32> {
     digits.parse().ok().filter(|_| plain)
 }
 
-fn declare_variables(entry: &Entry<'_>, scope: &mut Scope) -> Result<(), ParseError> {
+fn declare_variables(entry: &LitLine<'_>, scope: &mut NameScope) -> Result<(), ParseError> {
     let mut cursor = entry.cursor();
     if cursor.at_end() {
         return Ok(());
@@ -209,7 +209,7 @@ fn declare_variables(entry: &Entry<'_>, scope: &mut Scope) -> Result<(), ParseEr
     }
 }
 
-fn initial_values(entry: &Entry<'_>, scope: &mut Scope) -> Result<(), ParseError> {
+fn initial_values(entry: &LitLine<'_>, scope: &mut NameScope) -> Result<(), ParseError> {
     let mut cursor = entry.cursor();
     while !cursor.at_end() {
         declare_register(cursor.clone(), scope)?;
@@ -225,21 +225,21 @@ fn initial_values(entry: &Entry<'_>, scope: &mut Scope) -> Result<(), ParseError
 }
 
 /// `T0:r`: a register is declared by its mention among the initial values; a variable must be known already.
-fn declare_register(mut ahead: Cursor<'_>, scope: &mut Scope) -> Result<(), ParseError> {
-    let Token::Word(thread) = ahead.next() else {
+fn declare_register(mut ahead: TextCursor<'_>, scope: &mut NameScope) -> Result<(), ParseError> {
+    let LitmusToken::Word(thread) = ahead.next() else {
         return Ok(());
     };
     let named = (thread_number(thread), ahead.take(":"), ahead.peek());
-    if let (Some(number), true, Token::Word(name)) = named {
+    if let (Some(number), true, LitmusToken::Word(name)) = named {
         scope.reg_or_new(number as usize, name, ahead.spot())?;
     }
     Ok(())
 }
 
 fn observed_places(
-    recover: Option<&Entry<'_>>,
-    last: Option<&Entry<'_>>,
-    scope: &Scope,
+    recover: Option<&LitLine<'_>>,
+    last: Option<&LitLine<'_>>,
+    scope: &NameScope,
 ) -> Result<Observed, ParseError> {
     let mut observed = Observed {
         places: Vec::new(),
@@ -284,7 +284,7 @@ fn observe(observed: Observed, recovers: bool, program: &Program) -> Observe {
     Observe::Final(observed.places)
 }
 
-fn platform(entry: &Entry<'_>) -> Result<Platform, ParseError> {
+fn platform(entry: &LitLine<'_>) -> Result<Platform, ParseError> {
     let mut cursor = entry.cursor();
     let platform = if cursor.take_word("adr") {
         Platform::Adr

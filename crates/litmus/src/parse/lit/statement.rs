@@ -1,8 +1,8 @@
 //! The statements of a `.lit` thread.
 
 use crate::parse::ParseError;
-use crate::parse::cursor::{Cursor, Spot, Token, quote};
-use crate::parse::scope::Scope;
+use crate::parse::cursor::{LitmusToken, TextCursor, TextSpot, quote};
+use crate::parse::scope::NameScope;
 use crate::program::{FlushKind, Instr, Operand, Place, Reg, RmwOp, Var};
 
 const A_STATEMENT: &str = "a statement: `x = 1`, `r1 = x`, `x = nt 1`, `r1 = xchg x 1` (or `cas`, `faa`, `fas`, `fand`, \
@@ -10,19 +10,19 @@ const A_STATEMENT: &str = "a statement: `x = 1`, `r1 = x`, `x = nt 1`, `r1 = xch
 
 /// A register set to what has nothing to do with the memory. Unless something uses it later, it may just as well be a
 /// variable that was misspelt.
-pub(super) struct Suspect {
+pub(super) struct SuspectWord {
     pub(super) thread: usize,
     pub(super) reg: Reg,
-    pub(super) spot: Spot,
+    pub(super) spot: TextSpot,
 }
 
 /// Reads `statement; statement; …` into the thread. An empty thread is one that does nothing.
 pub(super) fn thread_body(
-    cursor: &mut Cursor<'_>,
-    scope: &mut Scope,
+    cursor: &mut TextCursor<'_>,
+    scope: &mut NameScope,
     thread: usize,
-) -> Result<Vec<Suspect>, ParseError> {
-    let mut suspects: Vec<Suspect> = Vec::new();
+) -> Result<Vec<SuspectWord>, ParseError> {
+    let mut suspects: Vec<SuspectWord> = Vec::new();
     let declared = scope
         .program
         .threads
@@ -31,16 +31,16 @@ pub(super) fn thread_body(
     while !cursor.at_end() {
         let spot = cursor.spot();
         // A load fence orders nothing that the model does not already order.
-        if cursor.peek() == Token::Word("lfence") {
+        if cursor.peek() == LitmusToken::Word("lfence") {
             cursor.next();
         } else {
-            let instr = Statement { scope, thread }.read(cursor)?;
+            let instr = LitStatement { scope, thread }.read(cursor)?;
             scope.push(thread, instr, spot)?;
             suspects.retain(|suspect| instr.uses().all(|used| used != suspect.reg));
             if let Instr::Move { reg, .. } = instr
                 && usize::from(reg.0) >= declared
             {
-                suspects.push(Suspect { thread, reg, spot });
+                suspects.push(SuspectWord { thread, reg, spot });
             }
         }
         if !cursor.at_end() {
@@ -52,9 +52,9 @@ pub(super) fn thread_body(
 
 /// Refuses what is set and never used: neither in its thread nor by what is observed.
 pub(super) fn refuse_unused(
-    suspects: &[Suspect],
+    suspects: &[SuspectWord],
     observed: &[Place],
-    scope: &Scope,
+    scope: &NameScope,
 ) -> Result<(), ParseError> {
     let unused = suspects.iter().find(|suspect| {
         let Ok(thread) = u8::try_from(suspect.thread) else {
@@ -63,7 +63,7 @@ pub(super) fn refuse_unused(
         let reg = suspect.reg;
         !observed.contains(&Place::Reg { thread, reg })
     });
-    let Some(Suspect { thread, reg, spot }) = unused else {
+    let Some(SuspectWord { thread, reg, spot }) = unused else {
         return Ok(());
     };
     let found = format!(
@@ -77,13 +77,13 @@ pub(super) fn refuse_unused(
     Err(spot.error(found, expected))
 }
 
-struct Statement<'s> {
-    scope: &'s mut Scope,
+struct LitStatement<'s> {
+    scope: &'s mut NameScope,
     thread: usize,
 }
 
-impl Statement<'_> {
-    fn read(&mut self, cursor: &mut Cursor<'_>) -> Result<Instr, ParseError> {
+impl LitStatement<'_> {
+    fn read(&mut self, cursor: &mut TextCursor<'_>) -> Result<Instr, ParseError> {
         let (word, spot) = cursor.word(A_STATEMENT)?;
         if cursor.take("=") {
             return match self.scope.var(word) {
@@ -102,7 +102,11 @@ impl Statement<'_> {
             "cas" => Err(spot.error("`cas` without a register", "`r1 = cas x 0 1`")),
             _ => match rmw_op(word) {
                 Some(op) => self.rmw(cursor, None, op),
-                None if matches!(cursor.peek(), Token::Word(_) | Token::Number { .. }) => {
+                None if matches!(
+                    cursor.peek(),
+                    LitmusToken::Word(_) | LitmusToken::Number { .. }
+                ) =>
+                {
                     Err(spot.error(quote(word), A_STATEMENT))
                 }
                 None if cursor.at_end() => Err(spot.error(quote(word), A_STATEMENT)),
@@ -112,7 +116,7 @@ impl Statement<'_> {
     }
 
     /// What follows `x =`.
-    fn store(&mut self, cursor: &mut Cursor<'_>, var: Var) -> Result<Instr, ParseError> {
+    fn store(&mut self, cursor: &mut TextCursor<'_>, var: Var) -> Result<Instr, ParseError> {
         if cursor.take_word("nt") {
             let value = self.operand(cursor)?;
             return Ok(Instr::NtStore { var, value });
@@ -124,9 +128,9 @@ impl Statement<'_> {
     /// What follows `r =`.
     fn assignment(
         &mut self,
-        cursor: &mut Cursor<'_>,
+        cursor: &mut TextCursor<'_>,
         name: &str,
-        spot: Spot,
+        spot: TextSpot,
     ) -> Result<Instr, ParseError> {
         // Not declared yet: `r = r` with a register nothing has set is a slip.
         if super::VERBS.contains(&name) {
@@ -134,7 +138,7 @@ impl Statement<'_> {
         }
         let known = self.scope.reg(self.thread, name).is_some();
         let word = match cursor.peek() {
-            Token::Word(word) => word,
+            LitmusToken::Word(word) => word,
             _ => {
                 let value = Operand::Const(cursor.value(
                     "a number, a variable, a register, or one of `xchg`, `cas`, `faa`, `fas`, `fand`, `for`, `fxor`",
@@ -172,11 +176,11 @@ impl Statement<'_> {
         };
         cursor.next();
         let op = match cursor.peek() {
-            Token::Sign("+") => RmwOp::Add,
-            Token::Sign("-") => RmwOp::Sub,
-            Token::Sign("&") => RmwOp::And,
-            Token::Sign("|") => RmwOp::Or,
-            Token::Sign("^") => RmwOp::Xor,
+            LitmusToken::Sign("+") => RmwOp::Add,
+            LitmusToken::Sign("-") => RmwOp::Sub,
+            LitmusToken::Sign("&") => RmwOp::And,
+            LitmusToken::Sign("|") => RmwOp::Or,
+            LitmusToken::Sign("^") => RmwOp::Xor,
             _ => {
                 let reg = self.scope.reg_or_new(self.thread, name, spot)?;
                 let value = Operand::Reg(source);
@@ -198,7 +202,7 @@ impl Statement<'_> {
 
     fn rmw(
         &mut self,
-        cursor: &mut Cursor<'_>,
+        cursor: &mut TextCursor<'_>,
         reg: Option<Reg>,
         op: RmwOp,
     ) -> Result<Instr, ParseError> {
@@ -212,7 +216,7 @@ impl Statement<'_> {
         })
     }
 
-    fn condition(&mut self, cursor: &mut Cursor<'_>) -> Result<Instr, ParseError> {
+    fn condition(&mut self, cursor: &mut TextCursor<'_>) -> Result<Instr, ParseError> {
         let (name, spot) = cursor.word("a register")?;
         let Some(reg) = self.scope.reg(self.thread, name) else {
             return Err(self.unknown(name, spot));
@@ -222,7 +226,7 @@ impl Statement<'_> {
         Ok(Instr::If { reg, equals })
     }
 
-    fn variable(&mut self, cursor: &mut Cursor<'_>) -> Result<Var, ParseError> {
+    fn variable(&mut self, cursor: &mut TextCursor<'_>) -> Result<Var, ParseError> {
         let (name, spot) = cursor.word("a variable")?;
         self.scope.var(name).ok_or_else(|| {
             let expected = format!("a variable of `lines:` ({})", self.scope.var_list());
@@ -230,8 +234,8 @@ impl Statement<'_> {
         })
     }
 
-    fn operand(&mut self, cursor: &mut Cursor<'_>) -> Result<Operand, ParseError> {
-        let Token::Word(name) = cursor.peek() else {
+    fn operand(&mut self, cursor: &mut TextCursor<'_>) -> Result<Operand, ParseError> {
+        let LitmusToken::Word(name) = cursor.peek() else {
             return Ok(Operand::Const(cursor.value("a number or a register")?));
         };
         match self.scope.reg(self.thread, name) {
@@ -247,7 +251,7 @@ impl Statement<'_> {
         }
     }
 
-    fn unknown(&self, name: &str, spot: Spot) -> ParseError {
+    fn unknown(&self, name: &str, spot: TextSpot) -> ParseError {
         let vars = self.scope.var_list();
         let regs = self.scope.reg_list(self.thread);
         let expected = format!(

@@ -2,9 +2,9 @@
 
 use super::super::numbers::{is_persistent, place};
 use super::sync::operation;
-use super::{Open, Reader, word};
+use super::{Open, TraceReader, word};
 use landfall_explore::schedule::sync::{MOST_WAITERS, Op};
-use landfall_explore::schedule::{Access, Act, Fence, Orders, ThreadsError, Trace, Until};
+use landfall_explore::schedule::{Access, Act, Orders, SourceFence, ThreadsError, Trace, Until};
 use landfall_vocab::record::{Record, access, step};
 
 /// What an access asks for in the source. Where that says nothing of a locked instruction, it is as strong as can be.
@@ -27,12 +27,12 @@ pub(super) fn orders(flags: u8) -> Orders {
     }
 }
 
-impl Reader {
+impl TraceReader {
     /// A fence of the source: others may come to know what its thread knew there, so it has a tick of its own.
     fn fence(&mut self, thread: usize, flags: u8, trace: &mut Trace) {
         let known = &mut self.threads[thread];
         known.tick += 1;
-        trace.fences.push(Fence {
+        trace.fences.push(SourceFence {
             after: (self.at as u32).wrapping_sub(1),
             trailing: trace.trailing.len() as u32,
             thread: thread as u8,

@@ -2,13 +2,13 @@
 
 use super::super::numbers::{is_persistent, place};
 use super::access::orders;
-use super::{Buffered, Open, Reader, word};
+use super::{Buffered, Open, TraceReader, word};
 use landfall_explore::schedule::{
     Access, Act, Orders, Process, Queued, Step, ThreadsError, Trace, WriteBack, come_behind,
 };
 use landfall_vocab::record::{Record, access, step};
 
-impl Reader {
+impl TraceReader {
     /// The commit of the thread's newest store to these bytes, if one store covers them.
     pub(super) fn own(&self, thread: usize, object: u32, mask: u64) -> (Process, u32) {
         let own = self.threads[thread].own.iter().rev();

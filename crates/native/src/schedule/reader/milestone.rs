@@ -4,8 +4,10 @@
 //! Here everything is named that one execution changes, field by field: a new one does not compile before somebody said whether it
 //! is to be kept.
 
-use super::{Open, Reader, StoredAs, Thread};
-use landfall_explore::schedule::{Birth, Failure, Fence, Process, Trace, Trailing, WriteBack};
+use super::{Open, ReaderThread, StoredAs, TraceReader};
+use landfall_explore::schedule::{
+    Birth, Process, SourceFence, ThreadFailure, Trace, Trailing, WriteBack,
+};
 
 /// Choices from one milestone to the next, at least: fewer are read sooner than a state is copied.
 const APART: usize = 2;
@@ -17,7 +19,7 @@ struct Milestone {
     /// Choices and bytes of the trace before it.
     choices: usize,
     bytes: usize,
-    threads: Vec<Thread>,
+    threads: Vec<ReaderThread>,
     /// Synchronisation objects that were used, and their words.
     words: Vec<(u32, u64)>,
     barriers: Vec<(u32, (Process, u32))>,
@@ -27,10 +29,10 @@ struct Milestone {
     creators: u32,
     stored_as: StoredAs,
     trailing: Vec<Trailing>,
-    fences: Vec<Fence>,
+    fences: Vec<SourceFence>,
     write_backs: Vec<WriteBack>,
     births: Vec<Birth>,
-    failures: Vec<Failure>,
+    failures: Vec<ThreadFailure>,
 }
 
 /// Those of the last run, by their place in it; and some whose memory is used again.
@@ -40,16 +42,16 @@ pub(super) struct Milestones {
     spare: Vec<Milestone>,
 }
 
-impl Clone for Thread {
-    fn clone(&self) -> Thread {
-        let mut copy = Thread::default();
+impl Clone for ReaderThread {
+    fn clone(&self) -> ReaderThread {
+        let mut copy = ReaderThread::default();
         copy.clone_from(self);
         copy
     }
 
     /// Without allocating, once there is room.
-    fn clone_from(&mut self, from: &Thread) {
-        let Thread {
+    fn clone_from(&mut self, from: &ReaderThread) {
+        let ReaderThread {
             tick,
             stepped,
             born,
@@ -81,7 +83,7 @@ impl Clone for Thread {
     }
 }
 
-impl Reader {
+impl TraceReader {
     /// A run that shares so many choices with the last one begins: takes up the newest milestone among them. Choices and bytes of
     /// the trace that need not be read.
     pub(in super::super) fn go_back(
@@ -142,7 +144,7 @@ impl Reader {
             spare.push(kept.remove(MOST / 2));
         }
         let mut milestone = spare.pop().unwrap_or_default();
-        let Reader {
+        let TraceReader {
             threads,
             words,
             used,

@@ -10,8 +10,8 @@ mod told;
 use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
 use landfall_explore::schedule::{
-    Access, Act, Birth, Failure, Order, Orders, Persistency, Process, Queued, Step, ThreadsError,
-    Trace, Trailing,
+    Access, Act, Birth, Order, Orders, Persistency, Process, Queued, Step, ThreadFailure,
+    ThreadsError, Trace, Trailing,
 };
 use landfall_model::event::Atomicity;
 use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
@@ -19,7 +19,7 @@ use landfall_vocab::shared::{CREATIONS, End};
 use milestone::Milestones;
 use std::collections::VecDeque;
 use sync::drains;
-use told::Told;
+use told::ToldAccesses;
 
 /// Something that waits in a thread's buffer.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ struct Buffered {
 }
 
 #[derive(Debug, Default)]
-struct Thread {
+struct ReaderThread {
     tick: u32,
     /// It has made a transition.
     stepped: bool,
@@ -71,7 +71,7 @@ struct Thread {
     sealed: bool,
 }
 
-impl Thread {
+impl ReaderThread {
     fn clear(&mut self) {
         self.tick = 0;
         self.stepped = false;
@@ -92,10 +92,10 @@ impl Thread {
 
 /// Objects and sites keep their numbers for the whole search; the rest is of one execution.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct TraceReader {
     pub(super) objects: Numbers,
     pub(super) sites: Numbers,
-    threads: Vec<Thread>,
+    threads: Vec<ReaderThread>,
     /// Words of synchronisation objects, by their numbers; and which were used.
     words: Vec<u64>,
     used: Vec<u32>,
@@ -117,7 +117,7 @@ pub(super) struct Reader {
     /// Which stores the source is taken to have made atomic.
     pub(super) atomics: Atomics,
     run: u32,
-    told: Told,
+    told: ToldAccesses,
     milestones: Milestones,
     /// Every run is read from its first record on.
     pub(super) whole: bool,
@@ -178,13 +178,13 @@ pub(super) fn is_choice(record: &Record<'_>) -> bool {
     record.kind == Kind::Step && word(record, 0) != 0
 }
 
-impl Reader {
+impl TraceReader {
     /// The first `keep` transitions are those of the execution before: so many are `known` to be, the others are compared.
     pub(super) fn begin(&mut self, threads: usize, keep: usize, known: usize) {
         self.most = threads;
         self.run = self.run.wrapping_add(1);
         if self.threads.len() < threads {
-            self.threads.resize_with(threads, Thread::default);
+            self.threads.resize_with(threads, ReaderThread::default);
         }
         for thread in &mut self.threads {
             thread.clear();
@@ -277,7 +277,7 @@ impl Reader {
                 };
                 // Leaving with 0 is no failure.
                 if record.value != End::Exited as u64 {
-                    trace.failures.push(Failure {
+                    trace.failures.push(ThreadFailure {
                         thread: thread as u8,
                         site,
                         code: record.value as u32 | (record.value >> 32 << 8) as u32,

@@ -1,12 +1,12 @@
 //! Locks and the like: the word of each, what a step does to it, and what a thread waits for.
 
 use super::super::numbers::place;
-use super::{Open, Reader, word};
+use super::{Open, TraceReader, word};
 use landfall_explore::schedule::sync::Op;
 use landfall_explore::schedule::{Access, Act, NOWHERE, Process, Step, Trace, Until, Wait};
 use landfall_vocab::record::{Record, access, lifetime, step};
 
-impl Reader {
+impl TraceReader {
     pub(super) fn word(&mut self, object: u32) -> &mut u64 {
         let index = object as usize;
         if index >= self.words.len() {

@@ -7,12 +7,12 @@ use landfall_explore::schedule::Trailing;
 const PLACES: usize = 64;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct ToldAccesses {
     /// Some of the last ones of each thread, with the run they are of in place of where.
     accesses: Vec<Option<Trailing>>,
 }
 
-impl Told {
+impl ToldAccesses {
     /// It was not told before, as far as that is remembered.
     pub(super) fn first_time(&mut self, access: &Trailing, run: u32) -> bool {
         let place = access.object ^ access.site.rotate_left(3) ^ u32::from(access.write);
