@@ -93,7 +93,7 @@ pub fn expect(test: &Test, verdict: Verdict) -> Result<Vec<Expectation>, String>
 }
 
 impl Expectation {
-    /// The same condition with another claim.
+    /// This condition with another claim.
     fn under(&self, verdict: Verdict, asked: &Quantifier) -> Expectation {
         let with = |quantifier: Quantifier| Expectation {
             quantifier,

@@ -94,7 +94,7 @@ pub(crate) fn parse_outcome(text: &str, program: &Program, places: &[Place]) -> 
     reread(text, program, places, outcome)
 }
 
-/// The same for a condition.
+/// Reads a condition of a finished test, for the printer.
 pub(crate) fn parse_condition(text: &str, program: &Program, places: &[Place]) -> Option<Prop> {
     reread(text, program, places, condition)
 }
