@@ -138,13 +138,10 @@ impl Setup<'_> {
         let Compilation {
             mut command,
             remarks,
-        } = compiler::command(language, &arguments).map_err(Error::usage)?;
+        } = compiler::command_in(self.options.directory.as_deref(), language, &arguments)
+            .map_err(Error::usage)?;
         for remark in remarks {
             self.watch.remark(&remark.to_string());
-        }
-        if let Some(directory) = &self.options.directory {
-            // clang believes PWD where it can.
-            command.current_dir(directory).env("PWD", directory);
         }
         if self.options.quiet_compiler {
             command.stderr(std::process::Stdio::null());

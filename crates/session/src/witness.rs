@@ -128,8 +128,8 @@ fn build_again(build: &BuildCommand, path: &Path, here: &Path) -> anyhow::Result
     let beside = crate::results::beside(&path);
     let mut arguments: Vec<OsString> = build.arguments.iter().map(Word::os).collect();
     arguments.extend(["-o".into(), beside.as_os_str().to_owned()]);
-    let mut command = compiler::command(language, &arguments)?.command;
-    if !command.current_dir(here).status()?.success() {
+    let mut command = compiler::command_in(Some(here), language, &arguments)?.command;
+    if !command.status()?.success() {
         bail!("{}: the program did not build", path.display());
     }
     std::fs::rename(&beside, &path).with_context(|| path.display().to_string())

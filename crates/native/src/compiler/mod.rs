@@ -13,7 +13,7 @@ pub(crate) use toolbox::RUNTIME;
 pub use toolbox::Toolbox;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,9 +56,24 @@ pub struct Compilation {
 /// `--as-compiled` is the one option taken away from clang: it watches the accesses the optimiser left instead of those
 /// the source wrote.
 pub fn command(language: Language, arguments: &[OsString]) -> Result<Compilation, CompilerError> {
+    command_in(None, language, arguments)
+}
+
+/// The clang command for somebody who works in that directory, as clang will see it.
+pub fn command_in(
+    directory: Option<&Path>,
+    language: Language,
+    arguments: &[OsString],
+) -> Result<Compilation, CompilerError> {
     let clang = find_clang(language)?;
     let toolbox = Toolbox::unpack()?;
-    plan::compilation(&clang, &toolbox, arguments)
+    let mut compilation = plan::compilation(&clang, &toolbox, directory, arguments)?;
+    if let Some(directory) = directory {
+        // clang believes PWD where it can.
+        let command = &mut compilation.command;
+        command.current_dir(directory).env("PWD", directory);
+    }
+    Ok(compilation)
 }
 
 /// The clang command that writes the program as LLVM IR, uninstrumented and unoptimised, to its output. Several sources become one.

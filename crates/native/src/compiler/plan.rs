@@ -36,6 +36,7 @@ const SANITIZERS: [(&str, &str); 5] = [
 pub(super) fn compilation(
     clang: &Path,
     toolbox: &Toolbox,
+    directory: Option<&Path>,
     arguments: &[OsString],
 ) -> Result<Compilation, CompilerError> {
     let (ours, mut user): (Vec<OsString>, Vec<OsString>) = arguments
@@ -44,7 +45,7 @@ pub(super) fn compilation(
         .partition(|argument| argument.as_os_str() == "--as-compiled");
     let mut remarks: Vec<String> = assembly(&user);
     let link = match may_link(&user) {
-        true => planned_link(clang, &user)?,
+        true => planned_link(clang, directory, &user)?,
         false => LinkPlan::None,
     };
     if let LinkPlan::Executable(job) = &link {
@@ -202,16 +203,21 @@ fn assembly(arguments: &[OsString]) -> Vec<String> {
 }
 
 /// Asks clang what it would do: only clang knows which arguments are inputs and what a response file says.
-fn planned_link(clang: &Path, arguments: &[OsString]) -> Result<LinkPlan, CompilerError> {
+fn planned_link(
+    clang: &Path,
+    directory: Option<&Path>,
+    arguments: &[OsString],
+) -> Result<LinkPlan, CompilerError> {
     let failed = |source| CompilerError::Run {
         program: clang.to_owned(),
         source,
     };
-    let planned = Command::new(clang)
-        .arg("-###")
-        .args(arguments)
-        .output()
-        .map_err(failed)?;
+    let mut plan = Command::new(clang);
+    plan.arg("-###").args(arguments);
+    if let Some(directory) = directory {
+        plan.current_dir(directory);
+    }
+    let planned = plan.output().map_err(failed)?;
     // A command line clang refuses is refused again, visibly, by the run that follows.
     if !planned.status.success() {
         return Ok(LinkPlan::None);
