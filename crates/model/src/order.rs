@@ -13,7 +13,7 @@
 //! | `explore::schedule::Step::guarantees` | what makes something durable | `explore/tests/order_table.rs` |
 //! | `explore::schedule::crash` | which step completes a write-back | its tests, `litmus/tests/schedule.rs` |
 //! | `litmus::buffers` | all of it, as queues | `litmus/tests/agreement.rs`: outcomes of random programs |
-//! | `runtime/threads/buffer` (`may_leave`) | what waits in a store buffer | `native/tests/litmus.rs`: outcomes of native programs |
+//! | `runtime/threads/store_buffer` (`may_leave`) | what waits in a store buffer | `native/tests/litmus.rs`: outcomes of native programs |
 //! | `native::schedule::reader` | which transitions come before a commit | `native/tests/litmus.rs` |
 
 use std::fmt;

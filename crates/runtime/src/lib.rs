@@ -1,16 +1,28 @@
-//! The runtime inside a checked program. Instrumented code calls its hooks (`hooks`, `atomics`, `flush`); it keeps a shadow of
-//! persistent memory (`shadow`), writes the trace into shared memory (`log`) and runs the program again and again on given
-//! images (`serve`). While a run is on, every system call comes here first (`dispatch`), which is how time, randomness, files,
-//! signals and forbidden things are under control without replacing libc function by function (RUNTIME.md).
+//! The runtime inside a checked program: what instrumented code calls, and what runs the program again and again on given images.
+//!
+//! - `hooks`: what instrumented code and users of `landfall.h` call
+//! - `memory`: persistent memory with its shadow, accesses of it, the heaps
+//! - `files`: pool files, ordinary files, descriptors, paths
+//! - `syscalls`: every system call of the program, signals, time, randomness
+//! - `libc`: functions of libc and libpmem that the runtime provides itself
+//! - `threads`: threads as contexts on one kernel thread, every schedule under control
+//! - `run`: a run from its start to its end; the server, the trace, the outcome
+//! - `state`: all mutable state
+//!
+//! `README.md` beside this crate's manifest says how a run goes, where things go and what may not be done in here.
 //!
 //! Architecture invariants: no `std`, no allocation by the program's allocator, no locks, no libc call on the hot path; all
-//! mutable state lives in `state::State` and in mappings of its own.
+//! mutable state lives in `state` and in mappings of its own.
 //!
-//! Why so much `unsafe`: this code *is* the memory of another program seen from inside. Every function here runs on one kernel
-//! thread and works on raw addresses that the program chose; the checks that make this sound are range checks against the
-//! persistent window, made where an address enters.
+//! Why there is `unsafe`: this code *is* the memory of another program seen from inside. State, tables, shared memory and the
+//! window have modules that own them and are safe to use. Who follows an address that the program chose is `unsafe`, and says
+//! what the address must be.
 #![cfg_attr(panic = "abort", no_std)]
-#![allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
+#![deny(
+    unsafe_op_in_unsafe_fn,
+    clippy::undocumented_unsafe_blocks,
+    clippy::missing_safety_doc
+)]
 
 /// Defines weak symbols that jump to functions of ours: the program's own definition of one wins without a clash, and libc's
 /// is shadowed otherwise.
@@ -26,67 +38,30 @@ macro_rules! weak {
 }
 pub(crate) use weak;
 
-mod about;
-mod arguments;
-mod atomics;
-mod blocks;
-mod bytes;
-mod clock;
-mod descriptors;
-mod directory;
-mod dispatch;
+/// Assembly that puts what a call preserves on the stack: six registers, and how floating-point numbers are computed.
+macro_rules! keep_registers {
+    () => {
+        "push rbp; push rbx; push r12; push r13; push r14; push r15; sub rsp, 8; stmxcsr [rsp]; fnstcw [rsp+4]"
+    };
+}
+pub(crate) use keep_registers;
+
+/// Assembly that takes the registers back from there; the control words were loaded already.
+macro_rules! take_registers {
+    () => {
+        "add rsp, 8; pop r15; pop r14; pop r13; pop r12; pop rbx; pop rbp"
+    };
+}
+pub(crate) use take_registers;
+
 mod files;
-mod flush;
-mod forkserver;
-mod guards;
-mod heap;
 mod hooks;
-mod instruction;
-mod io;
-mod lend;
-mod library;
-mod limits;
-mod locks;
-mod log;
-mod machine;
-mod mappings;
-mod meeting;
+mod libc;
 mod memory;
-mod ordinary;
-mod outcome;
-mod outside;
-mod overlay;
-mod paths;
-mod persistent_heap;
-mod pmem;
-mod pool_io;
-mod pool_table;
-mod random;
-mod real;
-mod region;
-mod repeats;
-mod restart;
-mod scan;
-mod serve;
-mod shadow;
-mod signals;
-mod sites;
-mod special;
-mod squeeze;
-mod stack;
-mod start;
+mod run;
 mod state;
-mod stdio;
-mod sys;
 mod syscalls;
-mod text;
 mod threads;
-mod tracked;
-mod vdso;
-mod waiting;
-mod walk;
-mod watch;
-mod wide;
 
 /// A panic here is a bug of ours: it ends the run as such instead of tearing the program down unexplained.
 #[cfg(panic = "abort")]
@@ -94,7 +69,7 @@ mod wide;
 fn panic(info: &core::panic::PanicInfo) -> ! {
     let line = info.location().map_or(0, |at| at.line());
     let file = info.location().map_or("", |at| at.file());
-    unsafe { outcome::internal(file.as_bytes(), line as i32) }
+    unsafe { run::outcome::internal(file.as_bytes(), line as i32) }
 }
 
 // Compiled-in helpers of the Rust compiler mention the unwinder; nothing here unwinds. A Rust program brings the real one.

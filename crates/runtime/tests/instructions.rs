@@ -2,7 +2,7 @@
 //! program, so its own tests are those of `native`; this file of it stands alone.
 
 #[allow(unsafe_op_in_unsafe_fn, unreachable_pub)]
-#[path = "../src/instruction.rs"]
+#[path = "../src/memory/instruction.rs"]
 mod instruction;
 
 use instruction::{Access, Text, decode};

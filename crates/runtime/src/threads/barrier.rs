@@ -2,10 +2,9 @@
 
 use super::context::{Status, Step};
 use super::steps::{effect, point};
-use super::{lifetime, on, threads, word};
+use super::{object_lifetime, objects, on, tables, threads, word};
 use crate::caller;
-use crate::outcome::{self, Report};
-use crate::stack;
+use crate::run::outcome::{self};
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 use landfall_vocab::shared::End;
@@ -21,66 +20,69 @@ unsafe extern "C" fn __lf_weak_barrier_init(
     _attributes: usize,
     count: u32,
 ) -> i32 {
-    if count == 0 {
-        return libc::EINVAL;
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if count == 0 {
+            return libc::EINVAL;
+        }
+        // The program's memory remembers the count as well: it may be initialised before the run that uses it.
+        if on() {
+            object_lifetime::made(barrier as usize, 0, caller!());
+        }
+        *word(barrier) = count;
+        0
     }
-    // The program's memory remembers the count as well: it may be initialised before the run that uses it.
-    if on() {
-        lifetime::made(barrier as usize, 0, caller!());
-    }
-    *word(barrier) = count;
-    0
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_barrier_destroy(barrier: *mut u32) -> i32 {
-    if on() {
-        lifetime::destroyed(barrier as usize, barrier as usize, 0, caller!());
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if on() {
+            object_lifetime::destroyed(barrier as usize, barrier as usize, 0, caller!());
+        }
     }
     0
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_barrier_wait(barrier: *mut u32) -> i32 {
-    if !on() {
-        if *barrier <= 1 {
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if !on() {
+            if *barrier <= 1 {
+                return libc::PTHREAD_BARRIER_SERIAL_THREAD;
+            }
+            outcome::fail(
+                End::Deadlock,
+                &[b"pthread_barrier_wait waits for something that cannot happen"],
+            )
+        }
+        let caller = caller!();
+        let me = threads().current.get();
+        let object = objects().get(barrier as usize);
+        point(Step::new(step::ARRIVE, barrier as usize, caller));
+        if object_lifetime::is_gone(barrier as usize) {
+            effect(barrier as usize, READ, 0);
+            return libc::EINVAL;
+        }
+        effect(barrier as usize, WRITE, (*word(barrier)).max(1).into());
+        object.count.set(object.count.get() + 1);
+        if object.count.get() >= (*word(barrier)).max(1) {
+            for thread in 0..threads().count.get() {
+                if object.waiting.get() & 1 << thread != 0
+                    && tables().contexts[thread].status.get() == Status::Ready
+                {
+                    tables().contexts[thread].released.set(true);
+                }
+            }
+            object.count.set(0);
+            object.waiting.set(0);
             return libc::PTHREAD_BARRIER_SERIAL_THREAD;
         }
-        let text: &[&[u8]] = &[b"pthread_barrier_wait waits for something that cannot happen"];
-        let frame = stack::frame_pointer();
-        outcome::end(
-            End::Deadlock,
-            Report {
-                frame,
-                text,
-                ..Report::default()
-            },
-        )
+        object.waiting.set(object.waiting.get() | (1 << me));
+        tables().contexts[me].released.set(false);
+        point(Step::new(step::PASS, barrier as usize, caller));
+        0
     }
-    let caller = caller!();
-    let threads = threads();
-    let me = (*threads).current;
-    let object = (*(*threads).objects).get(barrier as usize);
-    point(Step::new(step::ARRIVE, barrier as usize, caller));
-    if lifetime::is_gone(barrier as usize) {
-        effect(barrier as usize, READ, 0);
-        return libc::EINVAL;
-    }
-    effect(barrier as usize, WRITE, (*word(barrier)).max(1).into());
-    (*object).count += 1;
-    if (*object).count >= (*word(barrier)).max(1) {
-        for thread in 0..(*threads).count {
-            if (*object).waiting & 1 << thread != 0
-                && (*threads).contexts[thread].status == Status::Ready
-            {
-                (*threads).contexts[thread].released = true;
-            }
-        }
-        ((*object).count, (*object).waiting) = (0, 0);
-        return libc::PTHREAD_BARRIER_SERIAL_THREAD;
-    }
-    (*object).waiting |= 1 << me;
-    (*threads).contexts[me].released = false;
-    point(Step::new(step::PASS, barrier as usize, caller));
-    0
 }

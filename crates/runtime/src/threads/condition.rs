@@ -4,10 +4,10 @@
 use super::context::Step;
 use super::objects::Object;
 use super::steps::{effect, point};
-use super::{mutex, on, threads};
+use super::{mutex, objects, on, tables, threads};
 use crate::caller;
-use crate::clock;
-use crate::real::real;
+use crate::libc::real::real;
+use crate::syscalls::clock;
 use core::hint::black_box;
 use landfall_vocab::record::access::WRITE;
 use landfall_vocab::record::step;
@@ -15,85 +15,94 @@ use landfall_vocab::record::step;
 /// Waits of one thread in one run that may take too long; where there are more, the search says so.
 const MOST_TIMEOUTS: u32 = 3;
 
-unsafe fn get(condition: usize) -> *mut Object {
-    (*(*threads()).objects).get(condition)
+fn get(condition: usize) -> &'static Object {
+    objects().get(condition)
 }
 
 /// May this waiter go on?
-pub(super) unsafe fn reached(condition: *const Object, thread: usize) -> bool {
-    (*condition).count > 0 && (*condition).shared & 1 << thread != 0
+pub(super) fn reached(condition: &Object, thread: usize) -> bool {
+    condition.count.get() > 0 && condition.shared.get() & 1 << thread != 0
 }
 
 /// Takes a place among the waiters.
-pub(super) unsafe fn enlist(condition: *mut Object) {
-    (*condition).waiting |= 1 << (*threads()).current;
+pub(super) fn enlist(condition: &Object) {
+    condition
+        .waiting
+        .set(condition.waiting.get() | (1 << threads().current.get()));
 }
 
 /// Lets up to `most` waiters go on; returns how many that are.
-pub(super) unsafe fn reach(condition: *mut Object, most: u32) -> u32 {
-    let waiting = (*condition).waiting.count_ones();
-    let more = most.min(waiting.saturating_sub((*condition).count));
+pub(super) fn reach(condition: &Object, most: u32) -> u32 {
+    let waiting = condition.waiting.get().count_ones();
+    let more = most.min(waiting.saturating_sub(condition.count.get()));
     if more > 0 {
-        (*condition).count += more;
-        (*condition).shared |= (*condition).waiting;
+        condition.count.set(condition.count.get() + more);
+        condition
+            .shared
+            .set(condition.shared.get() | condition.waiting.get());
     }
     more
 }
 
 /// Waits to be reached; false if that took too long.
-pub(super) unsafe fn await_reach(condition: usize, timed: bool, caller: usize) -> bool {
-    let me = (*threads()).current;
-    let timeouts = &raw mut (*threads()).contexts[me].timeouts;
+pub(super) fn await_reach(condition: usize, timed: bool, caller: usize) -> bool {
+    let me = threads().current.get();
+    let timeouts = &tables().contexts[me].timeouts;
     let kind = match timed {
         false => step::WAKE,
-        true if *timeouts < MOST_TIMEOUTS => step::TIMED_WAKE,
+        true if timeouts.get() < MOST_TIMEOUTS => step::TIMED_WAKE,
         true => step::LATE_WAKE,
     };
     point(Step::new(kind, condition, caller));
     let object = get(condition);
     let reached = reached(object, me);
     effect(condition, WRITE, reached.into());
-    (*object).waiting &= !(1 << me);
-    (*object).shared &= !(1 << me);
+    object.waiting.set(object.waiting.get() & (!(1 << me)));
+    object.shared.set(object.shared.get() & (!(1 << me)));
     if reached {
-        (*object).count -= 1;
+        object.count.set(object.count.get() - 1);
     } else {
-        *timeouts += 1;
+        timeouts.set(timeouts.get() + 1);
     }
-    if (*object).count == 0 {
-        (*object).shared = 0;
+    if object.count.get() == 0 {
+        object.shared.set(0);
     }
     reached
 }
 
+/// # Safety
+/// `lock` is a lock of the program's, and `until` a time.
 pub(super) unsafe fn wait(
     condition: usize,
     lock: usize,
     until: Option<usize>,
     caller: usize,
 ) -> i32 {
-    // In the order that no signal can be lost in: it waits, then others may lock.
-    point(Step::new(step::WAIT, condition, caller));
-    enlist(get(condition));
-    effect(condition, WRITE, 1);
-    let held = mutex::release(lock, caller);
-    let reached = await_reach(condition, until.is_some(), caller);
-    mutex::regain(lock, held, caller);
-    if reached {
-        return 0;
+    // SAFETY: what the caller promises.
+    unsafe {
+        // In the order that no signal can be lost in: it waits, then others may lock.
+        point(Step::new(step::WAIT, condition, caller));
+        enlist(get(condition));
+        effect(condition, WRITE, 1);
+        let held = mutex::release(lock, caller);
+        let reached = await_reach(condition, until.is_some(), caller);
+        mutex::regain(lock, held, caller);
+        if reached {
+            return 0;
+        }
+        clock::pass(until.unwrap_or(0));
+        libc::ETIMEDOUT
     }
-    clock::pass(until.unwrap_or(0));
-    libc::ETIMEDOUT
 }
 
-pub(super) unsafe fn signal(condition: usize, caller: usize) -> i32 {
+pub(super) fn signal(condition: usize, caller: usize) -> i32 {
     point(Step::new(step::SIGNAL, condition, caller));
     let reached = reach(get(condition), 1);
     effect(condition, WRITE, reached.into());
     0
 }
 
-pub(super) unsafe fn broadcast(condition: usize, caller: usize) -> i32 {
+pub(super) fn broadcast(condition: usize, caller: usize) -> i32 {
     point(Step::new(step::BROADCAST, condition, caller));
     let reached = reach(get(condition), u32::MAX);
     effect(condition, WRITE, reached.into());
@@ -107,23 +116,35 @@ crate::weak!(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_cond_wait(condition: usize, lock: usize) -> i32 {
-    if on() {
-        // Not a tail call: that would leave without a frame of its own, and so without a caller.
-        return black_box(wait(condition, lock, None, caller!()));
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if on() {
+            // Not a tail call: that would leave without a frame of its own, and so without a caller.
+            return black_box(wait(condition, lock, None, caller!()));
+        }
     }
-    (*real())
-        .pthread_cond_wait
-        .map_or(libc::ENOSYS, |wait| wait(condition, lock))
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        real()
+            .pthread_cond_wait()
+            .map_or(libc::ENOSYS, |wait| wait(condition, lock))
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_cond_timedwait(condition: usize, lock: usize, time: usize) -> i32 {
-    if on() {
-        return black_box(wait(condition, lock, Some(time), caller!()));
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if on() {
+            return black_box(wait(condition, lock, Some(time), caller!()));
+        }
     }
-    (*real())
-        .pthread_cond_timedwait
-        .map_or(libc::ENOSYS, |wait| wait(condition, lock, time))
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        real()
+            .pthread_cond_timedwait()
+            .map_or(libc::ENOSYS, |wait| wait(condition, lock, time))
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -133,5 +154,6 @@ unsafe extern "C" fn __lf_weak_cond_clockwait(
     _clock: i32,
     time: usize,
 ) -> i32 {
-    __lf_weak_cond_timedwait(condition, lock, time)
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { __lf_weak_cond_timedwait(condition, lock, time) }
 }

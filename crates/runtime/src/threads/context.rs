@@ -1,13 +1,15 @@
 //! A thread's context: stack, thread descriptor, what it is about to do. Switching takes a few loads and stores.
 
-use super::life::How;
-use super::{MOST, descriptor, threads};
-use crate::dispatch::Current;
-use crate::files::Reach;
-use crate::log::Origin;
-use crate::state::{allocate, place, state};
-use crate::sys;
+use super::lifecycle::How;
+use super::{MOST, descriptor, tables, threads};
+use crate::files::reach::Reach;
+use crate::memory::own::{allocate, place};
+use crate::run::trace::Origin;
+use crate::state::{run, server};
+use crate::syscalls::dispatch::Current;
+use crate::syscalls::sys;
 use core::arch::{asm, global_asm};
+use core::cell::Cell;
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use landfall_vocab::builtin::Builtin;
 
@@ -47,39 +49,65 @@ impl Step {
     }
 }
 
-#[derive(Clone, Copy)]
+/// A step that was announced. Field by field: each has just been written by itself, and a load of two at once would have to wait for
+/// both stores.
+#[repr(C)]
+pub(crate) struct StepCells {
+    kind: Cell<u8>,
+    object: Cell<usize>,
+    origin: Cell<Origin>,
+}
+
+impl StepCells {
+    #[inline(always)]
+    pub(crate) fn get(&self) -> Step {
+        Step {
+            kind: self.kind.get(),
+            object: self.object.get(),
+            origin: self.origin.get(),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&self, step: Step) {
+        self.kind.set(step.kind);
+        self.object.set(step.object);
+        self.origin.set(step.origin);
+    }
+}
+
 #[repr(C)]
 pub(crate) struct Context {
-    pub(crate) stack_pointer: usize,
-    pub(crate) thread_pointer: usize,
-    pub(crate) status: Status,
-    pub(crate) detached: bool,
+    pub(crate) stack_pointer: Cell<usize>,
+    pub(crate) thread_pointer: Cell<usize>,
+    pub(crate) status: Cell<Status>,
+    pub(crate) detached: Cell<bool>,
     /// The barrier it waits at has opened.
-    pub(crate) released: bool,
+    pub(crate) released: Cell<bool>,
     /// It knows of others what no step of its own says yet: it has just begun, joined, passed a barrier.
-    pub(crate) learned: bool,
+    pub(crate) learned: Cell<bool>,
     /// There may be others: it was created, or has created one. Not a question of the schedule.
-    pub(crate) among_others: bool,
+    pub(crate) among_others: Cell<bool>,
     /// A barrier, of these: joining says nothing of that.
-    pub(crate) passed: bool,
+    pub(crate) passed: Cell<bool>,
     /// How often it waited long enough for something that did not happen.
-    pub(crate) timeouts: u32,
+    pub(crate) timeouts: Cell<u32>,
     /// Its virtual time, while others run.
-    pub(crate) clock: u64,
-    pub(crate) step: Step,
-    pub(crate) start: usize,
-    pub(crate) argument: usize,
-    pub(crate) result: usize,
-    pub(crate) stack: (usize, usize),
+    pub(crate) clock: Cell<u64>,
+    pub(crate) step: StepCells,
+    pub(crate) start: Cell<usize>,
+    pub(crate) argument: Cell<usize>,
+    pub(crate) result: Cell<usize>,
+    pub(crate) stack: Cell<(usize, usize)>,
     /// As far down it was in use when it last called us.
-    pub(crate) entered: usize,
+    pub(crate) entered: Cell<usize>,
     /// Memory for a moment, of system calls that others may interrupt; zero before the first.
-    pub(crate) scratch: usize,
+    pub(crate) scratch: Cell<usize>,
     /// Signals that it blocks, while others run.
-    mask: u64,
+    mask: Cell<u64>,
     /// The system call in the middle of which others went on.
-    interrupted: bool,
-    call: (Current, Reach),
+    interrupted: Cell<bool>,
+    call: Cell<(Current, Reach)>,
 }
 
 /// Stacks of threads other than main, as large as libc makes them; main keeps the stack of the run.
@@ -104,7 +132,7 @@ pub(crate) fn in_guard(address: usize) -> bool {
 }
 
 /// Once per server, before anything is tracked.
-pub(crate) unsafe fn map_stacks() -> bool {
+pub(crate) fn map_stacks() -> bool {
     let (start, end) = all_stacks();
     if sys::map(start, end - start).is_none() {
         return false;
@@ -116,73 +144,109 @@ pub(crate) unsafe fn map_stacks() -> bool {
     true
 }
 
-impl Context {
-    pub(crate) unsafe fn main() -> Context {
-        Context {
-            stack_pointer: 0,
-            thread_pointer: (*state()).thread_pointer,
-            status: Status::Ready,
-            detached: true,
-            released: false,
-            learned: false,
-            among_others: false,
-            passed: false,
-            timeouts: 0,
-            clock: (*state()).clock,
-            step: Step::NONE,
-            start: 0,
-            argument: 0,
-            result: 0,
-            stack: ((*state()).stack_low, (*state()).stack_high),
-            entered: 0,
-            scratch: 0,
-            mask: (*state()).mask,
-            interrupted: false,
-            call: (Current::NONE, Reach::NONE),
-        }
-    }
+/// What threads differ in when they begin.
+struct Beginning {
+    stack_pointer: usize,
+    thread_pointer: usize,
+    detached: bool,
+    among_others: bool,
+    start: usize,
+    argument: usize,
+    stack: (usize, usize),
+}
 
-    /// A thread that will call `start(argument)`. `None` when libc has no room for its variables.
-    pub(super) unsafe fn new(number: usize, how: &How) -> Option<Context> {
-        let thread_pointer = descriptor::take(number)?;
-        let How {
-            start, argument, ..
-        } = *how;
-        let stack = how.stack.unwrap_or_else(|| stack_of(number));
-        // As `__lf_decide` leaves it: control words, six registers, where to go; entered with rsp ≡ 8 mod 16, as after a call.
-        let top = (stack.1 & !15) - 64;
-        let frame = (top - 72) as *mut usize;
-        (frame as *mut u32).write(0x1f80);
-        (frame as *mut u32).add(1).write(0x037f);
-        for register in 1..7 {
-            frame.add(register).write(0);
-        }
-        frame
-            .add(7)
-            .write(super::life::entered as *const () as usize);
-        frame.add(8).write(0); // the outermost return address
-        Some(Context {
-            stack_pointer: frame as usize,
+impl Context {
+    /// Makes the context anew. A field that is added does not compile before it is named here.
+    fn begin(&self, with: Beginning) {
+        let Context {
+            stack_pointer,
             thread_pointer,
-            status: Status::Ready,
-            detached: false,
-            released: false,
-            learned: false,
-            among_others: true,
-            passed: false,
-            timeouts: 0,
-            clock: (*state()).clock,
-            step: Step::NONE,
+            status,
+            detached,
+            released,
+            learned,
+            among_others,
+            passed,
+            timeouts,
+            clock,
+            step,
             start,
             argument,
-            result: 0,
+            result,
             stack,
-            entered: 0,
-            scratch: 0,
-            mask: (*state()).mask,
-            interrupted: false,
-            call: (Current::NONE, Reach::NONE),
-        })
+            entered,
+            scratch,
+            mask,
+            interrupted,
+            call,
+        } = self;
+        stack_pointer.set(with.stack_pointer);
+        thread_pointer.set(with.thread_pointer);
+        status.set(Status::Ready);
+        detached.set(with.detached);
+        released.set(false);
+        learned.set(false);
+        among_others.set(with.among_others);
+        passed.set(false);
+        timeouts.set(0);
+        clock.set(run().clock.get());
+        step.set(Step::NONE);
+        start.set(with.start);
+        argument.set(with.argument);
+        result.set(0);
+        stack.set(with.stack);
+        entered.set(0);
+        scratch.set(0);
+        mask.set(run().mask.get());
+        interrupted.set(false);
+        call.set((Current::NONE, Reach::NONE));
+    }
+
+    /// The main thread's.
+    pub(super) fn begin_main(&self) {
+        self.begin(Beginning {
+            stack_pointer: 0,
+            thread_pointer: server().thread_pointer.get(),
+            detached: true,
+            among_others: false,
+            start: 0,
+            argument: 0,
+            stack: run().stack.get(),
+        });
+    }
+
+    /// A thread's that will call `start(argument)`; its descriptor. `None` when libc has no room for its variables.
+    ///
+    /// # Safety
+    /// `how.stack`, where there is one, is memory of the program's for this.
+    pub(super) unsafe fn begin_thread(&self, number: usize, how: &How) -> Option<usize> {
+        // SAFETY: what the caller promises.
+        unsafe {
+            let thread_pointer = descriptor::take(number)?;
+            let stack = how.stack.unwrap_or_else(|| stack_of(number));
+            // As `__lf_decide` leaves it: control words, six registers, where to go; entered with rsp ≡ 8 mod 16, as after a call.
+            let top = (stack.1 & !15) - 64;
+            let frame = (top - 72) as *mut usize;
+            (frame as *mut u32).write(0x1f80);
+            (frame as *mut u32).add(1).write(0x037f);
+            for register in 1..7 {
+                frame.add(register).write(0);
+            }
+            frame
+                .add(7)
+                .write(super::lifecycle::entered as *const () as usize);
+            frame.add(8).write(0); // the outermost return address
+            self.begin(Beginning {
+                stack_pointer: frame as usize,
+                thread_pointer,
+                detached: how.detached,
+                among_others: true,
+                start: how.start,
+                argument: how.argument,
+                stack,
+            });
+            Some(thread_pointer)
+        }
     }
 }
 
@@ -191,15 +255,7 @@ impl Context {
 global_asm!(
     ".globl __lf_decide",
     "__lf_decide:",
-    "push rbp",
-    "push rbx",
-    "push r12",
-    "push r13",
-    "push r14",
-    "push r15",
-    "sub rsp, 8",
-    "stmxcsr [rsp]",
-    "fnstcw [rsp+4]",
+    crate::keep_registers!(),
     "mov [rdi], rsp",
     "mov rbx, rsp",
     "mov rsp, rsi",
@@ -212,13 +268,7 @@ global_asm!(
     "ldmxcsr [rsp]",
     "fldcw [rsp+4]",
     "2:",
-    "add rsp, 8",
-    "pop r15",
-    "pop r14",
-    "pop r13",
-    "pop r12",
-    "pop rbx",
-    "pop rbp",
+    crate::take_registers!(),
     "ret",
     decided = sym decided,
 );
@@ -232,27 +282,28 @@ unsafe extern "C" {
 const DECIDING_LEN: usize = 256 << 10;
 
 /// Once per server: the top of that stack.
-pub(super) unsafe fn deciding_stack() -> usize {
+pub(super) fn deciding_stack() -> usize {
     allocate(DECIDING_LEN) as usize + DECIDING_LEN
 }
 
 /// Lets whoever is chosen go on; returns when the running thread is.
 #[inline]
-pub(super) unsafe fn decide() {
-    let threads = threads();
-    let me = (*threads).current;
-    let asks = &raw mut (*threads).contexts[me];
-    __lf_decide(&raw mut (*asks).stack_pointer, (*threads).deciding, me);
-    if (*asks).interrupted {
-        (*asks).interrupted = false;
-        crate::dispatch::go_on((*asks).call);
+pub(super) fn decide() {
+    let me = threads().current.get();
+    let asks = &tables().contexts[me];
+    // SAFETY: stacks and descriptors are mapped before any run; who goes on is on a stack that was left as `decide` leaves it.
+    unsafe { __lf_decide(asks.stack_pointer.as_ptr(), tables().deciding.get(), me) };
+    if asks.interrupted.get() {
+        asks.interrupted.set(false);
+        crate::syscalls::dispatch::go_on(asks.call.get());
     }
 }
 
 /// Where a thread that asked came from, as its frames say.
-pub(super) unsafe fn frame_of(thread: usize) -> usize {
+pub(super) fn frame_of(thread: usize) -> usize {
     const REGISTERS: usize = 48;
-    *(((*threads()).contexts[thread].stack_pointer + REGISTERS) as *const usize)
+    // SAFETY: a thread that asked has its registers on its stack, where `__lf_decide` has put them.
+    unsafe { *((tables().contexts[thread].stack_pointer.get() + REGISTERS) as *const usize) }
 }
 
 /// Null where the asker itself goes on.
@@ -262,39 +313,44 @@ unsafe extern "C" fn decided(me: usize) -> *const usize {
         return core::ptr::null();
     }
     super::spin::switch(me, next);
-    let threads = threads();
-    let leaving = &raw mut (*threads).contexts[me];
-    if !(*state()).call.is_none() {
-        (*leaving).call = crate::dispatch::leave();
-        (*leaving).interrupted = true;
+    let leaving = &tables().contexts[me];
+    if !run().call.get().is_none() {
+        leaving.call.set(crate::syscalls::dispatch::leave());
+        leaving.interrupted.set(true);
     }
-    let to = &raw const (*threads).contexts[next];
-    (*leaving).clock = (*state()).clock;
-    (*state()).clock = (*to).clock;
-    (*leaving).mask = (*state()).mask;
-    (*state()).mask = (*to).mask;
-    (*threads).current = next;
-    ((*state()).stack_low, (*state()).stack_high) = (*to).stack;
-    (*state()).last_stack = 0;
-    set_thread_pointer((*to).thread_pointer);
-    &raw const (*to).stack_pointer
+    let to = &tables().contexts[next];
+    leaving.clock.set(run().clock.get());
+    run().clock.set(to.clock.get());
+    leaving.mask.set(run().mask.get());
+    run().mask.set(to.mask.get());
+    threads().current.set(next);
+    run().stack.set(to.stack.get());
+    run().last_stack.set(0);
+    // SAFETY: the descriptor of a thread that was created.
+    unsafe { set_thread_pointer(to.thread_pointer.get()) };
+    to.stack_pointer.as_ptr()
 }
 
 /// Whether the processor and the kernel let a program change FS itself: asked once.
 static DIRECT: AtomicU8 = AtomicU8::new(0);
 
+/// # Safety
+/// `to` is a thread descriptor as libc makes them.
 pub(crate) unsafe fn set_thread_pointer(to: usize) {
-    const YES: u8 = 1;
-    const NO: u8 = 2;
-    const FSGSBASE: u64 = 2;
-    const ARCH_SET_FS: usize = 0x1002;
-    if DIRECT.load(Relaxed) == 0 {
-        let able = libc::getauxval(libc::AT_HWCAP2) & FSGSBASE != 0;
-        DIRECT.store(if able { YES } else { NO }, Relaxed);
-    }
-    if DIRECT.load(Relaxed) == YES {
-        asm!("wrfsbase {}", in(reg) to, options(nostack, preserves_flags));
-    } else {
-        sys::call(libc::SYS_arch_prctl, [ARCH_SET_FS, to]);
+    // SAFETY: what the caller promises.
+    unsafe {
+        const YES: u8 = 1;
+        const NO: u8 = 2;
+        const FSGSBASE: u64 = 2;
+        const ARCH_SET_FS: usize = 0x1002;
+        if DIRECT.load(Relaxed) == 0 {
+            let able = libc::getauxval(libc::AT_HWCAP2) & FSGSBASE != 0;
+            DIRECT.store(if able { YES } else { NO }, Relaxed);
+        }
+        if DIRECT.load(Relaxed) == YES {
+            asm!("wrfsbase {}", in(reg) to, options(nostack, preserves_flags));
+        } else {
+            sys::raw(libc::SYS_arch_prctl, [ARCH_SET_FS, to]);
+        }
     }
 }

@@ -6,11 +6,13 @@
 //! the start, variables at the same distance from the descriptor as main's are from its own, and a vector of where they are.
 
 use super::context::set_thread_pointer;
-use super::{MOST, threads};
-use crate::bytes;
-use crate::real::real;
-use crate::state::{Scratch, place, state};
-use crate::sys;
+use super::{MOST, tables};
+use crate::libc::real::real;
+use crate::memory::bytes;
+use crate::memory::own::{Scratch, place};
+use crate::state::server;
+use crate::syscalls::sys;
+use core::cell::Cell;
 
 /// Descriptor proper: libc's `struct pthread`, and more.
 const DESCRIPTOR: usize = 8192;
@@ -21,13 +23,13 @@ const PAGE: usize = 4096;
 #[repr(C)]
 pub(super) struct Descriptors {
     /// By a thread's number; 0 where there is none.
-    made: [usize; MOST],
+    made: [Cell<usize>; MOST],
     /// All of them.
-    end: usize,
+    end: Cell<usize>,
     /// Libraries that were loaded then: more of them have variables that these do not.
-    libraries: usize,
+    libraries: Cell<usize>,
     /// Where the dynamic linker lists them.
-    list: *const List,
+    list: Cell<*const List>,
 }
 
 /// The beginning of `struct r_debug` and of `struct link_map` (link.h).
@@ -63,58 +65,68 @@ struct Found {
 /// An entry of the vector that a descriptor points to: where variables are, and what to free.
 type Entry = [usize; 2];
 
+/// # Safety
+/// `list` is the dynamic linker's, or null.
 unsafe fn libraries(list: *const List) -> usize {
     let mut count = 0;
-    if !list.is_null() {
-        let mut library = (*list).first;
-        while !library.is_null() {
-            count += 1;
-            library = (*library).next;
+    // SAFETY: what the caller promises.
+    unsafe {
+        if !list.is_null() {
+            let mut library = (*list).first;
+            while !library.is_null() {
+                count += 1;
+                library = (*library).next;
+            }
         }
     }
     count
 }
 
 /// Once per server.
-pub(super) unsafe fn prepare() {
-    let descriptors = &raw mut (*threads()).descriptors;
-    (*descriptors).list = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()) as *const List;
-    let scratch = Scratch::new(size_of::<Found>());
-    let found = scratch.start() as *mut Found;
-    ((*found).count, (*found).sound) = (0, true);
-    libc::dl_iterate_phdr(Some(look), found.cast());
-    let found_all = &(&(*found).all)[..(*found).count];
-    let below = found_all.iter().map(|one| one.below).max().unwrap_or(0);
-    let main = (*state()).thread_pointer;
-    let vector = *((main + 8) as *const *const Entry);
-    let entries = (*vector.sub(1))[0];
-    let known = found_all
-        .iter()
-        .all(|one| one.number <= entries && (*vector.add(one.number))[0] == main - one.below);
-    if !(*found).sound || !known || below > MOST_VARIABLES || entries > 4096 {
-        return;
-    }
-    let below = below.next_multiple_of(PAGE);
-    let each = below + DESCRIPTOR + ((entries + 2) * size_of::<Entry>()).next_multiple_of(PAGE);
-    if sys::map(place::DESCRIPTORS, each * MOST).is_none() {
-        return;
-    }
-    (*descriptors).libraries = libraries((*descriptors).list);
-    (*descriptors).end = place::DESCRIPTORS + each * MOST;
-    for number in 1..MOST {
-        let made = place::DESCRIPTORS + each * number + below;
-        let own = ((made + DESCRIPTOR) as *mut Entry).add(1);
-        for entry in 0..entries + 2 {
-            *own.sub(1).add(entry) = *vector.sub(1).add(entry);
+pub(super) fn prepare() {
+    // SAFETY: the dynamic linker's lists are as link.h has them, and nobody changes them now.
+    unsafe {
+        let descriptors = &tables().descriptors;
+        descriptors
+            .list
+            .set(libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()) as *const List);
+        let scratch = Scratch::new(size_of::<Found>());
+        let found = scratch.start() as *mut Found;
+        ((*found).count, (*found).sound) = (0, true);
+        libc::dl_iterate_phdr(Some(look), found.cast());
+        let found_all = &(&(*found).all)[..(*found).count];
+        let below = found_all.iter().map(|one| one.below).max().unwrap_or(0);
+        let main = server().thread_pointer.get();
+        let vector = *((main + 8) as *const *const Entry);
+        let entries = (*vector.sub(1))[0];
+        let known = found_all
+            .iter()
+            .all(|one| one.number <= entries && (*vector.add(one.number))[0] == main - one.below);
+        if !(*found).sound || !known || below > MOST_VARIABLES || entries > 4096 {
+            return;
         }
-        for one in found_all {
-            (*own.add(one.number))[0] = made - one.below;
-            let to = (made - one.below) as *mut u8;
-            bytes::copy(to, one.from as *const u8, one.given);
+        let below = below.next_multiple_of(PAGE);
+        let each = below + DESCRIPTOR + ((entries + 2) * size_of::<Entry>()).next_multiple_of(PAGE);
+        if sys::map(place::DESCRIPTORS, each * MOST).is_none() {
+            return;
         }
-        *((made + 8) as *mut usize) = own as usize;
-        complete(made, number);
-        (*descriptors).made[number] = made;
+        descriptors.libraries.set(libraries(descriptors.list.get()));
+        descriptors.end.set(place::DESCRIPTORS + each * MOST);
+        for number in 1..MOST {
+            let made = place::DESCRIPTORS + each * number + below;
+            let own = ((made + DESCRIPTOR) as *mut Entry).add(1);
+            for entry in 0..entries + 2 {
+                *own.sub(1).add(entry) = *vector.sub(1).add(entry);
+            }
+            for one in found_all {
+                (*own.add(one.number))[0] = made - one.below;
+                let to = (made - one.below) as *mut u8;
+                bytes::copy(to, one.from as *const u8, one.given);
+            }
+            *((made + 8) as *mut usize) = own as usize;
+            complete(made, number);
+            descriptors.made[number].set(made);
+        }
     }
 }
 
@@ -123,78 +135,94 @@ unsafe extern "C" fn look(
     _: usize,
     found: *mut libc::c_void,
 ) -> i32 {
-    let found = found as *mut Found;
-    let main = (*state()).thread_pointer;
-    let number = (*info).dlpi_tls_modid;
-    let here = (*info).dlpi_tls_data as usize;
-    if number == 0 {
-        return 0;
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        let found = found as *mut Found;
+        let main = server().thread_pointer.get();
+        let number = (*info).dlpi_tls_modid;
+        let here = (*info).dlpi_tls_data as usize;
+        if number == 0 {
+            return 0;
+        }
+        let headers = core::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
+        let Some(header) = headers.iter().find(|header| header.p_type == libc::PT_TLS) else {
+            return 0;
+        };
+        // Variables that are not there yet are made when somebody asks for them.
+        if here == 0 {
+            return 0;
+        }
+        if here >= main || (*found).count == (*found).all.len() {
+            (*found).sound = false;
+            return 1;
+        }
+        (*found).all[(*found).count] = Variables {
+            number,
+            from: (*info).dlpi_addr as usize + header.p_vaddr as usize,
+            given: header.p_filesz as usize,
+            below: main - here,
+        };
+        (*found).count += 1;
+        0
     }
-    let headers = core::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
-    let Some(header) = headers.iter().find(|header| header.p_type == libc::PT_TLS) else {
-        return 0;
-    };
-    // Variables that are not there yet are made when somebody asks for them.
-    if here == 0 {
-        return 0;
-    }
-    if here >= main || (*found).count == (*found).all.len() {
-        (*found).sound = false;
-        return 1;
-    }
-    (*found).all[(*found).count] = Variables {
-        number,
-        from: (*info).dlpi_addr as usize + header.p_vaddr as usize,
-        given: header.p_filesz as usize,
-        below: main - here,
-    };
-    (*found).count += 1;
-    0
 }
 
 /// Memory that a restart has to restore.
-pub(crate) unsafe fn all() -> (usize, usize) {
-    let end = (*threads()).descriptors.end;
+pub(crate) fn all() -> (usize, usize) {
+    let end = tables().descriptors.end.get();
     (place::DESCRIPTORS, end.max(place::DESCRIPTORS))
 }
 
 /// The descriptor that a thread will have, where that is known before it is created.
-pub(super) unsafe fn made(number: usize) -> Option<usize> {
-    let descriptors = &raw const (*threads()).descriptors;
-    let made = (*descriptors).made[number];
-    (made != 0 && libraries((*descriptors).list) == (*descriptors).libraries).then_some(made)
+pub(super) fn made(number: usize) -> Option<usize> {
+    let descriptors = &tables().descriptors;
+    let made = descriptors.made[number].get();
+    // SAFETY: the dynamic linker's lists are as link.h has them, and nobody changes them now.
+    unsafe {
+        (made != 0 && libraries(descriptors.list.get()) == descriptors.libraries.get())
+            .then_some(made)
+    }
 }
 
 /// The descriptor of a new thread. `None` when libc has no room for one.
-pub(super) unsafe fn take(number: usize) -> Option<usize> {
-    if let Some(made) = made(number) {
-        return Some(made);
+pub(super) fn take(number: usize) -> Option<usize> {
+    // SAFETY: the dynamic linker's lists are as link.h has them, and nobody changes them now.
+    unsafe {
+        if let Some(made) = made(number) {
+            return Some(made);
+        }
+        let made = real()._dl_allocate_tls()?(0);
+        if made == 0 {
+            return None;
+        }
+        complete(made, number);
+        Some(made)
     }
-    let made = (*real())._dl_allocate_tls?(0);
-    if made == 0 {
-        return None;
-    }
-    complete(made, number);
-    Some(made)
 }
 
 /// What libc does for its own.
+///
+/// # Safety
+/// `made` is a thread descriptor in the making.
 unsafe fn complete(made: usize, number: usize) {
-    let main = (*state()).thread_pointer;
-    let word = |at: usize| (made + at) as *mut usize;
-    *word(0) = made; // tcb
-    *word(16) = made; // self
-    *word(40) = *((main + 40) as *const usize); // stack guard
-    *word(48) = *((main + 48) as *const usize); // pointer guard
-    let id = (*state()).thread_id_at;
-    if id != 0 {
-        *((made + id) as *mut u32) = 1000 + number as u32;
-    }
-    if let Some(initialise) = (*real()).__ctype_init {
-        let here: usize;
-        core::arch::asm!("mov {}, fs:[16]", out(reg) here, options(nostack, preserves_flags));
-        set_thread_pointer(made);
-        initialise();
-        set_thread_pointer(here);
+    // SAFETY: what the caller promises.
+    unsafe {
+        let main = server().thread_pointer.get();
+        let word = |at: usize| (made + at) as *mut usize;
+        *word(0) = made; // tcb
+        *word(16) = made; // self
+        *word(40) = *((main + 40) as *const usize); // stack guard
+        *word(48) = *((main + 48) as *const usize); // pointer guard
+        let id = server().thread_id_at.get();
+        if id != 0 {
+            *((made + id) as *mut u32) = 1000 + number as u32;
+        }
+        if let Some(initialise) = real().__ctype_init() {
+            let here: usize;
+            core::arch::asm!("mov {}, fs:[16]", out(reg) here, options(nostack, preserves_flags));
+            set_thread_pointer(made);
+            initialise();
+            set_thread_pointer(here);
+        }
     }
 }

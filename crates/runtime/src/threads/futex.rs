@@ -2,14 +2,13 @@
 
 use super::context::Step;
 use super::steps::{effect, point};
-use super::{MOST, access, condition, on, threads};
+use super::{MOST, condition, objects, on, threads, visible};
 use crate::caller;
-use crate::clock;
-use crate::log::{self, Origin};
-use crate::outcome::{self, Report};
-use crate::real::real;
-use crate::stack;
-use crate::state::state;
+use crate::libc::real::real;
+use crate::run::outcome::{self};
+use crate::run::trace::{self, Origin};
+use crate::state::run;
+use crate::syscalls::clock;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
@@ -22,6 +21,9 @@ const WAKE_BITSET: i32 = 10;
 const COMMAND: i32 = 0x7f;
 
 /// A futex call of a thread under control; `None` if it is none of ours.
+///
+/// # Safety
+/// `word` and `timeout` are what the program gave to the system call.
 unsafe fn futex(
     word: usize,
     operation: i32,
@@ -37,68 +39,61 @@ unsafe fn futex(
     if !matches!(command, WAIT | WAKE | WAIT_BITSET | WAKE_BITSET)
         || matches!(command, WAIT_BITSET | WAKE_BITSET) && bits != u32::MAX
     {
-        let text: &[&[u8]] =
-            &[b"futex: only FUTEX_WAIT and FUTEX_WAKE are supported (with all bits, where there are any)"];
-        let frame = stack::frame_pointer();
-        outcome::end(
-            End::Forbidden,
-            Report {
-                frame,
-                text,
-                ..Report::default()
-            },
-        )
+        outcome::fail(End::Forbidden, &[b"futex: only FUTEX_WAIT and FUTEX_WAKE are supported (with all bits, where there are any)"])
     }
     // Beside the word's own entry: a lock and a futex may share an address.
     let queue = word ^ (1 << 62);
-    let object = (*(*threads()).objects).get(queue);
-    match operation & COMMAND {
-        WAIT | WAIT_BITSET => {
-            point(Step::new(step::FUTEX_WAIT, queue, caller));
-            let seen = *(word as *const u32);
-            log::access(
-                (*threads()).current,
-                access::pack(word, 4),
-                READ | 7,
-                Origin::library(Builtin::thread, caller),
-                [seen.into(), seen.into(), 0],
-            );
-            if seen != value {
-                effect(queue, WRITE, 0);
-                return Some(-(libc::EAGAIN as isize));
+    let object = objects().get(queue);
+    // SAFETY: what the caller promises.
+    unsafe {
+        match operation & COMMAND {
+            WAIT | WAIT_BITSET => {
+                point(Step::new(step::FUTEX_WAIT, queue, caller));
+                let seen = *(word as *const u32);
+                trace::access(
+                    threads().current.get(),
+                    visible::pack(word, 4),
+                    READ | 7,
+                    Origin::library(Builtin::thread, caller),
+                    [seen.into(), seen.into(), 0],
+                );
+                if seen != value {
+                    effect(queue, WRITE, 0);
+                    return Some(-(libc::EAGAIN as isize));
+                }
+                condition::enlist(object);
+                effect(queue, WRITE, 1);
+                let reached = condition::await_reach(queue, timeout != 0, caller);
+                if reached {
+                    return Some(0);
+                }
+                if timeout != 0 && operation & COMMAND == WAIT {
+                    // Other than the rest of them, it says how long.
+                    let time = clock::duration(timeout as *const libc::timespec);
+                    run().clock.set(run().clock.get().saturating_add(time));
+                } else {
+                    clock::pass(timeout);
+                }
+                Some(-(libc::ETIMEDOUT as isize))
             }
-            condition::enlist(object);
-            effect(queue, WRITE, 1);
-            let reached = condition::await_reach(queue, timeout != 0, caller);
-            if reached {
-                return Some(0);
+            WAKE | WAKE_BITSET => {
+                let mut woken = 0;
+                // How many wait is known only when it happens, so a step that wakes some of them is several that wake one.
+                let (kind, each, times) = if value as usize >= MOST {
+                    (step::BROADCAST, u32::MAX, 1)
+                } else {
+                    (step::SIGNAL, 1, value)
+                };
+                for _ in 0..times {
+                    point(Step::new(kind, queue, caller));
+                    let reached = condition::reach(object, each);
+                    effect(queue, WRITE, reached.into());
+                    woken += reached;
+                }
+                Some(woken as isize)
             }
-            if timeout != 0 && operation & COMMAND == WAIT {
-                // Other than the rest of them, it says how long.
-                let time = clock::duration(timeout as *const libc::timespec);
-                (*state()).clock = (*state()).clock.saturating_add(time);
-            } else {
-                clock::pass(timeout);
-            }
-            Some(-(libc::ETIMEDOUT as isize))
+            _ => None,
         }
-        WAKE | WAKE_BITSET => {
-            let mut woken = 0;
-            // How many wait is known only when it happens, so a step that wakes some of them is several that wake one.
-            let (kind, each, times) = if value as usize >= MOST {
-                (step::BROADCAST, u32::MAX, 1)
-            } else {
-                (step::SIGNAL, 1, value)
-            };
-            for _ in 0..times {
-                point(Step::new(kind, queue, caller));
-                let reached = condition::reach(object, each);
-                effect(queue, WRITE, reached.into());
-                woken += reached;
-            }
-            Some(woken as isize)
-        }
-        _ => None,
     }
 }
 
@@ -114,20 +109,23 @@ unsafe extern "C" fn __lf_weak_syscall(
     e: usize,
     f: usize,
 ) -> i64 {
-    if number == libc::SYS_futex
-        && let Some(result) = futex(a, b as i32, c as u32, d, f as u32, caller!())
-    {
-        if result < 0 {
-            *libc::__errno_location() = -result as i32;
-            return -1;
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe {
+        if number == libc::SYS_futex
+            && let Some(result) = futex(a, b as i32, c as u32, d, f as u32, caller!())
+        {
+            if result < 0 {
+                *libc::__errno_location() = -result as i32;
+                return -1;
+            }
+            return result as i64;
         }
-        return result as i64;
-    }
-    if on() {
-        super::unseen::system_call(number, [a, b, c, d, e], caller!());
-    }
-    match (*real()).syscall {
-        Some(call) => call(number, a, b, c, d, e, f),
-        None => -1,
+        if on() {
+            super::unseen::system_call(number, [a, b, c, d, e], caller!());
+        }
+        match real().syscall() {
+            Some(call) => call(number, a, b, c, d, e, f),
+            None => -1,
+        }
     }
 }

@@ -3,45 +3,49 @@
 //! A thread announces what it is about to do (`steps::point`), and goes on when it is chosen and its step is possible. What
 //! libc would keep inside its locks is kept here, in `objects`, by address.
 
-pub(crate) mod access;
-pub(crate) mod at_once;
 mod barrier;
-mod buffer;
+mod c11;
 mod condition;
+pub(crate) mod constructor_locks;
 mod context;
-pub(crate) mod controlled;
-mod cxx;
 mod descriptor;
+pub(crate) mod direct;
+mod fences;
 mod futex;
-pub(crate) mod held;
-mod life;
-mod lifetime;
+mod lifecycle;
 mod mutex;
+mod object_lifetime;
 mod objects;
 mod once;
+pub(crate) mod pthread;
+mod repeated;
 mod rwlock;
 mod semaphore;
-mod sleepers;
-mod specific;
+mod sleep_sets;
 mod spin;
-mod standard;
+mod std_thread;
 mod steps;
-mod told;
+mod store_buffer;
+mod thread_specific;
 pub(crate) mod unseen;
+pub(crate) mod unseen_files;
+pub(crate) mod visible;
 
-use crate::heap::Heap;
-use crate::log::{self, Origin};
-use crate::shadow::{is_persistent, touch_span, view};
-use crate::state::{Mode, allocate, state, watch, watching};
+use crate::memory::heap::Heap;
+use crate::memory::own::allocate;
+use crate::memory::shadow::{is_persistent, touch_span, view};
+use crate::run::trace::{self, Origin};
+use crate::state::{Mode, run, server, watch, watching};
 use context::Context;
+use core::cell::Cell;
 use landfall_vocab::record::{Kind, step};
-use landfall_vocab::shared::{End, job};
+use landfall_vocab::shared::{End, JobHeader, job};
 use objects::Objects;
 
 pub(crate) use context::{all_stacks, in_guard};
 pub(crate) use descriptor::all as all_descriptors;
-pub(crate) use specific::MOST_KEYS;
 pub(crate) use spin::budget_left;
+pub(crate) use thread_specific::MOST_KEYS;
 
 /// Contexts of a run, main included.
 pub(crate) const MOST: usize = 32;
@@ -49,139 +53,162 @@ pub(crate) const MOST: usize = 32;
 /// Everything about the threads of one run.
 #[repr(C)]
 pub(crate) struct Threads {
-    on: bool,
+    on: Cell<bool>,
     /// Plain accesses are steps as well.
-    everywhere: bool,
+    everywhere: Cell<bool>,
     /// Threads have store buffers.
-    buffered: bool,
+    buffered: Cell<bool>,
     /// The number of the first store buffer among processes, and how many streams each thread has.
-    companions: u8,
-    streams: u8,
+    companions: Cell<u8>,
+    streams: Cell<u8>,
     /// Stores to persistent memory, flushes and fences are steps.
-    persistency: bool,
+    persistency: Cell<bool>,
     /// Steps are announced with their call stacks.
-    announced: bool,
+    announced: Cell<bool>,
     /// Creating a thread is a step.
-    creations: bool,
-    policy: steps::Policy,
+    creations: Cell<bool>,
+    policy: Cell<steps::Policy>,
     /// A thread ended the process; what others still do is looked at, as if they had been faster.
-    over: bool,
+    over: Cell<bool>,
     /// Threads other than main that nobody has joined.
-    apart: usize,
-    current: usize,
-    count: usize,
+    apart: Cell<usize>,
+    current: Cell<usize>,
+    count: Cell<usize>,
     /// Decisions taken so far.
-    steps: usize,
+    steps: Cell<usize>,
     /// Threads and store buffers that are not chosen where nobody says, a bit each.
-    asleep: u64,
+    asleep: Cell<u64>,
     /// Threads that have not ended, a bit each; of those, whose next step is no choice, and whose is possible whatever happens.
-    ready: u32,
-    eager: u32,
-    free: u32,
+    ready: Cell<u32>,
+    eager: Cell<u32>,
+    free: Cell<u32>,
+}
+
+/// What the threads of all runs use, one run after the other.
+#[repr(C)]
+pub(crate) struct Tables {
     descriptors: descriptor::Descriptors,
     contexts: [Context; MOST],
-    objects: *mut Objects,
-    buffers: *mut buffer::Buffers,
-    turns: *mut spin::Turns,
-    told: *mut told::Told,
+    /// Contexts that the last run with threads has used.
+    used: Cell<usize>,
+    objects: Cell<*mut Objects>,
+    buffers: Cell<*mut store_buffer::Buffers>,
+    turns: Cell<*mut spin::Turns>,
+    repeated: Cell<*mut repeated::Repeated>,
     /// The top of the stack on which is decided who goes on.
-    deciding: usize,
+    deciding: Cell<usize>,
 }
 
 /// Are the threads of this run under control?
 #[inline(always)]
-pub(crate) unsafe fn on() -> bool {
-    (*state()).threads.on && (*state()).mode as u8 == Mode::Running as u8
+pub(crate) fn on() -> bool {
+    run().threads.on.get() && server().mode.get() as u8 == Mode::Running as u8
 }
 
-pub(crate) fn threads() -> *mut Threads {
-    unsafe { &raw mut (*state()).threads }
+fn threads() -> &'static Threads {
+    &run().threads
+}
+
+fn tables() -> &'static Tables {
+    &server().threads
+}
+
+fn objects() -> &'static Objects {
+    // SAFETY: allocated by `prepare`, before any run, all zero; never freed.
+    unsafe { &*tables().objects.get() }
 }
 
 /// Once per server.
-pub(crate) unsafe fn prepare() -> bool {
-    (*threads()).objects = allocate(size_of::<Objects>()) as *mut Objects;
-    (*threads()).buffers = allocate(size_of::<buffer::Buffers>()) as *mut buffer::Buffers;
-    (*threads()).told = allocate(size_of::<told::Told>()) as *mut told::Told;
-    (*threads()).turns = allocate(size_of::<spin::Turns>()) as *mut spin::Turns;
-    (*state()).heaps = allocate(size_of::<[Heap; MOST]>()) as *mut [Heap; MOST];
-    (*threads()).deciding = context::deciding_stack();
+pub(crate) fn prepare() -> bool {
+    tables()
+        .objects
+        .set(allocate(size_of::<Objects>()) as *mut Objects);
+    tables()
+        .buffers
+        .set(allocate(size_of::<store_buffer::Buffers>()) as *mut store_buffer::Buffers);
+    tables()
+        .repeated
+        .set(allocate(size_of::<repeated::Repeated>()) as *mut repeated::Repeated);
+    tables()
+        .turns
+        .set(allocate(size_of::<spin::Turns>()) as *mut spin::Turns);
+    server()
+        .heaps
+        .set(allocate(size_of::<[Heap; MOST]>()) as *mut [Heap; MOST]);
+    tables().deciding.set(context::deciding_stack());
     descriptor::prepare();
     context::map_stacks()
 }
 
-/// At the start of a run: main is the only context.
-pub(crate) unsafe fn begin(flags: u32, dice: u64) {
-    let threads = threads();
-    (*threads).on = flags & job::THREADS != 0;
-    if !(*threads).on {
+/// At the start of a run, when all about its threads is zero: main is the only context.
+pub(crate) fn begin(job: &JobHeader) {
+    if job.flags & job::THREADS == 0 {
         return;
     }
-    (*threads).everywhere = flags & job::EVERYWHERE != 0;
-    (*threads).buffered = flags & job::TSO != 0;
-    (*threads).persistency = flags & job::PERSISTENCY != 0;
-    (*threads).announced = flags & job::ANNOUNCED != 0;
-    let numbers = &(*(*state()).slot).job;
-    (*threads).companions = numbers.companions.clamp(1, MOST as u32) as u8;
+    let threads = threads();
+    threads.on.set(true);
+    threads.everywhere.set(job.flags & job::EVERYWHERE != 0);
+    threads.buffered.set(job.flags & job::TSO != 0);
+    threads.persistency.set(job.flags & job::PERSISTENCY != 0);
+    threads.announced.set(job.flags & job::ANNOUNCED != 0);
+    let companions = job.companions.clamp(1, MOST as u32);
+    threads.companions.set(companions as u8);
     // All of them are bits of a word.
-    let room = 64 / u32::from((*threads).companions) - 2;
-    (*threads).streams = numbers.streams.min(room) as u8;
-    (*threads).creations = flags & job::CREATIONS != 0;
-    (*threads).policy = steps::Policy::of(flags, dice);
-    ((*threads).over, (*threads).apart) = (false, 0);
+    let room = 64 / companions - 2;
+    threads.streams.set(job.streams.min(room) as u8);
+    threads.creations.set(job.flags & job::CREATIONS != 0);
+    threads.policy.set(steps::Policy::of(job.flags, job.dice));
     // Only threads of the last run have left anything behind.
-    let before = (*threads).count;
-    buffer::begin(before);
+    let before = tables().used.replace(1);
+    store_buffer::begin(before);
     spin::begin(before);
-    ((*threads).current, (*threads).count, (*threads).steps) = (0, 1, 0);
-    ((*threads).ready, (*threads).eager, (*threads).free) = (1, 0, 0);
-    (*threads).contexts[0] = Context::main();
-    (*(*threads).objects).reset();
-    sleepers::begin();
-    told::begin();
-    unseen::begin();
-    if (*threads).persistency {
+    threads.count.set(1);
+    threads.ready.set(1);
+    tables().contexts[0].begin_main();
+    objects().reset();
+    sleep_sets::begin();
+    repeated::begin();
+    if threads.persistency.get() {
         watch(true);
     }
 }
 
 /// The number of the running thread; 0 where threads are not under control.
 #[inline(always)]
-pub(crate) unsafe fn current() -> usize {
-    if on() { (*threads()).current } else { 0 }
+pub(crate) fn current() -> usize {
+    if on() { threads().current.get() } else { 0 }
 }
 
 /// Could another thread still do something?
-pub(crate) unsafe fn others_alive() -> bool {
-    let threads = threads();
-    on() && (*threads).ready & !(1 << (*threads).current) != 0
+pub(crate) fn others_alive() -> bool {
+    on() && threads().ready.get() & !(1 << threads().current.get()) != 0
 }
 
 /// Could anyone but the running thread go on now?
-pub(crate) unsafe fn others_may_go_on() -> bool {
+pub(crate) fn others_may_go_on() -> bool {
     on() && steps::others_may_go_on()
 }
 
 /// Steps that were taken in this run.
-pub(crate) unsafe fn steps_taken() -> u64 {
-    (*threads()).steps as u64
+pub(crate) fn steps_taken() -> u64 {
+    threads().steps.get() as u64
 }
 
 /// Where the running thread's stack begins and ends.
-pub(crate) unsafe fn stack() -> (usize, usize) {
-    (*threads()).contexts[(*threads()).current].stack
+pub(crate) fn stack() -> (usize, usize) {
+    tables().contexts[threads().current.get()].stack.get()
 }
 
 /// The running thread ends the process. If others could go on they do, and this returns their turn: what they do is what they
 /// could have done before.
-pub(crate) unsafe fn ends_process(end: End, code: i32) {
+pub(crate) fn ends_process(end: End, code: i32) {
     if on() && is_own(end) {
         let code = u64::from(code as u32);
-        let me = (*threads()).current;
-        log::ended(me, end as u64 | code << 32, told::last(me));
+        let me = threads().current.get();
+        trace::ended(me, end as u64 | code << 32, repeated::last(me));
     }
     if goes_on(end) {
-        (*threads()).over = true;
+        threads().over.set(true);
         steps::depart(context::Status::Gone)
     }
 }
@@ -201,53 +228,59 @@ fn is_own(end: End) -> bool {
 }
 
 /// Do others go on after this end of the running thread?
-pub(crate) unsafe fn goes_on(end: End) -> bool {
-    on() && is_own(end) && (others_alive() || buffer::waiting() != 0)
+pub(crate) fn goes_on(end: End) -> bool {
+    on() && is_own(end) && (others_alive() || store_buffer::waiting() != 0)
 }
 
 /// Did a thread end the process already?
-pub(crate) unsafe fn is_over() -> bool {
-    on() && (*threads()).over
+pub(crate) fn is_over() -> bool {
+    on() && threads().over.get()
 }
 
 /// The system is called: whoever loops around that does not spin.
-pub(crate) unsafe fn acted() {
+pub(crate) fn acted() {
     if on() {
-        spin::acted((*threads()).current);
+        spin::acted(threads().current.get());
     }
 }
 
 /// A full fence of the running thread.
-pub(crate) unsafe fn fence(origin: Origin) {
+pub(crate) fn fence(origin: Origin) {
     if on() {
-        access::fence(origin);
+        fences::fence(origin);
     }
 }
 
 /// A fence of the source, for those who look for data races.
-pub(crate) unsafe fn ordered(ordering: u8, origin: Origin) {
+pub(crate) fn ordered(ordering: u8, origin: Origin) {
     if watching() && on() {
-        let me = (*threads()).current;
-        told::moved(me, origin);
-        log::access(me, 0, ordering, origin, [0, 0, 0]);
+        let me = threads().current.get();
+        repeated::moved(me, origin);
+        trace::access(me, 0, ordering, origin, [0, 0, 0]);
     }
 }
 
 /// The persistent heap is used by one thread at a time.
-pub(crate) unsafe fn lock_heap(caller: usize) {
-    if watching() {
-        mutex::lock(heap_lock(), mutex::Ask::Wait, caller);
+pub(crate) fn lock_heap(caller: usize) {
+    // SAFETY: the lock is the runtime's own, all zero as a new one.
+    unsafe {
+        if watching() {
+            mutex::lock(heap_lock(), mutex::Ask::Wait, caller);
+        }
     }
 }
 
-pub(crate) unsafe fn unlock_heap(caller: usize) {
-    if watching() {
-        mutex::unlock(heap_lock(), caller);
+pub(crate) fn unlock_heap(caller: usize) {
+    // SAFETY: the lock is the runtime's own, all zero as a new one.
+    unsafe {
+        if watching() {
+            mutex::unlock(heap_lock(), caller);
+        }
     }
 }
 
 /// System calls that change pool files come one after the other, and all come after the stores of their threads.
-pub(crate) unsafe fn lock_pool(changes: bool, caller: usize) {
+pub(crate) fn lock_pool(changes: bool, caller: usize) {
     if changes {
         rwlock::lock(pool_lock(), mutex::Ask::Wait, caller);
     } else {
@@ -255,23 +288,23 @@ pub(crate) unsafe fn lock_pool(changes: bool, caller: usize) {
     }
 }
 
-pub(crate) unsafe fn unlock_pool(caller: usize) {
+pub(crate) fn unlock_pool(caller: usize) {
     rwlock::unlock(pool_lock(), caller);
 }
 
 /// Where the running thread's own memory for a moment begins, or where it left off.
-pub(crate) unsafe fn own_scratch() -> *mut usize {
-    let me = (*threads()).current;
-    let own = &raw mut (*threads()).contexts[me].scratch;
-    if *own == 0 {
-        *own = crate::state::scratch_of(me);
+pub(crate) fn own_scratch() -> &'static Cell<usize> {
+    let me = threads().current.get();
+    let own = &tables().contexts[me].scratch;
+    if own.get() == 0 {
+        own.set(crate::memory::own::scratch_of(me));
     }
     own
 }
 
 /// Goes on when the stores of the running thread are in memory.
-pub(crate) unsafe fn drain(caller: usize) {
-    if (*threads()).buffered && buffer::is_unfenced((*threads()).current) {
+pub(crate) fn drain(caller: usize) {
+    if threads().buffered.get() && store_buffer::is_unfenced(threads().current.get()) {
         steps::point(context::Step::new(step::FENCE, 0, caller));
     }
 }
@@ -295,37 +328,40 @@ fn pool_lock() -> usize {
 }
 
 /// An `sfence` of the running thread; false where it is not ours.
-pub(crate) unsafe fn store_fence(origin: Origin) -> bool {
-    on() && access::store_fence(origin)
+pub(crate) fn store_fence(origin: Origin) -> bool {
+    on() && fences::store_fence(origin)
 }
 
 /// A write-back of the running thread; true if it happens later.
-pub(crate) unsafe fn flush(kind: Kind, address: usize, origin: Origin) -> bool {
+pub(crate) fn flush(kind: Kind, address: usize, origin: Origin) -> bool {
     on() && match kind {
-        Kind::Clflush => access::flush(address, origin),
-        kind => access::write_back(kind, address, origin),
+        Kind::Clflush => fences::flush(address, origin),
+        kind => fences::write_back(kind, address, origin),
     }
 }
 
 /// Before the driver takes over: its thread descriptor and its stack are the main thread's.
-pub(crate) unsafe fn leave() {
+pub(crate) fn leave() {
     watch(false);
-    if (*threads()).on && (*threads()).current != 0 {
-        let main = &raw const (*threads()).contexts[0];
-        context::set_thread_pointer((*main).thread_pointer);
-        ((*state()).stack_low, (*state()).stack_high) = (*main).stack;
-        (*threads()).current = 0;
+    // SAFETY: the descriptor is the main thread's, as libc made it.
+    unsafe {
+        if threads().on.get() && threads().current.get() != 0 {
+            let main = &tables().contexts[0];
+            context::set_thread_pointer(main.thread_pointer.get());
+            run().stack.set(main.stack.get());
+            threads().current.set(0);
+        }
     }
 }
 
 /// The number that `gettid` answers, and what libc finds in a thread descriptor.
-pub(crate) unsafe fn thread_id() -> usize {
+pub(crate) fn thread_id() -> usize {
     const MAIN: usize = 1000;
-    MAIN + if on() { (*threads()).current } else { 0 }
+    MAIN + if on() { threads().current.get() } else { 0 }
 }
 
 /// A word of the program's that belongs to a lock or the like, wherever it lies.
-unsafe fn word<T>(at: *mut T) -> *mut T {
+fn word<T>(at: *mut T) -> *mut T {
     if is_persistent(at as usize) && on() {
         touch_span(at as usize, size_of::<T>());
     }

@@ -4,84 +4,86 @@ use super::context::Step;
 use super::mutex::Ask;
 use super::objects::Object;
 use super::steps::{effect, point};
-use super::{on, threads};
+use super::{objects, on, threads};
 use crate::caller;
-use crate::log;
-use crate::real::real;
+use crate::libc::real::real;
+use crate::run::trace;
 use landfall_vocab::record::access::{NOTHING, READ, WRITE};
 use landfall_vocab::record::step;
 
-pub(super) unsafe fn lock_shared(lock: usize, ask: Ask, caller: usize) -> i32 {
-    let me = (*threads()).current;
+pub(super) fn lock_shared(lock: usize, ask: Ask, caller: usize) -> i32 {
+    let me = threads().current.get();
     let kind = if ask == Ask::Wait {
         step::LOCK_SHARED
     } else {
         step::TRY_LOCK_SHARED
     };
-    let object = (*(*threads()).objects).get(lock);
+    let object = objects().get(lock);
     point(Step::new(kind, lock, caller));
-    if (*object).owner != 0 {
+    if object.owner.get() != 0 {
         effect(lock, READ, 0);
         return match ask {
-            _ if (*object).is_owner(me) => libc::EDEADLK,
+            _ if object.is_owner(me) => libc::EDEADLK,
             _ => ask.refused(),
         };
     }
-    if (*object).shared & 1 << me != 0 {
+    if object.shared.get() & 1 << me != 0 {
         effect(lock, NOTHING, 0);
-        (*again(lock, me)).count += 1;
+        let again = again(lock, me);
+        again.count.set(again.count.get() + 1);
         return 0;
     }
     effect(lock, WRITE, 0);
-    (*object).shared |= 1 << me;
+    object.shared.set(object.shared.get() | (1 << me));
     0
 }
 
 /// How often a thread reads under the lock besides the first time.
-unsafe fn again(lock: usize, thread: usize) -> *mut Object {
-    (*(*threads()).objects).get(lock ^ (thread + 1) << 48)
+fn again(lock: usize, thread: usize) -> &'static Object {
+    objects().get(lock ^ (thread + 1) << 48)
 }
 
-pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
-    let me = (*threads()).current;
+pub(super) fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
+    let me = threads().current.get();
     let kind = if ask == Ask::Wait {
         step::LOCK_EXCLUSIVE
     } else {
         step::TRY_LOCK_EXCLUSIVE
     };
-    let object = (*(*threads()).objects).get(lock);
+    let object = objects().get(lock);
     point(Step::new(kind, lock, caller));
-    if (*object).owner != 0 || (*object).shared != 0 {
+    if object.owner.get() != 0 || object.shared.get() != 0 {
         effect(lock, READ, 0);
         return ask.refused();
     }
     effect(lock, WRITE, 0);
-    (*object).owner = me as u32 + 1;
+    object.owner.set(me as u32 + 1);
     0
 }
 
-pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
-    let me = (*threads()).current;
-    let object = (*(*threads()).objects).get(lock);
-    let shared = !(*object).is_owner(me);
+pub(super) fn unlock(lock: usize, caller: usize) -> i32 {
+    let me = threads().current.get();
+    let object = objects().get(lock);
+    let shared = !object.is_owner(me);
     let kind = if shared {
         step::UNLOCK_SHARED
     } else {
         step::UNLOCK
     };
     point(Step::new(kind, lock, caller));
-    if shared && (*object).shared & 1 << me != 0 && (*again(lock, me)).count > 0 {
+    if shared && object.shared.get() & 1 << me != 0 && again(lock, me).count.get() > 0 {
         effect(lock, NOTHING, 0);
-        (*again(lock, me)).count -= 1;
+        let again = again(lock, me);
+        again.count.set(again.count.get() - 1);
         return 0;
     }
     effect(lock, WRITE, 0);
-    if (*object).is_owner(me) {
-        (*object).owner = 0;
-    } else if (*object).shared & 1 << me != 0 {
-        (*object).shared &= !(1 << me);
+    if object.is_owner(me) {
+        object.owner.set(0);
+    } else if object.shared.get() & 1 << me != 0 {
+        object.shared.set(object.shared.get() & (!(1 << me)));
     } else {
-        log::misuse(me, step::UNLOCK, caller, lock);
+        trace::misuse(me, step::UNLOCK, caller, lock);
     }
     0
 }
@@ -91,40 +93,54 @@ crate::weak!(
     "pthread_rwlock_timedwrlock" => rwlock_timedwrlock, "pthread_rwlock_clockwrlock" => rwlock_clockwrlock,
 );
 
+/// # Safety
+/// The program may read `time`, as far as it asks for.
 unsafe fn read_until(rwlock: usize, time: usize, caller: usize) -> i32 {
     if on() {
         return lock_shared(rwlock, Ask::Until(time), caller);
     }
-    (*real())
-        .pthread_rwlock_timedrdlock
-        .map_or(libc::ENOSYS, |lock| lock(rwlock, time))
+    // SAFETY: what the caller promises.
+    unsafe {
+        real()
+            .pthread_rwlock_timedrdlock()
+            .map_or(libc::ENOSYS, |lock| lock(rwlock, time))
+    }
 }
 
+/// # Safety
+/// The program may read `time`, as far as it asks for.
 unsafe fn write_until(rwlock: usize, time: usize, caller: usize) -> i32 {
     if on() {
         return lock(rwlock, Ask::Until(time), caller);
     }
-    (*real())
-        .pthread_rwlock_timedwrlock
-        .map_or(libc::ENOSYS, |lock| lock(rwlock, time))
+    // SAFETY: what the caller promises.
+    unsafe {
+        real()
+            .pthread_rwlock_timedwrlock()
+            .map_or(libc::ENOSYS, |lock| lock(rwlock, time))
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_rwlock_timedrdlock(rwlock: usize, time: usize) -> i32 {
-    read_until(rwlock, time, caller!())
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { read_until(rwlock, time, caller!()) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_rwlock_clockrdlock(rwlock: usize, _clock: i32, time: usize) -> i32 {
-    read_until(rwlock, time, caller!())
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { read_until(rwlock, time, caller!()) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_rwlock_timedwrlock(rwlock: usize, time: usize) -> i32 {
-    write_until(rwlock, time, caller!())
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { write_until(rwlock, time, caller!()) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_rwlock_clockwrlock(rwlock: usize, _clock: i32, time: usize) -> i32 {
-    write_until(rwlock, time, caller!())
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { write_until(rwlock, time, caller!()) }
 }

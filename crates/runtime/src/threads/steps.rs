@@ -4,20 +4,23 @@
 
 use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
-use super::{buffer, condition, lifetime, mutex, sleepers, spin, threads, told};
-use crate::log;
-use crate::outcome::{self, Report};
-use crate::stack;
-use crate::state::state;
+use super::{
+    condition, mutex, object_lifetime, objects, repeated, sleep_sets, spin, store_buffer, tables,
+    threads,
+};
+use crate::run::call_stack;
+use crate::run::outcome::{self, Report};
+use crate::run::shared;
+use crate::run::trace;
 use landfall_vocab::record::access::READ;
 use landfall_vocab::record::{COMPANIONS, Kind, head, lifetime as life, step};
-use landfall_vocab::shared::{CHOICES_AT, CHOICES_LEN, End, LOCK, job};
+use landfall_vocab::shared::{End, LOCK, job};
 
 /// Announces a step; returns when it is this thread's turn and the step is possible.
-pub(crate) unsafe fn point(step: Step) {
-    let me = (*threads()).current;
-    if (*threads()).announced {
-        stack::log_of(me);
+pub(crate) fn point(step: Step) {
+    let me = threads().current.get();
+    if threads().announced.get() {
+        call_stack::log_of(me);
     }
     announce(me, step);
     if spin::spins(me) {
@@ -25,30 +28,27 @@ pub(crate) unsafe fn point(step: Step) {
     }
     decide();
     if drains(step.kind) {
-        buffer::fenced(me);
+        store_buffer::fenced(me);
     }
 }
 
 /// What a thread will do next.
-pub(super) unsafe fn announce(thread: usize, step: Step) {
-    let threads = threads();
-    let context = &raw mut (*threads).contexts[thread];
+pub(super) fn announce(thread: usize, step: Step) {
+    let context = &tables().contexts[thread];
     // Field by field: each has just been written by itself, and a load of two at once would have to wait for both stores.
-    (*context).step.kind = step.kind;
-    (*context).step.object = step.object;
-    (*context).step.origin = step.origin;
+    context.step.set(step);
     let bit = 1 << thread;
-    (*threads).ready |= bit;
-    (*threads).eager &= !bit;
-    (*threads).free &= !bit;
-    if is_eager(thread, &*context) {
-        (*threads).eager |= bit;
+    threads().ready.set(threads().ready.get() | bit);
+    threads().eager.set(threads().eager.get() & (!bit));
+    threads().free.set(threads().free.get() & (!bit));
+    if is_eager(thread, context) {
+        threads().eager.set(threads().eager.get() | bit);
     } else if is_access(step.kind)
         && !spin::spins(thread)
-        && (!drains(step.kind) || buffer::is_empty(thread))
+        && (!drains(step.kind) || store_buffer::is_empty(thread))
     {
         // Nobody else can make it spin, or fill its store buffer.
-        (*threads).free |= bit;
+        threads().free.set(threads().free.get() | bit);
     }
 }
 
@@ -66,18 +66,20 @@ fn each(mut set: u32) -> impl Iterator<Item = usize> {
 }
 
 /// This thread is done: another goes on, or the run is over.
-pub(crate) unsafe fn depart(status: Status) -> ! {
-    let threads = threads();
-    let me = (*threads).current;
-    (*threads).contexts[me].status = status;
-    (*threads).ready &= !(1 << me);
-    (*threads).eager &= !(1 << me);
-    (*threads).free &= !(1 << me);
-    if (*threads).ready == 0 && buffer::waiting() == 0 {
-        if (*threads).over {
-            outcome::over()
+pub(crate) fn depart(status: Status) -> ! {
+    let me = threads().current.get();
+    tables().contexts[me].status.set(status);
+    threads().ready.set(threads().ready.get() & (!(1 << me)));
+    threads().eager.set(threads().eager.get() & (!(1 << me)));
+    threads().free.set(threads().free.get() & (!(1 << me)));
+    // SAFETY: libc ends the process, on the stack that it is asked on.
+    unsafe {
+        if threads().ready.get() == 0 && store_buffer::waiting() == 0 {
+            if threads().over.get() {
+                outcome::over()
+            }
+            libc::exit(0);
         }
-        libc::exit(0);
     }
     decide();
     outcome::internal(b"a thread that ended went on", 0)
@@ -85,13 +87,16 @@ pub(crate) unsafe fn depart(status: Status) -> ! {
 
 /// Steps that are no choice: nobody can tell when they happen. Creating a thread is one where several do, where it passes on what
 /// only a step of the creator's own can say, and behind non-temporal stores; so is ending.
-unsafe fn is_eager(thread: usize, context: &Context) -> bool {
-    match context.step.kind {
-        step::CREATE if context.step.object != 0 => true,
+fn is_eager(thread: usize, context: &Context) -> bool {
+    let step = context.step.get();
+    match step.kind {
+        step::CREATE if step.object != 0 => true,
         step::CREATE => {
-            !context.learned && !(*threads()).creations && !buffer::has_streamed(thread)
+            !context.learned.get()
+                && !threads().creations.get()
+                && !store_buffer::has_streamed(thread)
         }
-        step::EXIT => !context.passed,
+        step::EXIT => !context.passed.get(),
         kind => matches!(
             kind,
             step::BEGIN | step::JOIN | step::FENCE | step::PASS | step::YIELD | step::SLEEP
@@ -117,61 +122,68 @@ fn drains(kind: u8) -> bool {
 }
 
 /// The next thread, by the job or by default. Logs the steps that are taken.
-pub(super) unsafe fn choose(current: usize) -> usize {
-    let threads = threads();
+pub(super) fn choose(current: usize) -> usize {
     loop {
         if let Some(next) = eager(current) {
-            let context = &raw mut (*threads).contexts[next];
-            log_step(next as u8, (*context).step, 0);
-            (*context).passed |= (*context).step.kind == step::PASS;
-            (*context).learned |=
-                matches!((*context).step.kind, step::BEGIN | step::JOIN | step::PASS);
+            let context = &tables().contexts[next];
+            log_step(next as u8, context.step.get(), 0);
+            context
+                .passed
+                .set(context.passed.get() | (context.step.get().kind == step::PASS));
+            context.learned.set(
+                context.learned.get()
+                    | (matches!(
+                        context.step.get().kind,
+                        step::BEGIN | step::JOIN | step::PASS
+                    )),
+            );
             return arrive(next);
         }
         let enabled = enabled();
         if enabled == 0 {
             stuck()
         }
-        let process = match choice((*threads).steps) {
+        let process = match shared::choice(threads().steps.get()) {
             Some(process) if enabled >> process & 1 != 0 => process,
             Some(_) => stop(End::Strayed, enabled),
             None => {
-                if (*threads).steps as u64 >= (*(*state()).slot).job.steps {
+                if threads().steps.get() as u64 >= shared::job().steps {
                     stop(End::Limit, enabled)
                 }
-                match enabled & !(*threads).asleep {
+                match enabled & !threads().asleep.get() {
                     0 => stop(End::Asleep, enabled),
                     awake => {
-                        let companions = (*threads).companions;
-                        (*threads).policy.pick(awake, current, companions)
+                        let companions = threads().companions.get();
+                        let mut policy = threads().policy.get();
+                        let picked = policy.pick(awake, current, companions);
+                        threads().policy.set(policy);
+                        picked
                     }
                 }
             }
         };
-        if (*threads).steps as u64 == (*(*state()).slot).job.keep {
-            log::keep();
+        if threads().steps.get() as u64 == shared::job().keep {
+            trace::keep();
         }
-        (*threads).steps += 1;
-        if process < (*threads).companions {
+        threads().steps.set(threads().steps.get() + 1);
+        if process < threads().companions.get() {
             let next = usize::from(process);
-            log_step(process, (*threads).contexts[next].step, enabled);
-            (
-                (*threads).contexts[next].learned,
-                (*threads).contexts[next].passed,
-            ) = (false, false);
+            log_step(process, tables().contexts[next].step.get(), enabled);
+            tables().contexts[next].learned.set(false);
+            tables().contexts[next].passed.set(false);
             return arrive(next);
         }
-        let (thread, stream) = buffer::of_process(process);
-        let commit = buffer::next_step(thread, stream);
+        let (thread, stream) = store_buffer::of_process(process);
+        let commit = store_buffer::next_step(thread, stream);
         log_step(COMPANIONS + thread as u8, commit, enabled);
-        buffer::commit(thread, stream);
+        store_buffer::commit(thread, stream);
     }
 }
 
 /// The thread that goes on sees its own stores.
-unsafe fn arrive(next: usize) -> usize {
-    if (*threads()).buffered {
-        buffer::show(next);
+fn arrive(next: usize) -> usize {
+    if threads().buffered.get() {
+        store_buffer::show(next);
     }
     next
 }
@@ -232,34 +244,23 @@ fn pick(processes: u64, current: usize) -> u8 {
     }
 }
 
-unsafe fn log_step(process: u8, step: Step, enabled: u64) {
+fn log_step(process: u8, step: Step, enabled: u64) {
     if process < COMPANIONS {
-        told::moved(process.into(), step.origin);
+        repeated::moved(process.into(), step.origin);
     }
     let head = head(Kind::Step, process, step.kind, 0);
     let object = match step.kind {
         // Whoever creates first gets the next number; who has one already says so.
-        step::CREATE if step.object == 0 => (*threads()).count,
+        step::CREATE if step.object == 0 => threads().count.get(),
         _ => step.object,
     };
-    log::step(head, step.origin, object as u64, enabled);
-}
-
-unsafe fn choice(number: usize) -> Option<u8> {
-    let slot = (*state()).slot;
-    let given = (*slot).job.choices.min(CHOICES_LEN) as usize;
-    if number >= given {
-        return None;
-    }
-    let choice = *(slot as *const u8).add(CHOICES_AT as usize + number);
-    (choice != u8::MAX).then_some(choice & 63)
+    trace::step(head, step.origin, object as u64, enabled);
 }
 
 /// A thread whose step is no choice and possible.
-unsafe fn eager(current: usize) -> Option<usize> {
-    let threads = threads();
-    let able = |number: &usize| possible(*number, &(*threads).contexts[*number]);
-    let eager = (*threads).eager;
+fn eager(current: usize) -> Option<usize> {
+    let able = |number: &usize| possible(*number, &tables().contexts[*number]);
+    let eager = threads().eager.get();
     if eager >> current & 1 != 0 && able(&current) {
         return Some(current);
     }
@@ -267,105 +268,104 @@ unsafe fn eager(current: usize) -> Option<usize> {
 }
 
 /// Is any step of others possible, be it of a store buffer?
-pub(super) unsafe fn others_may_go_on() -> bool {
-    let me = 1 << (*threads()).current;
-    (*threads()).eager & !me != 0 || enabled() & !u64::from(me) != 0
+pub(super) fn others_may_go_on() -> bool {
+    let me = 1 << threads().current.get();
+    threads().eager.get() & !me != 0 || enabled() & !u64::from(me) != 0
 }
 
 /// Threads whose step is possible, a bit each, and above them store buffers that hold something.
-unsafe fn enabled() -> u64 {
-    let threads = threads();
-    let mut mask = (*threads).free;
-    for number in each((*threads).ready & !(*threads).eager & !(*threads).free) {
-        if possible(number, &(*threads).contexts[number]) {
+fn enabled() -> u64 {
+    let mut mask = threads().free.get();
+    for number in each(threads().ready.get() & !threads().eager.get() & !threads().free.get()) {
+        if possible(number, &tables().contexts[number]) {
             mask |= 1 << number;
         }
     }
-    u64::from(mask) | buffer::leaving()
+    u64::from(mask) | store_buffer::leaving()
 }
 
-unsafe fn possible(number: usize, context: &Context) -> bool {
-    let Step { kind, object, .. } = context.step;
-    if (*threads()).buffered && drains(kind) && !buffer::is_empty(number) {
+fn possible(number: usize, context: &Context) -> bool {
+    let Step { kind, object, .. } = context.step.get();
+    if threads().buffered.get() && drains(kind) && !store_buffer::is_empty(number) {
         return false;
     }
-    let found = || (*(*threads()).objects).find(object);
+    let found = || objects().find(object);
     match kind {
         step::READ | step::WRITE | step::UPDATE => spin::may_go_on(number),
         step::LOCK | step::LOCK_EXCLUSIVE => {
             found().is_none_or(|lock| mutex::is_free(lock, number))
         }
-        step::LOCK_SHARED => found().is_none_or(|lock| (*lock).owner == 0),
-        step::TAKE => {
-            found().is_some_and(|semaphore| (*semaphore).count > 0 || lifetime::is_gone(object))
-        }
-        step::ONCE => found().is_none_or(|once| (*once).owner == 0),
+        step::LOCK_SHARED => found().is_none_or(|lock| lock.owner.get() == 0),
+        step::TAKE => found()
+            .is_some_and(|semaphore| semaphore.count.get() > 0 || object_lifetime::is_gone(object)),
+        step::ONCE => found().is_none_or(|once| once.owner.get() == 0),
         step::WAKE | step::LATE_WAKE => {
             found().is_some_and(|condition| condition::reached(condition, number))
         }
-        step::PASS => context.released,
-        step::JOIN => (*threads())
+        step::PASS => context.released.get(),
+        step::JOIN => tables()
             .contexts
             .get(object)
-            .is_some_and(|other| other.status == Status::Done),
+            .is_some_and(|other| other.status.get() == Status::Done),
         _ => true,
     }
 }
 
 /// A step on a lock or the like happened. `parameter` is what the checker cannot know: a semaphore's value before it, how many
 /// a barrier waits for.
-pub(super) unsafe fn effect(object: usize, what: u8, parameter: u64) {
-    let me = (*threads()).current;
-    let origin = (*threads()).contexts[me].step.origin;
+pub(super) fn effect(object: usize, what: u8, parameter: u64) {
+    let me = threads().current.get();
+    let origin = tables().contexts[me].step.get().origin;
     let place = object as u64 | LOCK;
-    let gone = lifetime::is_gone(object);
+    let gone = object_lifetime::is_gone(object);
     let parameter = parameter | if gone { life::GONE } else { 0 };
-    log::access(me, place, what, origin, [parameter, 0, 0]);
+    trace::access(me, place, what, origin, [parameter, 0, 0]);
     if what == READ {
-        sleepers::executed(place, 1, false);
+        sleep_sets::executed(place, 1, false);
         spin::read(me, place, 1, parameter, origin);
     } else {
-        sleepers::executed(place, 1, true);
+        sleep_sets::executed(place, 1, true);
         spin::changed(me, place, 1);
         spin::acted(me);
     }
 }
 
 /// Nobody can go on.
-unsafe fn stuck() -> ! {
-    let threads = threads();
+fn stuck() -> ! {
     // Its frames are as it left them.
-    arrive((*threads).current);
-    for (number, context) in (&(*threads).contexts)[..(*threads).count]
+    arrive(threads().current.get());
+    for (number, context) in (&tables().contexts)[..threads().count.get()]
         .iter()
         .enumerate()
     {
-        if context.status == Status::Ready {
+        if context.status.get() == Status::Ready {
             let Step {
                 kind,
                 object,
                 origin,
                 ..
-            } = context.step;
+            } = context.step.get();
             let holder = match kind {
                 step::JOIN => object as u64,
-                _ => (*(*threads).objects)
-                    .find(object)
-                    .map_or(0, |o| Object::holder(o)),
+                _ => objects().find(object).map_or(0, Object::holder),
             };
-            log::blocked(
+            trace::blocked(
                 head(Kind::Blocked, number as u8, kind, holder << 3),
                 origin,
                 object as u64,
             );
         }
     }
-    if (*threads).over {
+    if threads().over.get() {
         outcome::over()
     }
-    let late =
-        |context: &Context| context.status == Status::Ready && context.step.kind == step::LATE_WAKE;
-    if (&(*threads).contexts)[..(*threads).count].iter().any(late) {
+    let late = |context: &Context| {
+        context.status.get() == Status::Ready && context.step.get().kind == step::LATE_WAKE
+    };
+    if (&tables().contexts)[..threads().count.get()]
+        .iter()
+        .any(late)
+    {
         // It would have gone on, after some time.
         stop(End::Limit, 0)
     }
@@ -373,7 +373,7 @@ unsafe fn stuck() -> ! {
     outcome::end(
         End::Deadlock,
         Report {
-            frame: frame_of((*threads).current),
+            frame: frame_of(threads().current.get()),
             text,
             ..Report::default()
         },
@@ -381,8 +381,8 @@ unsafe fn stuck() -> ! {
 }
 
 /// The search has seen enough of this run.
-pub(super) unsafe fn stop(end: End, enabled: u64) -> ! {
-    (*threads()).over = false;
+pub(super) fn stop(end: End, enabled: u64) -> ! {
+    threads().over.set(false);
     let address = enabled;
     outcome::end(
         end,

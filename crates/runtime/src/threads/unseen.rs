@@ -2,50 +2,56 @@
 //! use, state inside libc. It happens as it happens; the trace says where, and the verdict that not everything was seen. What is done
 //! while there is one thread only concerns nobody.
 
-use super::{on, threads};
+use super::{on, tables, threads};
 use crate::caller;
-use crate::descriptors;
-use crate::log::{self, Origin};
-use crate::outcome::{self, Report};
-use crate::real::real;
-use crate::stack;
-use crate::state::state;
+use crate::files::descriptors;
+use crate::libc::real::real;
+use crate::run::outcome::{self};
+use crate::run::trace::{self, Origin};
+use crate::state::{run, server};
+use core::cell::Cell;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{Kind, unseen};
 use landfall_vocab::shared::End;
 
 /// Are there threads that others have not joined? One that has ended might still have been at it.
-pub(crate) unsafe fn several() -> bool {
-    on() && (*threads()).apart > 0
+pub(crate) fn several() -> bool {
+    on() && threads().apart.get() > 0
 }
 
 /// Says so in the trace.
-pub(crate) unsafe fn note(what: u8, origin: Origin) {
+pub(crate) fn note(what: u8, origin: Origin) {
     if several() {
-        log::plain(Kind::Unseen, 0, what, origin);
+        trace::plain(Kind::Unseen, 0, what, origin);
     }
 }
 
 /// State that is in no memory of the program's: who changed it, and who looked at it, a bit for each thread.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Used {
+pub(crate) struct Used {
     key: u64,
     changed: u32,
     looked: u32,
 }
 
-const MOST: usize = 128;
+pub(crate) const MOST: usize = 128;
 
 #[repr(C)]
+/// Of one run.
 pub(crate) struct Uses {
-    all: [Used; MOST],
-    count: usize,
+    /// How many there are in the server's table.
+    count: Cell<usize>,
     /// Where a timer was set while there was one thread.
-    timer: Origin,
+    timer: Cell<Origin>,
     /// Files that were mapped for all to see, and where the last was.
-    mappings: usize,
-    mapping: Origin,
+    mappings: Cell<usize>,
+    mapping: Cell<Origin>,
+}
+
+/// Those of this run.
+fn all() -> &'static [Cell<Used>] {
+    &server().uses[..run().uses.count.get()]
 }
 
 /// What a thread does to such state.
@@ -65,64 +71,59 @@ pub(crate) mod key {
     pub(crate) const ACTION: u64 = 5 << 32;
 }
 
-/// At the start of a run.
-pub(super) unsafe fn begin() {
-    let uses = &raw mut (*state()).uses;
-    ((*uses).count, (*uses).mappings) = (0, 0);
-    (*uses).timer = Origin::NONE;
-}
-
 /// The running thread uses such state. Where another one changes what it looks at, or looks at what it changes, their order matters.
-pub(crate) unsafe fn used(key: u64, how: Use, what: u8, origin: Origin) {
+pub(crate) fn used(key: u64, how: Use, what: u8, origin: Origin) {
     if !several() {
         return;
     }
-    let uses = &raw mut (*state()).uses;
-    let known = (&(*uses).all)[..(*uses).count]
-        .iter()
-        .position(|used| used.key == key);
-    if known.is_none() && (*uses).count == MOST {
-        return log::plain(Kind::Unseen, 0, what, origin);
+    let known = all().iter().position(|used| used.get().key == key);
+    let uses = &run().uses;
+    if known.is_none() && uses.count.get() == MOST {
+        return trace::plain(Kind::Unseen, 0, what, origin);
     }
-    let at = known.unwrap_or((*uses).count);
+    let at = known.unwrap_or(uses.count.get());
     if known.is_none() {
-        (*uses).all[at] = Used {
+        server().uses[at].set(Used {
             key,
             changed: 0,
             looked: 0,
-        };
-        (*uses).count += 1;
+        });
+        uses.count.set(at + 1);
     }
-    let used = &raw mut (*uses).all[at];
-    let me = 1 << (*threads()).current;
+    let mut used = server().uses[at].get();
+    let me = 1 << threads().current.get();
     let (looks, changes) = (how != Use::Changes, how != Use::Looks);
-    let met = looks && (*used).changed & !me != 0 || changes && (*used).looked & !me != 0;
-    (*used).looked |= if looks { me } else { 0 };
-    (*used).changed |= if changes { me } else { 0 };
+    let met = looks && used.changed & !me != 0 || changes && used.looked & !me != 0;
+    used.looked |= if looks { me } else { 0 };
+    used.changed |= if changes { me } else { 0 };
+    server().uses[at].set(used);
     if met {
-        log::plain(Kind::Unseen, 0, what, origin);
+        trace::plain(Kind::Unseen, 0, what, origin);
     }
 }
 
 /// There is no such state any more.
-pub(crate) unsafe fn forget(key: u64) {
-    let uses = &raw mut (*state()).uses;
-    for used in &mut (&mut (*uses).all)[..(*uses).count] {
-        if used.key == key {
-            (used.changed, used.looked) = (0, 0);
+pub(crate) fn forget(key: u64) {
+    for used in all() {
+        if used.get().key == key {
+            used.set(Used {
+                key,
+                changed: 0,
+                looked: 0,
+            });
         }
     }
 }
 
 /// A thread is created: from now on a timer that is running goes off among several, and so on.
-pub(super) unsafe fn created() {
-    let timer = (*state()).uses.timer;
-    if (*state()).alarm != 0 && timer.number() != Origin::NONE.number() {
+pub(super) fn created() {
+    let timer = run().uses.timer.get();
+    if run().alarm.get() != 0 && timer.number() != Origin::NONE.number() {
         note(unseen::TIMER, timer);
     }
-    let uses = &raw const (*state()).uses;
-    if (*uses).mappings > 1 {
-        note(unseen::MAPPING, (*uses).mapping);
+    let uses = &run().uses;
+    if uses.mappings.get() > 1 {
+        note(unseen::MAPPING, uses.mapping.get());
     }
 }
 
@@ -130,13 +131,7 @@ const ANOTHER: &[u8] =
     b"a signal for another thread: when it arrives there is not searched; let that thread look at a flag instead";
 
 fn refuse(text: &[&[u8]]) -> ! {
-    let frame = stack::frame_pointer();
-    let report = Report {
-        frame,
-        text,
-        ..Report::default()
-    };
-    unsafe { outcome::end(End::Forbidden, report) }
+    outcome::fail(End::Forbidden, text)
 }
 
 /// Functions of libc that are noted and then do what they do. Six arguments are what registers hold.
@@ -150,20 +145,21 @@ macro_rules! noted {
                 if on() {
                     $before($what, [a, b, c, d, e], origin);
                 }
-                match (*real()).$target {
+                // SAFETY: the program calls it: its arguments are what libc's own function takes.
+                unsafe { match real().$target() {
                     Some(function) => function(a, b, c, d, e, f),
                     None => usize::MAX,
-                }
+                } }
             }
         )*
     };
 }
 
-unsafe fn mapping(what: u8, _: [usize; 5], origin: Origin) {
+fn mapping(what: u8, _: [usize; 5], origin: Origin) {
     note(what, origin);
 }
 
-unsafe fn placed(what: u8, [_, _, _, flags, file]: [usize; 5], origin: Origin) {
+fn placed(what: u8, [_, _, _, flags, file]: [usize; 5], origin: Origin) {
     let flags = flags as i32;
     // Two mappings of one file are one memory at two addresses. (Pool files have one address.)
     let aliased = flags & libc::MAP_SHARED != 0
@@ -173,12 +169,13 @@ unsafe fn placed(what: u8, [_, _, _, flags, file]: [usize; 5], origin: Origin) {
         note(what, origin);
     }
     if aliased {
-        let uses = &raw mut (*state()).uses;
-        ((*uses).mappings, (*uses).mapping) = ((*uses).mappings + 1, origin);
+        let uses = &run().uses;
+        uses.mappings.set(uses.mappings.get() + 1);
+        uses.mapping.set(origin);
     }
 }
 
-unsafe fn advice(what: u8, [_, _, advice, ..]: [usize; 5], origin: Origin) {
+fn advice(what: u8, [_, _, advice, ..]: [usize; 5], origin: Origin) {
     // The others change nothing that anybody reads.
     if matches!(
         advice as i32,
@@ -188,23 +185,25 @@ unsafe fn advice(what: u8, [_, _, advice, ..]: [usize; 5], origin: Origin) {
     }
 }
 
-unsafe fn signal(what: u8, [_, signal, ..]: [usize; 5], origin: Origin) {
+fn signal(what: u8, [_, signal, ..]: [usize; 5], origin: Origin) {
     if signal as i32 != 0 {
         note(what, origin);
     }
 }
 
 /// To one thread.
-unsafe fn directed(what: u8, [thread, signal, ..]: [usize; 5], origin: Origin) {
-    let own = (*threads()).contexts[(*threads()).current].thread_pointer;
+fn directed(what: u8, [thread, signal, ..]: [usize; 5], origin: Origin) {
+    let own = tables().contexts[threads().current.get()]
+        .thread_pointer
+        .get();
     if signal as i32 != 0 && thread != own && several() {
         note(what, origin);
         refuse(&[ANOTHER])
     }
 }
 
-unsafe fn timer(what: u8, _: [usize; 5], origin: Origin) {
-    (*state()).uses.timer = origin;
+fn timer(what: u8, _: [usize; 5], origin: Origin) {
+    run().uses.timer.set(origin);
     note(what, origin);
 }
 
@@ -214,11 +213,12 @@ unsafe extern "C" fn __lf_weak_drand48() -> f64 {
         let origin = Origin::library(Builtin::drand48, caller!());
         library(NUMBERS, [0; 5], origin);
     }
-    (*real()).drand48.map_or(0.0, |function| function())
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { real().drand48().map_or(0.0, |function| function()) }
 }
 
 /// A system call by its number.
-pub(crate) unsafe fn system_call(number: i64, arguments: [usize; 5], caller: usize) {
+pub(crate) fn system_call(number: i64, arguments: [usize; 5], caller: usize) {
     let origin = Origin::library(Builtin::system_call, caller);
     let [a, b, c, ..] = arguments;
     let own = super::thread_id();
@@ -244,7 +244,7 @@ pub(crate) unsafe fn system_call(number: i64, arguments: [usize; 5], caller: usi
 }
 
 /// libc's own state, of which one thread looks at what another left.
-unsafe fn library((group, how): (u64, Use), _: [usize; 5], origin: Origin) {
+fn library((group, how): (u64, Use), _: [usize; 5], origin: Origin) {
     used(key::LIBRARY | group, how, unseen::LIBRARY, origin);
 }
 

@@ -1,0 +1,80 @@
+//! Call stacks by frame pointers (`landfall cc` keeps them). Only addresses inside the run's own stack are followed.
+
+use crate::memory::own::Scratch;
+use crate::run::trace;
+use crate::state::run;
+use core::arch::asm;
+use landfall_vocab::shared::FRAMES;
+
+/// Return addresses from `frame` outwards; returns how many.
+pub(crate) fn walk(mut frame: usize, into: &mut [u64]) -> usize {
+    let mut count = 0;
+    // SAFETY: frames are followed inside the stack only, which is mapped.
+    unsafe {
+        while count < into.len() {
+            let inside = frame >= run().stack.get().0
+                && frame + 16 <= run().stack.get().1
+                && frame.is_multiple_of(8);
+            if !inside {
+                break;
+            }
+            let outer = *(frame as *const usize);
+            let back = *((frame + 8) as *const usize);
+            if back == 0 {
+                break;
+            }
+            into[count] = back as u64;
+            count += 1;
+            if outer <= frame {
+                break;
+            }
+            frame = outer;
+        }
+    }
+    count
+}
+
+#[inline(always)]
+pub(crate) fn frame_pointer() -> usize {
+    let frame;
+    // SAFETY: a register is looked at.
+    unsafe { asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags)) };
+    frame
+}
+
+/// The program calls us here: what is below is not its own any more. Returns the frame of whoever asks.
+#[inline(always)]
+pub(crate) fn enter() -> usize {
+    let frame = frame_pointer();
+    // Above that are the outer frame's address and the return address.
+    run().entered.set(frame + 16);
+    frame
+}
+
+/// Writes the current stack before an event unless the last one written was the same.
+#[inline(never)]
+pub(crate) fn log_if_changed() {
+    let scratch = Scratch::new(FRAMES * 8);
+    // SAFETY: there is room for so many frames.
+    let frames = unsafe { core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES) };
+    let count = walk(frame_pointer(), frames);
+    let frames = &frames[..count];
+    let mut digest = 0xcbf2_9ce4_8422_2325u64;
+    for frame in frames {
+        digest = (digest ^ frame).wrapping_mul(0x100_0000_01b3);
+    }
+    if digest != run().last_stack.get() {
+        run().last_stack.set(digest);
+        trace::stack(frames, None);
+    }
+}
+
+/// Writes the current stack, of the step that a thread takes next.
+#[inline(never)]
+pub(crate) fn log_of(thread: usize) {
+    let scratch = Scratch::new(FRAMES * 8);
+    // SAFETY: there is room for so many frames.
+    let frames = unsafe { core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES) };
+    let count = walk(frame_pointer(), frames);
+    trace::stack(&frames[..count], Some(thread));
+}

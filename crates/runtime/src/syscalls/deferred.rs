@@ -1,0 +1,225 @@
+//! System calls on pool files, and those in which handlers of signals run, while several threads do. The signal handler that sees a call cannot be interrupted: it has one stack
+//! for all threads. So it moves the call to the stack of the thread that makes it, where every store to a file is a step like
+//! any other. One such call is performed at a time (`threads::lock_pool`), or several that change
+//! nothing: the table of files is seen whole.
+
+#![allow(non_upper_case_globals)] // libc names system calls in lower case
+
+use crate::files::descriptors::{self, Kind};
+use crate::files::resolve::{Last, Place, Where};
+use crate::memory::bytes;
+use crate::memory::own::{place, prepare_scratch};
+use crate::memory::shadow::is_persistent;
+use crate::run::shared::control;
+use crate::state::{run, watching};
+use crate::syscalls::dispatch::{self, Call};
+use crate::threads;
+use core::arch::global_asm;
+use libc::*;
+
+/// Is it a call on pool files that others could interrupt?
+pub(crate) fn is_for(call: &Call) -> bool {
+    // SAFETY: the context is the kernel's record of the program at this call.
+    let stack = unsafe { (*call.context).uc_mcontext.gregs[REG_RSP as usize] as usize };
+    // In a handler of the program's, on the stack for signals, it is performed where it is.
+    let on_own_stack = stack.wrapping_sub(place::SIGNAL_STACK) >= place::SIGNAL_STACK_LEN;
+    threads::on()
+        && watching()
+        && on_own_stack
+        && (may_signal(call) || control().pm_dir_len != 0 && concerns_files(call))
+}
+
+/// Could a handler of the program's run in it? What that does is done in steps, like all the rest.
+fn may_signal(call: &Call) -> bool {
+    match call.number {
+        SYS_kill | SYS_tkill | SYS_tgkill | SYS_rt_sigqueueinfo => true,
+        SYS_nanosleep | SYS_clock_nanosleep | SYS_pause => run().alarm.get() != 0,
+        _ => false,
+    }
+}
+
+fn concerns_files(call: &Call) -> bool {
+    let [a, b, c, d, e, _] = call.arguments;
+    let pool = |fd: usize| matches!(descriptors::kind(fd), Kind::Pool(_));
+    // SAFETY: the program made this call: its arguments are what the kernel would take.
+    unsafe {
+        match call.number {
+            SYS_read | SYS_pread64 | SYS_write | SYS_pwrite64 | SYS_readv | SYS_writev
+            | SYS_preadv | SYS_pwritev | SYS_preadv2 | SYS_pwritev2 | SYS_lseek | SYS_close
+            | SYS_fcntl | SYS_flock | SYS_ftruncate | SYS_fallocate | SYS_fsync | SYS_fdatasync
+            | SYS_sync_file_range | SYS_fstat => pool(a),
+            SYS_sendfile => pool(a) || pool(b),
+            SYS_copy_file_range => pool(a) || pool(c),
+            SYS_mmap => d as i32 & MAP_ANONYMOUS == 0 && pool(e),
+            SYS_msync => is_persistent(a),
+            SYS_getdents64 => true,
+            SYS_open | SYS_creat | SYS_stat | SYS_lstat | SYS_access | SYS_unlink | SYS_rmdir
+            | SYS_mkdir | SYS_truncate | SYS_chmod | SYS_readlink | SYS_statfs => {
+                is_in_pool(AT_FDCWD as usize, a)
+            }
+            SYS_newfstatat | SYS_statx => pool(a) || is_in_pool(a, b),
+            SYS_openat | SYS_openat2 | SYS_faccessat | SYS_faccessat2 | SYS_unlinkat
+            | SYS_mkdirat | SYS_fchmodat | SYS_readlinkat => is_in_pool(a, b),
+            SYS_rename | SYS_link => {
+                is_in_pool(AT_FDCWD as usize, a) || is_in_pool(AT_FDCWD as usize, b)
+            }
+            SYS_renameat | SYS_renameat2 | SYS_linkat => is_in_pool(a, b) || is_in_pool(c, d),
+            _ => false,
+        }
+    }
+}
+
+/// # Safety
+/// The program may read `path`, as far as it asks for.
+unsafe fn is_in_pool(directory: usize, path: usize) -> bool {
+    if path == 0 {
+        return false;
+    }
+    let mut place = Place::new();
+    // SAFETY: what the caller promises.
+    let resolved = unsafe { place.resolve(directory, path, Last::Follow) };
+    resolved.is_ok() && matches!(place.whereabouts(), Where::Pool(_))
+}
+
+/// `msync` looks at no file.
+fn is_locked(number: i64) -> bool {
+    number != SYS_msync
+}
+
+/// Does it change what others find: files, or positions and descriptors that they may share?
+fn changes(number: i64) -> bool {
+    !matches!(
+        number,
+        SYS_pread64
+            | SYS_preadv
+            | SYS_fsync
+            | SYS_fdatasync
+            | SYS_sync_file_range
+            | SYS_fstat
+            | SYS_mmap
+            | SYS_stat
+            | SYS_lstat
+            | SYS_newfstatat
+            | SYS_statx
+            | SYS_access
+            | SYS_faccessat
+            | SYS_faccessat2
+            | SYS_readlink
+            | SYS_readlinkat
+            | SYS_statfs
+    )
+}
+
+// The context lies at the top of the stack, which is where `rt_sigreturn` wants it.
+global_asm!(
+    ".globl __lf_deferred",
+    "__lf_deferred:",
+    "mov rdi, rsp",
+    "call {perform}",
+    "jmp __lf_restorer",
+    ".globl __lf_deferred_failed",
+    "__lf_deferred_failed:",
+    "mov rdi, rsp",
+    "call {end}",
+    "jmp __lf_restorer",
+    perform = sym perform,
+    end = sym end,
+);
+
+unsafe extern "C" {
+    fn __lf_deferred();
+    fn __lf_deferred_failed();
+}
+
+/// Where a call goes on that was given memory it cannot reach.
+pub(crate) fn after_fault() -> *const () {
+    __lf_deferred_failed as *const ()
+}
+
+/// What the kernel writes of a context: flags, link, stack, registers, mask.
+const CONTEXT: usize = 304;
+const RED_ZONE: usize = 128;
+
+/// Lets the signal handler return into the call, on the thread's own stack.
+///
+/// # Safety
+/// `context` is what the kernel gave to the handler that runs.
+pub(crate) unsafe fn go(context: *mut ucontext_t) {
+    // SAFETY: what the caller promises.
+    unsafe {
+        let registers = &raw mut (*context).uc_mcontext.gregs;
+        let stack = (*registers)[REG_RSP as usize] as usize;
+        let vector = (*context).uc_mcontext.fpregs as *const u8;
+        let length = vector_length(vector);
+        let vector_at = (stack - RED_ZONE - length) & !63;
+        let at = (vector_at - CONTEXT) & !63;
+        bytes::copy(vector_at as *mut u8, vector, length);
+        bytes::copy(at as *mut u8, context as *const u8, CONTEXT);
+        (*(at as *mut ucontext_t)).uc_mcontext.fpregs = vector_at as *mut _;
+        (*registers)[REG_RSP as usize] = at as i64;
+        (*registers)[REG_RIP as usize] = __lf_deferred as *const () as i64;
+    }
+}
+
+/// Bytes that the kernel kept of the vector registers: it says so in the part that is free for software.
+///
+/// # Safety
+/// `state` is what the kernel saved of vector registers.
+unsafe fn vector_length(state: *const u8) -> usize {
+    const MAGIC: u32 = 0x4650_5853;
+    const SOFTWARE: usize = 464;
+    const LEGACY: usize = 512;
+    // SAFETY: what the caller promises.
+    let word = unsafe { |at: usize| (state.add(at) as *const u32).read_unaligned() };
+    if word(SOFTWARE) == MAGIC {
+        word(SOFTWARE + 4) as usize
+    } else {
+        LEGACY
+    }
+}
+
+/// From now on memory for a moment is the running thread's own: what others take and give back in between is none of it.
+pub(crate) fn take_scratch() {
+    prepare_scratch();
+    run().scratch.swap(threads::own_scratch());
+}
+
+/// The thread's place keeps what is everybody's while it is taken.
+pub(crate) fn give_scratch_back() {
+    run().scratch.swap(threads::own_scratch());
+}
+
+unsafe extern "C" fn perform(context: *mut ucontext_t) {
+    // SAFETY: the program made this call: its arguments are what the kernel would take.
+    unsafe {
+        let call = Call::of(context);
+        let caller = dispatch::caller_in(context);
+        if may_signal(&call) {
+            threads::drain(caller);
+            let result = dispatch::perform(&call, false);
+            (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
+            run().call.set(dispatch::Current::NONE);
+            return;
+        }
+        if is_locked(call.number) {
+            threads::lock_pool(changes(call.number), caller);
+        } else {
+            threads::drain(caller);
+        }
+        take_scratch();
+        let result = dispatch::perform(&call, true);
+        (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
+        give_scratch_back();
+        run().call.set(dispatch::Current::NONE);
+        if is_locked(call.number) {
+            threads::unlock_pool(caller);
+        }
+    }
+}
+
+/// The call failed in the middle; its result is known.
+unsafe extern "C" fn end(context: *mut ucontext_t) {
+    give_scratch_back();
+    // SAFETY: the context is the kernel's record of the program at this call.
+    unsafe { threads::unlock_pool(dispatch::caller_in(context)) };
+}

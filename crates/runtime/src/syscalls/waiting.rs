@@ -1,0 +1,149 @@
+//! System calls that wait: nobody else will ever act, so waiting is sleeping in virtual time, or a deadlock.
+
+#![allow(non_upper_case_globals)] // libc names system calls in lower case
+
+use crate::syscalls::clock;
+use crate::syscalls::dispatch::Call;
+use crate::syscalls::error;
+use crate::syscalls::sys;
+use libc::*;
+
+/// Can this be done without waiting? A wait that nothing can end ends the run; false when an alarm ended it.
+pub(crate) fn ready(fd: usize, events: i16, what: &[u8]) -> bool {
+    // SAFETY: the program asks for it: what the kernel would do at these addresses is done.
+    unsafe {
+        let mut poll = pollfd {
+            fd: fd as i32,
+            events,
+            revents: 0,
+        };
+        if sys::raw(SYS_poll, [&raw mut poll as usize, 1, 0]) != 0 {
+            return true;
+        }
+        let flags = sys::fcntl(fd, F_GETFL, 0);
+        if flags < 0 || flags as i32 & O_NONBLOCK != 0 {
+            return true;
+        }
+        clock::wait_forever(what, crate::syscalls::dispatch::context());
+        false
+    }
+}
+
+pub(crate) fn clock_nanosleep(call: &Call) -> isize {
+    // SAFETY: the program asks for it: what the kernel would do at these addresses is done.
+    unsafe {
+        let [clock, flags, request, ..] = call.arguments;
+        let wanted = clock::duration(request as *const timespec);
+        let mut duration = wanted;
+        if flags as i32 & TIMER_ABSTIME != 0 {
+            let mut now: timespec = core::mem::zeroed();
+            clock::clock_gettime(clock as i32, &raw mut now);
+            duration = wanted.saturating_sub(clock::duration(&raw const now));
+        }
+        clock::sleep(duration, call.context);
+        0
+    }
+}
+
+/// # Safety
+/// The program may write to `old` and read `new`, as far as it asks for.
+pub(crate) unsafe fn set_timer(which: i32, new: *const itimerval, old: *mut itimerval) -> isize {
+    // SAFETY: what the caller promises.
+    unsafe {
+        if which != ITIMER_REAL {
+            return 0;
+        }
+        let value = (*new).it_value;
+        let left =
+            clock::set_alarm(value.tv_sec as u64 * 1_000_000_000 + value.tv_usec as u64 * 1000);
+        if !old.is_null() {
+            let zero = timeval {
+                tv_sec: 0,
+                tv_usec: 0,
+            };
+            let left = timeval {
+                tv_sec: (left / 1_000_000_000) as i64,
+                tv_usec: (left % 1_000_000_000 / 1000) as i64,
+            };
+            old.write_unaligned(itimerval {
+                it_interval: zero,
+                it_value: left,
+            });
+        }
+        0
+    }
+}
+
+/// `poll`, `select`, `epoll_wait`: what is ready now is ready; waiting is sleeping, and waiting for ever is a deadlock.
+pub(crate) fn wait(call: &Call) -> isize {
+    // SAFETY: the program asks for it: what the kernel would do at these addresses is done.
+    unsafe {
+        let [a, b, c, d, e, _] = call.arguments;
+        let zero = timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let none = &raw const zero as usize;
+        for argument in [a, b, c, d] {
+            crate::run::tracked::warm(argument, 4096);
+        }
+        let milliseconds = |time: usize| (time as i32 >= 0).then_some(time as u64 * 1_000_000);
+        let (ready, timeout) = match call.number {
+            SYS_poll => (sys::raw(SYS_poll, [a, b, 0]), milliseconds(c)),
+            SYS_ppoll => (sys::raw(SYS_ppoll, [a, b, none, 0, 0]), duration(c)),
+            SYS_epoll_wait | SYS_epoll_pwait => {
+                (sys::raw(SYS_epoll_wait, [a, b, c, 0]), milliseconds(d))
+            }
+            SYS_epoll_pwait2 => (sys::raw(SYS_epoll_wait, [a, b, c, 0]), duration(d)),
+            SYS_select => {
+                let timeout = (e != 0).then(|| {
+                    let time = *(e as *const timeval);
+                    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
+                });
+                (sys::raw(SYS_select, [a, b, c, d, none]), timeout)
+            }
+            _ => (sys::raw(SYS_pselect6, [a, b, c, d, none, 0]), duration(e)),
+        };
+        if ready == 0 {
+            match timeout {
+                Some(timeout) => clock::sleep(timeout, call.context),
+                None => {
+                    clock::wait_forever(b"poll", call.context);
+                    return error(EINTR);
+                }
+            }
+        }
+        ready
+    }
+}
+
+/// # Safety
+/// The program may read `time`, as far as it asks for.
+unsafe fn duration(time: usize) -> Option<u64> {
+    // SAFETY: what the caller promises.
+    unsafe { (time != 0).then(|| clock::duration(time as *const timespec)) }
+}
+
+pub(crate) fn futex(call: &Call) -> isize {
+    let [word, operation, value, timeout, ..] = call.arguments;
+    // SAFETY: the program asks for it: what the kernel would do at these addresses is done.
+    unsafe {
+        match operation as i32 & 0x7f {
+            0 | 9 => {
+                if *(word as *const u32) != value as u32 {
+                    return error(EAGAIN);
+                }
+                if timeout != 0 {
+                    clock::sleep(
+                        clock::duration(timeout as *const timespec).min(1_000_000_000),
+                        call.context,
+                    );
+                    return error(ETIMEDOUT);
+                }
+                clock::wait_forever(b"a lock", call.context);
+                error(EINTR)
+            }
+            _ => 0,
+        }
+    }
+}

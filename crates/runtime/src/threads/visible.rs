@@ -1,0 +1,401 @@
+//! Accesses to memory that other threads could see. Atomic ones are steps of their own; plain ones where the job says so
+//! (`--preempt`), and otherwise part of the step before them.
+
+use super::context::Step;
+use super::repeated;
+use super::sleep_sets;
+use super::spin;
+use super::steps::point;
+use super::store_buffer;
+use super::threads;
+use crate::hooks::{self, SEQ_CST};
+use crate::memory::accesses::{read_span, store_span};
+use crate::memory::bytes;
+use crate::memory::heap_checks;
+use crate::memory::shadow::{is_persistent, recording, view};
+use crate::run::outcome::{self};
+use crate::run::shared::control;
+use crate::run::trace::{self, Origin};
+use core::sync::atomic::Ordering::Relaxed;
+pub(crate) use landfall_vocab::record::access::{
+    self as record, BUFFERED, LOCKED, READ, SWAP, WRITE,
+};
+use landfall_vocab::record::{flag, step};
+use landfall_vocab::shared::{End, point as point_bit};
+use landfall_vocab::window::LINE;
+
+/// In what an access does, before it is written down: it is a step whatever the job says.
+pub(super) const PERSISTS: u8 = 1;
+
+/// Where the pass puts the ordering of a compare-and-swap that fails.
+const FAILURE: u32 = 8;
+
+/// An access that is about to happen, of bytes of one line.
+#[derive(Clone, Copy)]
+pub(crate) struct Access {
+    pub(super) address: usize,
+    pub(super) length: usize,
+    flags: u8,
+    /// The ordering of a compare-and-swap that finds another value.
+    otherwise: u8,
+    origin: Origin,
+}
+
+/// Is an access a step of its own?
+fn is_point(atomic: bool, origin: Origin) -> bool {
+    if atomic || threads().everywhere.get() || spin::spins(threads().current.get()) {
+        return true;
+    }
+    let bit = point_bit(origin.number());
+    let word = &control().points[bit / 64];
+    word.load(Relaxed) >> (bit % 64) & 1 != 0
+}
+
+/// Address and length in one word.
+pub(super) fn pack(address: usize, length: usize) -> u64 {
+    address as u64 & ((1 << 56) - 1) | (length as u64) << 56
+}
+
+/// Announces an access of bytes of one line; [`Access::done`] tells what came of it.
+pub(super) fn announce(
+    address: usize,
+    length: usize,
+    what: u8,
+    ordering: u8,
+    origin: Origin,
+) -> Access {
+    let (what, persists) = (what & !PERSISTS, what & PERSISTS != 0);
+    if persists || is_point(ordering != 0 || what & LOCKED != 0, origin) {
+        let kind = match what {
+            READ => step::READ,
+            WRITE => step::WRITE,
+            _ => step::UPDATE,
+        };
+        point(Step {
+            kind,
+            object: pack(address, length) as usize,
+            origin,
+        });
+    }
+    let access = Access {
+        address,
+        length,
+        flags: what | ordering,
+        otherwise: ordering,
+        origin,
+    };
+    if heap_checks::refuses(address, length) {
+        // It is in conflict with whoever freed that, so it must be known.
+        access.done(0, 0, 0);
+        heap_checks::look_if_asked(address, length, what & WRITE != 0);
+    }
+    access
+}
+
+/// A block of the heap is about to be given back: whoever touches it, before or after, is in conflict with that.
+///
+/// # Safety
+/// `block` is a block of the heap, so long.
+pub(crate) unsafe fn give_back(block: usize, length: usize, origin: Origin) {
+    super::fences::fence(origin);
+    // SAFETY: what the caller promises.
+    unsafe {
+        by_lines(block, length, |at, piece| {
+            if is_point(false, origin) {
+                point(Step {
+                    kind: step::WRITE,
+                    object: pack(block + at, piece) as usize,
+                    origin,
+                });
+            }
+            let access = Access {
+                address: block + at,
+                length: piece,
+                flags: WRITE,
+                otherwise: 0,
+                origin,
+            };
+            let found = digest((block + at) as *const u8, piece);
+            access.done(found, found, 0);
+        })
+    };
+}
+
+fn ordering(abi: u32) -> u8 {
+    abi as u8 & flag::ORDERING
+}
+
+/// Announces a locked read-modify-write.
+#[inline(never)]
+pub(crate) fn update(address: usize, length: usize, what: u8, abi: u32, origin: Origin) -> Access {
+    if address % LINE as usize + length > LINE as usize {
+        outcome::fail(
+            End::Forbidden,
+            &[b"a locked access across two cache lines, while several threads run"],
+        )
+    }
+    let what = READ | WRITE | LOCKED | what;
+    let access = announce(address, length, what, ordering(abi), origin);
+    Access {
+        otherwise: ordering(abi >> FAILURE),
+        ..access
+    }
+}
+
+impl Access {
+    /// It happened.
+    pub(crate) fn done(self, found: u64, left: u64, expected: u64) {
+        let me = threads().current.get();
+        let object = pack(self.address, self.length);
+        if !repeated::again(me, object, self.flags, self.origin) {
+            trace::access(me, object, self.flags, self.origin, [found, left, expected]);
+        }
+        let writes = self.flags & WRITE != 0;
+        sleep_sets::executed(self.address as u64, self.length, writes);
+        if writes && found != left {
+            spin::changed(me, self.address as u64, self.length);
+            spin::acted(me);
+        } else {
+            spin::read(me, self.address as u64, self.length, found, self.origin);
+        }
+    }
+
+    /// It only read after all: a compare-and-swap that found another value.
+    pub(crate) fn only_read(mut self, found: u64, expected: u64) {
+        self.flags = self.flags & !(WRITE | flag::ORDERING) | self.otherwise;
+        self.done(found, found, expected);
+    }
+}
+
+/// What an access found, as one word: the value, or a digest of what is longer than that.
+///
+/// # Safety
+/// The program may read `at`, as far as it asks for.
+pub(crate) unsafe fn digest(at: *const u8, length: usize) -> u64 {
+    // SAFETY: what the caller promises.
+    unsafe {
+        // Loads of the right width: a word that was put together in memory would be read before its parts are there.
+        match length {
+            4 => return (at as *const u32).read_unaligned().into(),
+            8 => return (at as *const u64).read_unaligned(),
+            1 => return (*at).into(),
+            2 => return (at as *const u16).read_unaligned().into(),
+            _ => {}
+        }
+        let mut value = 0u64;
+        if length < 8 {
+            bytes::copy((&raw mut value) as *mut u8, at, length);
+            return value;
+        }
+        for i in 0..length {
+            value = (value ^ u64::from(*at.add(i)))
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(29);
+        }
+        value
+    }
+}
+
+/// Pieces of a range that lie in one line: `each(offset, length)`.
+fn by_lines(address: usize, length: usize, each: impl FnMut(usize, usize)) {
+    by_pieces(address, length, LINE as usize, each);
+}
+
+/// Pieces of a range of at most so many aligned bytes: `each(offset, length)`.
+pub(super) fn by_pieces(
+    address: usize,
+    length: usize,
+    most: usize,
+    mut each: impl FnMut(usize, usize),
+) {
+    let mut done = 0;
+    while done < length {
+        let left = most - (address + done) % most;
+        let piece = left.min(length - done);
+        each(done, piece);
+        done += piece;
+    }
+}
+
+/// A load while several threads run.
+///
+/// # Safety
+/// The program may write to `to` and read `from`, as far as it asks for.
+#[inline(never)]
+pub(crate) unsafe fn load(from: usize, to: *mut u8, length: usize, abi: u32, origin: Origin) {
+    // SAFETY: what the caller promises.
+    unsafe {
+        by_lines(from, length, |at, piece| {
+            let access = announce(from + at, piece, READ, ordering(abi), origin);
+            if is_persistent(from + at) && recording() {
+                first_read(from + at, piece, hooks::flags(abi), origin);
+            }
+            bytes::copy(to.add(at), view((from + at) as *const u8), piece);
+            let found = digest(to.add(at), piece);
+            access.done(found, found, 0);
+        });
+    }
+}
+
+/// A read of what the execution found; what the thread itself has stored and nobody else can see yet is none of that.
+fn first_read(address: usize, length: usize, flags: u8, origin: Origin) {
+    let me = threads().current.get();
+    if store_buffer::is_empty(me) {
+        return read_span(address, length, flags, origin);
+    }
+    for byte in address..address + length {
+        if !store_buffer::holds(me, byte) {
+            read_span(byte, 1, flags, origin);
+        }
+    }
+}
+
+/// A store while several threads run.
+///
+/// # Safety
+/// The program may write to `to` and read `from`, as far as it asks for.
+#[inline(never)]
+pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, origin: Origin) {
+    // A sequentially consistent store is compiled to xchg (MODEL.md §2).
+    let locked = abi & 7 == SEQ_CST;
+    let order = ordering(abi);
+    let flags = hooks::flags(abi) | if locked { flag::LOCKED } else { 0 };
+    let streams = flags & flag::NON_TEMPORAL != 0 && !locked;
+    // What is persisted in one piece is a step of its own.
+    let persists = threads().persistency.get() && is_persistent(to);
+    let most = if persists { 8 } else { LINE as usize };
+    // SAFETY: what the caller promises.
+    unsafe {
+        by_pieces(to, length, most, |at, piece| {
+            let (to, from) = (to + at, from.add(at));
+            if threads().buffered.get() && !locked {
+                store_buffer::make_room(origin);
+                let (stream, wanted) = if streams {
+                    store_buffer::stream(to)
+                } else {
+                    (0, 0)
+                };
+                // What orders a thread's other stores does not order this one, so nobody can say that it does not race.
+                let visible = persists || wanted != 0 || is_point(order != 0, origin);
+                if visible || !store_buffer::goes_past(stream, to) {
+                    heap_checks::look_if_asked(to, piece, true);
+                    let hidden = if visible { 0 } else { READ };
+                    let streamed = match streams {
+                        true => record::streamed(stream.into(), wanted),
+                        false => 0,
+                    };
+                    repeated::moved(threads().current.get(), origin);
+                    trace::access(
+                        threads().current.get(),
+                        pack(to, piece),
+                        WRITE | BUFFERED | hidden | order,
+                        origin,
+                        [streamed, digest(from, piece), 0],
+                    );
+                    spin::acted(threads().current.get());
+                    return store_buffer::push(to, from, piece, (visible, stream), flags, origin);
+                }
+            }
+            let what = if locked { WRITE | LOCKED } else { WRITE };
+            let access = if locked || !threads().buffered.get() {
+                announce(
+                    to,
+                    piece,
+                    what | if persists { PERSISTS } else { 0 },
+                    order,
+                    origin,
+                )
+            } else {
+                heap_checks::look_if_asked(to, piece, true);
+                Access {
+                    address: to,
+                    length: piece,
+                    flags: what | order,
+                    otherwise: order,
+                    origin,
+                }
+            };
+            let found = found(to, piece);
+            perform(to, from, piece, flags, origin);
+            access.done(found, digest(from, piece), streams.into());
+        })
+    };
+}
+
+/// What a store is about to replace.
+///
+/// # Safety
+/// The program may read `at`, as far as it asks for.
+pub(super) unsafe fn found(at: usize, length: usize) -> u64 {
+    if is_persistent(at) {
+        crate::memory::shadow::touch_span(at, length);
+    }
+    // SAFETY: what the caller promises.
+    unsafe { digest(view(at as *const u8), length) }
+}
+
+/// Stores.
+///
+/// # Safety
+/// The program may write to `to` and read `from`, as far as it asks for.
+pub(super) unsafe fn perform(to: usize, from: *const u8, length: usize, flags: u8, origin: Origin) {
+    // SAFETY: what the caller promises.
+    unsafe {
+        if is_persistent(to) && recording() {
+            store_span(to, from, length, flags, origin);
+        } else {
+            bytes::shift(view(to as *mut u8), from, length);
+        }
+    }
+}
+
+/// A function of libc reads.
+///
+/// # Safety
+/// The program may read `from`, as far as it asks for.
+pub(crate) unsafe fn look(from: usize, length: usize, origin: Origin) {
+    let mut line = [0u8; LINE as usize];
+    // SAFETY: what the caller promises.
+    unsafe {
+        by_lines(from, length, |at, piece| {
+            load(from + at, line.as_mut_ptr(), piece, 0, origin);
+        })
+    };
+}
+
+/// A copy while several threads run: line by line.
+///
+/// # Safety
+/// The program may write to `to` and read `from`, as far as it asks for.
+pub(crate) unsafe fn copy(to: usize, from: usize, length: usize, abi: u32, origin: Origin) {
+    let mut line = [0u8; LINE as usize];
+    let backwards = to.wrapping_sub(from) < length;
+    let mut done = 0;
+    // SAFETY: what the caller promises.
+    unsafe {
+        while done < length {
+            // What overlaps is copied from its end.
+            let piece = line.len().min(length - done);
+            let at = if backwards {
+                length - done - piece
+            } else {
+                done
+            };
+            load(from + at, line.as_mut_ptr(), piece, 0, origin);
+            store(to + at, line.as_ptr(), piece, abi, origin);
+            done += piece;
+        }
+    }
+}
+
+/// # Safety
+/// The program may write to `to`, as far as it asks for.
+pub(crate) unsafe fn fill(to: usize, byte: u8, length: usize, abi: u32, origin: Origin) {
+    let line = [byte; LINE as usize];
+    // SAFETY: what the caller promises.
+    unsafe {
+        by_lines(to, length, |at, piece| {
+            store(to + at, line.as_ptr(), piece, abi, origin);
+        })
+    };
+}
