@@ -1,6 +1,6 @@
 //! Programs that grow: `threads` × `rounds`, proved, and with one flush left out, refuted.
 
-use landfall_prove::builder::{Path, Recovering};
+use landfall_prove::builder::{GuardedPath, Recovering};
 use landfall_prove::program::*;
 use landfall_prove::term::{Op, Term};
 
@@ -19,7 +19,7 @@ pub(crate) fn cell(program: &mut Program, name: &str) -> LocId {
     program.add_location(name, WIDTH, Home::Persistent(line), 0)
 }
 
-pub(crate) fn flush(program: &mut Program, path: &Path, loc: LocId) {
+pub(crate) fn flush(program: &mut Program, path: &GuardedPath, loc: LocId) {
     if let Home::Persistent(line) = program.location(loc).home {
         let label = format!("clflush {}", program.location(loc).name);
         path.flush(program, line, FlushKind::Clflush, &label);
@@ -33,7 +33,7 @@ pub(crate) fn number(program: &mut Program, value: u64) -> Term {
 /// `fetch_add`; what it read.
 pub(crate) fn fetch_add(
     program: &mut Program,
-    path: &Path,
+    path: &GuardedPath,
     loc: LocId,
     by: i64,
     label: &str,

@@ -10,7 +10,7 @@
 //! one update of x, a thread loads x twice and stores what it loaded; x is then found to be at least that.
 
 use crate::families::{Flushes, cell, fetch_add, flush, number, recover};
-use landfall_prove::builder::{Path, Recovering};
+use landfall_prove::builder::{GuardedPath, Recovering};
 use landfall_prove::program::*;
 use landfall_prove::term::{Op, Term};
 
@@ -33,7 +33,7 @@ impl Register {
         Register { value, writers }
     }
 
-    fn update(self, p: &mut Program, path: &Path, flushes: Flushes) {
+    fn update(self, p: &mut Program, path: &GuardedPath, flushes: Flushes) {
         let name = p.location(self.value).name.clone();
         fetch_add(p, path, self.writers, 1, &format!("{name}.writers += 1"));
         fetch_add(p, path, self.value, 1, &format!("{name} += 1"));
@@ -43,7 +43,7 @@ impl Register {
         fetch_add(p, path, self.writers, -1, &format!("{name}.writers -= 1"));
     }
 
-    fn write(self, p: &mut Program, path: &Path, value: Term, flushes: Flushes) {
+    fn write(self, p: &mut Program, path: &GuardedPath, value: Term, flushes: Flushes) {
         let name = p.location(self.value).name.clone();
         fetch_add(p, path, self.writers, 1, &format!("{name}.writers += 1"));
         path.store(p, self.value, value, &format!("{name} = v"));
@@ -53,7 +53,7 @@ impl Register {
         fetch_add(p, path, self.writers, -1, &format!("{name}.writers -= 1"));
     }
 
-    fn load(self, p: &mut Program, path: &Path, flushes: Flushes) -> Term {
+    fn load(self, p: &mut Program, path: &GuardedPath, flushes: Flushes) -> Term {
         let name = p.location(self.value).name.clone();
         let value = path.load(p, self.value, &format!("r = {name}"));
         let writers = path.load(p, self.writers, &format!("c = {name}.writers"));

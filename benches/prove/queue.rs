@@ -10,7 +10,7 @@
 //! loop is tried [`TRIES`] times; a thread that needs more stops there.
 
 use crate::families::{Flushes, WIDTH, cell, flush, number, recover};
-use landfall_prove::builder::{Path, Recovering};
+use landfall_prove::builder::{GuardedPath, Recovering};
 use landfall_prove::program::*;
 use landfall_prove::term::Term;
 
@@ -43,7 +43,7 @@ struct Node {
     value: LocId,
     next: LocId,
     taken_by: LocId,
-    line: LineId,
+    line: LocLine,
 }
 
 struct Queue {
@@ -71,7 +71,7 @@ fn targets(
     all
 }
 
-fn flush_any(p: &mut Program, path: &Path, targets: &[(Term, LocId)]) {
+fn flush_any(p: &mut Program, path: &GuardedPath, targets: &[(Term, LocId)]) {
     for &(is_target, loc) in targets {
         let path = path.when(p, is_target);
         flush(p, &path, loc);
@@ -81,7 +81,7 @@ fn flush_any(p: &mut Program, path: &Path, targets: &[(Term, LocId)]) {
 /// Compare-and-swap through a pointer: did it succeed?
 fn cas_any(
     p: &mut Program,
-    path: &Path,
+    path: &GuardedPath,
     targets: &[(Term, LocId)],
     values: (Term, Term),
     label: &str,
@@ -128,7 +128,13 @@ impl Queue {
         targets(p, node, self.nodes[1..].iter().map(of))
     }
 
-    fn enqueue(&self, p: &mut Program, start: Path, address: usize, flushes: Flushes) -> Path {
+    fn enqueue(
+        &self,
+        p: &mut Program,
+        start: GuardedPath,
+        address: usize,
+        flushes: Flushes,
+    ) -> GuardedPath {
         let node = self.nodes[address];
         let (null, this) = (number(p, 0), number(p, address as u64));
         let value = number(p, value_of(address));
@@ -140,7 +146,7 @@ impl Queue {
             start.flush(p, node.line, FlushKind::Clflush, "clflush node");
         }
         let mut path = start;
-        let mut ended: Option<Path> = None;
+        let mut ended: Option<GuardedPath> = None;
         for _ in 0..TRIES {
             let last = path.load(p, self.tail, "last = tail");
             let next_field = self.field(p, last, |n| n.next);
@@ -171,10 +177,10 @@ impl Queue {
     fn dequeue(
         &self,
         p: &mut Program,
-        start: Path,
+        start: GuardedPath,
         (thread, cell): (usize, usize),
         flushes: Flushes,
-    ) -> Path {
+    ) -> GuardedPath {
         let (null, me) = (number(p, 0), number(p, thread as u64 + 1));
         let (nobody, empty) = (number(p, NOBODY), number(p, EMPTY));
         let own = self.cells[cell];
@@ -184,7 +190,7 @@ impl Queue {
         start.store(p, self.slots[thread], address, "slot[me] = cell");
         flush(p, &start, self.slots[thread]);
         let mut path = start;
-        let mut ended: Option<Path> = None;
+        let mut ended: Option<GuardedPath> = None;
         for _ in 0..TRIES {
             let first = path.load(p, self.head, "first = head");
             let last = path.load(p, self.tail, "last = tail");

@@ -4,13 +4,13 @@ mod read;
 
 pub(crate) use read::FunctionReader;
 
-use crate::operand::{Operand, Typed};
+use crate::operand::{IrOperand, Typed};
 use crate::place::PlaceId;
 use crate::types::Type;
 
 /// A register of its function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Reg(pub u32);
+pub struct IrRegister(pub u32);
 
 /// A block of its function; the first is where it begins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -34,7 +34,7 @@ pub struct Function {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Parameter {
     pub of: Type,
-    pub register: Reg,
+    pub register: IrRegister,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -44,8 +44,8 @@ pub struct Block {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Instruction {
-    pub result: Option<Reg>,
-    pub kind: Kind,
+    pub result: Option<IrRegister>,
+    pub kind: InstructionKind,
     pub place: Option<PlaceId>,
 }
 
@@ -133,7 +133,7 @@ pub enum Predicate {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RmwOp {
+pub enum IrRmwOp {
     Xchg,
     Add,
     Sub,
@@ -151,7 +151,7 @@ pub enum RmwOp {
 pub enum Callee {
     Function(String),
     /// Through a pointer.
-    Pointer(Operand),
+    Pointer(IrOperand),
     /// Inline assembly: its text and its constraints.
     Assembly(String, String),
 }
@@ -164,7 +164,7 @@ pub struct Argument {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum InstructionKind {
     Alloca {
         of: Type,
         count: Option<Typed>,
@@ -172,31 +172,31 @@ pub enum Kind {
     },
     Load {
         of: Type,
-        from: Operand,
+        from: IrOperand,
         atomic: Option<AtomicOrder>,
     },
     Store {
         value: Typed,
-        to: Operand,
+        to: IrOperand,
         atomic: Option<AtomicOrder>,
         non_temporal: bool,
     },
     Gep {
         of: Type,
-        base: Operand,
+        base: IrOperand,
         indices: Vec<Typed>,
     },
     Binary {
         op: BinaryOp,
         of: Type,
-        a: Operand,
-        b: Operand,
+        a: IrOperand,
+        b: IrOperand,
     },
     Compare {
         predicate: Predicate,
         of: Type,
-        a: Operand,
-        b: Operand,
+        a: IrOperand,
+        b: IrOperand,
     },
     Cast {
         op: CastOp,
@@ -210,7 +210,7 @@ pub enum Kind {
     },
     Phi {
         of: Type,
-        from: Vec<(Operand, BlockId)>,
+        from: Vec<(IrOperand, BlockId)>,
     },
     Call {
         callee: Callee,
@@ -229,12 +229,12 @@ pub enum Kind {
         path: Vec<u64>,
     },
     Rmw {
-        op: RmwOp,
-        to: Operand,
+        op: IrRmwOp,
+        to: IrOperand,
         value: Typed,
     },
     CompareExchange {
-        to: Operand,
+        to: IrOperand,
         expected: Typed,
         desired: Typed,
     },
@@ -248,7 +248,7 @@ pub enum Kind {
         to: BlockId,
     },
     Branch {
-        condition: Operand,
+        condition: IrOperand,
         then: BlockId,
         otherwise: BlockId,
     },
@@ -265,15 +265,17 @@ pub enum Kind {
     Other(String),
 }
 
-impl Kind {
+impl InstructionKind {
     /// Where control may go from here, if it is the last of its block.
     pub fn successors(&self) -> Vec<BlockId> {
         match self {
-            Kind::Jump { to } | Kind::Call { then: Some(to), .. } => vec![*to],
-            Kind::Branch {
+            InstructionKind::Jump { to } | InstructionKind::Call { then: Some(to), .. } => {
+                vec![*to]
+            }
+            InstructionKind::Branch {
                 then, otherwise, ..
             } => vec![*then, *otherwise],
-            Kind::Switch {
+            InstructionKind::Switch {
                 cases, otherwise, ..
             } => {
                 let mut all: Vec<BlockId> = cases.iter().map(|(_, to)| *to).collect();

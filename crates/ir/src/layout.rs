@@ -5,14 +5,14 @@ use rustc_hash::FxHashMap;
 
 /// The layout of a module's types.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout<'m> {
+pub struct DataLayout<'m> {
     pub(crate) named: &'m FxHashMap<String, Type>,
 }
 
 /// Types name each other, and a program could name itself.
 const DEEPEST: u32 = 64;
 
-impl<'m> Layout<'m> {
+impl<'m> DataLayout<'m> {
     /// Bytes from one element of an array to the next; none for what has no size.
     pub fn size(self, of: &Type) -> Option<u64> {
         Some(self.both(of, 0)?.0)

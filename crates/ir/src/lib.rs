@@ -1,7 +1,7 @@
 //! LLVM IR as data: what clang writes with `-S -emit-llvm`, read without LLVM.
 //!
 //! The reader keeps what a front end needs to follow a C program: types, constants, instructions, source positions. An
-//! instruction it does not know is kept as its text ([`Kind::Other`]): whoever comes to it can say so, with its position, and a
+//! instruction it does not know is kept as its text ([`InstructionKind::Other`]): whoever comes to it can say so, with its position, and a
 //! program that never does is not refused for it.
 
 mod cursor;
@@ -14,12 +14,12 @@ mod token;
 mod types;
 
 pub use function::{
-    Argument, AtomicOrder, BinaryOp, Block, BlockId, Callee, CastOp, Function, Instruction, Kind,
-    Parameter, Predicate, Reg, RmwOp,
+    Argument, AtomicOrder, BinaryOp, Block, BlockId, Callee, CastOp, Function, Instruction,
+    InstructionKind, IrRegister, IrRmwOp, Parameter, Predicate,
 };
-pub use layout::Layout;
+pub use layout::DataLayout;
 pub use module::{Global, Module};
-pub use operand::{Constant, Operand, Typed};
+pub use operand::{Constant, IrOperand, Typed};
 pub use place::{Place, PlaceId};
 pub use types::Type;
 

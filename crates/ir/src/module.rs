@@ -3,7 +3,7 @@
 use crate::ReadError;
 use crate::cursor::{Cursor, ParseResult};
 use crate::function::{Function, FunctionReader};
-use crate::layout::Layout;
+use crate::layout::DataLayout;
 use crate::operand::Constant;
 use crate::place::{DebugPlaces, Place, PlaceId};
 use crate::token::{Token, tokens};
@@ -90,8 +90,8 @@ impl Module {
         self.functions.iter().find(|f| f.name == name)
     }
 
-    pub fn layout(&self) -> Layout<'_> {
-        Layout { named: &self.types }
+    pub fn layout(&self) -> DataLayout<'_> {
+        DataLayout { named: &self.types }
     }
 
     pub fn place(&self, id: PlaceId) -> Option<Place> {

@@ -1,7 +1,7 @@
 //! What instructions work on: registers and constants.
 
 use crate::cursor::{Cursor, ParseResult};
-use crate::function::{BinaryOp, CastOp, Reg};
+use crate::function::{BinaryOp, CastOp, IrRegister};
 use crate::token::Token;
 use crate::types::Type;
 use rustc_hash::FxHashMap;
@@ -38,15 +38,15 @@ pub enum Constant {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Operand {
-    Reg(Reg),
+pub enum IrOperand {
+    Reg(IrRegister),
     Constant(Constant),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Typed {
     pub of: Type,
-    pub value: Operand,
+    pub value: IrOperand,
 }
 
 /// The registers of a function, by name.
@@ -66,13 +66,13 @@ impl OperandNames {
     }
 }
 
-impl Operand {
-    pub(crate) fn read(cursor: &mut Cursor, names: &mut OperandNames) -> ParseResult<Operand> {
+impl IrOperand {
+    pub(crate) fn read(cursor: &mut Cursor, names: &mut OperandNames) -> ParseResult<IrOperand> {
         if let Some(Token::Local(name)) = cursor.peek() {
             cursor.next()?;
-            return Ok(Operand::Reg(Reg(names.get(name))));
+            return Ok(IrOperand::Reg(IrRegister(names.get(name))));
         }
-        Ok(Operand::Constant(Constant::read(cursor)?))
+        Ok(IrOperand::Constant(Constant::read(cursor)?))
     }
 }
 
@@ -80,7 +80,7 @@ impl Typed {
     pub(crate) fn read(cursor: &mut Cursor, names: &mut OperandNames) -> ParseResult<Typed> {
         Ok(Typed {
             of: cursor.types()?,
-            value: Operand::read(cursor, names)?,
+            value: IrOperand::read(cursor, names)?,
         })
     }
 }

@@ -1,12 +1,12 @@
-//! How front ends write programs: a [`Path`] walks through a thread and leaves events behind.
+//! How front ends write programs: a [`GuardedPath`] walks through a thread and leaves events behind.
 
 use crate::program::*;
 use crate::term::Term;
 
 impl Program {
-    pub fn add_line(&mut self) -> LineId {
+    pub fn add_line(&mut self) -> LocLine {
         self.lines += 1;
-        LineId(self.lines - 1)
+        LocLine(self.lines - 1)
     }
 
     /// A cell that holds this constant at first.
@@ -30,9 +30,9 @@ impl Program {
     }
 
     /// A thread that is there from the beginning.
-    pub fn add_thread(&mut self, name: &str) -> Path {
+    pub fn add_thread(&mut self, name: &str) -> GuardedPath {
         self.threads.push(name.to_owned());
-        Path {
+        GuardedPath {
             thread: ThreadId(self.threads.len() as u32 - 1),
             condition: self.terms.truth(true),
         }
@@ -47,15 +47,15 @@ impl Program {
 
 /// A place in a thread, and the condition under which the thread comes there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Path {
+pub struct GuardedPath {
     pub thread: ThreadId,
     pub condition: Term,
 }
 
-impl Path {
+impl GuardedPath {
     /// Any event, here.
-    pub fn event(&self, program: &mut Program, kind: Kind, label: &str) -> EventId {
-        program.events.push(Event {
+    pub fn event(&self, program: &mut Program, kind: Kind, label: &str) -> GuardedEventId {
+        program.events.push(GuardedEvent {
             thread: self.thread,
             guard: self.condition,
             kind,
@@ -63,7 +63,7 @@ impl Path {
             label: label.to_owned(),
             place: None,
         });
-        EventId(program.events.len() as u32 - 1)
+        GuardedEventId(program.events.len() as u32 - 1)
     }
 
     pub fn load(&self, program: &mut Program, loc: LocId, label: &str) -> Term {
@@ -84,7 +84,7 @@ impl Path {
         label: &str,
         effect: impl FnOnce(&mut crate::term::Terms, Term) -> (Term, Term),
     ) -> Term {
-        let next = EventId(program.events.len() as u32);
+        let next = GuardedEventId(program.events.len() as u32);
         let width = program.location(loc).width;
         let old = program.terms.loaded(next, width);
         let (when, value) = effect(&mut program.terms, old);
@@ -106,7 +106,7 @@ impl Path {
         (old, program.terms.eq(old, expected))
     }
 
-    pub fn flush(&self, program: &mut Program, line: LineId, kind: FlushKind, label: &str) {
+    pub fn flush(&self, program: &mut Program, line: LocLine, kind: FlushKind, label: &str) {
         self.event(program, Kind::Flush { line, kind }, label);
     }
 
@@ -127,7 +127,7 @@ impl Path {
 
     /// The way on which this holds.
     #[must_use]
-    pub fn when(&self, program: &mut Program, holds: Term) -> Path {
+    pub fn when(&self, program: &mut Program, holds: Term) -> GuardedPath {
         let mut path = *self;
         path.assume(program, holds);
         path
@@ -135,8 +135,8 @@ impl Path {
 
     /// Where two ways of one thread meet.
     #[must_use]
-    pub fn meet(&self, program: &mut Program, other: &Path) -> Path {
-        Path {
+    pub fn meet(&self, program: &mut Program, other: &GuardedPath) -> GuardedPath {
+        GuardedPath {
             thread: self.thread,
             condition: program.terms.either_path(self.condition, other.condition),
         }
@@ -171,10 +171,10 @@ impl Path {
     }
 
     /// Creates a thread: everything before is ordered before everything it does.
-    pub fn create(&self, program: &mut Program, name: &str) -> Path {
+    pub fn create(&self, program: &mut Program, name: &str) -> GuardedPath {
         let created = self.event(program, Kind::Sync, &format!("create {name}"));
         program.threads.push(name.to_owned());
-        let child = Path {
+        let child = GuardedPath {
             thread: ThreadId(program.threads.len() as u32 - 1),
             condition: self.condition,
         };
@@ -184,7 +184,7 @@ impl Path {
     }
 
     /// Waits for a thread whose last place is `ended`.
-    pub fn join(&mut self, program: &mut Program, ended: &Path) {
+    pub fn join(&mut self, program: &mut Program, ended: &GuardedPath) {
         let name = program.threads[ended.thread.index()].clone();
         let ends = ended.event(program, Kind::Sync, &format!("{name} ends"));
         self.assume(program, ended.condition);
@@ -234,7 +234,7 @@ impl Recovering {
     }
 
     pub fn assert(&self, program: &mut Program, holds: Term, label: &str) {
-        program.recovery.checks.push(Check {
+        program.recovery.checks.push(ProofCheck {
             guard: self.condition,
             holds,
             label: label.to_owned(),
@@ -245,9 +245,9 @@ impl Recovering {
         self.condition = program.terms.and(self.condition, holds);
     }
 
-    /// As [`Path::bound`].
+    /// As [`GuardedPath::bound`].
     pub fn bound(&mut self, program: &mut Program, within: Term, label: &str) {
-        program.recovery.bounds.push(Check {
+        program.recovery.bounds.push(ProofCheck {
             guard: self.condition,
             holds: within,
             label: label.to_owned(),

@@ -1,6 +1,6 @@
 //! A witness as a graph in the DOT language: a column per thread, and what connects them.
 
-use crate::program::EventId;
+use crate::program::GuardedEventId;
 use crate::witness::{Fate, Witness};
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ impl Witness {
                 "  subgraph cluster_{number} {{ label={}; ",
                 quoted(name)
             );
-            let mut previous: Option<EventId> = None;
+            let mut previous: Option<GuardedEventId> = None;
             let mut steps: Vec<_> = self
                 .steps
                 .iter()
@@ -83,7 +83,7 @@ impl Witness {
     }
 }
 
-fn node(event: EventId) -> String {
+fn node(event: GuardedEventId) -> String {
     format!("e{}", event.0)
 }
 

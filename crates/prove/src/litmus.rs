@@ -1,8 +1,8 @@
 //! Litmus tests as programs: the same instructions, with registers as terms.
 
-use crate::builder::{Path, Recovering};
-use crate::program::{Check, Home, Kind, LocId, Program};
-use crate::program::{FlushKind as Flush, LineId};
+use crate::builder::{GuardedPath, Recovering};
+use crate::program::{FlushKind as Flush, LocLine};
+use crate::program::{Home, Kind, LocId, Program, ProofCheck};
 use crate::term::{Op, Term};
 use landfall_litmus::expect::{Prop, Quantifier};
 use landfall_litmus::program::{FlushKind, Instr, Observe, Operand, Place, RmwOp, ShowInstr, Test};
@@ -31,7 +31,7 @@ pub fn translate(test: &Test) -> Litmus {
         .vars
         .iter()
         .map(|var| {
-            let home = Home::Persistent(LineId(var.line.0.into()));
+            let home = Home::Persistent(LocLine(var.line.0.into()));
             program.add_location(&var.name, WIDTH, home, var.init as u64)
         })
         .collect();
@@ -59,7 +59,7 @@ pub fn translate(test: &Test) -> Litmus {
             Quantifier::Never => program.terms.not(holds),
             Quantifier::Always => holds,
         };
-        checks.push(Check {
+        checks.push(ProofCheck {
             guard: always,
             holds,
             label: expectation.text.clone(),
@@ -102,7 +102,7 @@ fn thread(program: &mut Program, test: &Test, number: usize, locs: &[LocId]) -> 
 
 fn step(
     program: &mut Program,
-    path: &mut Path,
+    path: &mut GuardedPath,
     registers: &mut [Term],
     instr: &Instr,
     label: &str,
@@ -160,7 +160,7 @@ fn step(
             set(program, reg, loaded);
         }
         Instr::Flush { var, kind } => {
-            let line = LineId(test.program.line_of(var).0.into());
+            let line = LocLine(test.program.line_of(var).0.into());
             let kind = match kind {
                 FlushKind::Clflush => Flush::Clflush,
                 FlushKind::Clflushopt => Flush::Clflushopt,

@@ -11,14 +11,14 @@ use landfall_model::order::{OpKind, Platform};
 use std::sync::Arc;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct EventId(pub u32);
+pub struct GuardedEventId(pub u32);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LocId(pub u32);
 
 /// A cache line of persistent memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct LineId(pub u32);
+pub struct LocLine(pub u32);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ThreadId(pub u32);
@@ -26,12 +26,12 @@ pub struct ThreadId(pub u32);
 macro_rules! index {
     ($($id:ident),*) => { $(impl $id { pub fn index(self) -> usize { self.0 as usize } })* };
 }
-index!(EventId, LocId, LineId, ThreadId);
+index!(GuardedEventId, LocId, LocLine, ThreadId);
 
 /// Is what a location holds still there after the power failed?
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Home {
-    Persistent(LineId),
+    Persistent(LocLine),
     Volatile,
     /// The state of a lock of the thread library: taking it orders like a locked instruction, but nobody may count on it to
     /// complete flushes.
@@ -50,7 +50,7 @@ pub struct Location {
 }
 
 impl Location {
-    pub fn line(&self) -> Option<LineId> {
+    pub fn line(&self) -> Option<LocLine> {
         match self.home {
             Home::Persistent(line) => Some(line),
             Home::Volatile | Home::Lock => None,
@@ -86,7 +86,7 @@ pub enum Kind {
         value: Term,
     },
     Flush {
-        line: LineId,
+        line: LocLine,
         kind: FlushKind,
     },
     Sfence,
@@ -105,7 +105,7 @@ pub enum Kind {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Event {
+pub struct GuardedEvent {
     pub thread: ThreadId,
     pub guard: Term,
     pub kind: Kind,
@@ -118,7 +118,7 @@ pub struct Event {
     pub place: Option<Arc<Place>>,
 }
 
-impl Event {
+impl GuardedEvent {
     pub fn loc(&self) -> Option<LocId> {
         match self.kind {
             Kind::Load { loc }
@@ -164,7 +164,7 @@ impl Event {
 
 /// Something that must hold after the power failed, if the recovery comes to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Check {
+pub struct ProofCheck {
     pub guard: Term,
     pub holds: Term,
     pub label: String,
@@ -181,9 +181,9 @@ pub struct Observation {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recovery {
     pub reads: Vec<Observation>,
-    pub checks: Vec<Check>,
+    pub checks: Vec<ProofCheck>,
     /// Where its loops were cut: as [`Kind::Bound`].
-    pub bounds: Vec<Check>,
+    pub bounds: Vec<ProofCheck>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -193,20 +193,20 @@ pub struct Program {
     pub lines: u32,
     pub threads: Vec<String>,
     /// Events of one thread in program order; those of several may be mixed.
-    pub events: Vec<Event>,
+    pub events: Vec<GuardedEvent>,
     /// Order across threads (creation, joining): whenever the second happens, the first has happened before it. Both are
     /// [`Kind::Sync`], and the guard of the second includes that of the first.
-    pub orders: Vec<(EventId, EventId)>,
+    pub orders: Vec<(GuardedEventId, GuardedEventId)>,
     pub recovery: Recovery,
     /// Nondeterministic inputs, by name, for witnesses.
     pub inputs: Vec<(String, Term)>,
     /// Holds at the end of every execution without failure, over [`crate::term::Node::Final`] and registers.
-    pub at_the_end: Vec<Check>,
+    pub at_the_end: Vec<ProofCheck>,
     pub platform: Platform,
 }
 
 impl Program {
-    pub fn event(&self, id: EventId) -> &Event {
+    pub fn event(&self, id: GuardedEventId) -> &GuardedEvent {
         &self.events[id.index()]
     }
 
@@ -214,18 +214,18 @@ impl Program {
         &self.locations[id.index()]
     }
 
-    pub fn event_ids(&self) -> impl Iterator<Item = EventId> + use<> {
-        (0..self.events.len() as u32).map(EventId)
+    pub fn event_ids(&self) -> impl Iterator<Item = GuardedEventId> + use<> {
+        (0..self.events.len() as u32).map(GuardedEventId)
     }
 
-    pub fn thread_events(&self, thread: ThreadId) -> Vec<EventId> {
+    pub fn thread_events(&self, thread: ThreadId) -> Vec<GuardedEventId> {
         self.event_ids()
             .filter(|&e| self.event(e).thread == thread)
             .collect()
     }
 
     /// Does it make earlier `clflushopt`, `clwb` and non-temporal stores of its thread effective?
-    pub fn drains(&self, id: EventId) -> bool {
+    pub fn drains(&self, id: GuardedEventId) -> bool {
         let event = self.event(id);
         let of_library = match event.kind {
             Kind::Sync => true,
@@ -236,7 +236,7 @@ impl Program {
     }
 
     /// The line an event touches or flushes.
-    pub fn line_of(&self, event: EventId) -> Option<LineId> {
+    pub fn line_of(&self, event: GuardedEventId) -> Option<LocLine> {
         match self.event(event).kind {
             Kind::Flush { line, .. } => Some(line),
             _ => self

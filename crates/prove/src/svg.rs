@@ -1,6 +1,6 @@
 //! A witness as a picture: a column per thread, time downwards, and what connects events.
 
-use crate::program::EventId;
+use crate::program::GuardedEventId;
 use crate::witness::{Fate, Witness};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -22,7 +22,7 @@ impl Witness {
         };
         let column = |thread: usize| columns.iter().position(|&t| t == thread).unwrap_or(0);
         let left = |column: usize| 20 + column * (WIDTH + GAP);
-        let mut places: HashMap<EventId, (usize, usize)> = HashMap::new();
+        let mut places: HashMap<GuardedEventId, (usize, usize)> = HashMap::new();
         for (row, step) in self.steps.iter().enumerate() {
             places.insert(
                 step.event,
@@ -47,7 +47,7 @@ impl Witness {
             );
         }
         for &thread in &columns {
-            let mut own: Vec<EventId> = self
+            let mut own: Vec<GuardedEventId> = self
                 .steps
                 .iter()
                 .filter(|s| s.thread.index() == thread)

@@ -2,7 +2,7 @@
 //!
 //! Terms are shared and simplified when they are made. A truth value is a term of width 1.
 
-use crate::program::{EventId, LocId};
+use crate::program::{GuardedEventId, LocId};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ pub enum Node {
     /// Any value: a nondeterministic input.
     Input(u32),
     /// What an event read.
-    Loaded(EventId),
+    Loaded(GuardedEventId),
     /// What a location holds when the power is back.
     Recovered(LocId),
     /// What a location holds when all threads have ended, with no failure.
@@ -185,7 +185,7 @@ impl Terms {
         self.make(Node::Input(self.inputs), width)
     }
 
-    pub(crate) fn loaded(&mut self, event: EventId, width: u8) -> Term {
+    pub(crate) fn loaded(&mut self, event: GuardedEventId, width: u8) -> Term {
         self.make(Node::Loaded(event), width)
     }
 

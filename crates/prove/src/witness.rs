@@ -23,11 +23,11 @@ pub enum Fate {
 /// One event of the execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    pub event: EventId,
+    pub event: GuardedEventId,
     pub thread: ThreadId,
     pub label: String,
     /// The value read, and the store it came from.
-    pub read: Option<(u64, Option<EventId>)>,
+    pub read: Option<(u64, Option<GuardedEventId>)>,
     pub written: Option<u64>,
     pub fate: Fate,
     /// Had it certainly happened when the power failed?
@@ -58,7 +58,7 @@ pub enum Deed {
 }
 
 impl Deed {
-    fn of(program: &Program, event: &Event) -> Deed {
+    fn of(program: &Program, event: &GuardedEvent) -> Deed {
         let lock = event
             .loc()
             .is_some_and(|loc| program.location(loc).home == Home::Lock);
@@ -79,7 +79,7 @@ impl Deed {
 }
 
 /// The address that an event accesses; of a flush, one on its line.
-fn address(program: &Program, event: &Event) -> Option<u64> {
+fn address(program: &Program, event: &GuardedEvent) -> Option<u64> {
     match (event.loc(), event.kind) {
         (Some(loc), _) => program.location(loc).at,
         (None, Kind::Flush { line, .. }) => {
@@ -95,12 +95,12 @@ fn address(program: &Program, event: &Event) -> Option<u64> {
 pub struct Found {
     pub loc: LocId,
     pub name: String,
-    pub line: Option<LineId>,
+    pub line: Option<LocLine>,
     /// Its address, where the program has some, and its bits.
     pub at: Option<u64>,
     pub width: u8,
     pub value: u64,
-    pub source: Option<EventId>,
+    pub source: Option<GuardedEventId>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -111,9 +111,9 @@ pub struct Witness {
     /// In an order that the memory model allows.
     pub steps: Vec<Step>,
     /// Neighbours in the order of the writes of a location.
-    pub coherence: Vec<(EventId, EventId)>,
+    pub coherence: Vec<(GuardedEventId, GuardedEventId)>,
     /// Flushes that had happened, and the lines they made durable.
-    pub flushed: Vec<(EventId, LineId)>,
+    pub flushed: Vec<(GuardedEventId, LocLine)>,
     pub found: Vec<Found>,
     /// The program's nondeterministic inputs.
     pub inputs: Vec<(String, u64)>,
@@ -121,7 +121,7 @@ pub struct Witness {
     /// An assertion fails in a thread, whether the power fails or not.
     pub alone: bool,
     /// `ob` without its transitive closure: edges between events.
-    order: Vec<(EventId, EventId)>,
+    order: Vec<(GuardedEventId, GuardedEventId)>,
     /// By event: the first of its step, which has its edges.
     steps_of: Vec<u32>,
 }
@@ -131,18 +131,18 @@ impl Witness {
         let program = encoding.program;
         let holds = |literal| solver.holds(literal);
         let value = |term| encoding.value(term, holds).unwrap_or(0);
-        let executed: Vec<EventId> = program
+        let executed: Vec<GuardedEventId> = program
             .event_ids()
             .filter(|&id| holds(encoding.executed(id)))
             .collect();
-        let mut order: Vec<(EventId, EventId)> = Vec::new();
+        let mut order: Vec<(GuardedEventId, GuardedEventId)> = Vec::new();
         let mut edges: Vec<(u32, u32)> = encoding.ordering.fixed.clone();
         let guarded = encoding.ordering.guarded.iter();
         let active = guarded.filter(|edge| edge.literals.iter().all(|&l| holds(l)));
         edges.extend(active.map(|edge| (edge.from, edge.to)));
         for &(from, to) in &edges {
             if to.max(from) < program.events.len() as u32 {
-                order.push((EventId(from), EventId(to)));
+                order.push((GuardedEventId(from), GuardedEventId(to)));
             }
         }
         let source = |reader: Reader| {
@@ -194,10 +194,10 @@ impl Witness {
         let places = topological(&edges, encoding.ordering.nodes);
         let whole_steps = places
             .iter()
-            .map(|&id| EventId(id))
+            .map(|&id| GuardedEventId(id))
             .filter(|id| id.index() < program.events.len() && !program.event(*id).joined)
             .flat_map(|first| {
-                let rest = (first.0 + 1..program.events.len() as u32).map(EventId);
+                let rest = (first.0 + 1..program.events.len() as u32).map(GuardedEventId);
                 std::iter::once(first).chain(rest.take_while(|&id| program.event(id).joined))
             });
         for event in whole_steps {
@@ -246,11 +246,12 @@ impl Witness {
     fn past(
         &self,
         program: &Program,
-        executed: &[EventId],
-        source: impl Fn(EventId) -> Option<EventId>,
-    ) -> BTreeSet<EventId> {
+        executed: &[GuardedEventId],
+        source: impl Fn(GuardedEventId) -> Option<GuardedEventId>,
+    ) -> BTreeSet<GuardedEventId> {
         let mut past = BTreeSet::new();
-        let mut todo: Vec<EventId> = self.found.iter().filter_map(|found| found.source).collect();
+        let mut todo: Vec<GuardedEventId> =
+            self.found.iter().filter_map(|found| found.source).collect();
         while let Some(id) = todo.pop() {
             if !past.insert(id) {
                 continue;
@@ -270,11 +271,11 @@ impl Witness {
     }
 
     /// Is one event ordered before another in this execution?
-    pub fn ordered(&self, first: EventId, second: EventId) -> bool {
-        let step = |event: EventId| {
+    pub fn ordered(&self, first: GuardedEventId, second: GuardedEventId) -> bool {
+        let step = |event: GuardedEventId| {
             self.steps_of
                 .get(event.index())
-                .map_or(event, |&e| EventId(e))
+                .map_or(event, |&e| GuardedEventId(e))
         };
         let (first, second) = (step(first), step(second));
         let mut seen = BTreeSet::new();
@@ -293,20 +294,20 @@ impl Witness {
     }
 
     /// An event, as witnesses name it: `T0: x = 1`.
-    pub fn name(&self, event: EventId) -> String {
+    pub fn name(&self, event: GuardedEventId) -> String {
         match self.steps.iter().find(|step| step.event == event) {
             Some(step) => format!("{}: {}", self.threads[step.thread.index()], step.label),
             None => "initial".to_owned(),
         }
     }
 
-    pub(crate) fn source_name(&self, source: Option<EventId>) -> String {
+    pub(crate) fn source_name(&self, source: Option<GuardedEventId>) -> String {
         source.map_or("initial".to_owned(), |event| self.name(event))
     }
 }
 
 /// Is there an instruction in the past that makes this weak flush effective?
-fn drained(program: &Program, flush: EventId, past: &BTreeSet<EventId>) -> bool {
+fn drained(program: &Program, flush: GuardedEventId, past: &BTreeSet<GuardedEventId>) -> bool {
     let thread = program.event(flush).thread;
     past.range(flush..)
         .any(|&id| program.event(id).thread == thread && program.drains(id))
@@ -314,20 +315,22 @@ fn drained(program: &Program, flush: EventId, past: &BTreeSet<EventId>) -> bool 
 
 fn coherence(
     encoding: &Encoding,
-    executed: &[EventId],
+    executed: &[GuardedEventId],
     holds: &impl Fn(crate::cnf::Lit) -> bool,
-) -> Vec<(EventId, EventId)> {
+) -> Vec<(GuardedEventId, GuardedEventId)> {
     let program = encoding.program;
     let mut neighbours = Vec::new();
     for loc in (0..program.locations.len() as u32).map(LocId) {
-        let mut writes: Vec<EventId> = executed
+        let mut writes: Vec<GuardedEventId> = executed
             .iter()
             .copied()
             .filter(|&id| program.event(id).loc() == Some(loc) && holds(encoding.wrote(id)))
             .collect();
-        let before = |a: EventId, b: EventId| encoding.coherent(a, b).is_some_and(holds);
-        let place = |w: EventId| writes.iter().filter(|&&other| before(other, w)).count();
-        let mut places: Vec<(usize, EventId)> = writes.iter().map(|&w| (place(w), w)).collect();
+        let before =
+            |a: GuardedEventId, b: GuardedEventId| encoding.coherent(a, b).is_some_and(holds);
+        let place = |w: GuardedEventId| writes.iter().filter(|&&other| before(other, w)).count();
+        let mut places: Vec<(usize, GuardedEventId)> =
+            writes.iter().map(|&w| (place(w), w)).collect();
         places.sort_unstable();
         writes = places.into_iter().map(|(_, w)| w).collect();
         let pairs = writes.windows(2).map(|pair| (pair[0], pair[1]));

@@ -8,7 +8,7 @@ use landfall_model::order::Platform;
 use landfall_prove::encode::{CrashEncoding, View};
 use landfall_prove::litmus::translate;
 use landfall_prove::outcomes::outcomes;
-use landfall_prove::program::EventId;
+use landfall_prove::program::GuardedEventId;
 use landfall_prove::solver::{SearchOptions, Solver};
 use landfall_prove::term::{Term, Terms};
 use landfall_testkit::litmus::random;
@@ -135,7 +135,7 @@ proptest! {
         prop_assert_eq!(conditions.len(), program.events.len());
         for (id, when) in conditions.into_iter().enumerate() {
             let condition = when.term(&mut program.terms, inputs);
-            let guard = program.event(EventId(id as u32)).guard;
+            let guard = program.event(GuardedEventId(id as u32)).guard;
             program.events[id].guard = program.terms.and(guard, condition);
         }
         for encoding in CrashEncoding::ALL {

@@ -121,6 +121,6 @@ fn operations_of_the_queue_do_happen() {
     assert_eq!(contents(&program, "n1.next"), [0, 2, 3].into());
     assert_eq!(contents(&program, "n2.next"), [0, 3].into());
     assert_eq!(contents(&program, "n3.next"), [0, 2].into());
-    let conditional = |event: &&landfall_prove::program::Event| matches!(event.kind, Kind::Rmw { when, .. } if program.terms.constant_of(when).is_none());
+    let conditional = |event: &&landfall_prove::program::GuardedEvent| matches!(event.kind, Kind::Rmw { when, .. } if program.terms.constant_of(when).is_none());
     assert!(program.events.iter().filter(conditional).count() > 10);
 }

@@ -77,7 +77,7 @@ impl FunctionReader {
             };
             reader.function.parameters.push(Parameter {
                 of,
-                register: Reg(register),
+                register: IrRegister(register),
             });
             cursor.mark(',');
         }
@@ -117,13 +117,13 @@ impl FunctionReader {
             (Some(Token::Local(name)), Some(Token::Mark('='))) => {
                 let register = self.names.get(name);
                 cursor.return_to(2);
-                Some(Reg(register))
+                Some(IrRegister(register))
             }
             _ => None,
         };
         let kind = self
             .kind(&mut cursor)
-            .unwrap_or_else(|_| Kind::Other(line.trim().to_owned()));
+            .unwrap_or_else(|_| InstructionKind::Other(line.trim().to_owned()));
         self.function.blocks[self.current]
             .instructions
             .push(Instruction {
@@ -141,8 +141,8 @@ impl FunctionReader {
         Ok(self.function)
     }
 
-    fn operand(&mut self, cursor: &mut Cursor) -> ParseResult<Operand> {
-        Operand::read(cursor, &mut self.names)
+    fn operand(&mut self, cursor: &mut Cursor) -> ParseResult<IrOperand> {
+        IrOperand::read(cursor, &mut self.names)
     }
 
     fn typed(&mut self, cursor: &mut Cursor) -> ParseResult<Typed> {
@@ -158,14 +158,14 @@ impl FunctionReader {
     }
 
     /// `ptr OPERAND`
-    fn pointer(&mut self, cursor: &mut Cursor) -> ParseResult<Operand> {
+    fn pointer(&mut self, cursor: &mut Cursor) -> ParseResult<IrOperand> {
         match cursor.types()? {
             Type::Pointer => self.operand(cursor),
             other => Err(format!("a pointer expected, found {other:?}")),
         }
     }
 
-    fn kind(&mut self, cursor: &mut Cursor) -> ParseResult<Kind> {
+    fn kind(&mut self, cursor: &mut Cursor) -> ParseResult<InstructionKind> {
         let word = cursor.any_word()?;
         if let Some(op) = BinaryOp::named(word) {
             flags(cursor);
@@ -173,14 +173,14 @@ impl FunctionReader {
             let a = self.operand(cursor)?;
             cursor.expect(',')?;
             let b = self.operand(cursor)?;
-            return Ok(Kind::Binary { op, of, a, b });
+            return Ok(InstructionKind::Binary { op, of, a, b });
         }
         if let Some(op) = CastOp::named(word) {
             flags(cursor);
             let value = self.typed(cursor)?;
             cursor.expect_word("to")?;
             let to = cursor.types()?;
-            return Ok(Kind::Cast { op, value, to });
+            return Ok(InstructionKind::Cast { op, value, to });
         }
         Ok(match word {
             "alloca" => self.alloca(cursor)?,
@@ -196,7 +196,7 @@ impl FunctionReader {
                     cursor.expect(',')?;
                     indices.push(self.typed(cursor)?);
                 }
-                Kind::Gep { of, base, indices }
+                InstructionKind::Gep { of, base, indices }
             }
             "icmp" => {
                 let predicate = loop {
@@ -209,7 +209,7 @@ impl FunctionReader {
                 let a = self.operand(cursor)?;
                 cursor.expect(',')?;
                 let b = self.operand(cursor)?;
-                Kind::Compare {
+                InstructionKind::Compare {
                     predicate,
                     of,
                     a,
@@ -223,7 +223,7 @@ impl FunctionReader {
                 let then = self.typed(cursor)?;
                 cursor.expect(',')?;
                 let otherwise = self.typed(cursor)?;
-                Kind::Select {
+                InstructionKind::Select {
                     condition,
                     then,
                     otherwise,
@@ -242,7 +242,7 @@ impl FunctionReader {
                     cursor.expect(']')?;
                     cursor.mark(',');
                 }
-                Kind::Phi { of, from }
+                InstructionKind::Phi { of, from }
             }
             "tail" | "musttail" | "notail" => {
                 cursor.expect_word("call")?;
@@ -252,14 +252,14 @@ impl FunctionReader {
             "extractvalue" => {
                 let from = self.typed(cursor)?;
                 let path = path(cursor)?;
-                Kind::Extract { from, path }
+                InstructionKind::Extract { from, path }
             }
             "insertvalue" => {
                 let into = self.typed(cursor)?;
                 cursor.expect(',')?;
                 let value = self.typed(cursor)?;
                 let path = path(cursor)?;
-                Kind::Insert { into, value, path }
+                InstructionKind::Insert { into, value, path }
             }
             "atomicrmw" => self.rmw(cursor)?,
             "cmpxchg" => {
@@ -269,7 +269,7 @@ impl FunctionReader {
                 let expected = self.typed(cursor)?;
                 cursor.expect(',')?;
                 let desired = self.typed(cursor)?;
-                Kind::CompareExchange {
+                InstructionKind::CompareExchange {
                     to,
                     expected,
                     desired,
@@ -278,12 +278,12 @@ impl FunctionReader {
             "fence" => {
                 scope(cursor)?;
                 let order = order(cursor.any_word()?).ok_or("an ordering expected")?;
-                Kind::Fence { order }
+                InstructionKind::Fence { order }
             }
-            "freeze" => Kind::Freeze {
+            "freeze" => InstructionKind::Freeze {
                 value: self.typed(cursor)?,
             },
-            "br" if cursor.is_word("label") => Kind::Jump {
+            "br" if cursor.is_word("label") => InstructionKind::Jump {
                 to: self.target(cursor)?,
             },
             "br" => {
@@ -293,7 +293,7 @@ impl FunctionReader {
                 let then = self.target(cursor)?;
                 cursor.expect(',')?;
                 let otherwise = self.target(cursor)?;
-                Kind::Branch {
+                InstructionKind::Branch {
                     condition,
                     then,
                     otherwise,
@@ -307,24 +307,24 @@ impl FunctionReader {
                 let mut cases = Vec::new();
                 while !cursor.mark(']') {
                     cursor.types()?;
-                    let Operand::Constant(crate::Constant::Int(case)) = self.operand(cursor)?
+                    let IrOperand::Constant(crate::Constant::Int(case)) = self.operand(cursor)?
                     else {
                         return Err("a case expected".to_owned());
                     };
                     cursor.expect(',')?;
                     cases.push((case as u64, self.target(cursor)?));
                 }
-                Kind::Switch {
+                InstructionKind::Switch {
                     value,
                     cases,
                     otherwise,
                 }
             }
-            "ret" if cursor.word("void") => Kind::Return { value: None },
-            "ret" => Kind::Return {
+            "ret" if cursor.word("void") => InstructionKind::Return { value: None },
+            "ret" => InstructionKind::Return {
                 value: Some(self.typed(cursor)?),
             },
-            "unreachable" => Kind::Unreachable,
+            "unreachable" => InstructionKind::Unreachable,
             other => return Err(format!("`{other}` is not known")),
         })
     }

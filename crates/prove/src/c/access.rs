@@ -287,7 +287,7 @@ impl CMachine<'_> {
                     _ => self.untouched(cell),
                 },
                 false => {
-                    let event = EventId(next + number as u32);
+                    let event = GuardedEventId(next + number as u32);
                     self.program.terms.loaded(event, bytes * 8)
                 }
             };
@@ -308,7 +308,7 @@ impl CMachine<'_> {
                     _ => self.untouched(cell),
                 },
                 false => {
-                    let event = EventId(next + number as u32);
+                    let event = GuardedEventId(next + number as u32);
                     self.program.terms.loaded(event, bytes * 8)
                 }
             };

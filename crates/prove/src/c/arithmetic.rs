@@ -2,7 +2,7 @@
 
 use super::machine::{CMachine, CState, Go};
 use crate::term::{Op, Term, Terms};
-use landfall_ir::{BinaryOp, CastOp, Predicate, RmwOp, Type};
+use landfall_ir::{BinaryOp, CastOp, IrRmwOp, Predicate, Type};
 
 impl CMachine<'_> {
     /// `base` and then the indices of `getelementptr`.
@@ -116,24 +116,24 @@ pub(super) fn compare(terms: &mut Terms, predicate: Predicate, a: Term, b: Term)
     }
 }
 
-pub(super) fn modified(terms: &mut Terms, op: RmwOp, old: Term, operand: Term) -> Term {
+pub(super) fn modified(terms: &mut Terms, op: IrRmwOp, old: Term, operand: Term) -> Term {
     let smaller = |terms: &mut Terms, op| terms.binary(op, old, operand);
     match op {
-        RmwOp::Xchg => operand,
-        RmwOp::Add => terms.add(old, operand),
-        RmwOp::Sub => terms.binary(Op::Sub, old, operand),
-        RmwOp::And => terms.and(old, operand),
-        RmwOp::Or => terms.or(old, operand),
-        RmwOp::Xor => terms.binary(Op::Xor, old, operand),
-        RmwOp::Nand => {
+        IrRmwOp::Xchg => operand,
+        IrRmwOp::Add => terms.add(old, operand),
+        IrRmwOp::Sub => terms.binary(Op::Sub, old, operand),
+        IrRmwOp::And => terms.and(old, operand),
+        IrRmwOp::Or => terms.or(old, operand),
+        IrRmwOp::Xor => terms.binary(Op::Xor, old, operand),
+        IrRmwOp::Nand => {
             let both = terms.and(old, operand);
             terms.not(both)
         }
-        RmwOp::Max | RmwOp::Min | RmwOp::Umax | RmwOp::Umin => {
-            let signed = matches!(op, RmwOp::Max | RmwOp::Min);
+        IrRmwOp::Max | IrRmwOp::Min | IrRmwOp::Umax | IrRmwOp::Umin => {
+            let signed = matches!(op, IrRmwOp::Max | IrRmwOp::Min);
             let less = smaller(terms, if signed { Op::Slt } else { Op::Ult });
             match op {
-                RmwOp::Min | RmwOp::Umin => terms.choose(less, old, operand),
+                IrRmwOp::Min | IrRmwOp::Umin => terms.choose(less, old, operand),
                 _ => terms.choose(less, operand, old),
             }
         }

@@ -1,7 +1,7 @@
 //! The control flow of a function: an order of its blocks in which loops are in one piece (Bourdoncle's weak topological order),
 //! and which registers are still needed where.
 
-use landfall_ir::{Function, Kind, Operand, Typed};
+use landfall_ir::{Function, InstructionKind, IrOperand, Typed};
 
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
@@ -148,7 +148,8 @@ fn live(function: &Function, successors: &[Vec<usize>]) -> Vec<Vec<bool>> {
             for instruction in function.blocks[block].instructions.iter().rev() {
                 if let Some(result) = instruction.result {
                     // What control chose by where it came from is there on arrival.
-                    now[result.0 as usize] = matches!(instruction.kind, Kind::Phi { .. });
+                    now[result.0 as usize] =
+                        matches!(instruction.kind, InstructionKind::Phi { .. });
                 }
                 for register in uses(&instruction.kind) {
                     now[register] = true;
@@ -163,41 +164,41 @@ fn live(function: &Function, successors: &[Vec<usize>]) -> Vec<Vec<bool>> {
     live
 }
 
-fn uses(kind: &Kind) -> Vec<usize> {
+fn uses(kind: &InstructionKind) -> Vec<usize> {
     let mut all = Vec::new();
-    let mut operand = |o: &Operand| {
-        if let Operand::Reg(register) = o {
+    let mut operand = |o: &IrOperand| {
+        if let IrOperand::Reg(register) = o {
             all.push(register.0 as usize);
         }
     };
     let mut typed = |t: &Typed| operand(&t.value);
     match kind {
-        Kind::Alloca { count, .. } => {
+        InstructionKind::Alloca { count, .. } => {
             if let Some(count) = count {
                 typed(count);
             }
         }
-        Kind::Load { from, .. } => operand(from),
-        Kind::Store { value, to, .. } => {
+        InstructionKind::Load { from, .. } => operand(from),
+        InstructionKind::Store { value, to, .. } => {
             typed(value);
             operand(to);
         }
-        Kind::Gep { base, indices, .. } => {
+        InstructionKind::Gep { base, indices, .. } => {
             indices.iter().for_each(&mut typed);
             operand(base);
         }
-        Kind::Binary { a, b, .. } | Kind::Compare { a, b, .. } => {
+        InstructionKind::Binary { a, b, .. } | InstructionKind::Compare { a, b, .. } => {
             operand(a);
             operand(b);
         }
-        Kind::Cast { value, .. } | Kind::Freeze { value } => typed(value),
-        Kind::Select {
+        InstructionKind::Cast { value, .. } | InstructionKind::Freeze { value } => typed(value),
+        InstructionKind::Select {
             condition,
             then,
             otherwise,
         } => [condition, then, otherwise].into_iter().for_each(typed),
-        Kind::Phi { from, .. } => from.iter().for_each(|(value, _)| operand(value)),
-        Kind::Call {
+        InstructionKind::Phi { from, .. } => from.iter().for_each(|(value, _)| operand(value)),
+        InstructionKind::Call {
             callee, arguments, ..
         } => {
             arguments.iter().for_each(|a| typed(&a.value));
@@ -205,16 +206,16 @@ fn uses(kind: &Kind) -> Vec<usize> {
                 operand(pointer);
             }
         }
-        Kind::Extract { from, .. } => typed(from),
-        Kind::Insert { into, value, .. } => {
+        InstructionKind::Extract { from, .. } => typed(from),
+        InstructionKind::Insert { into, value, .. } => {
             typed(into);
             typed(value);
         }
-        Kind::Rmw { to, value, .. } => {
+        InstructionKind::Rmw { to, value, .. } => {
             typed(value);
             operand(to);
         }
-        Kind::CompareExchange {
+        InstructionKind::CompareExchange {
             to,
             expected,
             desired,
@@ -223,14 +224,17 @@ fn uses(kind: &Kind) -> Vec<usize> {
             typed(desired);
             operand(to);
         }
-        Kind::Branch { condition, .. } => operand(condition),
-        Kind::Switch { value, .. } => typed(value),
-        Kind::Return { value } => {
+        InstructionKind::Branch { condition, .. } => operand(condition),
+        InstructionKind::Switch { value, .. } => typed(value),
+        InstructionKind::Return { value } => {
             if let Some(value) = value {
                 typed(value);
             }
         }
-        Kind::Fence { .. } | Kind::Jump { .. } | Kind::Unreachable | Kind::Other(_) => {}
+        InstructionKind::Fence { .. }
+        | InstructionKind::Jump { .. }
+        | InstructionKind::Unreachable
+        | InstructionKind::Other(_) => {}
     }
     all
 }

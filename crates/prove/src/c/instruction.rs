@@ -7,7 +7,7 @@ use super::machine::{CMachine, CODE, CState, CValue, Go, Stop};
 use super::run::Frame;
 use crate::program;
 use crate::term::Term;
-use landfall_ir::{AtomicOrder, Callee, Instruction, Kind, Type};
+use landfall_ir::{AtomicOrder, Callee, Instruction, InstructionKind, Type};
 
 impl<'m> CMachine<'m> {
     /// One instruction that is not the last of its block; the value of its register.
@@ -18,8 +18,8 @@ impl<'m> CMachine<'m> {
         here: CallContext,
     ) -> Go<Option<CValue>> {
         Ok(Some(match &instruction.kind {
-            Kind::Phi { .. } => return Ok(None), // chosen on arrival
-            Kind::Alloca { of, count, align } => {
+            InstructionKind::Phi { .. } => return Ok(None), // chosen on arrival
+            InstructionKind::Alloca { of, count, align } => {
                 let each = self.size_of(of)?;
                 let count = match count {
                     None => 1,
@@ -38,11 +38,11 @@ impl<'m> CMachine<'m> {
                 self.allocas.push(at);
                 CValue::Int(self.program.terms.constant(64, at))
             }
-            Kind::Load { of, from, .. } => {
+            InstructionKind::Load { of, from, .. } => {
                 let pointer = self.integer(frame, from, 64)?;
                 self.load_of(&mut frame.state, pointer, of)?
             }
-            Kind::Store {
+            InstructionKind::Store {
                 value,
                 to,
                 atomic,
@@ -70,7 +70,7 @@ impl<'m> CMachine<'m> {
                 }
                 return Ok(None);
             }
-            Kind::Gep { of, base, indices } => {
+            InstructionKind::Gep { of, base, indices } => {
                 let base = self.integer(frame, base, 64)?;
                 let mut values = Vec::new();
                 for index in indices {
@@ -78,13 +78,13 @@ impl<'m> CMachine<'m> {
                 }
                 CValue::Int(self.element(base, of, &values)?)
             }
-            Kind::Binary { op, of, a, b } if self.wide_bits(of).is_some() => {
+            InstructionKind::Binary { op, of, a, b } if self.wide_bits(of).is_some() => {
                 let bits = self.wide_bits(of).unwrap_or(128);
                 let (a, b) = (self.operand(frame, a, of)?, self.operand(frame, b, of)?);
                 let (a, b) = (self.as_wide(&a, bits)?, self.as_wide(&b, bits)?);
                 self.wide_binary(*op, a, b)?
             }
-            Kind::Binary { op, of, a, b } => {
+            InstructionKind::Binary { op, of, a, b } => {
                 let width = self.width_of(of)?;
                 let (a, b) = (
                     self.integer(frame, a, width)?,
@@ -92,7 +92,7 @@ impl<'m> CMachine<'m> {
                 );
                 CValue::Int(self.binary(&mut frame.state, *op, a, b)?)
             }
-            Kind::Compare {
+            InstructionKind::Compare {
                 predicate,
                 of,
                 a,
@@ -103,7 +103,7 @@ impl<'m> CMachine<'m> {
                 let (a, b) = (self.as_wide(&a, bits)?, self.as_wide(&b, bits)?);
                 CValue::Int(self.wide_compare(*predicate, a, b))
             }
-            Kind::Compare {
+            InstructionKind::Compare {
                 predicate,
                 of,
                 a,
@@ -116,7 +116,7 @@ impl<'m> CMachine<'m> {
                 );
                 CValue::Int(compare(&mut self.program.terms, *predicate, a, b))
             }
-            Kind::Cast { op, value, to }
+            InstructionKind::Cast { op, value, to }
                 if self.wide_bits(to).or(self.wide_bits(&value.of)).is_some() =>
             {
                 let bits = |of: &Type| match self.wide_bits(of) {
@@ -127,12 +127,12 @@ impl<'m> CMachine<'m> {
                 let value = self.typed(frame, value)?;
                 self.wide_cast(*op, &value, from, to)?
             }
-            Kind::Cast { op, value, to } => {
+            InstructionKind::Cast { op, value, to } => {
                 let from = self.typed_integer(frame, value)?;
                 let width = self.width_of(to)?;
                 CValue::Int(self.cast(*op, from, width)?)
             }
-            Kind::Select {
+            InstructionKind::Select {
                 condition,
                 then,
                 otherwise,
@@ -144,7 +144,7 @@ impl<'m> CMachine<'m> {
                     None => return self.refuse("a choice between values of two shapes"),
                 }
             }
-            Kind::Call {
+            InstructionKind::Call {
                 callee,
                 returns,
                 arguments,
@@ -173,7 +173,7 @@ impl<'m> CMachine<'m> {
                 };
                 return Ok(value);
             }
-            Kind::Extract { from, path } => {
+            InstructionKind::Extract { from, path } => {
                 let mut value = self.typed(frame, from)?;
                 for &index in path {
                     value = match value {
@@ -185,7 +185,7 @@ impl<'m> CMachine<'m> {
                 }
                 value
             }
-            Kind::Insert { into, value, path } => {
+            InstructionKind::Insert { into, value, path } => {
                 let mut whole = self.typed(frame, into)?;
                 let part = self.typed(frame, value)?;
                 let mut place = &mut whole;
@@ -200,7 +200,7 @@ impl<'m> CMachine<'m> {
                 *place = part;
                 whole
             }
-            Kind::Rmw { op, to, value } => {
+            InstructionKind::Rmw { op, to, value } => {
                 let operand = self.typed_integer(frame, value)?;
                 let pointer = self.integer(frame, to, 64)?;
                 let size = self.size_of(&value.of)?;
@@ -209,7 +209,7 @@ impl<'m> CMachine<'m> {
                     (terms.truth(true), modified(terms, op, old, operand))
                 })?)
             }
-            Kind::CompareExchange {
+            InstructionKind::CompareExchange {
                 to,
                 expected,
                 desired,
@@ -224,14 +224,14 @@ impl<'m> CMachine<'m> {
                 let same = self.program.terms.eq(old, expected);
                 CValue::Many(vec![CValue::Int(old), CValue::Int(same)])
             }
-            Kind::Fence { order } => {
+            InstructionKind::Fence { order } => {
                 if *order == AtomicOrder::Sequential {
                     self.fence(&frame.state, program::Kind::Mfence)?;
                 }
                 return Ok(None);
             }
-            Kind::Freeze { value } => self.typed(frame, value)?,
-            Kind::Other(text) => {
+            InstructionKind::Freeze { value } => self.typed(frame, value)?,
+            InstructionKind::Other(text) => {
                 let word = text
                     .split([' ', '('])
                     .skip_while(|word| word.starts_with('%') || *word == "=" || word.is_empty())
@@ -246,11 +246,11 @@ impl<'m> CMachine<'m> {
                     false => format!("the compiler's instruction `{word}` is not modelled"),
                 });
             }
-            Kind::Jump { .. }
-            | Kind::Branch { .. }
-            | Kind::Switch { .. }
-            | Kind::Return { .. }
-            | Kind::Unreachable => return Ok(None),
+            InstructionKind::Jump { .. }
+            | InstructionKind::Branch { .. }
+            | InstructionKind::Switch { .. }
+            | InstructionKind::Return { .. }
+            | InstructionKind::Unreachable => return Ok(None),
         }))
     }
 

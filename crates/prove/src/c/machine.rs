@@ -6,7 +6,7 @@ use super::waiting::Waiting;
 use super::{Bounds, Lines, Refusal};
 use crate::program::*;
 use crate::term::Term;
-use landfall_ir::{Constant, Function, Layout, Module, Place, PlaceId, Type};
+use landfall_ir::{Constant, DataLayout, Function, Module, Place, PlaceId, Type};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -86,7 +86,7 @@ pub(super) struct CMachine<'m> {
     pub(super) locations: FxHashMap<u64, LocId>,
     /// By location: its cell.
     pub(super) cell_of: Vec<u64>,
-    lines_of_memory: FxHashMap<u64, LineId>,
+    lines_of_memory: FxHashMap<u64, LocLine>,
     labels: FxHashMap<PlaceId, String>,
     places: FxHashMap<PlaceId, Option<Arc<Place>>>,
     pub(super) domains: FxHashMap<Term, Option<Rc<Vec<u64>>>>,
@@ -230,7 +230,7 @@ impl<'m> CMachine<'m> {
         std::mem::take(&mut self.program)
     }
 
-    pub(super) fn layout(&self) -> Layout<'m> {
+    pub(super) fn layout(&self) -> DataLayout<'m> {
         self.module.layout()
     }
 
@@ -272,7 +272,7 @@ impl<'m> CMachine<'m> {
             .clone()
     }
 
-    pub(super) fn event(&mut self, guard: Term, kind: Kind, joined: bool) -> Go<EventId> {
+    pub(super) fn event(&mut self, guard: Term, kind: Kind, joined: bool) -> Go<GuardedEventId> {
         if self.program.events.len() >= self.bounds.events {
             return self.refuse(format!(
                 "the program has more than {} events up to here",
@@ -282,7 +282,7 @@ impl<'m> CMachine<'m> {
         let label = self.label();
         let place = self.place();
         let thread = self.thread_ids[&self.thread];
-        self.program.events.push(Event {
+        self.program.events.push(GuardedEvent {
             thread,
             guard,
             kind,
@@ -290,7 +290,7 @@ impl<'m> CMachine<'m> {
             label,
             place,
         });
-        Ok(EventId(self.program.events.len() as u32 - 1))
+        Ok(GuardedEventId(self.program.events.len() as u32 - 1))
     }
 
     /// Something that must hold if this path comes here.
@@ -304,7 +304,7 @@ impl<'m> CMachine<'m> {
                 let id = self.event(state.condition, Kind::Assert { holds }, false)?;
                 self.program.events[id.index()].label = label;
             }
-            CPhase::After => self.program.recovery.checks.push(Check {
+            CPhase::After => self.program.recovery.checks.push(ProofCheck {
                 guard: state.condition,
                 holds,
                 label,
@@ -321,7 +321,7 @@ impl<'m> CMachine<'m> {
             CPhase::Before => {
                 self.event(state.condition, Kind::Bound { within }, false)?;
             }
-            CPhase::After => self.program.recovery.bounds.push(Check {
+            CPhase::After => self.program.recovery.bounds.push(ProofCheck {
                 guard: state.condition,
                 holds: within,
                 label,
@@ -338,7 +338,7 @@ impl<'m> CMachine<'m> {
         }
     }
 
-    pub(super) fn line(&mut self, address: u64) -> LineId {
+    pub(super) fn line(&mut self, address: u64) -> LocLine {
         let number = address / 64;
         if let Some(&known) = self.lines_of_memory.get(&number) {
             return known;

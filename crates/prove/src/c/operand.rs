@@ -3,7 +3,7 @@
 use super::machine::{CMachine, CODE, CState, CValue, Go};
 use super::run::Frame;
 use crate::term::Term;
-use landfall_ir::{Constant, Operand, Type, Typed};
+use landfall_ir::{Constant, IrOperand, Type, Typed};
 
 impl CMachine<'_> {
     pub(super) fn size_of(&self, of: &Type) -> Go<u64> {
@@ -40,7 +40,7 @@ impl CMachine<'_> {
     }
 
     /// An operand whose width the instruction says.
-    pub(super) fn integer(&mut self, frame: &Frame, operand: &Operand, width: u8) -> Go<Term> {
+    pub(super) fn integer(&mut self, frame: &Frame, operand: &IrOperand, width: u8) -> Go<Term> {
         let of = match width {
             64 => Type::Pointer,
             other => Type::Int(other.into()),
@@ -51,13 +51,13 @@ impl CMachine<'_> {
         }
     }
 
-    pub(super) fn operand(&mut self, frame: &Frame, operand: &Operand, of: &Type) -> Go<CValue> {
+    pub(super) fn operand(&mut self, frame: &Frame, operand: &IrOperand, of: &Type) -> Go<CValue> {
         match operand {
-            Operand::Reg(register) => match frame.registers.get(register.0 as usize) {
+            IrOperand::Reg(register) => match frame.registers.get(register.0 as usize) {
                 Some(Some(value)) => Ok(value.clone()),
                 _ => self.zero(of), // never set on this way: undefined, and unused
             },
-            Operand::Constant(constant) => self.constant(constant, of),
+            IrOperand::Constant(constant) => self.constant(constant, of),
         }
     }
 

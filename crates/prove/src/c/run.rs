@@ -4,7 +4,7 @@ use super::flow::Flow;
 use super::knowledge::CallContext;
 use super::machine::{CMachine, CState, CValue, Go, Stop};
 use crate::term::Term;
-use landfall_ir::{BlockId, Function, Instruction, Kind};
+use landfall_ir::{BlockId, Function, Instruction, InstructionKind};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -164,7 +164,7 @@ impl<'m> CMachine<'m> {
             if let (Some(register), Some(value)) = (instruction.result, result) {
                 frame.registers[register.0 as usize] = Some(value);
             }
-            if let Kind::Call { then: Some(to), .. } = instruction.kind {
+            if let InstructionKind::Call { then: Some(to), .. } = instruction.kind {
                 return self.go(frame, to, walk);
             }
         }
@@ -179,8 +179,8 @@ impl<'m> CMachine<'m> {
         walk: &mut BlockWalk<'m, '_>,
     ) -> Go<bool> {
         match &instruction.kind {
-            Kind::Jump { to } => self.go(frame.clone(), *to, walk)?,
-            Kind::Branch {
+            InstructionKind::Jump { to } => self.go(frame.clone(), *to, walk)?,
+            InstructionKind::Branch {
                 condition,
                 then,
                 otherwise,
@@ -190,7 +190,7 @@ impl<'m> CMachine<'m> {
                 let not = self.program.terms.not(condition);
                 self.fork(frame, &[(condition, *then), (not, *otherwise)], walk)?;
             }
-            Kind::Switch {
+            InstructionKind::Switch {
                 value,
                 cases,
                 otherwise,
@@ -210,7 +210,7 @@ impl<'m> CMachine<'m> {
                 ways.push((none, *otherwise));
                 self.fork(frame, &ways, walk)?;
             }
-            Kind::Return { value } => {
+            InstructionKind::Return { value } => {
                 let value = match value {
                     Some(value) => Some(self.typed(frame, value)?),
                     None => None,
@@ -221,7 +221,7 @@ impl<'m> CMachine<'m> {
                     Some(before) => self.meet_returns(before, here),
                 });
             }
-            Kind::Unreachable => return Err(Stop::Ended),
+            InstructionKind::Unreachable => return Err(Stop::Ended),
             _ => return Ok(false),
         }
         Ok(true)
@@ -326,7 +326,7 @@ impl<'m> CMachine<'m> {
         let from = BlockId(walk.block as u32);
         let mut chosen = Vec::new();
         for instruction in &walk.function.blocks[target].instructions {
-            let (Kind::Phi { of, from: ways }, Some(register)) =
+            let (InstructionKind::Phi { of, from: ways }, Some(register)) =
                 (&instruction.kind, instruction.result)
             else {
                 break;

@@ -6,7 +6,7 @@
 
 use super::knowledge::{LOCKS, is_persistent};
 use super::machine::{CMachine, CPhase, CState, Go};
-use crate::program::Check;
+use crate::program::ProofCheck;
 use crate::term::{Term, Terms};
 
 /// What an operation does to an object of the thread library: from its content, when it is possible, and what it leaves.
@@ -98,7 +98,7 @@ impl CMachine<'_> {
             if self.program.terms.constant_of(guard) != Some(0) {
                 let holds = self.program.terms.truth(false);
                 let label = format!("waits for ever: {label}");
-                self.program.at_the_end.push(Check {
+                self.program.at_the_end.push(ProofCheck {
                     guard,
                     holds,
                     label,

@@ -92,15 +92,21 @@ impl Encoding<'_> {
 
     /// A non-temporal store may overtake flushes and stores of other lines, and so may a read before it: they can have happened
     /// where those have not. Only what the table keeps before them must have.
-    fn overtaking(&mut self, id: EventId, came: &[Lit], progress: Lit, may_stop: bool) -> Lit {
+    fn overtaking(
+        &mut self,
+        id: GuardedEventId,
+        came: &[Lit],
+        progress: Lit,
+        may_stop: bool,
+    ) -> Lit {
         let program = self.program;
         let thread = program.event(id).thread;
-        let needed: Vec<EventId> = (0..id.0)
-            .map(EventId)
+        let needed: Vec<GuardedEventId> = (0..id.0)
+            .map(GuardedEventId)
             .filter(|&e| program.event(e).thread == thread && stays_before(program, e, id))
             .collect();
         let certain =
-            |this: &mut Self, e: EventId| came[e.index()] == progress && this.implies(id, e);
+            |this: &mut Self, e: GuardedEventId| came[e.index()] == progress && this.implies(id, e);
         if !may_stop && (progress == Lit::TRUE || needed.iter().any(|&e| certain(self, e))) {
             return progress;
         }
@@ -153,12 +159,12 @@ impl Encoding<'_> {
     }
 
     /// Lines that a recovery looks at, sorted.
-    pub(super) fn observed_lines(&self) -> Vec<LineId> {
+    pub(super) fn observed_lines(&self) -> Vec<LocLine> {
         let recovered = self.spoken_of(|node| match node {
             Node::Recovered(loc) => Some(loc),
             _ => None,
         });
-        let mut lines: Vec<LineId> = recovered
+        let mut lines: Vec<LocLine> = recovered
             .iter()
             .filter_map(|&(loc, _)| self.program.location(loc).line())
             .collect();

@@ -13,13 +13,13 @@ impl Encoding<'_> {
             _ => None,
         });
         for loc in (0..program.locations.len() as u32).map(LocId) {
-            let at = |id: &EventId| program.event(*id).loc() == Some(loc);
-            let writes: Vec<EventId> = program
+            let at = |id: &GuardedEventId| program.event(*id).loc() == Some(loc);
+            let writes: Vec<GuardedEventId> = program
                 .event_ids()
                 .filter(at)
                 .filter(|&id| program.event(id).written().is_some())
                 .collect();
-            let reads: Vec<EventId> = program
+            let reads: Vec<GuardedEventId> = program
                 .event_ids()
                 .filter(at)
                 .filter(|&id| program.event(id).reads())
@@ -35,7 +35,7 @@ impl Encoding<'_> {
     }
 
     /// One variable per pair of writes of two threads; within a thread program order decides (`coi ⊆ po`).
-    fn coherence(&mut self, writes: &[EventId]) {
+    fn coherence(&mut self, writes: &[GuardedEventId]) {
         for (n, &b) in writes.iter().enumerate() {
             for &a in &writes[..n] {
                 let program = self.program;
@@ -56,16 +56,16 @@ impl Encoding<'_> {
         }
     }
 
-    pub(super) fn before(&self, a: EventId, b: EventId) -> Lit {
+    pub(super) fn before(&self, a: GuardedEventId, b: GuardedEventId) -> Lit {
         self.coherent(a, b).unwrap_or(Lit::TRUE)
     }
 
-    fn read(&mut self, loc: LocId, read: EventId, writes: &[EventId]) {
+    fn read(&mut self, loc: LocId, read: GuardedEventId, writes: &[GuardedEventId]) {
         let program = self.program;
         let thread = program.event(read).thread;
         let width = program.location(loc).width;
         let value = program.terms.find(Node::Loaded(read), width);
-        let own: Vec<EventId> = writes
+        let own: Vec<GuardedEventId> = writes
             .iter()
             .copied()
             .filter(|&w| program.event(w).thread == thread && w < read)
@@ -74,7 +74,7 @@ impl Encoding<'_> {
         let certain = own.iter().copied().rev().find(|&w| {
             self.implies(read, w) && !matches!(program.event(w).kind, Kind::Rmw { when, .. } if program.terms.constant_of(when) != Some(1))
         });
-        let mut sources: Vec<Option<EventId>> = match certain {
+        let mut sources: Vec<Option<GuardedEventId>> = match certain {
             None => vec![None],
             Some(_) => Vec::new(),
         };
@@ -132,10 +132,10 @@ impl Encoding<'_> {
     /// `fr = rf⁻¹;co`: the read comes before every write of another thread that follows its source.
     fn precede_overwriters(
         &mut self,
-        read: EventId,
-        source: Option<EventId>,
+        read: GuardedEventId,
+        source: Option<GuardedEventId>,
         literal: Lit,
-        writes: &[EventId],
+        writes: &[GuardedEventId],
     ) {
         let program = self.program;
         let thread = program.event(read).thread;
@@ -164,7 +164,7 @@ impl Encoding<'_> {
     pub(super) fn takes_value(
         &mut self,
         literal: Lit,
-        source: Option<EventId>,
+        source: Option<GuardedEventId>,
         loc: LocId,
         value: Option<Term>,
     ) {

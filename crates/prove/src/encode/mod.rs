@@ -88,7 +88,7 @@ impl View {
 /// What reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reader {
-    Event(EventId),
+    Event(GuardedEventId),
     Recovery(LocId),
     End(LocId),
 }
@@ -97,7 +97,7 @@ pub enum Reader {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadsFrom {
     pub reader: Reader,
-    pub source: Option<EventId>,
+    pub source: Option<GuardedEventId>,
     pub literal: Lit,
 }
 
@@ -121,9 +121,9 @@ pub struct Encoding<'p> {
     /// By event: could a later event of its thread happen without it? Then edges must not lead through it unless it does.
     exposed: Vec<bool>,
     /// Of two writes of one location, the first by number: is it first in `co`?
-    first: FxHashMap<(EventId, EventId), Lit>,
+    first: FxHashMap<(GuardedEventId, GuardedEventId), Lit>,
     /// Writes that a recovery could see: did they survive?
-    survived: FxHashMap<EventId, Lit>,
+    survived: FxHashMap<GuardedEventId, Lit>,
     /// By pair of guards: does the first imply the second?
     implications: FxHashMap<(Term, Term), bool>,
 }
@@ -195,28 +195,28 @@ impl<'p> Encoding<'p> {
     }
 
     /// The node of an event.
-    pub fn node(&self, event: EventId) -> u32 {
+    pub fn node(&self, event: GuardedEventId) -> u32 {
         self.nodes[event.index()]
     }
 
-    pub fn executed(&self, event: EventId) -> Lit {
+    pub fn executed(&self, event: GuardedEventId) -> Lit {
         self.executed[event.index()]
     }
 
-    pub fn wrote(&self, event: EventId) -> Lit {
+    pub fn wrote(&self, event: GuardedEventId) -> Lit {
         self.wrote[event.index()]
     }
 
-    pub fn happened(&self, event: EventId) -> Lit {
+    pub fn happened(&self, event: GuardedEventId) -> Lit {
         self.happened[event.index()]
     }
 
-    pub fn survived(&self, event: EventId) -> Option<Lit> {
+    pub fn survived(&self, event: GuardedEventId) -> Option<Lit> {
         self.survived.get(&event).copied()
     }
 
     /// Is `a` before `b` in coherence order? Only for writes of one location that somebody reads.
-    pub fn coherent(&self, a: EventId, b: EventId) -> Option<Lit> {
+    pub fn coherent(&self, a: GuardedEventId, b: GuardedEventId) -> Option<Lit> {
         let first = *self.first.get(&(a.min(b), a.max(b)))?;
         Some(if a < b { first } else { !first })
     }
@@ -243,7 +243,7 @@ impl<'p> Encoding<'p> {
     }
 
     /// Whenever `a` happens, has `b` been guarded by nothing more? (By the form of their guards; "no" is always safe.)
-    fn implies(&mut self, a: EventId, b: EventId) -> bool {
+    fn implies(&mut self, a: GuardedEventId, b: GuardedEventId) -> bool {
         let (a, b) = (self.program.event(a).guard, self.program.event(b).guard);
         if a == b {
             return true;
@@ -256,7 +256,7 @@ impl<'p> Encoding<'p> {
     }
 
     /// The literal that must guard an edge to or from a write, if any: edges must not lead through a write that is not there.
-    fn write_guard(&self, write: EventId) -> Lit {
+    fn write_guard(&self, write: GuardedEventId) -> Lit {
         let conditional = match self.program.event(write).kind {
             Kind::Rmw { when, .. } => self.program.terms.constant_of(when) != Some(1),
             _ => false,

@@ -9,14 +9,14 @@ use crate::program::*;
 use landfall_model::order::{OpKind, OrderTable};
 
 struct OrderedStep {
-    id: EventId,
+    id: GuardedEventId,
     kind: OpKind,
-    line: Option<LineId>,
+    line: Option<LocLine>,
     loc: Option<LocId>,
 }
 
 impl OrderedStep {
-    fn of(program: &Program, id: EventId) -> Option<OrderedStep> {
+    fn of(program: &Program, id: GuardedEventId) -> Option<OrderedStep> {
         Some(OrderedStep {
             id,
             kind: program.event(id).op_kind()?,
@@ -33,7 +33,11 @@ impl OrderedStep {
 }
 
 /// Does the table keep the order of two events of one thread?
-pub(super) fn stays_before(program: &Program, first: EventId, second: EventId) -> bool {
+pub(super) fn stays_before(
+    program: &Program,
+    first: GuardedEventId,
+    second: GuardedEventId,
+) -> bool {
     match (
         OrderedStep::of(program, first),
         OrderedStep::of(program, second),

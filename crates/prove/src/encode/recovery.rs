@@ -32,7 +32,7 @@ impl Encoding<'_> {
         self.ordering.nodes as u32 - 1
     }
 
-    fn writes(&self, at: impl Fn(&Location) -> bool) -> Vec<EventId> {
+    fn writes(&self, at: impl Fn(&Location) -> bool) -> Vec<GuardedEventId> {
         let program = self.program;
         program
             .event_ids()
@@ -45,16 +45,18 @@ impl Encoding<'_> {
     }
 
     /// Each write comes before the node and survives, or after it and is lost.
-    fn divide(&mut self, node: u32, writes: &[EventId]) {
+    fn divide(&mut self, node: u32, writes: &[GuardedEventId]) {
         for &write in writes {
             // What is one step survives as one.
             let before = self
                 .program
                 .event(write)
                 .joined
-                .then(|| self.survived.get(&EventId(write.0 - 1)).copied());
+                .then(|| self.survived.get(&GuardedEventId(write.0 - 1)).copied());
             let survived = match before.flatten() {
-                Some(whole) if self.wrote(EventId(write.0 - 1)) == self.wrote(write) => whole,
+                Some(whole) if self.wrote(GuardedEventId(write.0 - 1)) == self.wrote(write) => {
+                    whole
+                }
                 _ => self.formula.fresh(),
             };
             self.survived.insert(write, survived);
@@ -68,7 +70,7 @@ impl Encoding<'_> {
     }
 
     /// What had been made durable by the crash is not lost.
-    fn flushes(&mut self, node: u32, line: LineId, writes: &[EventId]) {
+    fn flushes(&mut self, node: u32, line: LocLine, writes: &[GuardedEventId]) {
         let program = self.program;
         for id in program.event_ids() {
             if program.line_of(id) != Some(line) {
@@ -96,7 +98,7 @@ impl Encoding<'_> {
         }
     }
 
-    fn survives_if(&mut self, write: EventId, conditions: &[Lit]) {
+    fn survives_if(&mut self, write: GuardedEventId, conditions: &[Lit]) {
         let mut clause: Vec<Lit> = conditions.iter().map(|&c| !c).collect();
         clause.extend(self.survived(write));
         self.formula.clause(&clause);
@@ -104,10 +106,10 @@ impl Encoding<'_> {
 
     /// The instructions that make a weak flush effective: those of its thread that drain, up to the first that happens
     /// whenever a later one does.
-    fn draining(&mut self, flush: EventId) -> Vec<EventId> {
+    fn draining(&mut self, flush: GuardedEventId) -> Vec<GuardedEventId> {
         let program = self.program;
         let event = program.event(flush);
-        let mut fences: Vec<EventId> = Vec::new();
+        let mut fences: Vec<GuardedEventId> = Vec::new();
         for id in program.event_ids().skip(flush.index() + 1) {
             let fence = program.event(id);
             let (Some(kind), Some(weak)) = (fence.op_kind(), event.op_kind()) else {
@@ -163,10 +165,10 @@ impl Encoding<'_> {
         reader: Reader,
         loc: LocId,
         value: Term,
-        overwritten: impl Fn(&Self, Option<EventId>, EventId) -> (Lit, Lit),
+        overwritten: impl Fn(&Self, Option<GuardedEventId>, GuardedEventId) -> (Lit, Lit),
     ) {
         let program = self.program;
-        let writes: Vec<EventId> = program
+        let writes: Vec<GuardedEventId> = program
             .event_ids()
             .filter(|&id| {
                 program.event(id).loc() == Some(loc) && program.event(id).written().is_some()

@@ -3,7 +3,7 @@
 use super::{Options, Sizes};
 use crate::cnf::Lit;
 use crate::encode::{Encoding, View};
-use crate::program::{Check, Kind, Program};
+use crate::program::{Kind, Program, ProofCheck};
 use crate::solver::{Answer, open};
 
 /// A proof holds for what lies within the bounds; these are the ones that some execution exceeds.
@@ -17,11 +17,11 @@ pub struct Bounds {
 
 pub fn bounds(program: &Program, options: &Options) -> Bounds {
     let mut bounds = Bounds::default();
-    let in_threads: Vec<Check> = program
+    let in_threads: Vec<ProofCheck> = program
         .events
         .iter()
         .filter_map(|event| match event.kind {
-            Kind::Bound { within } => Some(Check {
+            Kind::Bound { within } => Some(ProofCheck {
                 guard: event.guard,
                 holds: within,
                 label: event.label.clone(),
@@ -42,7 +42,13 @@ pub fn bounds(program: &Program, options: &Options) -> Bounds {
     bounds
 }
 
-fn ask(program: &Program, view: View, places: &[Check], options: &Options, bounds: &mut Bounds) {
+fn ask(
+    program: &Program,
+    view: View,
+    places: &[ProofCheck],
+    options: &Options,
+    bounds: &mut Bounds,
+) {
     if places.is_empty() {
         return;
     }

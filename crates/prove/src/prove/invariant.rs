@@ -3,7 +3,7 @@
 use super::{Answered, Options, Sizes, Verdict, gave_up};
 use crate::cnf::Lit;
 use crate::encode::{Encoding, View};
-use crate::program::{Check, Kind, Program};
+use crate::program::{Kind, Program, ProofCheck};
 use crate::solver::{Answer, open};
 use crate::witness::Witness;
 
@@ -13,7 +13,7 @@ pub fn invariant(program: &Program, options: &Options) -> Answered {
         .events
         .iter()
         .any(|event| matches!(event.kind, Kind::Assert { .. }));
-    let mut questions: Vec<(View, &[Check])> = Vec::new();
+    let mut questions: Vec<(View, &[ProofCheck])> = Vec::new();
     if asserts || !program.recovery.checks.is_empty() {
         let view = View::AfterFailure(options.crash);
         questions.push((view, &program.recovery.checks));
@@ -43,7 +43,7 @@ pub fn invariant(program: &Program, options: &Options) -> Answered {
 fn ask(
     program: &Program,
     view: View,
-    checks: &[Check],
+    checks: &[ProofCheck],
     options: &Options,
     sizes: &mut Sizes,
 ) -> Verdict {

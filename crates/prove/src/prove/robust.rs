@@ -14,7 +14,7 @@
 use super::{Answered, Options, Sizes, Verdict, gave_up};
 use crate::cnf::Lit;
 use crate::encode::{Encoding, Reader, View};
-use crate::program::{EventId, Kind, LocId, Program};
+use crate::program::{GuardedEventId, Kind, LocId, Program};
 use crate::solver::{Answer, Backend, open};
 use crate::term::{Node, Term};
 use crate::witness::Witness;
@@ -92,15 +92,15 @@ fn assertions_hold(encoding: &mut Encoding) {
 }
 
 /// Stores of one thread that reach memory in any order, first one first.
-fn streamed(program: &Program, seen: &[SeenState]) -> Vec<(EventId, EventId)> {
-    let stores: Vec<EventId> = program
+fn streamed(program: &Program, seen: &[SeenState]) -> Vec<(GuardedEventId, GuardedEventId)> {
+    let stores: Vec<GuardedEventId> = program
         .event_ids()
         .filter(|&id| {
             let loc = program.event(id).loc();
             program.event(id).written().is_some() && seen.iter().any(|of| Some(of.loc) == loc)
         })
         .collect();
-    let streams = |id: EventId| matches!(program.event(id).kind, Kind::NtStore { .. });
+    let streams = |id: GuardedEventId| matches!(program.event(id).kind, Kind::NtStore { .. });
     let mut pairs = Vec::new();
     for (at, &second) in stores.iter().enumerate() {
         let thread = program.event(second).thread;
@@ -218,8 +218,8 @@ fn suspicious(encoding: &mut Encoding, seen: &[SeenState]) -> Pairs {
 
 #[derive(Default)]
 struct Pairs {
-    lost: Vec<(EventId, Lit)>,
-    kept: Vec<(EventId, Lit)>,
+    lost: Vec<(GuardedEventId, Lit)>,
+    kept: Vec<(GuardedEventId, Lit)>,
 }
 
 /// The lost stores that are ordered before a kept one, each with it.
@@ -242,13 +242,13 @@ fn explain(solver: &dyn Backend, pairs: &Pairs, witness: &Witness) -> Vec<String
     broken
 }
 
-fn writes(program: &Program, loc: LocId) -> impl Iterator<Item = EventId> {
+fn writes(program: &Program, loc: LocId) -> impl Iterator<Item = GuardedEventId> {
     program.event_ids().filter(move |&id| {
         program.event(id).loc() == Some(loc) && program.event(id).written().is_some()
     })
 }
 
-fn source_literal(encoding: &Encoding, loc: LocId, source: Option<EventId>) -> Lit {
+fn source_literal(encoding: &Encoding, loc: LocId, source: Option<GuardedEventId>) -> Lit {
     encoding
         .reads_from
         .iter()
@@ -263,7 +263,7 @@ struct ObserverState {
 
 struct Content {
     loc: LocId,
-    source: Option<EventId>,
+    source: Option<GuardedEventId>,
     value: Vec<bool>,
 }
 

@@ -8,7 +8,7 @@ use crate::token::Token;
 
 impl FunctionReader {
     /// Behind `call` or `invoke`.
-    pub(super) fn call(&mut self, cursor: &mut Cursor) -> ParseResult<Kind> {
+    pub(super) fn call(&mut self, cursor: &mut Cursor) -> ParseResult<InstructionKind> {
         // Calling conventions and attributes of what is returned come before its type.
         let returns = loop {
             let start = cursor.position();
@@ -26,7 +26,7 @@ impl FunctionReader {
         };
         let callee = match cursor.next()? {
             Token::Global(name) => Callee::Function(name.clone()),
-            Token::Local(name) => Callee::Pointer(Operand::Reg(Reg(self.names.get(name)))),
+            Token::Local(name) => Callee::Pointer(IrOperand::Reg(IrRegister(self.names.get(name)))),
             _ => {
                 let mut texts = Vec::new();
                 while !cursor.is_mark('(') {
@@ -78,7 +78,7 @@ impl FunctionReader {
                 cursor.next()?;
             }
         }
-        Ok(Kind::Call {
+        Ok(InstructionKind::Call {
             callee,
             returns,
             arguments,

@@ -7,7 +7,7 @@ use crate::function::*;
 use crate::token::Token;
 
 impl FunctionReader {
-    pub(super) fn alloca(&mut self, cursor: &mut Cursor) -> ParseResult<Kind> {
+    pub(super) fn alloca(&mut self, cursor: &mut Cursor) -> ParseResult<InstructionKind> {
         cursor.word("inalloca");
         let of = cursor.types()?;
         let (mut count, mut align) = (None, 1);
@@ -22,20 +22,20 @@ impl FunctionReader {
                 count = Some(self.typed(cursor)?);
             }
         }
-        Ok(Kind::Alloca { of, count, align })
+        Ok(InstructionKind::Alloca { of, count, align })
     }
 
-    pub(super) fn load(&mut self, cursor: &mut Cursor) -> ParseResult<Kind> {
+    pub(super) fn load(&mut self, cursor: &mut Cursor) -> ParseResult<InstructionKind> {
         let is_atomic = cursor.word("atomic");
         cursor.word("volatile");
         let of = cursor.types()?;
         cursor.expect(',')?;
         let from = self.pointer(cursor)?;
         let atomic = ordering(cursor, is_atomic)?;
-        Ok(Kind::Load { of, from, atomic })
+        Ok(InstructionKind::Load { of, from, atomic })
     }
 
-    pub(super) fn store(&mut self, cursor: &mut Cursor) -> ParseResult<Kind> {
+    pub(super) fn store(&mut self, cursor: &mut Cursor) -> ParseResult<InstructionKind> {
         let is_atomic = cursor.word("atomic");
         cursor.word("volatile");
         let value = self.typed(cursor)?;
@@ -46,7 +46,7 @@ impl FunctionReader {
         while let Ok(token) = cursor.next() {
             non_temporal |= matches!(token, Token::Meta(name) if name == "nontemporal");
         }
-        Ok(Kind::Store {
+        Ok(InstructionKind::Store {
             value,
             to,
             atomic,
@@ -54,25 +54,25 @@ impl FunctionReader {
         })
     }
 
-    pub(super) fn rmw(&mut self, cursor: &mut Cursor) -> ParseResult<Kind> {
+    pub(super) fn rmw(&mut self, cursor: &mut Cursor) -> ParseResult<InstructionKind> {
         cursor.word("volatile");
         let op = match cursor.any_word()? {
-            "xchg" => RmwOp::Xchg,
-            "add" => RmwOp::Add,
-            "sub" => RmwOp::Sub,
-            "and" => RmwOp::And,
-            "nand" => RmwOp::Nand,
-            "or" => RmwOp::Or,
-            "xor" => RmwOp::Xor,
-            "max" => RmwOp::Max,
-            "min" => RmwOp::Min,
-            "umax" => RmwOp::Umax,
-            "umin" => RmwOp::Umin,
+            "xchg" => IrRmwOp::Xchg,
+            "add" => IrRmwOp::Add,
+            "sub" => IrRmwOp::Sub,
+            "and" => IrRmwOp::And,
+            "nand" => IrRmwOp::Nand,
+            "or" => IrRmwOp::Or,
+            "xor" => IrRmwOp::Xor,
+            "max" => IrRmwOp::Max,
+            "min" => IrRmwOp::Min,
+            "umax" => IrRmwOp::Umax,
+            "umin" => IrRmwOp::Umin,
             other => return Err(format!("atomicrmw {other}")),
         };
         let to = self.pointer(cursor)?;
         cursor.expect(',')?;
         let value = self.typed(cursor)?;
-        Ok(Kind::Rmw { op, to, value })
+        Ok(InstructionKind::Rmw { op, to, value })
     }
 }
