@@ -208,6 +208,10 @@ fn time(seconds: f64) -> String {
 }
 
 impl<S: Subject> Subject for Watched<S> {
+    fn stopped(&mut self) -> bool {
+        self.inner.stopped()
+    }
+
     fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError> {
         let execution = self.inner.run(job)?;
         self.seen.ran();

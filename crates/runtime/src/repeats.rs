@@ -106,7 +106,7 @@ pub(crate) unsafe fn proven() -> bool {
 /// the run if that is all there is to learn.
 pub(crate) unsafe fn enough(registers: &[usize; 6], frame: usize) -> bool {
     let look = &raw mut LOOK;
-    if (*state()).mode != Mode::Running || crate::threads::others_may_go_on() {
+    if (*state()).mode != Mode::Running || else_may_happen() {
         return true;
     }
     // The next edge comes here as well.
@@ -121,6 +121,11 @@ pub(crate) unsafe fn enough(registers: &[usize; 6], frame: usize) -> bool {
     !stack(&mut near, frame) || compare(near) || (*look).proven || (*look).all == MOST_EDGES
 }
 
+/// Could something else than the running thread change what it sees? Another thread; or a timer, which goes off in its time.
+unsafe fn else_may_happen() -> bool {
+    crate::threads::others_may_go_on() || (*state()).alarm != 0
+}
+
 /// Processor time passes without a step of instrumented code: every now and then, all registers and the stack.
 pub(crate) unsafe fn ticked(context: *const libc::ucontext_t) {
     const FLAGS: usize = libc::REG_EFL as usize;
@@ -129,7 +134,7 @@ pub(crate) unsafe fn ticked(context: *const libc::ucontext_t) {
     /// Below the stack pointer; functions that call nobody use it.
     const RED_ZONE: usize = 128;
     let look = &raw mut LOOK;
-    if (*look).proven || (*look).begun && !(*look).by_ticks || crate::threads::others_may_go_on() {
+    if (*look).proven || (*look).begun && !(*look).by_ticks || else_may_happen() {
         return;
     }
     (*look).by_ticks = true;

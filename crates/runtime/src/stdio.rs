@@ -7,6 +7,7 @@ use crate::log::Origin;
 use crate::real::real;
 use crate::shadow::{is_persistent, recording, view};
 use crate::state::Scratch;
+use crate::threads::unseen::{self, Use};
 use landfall_vocab::builtin::Builtin;
 
 crate::weak!(
@@ -170,6 +171,8 @@ unsafe extern "C" fn __lf_weak_vfprintf(
 }
 
 unsafe fn print_to(stream: usize, text: *const u8, list: *mut Arguments, caller: usize) -> i32 {
+    let origin = Origin::library(Builtin::printf, caller);
+    unseen::stream(stream, Use::Changes, origin);
     let printed = Printed::new(text, list, Builtin::printf, caller);
     match (*real()).vfprintf {
         Some(vfprintf) => vfprintf(stream, printed.format, list as *mut u8),
@@ -198,6 +201,8 @@ unsafe extern "C" fn __lf_weak_fread(
     let Some(fread) = (*real()).fread else {
         return 0;
     };
+    let origin = Origin::library(Builtin::fread, program_caller());
+    unseen::stream(stream, Use::Both, origin);
     let length = each.saturating_mul(count);
     if length == 0 || !concerns_us(to as usize) {
         return fread(to, each, count, stream);
@@ -208,12 +213,7 @@ unsafe extern "C" fn __lf_weak_fread(
     while done < length {
         let piece = BUFFER.min(length - done);
         let got = fread(buffer, 1, piece, stream);
-        hooks::library_store(
-            to as usize + done,
-            buffer,
-            got,
-            Origin::library(Builtin::fread, program_caller()),
-        );
+        hooks::library_store(to as usize + done, buffer, got, origin);
         done += got;
         if got < piece {
             break;
@@ -227,6 +227,8 @@ unsafe extern "C" fn __lf_weak_fgets(to: *mut u8, room: i32, stream: usize) -> *
     let Some(fgets) = (*real()).fgets else {
         return core::ptr::null_mut();
     };
+    let origin = Origin::library(Builtin::fgets, program_caller());
+    unseen::stream(stream, Use::Both, origin);
     if room <= 0 || !concerns_us(to as usize) {
         return fgets(to, room, stream);
     }
@@ -236,12 +238,8 @@ unsafe extern "C" fn __lf_weak_fgets(to: *mut u8, room: i32, stream: usize) -> *
         return core::ptr::null_mut();
     }
     let length = crate::bytes::length(buffer, room as usize) + 1;
-    hooks::library_store(
-        to as usize,
-        buffer,
-        length.min(room as usize),
-        Origin::library(Builtin::fgets, program_caller()),
-    );
+    let length = length.min(room as usize);
+    hooks::library_store(to as usize, buffer, length, origin);
     to
 }
 
@@ -255,6 +253,8 @@ unsafe extern "C" fn __lf_weak_fwrite(
     let Some(fwrite) = (*real()).fwrite else {
         return 0;
     };
+    let origin = Origin::library(Builtin::fwrite, program_caller());
+    unseen::stream(stream, Use::Changes, origin);
     seen(
         from,
         each.saturating_mul(count),
@@ -269,6 +269,8 @@ unsafe extern "C" fn __lf_weak_fputs(text: *const u8, stream: usize) -> i32 {
     let Some(fputs) = (*real()).fputs else {
         return -1;
     };
+    let origin = Origin::library(Builtin::puts, program_caller());
+    unseen::stream(stream, Use::Changes, origin);
     if concerns_us(text as usize) {
         seen_text(text, usize::MAX, Builtin::puts, program_caller());
     }

@@ -2,7 +2,7 @@
 
 use crate::caller;
 use crate::hooks;
-use crate::library::{seen, seen_bytes, seen_text, text_length};
+use crate::library::{concerns_us, read_until, seen, seen_text, text_length};
 use crate::log::Origin;
 use crate::real::{P, real};
 use crate::shadow::{is_persistent, peek, recording, unview, view};
@@ -18,19 +18,16 @@ crate::weak!(
 
 /// Records what a function reads that makes a number of a text: space, whatever can belong to one, and the byte after it.
 unsafe fn number(p: P, function: Builtin, caller: usize) {
-    if !is_persistent(p as usize) {
+    if !concerns_us(p) {
         return;
     }
-    let mut i = 0;
-    while matches!(peek(p.add(i)), b' ' | 9..=13) {
-        i += 1;
-    }
-    while peek(p.add(i)).is_ascii_alphanumeric()
-        || matches!(peek(p.add(i)), b'+' | b'-' | b'.' | b'(' | b')' | b'_')
-    {
-        i += 1;
-    }
-    seen_bytes(p, i + 1, function, caller);
+    let mut begun = false;
+    read_until(p, usize::MAX, function, caller, |byte| {
+        begun |= !matches!(byte, b' ' | 9..=13);
+        begun
+            && !byte.is_ascii_alphanumeric()
+            && !matches!(byte, b'+' | b'-' | b'.' | b'(' | b')' | b'_')
+    });
 }
 
 macro_rules! numbers {
@@ -110,9 +107,7 @@ unsafe fn compare_folded(a: P, b: P, limit: usize, caller: usize) -> i32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strcasecmp(a: P, b: P) -> i32 {
     match (*real()).strcasecmp {
-        Some(strcasecmp) if !is_persistent(a as usize) && !is_persistent(b as usize) => {
-            strcasecmp(a, b)
-        }
+        Some(strcasecmp) if !concerns_us(a) && !concerns_us(b) => strcasecmp(a, b),
         _ => compare_folded(a, b, usize::MAX, caller!()),
     }
 }
@@ -120,9 +115,7 @@ unsafe extern "C" fn __lf_weak_strcasecmp(a: P, b: P) -> i32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_strncasecmp(a: P, b: P, limit: usize) -> i32 {
     match (*real()).strncasecmp {
-        Some(strncasecmp) if !is_persistent(a as usize) && !is_persistent(b as usize) => {
-            strncasecmp(a, b, limit)
-        }
+        Some(strncasecmp) if !concerns_us(a) && !concerns_us(b) => strncasecmp(a, b, limit),
         _ => compare_folded(a, b, limit, caller!()),
     }
 }
@@ -141,12 +134,10 @@ unsafe fn among(byte: u8, set: P) -> bool {
 /// How many bytes from `p` on are in the set, or are not.
 unsafe fn span(p: P, set: P, inside: bool, function: Builtin, caller: usize) -> usize {
     seen_text(set, usize::MAX, function, caller);
-    let mut i = 0;
-    while peek(p.add(i)) != 0 && among(peek(p.add(i)), set) == inside {
-        i += 1;
-    }
-    seen_bytes(p, i + 1, function, caller);
-    i
+    let read = read_until(p, usize::MAX, function, caller, |byte| {
+        byte == 0 || unsafe { among(byte, set) } != inside
+    });
+    read - 1
 }
 
 #[unsafe(no_mangle)]
@@ -232,13 +223,11 @@ unsafe extern "C" fn __lf_weak_strsep(next: *mut *mut u8, set: P) -> *mut u8 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_memccpy(to: *mut u8, from: P, byte: i32, limit: usize) -> *mut u8 {
-    let mut length = 0;
     let mut found = false;
-    while length < limit && !found {
-        found = peek(from.add(length)) == byte as u8;
-        length += 1;
-    }
-    seen_bytes(from, length, Builtin::memccpy, caller!());
+    let length = read_until(from, limit, Builtin::memccpy, caller!(), |here| {
+        found = here == byte as u8;
+        found
+    });
     let origin = Origin::library(Builtin::memccpy, caller!());
     hooks::copy(to, from, length, 0, origin);
     if found {
@@ -281,14 +270,15 @@ unsafe extern "C" fn __lf_weak_swab(from: P, to: *mut u8, length: isize) {
     hooks::copy(to, scratch.start(), length, 0, origin);
 }
 
-/// An array in persistent memory is read, sorted elsewhere and stored.
+/// An array in persistent memory, or one that others may look at, is read, sorted elsewhere and stored.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_qsort(array: *mut u8, count: usize, each: usize, order: usize) {
     let Some(qsort) = (*real()).qsort else {
         return;
     };
     let length = count.saturating_mul(each);
-    if !is_persistent(array as usize) || length == 0 || !recording() {
+    let concerns_us = is_persistent(array as usize) && recording() || hooks::others_see();
+    if !concerns_us || length == 0 {
         return qsort(array, count, each, order);
     }
     let origin = Origin::library(Builtin::qsort, caller!());
@@ -307,7 +297,7 @@ unsafe extern "C" fn __lf_weak_inet_pton(family: i32, text: P, to: *mut u8) -> i
     let Some(inet_pton) = (*real()).inet_pton else {
         return -1;
     };
-    if is_persistent(text as usize) {
+    if concerns_us(text) {
         seen_text(text, usize::MAX, Builtin::inet_pton, caller!());
     }
     let mut address = [0u8; 16];

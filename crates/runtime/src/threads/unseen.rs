@@ -26,13 +26,18 @@ pub(crate) unsafe fn note(what: u8, origin: Origin) {
     }
 }
 
-/// State that is in no memory of the program's: who changed it, and who looked at it, a bit for each thread.
+/// State that is in no memory of the program's: who changed it, and who looked at it, a bit for each thread, since all others were
+/// joined.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Used {
     key: u64,
     changed: u32,
     looked: u32,
+    /// How often all others had been joined by then.
+    phase: u32,
+    /// Several changed it before they were joined: what is there is what came last.
+    mixed: bool,
 }
 
 const MOST: usize = 128;
@@ -41,6 +46,7 @@ const MOST: usize = 128;
 pub(crate) struct Uses {
     all: [Used; MOST],
     count: usize,
+    phase: u32,
     /// Where a timer was set while there was one thread.
     timer: Origin,
     /// Files that were mapped for all to see, and where the last was.
@@ -63,24 +69,35 @@ pub(crate) mod key {
     pub(crate) const NAME: u64 = 3 << 32;
     pub(crate) const LIBRARY: u64 = 4 << 32;
     pub(crate) const ACTION: u64 = 5 << 32;
+    pub(crate) const STREAM: u64 = 6 << 32;
 }
 
 /// At the start of a run.
 pub(super) unsafe fn begin() {
     let uses = &raw mut (*state()).uses;
-    ((*uses).count, (*uses).mappings) = (0, 0);
+    ((*uses).count, (*uses).mappings, (*uses).phase) = (0, 0, 0);
     (*uses).timer = Origin::NONE;
 }
 
-/// The running thread uses such state. Where another one changes what it looks at, or looks at what it changes, their order matters.
+/// Does anybody else use such state, or has somebody?
+pub(crate) unsafe fn matters() -> bool {
+    several() || on() && (*state()).uses.count > 0
+}
+
+/// The running thread uses such state. Where another one changes what it looks at, or looks at what it changes, their order matters; so
+/// it does to whoever looks, once they are joined, at what several have changed.
 pub(crate) unsafe fn used(key: u64, how: Use, what: u8, origin: Origin) {
-    if !several() {
+    let alone = !several();
+    if !matters() {
         return;
     }
     let uses = &raw mut (*state()).uses;
     let known = (&(*uses).all)[..(*uses).count]
         .iter()
         .position(|used| used.key == key);
+    if known.is_none() && alone {
+        return;
+    }
     if known.is_none() && (*uses).count == MOST {
         return log::plain(Kind::Unseen, 0, what, origin);
     }
@@ -90,15 +107,25 @@ pub(crate) unsafe fn used(key: u64, how: Use, what: u8, origin: Origin) {
             key,
             changed: 0,
             looked: 0,
+            phase: (*uses).phase,
+            mixed: false,
         };
         (*uses).count += 1;
     }
     let used = &raw mut (*uses).all[at];
+    if (*used).phase != (*uses).phase || alone {
+        (*used).mixed |= (*used).changed.count_ones() > 1;
+        ((*used).changed, (*used).looked) = (0, 0);
+        (*used).phase = (*uses).phase;
+    }
     let me = 1 << (*threads()).current;
     let (looks, changes) = (how != Use::Changes, how != Use::Looks);
-    let met = looks && (*used).changed & !me != 0 || changes && (*used).looked & !me != 0;
-    (*used).looked |= if looks { me } else { 0 };
-    (*used).changed |= if changes { me } else { 0 };
+    let met = looks && ((*used).mixed || (*used).changed & !me != 0)
+        || changes && (*used).looked & !me != 0;
+    if !alone {
+        (*used).looked |= if looks { me } else { 0 };
+        (*used).changed |= if changes { me } else { 0 };
+    }
     if met {
         log::plain(Kind::Unseen, 0, what, origin);
     }
@@ -109,13 +136,16 @@ pub(crate) unsafe fn forget(key: u64) {
     let uses = &raw mut (*state()).uses;
     for used in &mut (&mut (*uses).all)[..(*uses).count] {
         if used.key == key {
-            (used.changed, used.looked) = (0, 0);
+            (used.changed, used.looked, used.mixed) = (0, 0, false);
         }
     }
 }
 
 /// A thread is created: from now on a timer that is running goes off among several, and so on.
 pub(super) unsafe fn created() {
+    if (*threads()).apart == 1 {
+        (*state()).uses.phase += 1;
+    }
     let timer = (*state()).uses.timer;
     if (*state()).alarm != 0 && timer.number() != Origin::NONE.number() {
         note(unseen::TIMER, timer);
@@ -252,7 +282,25 @@ const NUMBERS: (u64, Use) = (1, Use::Both);
 const ENVIRONMENT: u64 = 2;
 const LOCALE: (u64, Use) = (3, Use::Both);
 const MOMENT: (u64, Use) = (4, Use::Both);
-const INPUT: (u64, Use) = (5, Use::Both);
+
+unsafe extern "C" {
+    static stdin: usize;
+    static stdout: usize;
+    static stderr: usize;
+}
+
+/// A stream of stdio, whose buffer and position are libc's. What is printed nobody reads.
+pub(crate) unsafe fn stream(stream: usize, how: Use, origin: Origin) {
+    if on() && stream != stdout && stream != stderr {
+        let key = key::STREAM | u64::from(stream as u32);
+        used(key, how, unseen::LIBRARY, origin);
+    }
+}
+
+/// Which argument is the stream that is read from.
+unsafe fn input(which: Option<usize>, arguments: [usize; 5], origin: Origin) {
+    stream(which.map_or(stdin, |at| arguments[at]), Use::Both, origin);
+}
 
 crate::weak!("drand48" => drand48);
 
@@ -289,9 +337,9 @@ noted! {
     "gmtime" => gmtime, __lf_weak_gmtime: library(MOMENT);
     "ctime" => ctime, __lf_weak_ctime: library(MOMENT);
     "asctime" => asctime, __lf_weak_asctime: library(MOMENT);
-    "fgetc" => fgetc, __lf_weak_fgetc: library(INPUT);
-    "getc" => getc, __lf_weak_getc: library(INPUT);
-    "getchar" => getchar, __lf_weak_getchar: library(INPUT);
-    "ungetc" => ungetc, __lf_weak_ungetc: library(INPUT);
-    "getline" => getline, __lf_weak_getline: library(INPUT);
+    "fgetc" => fgetc, __lf_weak_fgetc: input(Some(0));
+    "getc" => getc, __lf_weak_getc: input(Some(0));
+    "getchar" => getchar, __lf_weak_getchar: input(None);
+    "ungetc" => ungetc, __lf_weak_ungetc: input(Some(1));
+    "getline" => getline, __lf_weak_getline: input(Some(2));
 }

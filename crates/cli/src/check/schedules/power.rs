@@ -43,6 +43,13 @@ pub(super) enum Recoveries<'a> {
 }
 
 impl Subject for Recoveries<'_> {
+    fn stopped(&mut self) -> bool {
+        match self {
+            Recoveries::One(one) => one.stopped(),
+            Recoveries::Every(every) => every.stopped(),
+        }
+    }
+
     fn run(&mut self, job: &subject::Job<'_>) -> Result<Execution, SubjectError> {
         match self {
             Recoveries::One(one) => one.run(job),
