@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    Check(crate::check::Check),
+    Check(Box<crate::check::Check>),
     Replay(crate::replay::Replay),
     Litmus(LitmusArgs),
     Prove(crate::prove::ProveArgs),

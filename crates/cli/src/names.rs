@@ -4,11 +4,13 @@ use crate::screen::plain;
 use landfall_native::members::{Member, Members};
 use landfall_native::{Event, Execution, Op, Origin, Position, Server, Sites, Symbols};
 use serde_json::{Value, json};
-use std::cell::OnceCell;
-use std::path::Path;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// A place in the source, with its path as the user would write it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Place {
     pub(crate) file: String,
     pub(crate) line: u32,
@@ -16,10 +18,15 @@ pub(crate) struct Place {
     pub(crate) function: String,
 }
 
+/// The working directory. It does not change once there are places.
+fn here() -> &'static Path {
+    static HERE: OnceLock<PathBuf> = OnceLock::new();
+    HERE.get_or_init(|| std::env::current_dir().unwrap_or_default())
+}
+
 impl Place {
     pub(crate) fn new(at: &Position) -> Place {
-        let here = std::env::current_dir().unwrap_or_default();
-        let relative = Path::new(&at.file).strip_prefix(&here);
+        let relative = Path::new(&at.file).strip_prefix(here());
         let file = relative.map_or_else(|_| at.file.clone(), |path| path.display().to_string());
         Place {
             // `__FILE__` is what was typed; debug information leaves it out.
@@ -62,6 +69,9 @@ impl Place {
     }
 }
 
+/// To a member: the function, its variable, and the members that lead from it.
+type Lead = (String, String, Vec<String>);
+
 /// What one server knows about the addresses and sites of its runs.
 #[derive(Debug)]
 pub(crate) struct Names {
@@ -69,6 +79,9 @@ pub(crate) struct Names {
     pub(crate) symbols: Symbols,
     /// Read when first asked for.
     members: OnceCell<Option<Members>>,
+    /// Source files, read when first asked for.
+    files: RefCell<HashMap<String, Option<landfall_repair::Stores>>>,
+    named: RefCell<HashMap<Lead, Option<Member>>>,
 }
 
 impl Names {
@@ -77,31 +90,37 @@ impl Names {
             sites: server.sites().clone(),
             symbols: server.symbols(),
             members: OnceCell::new(),
+            files: RefCell::default(),
+            named: RefCell::default(),
         }
     }
 
     /// The member that the store at a place of the source stores to.
     pub(crate) fn member(&self, at: &Place) -> Option<Member> {
-        let text = std::fs::read_to_string(&at.file).ok()?;
-        let unit = landfall_repair::Unit {
-            text: &text,
-            language: match at.file.ends_with(".c") {
+        let mut files = self.files.borrow_mut();
+        let file = files.entry(at.file.clone()).or_insert_with(|| {
+            let language = match at.file.ends_with(".c") {
                 true => landfall_repair::Language::C,
                 false => landfall_repair::Language::Cxx,
-            },
-            headers: &[],
-        };
-        let place = landfall_repair::Place {
+            };
+            let text = std::fs::read_to_string(&at.file).ok()?;
+            landfall_repair::Stores::of(text, language)
+        });
+        let path = file.as_ref()?.path(landfall_repair::Place {
             line: at.line,
             column: at.column,
-        };
-        let path = landfall_repair::stored_to(&unit, place)?;
-        let members = self.members.get_or_init(|| self.symbols.members());
-        members.as_ref()?.member(&landfall_native::members::Path {
-            function: &at.function,
-            variable: &path.variable,
-            members: &path.members,
-        })
+        })?;
+        let key = (at.function.clone(), path.variable, path.members);
+        let mut named = self.named.borrow_mut();
+        let member = named.entry(key).or_insert_with_key(|key| {
+            let members = self.members.get_or_init(|| self.symbols.members());
+            members.as_ref()?.member(&landfall_native::members::Path {
+                function: &key.0,
+                variable: &key.1,
+                members: &key.2,
+            })
+        });
+        member.clone()
     }
 
     /// Where in the source an event comes from: for library functions, the call.

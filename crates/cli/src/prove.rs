@@ -16,7 +16,10 @@ use landfall_prove::c::Refusal;
 use landfall_prove::encode::CrashEncoding;
 use landfall_prove::prove::Verdict;
 use landfall_prove::witness::Witness;
+use source::Source;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Proves or refutes, for all executions and all power failures at once.
@@ -26,7 +29,7 @@ use std::time::Duration;
 /// Robust means that a power failure leaves only what some execution showed in one instant. Compiler options (-D, -I, -O, -m …)
 /// are passed on. Exit code: 0 proved, 100 refuted, 5 not decided (or not modelled), 4 nothing to prove, 101 the program does
 /// not compile, 2 the file cannot be read, 1 internal error.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub(crate) struct ProveArgs {
     /// A program (.c, .cc), or a litmus test (.lit, or herd7's .litmus)
     #[arg(value_name = "FILE", required = true)]
@@ -52,7 +55,7 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "N")]
     conflicts: Option<u32>,
 
-    /// Give up after this time (10s, 5m, 1h; cadical only)
+    /// Give up after this time (10s, 5m, 1h)
     #[arg(long, value_name = "TIME", value_parser = crate::check::duration)]
     time: Option<Duration>,
 
@@ -124,6 +127,7 @@ enum SolverArg {
 }
 
 /// All that was found out about a file.
+#[derive(Clone, Default)]
 struct Answers {
     answers: Vec<Answer>,
     /// What could not be modelled.
@@ -146,16 +150,10 @@ pub(crate) fn run(args: &ProveArgs) -> Exit {
             return failure.exit;
         }
     };
-    // Terms and calls nest as deep as the program does.
-    let asked = std::thread::scope(|scope| {
-        std::thread::Builder::new()
-            .stack_size(1 << 30)
-            .spawn_scoped(scope, || ask::answers(&source, args, screen))
-            .map(|thread| thread.join())
-    });
-    let answers = match asked {
-        Ok(Ok(answers)) => answers,
-        Ok(Err(_)) => return Exit::Internal, // the panic has spoken
+    let source = Arc::new(source);
+    let answers = match asked(&source, args, screen) {
+        Ok(Some(answers)) => answers,
+        Ok(None) => return Exit::Internal, // the panic has spoken
         Err(error) => {
             screen.err(&format!("error: no memory to work in: {error}\n"));
             return Exit::Internal;
@@ -191,6 +189,46 @@ pub(crate) fn run(args: &ProveArgs) -> Exit {
         }
     }
 }
+
+/// Asks, beside us: when the time is up what is known then is the answer, wherever the asking is. None if it fell over.
+fn asked(
+    source: &Arc<Source>,
+    args: &ProveArgs,
+    screen: Screen,
+) -> std::io::Result<Option<Answers>> {
+    let known = Arc::new(Mutex::new(Answers::default()));
+    let (done, answered) = channel();
+    let (heard, of, with) = (known.clone(), source.clone(), args.clone());
+    let ask = move || {
+        let know = |answers: &Answers| {
+            if let Ok(mut known) = heard.lock() {
+                known.clone_from(answers);
+            }
+        };
+        // Whoever asked may have gone on without.
+        let _ = done.send(ask::answers(&of, &with, screen, &know));
+    };
+    // Terms and calls nest as deep as the program does.
+    let thread = std::thread::Builder::new().stack_size(1 << 30);
+    thread.spawn(ask)?;
+    // The search ends by itself; what leads up to it may not.
+    let patience = args.time.map(|time| time + (time / 20).max(GRACE));
+    let answered = match patience {
+        Some(patience) => answered.recv_timeout(patience),
+        None => answered.recv().map_err(RecvTimeoutError::from),
+    };
+    Ok(match answered {
+        Ok(answers) => Some(answers),
+        Err(RecvTimeoutError::Disconnected) => None,
+        Err(RecvTimeoutError::Timeout) => {
+            let known = known.lock().map(|known| known.clone());
+            Some(ask::give_up(args, known.unwrap_or_default()))
+        }
+    })
+}
+
+/// How much later than `--time` an answer may come.
+const GRACE: Duration = Duration::from_secs(1);
 
 fn exit(answers: &Answers) -> Exit {
     let some = |wanted: fn(&Verdict) -> bool| answers.answers.iter().any(|a| wanted(&a.verdict));

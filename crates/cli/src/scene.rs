@@ -12,6 +12,9 @@ use landfall_native::{
     Deadline, Event, Execution, Isolation, Job, Op, Outcome, Program, Server, SubjectError,
     Threading, translate,
 };
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// Everything a run depends on but its image.
 #[derive(Clone, Debug)]
@@ -55,9 +58,13 @@ impl Scene {
     }
 }
 
-/// One execution of a chain.
+/// One execution of a chain. A copy is the same one: there may be thousands of findings about an execution that is long.
 #[derive(Clone, Debug)]
-pub(crate) struct Act {
+pub(crate) struct Act(Arc<Played>);
+
+/// What an execution found, did and left.
+#[derive(Debug)]
+pub(crate) struct Played {
     /// Persistent memory as the execution found it.
     pub(crate) found: Image,
     pub(crate) execution: Execution,
@@ -68,13 +75,27 @@ pub(crate) struct Act {
     copies: Vec<landfall_native::Copied>,
 }
 
+impl Deref for Act {
+    type Target = Played;
+
+    fn deref(&self) -> &Played {
+        &self.0
+    }
+}
+
 impl Act {
     pub(crate) fn new(found: Image, execution: Execution, scene: &Scene) -> Act {
+        Act(Arc::new(Played::new(found, execution, scene)))
+    }
+}
+
+impl Played {
+    fn new(found: Image, execution: Execution, scene: &Scene) -> Played {
         let (events, native) = translate(&execution.events);
         let translated = subject::Execution::new(events, subject::Ended::Well);
         let (log, origins) = translated.logged(scene.platform, scene.tear);
         let origins = origins.into_iter().map(|event| native[event]).collect();
-        Act {
+        Played {
             found,
             execution,
             log,
@@ -140,9 +161,12 @@ impl Act {
     /// Persistent memory as a failure leaves it.
     pub(crate) fn left(&self, failure: &Failure) -> Image {
         let mut image = self.found.clone();
+        let old: HashMap<Line, Version> = failure.old.iter().copied().collect();
         for line in self.log.lines() {
+            let newest = || self.log.newest(line, failure.cut);
+            let survivor = old.get(&line).copied().unwrap_or_else(newest);
             let mut bytes = image.line(line);
-            (self.log).apply(line, self.survivor(failure, line), &mut bytes);
+            self.log.apply(line, survivor, &mut bytes);
             image.set_line(line, bytes);
         }
         image
@@ -291,11 +315,11 @@ impl Stage {
         }
         let endless = execution.outcome.limit().is_some()
             || matches!(execution.outcome, Outcome::Hang { .. });
-        let mut act = Act::new(found, execution, &self.scene);
+        let mut played = Played::new(found, execution, &self.scene);
         if stacks && !endless {
-            act.copies = server.run_raw(&job, landfall_native::copies)?.1;
+            played.copies = server.run_raw(&job, landfall_native::copies)?.1;
         }
-        Ok(act)
+        Ok(Act(Arc::new(played)))
     }
 
     /// From the very beginning through all failures to the execution after the last.

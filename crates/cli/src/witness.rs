@@ -171,9 +171,15 @@ pub(crate) struct PowerFailure {
     pub(crate) cut: u32,
     /// Lines that are older than they could be.
     pub(crate) old: Vec<OldLine>,
-    /// Persistent memory as it was left, where it differs from the beginning.
+    /// Persistent memory as it was left, where it differs from the beginning; of very much memory, the first lines.
     pub(crate) image: Vec<ImageLine>,
+    /// Of all of it, where not all of it is here: the failures say how to make it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) image_digest: Option<String>,
 }
+
+/// Lines of an image that a witness shows.
+pub(crate) const MOST_LINES: usize = 256;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OldLine {
@@ -337,6 +343,7 @@ impl Witness {
 
 impl PowerFailure {
     pub(crate) fn new(failure: &Failure, left: &Image, base: &Image) -> PowerFailure {
+        let lines = left.delta(base).take(MOST_LINES + 1).count();
         PowerFailure {
             cut: failure.cut.0,
             old: (failure.old.iter())
@@ -346,6 +353,7 @@ impl PowerFailure {
                 })
                 .collect(),
             image: image_lines(left, base),
+            image_digest: (lines > MOST_LINES).then(|| digest(left)),
         }
     }
 
@@ -367,10 +375,11 @@ impl PowerFailure {
     }
 }
 
-/// Where an image differs from another.
+/// Where an image differs from another, in as many lines as a witness shows.
 pub(crate) fn image_lines(image: &Image, base: &Image) -> Vec<ImageLine> {
     image
         .delta(base)
+        .take(MOST_LINES)
         .map(|(line, bytes)| ImageLine {
             line: format!("{:#x}", line.start().0),
             bytes: bytes.iter().fold(String::new(), |mut text, byte| {

@@ -1,12 +1,15 @@
 //! Ctrl-C and SIGTERM, noticed instead of obeyed: the search ends at its next step, and what it has found is told. A second one ends
 //! the telling as well, and what is known is printed as it is. A third one kills.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 static TIMES: AtomicU32 = AtomicU32::new(0);
 /// When the first one came, in nanoseconds since some moment.
 static FIRST: AtomicU64 = AtomicU64::new(0);
+
+/// A process group that is told as well; 0 for none.
+static BELOW: AtomicI32 = AtomicI32::new(0);
 
 fn now() -> u64 {
     let mut now = libc::timespec {
@@ -18,7 +21,12 @@ fn now() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-extern "C" fn note(_signal: libc::c_int) {
+extern "C" fn note(signal: libc::c_int) {
+    let below = BELOW.load(SeqCst);
+    if below > 0 {
+        // SAFETY: a system call that is allowed in signal handlers.
+        unsafe { libc::kill(-below, signal) };
+    }
     match TIMES.fetch_add(1, SeqCst) {
         0 => FIRST.store(now(), SeqCst),
         _ => {
@@ -40,6 +48,11 @@ pub fn watch_interrupts() {
             libc::sigaction(signal, &action, std::ptr::null_mut());
         }
     }
+}
+
+/// From now on this process group is interrupted with us.
+pub(crate) fn hand_on(group: Option<i32>) {
+    BELOW.store(group.unwrap_or(0), SeqCst);
 }
 
 pub fn interrupted() -> bool {

@@ -1,10 +1,12 @@
 //! Native programs as subjects: a [`Program`] built with `landfall cc` is started once as a [`Server`] and then run again and
 //! again, each time on a given image of persistent memory, giving an [`Execution`] each time (ALGORITHMS.md §1).
 //!
-//! `unsafe` is confined to `shared` (memory another process writes) and `spawn` (what happens between fork and exec).
+//! `unsafe` is confined to `shared` (memory another process writes), `spawn` and `child` (what happens between fork and exec), and
+//! `interrupt` (signal handlers).
 
 #![allow(unsafe_code)]
 
+mod child;
 pub mod compiler;
 mod covered;
 mod deadline;
@@ -35,6 +37,7 @@ mod subject;
 mod symbols;
 mod workers;
 
+pub use child::run_below;
 pub use covered::{Covered, ReadAt};
 pub use deadline::Deadline;
 pub use debug::debug;

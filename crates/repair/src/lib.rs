@@ -22,7 +22,7 @@ mod store;
 mod wrappers;
 
 pub use edit::{Edit, apply, line_origins, unified_diff};
-pub use path::{Path, stored_to};
+pub use path::{Path, Stores};
 pub use source::{Language, Place, Unit};
 
 use idiom::{Idiom, Need};

@@ -1,9 +1,9 @@
 //! What a store stores to, as a variable and the members that lead from it.
 
-use crate::source::{Place, Source};
+use crate::address::without_parentheses;
+use crate::source::{Language, Place, Source, Unit, parse};
 use crate::store;
-use crate::{Unit, address::without_parentheses};
-use tree_sitter::Node;
+use tree_sitter::{Node, Tree};
 
 /// `r->data[i]` is the member `data` of what the variable `r` leads to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,26 +12,51 @@ pub struct Path {
     pub members: Vec<String>,
 }
 
-/// What the store at a place stores to, where the source says it by names.
-pub fn stored_to(unit: &Unit<'_>, at: Place) -> Option<Path> {
-    let source = Source::read(unit);
-    let store = store::find(&source, at, 0).ok()?.node;
-    let target = match store.kind() {
-        "assignment_expression" => store.child_by_field_name("left")?,
-        "update_expression" => store.child_by_field_name("argument")?,
-        "call_expression" => {
-            let function = store.child_by_field_name("function")?;
-            // `x.store(…)`, or a function that is given the address first.
-            match function.kind() {
-                "field_expression" => function.child_by_field_name("argument")?,
-                _ => store.child_by_field_name("arguments")?.named_child(0)?,
+/// A file that is read once, and asked about many places.
+#[derive(Debug)]
+pub struct Stores {
+    text: String,
+    language: Language,
+    tree: Tree,
+}
+
+impl Stores {
+    /// None of a text that cannot be read at all.
+    pub fn of(text: String, language: Language) -> Option<Stores> {
+        let tree = parse(&text, language)?;
+        Some(Stores {
+            text,
+            language,
+            tree,
+        })
+    }
+
+    /// What the store at a place stores to, where the source says it by names.
+    pub fn path(&self, at: Place) -> Option<Path> {
+        let unit = Unit {
+            text: &self.text,
+            language: self.language,
+            headers: &[],
+        };
+        let source = Source::unstyled(&unit, self.tree.clone());
+        let store = store::find(&source, at, 0).ok()?.node;
+        let target = match store.kind() {
+            "assignment_expression" => store.child_by_field_name("left")?,
+            "update_expression" => store.child_by_field_name("argument")?,
+            "call_expression" => {
+                let function = store.child_by_field_name("function")?;
+                // `x.store(…)`, or a function that is given the address first.
+                match function.kind() {
+                    "field_expression" => function.child_by_field_name("argument")?,
+                    _ => store.child_by_field_name("arguments")?.named_child(0)?,
+                }
             }
-        }
-        _ => return None,
-    };
-    let mut members = Vec::new();
-    let variable = follow(&source, target, &mut members)?;
-    Some(Path { variable, members })
+            _ => return None,
+        };
+        let mut members = Vec::new();
+        let variable = follow(&source, target, &mut members)?;
+        Some(Path { variable, members })
+    }
 }
 
 /// The variable an expression begins with; its members go on the list.
@@ -56,7 +81,6 @@ fn follow(source: &Source<'_>, node: Node<'_>, members: &mut Vec<String>) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Language;
 
     #[test]
     fn names_of_what_is_stored_to() {
@@ -72,12 +96,8 @@ mod tests {
             ("memcpy(log->text + 4, t, n);", "log text"),
         ] {
             let text = format!("void f() {{\n  {store}\n}}\n");
-            let unit = Unit {
-                text: &text,
-                language: Language::Cxx,
-                headers: &[],
-            };
-            let found = stored_to(&unit, Place { line: 2, column: 0 });
+            let stores = Stores::of(text, Language::Cxx).unwrap();
+            let found = stores.path(Place { line: 2, column: 0 });
             let found = found.map(|p| [&[p.variable][..], &p.members].concat().join(" "));
             assert_eq!(found.as_deref(), Some(expected), "{store}");
         }

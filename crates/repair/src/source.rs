@@ -115,20 +115,30 @@ impl<'a> Source<'a> {
             })
             .collect();
         let mut source = Source {
-            text: unit.text,
-            language: unit.language,
-            tree,
             headers,
             eol: match unit.text.contains("\r\n") {
                 true => "\r\n",
                 false => "\n",
             },
             step: step(unit.text),
-            bare_sizeof: false,
-            hanging_braces: false,
+            ..Source::unstyled(unit, tree)
         };
         source.learn_style();
         source
+    }
+
+    /// For questions about what is there: how it would be written does not matter, nor do headers.
+    pub(crate) fn unstyled(unit: &Unit<'a>, tree: Tree) -> Source<'a> {
+        Source {
+            text: unit.text,
+            language: unit.language,
+            tree,
+            headers: Vec::new(),
+            eol: "\n",
+            step: String::new(),
+            bare_sizeof: false,
+            hanging_braces: false,
+        }
     }
 
     fn learn_style(&mut self) {

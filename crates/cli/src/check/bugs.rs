@@ -1,7 +1,7 @@
 //! From failing executions to findings: one for each cause, each run from scratch, made plain, and kept in a file.
 
 use super::Refusal;
-use super::finding::{Finding, Preemptions, Severity, Told, failing_place, kind, what};
+use super::finding::{Finding, Preemptions, Severity, Told, failing_place, kind, said_place, what};
 use super::minimise::{Confirmed, confirm};
 use super::options::Check;
 use super::report::Report;
@@ -16,9 +16,11 @@ use crate::provenance::first_reads;
 use crate::recorded::quoted;
 use crate::scene::{Act, Failure, Part, Stage, Threaded};
 use crate::witness::{Built, Ended, Given, Memory, PowerFailure, Threads, Witness, Word, digest};
+use landfall_explore::limit::Limit;
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::schedule::power;
 use landfall_explore::tree::Diverged;
+use landfall_model::image::Image;
 use landfall_native::{Deadline, Event, Execution, HeapChecks, Job, Op, Placed, Ran, SubjectError};
 use std::time::Instant;
 
@@ -35,7 +37,7 @@ pub(super) struct Bugs<'a> {
     /// When the search ends; and when nothing is run any more for what it found.
     until: Deadline,
     last_call: Deadline,
-    /// From then on not even the causes of failures are looked for; and from then on not their places.
+    /// From then on not even the causes of failures are looked for; and from then on no debug information for their places.
     hurry: Deadline,
     rush: Deadline,
     /// What is told now happened under a schedule.
@@ -60,10 +62,15 @@ impl<'a> Bugs<'a> {
             stage: None,
             until: options.deadline(started),
             last_call: options.last_call(started),
-            hurry: options.after(started, 5),
-            rush: options.after(started, 6),
+            hurry: options.after(started, 4),
+            rush: options.after(started, 5),
             scheduled: None,
         }
+    }
+
+    /// Why the search would end now.
+    pub(super) fn late(&self) -> Option<Limit> {
+        self.until.reached()
     }
 
     /// Executions that were needed to tell.
@@ -110,20 +117,18 @@ impl<'a> Bugs<'a> {
         if self.hurry.reached().is_some() {
             return self.plainly(failed, failures.len(), report);
         }
-        let stage = self.stage()?;
         // Of very many failures not all come with their events.
         if let ([failure], false) = (failures, failed.events.is_empty()) {
-            // Cheap: nothing is run for a cause that is known already.
-            let acts = [
-                first.clone(),
-                Act::new(first.left(failure), failed.clone(), &target.scene),
-            ];
-            let story = story(&acts, failures);
-            let finding = Finding::cause(&acts, failures, story.as_ref(), stage);
+            // Cheap: nothing is run for a cause that is known already, nor is memory put together.
+            let recovery = Act::new(Image::default(), failed.clone(), &target.scene);
+            let acts = [first.clone(), recovery];
+            let story = story(&acts, std::slice::from_ref(failure));
+            let finding = Finding::cause(&acts, failures, story.as_ref(), self.stage()?);
             if finding.is_some_and(|finding| report.is_known(&finding)) {
                 return Ok(());
             }
         }
+        let stage = self.stage()?;
         let mut confirmed = match confirm(stage, failures, failed) {
             Ok(confirmed) => confirmed.ok_or_else(not_again)?,
             Err(SubjectError::Stopped) => return self.as_seen(first, failures, failed, report),
@@ -168,7 +173,7 @@ impl<'a> Bugs<'a> {
         failures: usize,
         report: &mut Report,
     ) -> Result<(), Refusal> {
-        let rush = self.rush.reached().is_some();
+        let late = self.rush.reached().is_some();
         let names = self.stage()?.names(failures);
         let what = what(&failed.outcome, names);
         let message = match failures {
@@ -176,8 +181,12 @@ impl<'a> Bugs<'a> {
             _ => format!("recovery fails: {what}"),
         };
         let mut finding = Finding::of(kind(&failed.outcome), Severity::Error, message);
-        if !rush {
-            finding.at = failing_place(failed, names);
+        // Without a look at debug information an assertion still knows where it is.
+        finding.at = match late {
+            true => said_place(&failed.outcome),
+            false => failing_place(failed, names),
+        };
+        if !late {
             finding.stack = names.frames(&failed.stack);
         }
         (finding.failures, finding.end) = (failures, Some(what));

@@ -7,7 +7,8 @@ use landfall_model::line::Line;
 use landfall_model::log::{Cut, Entry, Version};
 use landfall_native::{Covered, Op, Origin};
 use landfall_report::{Coverage, LineCoverage};
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
 
 /// Instrumented lines without any access are listed up to this many.
 const MOST_SILENT: usize = 20_000;
@@ -41,10 +42,10 @@ pub(super) fn coverage(
             _ => {}
         }
     }
-    let mut at_stake: HashMap<usize, BTreeSet<usize>> = HashMap::new();
+    let mut at_stake: HashMap<usize, Vec<Range<usize>>> = HashMap::new();
     for (event, between) in exposed(act, cuts) {
         if let Some(number) = lines.number(events[event].origin) {
-            at_stake.entry(number).or_default().extend(between);
+            at_stake.entry(number).or_default().push(between);
         }
     }
     for (index, &cut) in cuts.iter().enumerate() {
@@ -52,11 +53,12 @@ pub(super) fn coverage(
         let next = events.get(act.events_before(cut));
         let next = next.filter(|event| event.op != Op::Store);
         if let Some(number) = next.and_then(|event| lines.number(event.origin)) {
-            at_stake.entry(number).or_default().insert(index);
+            let here = index..index + 1;
+            at_stake.entry(number).or_default().push(here);
         }
     }
     for (number, cuts) in at_stake {
-        lines.all[number].counts.cuts = cuts.len() as u64;
+        lines.all[number].counts.cuts = covered_by(cuts) as u64;
     }
     for line in &mut lines.all {
         let found = line
@@ -89,8 +91,19 @@ pub(super) fn coverage(
     coverage
 }
 
+/// How many numbers lie in these ranges, each counted once.
+fn covered_by(mut ranges: Vec<Range<usize>>) -> usize {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let (mut count, mut end) = (0, 0);
+    for range in ranges {
+        count += range.end.saturating_sub(range.start.max(end));
+        end = end.max(range.end);
+    }
+    count
+}
+
 /// For each store the power failures, by their number, at which it was done and not yet written back for certain.
-fn exposed(act: &Act, cuts: &[Cut]) -> Vec<(usize, std::ops::Range<usize>)> {
+fn exposed(act: &Act, cuts: &[Cut]) -> Vec<(usize, Range<usize>)> {
     let mut open: HashMap<Line, VecDeque<(Version, u32)>> = HashMap::new();
     let mut exposed = Vec::new();
     let entries = act.log.entries();
@@ -200,5 +213,17 @@ impl Lines<'_> {
             coverage.0.entry(file).or_default().insert(line, counts);
         }
         coverage
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::covered_by;
+
+    #[test]
+    fn what_lies_in_several_ranges_counts_once() {
+        assert_eq!(covered_by(vec![5..9, 0..3, 2..6, 20..21, 8..8]), 10);
+        assert_eq!(covered_by(vec![0..10, 3..4]), 10);
+        assert_eq!(covered_by(Vec::new()), 0);
     }
 }

@@ -13,6 +13,7 @@ use landfall_model::log::Cut;
 use landfall_native::members::Member;
 use landfall_native::{Execution, HeapError, Op, Outcome, Position};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
@@ -28,7 +29,7 @@ pub(crate) struct Stored {
 }
 
 /// Why nothing made the lost store durable in time.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Why {
     pub(crate) gap: GapKind,
     /// The flush that is too late, not fenced, or of another line.
@@ -37,7 +38,7 @@ pub(crate) struct Why {
     pub(crate) how: &'static str,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum GapKind {
     NeverFlushed,
     FlushedLate,
@@ -123,6 +124,7 @@ pub(crate) struct Finding {
     pub(crate) end: Option<String>,
     /// How other recoveries end for the same reason.
     pub(crate) other_ends: Vec<OtherEnd>,
+    heard: Heard,
     /// What to type to see it again.
     pub(crate) replay: Option<String>,
     pub(crate) witness: Option<String>,
@@ -155,6 +157,13 @@ impl Told {
             ),
         }
     }
+}
+
+/// What is among `other_ends` and `also_lost`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Heard {
+    messages: HashSet<String>,
+    lost: HashSet<Option<Place>>,
 }
 
 /// Another end for the same reason.
@@ -218,22 +227,29 @@ pub(crate) fn kind(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// Where an execution went wrong.
-pub(crate) fn failing_place(execution: &Execution, names: &Names) -> Option<Place> {
-    let frames = names.frames(&execution.stack);
-    if let Outcome::Assertion {
+/// Where an assertion says that it is.
+pub(crate) fn said_place(outcome: &Outcome) -> Option<Place> {
+    let Outcome::Assertion {
         file,
         line,
         function,
         ..
-    } = &execution.outcome
-    {
-        let said = Place::new(&Position {
-            file: file.clone(),
-            line: *line,
-            column: 0,
-            function: function.clone(),
-        });
+    } = outcome
+    else {
+        return None;
+    };
+    Some(Place::new(&Position {
+        file: file.clone(),
+        line: *line,
+        column: 0,
+        function: function.clone(),
+    }))
+}
+
+/// Where an execution went wrong.
+pub(crate) fn failing_place(execution: &Execution, names: &Names) -> Option<Place> {
+    let frames = names.frames(&execution.stack);
+    if let Some(said) = said_place(&execution.outcome) {
         // The call of `__assert_fail` knows the column and the plain name of the function.
         let exact = frames.into_iter().find(|frame| frame.same_line(&said));
         return Some(exact.unwrap_or(said));
@@ -306,6 +322,7 @@ impl Finding {
             told: Told::Whole,
             end: None,
             other_ends: Vec::new(),
+            heard: Heard::default(),
             replay: None,
             witness: None,
             timeline: None,
@@ -363,31 +380,6 @@ impl Finding {
         })
     }
 
-    /// The same mistake: the same store was lost, or another one for want of the same flush or fence; or, where none was lost,
-    /// the same end at the same place.
-    pub(crate) fn same_cause(&self, other: &Finding) -> bool {
-        let place = |stored: &Option<Stored>| stored.as_ref().and_then(|s| s.at.clone());
-        let (Some(mine), Some(theirs)) = (place(&self.lost), place(&other.lost)) else {
-            return self.lost.is_none()
-                && other.lost.is_none()
-                && self.kind == other.kind
-                && self.at == other.at
-                && self.crash_at == other.crash_at
-                && place(&self.racing) == place(&other.racing);
-        };
-        if mine == theirs || (self.also_lost.iter()).any(|s| s.at.as_ref() == Some(&theirs)) {
-            return true;
-        }
-        let (Some(why), Some(kept)) = (&self.why, place(&self.kept)) else {
-            return false;
-        };
-        // The same store overtook both; the flush that came too late (was not waited for, missed their line) is the same,
-        // or there is none, in one function.
-        Some(&kept) == place(&other.kept).as_ref()
-            && Some(why) == other.why.as_ref()
-            && (why.flush.is_some() || mine.function == theirs.function)
-    }
-
     /// Is it a failure for the loss of a store at this place?
     pub(crate) fn loses_at(&self, at: &Place) -> bool {
         let mut lost = self.lost.iter().chain(&self.also_lost);
@@ -410,25 +402,23 @@ impl Finding {
         })
     }
 
-    /// One more execution that shows it.
-    pub(crate) fn count(&mut self, again: &Finding) {
+    /// One more execution that shows it. Returns how many stores that were not known to be lost come with it, at the end of `also_lost`.
+    pub(crate) fn count(&mut self, again: &Finding) -> usize {
         self.executions += again.executions;
-        let known = self.other_ends.iter().map(|other| &other.message);
-        if again.message != self.message && !known.into_iter().any(|m| *m == again.message) {
+        if again.message != self.message && self.heard.messages.insert(again.message.clone()) {
             self.other_ends.push(OtherEnd {
                 message: again.message.clone(),
                 end: again.end.clone(),
             });
         }
-        let place = |stored: &Stored| stored.at.clone();
+        let before = self.also_lost.len();
         for lost in again.lost.iter().chain(&again.also_lost) {
-            let known = (self.lost.iter())
-                .chain(&self.also_lost)
-                .any(|mine| place(mine) == place(lost));
-            if !known {
+            let mine = self.lost.as_ref().is_some_and(|mine| mine.at == lost.at);
+            if !mine && self.heard.lost.insert(lost.at.clone()) {
                 self.also_lost.push(lost.clone());
             }
         }
+        self.also_lost.len() - before
     }
 
     pub(crate) fn json(&self) -> Value {

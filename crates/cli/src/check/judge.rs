@@ -104,7 +104,7 @@ impl Judging {
         if let Some(judge) = self.judge {
             let (checkers, walked) = judge.finish(forest);
             if complete && !walked.is_complete() {
-                report.limit(Limit::Judging);
+                report.limit(bugs.late().unwrap_or(Limit::Judging));
             }
             let places = self.watching.as_ref().map(|watching| &watching.places);
             for checker in checkers {

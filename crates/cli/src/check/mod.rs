@@ -7,7 +7,10 @@ pub(crate) mod finding;
 mod fit;
 mod flags;
 mod judge;
+mod known;
 mod lanes;
+#[cfg(test)]
+mod many;
 mod members;
 mod minimise;
 mod notice;

@@ -97,6 +97,10 @@ pub(crate) struct Check {
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Search")]
     pub(super) time: Option<Duration>,
 
+    /// In tests: when the search ends, and the telling, by work rather than by time
+    #[arg(skip)]
+    pub(super) counted: Option<Box<(Deadline, Deadline)>>,
+
     /// Stop after this many executions
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(super) runs: Option<u64>,
@@ -432,17 +436,23 @@ impl Check {
 
     /// When the search ends. It started when the program was built.
     pub(super) fn deadline(&self, started: Instant) -> Deadline {
+        if let Some((search, _)) = self.counted.as_deref() {
+            return *search;
+        }
         Deadline::new(self.time.map(|time| started + time))
     }
 
     /// When nothing is run any more for what was found until then: the rest of the time that is left goes to printing.
     pub(super) fn last_call(&self, started: Instant) -> Deadline {
-        self.after(started, 4)
+        self.after(started, 3)
     }
 
     /// So many tenths of the time that is left after the search.
     pub(super) fn after(&self, started: Instant, tenths: u32) -> Deadline {
         const LEAST: Duration = Duration::from_secs(2);
+        if let Some((_, telling)) = self.counted.as_deref() {
+            return *telling;
+        }
         let after = self.time.map_or(LEAST, |time| (time / 10).max(LEAST));
         self.deadline(started).later(after * tenths / 10)
     }

@@ -2,7 +2,7 @@
 
 use super::finding::{kind, what};
 use super::timeline::place;
-use crate::names::Names;
+use crate::names::{Names, Place};
 use crate::scene::Act;
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::subject::Ended;
@@ -36,19 +36,18 @@ pub(super) fn outcomes(
         .into_iter()
         .map(|((kind, text), stores)| {
             let mut at: Vec<AtPlace> = Vec::new();
+            let mut known: HashMap<Option<Place>, usize> = HashMap::new();
             for (&store, count) in &stores {
                 let event = store.map(|store| &act.execution.events[store]);
-                let here = event
-                    .and_then(|event| names.place(event))
-                    .as_ref()
-                    .map(place);
-                match at.iter_mut().find(|known| known.at == here) {
-                    Some(known) => known.behaviours += count,
-                    None => at.push(AtPlace {
-                        at: here,
-                        behaviours: *count,
-                    }),
-                }
+                let here = event.and_then(|event| names.place(event));
+                let number = *known.entry(here).or_insert_with_key(|here| {
+                    at.push(AtPlace {
+                        at: here.as_ref().map(place),
+                        behaviours: 0,
+                    });
+                    at.len() - 1
+                });
+                at[number].behaviours += count;
             }
             at.sort_by_key(|at| std::cmp::Reverse(at.behaviours));
             at.truncate(MOST_PLACES);

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::recorded::Recorded;
 use landfall_native::Deadline;
 use landfall_report::{Run, Sources};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,15 +14,25 @@ use std::path::Path;
 /// Findings that get a patch suggested: reading sources takes time.
 const MOST_SUGGESTED: usize = 100;
 
+/// Stores that a suggested patch may be about: each is looked for in its file.
+const MOST_STORES: usize = 20;
+
 /// Patches that nobody has tried yet, one for each finding that a patch could help.
 pub(super) fn suggest(findings: &mut [Value], recorded: Option<&Recorded>, until: Deadline) {
     let Some(recorded) = recorded else { return };
+    if findings.is_empty() || until.reached().is_some() {
+        return;
+    }
     let Ok(suggestions) = crate::fix::Suggestions::open(recorded) else {
         return;
     };
     for finding in findings.iter_mut().take(MOST_SUGGESTED) {
         if until.reached().is_some() {
             return;
+        }
+        let stores = finding["stores"].as_array().map_or(0, Vec::len);
+        if stores > MOST_STORES {
+            continue;
         }
         if let Some((what, text)) = suggestions.first(finding) {
             let title = format!("{what} (not tried: `landfall fix` builds and checks it)");
@@ -46,10 +57,12 @@ pub(super) fn sources_of(run: &Value) -> BTreeMap<String, String> {
     files
 }
 
-pub(super) fn save(run: &Value, options: &Check) -> Result<(), Refusal> {
-    listed(&options.out, "run.json", &format!("{run:#}\n"))?;
-    let read: Run = serde_json::from_value(run.clone())
-        .map_err(|why| Refusal::new(Exit::Internal, format!("run.json: {why}")))?;
+/// Writes all of it, and returns the text of run.json.
+pub(super) fn save(run: &Value, options: &Check) -> Result<String, Refusal> {
+    let failed = |why| Refusal::new(Exit::Internal, format!("run.json: {why}"));
+    let text = serde_json::to_string_pretty(run).map_err(failed)? + "\n";
+    listed(&options.out, "run.json", &text)?;
+    let read = Run::deserialize(run).map_err(failed)?;
     let page = landfall_report::page(&read, &texts(run, Path::new("")).found);
     listed(&options.out, "report.html", &page)?;
     if let Some(path) = &options.sarif {
@@ -58,7 +71,7 @@ pub(super) fn save(run: &Value, options: &Check) -> Result<(), Refusal> {
     if let Some(path) = &options.junit {
         write(path, &landfall_report::junit(&read))?;
     }
-    Ok(())
+    Ok(text)
 }
 
 fn listed(folder: &Path, name: &str, text: &str) -> Result<(), Refusal> {

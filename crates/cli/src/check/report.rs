@@ -2,6 +2,7 @@
 
 use super::Refusal;
 use super::finding::{Finding, Severity};
+use super::known::{Known, Where};
 use super::options::Check;
 use super::render::{Detail, render};
 use crate::args::Format;
@@ -12,6 +13,7 @@ use crate::source::Sources;
 use landfall_explore::limit::Limit;
 use landfall_native::{Cut, Deadline, Foreign, Outcome, Server, Symbols};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -30,6 +32,8 @@ pub(crate) struct Report {
     pub(crate) findings: Vec<Finding>,
     /// Known and allowed.
     allowed: Vec<Finding>,
+    /// Both, by what tells their causes apart.
+    known: Known,
     limits: Vec<Limit>,
     /// Power failures of those schedules were tried, too.
     pub(crate) crashes: bool,
@@ -58,8 +62,8 @@ pub(crate) struct Report {
     pub(crate) progress: Vec<landfall_report::Sample>,
     pub(crate) scope: landfall_report::Scope,
     pub(crate) outcomes: Vec<landfall_report::Outcome>,
-    /// What is printed and kept, once there is a verdict.
-    json: Value,
+    /// What is kept, once there is a verdict.
+    text: String,
 }
 
 /// Where the runs of the search happened.
@@ -90,22 +94,28 @@ pub(super) fn count(n: u64, one: &str, many: &str) -> String {
 impl Report {
     /// Counts a failure that is on the list already.
     pub(super) fn is_known(&mut self, finding: &Finding) -> bool {
-        let known = self.findings.iter_mut().chain(&mut self.allowed);
-        match known.into_iter().find(|f| f.same_cause(finding)) {
-            Some(known) => {
-                known.count(finding);
-                true
-            }
-            None => false,
-        }
+        let known = self.known.same_cause(finding);
+        self.count(known, finding)
     }
 
     /// Counts a failure with one that ended in the same way at the same place, whatever was lost.
     pub(super) fn ends_there(&mut self, finding: &Finding) -> bool {
-        let known = self.findings.iter_mut().chain(&mut self.allowed);
-        let ends = |f: &&mut Finding| f.kind == finding.kind && f.at == finding.at;
-        let known = known.into_iter().find(ends);
-        known.map(|known| known.count(finding)).is_some()
+        let known = self.known.ends_there(finding);
+        self.count(known, finding)
+    }
+
+    fn count(&mut self, known: Option<Where>, finding: &Finding) -> bool {
+        let Some(at) = known else { return false };
+        let known = match at {
+            Where::Listed(number) => &mut self.findings[number],
+            Where::Allowed(number) => &mut self.allowed[number],
+        };
+        let more = known.count(finding);
+        let first = known.also_lost.len() - more;
+        for lost in &known.also_lost[first..] {
+            self.known.also_lost(lost, at);
+        }
+        true
     }
 
     /// Also those that are allowed.
@@ -114,11 +124,15 @@ impl Report {
     }
 
     pub(super) fn add(&mut self, finding: Finding) {
+        let at = Where::Listed(self.findings.len());
+        self.known.add(&finding, at);
         self.findings.push(finding);
     }
 
     /// Counts it, and does not list it.
     pub(super) fn allow(&mut self, finding: Finding) {
+        let at = Where::Allowed(self.allowed.len());
+        self.known.add(&finding, at);
         self.allowed.push(finding);
     }
 
@@ -235,12 +249,13 @@ impl Report {
         };
         self.seconds = started.elapsed().as_secs_f64();
         self.scope = options.scope();
-        self.json = self.object(options.last_call(started));
+        let mut run = self.object(options.last_call(started));
         if let Some(bytes) = self.stdin {
             let file = options.out.join(super::target::INPUT);
-            self.json["stdin"] = json!({"file": file.display().to_string(), "bytes": bytes});
+            run["stdin"] = json!({"file": file.display().to_string(), "bytes": bytes});
         }
-        super::outputs::save(&self.json, options)
+        self.text = super::outputs::save(&run, options)?;
+        Ok(())
     }
 
     fn object(&self, until: Deadline) -> Value {
@@ -265,7 +280,7 @@ impl Report {
             "scope": self.scope,
             "tool": "landfall", "version": env!("CARGO_PKG_VERSION"), "verdict": verdict,
             "complete": self.limits.is_empty(), "limits": self.limit_names(),
-            "findings": findings, "check": check, "allowed": self.allowed.len(),
+            "check": check, "allowed": self.allowed.len(),
             "hidden_races": self.hidden_races,
             "warnings": self.warnings, "not_judged": self.not_judged,
             "stats": {
@@ -277,6 +292,8 @@ impl Report {
             "command": crate::recorded::command(), "coverage": self.coverage, "progress": self.progress,
             "outcomes": self.outcomes,
         });
+        // Moved, not copied: there may be very many.
+        run["findings"] = Value::Array(findings);
         run["sources"] = json!(super::outputs::sources_of(&run));
         run
     }
@@ -284,12 +301,12 @@ impl Report {
     pub(super) fn print(&self, options: &Check) -> Exit {
         let screen = Screen::new(options.color);
         let text = match options.format {
-            Format::Json => format!("{:#}\n", self.json),
-            Format::Human if options.quiet => String::new(),
-            Format::Human => match screen.width() {
+            Format::Json => Cow::Borrowed(self.text.as_str()),
+            Format::Human if options.quiet => Cow::default(),
+            Format::Human => Cow::Owned(match screen.width() {
                 Some(width) => super::fit::fit(&self.for_people(options, width), width),
                 None => self.for_people(options, super::table::WIDTH),
-            },
+            }),
         };
         if let Err(error) = screen.out(&text) {
             screen.err(&format!("landfall: standard output: {error}\n"));

@@ -4,7 +4,7 @@ use crate::provenance::first_reads;
 use crate::scene::{Act, Failure};
 use landfall_explore::subject::FirstRead;
 use landfall_model::line::{Addr, LINE_BYTES, Line};
-use landfall_model::log::{Cut, Entry};
+use landfall_model::log::{Cut, Entry, Version};
 use landfall_native::{Event, Op};
 use std::collections::HashMap;
 
@@ -56,11 +56,13 @@ fn of_crash(crashed: &Act, failure: &Failure, recovery: &Act, act: usize) -> Sto
     let mut kept: Option<Cut> = None;
     let mut missed: Vec<Cut> = Vec::new();
     let mut lines: HashMap<Line, Stores> = HashMap::new();
+    let old: HashMap<Line, Version> = failure.old.iter().copied().collect();
     for (_, read, _) in first_reads(&recovery.execution) {
         let line = read.line();
         let stores = lines.entry(line).or_insert_with(|| {
-            let there = log.stores_in(line, crashed.survivor(failure, line));
-            let mut lost = log.stores_in(line, log.newest(line, failure.cut));
+            let newest = log.newest(line, failure.cut);
+            let there = log.stores_in(line, old.get(&line).copied().unwrap_or(newest));
+            let mut lost = log.stores_in(line, newest);
             lost.retain(|store| there.binary_search(store).is_err());
             Stores { there, lost }
         });

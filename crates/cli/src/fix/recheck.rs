@@ -181,13 +181,12 @@ impl Recheck {
         if !self.command.is_empty() {
             command.arg("--").args(&self.command);
         }
-        let output = command
+        command
             .current_dir(directory)
             // clang believes it where it can, and the overlay names files by their real directory.
             .env("PWD", directory)
-            .stdin(self.input()?)
-            .output()
-            .context("landfall check")?;
+            .stdin(self.input()?);
+        let output = landfall_native::run_below(&mut command).context("landfall check")?;
         if landfall_native::interrupted() {
             bail!("interrupted");
         }
@@ -258,11 +257,10 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 fn built(build: &str, directory: &Path) -> anyhow::Result<bool> {
-    let output = Command::new("sh")
-        .args(["-c", build])
-        .current_dir(directory)
-        .output()
-        .with_context(|| format!("`{build}`"))?;
+    let mut command = Command::new("sh");
+    command.args(["-c", build]).current_dir(directory);
+    command.stdin(Stdio::null());
+    let output = landfall_native::run_below(&mut command).with_context(|| format!("`{build}`"))?;
     if landfall_native::interrupted() {
         bail!("interrupted");
     }

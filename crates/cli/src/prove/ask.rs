@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// One property, answered.
+#[derive(Clone)]
 pub(super) struct Answer {
     pub(super) property: &'static str,
     pub(super) verdict: Verdict,
@@ -24,6 +25,7 @@ pub(super) struct Answer {
 }
 
 /// One bound, and how long its parts took.
+#[derive(Clone)]
 pub(super) struct Round {
     pub(super) unroll: u32,
     pub(super) events: usize,
@@ -34,13 +36,16 @@ pub(super) struct Round {
 
 type Question = fn(&Program, &Options) -> prove::Answered;
 
-pub(super) fn answers(source: &Source, args: &ProveArgs, screen: Screen) -> Answers {
+/// `known` hears what is known by then, each time that is more.
+pub(super) fn answers(
+    source: &Source,
+    args: &ProveArgs,
+    screen: Screen,
+    known: &dyn Fn(&Answers),
+) -> Answers {
     let options = options(args);
-    let mut all = Answers {
-        answers: Vec::new(),
-        refusal: None,
-        rounds: Vec::new(),
-    };
+    let mut all = Answers::default();
+    let mut before = Answers::default();
     let shown = args.format == Format::Human && std::io::stderr().is_terminal();
     for unroll in bounds(source, args) {
         if shown && source.has_loops() {
@@ -60,7 +65,14 @@ pub(super) fn answers(source: &Source, args: &ProveArgs, screen: Screen) -> Answ
             .into_iter()
             .filter(|answer| !matches!(answer.verdict, Verdict::Proved))
             .collect();
-        all.answers = ask(&program, args, &options, settled);
+        all.answers = ask(&program, args, &options, settled, &mut |answer| {
+            // What holds so far may not hold further on; what does not hold never will.
+            if matches!(answer.verdict, Verdict::Refuted(_)) {
+                before.answers.retain(|a| a.property != answer.property);
+                before.answers.push(answer.clone());
+                known(&before);
+            }
+        });
         let searching = start.elapsed();
         let start = Instant::now();
         let mut limits = Vec::new();
@@ -79,6 +91,8 @@ pub(super) fn answers(source: &Source, args: &ProveArgs, screen: Screen) -> Answ
         for answer in all.answers.iter_mut().filter(|a| proved(a)) {
             answer.limits.clone_from(&limits);
         }
+        before = all.clone();
+        known(&before);
         let late = options.search.until.is_some_and(|u| Instant::now() >= u);
         if limits.is_empty() || late || !all.answers.iter().any(proved) {
             break;
@@ -123,28 +137,53 @@ fn ask(
     args: &ProveArgs,
     options: &Options,
     mut settled: Vec<Answer>,
+    heard: &mut dyn FnMut(&Answer),
 ) -> Vec<Answer> {
-    let mut questions: Vec<(&'static str, Question)> = Vec::new();
-    if args.property != PropertyArg::Robust {
-        questions.push(("invariant", prove::invariant));
-    }
-    if args.property != PropertyArg::Invariant {
-        questions.push(("robust", prove::robust));
-    }
     let mut answer = |(property, question): (&'static str, Question)| {
         if let Some(at) = settled.iter().position(|a| a.property == property) {
             return settled.swap_remove(at);
         }
         let start = Instant::now();
         let answered = question(program, options);
-        Answer {
+        let answer = Answer {
             property,
             verdict: answered.verdict,
             sizes: answered.sizes,
             took: start.elapsed(),
             limits: Vec::new(),
             native: None,
-        }
+        };
+        heard(&answer);
+        answer
     };
-    questions.into_iter().map(&mut answer).collect()
+    questions(args).map(&mut answer).collect()
+}
+
+fn questions(args: &ProveArgs) -> impl Iterator<Item = (&'static str, Question)> {
+    let all: [(_, Question, _); 2] = [
+        ("invariant", prove::invariant, PropertyArg::Robust),
+        ("robust", prove::robust, PropertyArg::Invariant),
+    ];
+    let asked = args.property;
+    let wanted = all.into_iter().filter(move |(.., other)| asked != *other);
+    wanted.map(|(property, question, _)| (property, question))
+}
+
+/// What was asked and has no answer yet is not known: there is no more time.
+pub(super) fn give_up(args: &ProveArgs, mut known: Answers) -> Answers {
+    let late = |property| Answer {
+        property,
+        verdict: Verdict::Unknown("the time was up".to_owned()),
+        sizes: Sizes::default(),
+        took: args.time.unwrap_or_default(),
+        limits: Vec::new(),
+        native: None,
+    };
+    let mut answers = Vec::new();
+    for (property, _) in questions(args) {
+        let at = known.answers.iter().position(|a| a.property == property);
+        answers.push(at.map_or_else(|| late(property), |at| known.answers.swap_remove(at)));
+    }
+    known.answers = answers;
+    known
 }

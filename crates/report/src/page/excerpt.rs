@@ -1,7 +1,8 @@
 //! A few lines of source around a place.
 
+use super::Lines;
+use crate::Place;
 use crate::html::Html;
-use crate::{Place, Sources};
 
 const AROUND: u32 = 2;
 /// Longer lines are cut: minified or generated code.
@@ -13,7 +14,7 @@ pub(super) fn excerpt(
     role: &'static str,
     title: &str,
     at: &Place,
-    sources: &Sources,
+    sources: &Lines<'_>,
 ) {
     html.element("figure", &[("class", role)], |html| {
         html.element("figcaption", &[], |html| {
@@ -23,13 +24,13 @@ pub(super) fn excerpt(
                 html.text(" in ").say("code", &[], &at.function);
             }
         });
-        let Some(text) = sources.get(&at.file) else {
+        let Some(lines) = sources.get(at.file.as_str()) else {
             html.say("p", &[("class", "missing")], "The source was not at hand.");
             return;
         };
         let first = at.line.saturating_sub(AROUND).max(1);
         html.element("pre", &[("class", "source")], |html| {
-            let wanted = text.lines().enumerate().skip(first as usize - 1);
+            let wanted = lines.iter().enumerate().skip(first as usize - 1);
             for (index, line) in wanted.take(2 * AROUND as usize + 1) {
                 let number = index as u32 + 1;
                 let class = if number == at.line { "here" } else { "near" };

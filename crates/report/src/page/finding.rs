@@ -1,9 +1,9 @@
 //! One finding: what, where, why, how to repair it, how to see it again.
 
 use super::excerpt::{excerpt, first};
-use super::{lanes, timeline, turns};
+use super::{Lines, MOST_STORES, lanes, timeline, turns};
 use crate::html::Html;
-use crate::{Finding, Place, Sources};
+use crate::{Finding, Place};
 
 /// More of what a run printed is of no use in a page.
 const MOST_OUTPUT: usize = 8_000;
@@ -66,7 +66,7 @@ pub(super) fn filter(html: &mut Html, findings: &[Finding]) {
     });
 }
 
-pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &Sources) {
+pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &Lines<'_>) {
     let id = found.id.as_str();
     let mut attributes = vec![("class", "finding"), ("id", id), ("data-kind", &found.kind)];
     if open {
@@ -113,9 +113,14 @@ pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &So
     });
 }
 
-fn places(html: &mut Html, found: &Finding, sources: &Sources) {
+fn places(html: &mut Html, found: &Finding, sources: &Lines<'_>) {
     html.element("div", &[("class", "places")], |html| {
-        for store in &found.stores {
+        let mut lost = 0;
+        let listed = found.stores.iter().filter(|store| {
+            lost += usize::from(store.role == "lost");
+            store.role != "lost" || lost <= MOST_STORES
+        });
+        for store in listed {
             let Some(at) = &store.at else { continue };
             let bytes = match store.bytes {
                 Some(1) => " (1 byte)".to_owned(),
@@ -150,6 +155,14 @@ fn places(html: &mut Html, found: &Finding, sources: &Sources) {
                 ),
                 other => excerpt(html, "other", other, at, sources),
             }
+        }
+        if lost > MOST_STORES {
+            let more = lost - MOST_STORES;
+            html.say(
+                "p",
+                &[],
+                &format!("Lost stores in run.json besides: {more}."),
+            );
         }
         let told = |at: &&Place| {
             let kept = found.stores.iter().filter(|store| store.role == "kept");

@@ -13,6 +13,7 @@ mod turns;
 
 use crate::html::Html;
 use crate::{Run, Sources};
+use std::collections::BTreeMap;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -21,6 +22,12 @@ const SCRIPT: &str = include_str!("script.js");
 const DETAILS_BYTES: usize = 3_000_000;
 const HEADINGS_BYTES: usize = 4_000_000;
 const COVERAGE_BYTES: usize = 4_800_000;
+
+/// Stores of one finding that are shown in the source.
+const MOST_STORES: usize = 20;
+
+/// Source files by name, line by line: thousands of places are looked up.
+type Lines<'a> = BTreeMap<&'a str, Vec<&'a str>>;
 
 /// The whole page. `sources` are the files that places name, as they were when the program was checked; what is not there is
 /// shown without its text.
@@ -80,6 +87,11 @@ fn body(html: &mut Html, run: &Run, sources: &Sources) {
 }
 
 fn findings(html: &mut Html, run: &Run, sources: &Sources) {
+    let lines = |(file, text)| -> (&str, Vec<&str>) {
+        let (file, text): (&String, &String) = (file, text);
+        (file, text.lines().collect())
+    };
+    let sources: Lines<'_> = sources.iter().map(lines).collect();
     html.element(
         "section",
         &[("id", "findings"), ("aria-labelledby", "findings-title")],
@@ -94,7 +106,7 @@ fn findings(html: &mut Html, run: &Run, sources: &Sources) {
             }
             let mut rest = run.findings.iter().enumerate().peekable();
             while let Some((index, found)) = rest.next_if(|_| html.len() < DETAILS_BYTES) {
-                finding::finding(html, found, index == 0, sources);
+                finding::finding(html, found, index == 0, &sources);
             }
             if rest.peek().is_none() {
                 return;

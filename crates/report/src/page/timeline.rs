@@ -1,8 +1,9 @@
 //! The timeline: a column per thread, rows in the order they happened, the power failure as a line across.
 
+use super::Lines;
 use super::excerpt::{cut, first};
 use crate::html::Html;
-use crate::{Phase, Place, Row, Sources, Timeline};
+use crate::{Phase, Place, Row, Timeline};
 
 /// Whoever made the timeline has left out what does not matter; this only bounds the page.
 const MOST_ROWS: usize = 1_000;
@@ -10,7 +11,7 @@ const MOST_ROWS: usize = 1_000;
 /// Characters of a source line beside a row.
 const MOST_SOURCE: usize = 60;
 
-pub(super) fn timeline(html: &mut Html, finding: &str, story: &Timeline, sources: &Sources) {
+pub(super) fn timeline(html: &mut Html, finding: &str, story: &Timeline, sources: &Lines<'_>) {
     let columns = story.threads.len().max(1);
     let readers = readers(story);
     html.raw(
@@ -73,7 +74,7 @@ fn one_row(
     row: &Row,
     columns: usize,
     readers: &[usize],
-    sources: &Sources,
+    sources: &Lines<'_>,
 ) {
     let id = format!("{prefix}{index}");
     let from = row.read.iter().flat_map(|read| &read.from);
@@ -110,13 +111,13 @@ fn one_row(
 }
 
 /// A place by its file's own name, with its text.
-fn place(html: &mut Html, at: &Place, sources: &Sources) {
+fn place(html: &mut Html, at: &Place, sources: &Lines<'_>) {
     let attributes = [("class", "place"), ("title", &at.colons())];
     html.element("td", &attributes, |html| {
         let name = at.file.rsplit('/').next().unwrap_or_default();
         html.text(&format!("{name}:{} ", at.line));
-        let text = sources.get(&at.file).and_then(|text| {
-            let line = text.lines().nth(at.line.checked_sub(1)? as usize)?;
+        let text = sources.get(at.file.as_str()).and_then(|lines| {
+            let line = lines.get(at.line.checked_sub(1)? as usize)?;
             Some(first(line.trim(), MOST_SOURCE))
         });
         html.say("code", &[], text.unwrap_or_default());

@@ -104,7 +104,7 @@ impl Judging {
             walked,
         } = self.judge.finish();
         if complete && !walked.is_complete() {
-            report.limit(Limit::Judging);
+            report.limit(bugs.late().unwrap_or(Limit::Judging));
         }
         for checker in checkers {
             for finding in checker.findings().into_iter().take(MOST_SHOWN) {
