@@ -280,7 +280,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                     origin,
                     [streamed, digest(from, piece), 0],
                 );
-                spin::acted((*threads).current);
+                acts(to, from, piece, visible, origin);
                 return buffer::push(to, from, piece, (visible, stream), flags, origin);
             }
         }
@@ -307,6 +307,19 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
         perform(to, from, piece, flags, origin);
         access.done(found, digest(from, piece), streams.into());
     });
+}
+
+/// The running thread stores into its buffer. Where nobody can tell when that leaves it, nobody can tell that it waited either: whether the
+/// thread changes anything is then what it would be without a buffer.
+unsafe fn acts(to: usize, from: *const u8, length: usize, visible: bool, origin: Origin) {
+    let me = (*threads()).current;
+    if !visible {
+        let seen = found(to, length);
+        if seen == digest(from, length) {
+            return spin::read(me, to as u64, length, seen, origin);
+        }
+    }
+    spin::acted(me);
 }
 
 /// What a store is about to replace.

@@ -73,7 +73,8 @@ struct Buffer {
     /// The lines of non-temporal stores since the last fence, and how many. Their places are their streams.
     lines: [usize; LINES],
     streamed: usize,
-    /// How many were put in since the thread last waited for its stores.
+    /// Stores, flushes and fences since the thread last waited for its stores, whether they waited here or went past: how many had to wait
+    /// is a question of the schedule, when there are too many is none.
     unfenced: usize,
 }
 
@@ -160,16 +161,18 @@ pub(super) unsafe fn fenced(thread: usize) {
     (*buffer).unfenced = 0;
 }
 
-/// The running thread is about to put something in. No processor has room for that many stores; which one is too many does not
-/// depend on the schedule.
+/// The running thread is about to store, perhaps into its buffer. No processor has room for that many stores; which one is too many does
+/// not depend on the schedule.
 pub(super) unsafe fn make_room(origin: Origin) {
-    if (*of((*threads()).current)).unfenced == ROOM - 1 {
+    let buffer = of((*threads()).current);
+    if (*buffer).unfenced == ROOM - 1 {
         super::steps::point(Step {
             kind: step::FENCE,
             object: 0,
             origin,
         });
     }
+    (*buffer).unfenced += 1;
 }
 
 /// Can an entry of this kind leave, with those before this place still there?
@@ -322,7 +325,6 @@ unsafe fn new(me: usize, kind: Kind, address: usize, origin: Origin) -> *mut Ent
     ((*entry).stream, (*entry).gone) = (0, false);
     (*entry).outdated = 0;
     (*buffer).tail += 1;
-    (*buffer).unfenced += 1;
     (*(*threads()).buffers).waiting |= 1 << me;
     entry
 }
