@@ -2,7 +2,7 @@
 // store buffer or not.
 // check: --checks crash
 // exit: 0
-// check: --checks crash --order preempt-first --executions 100
+// check: --checks crash --order preempt-first --runs 100
 // exit: 0
 // check: --checks crash --model sc
 // exit: 0
