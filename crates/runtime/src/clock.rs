@@ -7,7 +7,7 @@ use landfall_vocab::shared::End;
 
 /// 2020-09-13 12:26:40 UTC.
 pub(crate) const START: u64 = 1_600_000_000;
-const SECOND: u64 = 1_000_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
 /// What one look at the clock costs, so that loops waiting for time to pass end.
 const LOOK: u64 = 1_000;
 /// What the monotonic clock shows at first.
@@ -15,7 +15,7 @@ const BOOTED: u64 = 1000 * SECOND;
 
 pub(crate) unsafe fn reset() {
     (*state()).clock = 0;
-    (*state()).alarm = 0;
+    crate::timers::reset();
 }
 
 /// Nanoseconds on the given clock.
@@ -85,7 +85,7 @@ pub(crate) unsafe fn sleep(nanoseconds: u64, context: *mut libc::ucontext_t) {
     let state = state();
     (*state).clock = (*state).clock.saturating_add(nanoseconds);
     if (*state).alarm != 0 && (*state).alarm <= (*state).clock {
-        (*state).alarm = 0;
+        crate::timers::went_off();
         crate::signals::raise(libc::SIGALRM, context);
     }
 }
@@ -105,22 +105,6 @@ pub(crate) unsafe fn wait_forever(what: &[u8], context: *mut libc::ucontext_t) {
     }
     let text: &[&[u8]] = &[what, b" waits for something that cannot happen"];
     outcome::end(End::Deadlock, crate::dispatch::report(text))
-}
-
-/// Sets the alarm; returns the nanoseconds the old one had left.
-pub(crate) unsafe fn set_alarm(nanoseconds: u64) -> u64 {
-    let state = state();
-    let left = if (*state).alarm == 0 {
-        0
-    } else {
-        (*state).alarm.saturating_sub((*state).clock)
-    };
-    (*state).alarm = if nanoseconds == 0 {
-        0
-    } else {
-        (*state).clock.saturating_add(nanoseconds).max(1)
-    };
-    left
 }
 
 /// A wait until this moment took too long: it is over. Clocks start so far apart that the moment tells whose it is.

@@ -81,6 +81,7 @@ mod sys;
 mod syscalls;
 mod text;
 mod threads;
+mod timers;
 mod tracked;
 mod vdso;
 mod waiting;

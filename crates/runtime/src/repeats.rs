@@ -123,7 +123,7 @@ pub(crate) unsafe fn enough(registers: &[usize; 6], frame: usize) -> bool {
 
 /// Could something else than the running thread change what it sees? Another thread; or a timer, which goes off in its time.
 unsafe fn else_may_happen() -> bool {
-    crate::threads::others_may_go_on() || (*state()).alarm != 0
+    crate::threads::others_may_go_on() || crate::timers::any()
 }
 
 /// Processor time passes without a step of instrumented code: every now and then, all registers and the stack.
@@ -219,13 +219,13 @@ pub(crate) unsafe fn state_of_memory() -> Option<Digest> {
     let mut digest = Digest::NEW;
     for word in [
         (*state).clock,
-        (*state).alarm,
         (*state).random,
         (*state).mask,
         crate::threads::steps_taken(),
     ] {
         digest.word(word);
     }
+    crate::timers::each(|word| digest.word(word));
     if crate::threads::on() {
         // What threads do is told, all of it.
         digest.word((*(*state).slot).trace_len.load(Relaxed));

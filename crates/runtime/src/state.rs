@@ -88,6 +88,7 @@ pub(crate) struct State {
 
     pub(crate) clock: u64,
     pub(crate) alarm: u64,
+    pub(crate) timers: crate::timers::Timers,
     pub(crate) random: u64,
     pub(crate) written: u64,
     pub(crate) ticks: u64,

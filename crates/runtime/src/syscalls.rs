@@ -17,7 +17,8 @@ use crate::shadow::is_persistent;
 use crate::signals;
 use crate::state::state;
 use crate::sys;
-use crate::waiting::{clock_nanosleep, futex, set_timer, wait};
+use crate::timers;
+use crate::waiting::{clock_nanosleep, futex, wait};
 use landfall_vocab::shared::End;
 use landfall_vocab::window;
 use libc::*;
@@ -118,10 +119,10 @@ pub(crate) unsafe fn perform(call: &Call) -> isize {
             0
         }
         SYS_clock_nanosleep => clock_nanosleep(call),
-        SYS_alarm => (clock::set_alarm(a as u64 * 1_000_000_000) / 1_000_000_000) as isize,
+        SYS_alarm => timers::alarm(a as u32 as usize),
         SYS_prlimit64 if c != 0 => 0,
-        SYS_setitimer => set_timer(a as i32, b as *const itimerval, c as *mut itimerval),
-        SYS_getitimer => store(b, [0u64; 4]),
+        SYS_setitimer => timers::set(a as i32, b as *const itimerval, c as *mut itimerval),
+        SYS_getitimer => timers::get(a as i32, b as *mut itimerval),
         SYS_timer_create | SYS_timerfd_create => {
             refuse(&[b"timer_create: timers of the kernel do not keep virtual time"])
         }

@@ -147,7 +147,7 @@ pub(super) unsafe fn created() {
         (*state()).uses.phase += 1;
     }
     let timer = (*state()).uses.timer;
-    if (*state()).alarm != 0 && timer.number() != Origin::NONE.number() {
+    if crate::timers::any() && timer.number() != Origin::NONE.number() {
         note(unseen::TIMER, timer);
     }
     let uses = &raw const (*state()).uses;
