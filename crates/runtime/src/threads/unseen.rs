@@ -294,8 +294,8 @@ unsafe extern "C" {
 /// A stream of stdio, whose buffer and position are libc's. What is printed nobody reads.
 pub(crate) fn stream(stream: usize, how: Use, origin: Origin) {
     // SAFETY: libc's variables; nobody else runs now.
-    let printed = unsafe { [stdout, stderr] };
-    if on() && !printed.contains(&stream) {
+    let is_printed = || unsafe { stream == stdout || stream == stderr };
+    if on() && !is_printed() {
         let key = key::STREAM | u64::from(stream as u32);
         used(key, how, unseen::LIBRARY, origin);
     }
