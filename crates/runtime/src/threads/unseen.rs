@@ -284,6 +284,7 @@ const NUMBERS: (u64, Use) = (1, Use::Both);
 const ENVIRONMENT: u64 = 2;
 const LOCALE: (u64, Use) = (3, Use::Both);
 const MOMENT: (u64, Use) = (4, Use::Both);
+const TABLE: (u64, Use) = (5, Use::Both);
 
 unsafe extern "C" {
     static stdin: usize;
@@ -347,6 +348,9 @@ noted! {
     "gmtime" => gmtime, __lf_weak_gmtime: library(MOMENT);
     "ctime" => ctime, __lf_weak_ctime: library(MOMENT);
     "asctime" => asctime, __lf_weak_asctime: library(MOMENT);
+    "hcreate" => hcreate, __lf_weak_hcreate: library(TABLE);
+    "hsearch" => hsearch, __lf_weak_hsearch: library(TABLE);
+    "hdestroy" => hdestroy, __lf_weak_hdestroy: library(TABLE);
     "fgetc" => fgetc, __lf_weak_fgetc: input(Some(0));
     "getc" => getc, __lf_weak_getc: input(Some(0));
     "getchar" => getchar, __lf_weak_getchar: input(None);
