@@ -21,7 +21,7 @@ pub struct Forest {
 }
 
 impl Forest {
-    /// The same, if it was ever asked for.
+    /// The tree after so many power failures, if it was ever asked for.
     pub fn known(&self, failures: u32) -> Option<&RecoveryTree> {
         self.trees.get(failures.checked_sub(1)? as usize)
     }

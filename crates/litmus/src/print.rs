@@ -13,7 +13,7 @@ mod round_trip;
 
 /// The test as a `.lit` file that [`crate::parse::parse`] reads back as the same test.
 ///
-/// The same to the letter for what a parser can produce: lines numbered in the order of their variables, and
+/// It is the same to the letter for what a parser can produce: lines numbered in the order of their variables, and
 /// expectations whose text says what they mean. Otherwise it is the same up to that numbering and wording.
 pub fn to_lit(test: &Test) -> String {
     let mut entries = vec![

@@ -93,7 +93,7 @@ pub fn expect(test: &Test, verdict: ListedVerdict) -> Result<Vec<Expectation>, S
 }
 
 impl Expectation {
-    /// The same condition with another claim.
+    /// This condition with another claim.
     fn under(&self, verdict: ListedVerdict, asked: &Quantifier) -> Expectation {
         let with = |quantifier: Quantifier| Expectation {
             quantifier,

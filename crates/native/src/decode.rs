@@ -23,7 +23,7 @@ pub(crate) struct Decoded {
     pub(crate) interrupted: bool,
 }
 
-/// The same for traces of endless runs: past `most` events only first reads are kept, and the others counted.
+/// Reads a trace that may be of an endless run: past `most` events only first reads are kept, and the others counted.
 pub(crate) fn decode_most(trace: &[u8], most: usize, until: Deadline) -> Decoded {
     let mut decoded = Decoded {
         events: Vec::with_capacity((trace.len() / 20).min(most)),

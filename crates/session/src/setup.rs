@@ -358,7 +358,7 @@ fn words(command: &str) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::words;
+    use super::*;
 
     #[test]
     fn commands_are_split_as_by_a_shell() {
@@ -375,5 +375,18 @@ mod tests {
             let expected = expected.map(|words| words.iter().map(|w| (*w).to_owned()).collect());
             assert_eq!(found, expected, "{command}");
         }
+    }
+
+    #[test]
+    fn the_language_is_the_last_x_or_that_of_the_names() {
+        let of = |flags: &[&str], source: &str| {
+            let flags: Vec<OsString> = flags.iter().map(OsString::from).collect();
+            language(&flags, &[PathBuf::from(source)])
+        };
+        assert_eq!(of(&[], "a.c"), Language::C);
+        assert_eq!(of(&[], "a.cpp"), Language::Cxx);
+        assert_eq!(of(&["-x", "c++"], "a.c"), Language::Cxx);
+        assert_eq!(of(&["-xc"], "a.cpp"), Language::C);
+        assert_eq!(of(&["-Xclang", "-x"], "a.cpp"), Language::Cxx);
     }
 }

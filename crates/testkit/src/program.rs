@@ -140,7 +140,7 @@ pub enum Instr {
         kind: WriteBack,
     },
     Sync(Sync, Place),
-    /// The same, for those that may not succeed; `to` gets 1 if it does.
+    /// A synchronisation that may not succeed; `to` gets 1 if it does.
     Ask {
         op: Sync,
         at: Place,

@@ -26,7 +26,7 @@ macro_rules! kinds {
 }
 
 kinds!(
-    /// At most eight bytes inside one aligned word, persisted atomically (MODEL.md §3).
+    /// At most eight bytes inside one aligned word, persisted atomically (docs/design/model.md §3).
     Store = 1,
     /// First read of bytes this execution neither wrote nor read before.
     Read = 2,

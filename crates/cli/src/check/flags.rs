@@ -170,17 +170,4 @@ mod tests {
         // What the program is given is its own.
         assert!(split("check a.c -- -c").is_ok());
     }
-
-    #[test]
-    fn the_language_is_the_last_x_or_that_of_the_names() {
-        let of = |flags: &[&str], source: &str| {
-            let flags: Vec<OsString> = flags.iter().map(OsString::from).collect();
-            language(&flags, &[PathBuf::from(source)])
-        };
-        assert_eq!(of(&[], "a.c"), Language::C);
-        assert_eq!(of(&[], "a.cpp"), Language::Cxx);
-        assert_eq!(of(&["-x", "c++"], "a.c"), Language::Cxx);
-        assert_eq!(of(&["-xc"], "a.cpp"), Language::C);
-        assert_eq!(of(&["-Xclang", "-x"], "a.cpp"), Language::Cxx);
-    }
 }

@@ -1,13 +1,13 @@
 //! The same reports for programs: one object, one test per line. The names are a promise to scripts.
 
-use super::report::{CrossCheck, Summary, TestReport, TestVerdict, Unreadable};
+use super::report::{CrossCheck, FileReport, Summary, TestReport, TestVerdict, Unreadable};
 use crate::exit::Exit;
 use landfall_litmus::expect::Quantifier;
 use landfall_litmus::program::Value;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
 
-pub(super) fn render(reports: &[TestReport], summary: &Summary) -> String {
+pub(super) fn render(reports: &[FileReport], summary: &Summary) -> String {
     let verdict = match summary.exit() {
         Exit::Clean => "clean",
         Exit::Findings => "findings",
@@ -89,7 +89,7 @@ impl Serialize for OutcomeLine<'_> {
 }
 
 impl<'a> JsonLine<'a> {
-    fn of(report: &'a TestReport) -> JsonLine<'a> {
+    fn of(report: &'a FileReport) -> JsonLine<'a> {
         let file = report.file.display().to_string();
         match &report.found {
             Ok(test) => JsonLine::of_test(file, test),

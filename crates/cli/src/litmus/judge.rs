@@ -4,7 +4,9 @@ use super::collect::{self, FoundFile};
 use super::engine::{self, Engine, Twin};
 use super::listed::ListedVerdicts;
 use super::report::show_outcome;
-use super::report::{CrossCheck, Judgement, Narrative, TestReport, TestVerdict, Unreadable};
+use super::report::{
+    CrossCheck, FileReport, Judgement, Narrative, TestReport, TestVerdict, Unreadable,
+};
 use crate::args::LitmusArgs;
 use landfall_litmus::expect::Expectation;
 use landfall_litmus::print::to_lit;
@@ -39,8 +41,8 @@ impl<'a> LitmusJudge<'a> {
         }
     }
 
-    pub(super) fn report(&self, found: &FoundFile) -> TestReport {
-        TestReport {
+    pub(super) fn report(&self, found: &FoundFile) -> FileReport {
+        FileReport {
             file: found.path.clone(),
             found: self.read(found).map(|test| self.run(&test)),
         }

@@ -14,7 +14,7 @@ use crate::args::{Format, LitmusArgs};
 use crate::exit::Exit;
 use crate::screen::{Screen, plain};
 use listed::ListedVerdicts;
-use report::{Summary, TestReport};
+use report::{FileReport, Summary};
 use std::fmt::Write;
 
 pub(crate) fn run(args: &LitmusArgs) -> Exit {
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &LitmusArgs) -> Exit {
 }
 
 /// Each file that could not be read or understood, as `file:line:column: why`.
-fn complaints(reports: &[TestReport]) -> String {
+fn complaints(reports: &[FileReport]) -> String {
     let mut out = String::new();
     for report in reports {
         let file = plain(&report.file.to_string_lossy());

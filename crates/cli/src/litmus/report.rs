@@ -6,7 +6,7 @@ use landfall_litmus::program::Value;
 use std::path::PathBuf;
 
 #[derive(Debug)]
-pub(super) struct TestReport {
+pub(super) struct FileReport {
     pub(super) file: PathBuf,
     pub(super) found: Result<TestReport, Unreadable>,
 }
@@ -81,7 +81,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn of(reports: &[TestReport]) -> Summary {
+    pub(super) fn of(reports: &[FileReport]) -> Summary {
         let mut summary = Summary {
             tests: reports.len(),
             ..Summary::default()

@@ -3,7 +3,7 @@
 mod columns;
 mod details;
 
-use super::report::{CrossCheck, Judgement, Summary, TestReport, TestVerdict};
+use super::report::{CrossCheck, FileReport, Judgement, Summary, TestReport, TestVerdict};
 use crate::screen::plain;
 use anstyle::{AnsiColor, Style};
 use columns::{ColumnCut, ColumnKeep, Widths};
@@ -11,7 +11,7 @@ use landfall_litmus::expect::Quantifier;
 use std::fmt::Write;
 
 /// The rows, and what closes them. They are apart because the complaints about unreadable files come between.
-pub(super) fn render(reports: &[TestReport], summary: &Summary, verbose: bool) -> (String, String) {
+pub(super) fn render(reports: &[FileReport], summary: &Summary, verbose: bool) -> (String, String) {
     let rows: Vec<TableRow> = reports.iter().map(TableRow::of).collect();
     let cut = if verbose {
         ColumnCut::Never
@@ -42,7 +42,7 @@ struct TableRow {
 }
 
 impl TableRow {
-    fn of(report: &TestReport) -> TableRow {
+    fn of(report: &FileReport) -> TableRow {
         let Ok(test) = &report.found else {
             return TableRow {
                 test: plain(&report.file.to_string_lossy()),
@@ -104,7 +104,7 @@ fn word(quantifier: &Quantifier) -> &'static str {
     }
 }
 
-fn closing(reports: &[TestReport], summary: &Summary) -> String {
+fn closing(reports: &[FileReport], summary: &Summary) -> String {
     let mut out = String::new();
     if summary.too_large > 0 {
         let too_large = (reports

@@ -2,7 +2,7 @@
 
 use super::collect::FoundFile;
 use super::progress::LitmusProgress;
-use super::report::{CrossCheck, TestReport, TestVerdict};
+use super::report::{CrossCheck, FileReport, TestReport, TestVerdict};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,12 +17,12 @@ const GLANCE: Duration = Duration::from_millis(200);
 pub(super) fn run(
     found: &[FoundFile],
     jobs: Option<NonZeroUsize>,
-    judge: impl Fn(&FoundFile) -> TestReport + Sync,
-) -> Vec<TestReport> {
+    judge: impl Fn(&FoundFile) -> FileReport + Sync,
+) -> Vec<FileReport> {
     let processors = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let jobs = jobs.map_or_else(processors, NonZeroUsize::get);
     let next = AtomicUsize::new(0);
-    let mut reports: Vec<Option<TestReport>> = found.iter().map(|_| None).collect();
+    let mut reports: Vec<Option<FileReport>> = found.iter().map(|_| None).collect();
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         let work = || {
@@ -64,13 +64,13 @@ pub(super) fn run(
     });
     // Only where the system gave no thread at all.
     let missing =
-        |(report, found): (Option<TestReport>, &FoundFile)| report.unwrap_or_else(|| judge(found));
+        |(report, found): (Option<FileReport>, &FoundFile)| report.unwrap_or_else(|| judge(found));
     reports.into_iter().zip(found).map(missing).collect()
 }
 
-fn panicked(found: &FoundFile) -> TestReport {
+fn panicked(found: &FoundFile) -> FileReport {
     let message = "the search stopped with a panic (above)".to_owned();
-    TestReport {
+    FileReport {
         file: found.path.clone(),
         found: Ok(TestReport {
             name: found.path.display().to_string(),

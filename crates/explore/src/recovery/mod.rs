@@ -67,7 +67,7 @@ impl Default for Options {
 pub enum SearchError {
     #[error(transparent)]
     Subject(#[from] SubjectError),
-    /// The same values were read, and something else came of it.
+    /// Equal values were read, and something else came of it.
     #[error(
         "the recovery is not deterministic: after the same reads, one run reads {expected} where another reads {found}",
         expected = place(difference.expected), found = place(difference.found)
@@ -124,7 +124,7 @@ pub fn search(
     search_watched(subject, forest, base, log, options, &mut (), found)
 }
 
-/// The same, with someone who is told before parts of the tree are forgotten.
+/// A [`search`] with someone who is told before parts of the tree are forgotten.
 pub fn search_watched(
     subject: &mut impl Subject,
     forest: &mut Forest,

@@ -88,7 +88,7 @@ struct Stack<'a, S> {
     wave: Vec<StackWalk>,
     /// Where the behaviour of a run (level, number) stands.
     met: FxHashMap<(u32, u32), usize>,
-    /// The same when each cut has trees of its own.
+    /// Where the behaviour of a run stands, when each cut has trees of its own.
     apart: Met,
     found: &'a mut Searched,
     looked: bool,

@@ -98,7 +98,7 @@ impl ChainState {
         }
     }
 
-    /// The same with a line narrowed; `None` if no power failure leaves that.
+    /// This state with a line narrowed; `None` if no power failure leaves that.
     pub(super) fn narrowed(
         &self,
         of: &On<'_>,

@@ -79,7 +79,7 @@ impl Crashes {
         Crashes::on(search, Platform::Adr)
     }
 
-    /// The same where caches may be persistent.
+    /// Of the search's last execution, on a platform where caches may be persistent.
     pub fn on(search: &dyn Explored, platform: Platform) -> Crashes {
         let steps = &search.trace().steps[..];
         let lines = lines(steps);
@@ -300,7 +300,7 @@ impl Crashes {
         Some(self.choose(admits)?.versions)
     }
 
-    /// The same, with the least that has happened then.
+    /// Versions that a power failure can leave among those admitted, with the least that has happened then.
     pub fn choose(&self, admits: &impl Fn(usize, u32) -> bool) -> Option<VersionChoice> {
         let mut least = self.nothing();
         if !(0..self.lines.len()).all(|line| self.raise(&mut least, line, 0, admits)) {

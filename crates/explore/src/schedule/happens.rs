@@ -58,7 +58,7 @@ impl Happens {
         }
     }
 
-    /// The same, where what ends a wait counts as a race with it.
+    /// Keeps clocks in which what ends a wait counts as a race with it.
     pub(super) fn with_waits(order: Order, processes: usize) -> Happens {
         Happens {
             waits: true,
@@ -309,7 +309,7 @@ impl Happens {
         }
     }
 
-    /// The same over all objects, for transitions that touch more than one.
+    /// Looks for what a transition depends on over all objects, for transitions that touch more than one.
     fn scan(&mut self, steps: &[Step], step: &Step, at: usize, sets: &Sets) {
         for index in (0..at).rev() {
             let other = &steps[index];

@@ -194,7 +194,7 @@ pub struct Traced {
     pub(super) lines: Vec<Line>,
     numbers: FxHashMap<Line, usize>,
     pub(super) contents: Vec<Vec<LineBytes>>,
-    /// The same for traces that differ in nothing a recovery could see.
+    /// Equal for traces that differ in nothing a recovery could see.
     pub signature: u128,
 }
 

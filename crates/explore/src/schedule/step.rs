@@ -121,7 +121,7 @@ pub struct Step {
     /// This process' transitions up to `need.1` come before it: who issued a committed store, whose stores a fence
     /// waits for, who created the thread. Tick 0 asks for nothing.
     pub need: (Process, u32),
-    /// The same once more: a created thread comes after its creator and after what its creator had committed; who waited
+    /// This process' transitions up to `also.1` come before it, too: a created thread comes after its creator and after what its creator had committed; who waited
     /// at a barrier, after the last arrival.
     pub also: (Process, u32),
     /// And these: an index into [`Sets`]; 0 is empty. Stores before a non-temporal one on its line, and the other way round;

@@ -38,7 +38,7 @@ impl Points {
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ThreadsError {
-    /// The same choices led elsewhere than before.
+    /// Choices that were followed before led elsewhere.
     #[error(
         "the program is not deterministic under control: transition {at} is not the one that was there before"
     )]

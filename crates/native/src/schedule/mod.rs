@@ -85,7 +85,7 @@ pub struct NativeThreads<'s> {
     pub error: Option<SubjectError>,
     /// More threads than there is room for were seen, or [`NativeThreads::several_create`]: start over with at least so many.
     pub more_threads: Option<usize>,
-    /// The same for streams of non-temporal stores.
+    /// More streams of non-temporal stores were wanted than there are: start over with at least so many.
     pub more_streams: Option<usize>,
 }
 
@@ -151,6 +151,25 @@ impl<'s> NativeThreads<'s> {
     /// that x86 does not promise.
     pub fn crowded(&self) -> bool {
         self.reader.wanted > self.reader.streams
+    }
+
+    /// Was there too little room for the last execution? Then this says how much there must be, of threads (`most` of them) and of
+    /// streams, to start over, and whether creating threads is a choice.
+    pub fn makes_room(
+        &self,
+        most: usize,
+        (threads, streams): (&mut usize, &mut usize),
+        creations: &mut bool,
+    ) -> bool {
+        match (self.more_threads, self.more_streams) {
+            (Some(more), _) if more <= most => {
+                *threads = more;
+                *creations |= self.several_create();
+            }
+            (_, Some(more)) => *streams = more,
+            _ => return false,
+        }
+        true
     }
 
     /// Several threads create others, and the search did not expect it: start over with [`Threading::creations`].
@@ -323,7 +342,7 @@ impl<'s> NativeThreads<'s> {
         self.ran(ran)
     }
 
-    /// The same for a run that was posted ahead.
+    /// Reads the trace of a run that was posted ahead.
     fn land(
         &mut self,
         flight: ahead::Flight,

@@ -169,13 +169,10 @@ impl<'a> EverySchedule<'a> {
                     });
                 }
                 Err(ThreadsError::CannotRun(why)) => {
-                    match (native.more_threads, native.more_streams) {
-                        (Some(more), _) if more <= self.most_threads => {
-                            self.threads = more;
-                            self.template.threads.creations |= native.several_create();
-                        }
-                        (_, Some(more)) => self.streams = more,
-                        _ => return Err(SubjectError::CannotRun(why)),
+                    let creations = &mut self.template.threads.creations;
+                    let room = (&mut self.threads, &mut self.streams);
+                    if !native.makes_room(self.most_threads, room, creations) {
+                        return Err(SubjectError::CannotRun(why));
                     }
                 }
                 Err(error) => return Err(SubjectError::CannotRun(error.to_string())),

@@ -245,7 +245,7 @@ impl Server {
         Ok((end, result))
     }
 
-    /// The same for a run under a schedule: says who could have gone on where it was stopped, and is compared with a fork now and
+    /// Runs one job under a schedule and hands its trace over undecoded: says who could have gone on where it was stopped, and is compared with a fork now and
     /// then. `read` also gets how much of the trace repeats the job's `keep` first choices, and its digest.
     pub(crate) fn run_raw_with<R>(
         &mut self,

@@ -1,6 +1,7 @@
 //! Pages to open.
 
-use landfall_report::{AtPlace, Outcome, Place, Run, Sources};
+use landfall_finding::{OutcomePlace, Place, RecoveryOutcome, Run};
+use landfall_report::Sources;
 
 const RUN: &str = include_str!("queue.json");
 const QUEUE: &str = "#include <assert.h>\n/* <script>hostile()</script> */\nvoid push(struct queue *q, struct node *node) {\n    node->next = 0;\n    q->tail = node;\n    persist(&q->tail);\n}\n\nint main(void) {\n    struct queue *q = open_queue();\n    if (lf_failures()) {\n        assert(q->tail == last(q));\n        return 0;\n    }\n    push(q, make(1));\n    push(q, make(2));\n}\n";
@@ -31,12 +32,12 @@ pub(crate) fn huge() -> String {
             finding
         })
         .collect();
-    run.outcomes = vec![Outcome {
+    run.outcomes = vec![RecoveryOutcome {
         kind: "well".into(),
         text: "ended well".into(),
         behaviours: 10_000,
         at: (1..=5_000)
-            .map(|line| AtPlace {
+            .map(|line| OutcomePlace {
                 at: Some(Place {
                     file: "queue.c".into(),
                     line,

@@ -273,7 +273,7 @@ pub(crate) fn hold(fd: isize) -> i32 {
     };
     set(&raw const limit);
     let duplicate = libc::F_DUPFD_CLOEXEC as usize;
-    // SAFETY: names and inodes up to the run's counts are in the overlay's memory, which is never unmapped.
+    // SAFETY: this operation takes numbers.
     let held = unsafe { sys::raw(libc::SYS_fcntl, [fd as usize, duplicate, FIRST_HOLDER]) };
     limit.rlim_cur = FIRST_HOLDER as u64;
     set(&raw const limit);
@@ -354,7 +354,7 @@ pub(crate) fn reopen(holder: i32, flags: i32) -> isize {
     let mut path = *b"/proc/self/fd/\0\0\0\0\0\0\0\0";
     let mut digits = [0u8; 20];
     let digits = bytes::decimal(holder as u64, &mut digits);
-    // SAFETY: names and inodes up to the run's counts are in the overlay's memory, which is never unmapped.
+    // SAFETY: there is room for seven digits.
     unsafe {
         bytes::copy(
             path.as_mut_ptr().add(14),

@@ -126,7 +126,7 @@ fn end_aside() {
 }
 
 fn know(start: u64, length: u64) {
-    // SAFETY: the trace up to its length was written by this run.
+    // SAFETY: the shadow is mapped for all of the window, and a record's range is inside.
     unsafe {
         for at in start..start + length {
             *known(at) |= 1 << (at & 7);

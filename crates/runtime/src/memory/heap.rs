@@ -231,7 +231,7 @@ pub(crate) fn obtain(length: usize, align: usize, caller: usize) -> *mut u8 {
     } else {
         allocate(length, align)
     };
-    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    // SAFETY: libc's variable of this thread.
     unsafe {
         if block.is_null() {
             *libc::__errno_location() = libc::ENOMEM;
@@ -304,7 +304,7 @@ extern "C" fn __lf_weak_malloc(length: usize) -> *mut u8 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_free(block: usize) {
-    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    // SAFETY: the program gives a block back that it has.
     unsafe {
         if block != 0 {
             release(block, crate::caller!());
@@ -314,7 +314,7 @@ unsafe extern "C" fn __lf_weak_free(block: usize) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_calloc(count: usize, each: usize) -> *mut u8 {
-    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    // SAFETY: a block of that length was just obtained.
     unsafe {
         let caller = crate::caller!();
         let Some(length) = count.checked_mul(each) else {
@@ -331,7 +331,7 @@ unsafe extern "C" fn __lf_weak_calloc(count: usize, each: usize) -> *mut u8 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_realloc(old: usize, length: usize) -> *mut u8 {
-    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    // SAFETY: the program gives a block back that it has.
     unsafe {
         let caller = crate::caller!();
         if old == 0 {
@@ -374,7 +374,7 @@ unsafe extern "C" fn __lf_weak_posix_memalign(
         return libc::ENOMEM;
     }
     let origin = Origin::library(Builtin::malloc, crate::caller!());
-    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    // SAFETY: the program asks for the answer there.
     unsafe {
         crate::memory::accesses::copy(to as *mut u8, (&raw const block) as *const u8, 8, 0, origin)
     };
@@ -383,7 +383,7 @@ unsafe extern "C" fn __lf_weak_posix_memalign(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_usable_size(block: usize) -> usize {
-    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    // SAFETY: the program asks about a block that it has.
     unsafe { if block == 0 { 0 } else { size(block) } }
 }
 
@@ -429,7 +429,7 @@ extern "C" fn aligned_new(length: usize, align: usize, caller: usize) -> *mut u8
 /// What throws `std::bad_alloc`.
 unsafe extern "C" fn thrower() -> usize {
     let name = c"_ZSt17__throw_bad_allocv";
-    // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
+    // SAFETY: the name ends in zero.
     let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as usize };
     if function == 0 {
         crate::run::outcome::internal(b"operator new: out of memory", 0);

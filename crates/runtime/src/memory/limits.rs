@@ -20,21 +20,17 @@ pub(crate) fn room(used: usize, more: usize) -> bool {
 
 /// Counts memory the program is about to map; false when it gets none.
 pub(crate) fn take(bytes: usize) -> bool {
-    // SAFETY: the kernel fills what is ours.
-    unsafe {
-        let used = run().mapped_bytes.as_ptr();
-        let granted = room(*used, bytes);
-        if granted {
-            *used += bytes;
-        }
-        granted
+    let used = run().mapped_bytes.get();
+    let granted = room(used, bytes);
+    if granted {
+        run().mapped_bytes.set(used + bytes);
     }
+    granted
 }
 
 pub(crate) fn give_back(bytes: usize) {
-    let used = run().mapped_bytes.as_ptr();
-    // SAFETY: the kernel fills what is ours.
-    unsafe { *used = (*used).saturating_sub(bytes) };
+    let used = run().mapped_bytes.get();
+    run().mapped_bytes.set(used.saturating_sub(bytes));
 }
 
 /// Persistent memory cannot fail to be there: a run that touches too much of it ends. A page costs its shadows as well.
@@ -54,7 +50,7 @@ pub(crate) fn look() {
         return;
     }
     let to = text.as_mut_ptr() as usize;
-    // SAFETY: the kernel fills what is ours.
+    // SAFETY: the kernel fills a text of ours.
     let got = unsafe { sys::raw(libc::SYS_read, [fd as usize, to, text.len()]) };
     sys::call(libc::SYS_close, [fd as usize]);
     if got <= 0 {

@@ -96,7 +96,7 @@ impl Layout {
 
     fn allocate(&self, length: usize, align: u64, origin: Origin) -> *mut u8 {
         let control = server().control.get();
-        // SAFETY: the words lie in the window, and a touched page has its content.
+        // SAFETY: the control block stays where it is once it is there.
         unsafe {
             if !control.is_null() {
                 (*control).allocates.store(1, Relaxed);

@@ -315,7 +315,7 @@ pub(crate) fn call_before(stack: usize) -> usize {
         return 0;
     }
     let mut at = stack & !7;
-    // SAFETY: pages are of the window; what is open there can be read and written.
+    // SAFETY: the stack is mapped up to its end.
     unsafe {
         while at + 8 <= run().stack.get().1.min(stack + FAR) {
             let word = *(at as *const usize);

@@ -55,7 +55,7 @@ pub(crate) fn enter() -> usize {
 #[inline(never)]
 pub(crate) fn log_if_changed() {
     let scratch = Scratch::new(FRAMES * 8);
-    // SAFETY: frames are followed inside the stack only, which is mapped.
+    // SAFETY: there is room for so many frames.
     let frames = unsafe { core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES) };
     let count = walk(frame_pointer(), frames);
     let frames = &frames[..count];
@@ -73,7 +73,7 @@ pub(crate) fn log_if_changed() {
 #[inline(never)]
 pub(crate) fn log_of(thread: usize) {
     let scratch = Scratch::new(FRAMES * 8);
-    // SAFETY: frames are followed inside the stack only, which is mapped.
+    // SAFETY: there is room for so many frames.
     let frames = unsafe { core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES) };
     let count = walk(frame_pointer(), frames);
     trace::stack(&frames[..count], Some(thread));

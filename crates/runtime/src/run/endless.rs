@@ -180,7 +180,7 @@ pub(crate) unsafe fn ticked(context: *const libc::ucontext_t) {
 
 /// Takes the stack in, from `frame` on; false if that cannot be done.
 fn stack(near: &mut Digest, frame: usize) -> bool {
-    // SAFETY: memory that the program has, in which nobody else runs now.
+    // SAFETY: up to its end the stack is mapped.
     unsafe {
         match stack_end(frame) {
             Some(end) if end - frame <= MOST_STACK => {
@@ -236,7 +236,7 @@ fn far(look: &Look) -> Option<Digest> {
 
 /// Memory, clock and dice, and how far threads and system calls have come.
 pub(crate) fn state_of_memory() -> Option<Digest> {
-    // SAFETY: memory that the program has, in which nobody else runs now.
+    // SAFETY: what the program has changed is mapped, and so are its heap and touched pages.
     unsafe {
         if crate::memory::protections::any() {
             return None;

@@ -119,7 +119,7 @@ pub(crate) unsafe fn finish(slot: *mut SlotHeader) {
 /// Waits for a child; its wait status.
 pub(crate) fn wait(child: isize) -> i32 {
     let mut status = 0i32;
-    // SAFETY: slots are in shared memory, and the current one is the server's until it is handed back.
+    // SAFETY: the kernel writes a status of ours.
     unsafe {
         while sys::raw(
             libc::SYS_wait4,
@@ -161,7 +161,7 @@ unsafe fn run_in_fork(slot: *mut SlotHeader) -> Side {
 
 /// The child must not outlive the server; the second look closes the gap before the first took effect.
 pub(crate) fn die_with(server: isize) {
-    // SAFETY: slots are in shared memory, and the current one is the server's until it is handed back.
+    // SAFETY: this operation takes numbers.
     unsafe {
         sys::raw(
             libc::SYS_prctl,
@@ -201,7 +201,7 @@ unsafe fn apply(offset: u64, line: *const u8) {
 
 /// Does a run start with anything in this page?
 pub(crate) fn is_given(start: u64) -> bool {
-    // SAFETY: slots are in shared memory, and the current one is the server's until it is handed back.
+    // SAFETY: the base is mapped for all of the window, and a run is on.
     unsafe {
         let mut given = *((GIVEN_PAGES + start as usize / PAGE) as *const u8) != 0;
         image_lines_of(start, |_, _| given = true);

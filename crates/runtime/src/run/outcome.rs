@@ -240,7 +240,7 @@ unsafe extern "C" fn __lf_weak_assert_fail(
     line: u32,
     function: *const u8,
 ) -> ! {
-    // SAFETY: the slot is the run's until it is handed back.
+    // SAFETY: the program calls it: its arguments are texts that end in zero, or null.
     unsafe {
         let text: &[&[u8]] = &[
             bytes::text(expression, 400),
@@ -295,7 +295,7 @@ extern "C" fn __lf_weak_abort_called() -> ! {
 /// Runs as C++ terminate handler: says which exception nobody caught.
 pub(crate) unsafe extern "C" fn terminate() -> ! {
     let mut name: &[u8] = b"";
-    // SAFETY: the slot is the run's until it is handed back.
+    // SAFETY: libstdc++ has a name behind the table of functions of a type.
     unsafe {
         if let Some(current) = crate::run::serve::__lf_exception_type() {
             let kind = current();

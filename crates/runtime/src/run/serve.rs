@@ -64,7 +64,7 @@ pub(crate) fn from_main() -> ! {
 pub(crate) fn enter() {
     let top = place::STACK + place::STACK_LEN - 64;
     let keep = server().driver_stack.as_ptr();
-    // SAFETY: done once, before any run, by the one thread there is.
+    // SAFETY: the stack of the run is mapped, and what is called there never returns.
     unsafe {
         __lf_enter_run(
             top,
@@ -82,7 +82,7 @@ pub(crate) fn from_constructor() {
         .store(landfall_vocab::shared::isolation::FORK, Relaxed);
     prepare();
     let here: usize;
-    // SAFETY: done once, before any run, by the one thread there is.
+    // SAFETY: a register is looked at.
     unsafe { asm!("mov {}, rsp", out(reg) here, options(nomem, nostack)) };
     server().stack.set((here & !0xffff, stack_end()));
     fork_server::serve(fork_server::Place::Constructor);
@@ -94,7 +94,7 @@ fn stack_end() -> usize {
     unsafe extern "C" {
         static __libc_stack_end: usize;
     }
-    // SAFETY: done once, before any run, by the one thread there is.
+    // SAFETY: libc has it before any constructor runs.
     unsafe { __libc_stack_end + 64 }
 }
 
@@ -123,7 +123,7 @@ fn prepare() {
     }
     clock::trap_timestamps();
     fix_thread_id();
-    // SAFETY: done once, before any run, by the one thread there is.
+    // SAFETY: the name ends in zero.
     let single = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()) };
     server().single_threaded.set(single as usize);
     if !crate::threads::prepare() {
@@ -153,7 +153,7 @@ fn take_input() {
     let at = sys::call(libc::SYS_lseek, [0, 0, libc::SEEK_CUR as usize]);
     let flags = (libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE) as usize;
     let read = libc::PROT_READ as usize;
-    // SAFETY: done once, before any run, by the one thread there is.
+    // SAFETY: nothing that is mapped already is replaced.
     let mapped = unsafe {
         sys::raw(
             libc::SYS_mmap,
@@ -178,7 +178,7 @@ fn take_input() {
 /// The kernel writes the processor's number into the thread descriptor on every migration: not the same in every run, and
 /// fatal on a write-protected page (docs/design/runtime.md). Without it libc asks `getcpu`, which is ours.
 fn drop_rseq() {
-    // SAFETY: done once, before any run, by the one thread there is.
+    // SAFETY: the area is in the descriptor of this thread, the only one, and libc's variable says where.
     unsafe {
         const SIGNATURE: usize = 0x5305_3053;
         const UNREGISTER: usize = 1;
@@ -196,7 +196,7 @@ fn drop_rseq() {
 
 /// libc's `_exit` jumps straight to the end of the run: a trapped system call less for every run (2 µs).
 fn redirect_exit() {
-    // SAFETY: done once, before any run, by the one thread there is.
+    // SAFETY: nobody is in `_exit` now, and it is longer than a jump.
     unsafe {
         let exit = libc::dlsym(libc::RTLD_NEXT, c"_exit".as_ptr()) as usize;
         let all = (libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) as usize;
@@ -224,7 +224,7 @@ extern "C" fn exited(code: i32) -> ! {
 /// libc keeps the kernel's thread id in the thread descriptor and writes it into every mutex it locks, which may lie in
 /// persistent memory: give it the number that `gettid` will answer.
 fn fix_thread_id() {
-    // SAFETY: done once, before any run, by the one thread there is.
+    // SAFETY: a descriptor is longer than that, and this thread's is in use by nobody else.
     unsafe {
         let thread: usize;
         asm!("mov {}, fs:[16]", out(reg) thread, options(nostack, preserves_flags));
@@ -262,7 +262,7 @@ unsafe extern "C" {
 
 /// An uncaught C++ exception should say so, not only abort.
 fn watch_terminate() {
-    // SAFETY: done once, before any run, by the one thread there is.
+    // SAFETY: libstdc++'s own function, and a handler of the type that it calls.
     unsafe {
         if let Some(set) = __lf_set_terminate() {
             set(crate::run::outcome::terminate as *const () as usize);
@@ -395,7 +395,7 @@ pub(crate) fn go() {
 pub(crate) fn run_over() -> ! {
     dispatch::stop();
     crate::threads::leave();
-    // SAFETY: done once, before any run, by the one thread there is.
+    // SAFETY: the driver's stack is as `enter` has left it.
     unsafe {
         if server().in_place.get() {
             __lf_leave_run(server().driver_stack.get());

@@ -94,7 +94,7 @@ fn publish_new() {
 }
 
 pub(crate) fn find_own() {
-    // SAFETY: sites and their texts are in sections of images that stay mapped.
+    // SAFETY: two addresses that the linker knows.
     let bounds = unsafe { __lf_site_bounds() };
     server().sites_low.set(bounds.start);
     server().sites_len.set(bounds.stop - bounds.start);

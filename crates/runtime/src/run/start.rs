@@ -45,7 +45,7 @@ pub unsafe extern "C" fn __libc_start_main(
 /// The stack protector's random word, which stays behind in dead stack frames. No frame that checks it is alive here. (The
 /// pointer guard beside it stays: constructors may have stored pointers under it.)
 fn settle_guard() {
-    // SAFETY: done once, before `main`, by the one thread there is.
+    // SAFETY: no frame that checks it is alive.
     unsafe {
         core::arch::asm!("mov fs:[0x28], {}", in(reg) 0x6c61_6e64_6661_6c00u64, options(nostack, preserves_flags));
     }
@@ -53,7 +53,7 @@ fn settle_guard() {
 
 /// The kernel's sixteen random bytes for the program.
 fn settle_random() {
-    // SAFETY: done once, before `main`, by the one thread there is.
+    // SAFETY: the kernel's bytes for the program are sixteen.
     unsafe {
         let bytes = libc::getauxval(libc::AT_RANDOM) as *mut u8;
         if !bytes.is_null() {
@@ -65,7 +65,7 @@ fn settle_random() {
 
 /// Takes `main`'s place once constructors are done.
 unsafe extern "C" fn before_main(argc: i32, argv: *mut *mut u8, environment: *mut *mut u8) -> i32 {
-    // SAFETY: done once, before `main`, by the one thread there is.
+    // SAFETY: libc calls it as `main`, and `main` is what it was given.
     unsafe {
         let main: Main = core::mem::transmute(server().main.get());
         server()
@@ -80,7 +80,7 @@ unsafe extern "C" fn before_main(argc: i32, argv: *mut *mut u8, environment: *mu
 
 /// `main` on the stack of the run.
 pub(crate) unsafe extern "C" fn call_main() -> ! {
-    // SAFETY: done once, before `main`, by the one thread there is.
+    // SAFETY: `main` and its arguments are what libc was given.
     unsafe {
         let main: Main = core::mem::transmute(server().main.get());
         let (argc, argv, environment) = server().arguments.get();
@@ -100,7 +100,7 @@ pub(crate) fn init() {
     }
     server().mode.set(Mode::Plain);
     sites::find_own();
-    // SAFETY: done once, before `main`, by the one thread there is.
+    // SAFETY: the function has the type that the dynamic linker calls.
     unsafe { libc::dl_iterate_phdr(Some(first_image), core::ptr::null_mut()) };
     if !crate::memory::shadow::init() {
         sys::say(&[b"landfall: the address range of persistent memory is taken\n"]);
@@ -118,7 +118,7 @@ unsafe extern "C" fn first_image(
     _: usize,
     _: *mut libc::c_void,
 ) -> i32 {
-    // SAFETY: done once, before `main`, by the one thread there is.
+    // SAFETY: the dynamic linker's record of an image that is mapped.
     unsafe {
         server().exe_base.set((*info).dlpi_addr as usize);
         let (mut low, mut high) = (usize::MAX, 0);
@@ -152,7 +152,7 @@ fn is_server() -> bool {
 
 /// Finds and removes a variable of the environment.
 fn take_variable(name: &str) -> bool {
-    // SAFETY: done once, before `main`, by the one thread there is.
+    // SAFETY: the environment is a list of texts, null at its end, and no other thread reads it.
     unsafe {
         unsafe extern "C" {
             static mut environ: *mut *mut u8;
@@ -182,7 +182,7 @@ fn take_variable(name: &str) -> bool {
 
 /// Maps the shared memory. Nothing of the runtime keeps a descriptor open: the program may close them all.
 fn connect() {
-    // SAFETY: done once, before `main`, by the one thread there is.
+    // SAFETY: nothing that is mapped already is replaced, and what is mapped is long enough.
     unsafe {
         let all = (libc::PROT_READ | libc::PROT_WRITE) as usize;
         let flags = (libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE) as usize;

@@ -263,7 +263,7 @@ fn cloned(call: &Call, flags: u64) -> isize {
     if flags & CLONE_THREAD as u64 == 0 {
         refuse(&[b"fork: the program creates a process"])
     }
-    // SAFETY: the program asks for it: what the kernel would do at these addresses is done.
+    // SAFETY: the context is the kernel's record of the program at this call.
     let frame = unsafe { (*call.context).uc_mcontext.gregs[REG_RBP as usize] as usize };
     let text: &[&[u8]] =
         &[b"the program creates a thread: landfall checks single-threaded programs so far"];
@@ -289,7 +289,7 @@ fn signal(call: &Call, process: i32, signal: i32) -> isize {
     if signal == 0 {
         return 0;
     }
-    // SAFETY: the program asks for it: what the kernel would do at these addresses is done.
+    // SAFETY: the context is the kernel's record of the program at this call.
     unsafe { signals::raise(signal, call.context) };
     0
 }

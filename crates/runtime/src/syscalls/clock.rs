@@ -31,7 +31,7 @@ pub(crate) fn seconds() -> u64 {
 
 pub(crate) unsafe extern "C" fn clock_gettime(clock: i32, to: *mut libc::timespec) -> i32 {
     let now = now(clock);
-    // SAFETY: the program gave the time to wait for.
+    // SAFETY: the program asks for an answer there, or has given null.
     unsafe {
         if !to.is_null() {
             (*to).tv_sec = (now / SECOND) as i64;
@@ -42,7 +42,7 @@ pub(crate) unsafe extern "C" fn clock_gettime(clock: i32, to: *mut libc::timespe
 }
 
 pub(crate) unsafe extern "C" fn gettimeofday(to: *mut libc::timeval, zone: *mut [i32; 2]) -> i32 {
-    // SAFETY: the program gave the time to wait for.
+    // SAFETY: the program asks for answers there, or has given null.
     unsafe {
         let now = now(libc::CLOCK_REALTIME);
         if !to.is_null() {
@@ -58,7 +58,7 @@ pub(crate) unsafe extern "C" fn gettimeofday(to: *mut libc::timeval, zone: *mut 
 
 pub(crate) unsafe extern "C" fn time(to: *mut i64) -> i64 {
     let now = (now(libc::CLOCK_REALTIME) / SECOND) as i64;
-    // SAFETY: the program gave the time to wait for.
+    // SAFETY: the program asks for an answer there, or has given null.
     unsafe {
         if !to.is_null() {
             *to = now;
@@ -68,7 +68,7 @@ pub(crate) unsafe extern "C" fn time(to: *mut i64) -> i64 {
 }
 
 pub(crate) unsafe extern "C" fn clock_getres(_: i32, to: *mut libc::timespec) -> i32 {
-    // SAFETY: the program gave the time to wait for.
+    // SAFETY: the program asks for an answer there, or has given null.
     unsafe {
         if !to.is_null() {
             ((*to).tv_sec, (*to).tv_nsec) = (0, 1);
@@ -78,7 +78,7 @@ pub(crate) unsafe extern "C" fn clock_getres(_: i32, to: *mut libc::timespec) ->
 }
 
 pub(crate) unsafe extern "C" fn getcpu(cpu: *mut u32, node: *mut u32, _: usize) -> i32 {
-    // SAFETY: the program gave the time to wait for.
+    // SAFETY: the program asks for answers there, or has given null.
     unsafe {
         if !cpu.is_null() {
             *cpu = 0;
@@ -191,7 +191,7 @@ pub(crate) unsafe fn emulate_timestamp(
 
 /// Makes `rdtsc` fault in this process.
 pub(crate) fn trap_timestamps() {
-    // SAFETY: the program gave the time to wait for.
+    // SAFETY: this operation takes numbers.
     unsafe {
         crate::syscalls::sys::raw(
             libc::SYS_prctl,

@@ -19,7 +19,7 @@ use libc::*;
 
 /// Is it a call on pool files that others could interrupt?
 pub(crate) fn is_for(call: &Call) -> bool {
-    // SAFETY: the program made this call: its arguments are what the kernel would take.
+    // SAFETY: the context is the kernel's record of the program at this call.
     let stack = unsafe { (*call.context).uc_mcontext.gregs[REG_RSP as usize] as usize };
     // In a handler of the program's, on the stack for signals, it is performed where it is.
     let on_own_stack = stack.wrapping_sub(place::SIGNAL_STACK) >= place::SIGNAL_STACK_LEN;
@@ -220,6 +220,6 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
 /// The call failed in the middle; its result is known.
 unsafe extern "C" fn end(context: *mut ucontext_t) {
     give_scratch_back();
-    // SAFETY: the program made this call: its arguments are what the kernel would take.
+    // SAFETY: the context is the kernel's record of the program at this call.
     unsafe { threads::unlock_pool(dispatch::caller_in(context)) };
 }

@@ -50,7 +50,7 @@ pub(crate) fn enable() -> bool {
     let (start, length) = sys::stub_range();
     server().selector.set(ALLOW);
     let selector = server().selector.as_ptr() as usize;
-    // SAFETY: the context is the kernel's record of the program at this call, until the handler returns.
+    // SAFETY: the selector is the server's, which stays where it is.
     unsafe {
         sys::raw(
             libc::SYS_prctl,

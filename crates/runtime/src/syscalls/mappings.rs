@@ -72,7 +72,7 @@ pub(crate) fn unmap(call: &Call) -> isize {
 
 /// `brk`; the kernel's way of saying no is to answer with the end as it is.
 pub(crate) fn set_break(call: &Call) -> isize {
-    // SAFETY: the program asks for it, and what is the runtime's own was left out.
+    // SAFETY: nothing is asked for but where it is.
     let end = unsafe { sys::raw(SYS_brk, [0]) };
     let wanted = call.arguments[0];
     if wanted > end as usize && !limits::take(wanted - end as usize) {

@@ -237,7 +237,7 @@ fn access(place: &Place, wanted: usize) -> isize {
 
 fn exists(place: &Place) -> isize {
     let about = Scratch::new(size_of::<stat>());
-    // SAFETY: the program asks for it: what the kernel would do at these addresses is done.
+    // SAFETY: there is room for a `stat`.
     unsafe { status::of_place(place, about.start() as *mut stat) }
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn start_ticking() {
         it_interval: every,
         it_value: every,
     };
-    // SAFETY: handlers have the type that the kernel calls, and the structures are those of the kernel.
+    // SAFETY: the kernel reads a structure of ours.
     unsafe {
         sys::raw(
             libc::SYS_setitimer,
@@ -99,7 +99,7 @@ pub(crate) fn start_ticking() {
 }
 
 unsafe extern "C" fn on_tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
-    // SAFETY: handlers have the type that the kernel calls, and the structures are those of the kernel.
+    // SAFETY: the context is the kernel's record of the program, until the handler returns.
     unsafe {
         if server().mode.get() != Mode::Running {
             return;
@@ -151,7 +151,7 @@ unsafe extern "C" fn on_fault(
     info: *mut libc::siginfo_t,
     context: *mut libc::ucontext_t,
 ) {
-    // SAFETY: handlers have the type that the kernel calls, and the structures are those of the kernel.
+    // SAFETY: information and context are the kernel's record of the program, until the handler returns.
     unsafe {
         if signal == libc::SIGSEGV && crate::syscalls::clock::emulate_timestamp(info, context) {
             return;
@@ -341,7 +341,7 @@ pub(crate) unsafe fn raise(signal: i32, context: *mut libc::ucontext_t) {
 /// `abort` calls the program's SIGABRT handler first, as the real one does.
 pub(crate) fn abort_handler() {
     let action = run().actions[libc::SIGABRT as usize].get();
-    // SAFETY: handlers have the type that the kernel calls, and the structures are those of the kernel.
+    // SAFETY: the program has set this handler, of that type.
     unsafe {
         if action.handler != DEFAULT && action.handler != IGNORE {
             run().actions[libc::SIGABRT as usize].set(Action {

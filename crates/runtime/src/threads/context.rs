@@ -302,7 +302,7 @@ pub(super) fn decide() {
 /// Where a thread that asked came from, as its frames say.
 pub(super) fn frame_of(thread: usize) -> usize {
     const REGISTERS: usize = 48;
-    // SAFETY: stacks and descriptors are mapped before any run; who goes on is on a stack that was left as `decide` leaves it.
+    // SAFETY: a thread that asked has its registers on its stack, where `__lf_decide` has put them.
     unsafe { *((tables().contexts[thread].stack_pointer.get() + REGISTERS) as *const usize) }
 }
 
@@ -326,7 +326,7 @@ unsafe extern "C" fn decided(me: usize) -> *const usize {
     threads().current.set(next);
     run().stack.set(to.stack.get());
     run().last_stack.set(0);
-    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    // SAFETY: the descriptor of a thread that was created.
     unsafe { set_thread_pointer(to.thread_pointer.get()) };
     to.stack_pointer.as_ptr()
 }

@@ -19,7 +19,7 @@ use landfall_vocab::shared::{CREATIONS, End};
 
 /// The first thing a new thread does on its stack.
 pub(super) unsafe extern "C" fn entered() -> ! {
-    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    // SAFETY: the program gave this function, of that type, for the thread to begin with.
     unsafe {
         let context = &tables().contexts[threads().current.get()];
         let start: unsafe extern "C" fn(usize) -> usize = core::mem::transmute(context.start.get());
@@ -30,7 +30,7 @@ pub(super) unsafe extern "C" fn entered() -> ! {
 
 /// Ends the running thread as libc would: thread-local destructors, then thread-specific ones.
 pub(super) fn finish(result: usize) -> ! {
-    // SAFETY: as libc does it, on the thread that it concerns.
+    // SAFETY: libc's own function, on the thread that ends.
     unsafe {
         if let Some(destroy) = real().__call_tls_dtors() {
             destroy();

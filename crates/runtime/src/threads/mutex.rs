@@ -43,7 +43,7 @@ pub(super) fn is_free(lock: &Object, thread: usize) -> bool {
 
 /// What libc leaves in the object, for locks in persistent memory: a power failure keeps it.
 fn persist(lock: usize, held: bool, caller: usize) {
-    // SAFETY: the lock is the program's.
+    // SAFETY: the lock is in the window, and what is stored is ours.
     unsafe {
         if is_persistent(lock) && recording() {
             let origin = Origin::library(Builtin::pthread_lock, caller);

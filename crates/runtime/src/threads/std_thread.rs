@@ -77,7 +77,7 @@ unsafe fn forget(thread: usize, caller: usize) {
 const NOBODY: usize = 0;
 
 unsafe extern "C" fn join(thread: usize, _: usize, caller: usize) -> i32 {
-    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    // SAFETY: libstdc++ calls it as its own: a `std::thread` has an id, its state has virtual functions.
     unsafe {
         let id = read(thread, caller);
         let error = match (on(), real().pthread_join()) {
@@ -94,7 +94,7 @@ unsafe extern "C" fn join(thread: usize, _: usize, caller: usize) -> i32 {
 }
 
 unsafe extern "C" fn detach(thread: usize, _: usize, caller: usize) -> i32 {
-    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    // SAFETY: libstdc++ calls it as its own: a `std::thread` has an id, its state has virtual functions.
     unsafe {
         let id = read(thread, caller);
         let error = match (on(), real().pthread_detach()) {
@@ -112,7 +112,7 @@ unsafe extern "C" fn detach(thread: usize, _: usize, caller: usize) -> i32 {
 
 /// Creates the thread; an error number or zero.
 unsafe extern "C" fn start(thread: *mut usize, owner: *mut usize, caller: usize) -> i32 {
-    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    // SAFETY: libstdc++ calls it as its own: a `std::thread` has an id, its state has virtual functions.
     unsafe {
         if server().mode.get() == Mode::Constructing {
             crate::run::serve::from_constructor();
@@ -145,7 +145,7 @@ unsafe fn method(object: usize, place: usize) -> unsafe extern "C" fn(usize) {
 
 /// What the new thread does.
 unsafe extern "C" fn run(state: usize) -> usize {
-    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    // SAFETY: libstdc++ calls it as its own: a `std::thread` has an id, its state has virtual functions.
     unsafe {
         const DELETE: usize = 1;
         const RUN: usize = 2;

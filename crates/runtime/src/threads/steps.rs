@@ -72,7 +72,7 @@ pub(crate) fn depart(status: Status) -> ! {
     threads().ready.set(threads().ready.get() & (!(1 << me)));
     threads().eager.set(threads().eager.get() & (!(1 << me)));
     threads().free.set(threads().free.get() & (!(1 << me)));
-    // SAFETY: libc ends the process.
+    // SAFETY: libc ends the process, on the stack that it is asked on.
     unsafe {
         if threads().ready.get() == 0 && store_buffer::waiting() == 0 {
             if threads().over.get() {

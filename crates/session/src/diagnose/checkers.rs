@@ -208,10 +208,11 @@ pub(crate) fn tell_after(
         });
         match finding.kind {
             Judged::Robustness { .. } => robustness(told, &finding.fixes),
-            _ => {
+            Judged::PersistencyRace { .. } => {
                 let store = store.and_then(|store| entry(acts, store));
                 race(told, act, store, acts, stage);
             }
+            Judged::RedundantFlush { .. } | Judged::RedundantFence { .. } => {}
         }
     })
 }

@@ -184,7 +184,7 @@ impl Interpreter<'_> {
         state.lines.clear();
     }
 
-    /// The same where no transition says so.
+    /// The thread's stores are all in memory though no transition says so, and what follows is behind them.
     pub(super) fn fence_off(&mut self, thread: usize) {
         self.threads[thread].drained = self.threads[thread].committed;
         if self.streams != 0 {

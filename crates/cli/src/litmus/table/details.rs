@@ -1,6 +1,8 @@
 //! What stands under a row: why it differs, and with `-v` every outcome and how it comes about.
 
-use super::super::report::{CrossCheck, Judgement, TestReport, TestVerdict, show_outcome};
+use super::super::report::{
+    CrossCheck, FileReport, Judgement, TestReport, TestVerdict, show_outcome,
+};
 use super::claim;
 use super::columns::PAGE;
 use crate::screen::plain;
@@ -10,7 +12,7 @@ use std::fmt::Write;
 
 const MOST_FOUND: usize = 10;
 
-pub(super) fn write(out: &mut String, report: &TestReport, test: &TestReport, verbose: bool) {
+pub(super) fn write(out: &mut String, report: &FileReport, test: &TestReport, verbose: bool) {
     // Writing into a String cannot fail.
     let _ = match &test.verdict {
         TestVerdict::Internal(message) => internal(out, report, message),
@@ -25,11 +27,11 @@ pub(super) fn write(out: &mut String, report: &TestReport, test: &TestReport, ve
     };
 }
 
-fn file(report: &TestReport) -> String {
+fn file(report: &FileReport) -> String {
     plain(&report.file.to_string_lossy())
 }
 
-fn internal(out: &mut String, report: &TestReport, message: &str) -> std::fmt::Result {
+fn internal(out: &mut String, report: &FileReport, message: &str) -> std::fmt::Result {
     // The message is several lines, and ends with the test itself.
     let message: Vec<String> = message.split('\n').map(plain).collect();
     writeln!(
@@ -40,7 +42,7 @@ fn internal(out: &mut String, report: &TestReport, message: &str) -> std::fmt::R
     )
 }
 
-fn differing(out: &mut String, report: &TestReport, test: &TestReport) -> std::fmt::Result {
+fn differing(out: &mut String, report: &FileReport, test: &TestReport) -> std::fmt::Result {
     writeln!(out, "  in {}", file(report))?;
     for judgement in test
         .expectations
@@ -71,7 +73,7 @@ fn found(out: &mut String, test: &TestReport) -> std::fmt::Result {
     }
 }
 
-fn in_full(out: &mut String, report: &TestReport, test: &TestReport) -> std::fmt::Result {
+fn in_full(out: &mut String, report: &FileReport, test: &TestReport) -> std::fmt::Result {
     let when = if test.after_failure {
         "after a power failure"
     } else {

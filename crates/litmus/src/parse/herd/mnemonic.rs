@@ -23,7 +23,7 @@ pub(super) enum MnemonicAction {
     Cmpxchg,
     /// On a register or memory, with a second operand.
     Arithmetic(RmwOp),
-    /// The same by 1.
+    /// On a register or memory, by 1.
     Step(RmwOp),
     Cmp,
     Jump(When),

@@ -98,7 +98,7 @@ pub(crate) fn parse_outcome(
     reread(text, program, places, outcome)
 }
 
-/// The same for a condition.
+/// Reads a condition of a finished test, for the printer.
 pub(crate) fn parse_condition(
     text: &str,
     program: &LitmusProgram,

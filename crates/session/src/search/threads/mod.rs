@@ -135,18 +135,13 @@ pub(crate) fn check<'w>(
                 );
                 return Err(Error::new(ErrorKind::Uncontrolled, why));
             }
-            Err(ThreadsError::CannotRun(why)) => match (native.more_threads, native.more_streams) {
-                (Some(more), _) if more <= MOST_THREADS => {
-                    threads = more;
-                    job.threads.creations |= native.several_create();
+            Err(ThreadsError::CannotRun(why)) => {
+                let room = (&mut threads, &mut streams);
+                if native.makes_room(MOST_THREADS, room, &mut job.threads.creations) {
                     continue;
                 }
-                (_, Some(more)) => {
-                    streams = more;
-                    continue;
-                }
-                _ => return Err(Error::new(cannot(&native.outcome), why)),
-            },
+                return Err(Error::new(cannot(&native.outcome), why));
+            }
             // The search says so itself; only what is asked beside it comes here.
             Err(ThreadsError::Stopped) => ScheduleSearch::default(),
         };
