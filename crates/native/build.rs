@@ -39,10 +39,12 @@ fn main() {
     );
     let header = root.join("include/landfall.h");
     println!("cargo:rerun-if-changed={}", header.display());
+    let configuration = here.join("include/bits/c++config.h");
+    println!("cargo:rerun-if-changed={}", configuration.display());
     println!("cargo:rerun-if-changed={}", crates.join("vocab").display());
 
     let mut key = DefaultHasher::new();
-    for file in [&pass, &runtime, &header] {
+    for file in [&pass, &runtime, &header, &configuration] {
         std::fs::read(file)
             .unwrap_or_else(|error| panic!("{}: {error}", file.display()))
             .hash(&mut key);
@@ -55,6 +57,10 @@ fn main() {
         runtime.display()
     );
     println!("cargo:rustc-env=LANDFALL_HEADER={}", header.display());
+    println!(
+        "cargo:rustc-env=LANDFALL_CXX_CONFIGURATION={}",
+        configuration.display()
+    );
 }
 
 fn variable(name: &str) -> String {

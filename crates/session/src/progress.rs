@@ -160,6 +160,10 @@ impl SearchState {
 }
 
 impl<S: Subject> Subject for Watched<'_, S> {
+    fn stopped(&mut self) -> bool {
+        self.inner.stopped()
+    }
+
     fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError> {
         let execution = self.inner.run(job)?;
         self.seen.ran();

@@ -23,6 +23,12 @@ pub(crate) fn claim(path: &Path) -> Result<Option<Claimed>, String> {
     let failed = |e: std::io::Error| format!("--out {}: {e}", path.display());
     std::fs::create_dir_all(path).map_err(failed)?;
     let list = path.join(LIST);
+    if std::fs::symlink_metadata(&list).is_ok_and(|of| !of.is_file()) {
+        // Writing to it would write somewhere else.
+        let path = path.display();
+        let why = "is no file of landfall's: name another folder";
+        return Err(format!("--out {path}: `{LIST}` there {why}"));
+    }
     let mut options = OpenOptions::new();
     let lock = options.read(true).append(true).create(true).open(&list);
     let lock = lock.map_err(failed)?;
@@ -195,6 +201,19 @@ mod tests {
             "{refused}"
         );
         assert_eq!(std::fs::read(path.join("run.json")).unwrap(), b"mine");
+        let _ = std::fs::remove_dir_all(&path);
+    }
+
+    #[test]
+    fn a_list_that_is_a_link_is_not_followed() {
+        let path = folder("link");
+        std::fs::create_dir_all(&path).unwrap();
+        let elsewhere = path.join("elsewhere");
+        std::fs::write(&elsewhere, "mine").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, path.join(LIST)).unwrap();
+        let refused = claim(&path).unwrap_err();
+        assert!(refused.contains("is no file of landfall's"), "{refused}");
+        assert_eq!(std::fs::read(&elsewhere).unwrap(), b"mine");
         let _ = std::fs::remove_dir_all(&path);
     }
 

@@ -16,6 +16,10 @@
 // check: --checks crash -DENVIRONMENT
 // exit: 5
 // limit: unseen
+// check: --checks crash -DTABLE
+// exit: 5
+// limit: unseen
+// note: `hsearch`: several threads use what libc keeps for it
 // check: --checks crash -DONE_RAND
 // exit: 0
 // check: --checks crash -DPRINTS
@@ -27,6 +31,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -45,6 +50,8 @@ static void use(int who) {
 #elif defined ENVIRONMENT
   if (who) setenv("NAME", "value", 1);
   else getenv("NAME");
+#elif defined TABLE
+  hsearch((ENTRY){who ? "one" : "other", 0}, ENTER);
 #elif defined ONE_RAND
   if (who) rand();
 #elif defined PRINTS
@@ -71,6 +78,9 @@ static void *work(void *unused) {
   return 0;
 }
 int main(void) {
+#ifdef TABLE
+  hcreate(8);
+#endif
 #ifdef PIPE
   pipe(ends);
 #endif

@@ -17,12 +17,16 @@ const EXPORTS: &[u8] = b"{ __lf_*; lf_*; pmem_*; };\n";
 /// Linked to every program.
 pub(crate) const RUNTIME: &[u8] = include_bytes!(env!("LANDFALL_RUNTIME_ARCHIVE"));
 
-const FILES: [(&str, &[u8]); 4] = [
+const FILES: [(&str, &[u8]); 5] = [
     ("landfall-pass.so", include_bytes!(env!("LANDFALL_PASS"))),
     ("liblandfall-runtime.a", RUNTIME),
     (
         "include/landfall.h",
         include_bytes!(env!("LANDFALL_HEADER")),
+    ),
+    (
+        "include/bits/c++config.h",
+        include_bytes!(env!("LANDFALL_CXX_CONFIGURATION")),
     ),
     ("exports.list", EXPORTS),
 ];

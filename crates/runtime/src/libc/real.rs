@@ -155,6 +155,9 @@ real! {
     gmtime: fn(usize, usize, usize, usize, usize, usize) -> usize;
     ctime: fn(usize, usize, usize, usize, usize, usize) -> usize;
     asctime: fn(usize, usize, usize, usize, usize, usize) -> usize;
+    hcreate: fn(usize, usize, usize, usize, usize, usize) -> usize;
+    hsearch: fn(usize, usize, usize, usize, usize, usize) -> usize;
+    hdestroy: fn(usize, usize, usize, usize, usize, usize) -> usize;
     fgetc: fn(usize, usize, usize, usize, usize, usize) -> usize;
     getc: fn(usize, usize, usize, usize, usize, usize) -> usize;
     getchar: fn(usize, usize, usize, usize, usize, usize) -> usize;

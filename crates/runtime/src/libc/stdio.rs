@@ -7,6 +7,7 @@ use crate::memory::accesses;
 use crate::memory::own::Scratch;
 use crate::memory::shadow::{is_persistent, recording, view};
 use crate::run::trace::Origin;
+use crate::threads::unseen::{self, Use};
 use landfall_vocab::builtin::Builtin;
 
 crate::weak!(
@@ -199,6 +200,8 @@ unsafe extern "C" fn __lf_weak_vfprintf(
 unsafe fn print_to(stream: usize, text: *const u8, list: *mut Arguments, caller: usize) -> i32 {
     // SAFETY: what the caller promises.
     unsafe {
+        let origin = Origin::library(Builtin::printf, caller);
+        unseen::stream(stream, Use::Changes, origin);
         let printed = Printed::new(text, list, Builtin::printf, caller);
         match real().vfprintf() {
             Some(vfprintf) => vfprintf(stream, printed.format, list as *mut u8),
@@ -231,6 +234,8 @@ unsafe extern "C" fn __lf_weak_fread(
         let Some(fread) = real().fread() else {
             return 0;
         };
+        let origin = Origin::library(Builtin::fread, program_caller());
+        unseen::stream(stream, Use::Both, origin);
         let length = each.saturating_mul(count);
         if length == 0 || !concerns_us(to as usize) {
             return fread(to, each, count, stream);
@@ -241,12 +246,7 @@ unsafe extern "C" fn __lf_weak_fread(
         while done < length {
             let piece = BUFFER.min(length - done);
             let got = fread(buffer, 1, piece, stream);
-            accesses::library_store(
-                to as usize + done,
-                buffer,
-                got,
-                Origin::library(Builtin::fread, program_caller()),
-            );
+            accesses::library_store(to as usize + done, buffer, got, origin);
             done += got;
             if got < piece {
                 break;
@@ -263,6 +263,8 @@ unsafe extern "C" fn __lf_weak_fgets(to: *mut u8, room: i32, stream: usize) -> *
         let Some(fgets) = real().fgets() else {
             return core::ptr::null_mut();
         };
+        let origin = Origin::library(Builtin::fgets, program_caller());
+        unseen::stream(stream, Use::Both, origin);
         if room <= 0 || !concerns_us(to as usize) {
             return fgets(to, room, stream);
         }
@@ -272,12 +274,8 @@ unsafe extern "C" fn __lf_weak_fgets(to: *mut u8, room: i32, stream: usize) -> *
             return core::ptr::null_mut();
         }
         let length = crate::memory::bytes::length(buffer, room as usize) + 1;
-        accesses::library_store(
-            to as usize,
-            buffer,
-            length.min(room as usize),
-            Origin::library(Builtin::fgets, program_caller()),
-        );
+        let length = length.min(room as usize);
+        accesses::library_store(to as usize, buffer, length, origin);
         to
     }
 }
@@ -294,6 +292,8 @@ unsafe extern "C" fn __lf_weak_fwrite(
         let Some(fwrite) = real().fwrite() else {
             return 0;
         };
+        let origin = Origin::library(Builtin::fwrite, program_caller());
+        unseen::stream(stream, Use::Changes, origin);
         seen(
             from,
             each.saturating_mul(count),
@@ -311,6 +311,8 @@ unsafe extern "C" fn __lf_weak_fputs(text: *const u8, stream: usize) -> i32 {
         let Some(fputs) = real().fputs() else {
             return -1;
         };
+        let origin = Origin::library(Builtin::puts, program_caller());
+        unseen::stream(stream, Use::Changes, origin);
         if concerns_us(text as usize) {
             seen_text(text, usize::MAX, Builtin::puts, program_caller());
         }

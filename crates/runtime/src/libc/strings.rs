@@ -1,5 +1,5 @@
-//! Functions that look at strings and memory. libc's own are not instrumented: where a pointer is persistent, what they read and write is
-//! recorded here; elsewhere they are passed on.
+//! Functions that look at strings and memory. libc's own are not instrumented: where a pointer is persistent, or other threads are there, what
+//! they read and write is recorded here; elsewhere they are passed on.
 
 use crate::caller;
 use crate::libc::real::{P, real};
@@ -22,10 +22,17 @@ crate::weak!(
     "rindex" => strrchr, "strchrnul" => strchrnul, "__rawmemchr" => rawmemchr,
 );
 
-/// Does either pointer concern us?
+/// Does either pointer concern us? Other threads may change what is not persistent, too.
 #[inline(always)]
 fn either(a: P, b: P) -> bool {
     (is_persistent(a as usize) || is_persistent(b as usize)) && recording()
+        || accesses::others_see()
+}
+
+/// Does this one?
+#[inline(always)]
+pub(crate) fn concerns_us(p: P) -> bool {
+    is_persistent(p as usize) || accesses::others_see()
 }
 
 /// Records that `length` bytes at `p` were read, if they are persistent.
@@ -64,6 +71,36 @@ pub(crate) unsafe fn seen_bytes(p: P, length: usize, function: Builtin, caller: 
     }
 }
 
+/// Reads bytes one after the other, up to one that is the last, or `limit` of them; returns how many were read. Where others may
+/// change them, each is what it is when its turn comes: how far this goes must not depend on what was there before.
+///
+/// # Safety
+/// The program may read `p`, as far as it asks for.
+pub(crate) unsafe fn read_until(
+    p: P,
+    limit: usize,
+    function: Builtin,
+    caller: usize,
+    mut last: impl FnMut(u8) -> bool,
+) -> usize {
+    let alone = !accesses::others_see();
+    let (mut read, mut done) = (0, false);
+    // SAFETY: what the caller promises.
+    unsafe {
+        while read < limit && !done {
+            if !alone {
+                seen(p.add(read), 1, function, caller);
+            }
+            done = last(peek(p.add(read)));
+            read += 1;
+        }
+        if alone {
+            seen_bytes(p, read, function, caller);
+        }
+    }
+    read
+}
+
 /// Records that a text was read to its end, or to `limit` bytes; returns its length.
 ///
 /// # Safety
@@ -71,6 +108,14 @@ pub(crate) unsafe fn seen_bytes(p: P, length: usize, function: Builtin, caller: 
 pub(crate) unsafe fn seen_text(p: P, limit: usize, function: Builtin, caller: usize) -> usize {
     // SAFETY: what the caller promises.
     unsafe {
+        if accesses::others_see() {
+            let mut ended = false;
+            let read = read_until(p, limit, function, caller, |byte| {
+                ended = byte == 0;
+                ended
+            });
+            return read - usize::from(ended);
+        }
         let length = text_length(p, limit);
         seen_bytes(p, limit.min(length.saturating_add(1)), function, caller);
         length
@@ -162,13 +207,17 @@ unsafe fn compared(
 ) -> i32 {
     // SAFETY: what the caller promises.
     unsafe {
-        let (result, looked) = compare(a, b, limit, stop_at_zero);
-        for i in 0..looked {
-            seen(a.add(i), 1, function, caller);
-            seen(b.add(i), 1, function, caller);
+        for i in 0..limit {
+            let (a, b) = (a.add(i), b.add(i));
+            seen(a, 1, function, caller);
+            seen(b, 1, function, caller);
+            let (x, y) = (peek(a), peek(b));
+            if x != y || stop_at_zero && x == 0 {
+                return x as i32 - y as i32;
+            }
         }
-        result
     }
+    0
 }
 
 #[unsafe(no_mangle)]
@@ -208,26 +257,27 @@ unsafe extern "C" fn __lf_weak_strncmp(a: P, b: P, length: usize) -> i32 {
     }
 }
 
-/// Position of a byte among the first `limit`, stopping after a zero if asked to; and how many were looked at.
+/// Position of a byte among the first `limit`, stopping after a zero if asked to; and how many were read.
 ///
 /// # Safety
 /// The program may read `p`, as far as it asks for.
-unsafe fn search(p: P, byte: u8, limit: usize, stop_at_zero: bool) -> (Option<usize>, usize) {
-    let mut i = 0;
+unsafe fn search(
+    p: P,
+    byte: i32,
+    limit: usize,
+    stop_at_zero: bool,
+    function: Builtin,
+    caller: usize,
+) -> (Option<usize>, usize) {
+    let mut found = false;
     // SAFETY: what the caller promises.
-    unsafe {
-        while i < limit {
-            let found = peek(p.add(i));
-            if found == byte {
-                return (Some(i), i + 1);
-            }
-            i += 1;
-            if stop_at_zero && found == 0 {
-                break;
-            }
-        }
-    }
-    (None, i)
+    let read = unsafe {
+        read_until(p, limit, function, caller, |here| {
+            found = here == byte as u8;
+            found || stop_at_zero && here == 0
+        })
+    };
+    (found.then(|| read - 1), read)
 }
 
 /// # Safety
@@ -242,8 +292,7 @@ unsafe fn searched(
 ) -> P {
     // SAFETY: what the caller promises.
     unsafe {
-        let (found, looked) = search(p, byte as u8, limit, stop_at_zero);
-        seen_bytes(p, looked, function, caller);
+        let (found, _) = search(p, byte, limit, stop_at_zero, function, caller);
         found.map_or(core::ptr::null(), |at| p.add(at))
     }
 }
@@ -253,7 +302,7 @@ unsafe extern "C" fn __lf_weak_memchr(p: P, byte: i32, length: usize) -> P {
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         match real().memchr() {
-            Some(memchr) if !is_persistent(p as usize) => memchr(p, byte, length),
+            Some(memchr) if !concerns_us(p) => memchr(p, byte, length),
             _ => searched(p, byte, length, false, Builtin::memchr, caller!()),
         }
     }
@@ -270,7 +319,7 @@ unsafe extern "C" fn __lf_weak_strchr(p: P, byte: i32) -> P {
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         match real().strchr() {
-            Some(strchr) if !is_persistent(p as usize) => strchr(p, byte),
+            Some(strchr) if !concerns_us(p) => strchr(p, byte),
             _ => searched(p, byte, usize::MAX, true, Builtin::strchr, caller!()),
         }
     }
@@ -280,9 +329,8 @@ unsafe extern "C" fn __lf_weak_strchr(p: P, byte: i32) -> P {
 unsafe extern "C" fn __lf_weak_strchrnul(p: P, byte: i32) -> P {
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
-        let (found, looked) = search(p, byte as u8, usize::MAX, true);
-        seen_bytes(p, looked, Builtin::strchr, caller!());
-        p.add(found.unwrap_or(looked - 1))
+        let (found, read) = search(p, byte, usize::MAX, true, Builtin::strchr, caller!());
+        p.add(found.unwrap_or(read - 1))
     }
 }
 
@@ -290,7 +338,7 @@ unsafe extern "C" fn __lf_weak_strchrnul(p: P, byte: i32) -> P {
 unsafe extern "C" fn __lf_weak_strrchr(p: P, byte: i32) -> P {
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
-        if is_persistent(p as usize) {
+        if concerns_us(p) {
             seen_text(p, usize::MAX, Builtin::strrchr, caller!());
         }
         match real().strrchr() {

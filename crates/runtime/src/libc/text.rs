@@ -2,7 +2,7 @@
 
 use crate::caller;
 use crate::libc::real::{P, real};
-use crate::libc::strings::{seen, seen_bytes, seen_text, text_length};
+use crate::libc::strings::{concerns_us, read_until, seen, seen_text, text_length};
 use crate::memory::accesses;
 use crate::memory::own::Scratch;
 use crate::memory::shadow::{is_persistent, peek, recording, unview, view};
@@ -23,19 +23,16 @@ crate::weak!(
 unsafe fn number(p: P, function: Builtin, caller: usize) {
     // SAFETY: what the caller promises.
     unsafe {
-        if !is_persistent(p as usize) {
+        if !concerns_us(p) {
             return;
         }
-        let mut i = 0;
-        while matches!(peek(p.add(i)), b' ' | 9..=13) {
-            i += 1;
-        }
-        while peek(p.add(i)).is_ascii_alphanumeric()
-            || matches!(peek(p.add(i)), b'+' | b'-' | b'.' | b'(' | b')' | b'_')
-        {
-            i += 1;
-        }
-        seen_bytes(p, i + 1, function, caller);
+        let mut begun = false;
+        read_until(p, usize::MAX, function, caller, |byte| {
+            begun |= !matches!(byte, b' ' | 9..=13);
+            begun
+                && !byte.is_ascii_alphanumeric()
+                && !matches!(byte, b'+' | b'-' | b'.' | b'(' | b')' | b'_')
+        });
     }
 }
 
@@ -126,9 +123,7 @@ unsafe extern "C" fn __lf_weak_strcasecmp(a: P, b: P) -> i32 {
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         match real().strcasecmp() {
-            Some(strcasecmp) if !is_persistent(a as usize) && !is_persistent(b as usize) => {
-                strcasecmp(a, b)
-            }
+            Some(strcasecmp) if !concerns_us(a) && !concerns_us(b) => strcasecmp(a, b),
             _ => compare_folded(a, b, usize::MAX, caller!()),
         }
     }
@@ -139,9 +134,7 @@ unsafe extern "C" fn __lf_weak_strncasecmp(a: P, b: P, limit: usize) -> i32 {
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         match real().strncasecmp() {
-            Some(strncasecmp) if !is_persistent(a as usize) && !is_persistent(b as usize) => {
-                strncasecmp(a, b, limit)
-            }
+            Some(strncasecmp) if !concerns_us(a) && !concerns_us(b) => strncasecmp(a, b, limit),
             _ => compare_folded(a, b, limit, caller!()),
         }
     }
@@ -171,12 +164,10 @@ unsafe fn span(p: P, set: P, inside: bool, function: Builtin, caller: usize) -> 
     // SAFETY: what the caller promises.
     unsafe {
         seen_text(set, usize::MAX, function, caller);
-        let mut i = 0;
-        while peek(p.add(i)) != 0 && among(peek(p.add(i)), set) == inside {
-            i += 1;
-        }
-        seen_bytes(p, i + 1, function, caller);
-        i
+        let read = read_until(p, usize::MAX, function, caller, |byte| {
+            byte == 0 || among(byte, set) != inside
+        });
+        read - 1
     }
 }
 
@@ -292,13 +283,11 @@ unsafe extern "C" fn __lf_weak_strsep(next: *mut *mut u8, set: P) -> *mut u8 {
 unsafe extern "C" fn __lf_weak_memccpy(to: *mut u8, from: P, byte: i32, limit: usize) -> *mut u8 {
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
-        let mut length = 0;
         let mut found = false;
-        while length < limit && !found {
-            found = peek(from.add(length)) == byte as u8;
-            length += 1;
-        }
-        seen_bytes(from, length, Builtin::memccpy, caller!());
+        let length = read_until(from, limit, Builtin::memccpy, caller!(), |here| {
+            found = here == byte as u8;
+            found
+        });
         let origin = Origin::library(Builtin::memccpy, caller!());
         accesses::copy(to, from, length, 0, origin);
         if found {
@@ -351,7 +340,7 @@ unsafe extern "C" fn __lf_weak_swab(from: P, to: *mut u8, length: isize) {
     }
 }
 
-/// An array in persistent memory is read, sorted elsewhere and stored.
+/// An array in persistent memory, or one that others may look at, is read, sorted elsewhere and stored.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_qsort(array: *mut u8, count: usize, each: usize, order: usize) {
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
@@ -360,7 +349,8 @@ unsafe extern "C" fn __lf_weak_qsort(array: *mut u8, count: usize, each: usize, 
             return;
         };
         let length = count.saturating_mul(each);
-        if !is_persistent(array as usize) || length == 0 || !recording() {
+        let concerns_us = is_persistent(array as usize) && recording() || accesses::others_see();
+        if !concerns_us || length == 0 {
             return qsort(array, count, each, order);
         }
         let origin = Origin::library(Builtin::qsort, caller!());
@@ -382,7 +372,7 @@ unsafe extern "C" fn __lf_weak_inet_pton(family: i32, text: P, to: *mut u8) -> i
         let Some(inet_pton) = real().inet_pton() else {
             return -1;
         };
-        if is_persistent(text as usize) {
+        if concerns_us(text) {
             seen_text(text, usize::MAX, Builtin::inet_pton, caller!());
         }
         let mut address = [0u8; 16];

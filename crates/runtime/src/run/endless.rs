@@ -9,6 +9,7 @@ use crate::memory::shadow;
 use crate::run::shared::trace_len;
 use crate::run::tracked;
 use crate::state::{Mode, budget, run, server};
+use crate::syscalls::timers;
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -117,7 +118,7 @@ pub(crate) fn proven() -> bool {
 /// the run if that is all there is to learn.
 pub(crate) fn enough(registers: &[usize; 6], frame: usize) -> bool {
     let look = &run().endless;
-    if server().mode.get() != Mode::Running || crate::threads::others_may_go_on() {
+    if server().mode.get() != Mode::Running || else_may_happen() {
         return true;
     }
     // The next edge comes here as well.
@@ -130,6 +131,11 @@ pub(crate) fn enough(registers: &[usize; 6], frame: usize) -> bool {
         near.word(register as u64);
     }
     !stack(&mut near, frame) || compare(near) || look.proven.get() || look.all.get() == MOST_EDGES
+}
+
+/// Could something else than the running thread change what it sees? Another thread; or a timer, which goes off in its time.
+fn else_may_happen() -> bool {
+    crate::threads::others_may_go_on() || timers::any()
 }
 
 /// Processor time passes without a step of instrumented code: every now and then, all registers and the stack.
@@ -145,10 +151,7 @@ pub(crate) unsafe fn ticked(context: *const libc::ucontext_t) {
         /// Below the stack pointer; functions that call nobody use it.
         const RED_ZONE: usize = 128;
         let look = &run().endless;
-        if look.proven.get()
-            || look.begun.get() && !look.by_ticks.get()
-            || crate::threads::others_may_go_on()
-        {
+        if look.proven.get() || look.begun.get() && !look.by_ticks.get() || else_may_happen() {
             return;
         }
         look.by_ticks.set(true);
@@ -241,13 +244,13 @@ pub(crate) fn state_of_memory() -> Option<Digest> {
         let mut digest = Digest::NEW;
         for word in [
             run().clock.get(),
-            run().alarm.get(),
             run().random.get(),
             run().mask.get(),
             crate::threads::steps_taken(),
         ] {
             digest.word(word);
         }
+        timers::each(|word| digest.word(word));
         if crate::threads::on() {
             // What threads do is told, all of it.
             digest.word(trace_len().load(Relaxed));

@@ -23,7 +23,13 @@ global_asm!(
     crate::keep_registers!(),
     "mov [rsi], rsp",
     "mov rsp, rdi",
+    // What the driver had in registers is not the same in a fork and in place, and would lie about on the stack of the run.
     "xor ebp, ebp",
+    "xor ebx, ebx",
+    "xor r12d, r12d",
+    "xor r13d, r13d",
+    "xor r14d, r14d",
+    "xor r15d, r15d",
     "push 0", // the outermost return address: unwinders and stack walks stop here
     "jmp rdx",
     ".globl __lf_leave_run",

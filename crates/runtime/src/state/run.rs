@@ -12,6 +12,7 @@ use crate::run::endless::Look;
 use crate::run::shared::control;
 use crate::syscalls::dispatch::Current;
 use crate::syscalls::signals::{Action, Faults};
+use crate::syscalls::timers::Timers;
 use crate::threads::Threads;
 use crate::threads::unseen::Uses;
 use core::cell::Cell;
@@ -82,6 +83,7 @@ pub(crate) struct Run {
     pub(crate) mapped_bytes: Cell<usize>,
     pub(crate) clock: Cell<u64>,
     pub(crate) alarm: Cell<u64>,
+    pub(crate) timers: Timers,
     pub(crate) random: Cell<u64>,
     pub(crate) ticks: Cell<u64>,
     pub(crate) tick_budget: Cell<i64>,

@@ -18,7 +18,8 @@ use crate::syscalls::mappings::{map, own_memory, set_break, unmap};
 use crate::syscalls::paths;
 use crate::syscalls::signals;
 use crate::syscalls::sys;
-use crate::syscalls::waiting::{clock_nanosleep, futex, set_timer, wait};
+use crate::syscalls::timers;
+use crate::syscalls::waiting::{clock_nanosleep, futex, wait};
 use landfall_vocab::shared::End;
 use landfall_vocab::window;
 use libc::*;
@@ -116,10 +117,10 @@ pub(crate) fn perform(call: &Call) -> isize {
                 0
             }
             SYS_clock_nanosleep => clock_nanosleep(call),
-            SYS_alarm => (clock::set_alarm(a as u64 * 1_000_000_000) / 1_000_000_000) as isize,
+            SYS_alarm => timers::alarm(a as u32 as usize),
             SYS_prlimit64 if c != 0 => 0,
-            SYS_setitimer => set_timer(a as i32, b as *const itimerval, c as *mut itimerval),
-            SYS_getitimer => store(b, [0u64; 4]),
+            SYS_setitimer => timers::set(a as i32, b as *const itimerval, c as *mut itimerval),
+            SYS_getitimer => timers::get(a as i32, b as *mut itimerval),
             SYS_timer_create | SYS_timerfd_create => {
                 refuse(&[b"timer_create: timers of the kernel do not keep virtual time"])
             }

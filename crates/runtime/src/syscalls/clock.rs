@@ -7,7 +7,7 @@ use landfall_vocab::shared::End;
 
 /// 2020-09-13 12:26:40 UTC.
 pub(crate) const START: u64 = 1_600_000_000;
-const SECOND: u64 = 1_000_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
 /// What one look at the clock costs, so that loops waiting for time to pass end.
 const LOOK: u64 = 1_000;
 /// What the monotonic clock shows at first.
@@ -101,7 +101,7 @@ pub(crate) unsafe fn sleep(nanoseconds: u64, context: *mut libc::ucontext_t) {
     // SAFETY: what the caller promises.
     unsafe {
         if run().alarm.get() != 0 && run().alarm.get() <= run().clock.get() {
-            run().alarm.set(0);
+            crate::syscalls::timers::went_off();
             crate::syscalls::signals::raise(libc::SIGALRM, context);
         }
     }
@@ -127,21 +127,6 @@ pub(crate) unsafe fn wait_forever(what: &[u8], context: *mut libc::ucontext_t) {
     }
     let text: &[&[u8]] = &[what, b" waits for something that cannot happen"];
     outcome::end(End::Deadlock, crate::syscalls::dispatch::report(text))
-}
-
-/// Sets the alarm; returns the nanoseconds the old one had left.
-pub(crate) fn set_alarm(nanoseconds: u64) -> u64 {
-    let left = if run().alarm.get() == 0 {
-        0
-    } else {
-        run().alarm.get().saturating_sub(run().clock.get())
-    };
-    run().alarm.set(if nanoseconds == 0 {
-        0
-    } else {
-        run().clock.get().saturating_add(nanoseconds).max(1)
-    });
-    left
 }
 
 /// A wait until this moment took too long: it is over. Clocks start so far apart that the moment tells whose it is.

@@ -16,6 +16,7 @@ pub(crate) mod paths;
 pub(crate) mod random;
 pub(crate) mod signals;
 pub(crate) mod sys;
+pub(crate) mod timers;
 pub(crate) mod vdso;
 pub(crate) mod waiting;
 

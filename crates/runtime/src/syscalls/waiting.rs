@@ -45,35 +45,6 @@ pub(crate) fn clock_nanosleep(call: &Call) -> isize {
     }
 }
 
-/// # Safety
-/// The program may write to `old` and read `new`, as far as it asks for.
-pub(crate) unsafe fn set_timer(which: i32, new: *const itimerval, old: *mut itimerval) -> isize {
-    // SAFETY: what the caller promises.
-    unsafe {
-        if which != ITIMER_REAL {
-            return 0;
-        }
-        let value = (*new).it_value;
-        let left =
-            clock::set_alarm(value.tv_sec as u64 * 1_000_000_000 + value.tv_usec as u64 * 1000);
-        if !old.is_null() {
-            let zero = timeval {
-                tv_sec: 0,
-                tv_usec: 0,
-            };
-            let left = timeval {
-                tv_sec: (left / 1_000_000_000) as i64,
-                tv_usec: (left % 1_000_000_000 / 1000) as i64,
-            };
-            old.write_unaligned(itimerval {
-                it_interval: zero,
-                it_value: left,
-            });
-        }
-        0
-    }
-}
-
 /// `poll`, `select`, `epoll_wait`: what is ready now is ready; waiting is sleeping, and waiting for ever is a deadlock.
 pub(crate) fn wait(call: &Call) -> isize {
     // SAFETY: the program asks for it: what the kernel would do at these addresses is done.

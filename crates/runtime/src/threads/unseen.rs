@@ -9,6 +9,7 @@ use crate::libc::real::real;
 use crate::run::outcome::{self};
 use crate::run::trace::{self, Origin};
 use crate::state::{run, server};
+use crate::syscalls::timers;
 use core::cell::Cell;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{Kind, unseen};
@@ -26,13 +27,18 @@ pub(crate) fn note(what: u8, origin: Origin) {
     }
 }
 
-/// State that is in no memory of the program's: who changed it, and who looked at it, a bit for each thread.
+/// State that is in no memory of the program's: who changed it, and who looked at it, a bit for each thread, since all others were
+/// joined.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Used {
     key: u64,
     changed: u32,
     looked: u32,
+    /// How often all others had been joined by then.
+    phase: u32,
+    /// Several changed it before they were joined: what is there is what came last.
+    mixed: bool,
 }
 
 pub(crate) const MOST: usize = 128;
@@ -42,6 +48,8 @@ pub(crate) const MOST: usize = 128;
 pub(crate) struct Uses {
     /// How many there are in the server's table.
     count: Cell<usize>,
+    /// How often all others had been joined when one was created.
+    phase: Cell<u32>,
     /// Where a timer was set while there was one thread.
     timer: Cell<Origin>,
     /// Files that were mapped for all to see, and where the last was.
@@ -69,15 +77,26 @@ pub(crate) mod key {
     pub(crate) const NAME: u64 = 3 << 32;
     pub(crate) const LIBRARY: u64 = 4 << 32;
     pub(crate) const ACTION: u64 = 5 << 32;
+    pub(crate) const STREAM: u64 = 6 << 32;
 }
 
-/// The running thread uses such state. Where another one changes what it looks at, or looks at what it changes, their order matters.
+/// Does anybody else use such state, or has somebody?
+pub(crate) fn matters() -> bool {
+    several() || on() && run().uses.count.get() > 0
+}
+
+/// The running thread uses such state. Where another one changes what it looks at, or looks at what it changes, their order matters; so
+/// it does to whoever looks, once they are joined, at what several have changed.
 pub(crate) fn used(key: u64, how: Use, what: u8, origin: Origin) {
-    if !several() {
+    let alone = !several();
+    if !matters() {
         return;
     }
     let known = all().iter().position(|used| used.get().key == key);
     let uses = &run().uses;
+    if known.is_none() && alone {
+        return;
+    }
     if known.is_none() && uses.count.get() == MOST {
         return trace::plain(Kind::Unseen, 0, what, origin);
     }
@@ -87,15 +106,24 @@ pub(crate) fn used(key: u64, how: Use, what: u8, origin: Origin) {
             key,
             changed: 0,
             looked: 0,
+            phase: uses.phase.get(),
+            mixed: false,
         });
         uses.count.set(at + 1);
     }
     let mut used = server().uses[at].get();
+    if used.phase != uses.phase.get() || alone {
+        used.mixed |= used.changed.count_ones() > 1;
+        (used.changed, used.looked) = (0, 0);
+        used.phase = uses.phase.get();
+    }
     let me = 1 << threads().current.get();
     let (looks, changes) = (how != Use::Changes, how != Use::Looks);
-    let met = looks && used.changed & !me != 0 || changes && used.looked & !me != 0;
-    used.looked |= if looks { me } else { 0 };
-    used.changed |= if changes { me } else { 0 };
+    let met = looks && (used.mixed || used.changed & !me != 0) || changes && used.looked & !me != 0;
+    if !alone {
+        used.looked |= if looks { me } else { 0 };
+        used.changed |= if changes { me } else { 0 };
+    }
     server().uses[at].set(used);
     if met {
         trace::plain(Kind::Unseen, 0, what, origin);
@@ -107,9 +135,10 @@ pub(crate) fn forget(key: u64) {
     for used in all() {
         if used.get().key == key {
             used.set(Used {
-                key,
                 changed: 0,
                 looked: 0,
+                mixed: false,
+                ..used.get()
             });
         }
     }
@@ -117,8 +146,11 @@ pub(crate) fn forget(key: u64) {
 
 /// A thread is created: from now on a timer that is running goes off among several, and so on.
 pub(super) fn created() {
+    if threads().apart.get() == 1 {
+        run().uses.phase.set(run().uses.phase.get() + 1);
+    }
     let timer = run().uses.timer.get();
-    if run().alarm.get() != 0 && timer.number() != Origin::NONE.number() {
+    if timers::any() && timer.number() != Origin::NONE.number() {
         note(unseen::TIMER, timer);
     }
     let uses = &run().uses;
@@ -252,7 +284,34 @@ const NUMBERS: (u64, Use) = (1, Use::Both);
 const ENVIRONMENT: u64 = 2;
 const LOCALE: (u64, Use) = (3, Use::Both);
 const MOMENT: (u64, Use) = (4, Use::Both);
-const INPUT: (u64, Use) = (5, Use::Both);
+const TABLE: (u64, Use) = (5, Use::Both);
+
+unsafe extern "C" {
+    static stdin: usize;
+    static stdout: usize;
+    static stderr: usize;
+}
+
+/// A stream of stdio, whose buffer and position are libc's. What is printed nobody reads.
+pub(crate) fn stream(stream: usize, how: Use, origin: Origin) {
+    // SAFETY: libc's variables; nobody else runs now.
+    let is_printed = || unsafe { stream == stdout || stream == stderr };
+    if on() && !is_printed() {
+        let key = key::STREAM | u64::from(stream as u32);
+        used(key, how, unseen::LIBRARY, origin);
+    }
+}
+
+/// Which argument is the stream that is read from.
+fn input(which: Option<usize>, arguments: [usize; 5], origin: Origin) {
+    // SAFETY: libc's variable; nobody else runs now.
+    let standard = unsafe { stdin };
+    stream(
+        which.map_or(standard, |at| arguments[at]),
+        Use::Both,
+        origin,
+    );
+}
 
 crate::weak!("drand48" => drand48);
 
@@ -289,9 +348,12 @@ noted! {
     "gmtime" => gmtime, __lf_weak_gmtime: library(MOMENT);
     "ctime" => ctime, __lf_weak_ctime: library(MOMENT);
     "asctime" => asctime, __lf_weak_asctime: library(MOMENT);
-    "fgetc" => fgetc, __lf_weak_fgetc: library(INPUT);
-    "getc" => getc, __lf_weak_getc: library(INPUT);
-    "getchar" => getchar, __lf_weak_getchar: library(INPUT);
-    "ungetc" => ungetc, __lf_weak_ungetc: library(INPUT);
-    "getline" => getline, __lf_weak_getline: library(INPUT);
+    "hcreate" => hcreate, __lf_weak_hcreate: library(TABLE);
+    "hsearch" => hsearch, __lf_weak_hsearch: library(TABLE);
+    "hdestroy" => hdestroy, __lf_weak_hdestroy: library(TABLE);
+    "fgetc" => fgetc, __lf_weak_fgetc: input(Some(0));
+    "getc" => getc, __lf_weak_getc: input(Some(0));
+    "getchar" => getchar, __lf_weak_getchar: input(None);
+    "ungetc" => ungetc, __lf_weak_ungetc: input(Some(1));
+    "getline" => getline, __lf_weak_getline: input(Some(2));
 }

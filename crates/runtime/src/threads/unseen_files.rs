@@ -15,7 +15,7 @@ use libc::*;
 pub(crate) fn look(call: &Call) {
     // SAFETY: the program made this call: its arguments are what the kernel would take.
     unsafe {
-        if !unseen::several() {
+        if !unseen::matters() {
             return;
         }
         let [a, b, c, d, e, _] = call.arguments;
@@ -71,7 +71,8 @@ pub(crate) fn look(call: &Call) {
             SYS_rt_sigaction if b != 0 => action(a, Use::Changes),
             SYS_kill | SYS_tkill => action(b, Use::Looks),
             SYS_tgkill => action(c, Use::Looks),
-            SYS_chdir | SYS_fchdir => name_of(b".", Use::Changes),
+            // Whoever names a file without a directory means another one from now on.
+            SYS_chdir | SYS_fchdir => unseen::note(FILE, dispatch::origin(Builtin::system_call)),
             SYS_umask => name_of(b"/umask/", Use::Both),
             _ => {}
         }
@@ -119,10 +120,32 @@ unsafe fn name(path: usize, how: Use) {
     }
 }
 
+/// A name, and the directories on the way, which must be there.
 fn name_of(path: &[u8], how: Use) {
-    let digest = path.iter().fold(0x811c_9dc5u32, |digest, byte| {
-        (digest ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
-    });
     let origin = dispatch::origin(Builtin::system_call);
-    unseen::used(key::NAME | u64::from(digest), how, FILE, origin);
+    let use_name = |digest: u32, how| {
+        unseen::used(key::NAME | u64::from(digest), how, FILE, origin);
+    };
+    let mut way = None;
+    for part in parts(path) {
+        if let Some(directory) = way {
+            use_name(directory, Use::Looks);
+        }
+        let before = way.unwrap_or(0x811c_9dc5u32);
+        let digest = part.iter().chain(b"/").fold(before, |digest, byte| {
+            (digest ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
+        });
+        way = Some(digest);
+    }
+    if let Some(name) = way {
+        use_name(name, how);
+    }
+}
+
+/// The parts of a path that mean something. (One that begins at the root, and one that does not, are taken for two files.)
+fn parts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let root = path.starts_with(b"/").then_some(&b"/"[..]);
+    let rest = path.split(|&byte| byte == b'/');
+    root.into_iter()
+        .chain(rest.filter(|part| !part.is_empty() && *part != b"."))
 }

@@ -292,7 +292,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                         origin,
                         [streamed, digest(from, piece), 0],
                     );
-                    spin::acted(threads().current.get());
+                    acts(to, from, piece, visible, origin);
                     return store_buffer::push(to, from, piece, (visible, stream), flags, origin);
                 }
             }
@@ -320,6 +320,23 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
             access.done(found, digest(from, piece), streams.into());
         })
     };
+}
+
+/// The running thread stores into its buffer. Where nobody can tell when that leaves it, nobody can tell that it waited either: whether the
+/// thread changes anything is then what it would be without a buffer.
+///
+/// # Safety
+/// The program may write to `to` and read `from`, as far as it asks for.
+unsafe fn acts(to: usize, from: *const u8, length: usize, visible: bool, origin: Origin) {
+    let me = threads().current.get();
+    if !visible {
+        // SAFETY: what the caller promises.
+        let (seen, stored) = unsafe { (found(to, length), digest(from, length)) };
+        if seen == stored {
+            return spin::read(me, to as u64, length, seen, origin);
+        }
+    }
+    spin::acted(me);
 }
 
 /// What a store is about to replace.

@@ -173,6 +173,15 @@ fn word(record: &Record<'_>, number: usize) -> u64 {
     })
 }
 
+/// Is a transition what it was before? What a plain store replaced is no part of that: it may be memory that nobody has stored to, such as
+/// what libraries left behind on the stack.
+fn is_same(before: &Step, mut now: Step) -> bool {
+    if now.plain && matches!(now.act, Act::Store | Act::Commit) {
+        now.found = before.found;
+    }
+    *before == now
+}
+
 /// Does a choice begin here?
 pub(super) fn is_choice(record: &Record<'_>) -> bool {
     record.kind == Kind::Step && word(record, 0) != 0
@@ -496,7 +505,7 @@ impl TraceReader {
         let at = self.at;
         self.at += 1;
         if at < self.keep {
-            return match at < self.known || trace.steps[at] == step {
+            return match at < self.known || is_same(&trace.steps[at], step) {
                 true => Ok(()),
                 false => Err(ThreadsError::Diverged { at }),
             };

@@ -72,7 +72,8 @@ struct Buffer {
     /// The lines of non-temporal stores since the last fence, and how many. Their places are their streams.
     lines: [Cell<usize>; LINES],
     streamed: Cell<usize>,
-    /// How many were put in since the thread last waited for its stores.
+    /// Stores, flushes and fences since the thread last waited for its stores, whether they waited here or went past: how many had to wait
+    /// is a question of the schedule, when there are too many is none.
     unfenced: Cell<usize>,
 }
 
@@ -173,16 +174,18 @@ pub(super) fn fenced(thread: usize) {
     of(thread).unfenced.set(0);
 }
 
-/// The running thread is about to put something in. No processor has room for that many stores; which one is too many does not
-/// depend on the schedule.
+/// The running thread is about to store, perhaps into its buffer. No processor has room for that many stores; which one is too many does
+/// not depend on the schedule.
 pub(super) fn make_room(origin: Origin) {
-    if of(threads().current.get()).unfenced.get() == ROOM - 1 {
+    let buffer = of(threads().current.get());
+    if buffer.unfenced.get() == ROOM - 1 {
         super::steps::point(Step {
             kind: step::FENCE,
             object: 0,
             origin,
         });
     }
+    buffer.unfenced.set(buffer.unfenced.get() + 1);
 }
 
 pub(super) fn is_empty(thread: usize) -> bool {
@@ -262,7 +265,6 @@ fn add(me: usize, kind: Kind, address: usize, origin: Origin) -> &'static Entry 
     entry.gone.set(false);
     entry.outdated.set(0);
     buffer.tail.set(buffer.tail.get() + 1);
-    buffer.unfenced.set(buffer.unfenced.get() + 1);
     buffers().waiting.set(buffers().waiting.get() | (1 << me));
     entry
 }

@@ -147,8 +147,14 @@ pub(crate) fn check<'w>(
         };
         // A clean verdict about schedules would be read as one about power failures, too.
         if native.server().asked() && !persistent {
-            persistent = true;
-            continue;
+            match options.deadline(started).reached() {
+                // What was found is told all the same.
+                Some(reached) => report.limit(reached),
+                None => {
+                    persistent = true;
+                    continue;
+                }
+            }
         }
         unseen::report(&native, &names, &mut report);
         native.prefer(Policy::Quiet);

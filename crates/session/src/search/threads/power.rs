@@ -43,6 +43,13 @@ pub(crate) enum RecoveryRuns<'a> {
 }
 
 impl Subject for RecoveryRuns<'_> {
+    fn stopped(&mut self) -> bool {
+        match self {
+            RecoveryRuns::One(one) => one.stopped(),
+            RecoveryRuns::Every(every) => every.stopped(),
+        }
+    }
+
     fn run(&mut self, job: &subject::Job<'_>) -> Result<Execution, SubjectError> {
         match self {
             RecoveryRuns::One(one) => one.run(job),

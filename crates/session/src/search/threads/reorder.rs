@@ -2,6 +2,7 @@
 //! while what they do depends on nobody else.
 
 use landfall_explore::schedule::{Explored, Order, Process, Step};
+use std::collections::VecDeque;
 
 /// Of the last execution, what happens before the last transition of `thread` (or everything), in a plainer order.
 pub(crate) fn plainer(search: &dyn Explored, thread: Option<u8>) -> Vec<Step> {
@@ -23,26 +24,38 @@ enum GoesFirst {
 
 fn reordered(search: &dyn Explored, thread: Option<u8>, first: GoesFirst) -> Vec<Step> {
     let (trace, order) = (search.trace(), search.order());
-    let needed = |at: usize| match thread {
+    let last = thread.map(|thread| last_of(&trace.steps, order, thread));
+    let needed = |at: usize| match last {
         None => true,
-        Some(thread) => last_of(&trace.steps, order, thread).is_some_and(|last| {
+        Some(last) => last.is_some_and(|last| {
             at == last
                 || search.clock(last)[usize::from(trace.steps[at].process)] >= trace.steps[at].tick
         }),
     };
-    let mut rest: Vec<usize> = (0..trace.steps.len()).filter(|&at| needed(at)).collect();
-    let before = |first: usize, second: usize| {
-        search.clock(second)[usize::from(trace.steps[first].process)] >= trace.steps[first].tick
-    };
-    let mut out: Vec<Step> = Vec::new();
+    // Steps of one process keep their order, so only the first that is left of each can be next.
+    let mut rest: Vec<VecDeque<usize>> = Vec::new();
+    let mut left = 0;
+    for at in (0..trace.steps.len()).filter(|&at| needed(at)) {
+        let process = usize::from(trace.steps[at].process);
+        rest.resize_with(rest.len().max(process + 1), VecDeque::new);
+        rest[process].push_back(at);
+        left += 1;
+    }
+    let mut out: Vec<Step> = Vec::with_capacity(left);
     let mut running: Option<Process> = None;
-    while !rest.is_empty() {
-        let free = |&at: &usize| {
-            rest.iter()
-                .take_while(|&&other| other != at)
-                .all(|&other| !before(other, at))
+    let mut candidates: Vec<usize> = Vec::new();
+    while out.len() < left {
+        let free = |at: usize| {
+            let clock = search.clock(at);
+            rest.iter().enumerate().all(|(process, steps)| {
+                let waits = |&next: &usize| next < at && clock[process] >= trace.steps[next].tick;
+                process == usize::from(trace.steps[at].process) || !steps.front().is_some_and(waits)
+            })
         };
-        let candidates: Vec<usize> = rest.iter().copied().filter(|at| free(at)).collect();
+        candidates.clear();
+        candidates.extend(rest.iter().filter_map(|steps| steps.front().copied()));
+        candidates.retain(|&at| free(at));
+        candidates.sort_unstable();
         let of = |process: Option<Process>| {
             let mine = |&&at: &&usize| Some(trace.steps[at].process) == process;
             candidates.iter().find(mine).copied()
@@ -62,7 +75,7 @@ fn reordered(search: &dyn Explored, thread: Option<u8>, first: GoesFirst) -> Vec
             running = Some(step.process);
         }
         out.push(step);
-        rest.retain(|&at| at != next);
+        rest[usize::from(step.process)].pop_front();
     }
     out
 }
