@@ -208,6 +208,15 @@ pub(crate) fn claim(
             claimed
         }
     };
+    // It may be one of the results that are about to be removed.
+    let given = match &options.stdin {
+        Stdin::File(path) => {
+            let path = options.from_here(path);
+            let why = |e| Error::usage(format!("{}: {e}", path.display()));
+            Some(Input::open(&path).map_err(why)?)
+        }
+        Stdin::Nothing | Stdin::Process => None,
+    };
     let mut options = Asked::new(options, claimed.path.clone());
     claimed.clear(is_result).map_err(Error::usage)?;
     // Known now rather than after the search.
@@ -215,19 +224,19 @@ pub(crate) fn claim(
     let failed = |e| Error::usage(format!("--out {}: {e}", options.out.display()));
     probe("run.json").map_err(failed)?;
     std::fs::remove_file(options.out.join("run.json")).map_err(failed)?;
-    take_input(&mut options, watch)?;
+    take_input(&mut options, given, watch)?;
     Ok((claimed, options))
 }
 
 /// Standard input: read once, for all runs, and kept for replay.
-fn take_input(options: &mut Asked, watch: &CheckWatch<'_>) -> Result<(), Error> {
+fn take_input(
+    options: &mut Asked,
+    given: Option<Input>,
+    watch: &CheckWatch<'_>,
+) -> Result<(), Error> {
     let given = match &options.stdin {
         Stdin::Nothing => return Ok(()),
-        Stdin::File(path) => {
-            let path = options.from_here(path);
-            let why = |e| Error::usage(format!("{}: {e}", path.display()));
-            Some(Input::open(&path).map_err(why)?)
-        }
+        Stdin::File(_) => given,
         // Nobody is asked to type it.
         Stdin::Process if std::io::stdin().is_terminal() => return Ok(()),
         Stdin::Process => {
