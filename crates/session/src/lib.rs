@@ -6,6 +6,7 @@ mod diagnose;
 mod error;
 mod fix;
 mod known;
+mod litmus_file;
 #[cfg(test)]
 mod many;
 mod names;
@@ -33,6 +34,7 @@ pub use landfall_finding as finding;
 pub use landfall_finding::run_schema;
 pub use landfall_model::order::Platform;
 pub use landfall_native::watch_interrupts;
+pub use litmus_file::read_litmus;
 pub use observer::{Observer, Progress};
 pub use options::{
     Cancel, CheckKind, MemoryModel, Options, PreemptAt, PreemptIn, RaceOrder, ScheduleOrder, Stdin,

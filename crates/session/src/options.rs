@@ -406,7 +406,7 @@ impl Options {
     }
 
     /// A path that starts where the check is made.
-    pub(crate) fn from_here(&self, path: &Path) -> PathBuf {
+    pub(crate) fn located(&self, path: &Path) -> PathBuf {
         match &self.directory {
             Some(directory) => directory.join(path),
             None => path.to_owned(),

@@ -45,7 +45,7 @@ pub(crate) fn sources_of(run: &Run, options: &Asked) -> BTreeMap<String, String>
         crate::record::collect(finding, options, &mut files);
     }
     for file in run.coverage.0.keys() {
-        if let Ok(bytes) = std::fs::read(options.from_here(Path::new(file))) {
+        if let Ok(bytes) = std::fs::read(options.located(Path::new(file))) {
             files.insert(file.clone(), digest(&bytes));
         }
     }
@@ -62,13 +62,13 @@ pub fn json(run: &Run) -> String {
 /// Writes the files of a check.
 pub(crate) fn save(run: &Run, options: &Asked) -> Result<(), Error> {
     listed(&options.out, "run.json", &json(run))?;
-    let page = landfall_report::page(run, &texts(run, &options.from_here(Path::new(""))).found);
+    let page = landfall_report::page(run, &texts(run, &options.located(Path::new(""))).found);
     listed(&options.out, "report.html", &page)?;
     if let Some(path) = &options.sarif {
-        write(&options.from_here(path), &landfall_report::sarif(run))?;
+        write(&options.located(path), &landfall_report::sarif(run))?;
     }
     if let Some(path) = &options.junit {
-        write(&options.from_here(path), &landfall_report::junit(run))?;
+        write(&options.located(path), &landfall_report::junit(run))?;
     }
     Ok(())
 }

@@ -86,7 +86,7 @@ pub(crate) fn collect(finding: &Finding, options: &Options, files: &mut BTreeMap
         .chain(rows.filter_map(|row| row.at.as_ref()));
     for Place { file, .. } in places {
         if !files.contains_key(file)
-            && let Ok(bytes) = std::fs::read(options.from_here(Path::new(file)))
+            && let Ok(bytes) = std::fs::read(options.located(Path::new(file)))
         {
             files.insert(file.clone(), digest(&bytes));
         }

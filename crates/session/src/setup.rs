@@ -82,7 +82,7 @@ impl Setup<'_> {
             if options.checks(CheckKind::Heap) {
                 program.heap = HeapChecks::On;
             }
-            program.pm_dir = options.pm_dir.as_ref().map(|dir| options.from_here(dir));
+            program.pm_dir = options.pm_dir.as_ref().map(|dir| options.located(dir));
             program.stdin.clone_from(&options.input);
             program.directory.clone_from(&options.directory);
             program
@@ -176,7 +176,7 @@ pub(crate) fn claim(
     watch: &CheckWatch<'_>,
 ) -> Result<(Claimed, Asked), Error> {
     if let Some(directory) = &options.pm_dir
-        && !options.from_here(directory).is_dir()
+        && !options.located(directory).is_dir()
     {
         let why = format!("--pm-dir {}: no such directory", directory.display());
         return Err(Error::usage(why));
@@ -192,12 +192,12 @@ pub(crate) fn claim(
     }
     let claimed = match &options.asked_out {
         Some(out) => {
-            let out = options.from_here(out);
+            let out = options.located(out);
             let claimed = results::claim(&out).map_err(Error::usage)?;
             claimed.ok_or_else(|| Error::usage(results::taken(&out)))?
         }
         None => {
-            let out = options.from_here(Path::new(OUT));
+            let out = options.located(Path::new(OUT));
             let claimed = results::claim_beside(&out).map_err(Error::usage)?;
             if claimed.path != out {
                 let path = claimed.path.display();
@@ -211,7 +211,7 @@ pub(crate) fn claim(
     // It may be one of the results that are about to be removed.
     let given = match &options.stdin {
         Stdin::File(path) => {
-            let path = options.from_here(path);
+            let path = options.located(path);
             let why = |e| Error::usage(format!("{}: {e}", path.display()));
             Some(Input::open(&path).map_err(why)?)
         }
@@ -306,7 +306,7 @@ fn wait(mut child: Child, options: &Asked) -> std::io::Result<Option<ExitStatus>
 /// Sources that the compiler could not even open are refused before anything is touched.
 fn readable(options: &Options, sources: &[PathBuf]) -> Result<(), Error> {
     for source in sources {
-        let path = options.from_here(source);
+        let path = options.located(source);
         let why = match std::fs::File::open(&path) {
             Ok(_) if path.is_file() => continue,
             Ok(_) => format!("{}: not a source file", source.display()),
@@ -326,7 +326,7 @@ fn found(options: &Options, program: PathBuf) -> Result<PathBuf, Error> {
         1 => Path::new(".").join(program),
         _ => program,
     };
-    let program = options.from_here(&program);
+    let program = options.located(&program);
     match program.is_file() {
         true => Ok(program),
         false => {

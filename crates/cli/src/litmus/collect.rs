@@ -2,11 +2,8 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
-
-/// Nothing this large is a litmus test; reading it would only fill the memory.
-const LARGEST_FILE: u64 = 4 << 20;
 
 /// A file to run, or why there is none where the user pointed.
 #[derive(Debug)]
@@ -101,25 +98,6 @@ fn is_hidden(path: &Path) -> bool {
 fn is_litmus(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension == "lit" || extension == "litmus")
-}
-
-/// The text of a litmus file, or why it has none.
-pub(super) fn read(path: &Path) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(|error| reason(&error))?;
-    file.take(LARGEST_FILE + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| reason(&error))?;
-    if bytes.len() as u64 > LARGEST_FILE {
-        return Err(format!(
-            "larger than {} MiB: not a litmus test",
-            LARGEST_FILE >> 20
-        ));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        format!("not a text file: byte {at} is not UTF-8")
-    })
 }
 
 /// The operating system's reason, without the error number.

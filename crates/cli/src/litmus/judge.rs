@@ -1,6 +1,6 @@
 //! One test: read, run with both definitions, held against what it expects.
 
-use super::collect::{self, FoundFile};
+use super::collect::FoundFile;
 use super::engine::{self, Engine, Twin};
 use super::listed::ListedVerdicts;
 use super::report::show_outcome;
@@ -53,7 +53,7 @@ impl<'a> LitmusJudge<'a> {
         if let Some(problem) = &found.problem {
             return Err(without_place(problem.clone()));
         }
-        let text = collect::read(&found.path).map_err(without_place)?;
+        let text = landfall::read_litmus(&found.path).map_err(without_place)?;
         let mut test = engine::read(&found.path, &text)?;
         test.platform = self.platform.unwrap_or(test.platform);
         if let Some(listed) = self.listed

@@ -1,6 +1,5 @@
 //! The list of `--expect`: which of its verdicts is about which test.
 
-use super::collect;
 use landfall_litmus::verdicts::{self, Listed, ListedVerdict};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +21,7 @@ impl ListedVerdicts {
     /// The error is a sentence that begins with the list's name.
     pub(super) fn read(path: &Path) -> Result<ListedVerdicts, String> {
         let name = path.display().to_string();
-        let text = collect::read(path).map_err(|why| format!("{name}: {why}"))?;
+        let text = landfall::read_litmus(path).map_err(|why| format!("{name}: {why}"))?;
         let listed = verdicts::read(&text).map_err(|error| format!("{name}:{error}"))?;
         let mut index: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (at, line) in listed.iter().enumerate() {

@@ -80,6 +80,24 @@ impl Check<'_> {
                     self.wrong(path, format_args!("{value} is none of {wanted}"));
                 }
             }
+            "const" => {
+                if wanted != value {
+                    self.wrong(path, format_args!("{value} is not {wanted}"));
+                }
+            }
+            "allOf" => {
+                for rules in wanted.as_array().unwrap() {
+                    self.value(rules, value, path);
+                }
+            }
+            "patternProperties" => {
+                let numbers = wanted.get(NUMBER).expect("a pattern for numbers");
+                for (name, part) in value.as_object().into_iter().flatten() {
+                    if is_number(name) {
+                        self.value(numbers, part, &format!("{path}/{name}"));
+                    }
+                }
+            }
             "properties" => {
                 for (name, rules) in wanted.as_object().unwrap() {
                     if let Some(part) = value.get(name) {
@@ -97,7 +115,10 @@ impl Check<'_> {
             "additionalProperties" => {
                 let known = all.get("properties").and_then(Value::as_object);
                 for (name, part) in value.as_object().into_iter().flatten() {
-                    if known.is_some_and(|known| known.contains_key(name)) {
+                    let numbers = all.contains_key("patternProperties");
+                    if known.is_some_and(|known| known.contains_key(name))
+                        || numbers && is_number(name)
+                    {
                         continue;
                     }
                     match wanted {
@@ -158,6 +179,13 @@ impl Check<'_> {
             other => panic!("a schema with `{other}`"),
         }
     }
+}
+
+/// The one pattern for names that is understood.
+const NUMBER: &str = "^\\d+$";
+
+fn is_number(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn is(name: &str, value: &Value) -> bool {

@@ -1,6 +1,7 @@
 //! What is to be proved: litmus tests are translated, programs compiled.
 
 use crate::error::{Error, ErrorKind};
+use crate::litmus_file::read_litmus;
 use crate::prove::ProveOptions;
 use crate::setup::language;
 use landfall_ir::{Module, Place};
@@ -32,8 +33,7 @@ pub(crate) fn read(files: &[PathBuf], options: &ProveOptions) -> Result<ProofSou
     if let [path] = files
         && matches!(extension(path).as_str(), "lit" | "litmus")
     {
-        let text = std::fs::read(path).map_err(|error| usage(error.to_string()))?;
-        let text = String::from_utf8(text).map_err(|_| usage("not a text file".to_owned()))?;
+        let text = read_litmus(path).map_err(usage)?;
         let name = path.to_string_lossy();
         let test = landfall_litmus::parse::parse(&name, &text).map_err(|error| {
             let (found, expected) = (error.found, error.expected);
