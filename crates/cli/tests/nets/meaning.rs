@@ -201,7 +201,9 @@ impl Explorer<'_> {
                 let (earlier, later) = thread.buffer.split_at(*at);
                 !earlier.iter().any(|entry| entry.stays_before(&later[0]))
             };
-            for at in (0..thread.buffer.len()).filter(leaves) {
+            let unmade = self.unmade(thread);
+            let may_leave = |at: &usize| unmade.is_none_or(|first| *at <= first) && leaves(at);
+            for at in (0..thread.buffer.len()).filter(may_leave) {
                 let mut state = state.clone();
                 self.leave(&mut state, number, at);
                 next.push(state);
@@ -209,11 +211,18 @@ impl Explorer<'_> {
                     return next;
                 }
             }
-            if thread.created && thread.at < self.code[number].len() {
+            if thread.created && thread.at < self.code[number].len() && unmade.is_none() {
                 next.extend(self.execute(state, number));
             }
         }
         next
+    }
+
+    /// Without a store buffer: the next piece of the store that the thread is at.
+    fn unmade(&self, thread: &Thread) -> Option<usize> {
+        let waits = |entry: &Entry| !matches!(entry, Entry::FlushOpt { .. });
+        let buffer = &thread.buffer;
+        (self.question.model == Model::Sc).then(|| buffer.iter().position(waits))?
     }
 
     /// An entry takes effect.
@@ -343,11 +352,11 @@ impl Explorer<'_> {
                     true => Entry::FlushOpt { line },
                     false => Entry::Flush { line },
                 };
-                self.enter(state, number, entry);
+                self.enter(state, number, [entry]);
             }
             // Where stores wait for nothing, they wait behind it for what it waits for.
             Op::Sfence if self.question.model == Model::Sc => drained.then_some(())?,
-            Op::Sfence => self.enter(state, number, Entry::Sfence),
+            Op::Sfence => self.enter(state, number, [Entry::Sfence]),
             Op::Drain => drained.then_some(())?,
             Op::Branch {
                 register,
@@ -384,27 +393,25 @@ impl Explorer<'_> {
     fn put(&self, state: &mut State, number: usize, at: At, bytes: &[u8], streamed: bool) {
         let mut at = self.program.place(at);
         let mut rest = bytes;
+        let mut pieces = Vec::new();
         while !rest.is_empty() {
             let (piece, more) = rest.split_at(rest.len().min(8 - at % 8));
             let bytes = piece.to_vec();
-            let entry = match streamed {
+            pieces.push(match streamed {
                 true => Entry::Stream { at, bytes },
                 false => Entry::Store { at, bytes },
-            };
-            self.enter(state, number, entry);
+            });
             at += piece.len();
             rest = more;
         }
+        self.enter(state, number, pieces);
     }
 
-    fn enter(&self, state: &mut State, number: usize, entry: Entry) {
-        let buffer = &mut state.threads[number].buffer;
-        buffer.push(entry);
-        // Without a store buffer all but write-backs happen at once.
-        let last = buffer.len() - 1;
-        let waits = matches!(buffer[last], Entry::FlushOpt { .. });
-        if self.question.model == Model::Sc && !waits {
-            self.leave(state, number, last);
+    fn enter(&self, state: &mut State, number: usize, entries: impl IntoIterator<Item = Entry>) {
+        state.threads[number].buffer.extend(entries);
+        // Without a store buffer all but write-backs happen at once. But others, and a power failure, may come between the pieces of a store.
+        if let Some(first) = self.unmade(&state.threads[number]) {
+            self.leave(state, number, first);
         }
     }
 
