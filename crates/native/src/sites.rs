@@ -1,6 +1,6 @@
 //! Names for the numbers in a trace.
 
-use crate::execution::Origin;
+use landfall_vocab::record::Origin;
 use landfall_vocab::builtin;
 
 /// A source position.

@@ -86,19 +86,19 @@ impl Deref for LoggedRun {
 }
 
 impl LoggedRun {
-    pub(crate) fn new(found: Image, execution: Execution, scene: &Programs) -> LoggedRun {
-        LoggedRun(Arc::new(RunLog::new(found, execution, scene)))
+    pub(crate) fn new(found: Image, execution: Execution, programs: &Programs) -> LoggedRun {
+        LoggedRun(Arc::new(RunLog::new(found, execution, programs)))
     }
 }
 
 impl RunLog {
-    fn new(found: Image, execution: Execution, scene: &Programs) -> RunLog {
+    fn new(found: Image, execution: Execution, programs: &Programs) -> RunLog {
         let events = translate(&execution.events);
-        let copies = match scene.tear {
+        let copies = match programs.tear {
             true => Copies::Torn,
             false => Copies::Whole,
         };
-        let log = logged(&events, scene.platform, copies);
+        let log = logged(&events, programs.platform, copies);
         RunLog {
             found,
             execution,
@@ -190,15 +190,15 @@ impl RunLog {
 
 /// What the failures could have left, all of them together.
 pub(crate) fn crash_state<'a>(
-    acts: &'a [LoggedRun],
+    runs: &'a [LoggedRun],
     failures: &[Failure],
 ) -> Option<CrashState<'a>> {
-    let base = &acts.first()?.found;
-    let crashed = acts
+    let base = &runs.first()?.found;
+    let crashed = runs
         .iter()
         .zip(failures)
-        .map(|(act, failure)| crash::Crashed {
-            log: &act.log,
+        .map(|(run, failure)| crash::Crashed {
+            log: &run.log,
             cut: failure.cut,
         });
     Some(CrashState::new(base, crashed))
@@ -223,10 +223,10 @@ impl RunRole {
     }
 }
 
-/// The programs of a scene, started: each run is a process of its own.
+/// A program and its recovery, started: each run is a process of its own.
 #[derive(Debug)]
 pub(crate) struct Replayer {
-    scene: Programs,
+    programs: Programs,
     first: Server,
     again: Option<Server>,
     base: Image,
@@ -237,17 +237,17 @@ pub(crate) struct Replayer {
 }
 
 impl Replayer {
-    pub(crate) fn open(scene: &Programs) -> Result<Replayer, SubjectError> {
+    pub(crate) fn open(programs: &Programs) -> Result<Replayer, SubjectError> {
         let alone = |program: &Program| {
             let mut program = program.clone();
             program.isolation = Isolation::Fork;
             Server::start(&program)
         };
-        let first = alone(&scene.program)?;
-        let again = scene.recover.as_ref().map(alone).transpose()?;
+        let first = alone(&programs.program)?;
+        let again = programs.recover.as_ref().map(alone).transpose()?;
         let base = base_of(&first);
         Ok(Replayer {
-            scene: scene.clone(),
+            programs: programs.clone(),
             names: (
                 ProgramNames::of(&first),
                 again.as_ref().map(ProgramNames::of),
@@ -256,26 +256,26 @@ impl Replayer {
             again,
             base,
             runs: 0,
-            until: scene.job.limits.until,
+            until: programs.job.limits.until,
         })
     }
 
     /// From now on executions happen like this one.
     pub(crate) fn set_job(&mut self, job: Job) {
-        self.scene.job = job;
+        self.programs.job = job;
     }
 
     /// And the last recovery like this.
     pub(crate) fn set_recovery(&mut self, recovery: Option<RecoverySchedule>) {
-        self.scene.recovery = recovery;
+        self.programs.recovery = recovery;
     }
 
     pub(crate) fn recovery(&self) -> Option<&RecoverySchedule> {
-        self.scene.recovery.as_ref()
+        self.programs.recovery.as_ref()
     }
 
     pub(crate) fn job(&self) -> &Job {
-        &self.scene.job
+        &self.programs.job
     }
 
     /// Names for what happens in the execution after this many failures.
@@ -297,7 +297,7 @@ impl Replayer {
     }
 
     /// One execution, on this image.
-    pub(crate) fn act(
+    pub(crate) fn run(
         &mut self,
         found: Image,
         failures: usize,
@@ -318,7 +318,7 @@ impl Replayer {
         let mut job = Job {
             image: landfall_native::Image { lines },
             stacks,
-            ..self.scene.job_after(failures, part)
+            ..self.programs.job_after(failures, part)
         };
         job.limits.until = self.until;
         let server = match &mut self.again {
@@ -332,7 +332,7 @@ impl Replayer {
         }
         let endless = execution.outcome.limit().is_some()
             || matches!(execution.outcome, Outcome::Hang { .. });
-        let mut run = RunLog::new(found, execution, &self.scene);
+        let mut run = RunLog::new(found, execution, &self.programs);
         if stacks && !endless {
             run.copies = server.run_raw(&job, landfall_native::copies)?.1;
         }
@@ -346,12 +346,12 @@ impl Replayer {
         stacks: bool,
     ) -> Result<Vec<LoggedRun>, SubjectError> {
         let part = |number: usize| RunRole::of(number, failures.len());
-        let mut acts = vec![self.act(self.base.clone(), 0, stacks, part(0))?];
+        let mut runs = vec![self.run(self.base.clone(), 0, stacks, part(0))?];
         for (count, failure) in failures.iter().enumerate() {
-            let left = acts[count].left(failure);
-            acts.push(self.act(left, count + 1, stacks, part(count + 1))?);
+            let left = runs[count].left(failure);
+            runs.push(self.run(left, count + 1, stacks, part(count + 1))?);
         }
-        Ok(acts)
+        Ok(runs)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use landfall_native::compiler::{self, Language, Toolbox};
 use landfall_native::{
-    Event, Execution, HeapChecks, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server,
+    Record, Execution, HeapChecks, Isolation, Job, MallocMetadata, RecordKind, Outcome, Program, Server,
 };
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -183,8 +183,8 @@ pub fn describe(execution: &Execution, server: &Server, quiet: bool) -> String {
     const MOST: usize = 200;
     let events = if quiet { &[] } else { &execution.events[..] };
     // What threads read and write is for the schedule search, and tested there.
-    let shown = |event: &&Event| !matches!(event.op, Op::Access | Op::Watched | Op::Ended);
-    let events: Vec<&Event> = events.iter().filter(shown).collect();
+    let shown = |event: &&Record| !matches!(event.kind, RecordKind::Access | RecordKind::Watched | RecordKind::Ended);
+    let events: Vec<&Record> = events.iter().filter(shown).collect();
     for event in events.iter().take(MOST) {
         writeln!(text, "{}", line(event, execution, server)).expect("writing to a string");
     }
@@ -214,7 +214,7 @@ pub fn describe(execution: &Execution, server: &Server, quiet: bool) -> String {
     text
 }
 
-fn line(event: &Event, execution: &Execution, server: &Server) -> String {
+fn line(event: &Record, execution: &Execution, server: &Server) -> String {
     let place = match server.sites().position(event.origin) {
         Some(at) => format!("@{}", at.line),
         None => server
@@ -223,10 +223,10 @@ fn line(event: &Event, execution: &Execution, server: &Server) -> String {
             .unwrap_or("?")
             .to_owned(),
     };
-    let flags = event.flag_names().join(" ");
-    match event.op {
-        Op::Store | Op::Read => {
-            let name = if event.op == Op::Store {
+    let flags = event.flag_names().collect::<Vec<_>>().join(" ");
+    match event.kind {
+        RecordKind::Store | RecordKind::Read => {
+            let name = if event.kind == RecordKind::Store {
                 "store"
             } else {
                 "read"
@@ -237,11 +237,11 @@ fn line(event: &Event, execution: &Execution, server: &Server) -> String {
             );
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         }
-        Op::Step | Op::Blocked | Op::Misuse => {
-            let name = format!("{:?}", event.op).to_lowercase();
+        RecordKind::Step | RecordKind::Blocked | RecordKind::Misuse => {
+            let name = format!("{:?}", event.kind).to_lowercase();
             format!("{name} {} {} {place}", event.mask, event.step_name())
         }
-        Op::Stack => format!("stack of {}", execution.stacks[event.value as usize].len()),
+        RecordKind::Stack => format!("stack of {}", execution.stacks[event.value as usize].len()),
         other => {
             let name = format!("{other:?}").to_lowercase();
             format!("{name} {:#x} {} {place}", event.offset, event.value)
