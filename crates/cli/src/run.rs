@@ -5,8 +5,8 @@ use crate::exit::Exit;
 use anyhow::{Context, bail};
 use landfall::describe;
 use landfall_native::{
-    Record, Execution, HeapChecks, Image, Isolation, Job, MallocMetadata, RecordKind, Outcome, Program,
-    Server, Symbols,
+    Execution, HeapChecks, Image, Isolation, Job, MallocMetadata, Outcome, Program, Record,
+    RecordKind, Server, Symbols,
 };
 use serde_json::{Value, json};
 use std::ffi::OsString;

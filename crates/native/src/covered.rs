@@ -4,7 +4,7 @@
 //! counted, what it has not goes into the maps.
 
 use landfall_vocab::record::Origin;
-use landfall_vocab::record::{RecordKind, Record};
+use landfall_vocab::record::{Record, RecordKind};
 use std::collections::HashMap;
 
 /// Slots of the table: a power of two.

@@ -90,12 +90,7 @@ fn push(traced: &Traced<'_>, events: &mut Vec<Record>, stacks: &mut Vec<Vec<u64>
         payload,
     } = *traced;
     match record.kind {
-        RecordKind::Run => split(
-            record,
-            payload.len() as u64,
-            |at| payload[at],
-            events,
-        ),
+        RecordKind::Run => split(record, payload.len() as u64, |at| payload[at], events),
         // A fill of gigabytes would not fit as stores; beyond this it is a program gone wrong anyway.
         RecordKind::Fill => split(
             record,
@@ -130,7 +125,7 @@ fn split(whole: Record, length: u64, byte: impl Fn(usize) -> u8, events: &mut Ve
         let word = at & !7;
         let stop = (word + 8).min(end);
         let mut piece = Record {
-            op: RecordKind::Store,
+            kind: RecordKind::Store,
             offset: word,
             mask: 0,
             value: 0,

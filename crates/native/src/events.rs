@@ -1,9 +1,9 @@
 //! From the records of a native trace to the events of the model.
 
-use landfall_vocab::record::{Origin, Record, RecordKind};
 use crate::judge::{Atomics, atomicity};
 use landfall_model::event::{Action, Event, Fence, FirstRead, How, Mark, Read};
 use landfall_model::line::{Addr, pieces};
+use landfall_vocab::record::{Origin, Record, RecordKind};
 use landfall_vocab::record::{flag, mark};
 
 /// What a trace says about persistent memory. Addresses are offsets in the persistent window. Nobody asks where things are done.
@@ -48,7 +48,9 @@ pub(crate) fn events(
                 }
             }
             RecordKind::Store => {
-                let next = records[at + 1..].iter().find(|r| r.kind != RecordKind::Stack);
+                let next = records[at + 1..]
+                    .iter()
+                    .find(|r| r.kind != RecordKind::Stack);
                 let goes_on = next.is_some_and(Record::continues_copy);
                 if goes_on && !record.continues_copy() {
                     push(Action::Mark(Mark::CopyBegin));

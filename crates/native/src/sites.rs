@@ -1,7 +1,7 @@
 //! Names for the numbers in a trace.
 
-use landfall_vocab::record::Origin;
 use landfall_vocab::builtin;
+use landfall_vocab::record::Origin;
 
 /// A source position.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

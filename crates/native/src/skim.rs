@@ -61,7 +61,10 @@ pub(crate) fn skim(
         }
         skimmed.records += 1;
         match record.kind {
-            RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb | RecordKind::Sfence => flushing = true,
+            RecordKind::Clflush
+            | RecordKind::Clflushopt
+            | RecordKind::Clwb
+            | RecordKind::Sfence => flushing = true,
             RecordKind::Mark => {
                 let mark = said(record.value).map(|mark| (skimmed.reads.len() as u32, mark));
                 skimmed.marks.extend(mark);

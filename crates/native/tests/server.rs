@@ -3,7 +3,8 @@
 use crate::support::{Scratch, build, programs};
 use landfall_native::compiler::{self, Language};
 use landfall_native::{
-    Execution, Image, Isolation, Job, RecordKind, Outcome, Program, Server, SubjectError, first_difference,
+    Execution, Image, Isolation, Job, Outcome, Program, RecordKind, Server, SubjectError,
+    first_difference,
 };
 use std::process::Command;
 use std::time::Duration;
@@ -93,8 +94,16 @@ fn an_image_is_not_taken_for_a_foreign_store() {
         for _ in 0..20 {
             let execution = server.run(&same).expect("runs");
             let stores = [(0, 5), (8, 6), (far, 7), (far + 8, 8)];
-            assert_eq!(values(&execution, RecordKind::Store), stores, "{isolation:?}");
-            assert_eq!(values(&execution, RecordKind::Read), [(8, 0)], "{isolation:?}");
+            assert_eq!(
+                values(&execution, RecordKind::Store),
+                stores,
+                "{isolation:?}"
+            );
+            assert_eq!(
+                values(&execution, RecordKind::Read),
+                [(8, 0)],
+                "{isolation:?}"
+            );
             let execution = server.run(&other).expect("runs");
             let stored = values(&execution, RecordKind::Store);
             assert_eq!(
@@ -109,8 +118,8 @@ fn an_image_is_not_taken_for_a_foreign_store() {
 }
 
 /// Where and what the events of one kind read or wrote.
-fn values(execution: &Execution, op: Op) -> Vec<(u64, u64)> {
-    let events = execution.events.iter().filter(|event| event.kind == op);
+fn values(execution: &Execution, kind: RecordKind) -> Vec<(u64, u64)> {
+    let events = execution.events.iter().filter(|event| event.kind == kind);
     events.map(|event| (event.offset, event.value)).collect()
 }
 
@@ -441,7 +450,8 @@ fn an_uninstrumented_library_is_named() {
     assert_eq!((foreign.reads, foreign.writes), (1, 2));
     let place = |event: &landfall_native::Record| symbols.caller(event.origin.caller);
     let accesses = execution.events.iter().filter(|event| {
-        event.flag_names().any(|name| name == "foreign") && place(event).is_some_and(|at| at.line == 3)
+        event.flag_names().any(|name| name == "foreign")
+            && place(event).is_some_and(|at| at.line == 3)
     });
     assert_eq!(accesses.count(), 3, "each names the line of the call");
     let said = foreign.describe(&symbols);
@@ -585,7 +595,10 @@ fn a_trace_that_only_grows_is_squeezed_down_to_its_reads() {
         };
         let squeezed = server.run(&job).expect("runs");
         let reads = |execution: &Execution| -> Vec<u64> {
-            let reads = execution.events.iter().filter(|e| e.kind == RecordKind::Read);
+            let reads = execution
+                .events
+                .iter()
+                .filter(|e| e.kind == RecordKind::Read);
             reads.map(|event| event.offset).collect()
         };
         assert!(!whole.squeezed && squeezed.squeezed);

@@ -3,7 +3,7 @@
 use crate::sources::SourceTexts;
 use landfall_finding::{Member, Place};
 use landfall_native::members::Members;
-use landfall_native::{Record, Execution, RecordKind, Origin, Position, Server, Sites, Symbols};
+use landfall_native::{Execution, Origin, Position, Record, RecordKind, Server, Sites, Symbols};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

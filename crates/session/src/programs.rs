@@ -10,8 +10,8 @@ use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Log, Version};
 use landfall_model::order::Platform;
 use landfall_native::{
-    Deadline, Event, Execution, Isolation, Job, Op, Outcome, Program, Server, SubjectError,
-    Threading, translate,
+    Deadline, Execution, Isolation, Job, Outcome, Program, Record, RecordKind, Server,
+    SubjectError, Threading, translate,
 };
 
 use std::collections::HashMap;
@@ -135,10 +135,13 @@ impl RunLog {
     /// How an event is numbered for people: from one, without the records of call stacks.
     pub(crate) fn number(&self, event: usize) -> usize {
         let before = &self.execution.events[..event];
-        1 + before.iter().filter(|event| event.op != Op::Stack).count()
+        1 + before
+            .iter()
+            .filter(|event| event.kind != RecordKind::Stack)
+            .count()
     }
 
-    pub(crate) fn event(&self, entry: Cut) -> &Event {
+    pub(crate) fn event(&self, entry: Cut) -> &Record {
         &self.execution.events[self.event_of(entry)]
     }
 
@@ -150,7 +153,7 @@ impl RunLog {
 
     /// What had happened when this many steps of its schedule were taken.
     pub(crate) fn cut_after(&self, steps: usize) -> Cut {
-        let choice = |event: &Event| event.op == Op::Step && event.offset != 0;
+        let choice = |event: &Record| event.kind == RecordKind::Step && event.offset != 0;
         let events = self.execution.events.iter().enumerate();
         let mut next = events.filter(|(_, event)| choice(event)).skip(steps);
         let end = next.next().map_or(usize::MAX, |(at, _)| at);

@@ -491,7 +491,11 @@ impl<'a> Records<'a> {
             }
             RecordKind::Read if low == 0 => return Err("a read of no bytes"),
             RecordKind::Run | RecordKind::Fill => {
-                let length = if kind == RecordKind::Run { value } else { value >> 8 };
+                let length = if kind == RecordKind::Run {
+                    value
+                } else {
+                    value >> 8
+                };
                 if length == 0
                     || record
                         .offset

@@ -13,7 +13,7 @@ use landfall_explore::subject::{self, Ended, FirstRead, Read, RunDetail, Subject
 use landfall_finding::Limit;
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line};
-use landfall_vocab::record::{RecordKind, Record};
+use landfall_vocab::record::{Record, RecordKind};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 

@@ -1,7 +1,7 @@
 //! What threads did to each other that is no step of a schedule.
 
-use landfall_vocab::record::Origin;
 use landfall_vocab::builtin;
+use landfall_vocab::record::Origin;
 use landfall_vocab::record::unseen;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,8 @@
 
 use landfall_native::compiler::{self, Language, Toolbox};
 use landfall_native::{
-    Record, Execution, HeapChecks, Isolation, Job, MallocMetadata, RecordKind, Outcome, Program, Server,
+    Execution, HeapChecks, Isolation, Job, MallocMetadata, Outcome, Program, Record, RecordKind,
+    Server,
 };
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -183,7 +184,12 @@ pub(crate) fn describe(execution: &Execution, server: &Server, quiet: bool) -> S
     const MOST: usize = 200;
     let events = if quiet { &[] } else { &execution.events[..] };
     // What threads read and write is for the schedule search, and tested there.
-    let shown = |event: &&Record| !matches!(event.kind, RecordKind::Access | RecordKind::Watched | RecordKind::Ended);
+    let shown = |event: &&Record| {
+        !matches!(
+            event.kind,
+            RecordKind::Access | RecordKind::Watched | RecordKind::Ended
+        )
+    };
     let events: Vec<&Record> = events.iter().filter(shown).collect();
     for event in events.iter().take(MOST) {
         writeln!(text, "{}", line(event, execution, server)).expect("writing to a string");

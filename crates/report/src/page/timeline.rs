@@ -11,7 +11,12 @@ const MOST_ROWS: usize = 1_000;
 /// Characters of a source line beside a row.
 const MOST_SOURCE: usize = 60;
 
-pub(super) fn timeline(html: &mut Html, finding: &str, timeline: &Timeline, sources: &PageLines<'_>) {
+pub(super) fn timeline(
+    html: &mut Html,
+    finding: &str,
+    timeline: &Timeline,
+    sources: &PageLines<'_>,
+) {
     let columns = timeline.threads.len().max(1);
     let readers = readers(timeline);
     html.raw(

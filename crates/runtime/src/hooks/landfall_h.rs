@@ -65,7 +65,10 @@ pub extern "C" fn lf_flush(p: *const u8, length: usize) {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn lf_fence() {
-    flushes::fence(RecordKind::Sfence, Origin::library(Builtin::lf_fence, caller!()));
+    flushes::fence(
+        RecordKind::Sfence,
+        Origin::library(Builtin::lf_fence, caller!()),
+    );
 }
 
 #[unsafe(no_mangle)]

@@ -32,7 +32,10 @@ pub(crate) fn squeeze() {
             let matters = match record.kind {
                 RecordKind::Store | RecordKind::Run | RecordKind::Fill => false,
                 RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb => false,
-                RecordKind::Sfence | RecordKind::Mfence | RecordKind::Lfence | RecordKind::CasFailed => false,
+                RecordKind::Sfence
+                | RecordKind::Mfence
+                | RecordKind::Lfence
+                | RecordKind::CasFailed => false,
                 RecordKind::Mark => record.value != mark::YIELD,
                 _ => true,
             };

@@ -161,7 +161,11 @@ pub(crate) fn store_quickly(word: u64, mask: u8, value: u64, flags: u8, site: *c
 
 #[inline(always)]
 pub(crate) fn read(word: u64, mask: u8, value: u64, flags: u8, origin: Origin) {
-    append([record::head(RecordKind::Read, mask, flags, word), origin.0, value]);
+    append([
+        record::head(RecordKind::Read, mask, flags, word),
+        origin.0,
+        value,
+    ]);
 }
 
 /// A record without a value: flushes, fences.
@@ -240,7 +244,11 @@ pub(crate) fn access(thread: usize, object: u64, flags: u8, origin: Origin, did:
 
 /// A thread ended the process while others could go on.
 pub(crate) fn ended(thread: usize, end: u64, last: Origin) {
-    append([record::head(RecordKind::Ended, thread as u8, 0, 0), last.0, end]);
+    append([
+        record::head(RecordKind::Ended, thread as u8, 0, 0),
+        last.0,
+        end,
+    ]);
 }
 
 /// Bytes that a spinning thread watches.

@@ -117,8 +117,10 @@ pub(crate) fn missing(run: &LoggedRun, lost: Cut, kept: Option<Cut>) -> Missing 
     let flushes = |from: usize, until: usize, wanted: &dyn Fn(Line) -> bool| {
         let flush = |at: &usize| {
             let event = &events[*at];
-            matches!(event.kind, RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb)
-                && wanted(line_of(event.offset))
+            matches!(
+                event.kind,
+                RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb
+            ) && wanted(line_of(event.offset))
         };
         (from..until).find(flush)
     };
@@ -147,7 +149,10 @@ pub(crate) fn missing(run: &LoggedRun, lost: Cut, kept: Option<Cut>) -> Missing 
 
 /// Do all stores after the first go on with its copy?
 fn one_copy(events: &[Record]) -> bool {
-    let mut others = events.iter().skip(1).filter(|event| event.kind != RecordKind::Stack);
+    let mut others = events
+        .iter()
+        .skip(1)
+        .filter(|event| event.kind != RecordKind::Stack);
     others.all(Record::continues_copy)
 }
 

@@ -18,7 +18,7 @@ use landfall_explore::tree::Forest;
 use landfall_finding::Limit;
 use landfall_finding::{Action, Finding, Fix, Kind, Severity, StoreRole};
 use landfall_model::log::{Cut, Entry};
-use landfall_native::{Deadline, RecordKind, Placed, Places, Ran, Watching};
+use landfall_native::{Deadline, Placed, Places, Ran, RecordKind, Watching};
 
 use std::rc::Rc;
 
@@ -56,7 +56,11 @@ pub(crate) struct RecoveryJudging {
 
 impl RecoveryJudging {
     pub(crate) fn new(options: &Asked, run: &LoggedRun, programs: &Programs) -> RecoveryJudging {
-        let threads = run.execution.events.iter().any(|e| e.kind == RecordKind::Step);
+        let threads = run
+            .execution
+            .events
+            .iter()
+            .any(|e| e.kind == RecordKind::Step);
         if !options.judges() || threads {
             return RecoveryJudging {
                 judge: None,

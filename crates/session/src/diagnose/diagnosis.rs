@@ -26,7 +26,9 @@ use landfall_finding::{
     StoreRole, Witness, Word,
 };
 use landfall_model::image::Image;
-use landfall_native::{Deadline, Record, Execution, HeapChecks, Job, RecordKind, Placed, Ran, SubjectError};
+use landfall_native::{
+    Deadline, Execution, HeapChecks, Job, Placed, Ran, Record, RecordKind, SubjectError,
+};
 use std::time::Instant;
 
 /// Findings that are told event by event; who has more will not read them.
@@ -368,7 +370,7 @@ impl<'a> Diagnosis<'a> {
         };
         // Of an event of that origin, its place is all that is asked.
         let event = Record {
-            op: RecordKind::Sfence,
+            kind: RecordKind::Sfence,
             mask: 0,
             flags: 0,
             origin: placed.origin,
@@ -537,9 +539,13 @@ impl<'a> Diagnosis<'a> {
                 bytes: input.length(),
             }),
             threads: recorded_threads(replayer.job()),
-            recovery_threads: replayer.recovery().and_then(crate::witness::recovery_threads),
+            recovery_threads: replayer
+                .recovery()
+                .and_then(crate::witness::recovery_threads),
             failures: (runs.iter().zip(failures))
-                .map(|(run, failure)| recorded_failure(failure, &run.left(failure), replayer.base()))
+                .map(|(run, failure)| {
+                    recorded_failure(failure, &run.left(failure), replayer.base())
+                })
                 .collect(),
             outcome: RecordedOutcome {
                 kind: kind(&last.execution.outcome).to_string(),

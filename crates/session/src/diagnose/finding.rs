@@ -12,7 +12,7 @@ use landfall_finding::{
 };
 use landfall_model::line::LINE_BYTES;
 use landfall_model::log::Cut;
-use landfall_native::{Execution, HeapError, RecordKind, Outcome, Position};
+use landfall_native::{Execution, HeapError, Outcome, Position, RecordKind};
 
 const SIGBUS: i32 = 7;
 const SIGSEGV: i32 = 11;

@@ -96,7 +96,11 @@ struct Played {
     difference: Option<String>,
 }
 
-fn play(witness: &Witness, failures: &[Failure], replayer: &mut Replayer) -> anyhow::Result<Played> {
+fn play(
+    witness: &Witness,
+    failures: &[Failure],
+    replayer: &mut Replayer,
+) -> anyhow::Result<Played> {
     let mut played = Played {
         runs: Vec::new(),
         difference: None,

@@ -90,12 +90,14 @@ impl Narration<'_> {
                     pending |= about();
                     about()
                 }
-                RecordKind::Sfence | RecordKind::Mfence | RecordKind::CasFailed => std::mem::take(&mut pending),
+                RecordKind::Sfence | RecordKind::Mfence | RecordKind::CasFailed => {
+                    std::mem::take(&mut pending)
+                }
                 _ => false,
             };
-            pending |=
-                event.kind == RecordKind::Store && tell && event.is_non_temporal();
-            let told_always = self.everything && !matches!(event.kind, RecordKind::Stack | RecordKind::Lfence);
+            pending |= event.kind == RecordKind::Store && tell && event.is_non_temporal();
+            let told_always =
+                self.everything && !matches!(event.kind, RecordKind::Stack | RecordKind::Lfence);
             if tell || told_always {
                 told.push(at);
             }
@@ -106,7 +108,9 @@ impl Narration<'_> {
         };
         let between = |from: usize, to: usize| {
             let events = run.execution.events[from..to].iter();
-            events.filter(|event| event.kind != RecordKind::Stack).count()
+            events
+                .filter(|event| event.kind != RecordKind::Stack)
+                .count()
         };
         let mut next = 0;
         for &at in &told[skip..] {
@@ -124,7 +128,8 @@ impl Narration<'_> {
     /// Lines that later executions read; of the last execution, all it stores to.
     fn interesting(&self, number: usize) -> Vec<Line> {
         let later = &self.runs[number + 1..];
-        let read = |event: &Record| (event.kind == RecordKind::Read).then(|| Addr(event.offset).line());
+        let read =
+            |event: &Record| (event.kind == RecordKind::Read).then(|| Addr(event.offset).line());
         let events = later.iter().flat_map(|run| &run.execution.events);
         let mut lines: Vec<Line> = match later.is_empty() {
             true => self.runs[number].log.lines().collect(),

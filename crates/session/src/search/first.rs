@@ -34,13 +34,11 @@ impl FirstRun {
 
     /// What can be said of a search before it has begun.
     pub(crate) fn report(&self, options: &Asked) -> SearchReport {
-        let mut report = SearchReport {
-            events: self.execution.events.len() as u64,
-            not_judged: (options.checks.is_empty())
-                .then(|| options.leaves_no_tree().map(str::to_owned))
-                .flatten(),
-            ..SearchReport::default()
-        };
+        let mut report = SearchReport::default();
+        report.events = self.execution.events.len() as u64;
+        report.not_judged = (options.checks.is_empty())
+            .then(|| options.leaves_no_tree().map(str::to_owned))
+            .flatten();
         report.note_foreign("", self.execution.foreign.as_ref(), &self.server.symbols());
         report.note_input(self.execution.read_input, options);
         report

@@ -6,7 +6,7 @@ use crate::programs::LoggedRun;
 use landfall_finding::{Coverage, LineCoverage};
 use landfall_model::line::Line;
 use landfall_model::log::{Cut, Entry, Version};
-use landfall_native::{Covered, RecordKind, Origin};
+use landfall_native::{Covered, Origin, RecordKind};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
@@ -37,8 +37,12 @@ pub(crate) fn coverage(
                     line.words.insert((event.offset, event.mask));
                 }
             }
-            RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb => line.counts.flushes += 1,
-            RecordKind::Sfence | RecordKind::Mfence | RecordKind::CasFailed => line.counts.fences += 1,
+            RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb => {
+                line.counts.flushes += 1
+            }
+            RecordKind::Sfence | RecordKind::Mfence | RecordKind::CasFailed => {
+                line.counts.fences += 1
+            }
             _ => {}
         }
     }

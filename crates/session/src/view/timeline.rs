@@ -114,7 +114,10 @@ impl TimelineBuilder<'_> {
         let mut thread = 0;
         let mut next = 0;
         for (at, event) in run.execution.events[..until].iter().enumerate() {
-            if matches!(event.kind, RecordKind::Step | RecordKind::Blocked | RecordKind::Misuse) {
+            if matches!(
+                event.kind,
+                RecordKind::Step | RecordKind::Blocked | RecordKind::Misuse
+            ) {
                 thread = u32::from(event.mask);
             }
             if !shown.contains(&at) {
@@ -137,9 +140,10 @@ impl TimelineBuilder<'_> {
                     why: None,
                     role: roles.get(&(number, at)).map(|&role| role.to_owned()),
                     lane: match event.kind {
-                        RecordKind::Store | RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb => {
-                            lanes.number(number, Addr(event.offset).line())
-                        }
+                        RecordKind::Store
+                        | RecordKind::Clflush
+                        | RecordKind::Clflushopt
+                        | RecordKind::Clwb => lanes.number(number, Addr(event.offset).line()),
                         _ => None,
                     },
                     read: reading.map(|reading| self.read(reading, told)),
@@ -177,12 +181,13 @@ impl TimelineBuilder<'_> {
                     pending |= about;
                     about
                 }
-                RecordKind::Sfence | RecordKind::Mfence | RecordKind::CasFailed => std::mem::take(&mut pending),
+                RecordKind::Sfence | RecordKind::Mfence | RecordKind::CasFailed => {
+                    std::mem::take(&mut pending)
+                }
                 RecordKind::Step | RecordKind::Blocked | RecordKind::Misuse => true,
                 _ => false,
             };
-            pending |=
-                event.kind == RecordKind::Store && tell && event.is_non_temporal();
+            pending |= event.kind == RecordKind::Store && tell && event.is_non_temporal();
             let choice = readings.get(&at).is_some_and(|r| !r.others.is_empty());
             if roles.contains_key(&(number, at)) {
                 first.insert(at);
@@ -381,7 +386,10 @@ pub(crate) fn whole(run: &LoggedRun, event: usize) -> usize {
 
 fn between(run: &LoggedRun, from: usize, to: usize) -> usize {
     let events = run.execution.events.get(from..to).unwrap_or_default();
-    events.iter().filter(|e| e.kind != RecordKind::Stack).count()
+    events
+        .iter()
+        .filter(|e| e.kind != RecordKind::Stack)
+        .count()
 }
 
 pub(crate) fn value(event: &Record) -> String {

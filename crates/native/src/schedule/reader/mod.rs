@@ -251,7 +251,11 @@ impl TraceReader {
         let thread = usize::from(record.mask % COMPANIONS);
         let of_thread = matches!(
             record.kind,
-            RecordKind::Step | RecordKind::Access | RecordKind::Blocked | RecordKind::Watched | RecordKind::Ended
+            RecordKind::Step
+                | RecordKind::Access
+                | RecordKind::Blocked
+                | RecordKind::Watched
+                | RecordKind::Ended
         );
         if thread >= self.most && of_thread {
             // The caller sees `created` and starts over with more room.
@@ -280,7 +284,7 @@ impl TraceReader {
             }
             RecordKind::Ended => {
                 self.close(trace)?;
-                let site = match (record.origin.site, record.origin.origin.caller) {
+                let site = match (record.origin.site, record.origin.caller) {
                     (0, 0) => self.threads[thread].site,
                     _ => self.site(record),
                 };

@@ -29,8 +29,8 @@ use landfall_explore::schedule::{
 };
 use landfall_finding::Limit;
 use landfall_native::{
-    Deadline, EverySchedule, Job, NativeSubject, NativeThreads, Notice, Outcome, Places,
-    Policy, Ran, Sealing, Server, Watching,
+    Deadline, EverySchedule, Job, NativeSubject, NativeThreads, Notice, Outcome, Places, Policy,
+    Ran, Sealing, Server, Watching,
 };
 use power::{Crashing, RecoveryRuns};
 use progress::ScheduleProgress;
@@ -61,9 +61,10 @@ pub(super) fn check<'w>(
         return Err(refusal);
     }
     let mut streams = 0;
-    let mut threads = 1 + (first.execution.events.iter())
-        .filter(|event| event.creates_thread())
-        .count();
+    let mut threads = 1
+        + (first.execution.events.iter())
+            .filter(|event| event.creates_thread())
+            .count();
     let mut bugs = Diagnosis::new(target, options, started);
     let again = programs.recover.as_ref().unwrap_or(&programs.program);
     let mut persistent = first.persists(programs);
@@ -81,8 +82,9 @@ pub(super) fn check<'w>(
         let names = ProgramNames::of(&first.server);
         let after = recovery.as_ref().map(ProgramNames::of);
         let mut sealing = sealing(options, &first.server)?;
-        let mut native = NativeThreads::new(&mut first.server, job.clone(), threads, options.model())
-            .with_streams(streams);
+        let mut native =
+            NativeThreads::new(&mut first.server, job.clone(), threads, options.model())
+                .with_streams(streams);
         native.prefer(options.policy());
         native.until(options.deadline(started));
         if let Some(sealing) = sealing.take() {
