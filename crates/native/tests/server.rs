@@ -263,7 +263,7 @@ fn servers_die_with_the_checker() {
     let built = build(&programs().join("hostile/spin.c"), &scratch.0);
     // This test again, in a process of its own, which is killed in the middle of a run.
     let mut checker = Command::new(std::env::current_exe().expect("a test binary"))
-        .args(["--exact", "a_checker_that_is_killed", "--ignored"])
+        .args(["--exact", "server::a_checker_that_is_killed", "--ignored"])
         .env("LANDFALL_VICTIM", &built)
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
@@ -277,7 +277,11 @@ fn servers_die_with_the_checker() {
             .expect("pgrep");
         String::from_utf8_lossy(&listed.stdout).lines().count()
     };
-    wait_until(|| running() >= 2);
+    wait_until(|| {
+        let ended = checker.try_wait().expect("a child");
+        assert!(ended.is_none(), "it did not run for long: {ended:?}");
+        running() >= 2
+    });
     checker.kill().expect("killed");
     checker.wait().expect("reaped");
     wait_until(|| running() == 0);

@@ -1,6 +1,6 @@
 //! Traces are untrusted: whatever the bytes, decoding ends without a panic, and what was written is read back.
 
-use landfall_vocab::record::{RecordKind, Records, head, origin, padded};
+use landfall_vocab::record::{Origin, RecordKind, Records, head, origin, padded};
 use landfall_vocab::window;
 use proptest::prelude::*;
 
