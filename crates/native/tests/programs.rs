@@ -1,5 +1,5 @@
 //! Every program under `tests/programs` does what the `.expect` file beside it says: in a fork, in place, and again.
-//! `BLESS=1 cargo nextest run -p landfall-native --test programs` writes the files.
+//! `BLESS=1 cargo nextest run -p landfall-native programs::` writes the files.
 
 #[allow(dead_code, unreachable_pub, reason = "shared between test files")]
 mod support;
