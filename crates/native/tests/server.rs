@@ -1,15 +1,12 @@
 //! The conversation with servers: images, many runs, many servers, deaths, leaks.
 
-#[allow(dead_code, unreachable_pub, reason = "shared between test files")]
-mod support;
-
+use crate::support::{Scratch, build, programs};
 use landfall_native::compiler::{self, Language};
 use landfall_native::{
     Execution, Image, Isolation, Job, Op, Outcome, Program, Server, SubjectError, first_difference,
 };
 use std::process::Command;
 use std::time::Duration;
-use support::{Scratch, build, programs};
 
 fn server(name: &str, isolation: Isolation) -> (Server, Scratch) {
     let scratch = Scratch::new(&format!("{}-{isolation:?}", name.replace('/', "-")));

@@ -10,10 +10,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A directory that goes away with the test.
-pub struct Scratch(pub PathBuf);
+pub(crate) struct Scratch(pub PathBuf);
 
 impl Scratch {
-    pub fn new(name: &str) -> Scratch {
+    pub(crate) fn new(name: &str) -> Scratch {
         // Tests run side by side: a number of its own for each.
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -30,12 +30,12 @@ impl Drop for Scratch {
     }
 }
 
-pub fn programs() -> PathBuf {
+pub(crate) fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs")
 }
 
 /// All test sources under a directory, in name order.
-pub fn sources(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).expect("test programs");
     let is_source = |path: &PathBuf| {
         path.extension()
@@ -50,7 +50,7 @@ pub fn sources(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Programs under `instrumented` go through the pass; the others call the hooks by hand and are only linked with the runtime.
-pub fn build(source: &Path, directory: &Path) -> PathBuf {
+pub(crate) fn build(source: &Path, directory: &Path) -> PathBuf {
     let program = directory.join(source.file_stem().expect("a name"));
     let cxx = source
         .extension()
@@ -95,14 +95,14 @@ pub fn build(source: &Path, directory: &Path) -> PathBuf {
 }
 
 /// What a test asks for in its first line: `/* run: --pm-dir --pm-heap --events N */`.
-pub struct Wanted {
+pub(crate) struct Wanted {
     pub program: Program,
     pub job: Job,
     /// Only the outcome is the same every time.
     pub quiet: bool,
 }
 
-pub fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
+pub(crate) fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
     let text = std::fs::read_to_string(source).expect("a source");
     let first = text.lines().next().unwrap_or_default();
     let options = first
@@ -171,14 +171,14 @@ fn seeded(scratch: &Path) -> PathBuf {
     directory
 }
 
-pub fn start(wanted: &Wanted, isolation: Isolation) -> Server {
+pub(crate) fn start(wanted: &Wanted, isolation: Isolation) -> Server {
     let mut program = wanted.program.clone();
     program.isolation = isolation;
     Server::start(&program).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// An execution as text: what the `.expect` files hold.
-pub fn describe(execution: &Execution, server: &Server, quiet: bool) -> String {
+pub(crate) fn describe(execution: &Execution, server: &Server, quiet: bool) -> String {
     let mut text = String::new();
     const MOST: usize = 200;
     let events = if quiet { &[] } else { &execution.events[..] };
