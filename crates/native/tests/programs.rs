@@ -1,5 +1,5 @@
 //! Every program under `tests/programs` does what the `.expect` file beside it says: in a fork, in place, and again.
-//! `BLESS=1 cargo nextest run -p landfall-native --test programs` writes the files.
+//! `BLESS=1 cargo nextest run -p landfall-native programs::` writes the files.
 
 use crate::support::{Scratch, Wanted, build, describe, programs, sources, start, wanted};
 use landfall_native::{Execution, Isolation, Outcome, Server, first_difference};
