@@ -1,8 +1,8 @@
 //! Native programs as subjects: a [`Program`] built with `landfall cc` is started once as a [`Server`] and then run again and
 //! again, each time on a given image of persistent memory, giving an [`Execution`] each time (docs/design/algorithms.md §1).
 //!
-//! `unsafe` is confined to `shared` (memory another process writes), `spawn` and `child` (what happens between fork and exec), and
-//! `interrupt` (signal handlers).
+//! `unsafe` is shared memory (`shared`), what happens between fork and exec (`spawn`, `child`), signal handlers (`interrupt`), and single
+//! system calls elsewhere.
 
 #![allow(unsafe_code)]
 

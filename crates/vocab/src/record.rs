@@ -253,7 +253,7 @@ pub mod access {
         1 | stream << 8 | wanted << 16
     }
 
-    /// The same, read.
+    /// Reads back what [`streamed`] says: the stream, and how many would be needed.
     pub const fn stream_of(word: u64) -> Option<(u64, u64)> {
         if word & 1 == 0 {
             return None;

@@ -231,7 +231,7 @@ pub(crate) fn tell_briefly(
     bugs.judged_briefly(brief(finding, places), report)
 }
 
-/// The same, in as far as nothing needs to be run for it: the finding, and the place of the store it is about.
+/// A finding as far as nothing needs to be run for it, and the place of the store it is about.
 fn brief(finding: &landfall_check::Finding, places: Option<&Places>) -> (Finding, Option<Placed>) {
     let mut told = Finding::new(Kind::Robustness, Severity::Warning, String::new());
     told.executions = finding.times;

@@ -173,7 +173,7 @@ impl<'a> Diagnosis<'a> {
         }
     }
 
-    /// The same where not even the executions before it are known: how it ends, and where.
+    /// Tells a failure though not even the executions before it are known: how it ends, and where.
     pub(crate) fn plainly(
         &mut self,
         failed: &Execution,
@@ -212,7 +212,7 @@ impl<'a> Diagnosis<'a> {
         self.list(finding, &[], &[], None, report)
     }
 
-    /// The same for what a checker said of a recovery that did not fail.
+    /// What a checker said of a recovery that did not fail, and there is no time to show.
     pub(crate) fn judged_briefly(
         &mut self,
         (mut finding, placed): (Finding, Option<Placed>),

@@ -9,7 +9,7 @@ use landfall_native::{Execution, Outcome, SubjectError};
 
 /// Candidates tried per failure and question.
 const MOST_TRIES: usize = 48;
-/// The same where each takes as long as a run that never ends.
+/// Candidates tried where each takes as long as a run that never ends.
 const FEW_TRIES: usize = 2;
 
 /// Whether a plainer crash must be explained by the same stores.
