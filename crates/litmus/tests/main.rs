@@ -5,4 +5,5 @@
 mod agreement;
 mod corpus;
 mod mutation;
+mod reading;
 mod schedule;
