@@ -22,6 +22,11 @@ pub(crate) fn shrink(
             if tries == 0 {
                 break;
             }
+            // One thread that fails before the power does ends the search: then nothing is said of recoveries.
+            let ends_first = candidate.0.phases[0].threads.is_empty();
+            if ends_first && candidate.1.failing == Failing::All {
+                continue;
+            }
             tries -= 1;
             if still(&candidate.0, &candidate.1) {
                 smaller = Some(candidate);

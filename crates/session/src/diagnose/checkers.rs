@@ -28,8 +28,6 @@ pub(crate) const LIMITS: Limits = Limits {
     candidates: 1_000_000_000,
     enough: None,
 };
-/// Findings of one kind that are shown.
-pub(crate) const MOST_SHOWN: usize = 100;
 
 /// Those that follow recoveries.
 pub(crate) fn checkers(
@@ -113,7 +111,7 @@ impl RecoveryJudging {
             }
             let places = self.watching.as_ref().map(|watching| &watching.places);
             for checker in checkers {
-                for finding in checker.findings().into_iter().take(MOST_SHOWN) {
+                for finding in checker.findings() {
                     tell(&finding, places, bugs, report)?;
                 }
             }
@@ -127,7 +125,7 @@ impl RecoveryJudging {
             if complete {
                 wasted.search_complete();
             }
-            for finding in wasted.findings().into_iter().take(MOST_SHOWN) {
+            for finding in wasted.findings() {
                 perf(&finding, &places, bugs, report)?;
             }
         }

@@ -10,7 +10,7 @@ use crate::options::{Asked, CheckKind};
 use crate::report::SearchReport;
 use crate::search::threads::reorder::{plainer, prompt};
 use crate::view::schedule::{ScheduleNames, column};
-use landfall_explore::schedule::data_races::{DataRace, Relation, data_races};
+use landfall_explore::schedule::data_races::{DataRace, Party, Relation, data_races};
 use landfall_explore::schedule::locks::{Misuse, Reason, explain, misuses};
 use landfall_explore::schedule::saturate::add_racing;
 use landfall_explore::schedule::{
@@ -18,9 +18,10 @@ use landfall_explore::schedule::{
 };
 use landfall_finding::{Finding, Kind, Place, Preemptions, Severity};
 use landfall_native::{NativeThreads, Outcome};
+use std::collections::HashMap;
 
 /// What went wrong, as far as it tells causes apart.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Cause {
     /// A thread ended the process badly, there.
     Failed {
@@ -48,6 +49,8 @@ struct CauseEntry {
     /// Of the settled schedule.
     preemptions: u32,
     times: u64,
+    /// Plainer schedules are looked for.
+    closely: bool,
 }
 
 #[derive(Debug)]
@@ -56,6 +59,8 @@ pub(crate) struct ScheduleFindings<'a> {
     races: Option<Relation>,
     locks: bool,
     entries: Vec<CauseEntry>,
+    /// Where a cause is among them.
+    known: HashMap<Cause, usize>,
     found: Vec<DataRace>,
     sharing: Sharing,
     /// Every schedule with fewer preemptions than this was seen.
@@ -63,8 +68,8 @@ pub(crate) struct ScheduleFindings<'a> {
     notices: Notices<'a>,
 }
 
-/// Different causes that are looked at closely; more are only counted.
-const MOST: usize = 50;
+/// Different causes that are looked at closely; more are told as they were found.
+const CLOSELY: usize = 50;
 
 impl<'a> ScheduleFindings<'a> {
     pub(crate) fn new(options: &Asked, order: Order, notices: Notices<'a>) -> ScheduleFindings<'a> {
@@ -75,6 +80,7 @@ impl<'a> ScheduleFindings<'a> {
                 .then(|| options.relation()),
             locks: options.checks(CheckKind::Locks),
             entries: Vec::new(),
+            known: HashMap::new(),
             found: Vec::new(),
             sharing: Sharing::default(),
             floor: 0,
@@ -94,7 +100,7 @@ impl<'a> ScheduleFindings<'a> {
     /// Of all that was found, the most preemptions that its schedule has, once settled.
     pub(crate) fn most_preemptions(&self) -> Option<u32> {
         let entries = self.entries.iter();
-        let kept = entries.filter(|entry| entry.cause != Cause::Endless);
+        let kept = entries.filter(|entry| entry.closely && entry.cause != Cause::Endless);
         kept.map(|entry| entry.preemptions).max()
     }
 
@@ -107,7 +113,7 @@ impl<'a> ScheduleFindings<'a> {
     ) {
         let (order, relation) = (self.order, self.races.unwrap_or_default());
         for entry in &mut self.entries {
-            let plainer = entry.preemptions > preemptions;
+            let plainer = entry.closely && entry.preemptions > preemptions;
             if plainer && entry.cause.shows(native, search.trace(), order, relation) {
                 entry.schedules = candidates(search, entry.cause.thread());
                 entry.same = entry.cause.in_another_order(search);
@@ -202,28 +208,24 @@ impl<'a> ScheduleFindings<'a> {
     }
 
     fn note(&mut self, native: &NativeThreads<'_>, cause: Cause, search: &dyn Explored) {
-        if let Some(known) = self
-            .entries
-            .iter_mut()
-            .find(|known| known.cause.same(&cause))
-        {
+        let known = *(self.known.entry(cause.identity())).or_insert(self.entries.len());
+        if let Some(known) = self.entries.get_mut(known) {
             known.times += 1;
             return;
         }
-        if self.entries.len() == MOST {
-            return;
-        }
+        let closely = known < CLOSELY;
         let schedules = match cause {
-            Cause::Failed { .. } | Cause::Stuck(_) => candidates(search, cause.thread()),
+            Cause::Failed { .. } | Cause::Stuck(_) if closely => candidates(search, cause.thread()),
             _ => vec![processes(&search.trace().steps)],
         };
         let entry = CauseEntry {
-            same: cause.in_another_order(search),
+            same: (closely.then(|| cause.in_another_order(search))).flatten(),
             cause,
             job: native.replay(&[]),
             schedules,
             preemptions: u32::MAX,
             times: 1,
+            closely,
         };
         let telling = ScheduleNames::new(native, &self.notices.names, self.order);
         let finding = entry.brief(&telling, self.order);
@@ -288,7 +290,7 @@ impl<'a> ScheduleFindings<'a> {
                 } else {
                     finding.preemptions = Some(Preemptions {
                         count: entry.preemptions,
-                        fewest: entry.preemptions <= floor,
+                        fewest: entry.closely && entry.preemptions <= floor,
                     });
                 }
                 Some(finding)
@@ -414,30 +416,39 @@ impl Cause {
     }
 
     fn same(&self, other: &Cause) -> bool {
-        match (self, other) {
-            (
-                Cause::Failed { site, code, .. },
-                Cause::Failed {
-                    site: s, code: c, ..
-                },
-            ) => (site, code) == (s, c),
-            (Cause::Race(a), Cause::Race(b)) => {
-                let sites = |race: &DataRace| {
-                    let (a, b) = (race.first.site, race.second.site);
-                    (a.min(b), a.max(b))
-                };
-                sites(a) == sites(b)
-            }
-            (Cause::Misused(a), Cause::Misused(b)) => match (a, b) {
-                (
-                    Misuse::Inversion { outer, inner, .. },
-                    Misuse::Inversion {
-                        outer: o, inner: i, ..
-                    },
-                ) => (outer, inner) == (o, i) || (outer, inner) == (i, o),
-                (a, b) => a == b,
+        self.identity() == other.identity()
+    }
+
+    /// What tells it from others, and nothing else.
+    fn identity(&self) -> Cause {
+        match *self {
+            Cause::Failed { site, code, .. } => Cause::Failed {
+                thread: 0,
+                site,
+                code,
             },
-            (a, b) => a == b,
+            Cause::Race(race) => {
+                let (a, b) = (race.first.site, race.second.site);
+                let party = |site| Party {
+                    thread: 0,
+                    site,
+                    write: false,
+                };
+                Cause::Race(DataRace {
+                    object: 0,
+                    first: party(a.min(b)),
+                    second: party(a.max(b)),
+                })
+            }
+            Cause::Misused(Misuse::Inversion { outer, inner, .. }) => {
+                Cause::Misused(Misuse::Inversion {
+                    outer: outer.min(inner),
+                    inner: outer.max(inner),
+                    site: 0,
+                    other_site: 0,
+                })
+            }
+            Cause::Misused(_) | Cause::Stuck(_) | Cause::Endless => self.clone(),
         }
     }
 

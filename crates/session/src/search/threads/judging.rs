@@ -1,8 +1,6 @@
 //! Judges the recoveries of every schedule: robustness, persistency races, flushes and fences that do nothing.
 
-use crate::diagnose::checkers::{
-    LIMITS, MOST_SHOWN, checkers, enough, perf, tell_after, tell_briefly,
-};
+use crate::diagnose::checkers::{LIMITS, checkers, enough, perf, tell_after, tell_briefly};
 use crate::diagnose::diagnosis::Diagnosis;
 use crate::error::{Error, ErrorKind};
 use crate::options::{Asked, CheckKind};
@@ -108,7 +106,7 @@ impl ScheduleJudging {
             report.limit(bugs.late().unwrap_or(Limit::Judging));
         }
         for checker in checkers {
-            for finding in checker.findings().into_iter().take(MOST_SHOWN) {
+            for finding in checker.findings() {
                 let kept = finding
                     .evidence
                     .as_ref()
@@ -130,7 +128,7 @@ impl ScheduleJudging {
             if complete {
                 wasted.search_complete();
             }
-            for finding in wasted.findings().into_iter().take(MOST_SHOWN) {
+            for finding in wasted.findings() {
                 perf(&finding, &places, bugs, report)?;
             }
         }
