@@ -74,6 +74,7 @@ pub(crate) fn events(
             | Op::Access
             | Op::Ended
             | Op::Watched
+            | Op::Foreign
             | Op::Unseen => {}
         }
     }

@@ -128,6 +128,8 @@ pub(super) struct TraceReader {
     pub(super) foreign: bool,
     /// What was done to others that is no step: what, and where.
     pub(super) unseen: Vec<(u8, u32)>,
+    /// Calls that hand memory to functions which nobody knows.
+    pub(super) handed: Vec<u32>,
     most: usize,
     /// Streams that each thread has, and that some would need.
     pub(super) streams: usize,
@@ -251,7 +253,7 @@ impl TraceReader {
         let thread = usize::from(record.mask % COMPANIONS);
         let of_thread = matches!(
             record.kind,
-            Kind::Step | Kind::Access | Kind::Blocked | Kind::Watched | Kind::Ended
+            Kind::Step | Kind::Access | Kind::Blocked | Kind::Watched | Kind::Foreign | Kind::Ended
         );
         if thread >= self.most && of_thread {
             // The caller sees `created` and starts over with more room.
@@ -278,6 +280,7 @@ impl TraceReader {
                     None => watches.push((object, mask)),
                 }
             }
+            Kind::Foreign => self.hand_over(thread, record, trace),
             Kind::Ended => {
                 self.close(trace)?;
                 let site = match (record.site, record.caller) {
