@@ -129,6 +129,11 @@
 // finds: data-race on `shared`
 // check: --checks data-races -DCALL=write(1,b->text,2)
 // exit: 0
+// check: --checks data-races -DCALL=syscall(SYS_read,open("/dev/zero",O_RDONLY),b->text,4)
+// exit: 100
+// finds: data-race on `shared`
+// check: --checks data-races -DCALL=syscall(SYS_read,open("/dev/zero",O_RDONLY),b->text,4) -DLOCKED
+// exit: 0
 // check: --checks data-races -DCALL=lined((char**)b->text)
 // exit: 100
 // finds: data-race on `shared`
@@ -142,6 +147,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>

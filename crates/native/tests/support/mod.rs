@@ -183,7 +183,8 @@ pub fn describe(execution: &Execution, server: &Server, quiet: bool) -> String {
     const MOST: usize = 200;
     let events = if quiet { &[] } else { &execution.events[..] };
     // What threads read and write is for the schedule search, and tested there.
-    let shown = |event: &&Event| !matches!(event.op, Op::Access | Op::Watched | Op::Ended);
+    let shown =
+        |event: &&Event| !matches!(event.op, Op::Access | Op::Watched | Op::Foreign | Op::Ended);
     let events: Vec<&Event> = events.iter().filter(shown).collect();
     for event in events.iter().take(MOST) {
         writeln!(text, "{}", line(event, execution, server)).expect("writing to a string");

@@ -9,6 +9,8 @@ use super::effects::{Effect, Size, When};
 use super::imports::{self, Import};
 use crate::memory::accesses;
 use crate::memory::bytes;
+use crate::memory::heap;
+use crate::memory::heap_checks;
 use crate::memory::own::Scratch;
 use crate::memory::shadow::is_persistent;
 use crate::run::trace::{self, Origin};
@@ -16,6 +18,7 @@ use crate::state::run;
 use crate::threads::{self, visible};
 use core::arch::global_asm;
 use landfall_vocab::record::access::{READ, WRITE};
+use landfall_vocab::window::LINE;
 
 /// What `__lf_leave` keeps on the stack of a call.
 #[repr(C)]
@@ -233,25 +236,62 @@ unsafe extern "C" fn before(frame: *mut Frame, caller: usize) -> bool {
             }
             return false;
         };
-        if effects.is_empty() {
-            return false;
-        }
-        let mark = run().scratch.get();
-        let crossing = Scratch::new(size_of::<Crossing>()).keep() as *mut Crossing;
+        frame.crossing = begin(effects, &mut frame.arguments, origin);
+        !frame.crossing.is_null()
+    }
+}
+
+/// A function does this to its arguments: what it reads is loaded, and memory of ours is lent to it. Null if there is nothing to be done
+/// afterwards.
+///
+/// # Safety
+/// The arguments are what the function takes.
+unsafe fn begin(effects: &[Effect], arguments: &mut [usize; 6], origin: Origin) -> *mut Crossing {
+    if effects.is_empty() {
+        return core::ptr::null_mut();
+    }
+    let mark = run().scratch.get();
+    let crossing = Scratch::new(size_of::<Crossing>()).keep() as *mut Crossing;
+    // SAFETY: what the caller promises, and there is room for it.
+    unsafe {
         (*crossing).mark = mark;
         (*crossing).count = 0;
-        frame.crossing = crossing;
-        let given = frame.arguments;
+        let given = *arguments;
         for effect in effects {
             prepare(&mut *crossing, *effect, &given, origin);
         }
         for lent in (*crossing).lent() {
-            frame.arguments[usize::from(lent.argument)] = lent.ours;
+            arguments[usize::from(lent.argument)] = lent.ours;
         }
         if (*crossing).count == 0 {
             run().scratch.set(mark);
+            return core::ptr::null_mut();
         }
-        (*crossing).count != 0
+    }
+    crossing
+}
+
+/// Performs a call that does this to its arguments.
+///
+/// # Safety
+/// The arguments are what the function takes.
+pub(crate) unsafe fn through(
+    effects: &[Effect],
+    mut arguments: [usize; 6],
+    origin: Origin,
+    call: impl FnOnce(&[usize; 6]) -> usize,
+) -> usize {
+    // SAFETY: what the caller promises.
+    unsafe {
+        if !accesses::others_see() || !threads::on() {
+            return call(&arguments);
+        }
+        let crossing = begin(effects, &mut arguments, origin);
+        let returned = call(&arguments);
+        if crossing.is_null() {
+            return returned;
+        }
+        end(&*crossing, effects, &arguments, returned, origin)
     }
 }
 
@@ -262,11 +302,20 @@ pub(crate) fn hand_over(address: usize, origin: Origin) {
     }
 }
 
-/// An unknown function may touch what is there.
+/// An unknown function may touch what is there: of a block of the heap, all that comes behind, up to some pages.
 fn note(address: usize, what: u8, origin: Origin) {
-    if imports::is_program_memory(address) && !is_persistent(address) {
-        trace::foreign(threads::current(), address as u64 | 1 << 56, what, origin);
+    const FARTHEST: usize = 4096;
+    if !imports::is_program_memory(address) || is_persistent(address) {
+        return;
     }
+    let length = match heap_checks::room(address, FARTHEST) {
+        0 => heap::room(address).clamp(1, FARTHEST),
+        length => length,
+    };
+    visible::by_pieces(address, length, LINE as usize, |at, piece| {
+        let object = visible::pack(address + at, piece);
+        trace::foreign(threads::current(), object, what, origin);
+    });
 }
 
 /// # Safety
@@ -277,6 +326,8 @@ unsafe fn prepare(crossing: &mut Crossing, effect: Effect, given: &[usize; 6], o
     unsafe {
         match effect {
             Effect::Looks(argument) => note(of(argument), READ, origin),
+            Effect::Hands(argument) => note(of(argument), WRITE, origin),
+            Effect::HandsMessage(argument) => message(of(argument), origin),
             Effect::Reads(argument, size) | Effect::Updates(argument, size) => {
                 let (from, length) = (of(argument), size.bytes(given));
                 if matters(from)
@@ -402,28 +453,64 @@ unsafe fn vector(
     }
 }
 
+/// A message of `recvmsg`: the list of its buffers, and they.
+///
+/// # Safety
+/// `at` is a message of the program's, or nothing.
+unsafe fn message(at: usize, origin: Origin) {
+    note(at, WRITE, origin);
+    if at == 0 || is_persistent(at) {
+        return;
+    }
+    // SAFETY: what the caller promises.
+    unsafe {
+        let message = &*(at as *const libc::msghdr);
+        for part in 0..message.msg_iovlen {
+            let part = message.msg_iov.add(part);
+            note(part as usize, READ, origin);
+            note((*part).iov_base as usize, WRITE, origin);
+        }
+    }
+}
+
 /// After the call: what it left in our memory is stored where the program wants it.
 unsafe extern "C" fn after(frame: *mut Frame, caller: usize) {
     // SAFETY: `__lf_leave` has made the frame, and `before` has filled it.
     unsafe {
         let frame = &mut *frame;
         let import = &*frame.import;
-        let crossing = &*frame.crossing;
         let origin = Origin::import(import.site.get(), caller);
-        let mut given = frame.arguments;
-        for lent in crossing.lent() {
-            given[usize::from(lent.argument)] = lent.program;
-        }
-        let returned = frame.result;
-        for effect in import.effects.unwrap_or_default() {
-            finish(crossing, *effect, &given, returned, origin);
-        }
-        // A pointer into memory of ours is meant to be one into the program's.
-        let within = |lent: &&Lent| returned.wrapping_sub(lent.ours) <= lent.room;
-        if let Some(lent) = crossing.lent().iter().find(within) {
-            frame.result = returned - lent.ours + lent.program;
-        }
-        run().scratch.set(crossing.mark);
+        let effects = import.effects.unwrap_or_default();
+        let crossing = &*frame.crossing;
+        frame.result = end(crossing, effects, &frame.arguments, frame.result, origin);
+    }
+}
+
+/// What the function returned, as the program is to see it.
+///
+/// # Safety
+/// `begin` has prepared the arguments.
+unsafe fn end(
+    crossing: &Crossing,
+    effects: &[Effect],
+    arguments: &[usize; 6],
+    returned: usize,
+    origin: Origin,
+) -> usize {
+    let mut given = *arguments;
+    for lent in crossing.lent() {
+        given[usize::from(lent.argument)] = lent.program;
+    }
+    for effect in effects {
+        // SAFETY: what the caller promises.
+        unsafe { finish(crossing, *effect, &given, returned, origin) };
+    }
+    run().scratch.set(crossing.mark);
+    // A pointer into memory of ours is meant to be one into the program's.
+    let within = |lent: &&Lent| returned.wrapping_sub(lent.ours) <= lent.room;
+    match crossing.lent().iter().find(within) {
+        Some(lent) => returned - lent.ours + lent.program,
+        None => returned,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::memory::bytes;
 
 /// How many bytes.
 #[derive(Clone, Copy)]
-pub(super) enum Size {
+pub(crate) enum Size {
     Bytes(usize),
     /// As many of so many bytes as this argument says.
     Times(u8, usize),
@@ -13,7 +13,7 @@ pub(super) enum Size {
 
 /// When a function has written what it writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
+pub(crate) enum When {
     Always,
     /// It returned 0.
     Zero,
@@ -23,7 +23,7 @@ pub(super) enum When {
 
 /// What a function does with memory that an argument points to.
 #[derive(Clone, Copy)]
-pub(super) enum Effect {
+pub(crate) enum Effect {
     Reads(u8, Size),
     /// Up to its zero.
     ReadsText(u8),
@@ -45,6 +45,10 @@ pub(super) enum Effect {
     Updates(u8, Size),
     /// Looks at an object that is not known further: a `const` member function, say.
     Looks(u8),
+    /// May do anything to it.
+    Hands(u8),
+    /// The same, with a message of `recvmsg`.
+    HandsMessage(u8),
 }
 
 use Effect::*;
@@ -110,6 +114,13 @@ const KNOWN: &[(&str, &[Effect])] = &[
     ("preadv", &[WritesVector(1, 2)]),
     ("preadv64", &[WritesVector(1, 2)]),
     ("recv", &[WritesReturned(1, Times(2, 1), 1)]),
+    (
+        "recvfrom",
+        &[WritesReturned(1, Times(2, 1), 1), Hands(4), Hands(5)],
+    ),
+    ("recvmsg", &[HandsMessage(1)]),
+    ("sendmsg", &[HandsMessage(1)]),
+    ("sendto", &[Reads(1, Times(2, 1)), Reads(4, Times(5, 1))]),
     ("write", &[Reads(1, Times(2, 1))]),
     ("pwrite", &[Reads(1, Times(2, 1))]),
     ("pwrite64", &[Reads(1, Times(2, 1))]),
@@ -285,6 +296,7 @@ const KNOWN: &[(&str, &[Effect])] = &[
     ("dlclose", &[]),
     ("__assert_fail", &[]),
     ("__dynamic_cast", &[Looks(0)]),
+    ("_ZSt11_Hash_bytesPKvmm", &[Reads(0, Times(1, 1))]),
     (
         "_ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm",
         &[Updates(0, Bytes(16))],
@@ -337,4 +349,41 @@ pub(super) fn of(name: &[u8]) -> Option<&'static [Effect]> {
     }
     // A `const` member function.
     begins(&"_ZNK").then_some(&[Looks(0)])
+}
+
+/// What a system call does that is made by its number.
+pub(crate) fn of_system_call(number: i64) -> &'static [Effect] {
+    let name = match number {
+        libc::SYS_read => "read",
+        libc::SYS_pread64 => "pread64",
+        libc::SYS_readv => "readv",
+        libc::SYS_write => "write",
+        libc::SYS_pwrite64 => "pwrite64",
+        libc::SYS_writev => "writev",
+        libc::SYS_recvfrom => "recvfrom",
+        libc::SYS_recvmsg => "recvmsg",
+        libc::SYS_time => "time",
+        libc::SYS_gettimeofday => "gettimeofday",
+        libc::SYS_clock_gettime => "clock_gettime",
+        libc::SYS_clock_getres => "clock_getres",
+        libc::SYS_stat => "stat",
+        libc::SYS_lstat => "lstat",
+        libc::SYS_fstat => "fstat",
+        libc::SYS_newfstatat => "fstatat",
+        libc::SYS_statx => "statx",
+        libc::SYS_readlink => "readlink",
+        libc::SYS_readlinkat => "readlinkat",
+        libc::SYS_pipe => "pipe",
+        libc::SYS_pipe2 => "pipe2",
+        libc::SYS_getrandom => "getrandom",
+        libc::SYS_uname => "uname",
+        libc::SYS_getrlimit => "getrlimit",
+        libc::SYS_getrusage => "getrusage",
+        libc::SYS_sysinfo => "sysinfo",
+        libc::SYS_poll => "poll",
+        libc::SYS_epoll_wait => "epoll_wait",
+        // Arguments that are no pointers point nowhere.
+        _ => return &[Hands(0), Hands(1), Hands(2), Hands(3), Hands(4), Hands(5)],
+    };
+    of(name.as_bytes()).unwrap_or_default()
 }

@@ -5,11 +5,10 @@
 use super::crossing;
 use super::effects::{self, Effect};
 use crate::memory::bytes;
-use crate::memory::own::allocate;
+use crate::memory::own::{allocate, place};
 use crate::state::server;
 use crate::syscalls::sys;
 use core::cell::Cell;
-use core::ffi::CStr;
 
 /// A function of a library.
 #[repr(C)]
@@ -85,10 +84,17 @@ pub(crate) fn all() -> &'static [Import] {
 pub(super) fn is_program_memory(address: usize) -> bool {
     let within = |(low, high): (usize, usize)| address >= low && address < high;
     let imports = imports();
-    if address < 4096 || within(imports.image.get()) && !within(imports.writable.get()) {
-        return false;
+    if within(imports.image.get()) {
+        return within(imports.writable.get()) && !is_library_memory(address);
     }
-    !imports.libraries[..imports.ranges.get()]
+    // Elsewhere nothing lower is mapped, and nothing higher: then it is no pointer.
+    (place::HEAP..1 << 47).contains(&address) && !is_library_memory(address)
+}
+
+fn is_library_memory(address: usize) -> bool {
+    let imports = imports();
+    let within = |(low, high): (usize, usize)| address >= low && address < high;
+    imports.libraries[..imports.ranges.get()]
         .iter()
         .any(|range| within(range.get()))
 }
@@ -117,6 +123,7 @@ struct Dynamic {
 }
 
 const STUB: usize = 16;
+const LONGEST_NAME: usize = 1 << 16;
 
 /// Once per server: leads every entry through a stub.
 pub(crate) fn redirect() {
@@ -145,7 +152,7 @@ pub(crate) fn redirect() {
             let stub = stubs + at * STUB;
             if at == known {
                 known += 1;
-                let text = CStr::from_ptr(name.cast()).to_bytes();
+                let text = bytes::text(name, LONGEST_NAME);
                 first.add(at).write(Import {
                     enter: crossing::entry(),
                     real,
@@ -210,7 +217,7 @@ unsafe fn pointers(name: &[u8]) -> u32 {
         let Bounds { start, stop } = __lf_call_bounds();
         let (mut at, mut mask) = (start, 0);
         while at < stop {
-            let called = CStr::from_ptr((at + 1) as *const _).to_bytes();
+            let called = bytes::text((at + 1) as *const u8, LONGEST_NAME);
             if bytes::same(called, name) {
                 mask |= u32::from(*(at as *const u8));
             }

@@ -10,5 +10,5 @@
 //! itself (`libc`) are in the executable and never come here; so is what the program defines itself.
 
 pub(crate) mod crossing;
-mod effects;
+pub(crate) mod effects;
 pub(crate) mod imports;
