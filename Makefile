@@ -37,7 +37,7 @@ SEED ?=
 SOAK ?= $(CURDIR)/target/soak
 soak: setup ## random programs against the definition, for MINUTES=60 or PROGRAMS=N, from SEED=S on
 	SOAK_MINUTES=$(MINUTES) SOAK_PROGRAMS=$(PROGRAMS) SOAK_SEED=$(SEED) SOAK_DIR=$(SOAK) \
-		$(CARGO) test --release --locked -p landfall-cli --test nets -- --ignored --nocapture soak
+		$(CARGO) test --release --locked -p landfall-cli --test all -- --ignored --nocapture soak
 
 bench: setup ## the benchmarks
 	$(CARGO) bench --workspace --locked

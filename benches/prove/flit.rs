@@ -9,7 +9,7 @@
 //! writes two flags, each with that promise. `ww`: two registers in turn, the second is found only if the first is. `ldld`: beside
 //! one update of x, a thread loads x twice and stores what it loaded; x is then found to be at least that.
 
-use crate::families::{Flushes, cell, fetch_add, flush, number, recover};
+use super::families::{Flushes, cell, fetch_add, flush, number, recover};
 use landfall_prove::builder::{Path, Recovering};
 use landfall_prove::program::*;
 use landfall_prove::term::{Op, Term};
@@ -26,7 +26,7 @@ impl Register {
         let value = cell(p, name);
         let writers = p.add_location(
             &format!("{name}.writers"),
-            crate::families::WIDTH,
+            super::families::WIDTH,
             Home::Volatile,
             0,
         );

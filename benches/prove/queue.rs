@@ -9,7 +9,7 @@
 //! that thread; nodes of one thread are marked in order; if a thread's `w` is found, what it did before is found too. A
 //! loop is tried [`TRIES`] times; a thread that needs more stops there.
 
-use crate::families::{Flushes, WIDTH, cell, flush, number, recover};
+use super::families::{Flushes, WIDTH, cell, flush, number, recover};
 use landfall_prove::builder::{Path, Recovering};
 use landfall_prove::program::*;
 use landfall_prove::term::Term;

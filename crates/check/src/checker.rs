@@ -25,7 +25,8 @@ pub enum Fate {
 /// Every hook has a default that does nothing. A path is extended by `take` and `mark`, one step each, and `back` undoes steps:
 /// what a checker keeps about the path it must be able to give up again.
 pub trait Checker {
-    /// An execution was run: the first one, and each distinct recovery. Once for each, in no particular order.
+    /// An execution was run: the first one, and each distinct recovery. Once for each, in no particular order. The walk does not
+    /// call it: whoever runs executions does, for the checkers that need nothing else.
     fn logged(&mut self, _events: &[Event], _fate: Fate) {}
 
     /// The power failed in one more execution: the last of `path.crashed()`, at any of its cuts. A recovery begins.

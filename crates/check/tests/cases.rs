@@ -1,8 +1,7 @@
 //! Executions, what recoveries read of them, and the verdict: one file each under `tests/cases`. The thesis's own examples
 //! (Gorjiara 2022) are `figure-*`; the others are ours.
 
-mod support;
-
+use crate::support::{Doing, Program, Tree, piece};
 use landfall_check::checker::Fate;
 use landfall_check::finding::{At, Finding, Fix, Kind, Window};
 use landfall_check::walk::Limits;
@@ -15,7 +14,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::rc::Rc;
-use support::{Doing, Program, Tree, piece};
 
 /// A statement of an execution or a recovery, with its number as the site.
 #[derive(Clone, Debug)]

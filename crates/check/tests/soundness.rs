@@ -1,7 +1,8 @@
 //! Robustness against its definition: a recovery violates it if and only if no crash under strict persistency shows the same.
 
-mod support;
-
+use crate::support::adaptive::Adaptive;
+use crate::support::machine::{Machine, op};
+use crate::support::{Program, Tree};
 use landfall_check::finding::Evidence;
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Execution, Finding, Kind, Races, Robustness, Walked, races, walk};
@@ -12,9 +13,6 @@ use landfall_model::order::Platform;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use support::adaptive::Adaptive;
-use support::machine::{Machine, op};
-use support::{Program, Tree};
 
 fn cases(default: u32) -> ProptestConfig {
     let given = std::env::var("PROPTEST_CASES").ok();

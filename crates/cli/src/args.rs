@@ -32,7 +32,7 @@ pub(crate) enum Command {
     /// clang with Landfall's instrumentation: a drop-in C compiler (CC="landfall cc" make)
     #[command(disable_help_flag = true)]
     Cc(ForClang),
-    /// The same for C++
+    /// clang++ with Landfall's instrumentation: a drop-in C++ compiler
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(ForClang),
     /// What is installed, what is missing, how to get it

@@ -93,11 +93,11 @@ enum PropertyArg {
 enum CrashArg {
     /// Graphs of what happened before it; it may come anywhere
     Partial,
-    /// The same, right before something becomes durable
+    /// Graphs of what happened before it; it comes right before something becomes durable
     PartialFlush,
     /// Graphs of whole executions; a flush counts if a survivor says it happened
     Full,
-    /// The same, by stretches between what makes something durable
+    /// Graphs of whole executions; what happened is asked of stretches between what makes something durable
     FullFlush,
 }
 

@@ -5,8 +5,8 @@ use crate::exit::Exit;
 use anyhow::{Context, bail};
 use landfall::describe;
 use landfall_native::{
-    Event, Execution, HeapChecks, Image, Isolation, Job, MallocMetadata, Op, Outcome, Program,
-    Server, Symbols,
+    Execution, HeapChecks, Image, Isolation, Job, MallocMetadata, Outcome, Program, Record,
+    RecordKind, Server, Symbols,
 };
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -97,7 +97,7 @@ fn run_once(options: &RunArgs) -> anyhow::Result<Outcome> {
         last = server.run(&job)?;
         if let Some(difference) = landfall_native::first_difference(&first.events, &last.events) {
             let symbols = server.symbols();
-            let what = |event: Option<Event>| match event {
+            let what = |event: Option<Record>| match event {
                 Some(event) => in_words(&event, &server, &symbols),
                 None => "the run ends there".to_owned(),
             };
@@ -123,11 +123,11 @@ fn run_once(options: &RunArgs) -> anyhow::Result<Outcome> {
 }
 
 /// One event in one line, with its place in the source.
-pub(crate) fn in_words(event: &Event, server: &Server, symbols: &Symbols) -> String {
+pub(crate) fn in_words(event: &Record, server: &Server, symbols: &Symbols) -> String {
     let place = place(event, server, symbols);
-    let name = format!("{:?}", event.op).to_lowercase();
-    match event.op {
-        Op::Store | Op::Read => {
+    let name = format!("{:?}", event.kind).to_lowercase();
+    match event.kind {
+        RecordKind::Store | RecordKind::Read => {
             let (start, length) = event.bytes();
             let value = event.value >> (8 * (start - event.offset));
             format!("{name} of {length} bytes at {start:#x}, value {value:#x}, {place}")
@@ -174,7 +174,7 @@ fn parse_line(line: &str) -> Option<(u64, Vec<u8>)> {
     Some((offset, bytes))
 }
 
-fn place(event: &Event, server: &Server, symbols: &Symbols) -> String {
+fn place(event: &Record, server: &Server, symbols: &Symbols) -> String {
     let sites = server.sites();
     if let Some(at) = sites.position(event.origin) {
         return format!("{}:{}:{} {}", at.file, at.line, at.column, at.function);
@@ -192,22 +192,22 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
     let symbols = server.symbols();
     for event in &execution.events {
         let place = place(event, server, &symbols);
-        match event.op {
-            Op::Store | Op::Read => {
+        match event.kind {
+            RecordKind::Store | RecordKind::Read => {
                 let (start, length) = event.bytes();
                 let value = event.value >> (8 * (start - event.offset));
-                let name = if event.op == Op::Store {
+                let name = if event.kind == RecordKind::Store {
                     "store"
                 } else {
                     "read"
                 };
-                let flags = event.flag_names().join(" ");
+                let flags = event.flag_names().collect::<Vec<_>>().join(" ");
                 writeln!(
                     out,
                     "{name:10} {start:#012x} {length} {value:#x} {flags} {place}"
                 )?;
             }
-            Op::Stack => {
+            RecordKind::Stack => {
                 for frame in execution
                     .stacks
                     .get(event.value as usize)
@@ -217,16 +217,16 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
                     writeln!(out, "           {}", symbols.describe(*frame))?;
                 }
             }
-            Op::Access | Op::Watched | Op::Ended => {
-                let name = format!("{:?}", event.op).to_lowercase();
+            RecordKind::Access | RecordKind::Watched | RecordKind::Ended => {
+                let name = format!("{:?}", event.kind).to_lowercase();
                 writeln!(
                     out,
                     "{name:10} thread {} {:#x} found {:#x} {place}",
                     event.mask, event.value, event.offset
                 )?;
             }
-            Op::Step | Op::Blocked | Op::Misuse => {
-                let name = format!("{:?}", event.op).to_lowercase();
+            RecordKind::Step | RecordKind::Blocked | RecordKind::Misuse => {
+                let name = format!("{:?}", event.kind).to_lowercase();
                 writeln!(
                     out,
                     "{name:10} thread {} {} {:#x} {place}",
@@ -273,10 +273,10 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
 
 fn as_json(execution: &Execution, server: &Server) -> Value {
     let symbols = server.symbols();
-    let event = |event: &Event| {
+    let event = |event: &Record| {
         json!({
-            "op": format!("{:?}", event.op).to_lowercase(), "offset": event.offset, "mask": event.mask,
-            "value": format!("{:#x}", event.value), "flags": event.flag_names(), "at": place(event, server, &symbols),
+            "op": format!("{:?}", event.kind).to_lowercase(), "offset": event.offset, "mask": event.mask,
+            "value": format!("{:#x}", event.value), "flags": event.flag_names().collect::<Vec<_>>(), "at": place(event, server, &symbols),
         })
     };
     let frames = |stack: &[u64]| {

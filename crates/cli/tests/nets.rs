@@ -3,23 +3,14 @@
 //!
 //! `NETS_SEED=7 NETS_PROGRAMS=500` tries others, and more; `make soak` for hours.
 
-#[path = "nets/command.rs"]
 mod command;
-#[path = "nets/compare.rs"]
 mod compare;
-#[path = "nets/draw.rs"]
 mod draw;
-#[path = "nets/lower.rs"]
 mod lower;
-#[path = "nets/meaning.rs"]
-mod meaning;
-#[path = "nets/program.rs"]
-mod program;
-#[path = "nets/shrink.rs"]
+pub(crate) mod meaning;
+pub(crate) mod program;
 mod shrink;
-#[path = "nets/soak.rs"]
 mod soak;
-#[path = "nets/text.rs"]
 mod text;
 
 use command::Line;

@@ -1,24 +1,14 @@
 //! The reference that random native programs are held against (`nets/meaning.rs`) allows exactly what the operational definition allows: on
 //! every bundled litmus test that fits its programs.
 
-#[allow(dead_code, reason = "shared between test files")]
-#[path = "nets/lower.rs"]
-mod lower;
-#[allow(dead_code, reason = "shared between test files")]
-#[path = "nets/meaning.rs"]
-mod meaning;
-#[allow(dead_code, reason = "shared between test files")]
-#[path = "nets/program.rs"]
-mod program;
-
+use crate::nets::meaning::{Model, Platform, Question, outcomes};
+use crate::nets::program::{
+    At, Flush, How, LINE, Language, Phase, Program, REGISTERS, Source, Space, Stmt, Update, Value,
+};
 use landfall_litmus::operational::{self, explore};
 use landfall_litmus::parse::parse;
 use landfall_litmus::program::{FlushKind, Instr, Location, Observe, Operand, RmwOp, Test};
 use landfall_model::order::Platform as LitmusPlatform;
-use meaning::{Model, Platform, Question, outcomes};
-use program::{
-    At, Flush, How, LINE, Language, Phase, Program, REGISTERS, Source, Space, Stmt, Update, Value,
-};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

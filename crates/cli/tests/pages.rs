@@ -3,7 +3,7 @@
 //! In a fenced block, a line `$ COMMAND` is a command; what follows is what it prints on standard output. A block
 //! whose first line is ```` ```c,file=NAME ```` is a file of that name for the commands after it; in a block of YAML the
 //! lines that call `landfall` are run, and must not be refused. Each page has a directory of its own that looks like the
-//! repository. `BLESS=1 cargo nextest run -p landfall-cli --test pages` writes the answers into the pages; read the
+//! repository. `BLESS=1 cargo nextest run -p landfall-cli pages::` writes the answers into the pages; read the
 //! difference before committing it.
 
 use std::path::{Path, PathBuf};

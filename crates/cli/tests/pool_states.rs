@@ -1,8 +1,6 @@
 //! What a power failure leaves of pool files that two threads make, grow, rename and remove, against its definition: calls take effect one after
 //! the other, in some order that keeps each thread's, and each is durable when it returns.
 
-#![allow(missing_docs)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

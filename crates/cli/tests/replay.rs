@@ -1,5 +1,5 @@
 //! `landfall replay` on what `landfall check` leaves behind. What it tells of some examples is in `tests/replay/*.told`;
-//! `BLESS=1 cargo test -p landfall-cli --test replay` writes what was found into the files.
+//! `BLESS=1 cargo nextest run -p landfall-cli replay::` writes what was found into the files.
 
 use serde_json::Value;
 use std::fs;

@@ -1,5 +1,5 @@
 //! Findings as a terminal of 80 columns shows them, with and without colours: `tests/terminal/*.txt`, one for each example. The first line of
-//! a file is the command. `BLESS=1 cargo nextest run -p landfall-cli --test terminal` writes what was found; read it.
+//! a file is the command. `BLESS=1 cargo nextest run -p landfall-cli terminal::` writes what was found; read it.
 
 use std::fmt::Write;
 use std::fs;

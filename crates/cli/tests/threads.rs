@@ -2,8 +2,6 @@
 //! options (`{pool}` is an empty directory), `exit:` the code, `finds:` a kind and words of a message, `not:` the same of what must not be found, `note:` words of a note, `limit:`
 //! what was left out, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
 
-#![allow(missing_docs)]
-
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -17,7 +17,7 @@ pub struct Finding {
     /// How bad it is.
     #[serde(default = "worst")]
     pub severity: Severity,
-    /// The same in a sentence about this program.
+    /// What is wrong, in a sentence about this program.
     #[serde(default)]
     pub message: String,
     /// Where it shows.
@@ -210,7 +210,7 @@ pub struct Store {
     /// Where in persistent memory: a part and an offset.
     #[serde(default)]
     pub address: String,
-    /// The same address as a number, while the check runs.
+    /// `address` as an offset in the window, while the check runs.
     #[serde(skip)]
     pub offset: u64,
     /// Innermost first; empty unless the execution was run with stacks.

@@ -2,8 +2,8 @@
 //! [`Witness`] is all that is needed to see it happen again.
 //!
 //! There is one form of each. The search makes it, files hold it (serde), the terminal, the page, SARIF, JUnit, `--allow` and
-//! `landfall fix` read it, and the JSON schema is generated from it. A new kind of finding is one line in [`kind`], and what does not
-//! deal with it does not compile.
+//! `landfall fix` read it, and the JSON schema is generated from it. A new kind of finding is one line in [`kind`]; tests see to it that it
+//! has a page and that the schema names it.
 
 #![warn(missing_docs)]
 

@@ -3,8 +3,8 @@
 //! Recoveries share most of what they read, so a small table of recent reads answers nearly all of them: what it has is only
 //! counted, what it has not goes into the maps.
 
-use crate::execution::Origin;
-use landfall_vocab::record::{Kind, Record};
+use landfall_vocab::record::Origin;
+use landfall_vocab::record::{Record, RecordKind};
 use std::collections::HashMap;
 
 /// Slots of the table: a power of two.
@@ -37,15 +37,12 @@ pub struct ReadAt {
 
 impl Covered {
     #[inline]
-    pub(crate) fn record(&mut self, record: &Record<'_>) {
-        if record.kind != Kind::Read {
+    pub(crate) fn record(&mut self, record: &Record) {
+        if record.kind != RecordKind::Read {
             return;
         }
         let seen = SeenReads {
-            origin: Origin {
-                site: record.site,
-                caller: record.caller,
-            },
+            origin: record.origin,
             word: record.offset,
             mask: record.mask,
             value: record.value,
@@ -140,16 +137,14 @@ fn bytes_of(mask: u8) -> u64 {
 mod tests {
     use super::*;
 
-    fn read(site: u32, offset: u64, mask: u8, value: u64) -> Record<'static> {
+    fn read(site: u32, offset: u64, mask: u8, value: u64) -> Record {
         Record {
-            kind: Kind::Read,
+            kind: RecordKind::Read,
             offset,
             mask,
             flags: 0,
-            site,
-            caller: 0,
+            origin: Origin { site, caller: 0 },
             value,
-            payload: &[],
         }
     }
 

@@ -1,11 +1,10 @@
 //! From the bytes of a trace to events. Everything in shared memory may have been scribbled on: nothing is trusted.
 
 use crate::deadline::{Deadline, Steps};
-use crate::execution::{Event, Origin};
-use landfall_vocab::record::{Kind, Record, Records, flag};
+use landfall_vocab::record::{Record, RecordKind, Records, Traced, flag};
 
 /// Events, stacks, and why reading stopped early, if it did.
-pub fn decode(trace: &[u8]) -> (Vec<Event>, Vec<Vec<u64>>, Option<String>) {
+pub fn decode(trace: &[u8]) -> (Vec<Record>, Vec<Vec<u64>>, Option<String>) {
     let decoded = decode_most(trace, usize::MAX, Deadline::default());
     (decoded.events, decoded.stacks, decoded.damaged)
 }
@@ -13,7 +12,7 @@ pub fn decode(trace: &[u8]) -> (Vec<Event>, Vec<Vec<u64>>, Option<String>) {
 /// A trace that was read.
 #[derive(Debug, Default)]
 pub(crate) struct Decoded {
-    pub(crate) events: Vec<Event>,
+    pub(crate) events: Vec<Record>,
     pub(crate) stacks: Vec<Vec<u64>>,
     /// Why reading stopped early, if the trace is to blame.
     pub(crate) damaged: Option<String>,
@@ -42,7 +41,7 @@ pub(crate) fn decode_most(trace: &[u8], most: usize, until: Deadline) -> Decoded
             break;
         }
         match record {
-            Ok(record) if events.len() >= most && record.kind != Kind::Read => {
+            Ok(record) if events.len() >= most && record.kind != RecordKind::Read => {
                 *left_out += 1;
             }
             Ok(record) => push(&record, events, stacks),
@@ -72,12 +71,12 @@ pub fn copies(trace: &[u8]) -> Vec<Copied> {
     for record in Records::new(trace).map_while(Result::ok) {
         events.clear();
         push(&record, &mut events, &mut stacks);
-        if matches!(record.kind, Kind::Run | Kind::Fill) {
+        if matches!(record.kind, RecordKind::Run | RecordKind::Fill) {
             copies.push(Copied {
                 first,
                 events: events.len(),
                 offset: record.offset,
-                length: events.iter().map(|e: &Event| u64::from(e.bytes().1)).sum(),
+                length: events.iter().map(|e: &Record| u64::from(e.bytes().1)).sum(),
             });
         }
         first += events.len();
@@ -85,60 +84,48 @@ pub fn copies(trace: &[u8]) -> Vec<Copied> {
     copies
 }
 
-fn push(record: &Record, events: &mut Vec<Event>, stacks: &mut Vec<Vec<u64>>) {
-    let mut event = Event {
-        op: record.kind,
-        mask: record.mask,
-        flags: record.flags,
-        origin: Origin {
-            site: record.site,
-            caller: record.caller,
-        },
-        offset: record.offset,
-        value: record.value,
-    };
+fn push(traced: &Traced<'_>, events: &mut Vec<Record>, stacks: &mut Vec<Vec<u64>>) {
+    let Traced {
+        mut record,
+        payload,
+    } = *traced;
     match record.kind {
-        Kind::Run => split(
-            event,
-            record.payload.len() as u64,
-            |at| record.payload[at],
-            events,
-        ),
+        RecordKind::Run => split(record, payload.len() as u64, |at| payload[at], events),
         // A fill of gigabytes would not fit as stores; beyond this it is a program gone wrong anyway.
-        Kind::Fill => split(
-            event,
+        RecordKind::Fill => split(
+            record,
             (record.value >> 8).min(1 << 30),
             |_| record.value as u8,
             events,
         ),
-        Kind::Stack => {
-            event.value = stacks.len() as u64;
-            let words = record.payload.chunks_exact(8);
+        RecordKind::Stack => {
+            record.value = stacks.len() as u64;
+            let words = payload.chunks_exact(8);
             stacks.push(
                 words
                     .map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))
                     .collect(),
             );
-            events.push(event);
+            events.push(record);
         }
         // What it found, or who else could have gone, stands where others have an address.
-        Kind::Access | Kind::Step => {
-            let found = record.payload.first_chunk();
-            event.offset = found.map_or(0, |found| u64::from_le_bytes(*found));
-            events.push(event);
+        RecordKind::Access | RecordKind::Step => {
+            let found = payload.first_chunk();
+            record.offset = found.map_or(0, |found| u64::from_le_bytes(*found));
+            events.push(record);
         }
-        _ => events.push(event),
+        _ => events.push(record),
     }
 }
 
 /// Stores of at most one aligned word each, in ascending order (docs/design/model.md §3). The non-temporal flag and the like stay.
-fn split(whole: Event, length: u64, byte: impl Fn(usize) -> u8, events: &mut Vec<Event>) {
+fn split(whole: Record, length: u64, byte: impl Fn(usize) -> u8, events: &mut Vec<Record>) {
     let (mut at, end) = (whole.offset, whole.offset + length);
     while at < end {
         let word = at & !7;
         let stop = (word + 8).min(end);
-        let mut piece = Event {
-            op: Kind::Store,
+        let mut piece = Record {
+            kind: RecordKind::Store,
             offset: word,
             mask: 0,
             value: 0,

@@ -1,9 +1,9 @@
 //! From the records of a native trace to the events of the model.
 
-use crate::execution::{Event as Record, Op, Origin};
 use crate::judge::{Atomics, atomicity};
 use landfall_model::event::{Action, Event, Fence, FirstRead, How, Mark, Read};
 use landfall_model::line::{Addr, pieces};
+use landfall_vocab::record::{Origin, Record, RecordKind};
 use landfall_vocab::record::{flag, mark};
 
 /// What a trace says about persistent memory. Addresses are offsets in the persistent window. Nobody asks where things are done.
@@ -20,7 +20,7 @@ pub(crate) fn events(
     let mut out = Vec::with_capacity(records.len());
     let mut thread = 0;
     for (at, record) in records.iter().enumerate() {
-        if record.op == Op::Step {
+        if record.kind == RecordKind::Step {
             thread = u16::from(record.mask % landfall_vocab::record::COMPANIONS);
         }
         let mut push = |action| {
@@ -32,8 +32,8 @@ pub(crate) fn events(
             });
         };
         let line = || Addr(record.offset).line();
-        match record.op {
-            Op::Read => {
+        match record.kind {
+            RecordKind::Read => {
                 let read = FirstRead {
                     word: Addr(record.offset),
                     mask: record.mask,
@@ -41,14 +41,16 @@ pub(crate) fn events(
                 let value = record.value;
                 push(Action::Read(Read { read, value }));
             }
-            Op::Step => push(Action::Mark(Mark::Step)),
-            Op::Mark => {
+            RecordKind::Step => push(Action::Mark(Mark::Step)),
+            RecordKind::Mark => {
                 if let Some(mark) = said(record.value) {
                     push(Action::Mark(mark));
                 }
             }
-            Op::Store => {
-                let next = records[at + 1..].iter().find(|r| r.op != Op::Stack);
+            RecordKind::Store => {
+                let next = records[at + 1..]
+                    .iter()
+                    .find(|r| r.kind != RecordKind::Stack);
                 let goes_on = next.is_some_and(Record::continues_copy);
                 if goes_on && !record.continues_copy() {
                     push(Action::Mark(Mark::CopyBegin));
@@ -58,24 +60,24 @@ pub(crate) fn events(
                     push(Action::Mark(Mark::CopyEnd));
                 }
             }
-            Op::Clflush => push(Action::Clflush(line())),
-            Op::Clflushopt | Op::Clwb => push(Action::Clwb(line())),
-            Op::Sfence => push(Action::Fence(Fence::Store)),
-            Op::Mfence | Op::CasFailed => push(Action::Fence(Fence::Full)),
-            Op::Lfence
-            | Op::Run
-            | Op::Fill
-            | Op::Alloc
-            | Op::Free
-            | Op::Stack
-            | Op::Asm
-            | Op::Blocked
-            | Op::Misuse
-            | Op::Access
-            | Op::Ended
-            | Op::Watched
-            | Op::Foreign
-            | Op::Unseen => {}
+            RecordKind::Clflush => push(Action::Clflush(line())),
+            RecordKind::Clflushopt | RecordKind::Clwb => push(Action::Clwb(line())),
+            RecordKind::Sfence => push(Action::Fence(Fence::Store)),
+            RecordKind::Mfence | RecordKind::CasFailed => push(Action::Fence(Fence::Full)),
+            RecordKind::Lfence
+            | RecordKind::Run
+            | RecordKind::Fill
+            | RecordKind::Alloc
+            | RecordKind::Free
+            | RecordKind::Stack
+            | RecordKind::Asm
+            | RecordKind::Blocked
+            | RecordKind::Misuse
+            | RecordKind::Access
+            | RecordKind::Ended
+            | RecordKind::Watched
+            | RecordKind::Foreign
+            | RecordKind::Unseen => {}
         }
     }
     out

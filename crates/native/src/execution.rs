@@ -3,100 +3,7 @@
 use crate::heap::{HeapBlock, HeapError};
 use crate::symbols::Symbols;
 use landfall_finding::Limit;
-use landfall_vocab::record::{Kind, flag};
-
-/// What happened.
-pub type Op = Kind;
-
-/// Who did it: a source site, or a library function and the code address that called it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Origin {
-    pub site: u32,
-    /// Offset of the call in the executable, for library functions; zero otherwise.
-    pub caller: u32,
-}
-
-/// One event of a trace. Copies and fills are split into stores of at most one aligned word (docs/design/model.md §3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Event {
-    pub op: Op,
-    /// Which bytes of the word at `offset`, for stores and reads.
-    pub mask: u8,
-    /// [`landfall_vocab::record::flag`]s.
-    pub flags: u8,
-    pub origin: Origin,
-    /// Offset in the window: of an aligned word for stores and reads, of a byte otherwise.
-    pub offset: u64,
-    /// Bytes of the word for stores and reads (others zero), a size for allocations, an index into
-    /// [`Execution::stacks`] for stacks, a [`landfall_vocab::record::mark`] for marks.
-    pub value: u64,
-}
-
-impl Event {
-    /// First byte and number of bytes of a store.
-    pub fn bytes(&self) -> (u64, u32) {
-        (
-            self.offset + u64::from(self.mask.trailing_zeros()),
-            self.mask.count_ones(),
-        )
-    }
-
-    /// Does a store buffer take this step?
-    pub fn is_of_store_buffer(&self) -> bool {
-        self.op == Op::Step && self.mask >= landfall_vocab::record::COMPANIONS
-    }
-
-    /// What a step of a thread is about, in a word.
-    pub fn step_name(&self) -> &'static str {
-        let names = &landfall_vocab::record::step::NAMES;
-        names.get(usize::from(self.flags)).unwrap_or(&"?")
-    }
-
-    /// Does a thread create another one?
-    pub fn creates_thread(&self) -> bool {
-        self.op == Op::Step && self.flags == landfall_vocab::record::step::CREATE
-    }
-
-    /// The flags in words.
-    pub fn flag_names(&self) -> Vec<&'static str> {
-        const ORDERINGS: [&str; 8] = [
-            "",
-            "unordered",
-            "relaxed",
-            "", // COPIED
-            "acquire",
-            "release",
-            "acq_rel",
-            "seq_cst",
-        ];
-        let named = [
-            (flag::VOLATILE, "volatile"),
-            (flag::NON_TEMPORAL, "non-temporal"),
-            (flag::LOCKED, "locked"),
-            (flag::DURABLE, "durable"),
-            (flag::FOREIGN, "foreign"),
-        ];
-        let ordering = Some(ORDERINGS[usize::from(self.flags & flag::ORDERING)])
-            .filter(|name| !name.is_empty());
-        ordering
-            .into_iter()
-            .chain(
-                named
-                    .iter()
-                    .filter(|(bit, _)| self.flags & bit != 0)
-                    .map(|(_, name)| *name),
-            )
-            .collect()
-    }
-    pub fn is_atomic(&self) -> bool {
-        let ordered = !matches!(self.flags & flag::ORDERING, 0 | flag::COPIED);
-        ordered || self.flags & flag::LOCKED != 0
-    }
-    /// Does the store go on with the copy that the store before it is of?
-    pub fn continues_copy(&self) -> bool {
-        self.op == Op::Store && self.flags & flag::ORDERING == flag::COPIED
-    }
-}
+use landfall_vocab::record::Record;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -265,7 +172,7 @@ impl Foreign {
 /// One run: its trace, its end, what it printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
-    pub events: Vec<Event>,
+    pub events: Vec<Record>,
     /// Call stacks, innermost return address first.
     pub stacks: Vec<Vec<u64>>,
     pub outcome: Outcome,
@@ -294,12 +201,12 @@ pub struct Execution {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
     pub at: usize,
-    pub expected: Option<Event>,
-    pub found: Option<Event>,
+    pub expected: Option<Record>,
+    pub found: Option<Record>,
 }
 
 /// Where a run leaves the path that an earlier one took; `None` if it follows it to its end.
-pub fn first_difference(expected: &[Event], found: &[Event]) -> Option<Divergence> {
+pub fn first_difference(expected: &[Record], found: &[Record]) -> Option<Divergence> {
     let at = expected.iter().zip(found).position(|(a, b)| a != b);
     let at = at.or((found.len() < expected.len()).then_some(found.len()))?;
     Some(Divergence {

@@ -1,7 +1,6 @@
 //! A native trace as the checkers see it.
 
 use crate::events::events;
-use crate::execution::{Event, Origin};
 use crate::skim::{FlushesWanted, Skimmed};
 use landfall_check::checker::Fate;
 use landfall_check::{Checker, Wasted};
@@ -9,7 +8,7 @@ use landfall_explore::subject::RunDetail;
 use landfall_model::commit::{Copies, logged};
 use landfall_model::event::Atomicity;
 use landfall_model::order::Platform;
-use landfall_vocab::record::flag;
+use landfall_vocab::record::{Origin, Record, flag};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -113,7 +112,7 @@ impl Watching {
 /// A trace that crashes, ready to be judged, with the log that the search has: evidence is told in its cuts and versions. It is judged
 /// as one sequence, whoever did what: nothing says what its threads learnt of each other.
 pub fn judge(
-    records: &[Event],
+    records: &[Record],
     atomics: Atomics,
     platform: Platform,
     places: &mut Places,
@@ -148,15 +147,15 @@ pub(crate) fn atomicity(flags: u8, mask: u8, atomics: Atomics) -> Atomicity {
 mod tests {
     use super::*;
     use crate::events::translate;
-    use crate::execution::Op;
     use landfall_explore::subject;
     use landfall_model::event::{Action, How};
     use landfall_model::line::Addr;
     use landfall_model::log::Entry;
+    use landfall_vocab::record::RecordKind;
 
-    fn event(op: Op, flags: u8, offset: u64, mask: u8) -> Event {
-        Event {
-            op,
+    fn event(kind: RecordKind, flags: u8, offset: u64, mask: u8) -> Record {
+        Record {
+            kind,
             mask,
             flags,
             origin: Origin { site: 1, caller: 0 },
@@ -168,20 +167,20 @@ mod tests {
     #[test]
     fn checkers_and_search_see_one_log() {
         let trace = [
-            event(Op::Store, 0, 0, 0xff),
+            event(RecordKind::Store, 0, 0, 0xff),
             // Overtakes the one before it.
-            event(Op::Store, flag::NON_TEMPORAL, 64, 0x0f),
-            event(Op::Clwb, 0, 3, 0),
-            event(Op::Store, flag::LOCKED | 7, 8, 0xff),
-            event(Op::Read, 0, 256, 0xff),
-            event(Op::Store, flag::DURABLE, 128, 0x01),
-            event(Op::Store, 5, 72, 0xf0),
-            event(Op::Clflush, 0, 64, 0),
-            event(Op::Clflushopt, 0, 0, 0),
-            event(Op::CasFailed, 7, 0, 0),
-            event(Op::Mfence, 0, 0, 0),
-            event(Op::Store, 0, 0, 0x18),
-            event(Op::Sfence, 0, 0, 0),
+            event(RecordKind::Store, flag::NON_TEMPORAL, 64, 0x0f),
+            event(RecordKind::Clwb, 0, 3, 0),
+            event(RecordKind::Store, flag::LOCKED | 7, 8, 0xff),
+            event(RecordKind::Read, 0, 256, 0xff),
+            event(RecordKind::Store, flag::DURABLE, 128, 0x01),
+            event(RecordKind::Store, 5, 72, 0xf0),
+            event(RecordKind::Clflush, 0, 64, 0),
+            event(RecordKind::Clflushopt, 0, 0, 0),
+            event(RecordKind::CasFailed, 7, 0, 0),
+            event(RecordKind::Mfence, 0, 0, 0),
+            event(RecordKind::Store, 0, 0, 0x18),
+            event(RecordKind::Sfence, 0, 0, 0),
         ];
         let mut places = Places::default();
         let execution = judge(&trace, Atomics::Atomic, Platform::Adr, &mut places);
@@ -219,12 +218,12 @@ mod tests {
     #[test]
     fn a_cut_belongs_to_the_read_it_comes_before() {
         let trace = [
-            event(Op::Store, 0, 0, 0xff),
-            event(Op::Read, 0, 256, 0xff),
-            event(Op::Clwb, 0, 0, 0),
-            event(Op::Store, 0, 64, 0xff),
-            event(Op::Read, 0, 264, 0xff),
-            event(Op::Sfence, 0, 0, 0),
+            event(RecordKind::Store, 0, 0, 0xff),
+            event(RecordKind::Read, 0, 256, 0xff),
+            event(RecordKind::Clwb, 0, 0, 0),
+            event(RecordKind::Store, 0, 64, 0xff),
+            event(RecordKind::Read, 0, 264, 0xff),
+            event(RecordKind::Sfence, 0, 0, 0),
         ];
         let mut places = Places::default();
         let execution = judge(&trace, Atomics::Atomic, Platform::Adr, &mut places);
@@ -247,7 +246,7 @@ mod tests {
     #[test]
     fn volatile_words_are_atomic_on_request() {
         let of = |flags, mask, atomics| {
-            let trace = [event(Op::Store, flags, 0, mask)];
+            let trace = [event(RecordKind::Store, flags, 0, mask)];
             let events = events(&trace, atomics, |_| 0);
             match events[0].action {
                 Action::Store { atomic, .. } => atomic,

@@ -1,8 +1,8 @@
 //! Native programs as subjects: a [`Program`] built with `landfall cc` is started once as a [`Server`] and then run again and
 //! again, each time on a given image of persistent memory, giving an [`Execution`] each time (docs/design/algorithms.md §1).
 //!
-//! `unsafe` is confined to `shared` (memory another process writes), `spawn` and `child` (what happens between fork and exec), and
-//! `interrupt` (signal handlers).
+//! `unsafe` is shared memory (`shared`), what happens between fork and exec (`spawn`, `child`), signal handlers (`interrupt`), and single
+//! system calls elsewhere.
 
 #![allow(unsafe_code)]
 
@@ -45,13 +45,14 @@ pub use debug::debug;
 pub use decode::{Copied, copies, decode};
 pub use error::SubjectError;
 pub use events::translate;
-pub use execution::{Divergence, Event, Execution, Foreign, Op, Origin, Outcome, first_difference};
+pub use execution::{Divergence, Execution, Foreign, Outcome, first_difference};
 pub use heap::{HeapBlock, HeapError};
 pub use input::Input;
 pub use interrupt::{interrupted, watch_interrupts};
 pub use job::{Image, Isolation, Job, Limits, Line, Policy, Sleeper, Threading};
 pub use judge::{Atomics, Placed, Places, Ran, Watching, judge};
 pub use kernel::{KernelFeature, kernel_features};
+pub use landfall_vocab::record::{Origin, Record, RecordKind};
 pub use lock::{Lock, try_lock};
 pub use parts::{part_of_memory, persistent_offset};
 pub use program::{HeapChecks, MallocMetadata, Program};

@@ -1,8 +1,8 @@
 //! Names for the numbers in a trace.
 
-use crate::execution::Origin;
 use crate::symbols::demangled;
 use landfall_vocab::builtin;
+use landfall_vocab::record::Origin;
 
 /// A source position.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

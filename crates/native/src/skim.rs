@@ -4,12 +4,11 @@ use crate::covered::Covered;
 use crate::deadline::{Deadline, Steps};
 use crate::decode::decode_most;
 use crate::events::{said, translate};
-use crate::execution::Event;
 use landfall_explore::subject::RunDetail;
 use landfall_explore::tree::room_for;
 use landfall_model::event::{self, FirstRead, Mark, Read};
 use landfall_model::line::Addr;
-use landfall_vocab::record::{Kind, Records, step};
+use landfall_vocab::record::{Record, RecordKind, Records, step};
 
 /// What a search keeps of one run.
 #[derive(Debug, Default)]
@@ -17,7 +16,7 @@ pub(crate) struct Skimmed {
     pub(crate) reads: Vec<Read>,
     pub(crate) marks: Vec<(u32, Mark)>,
     /// All events, if someone judges them: some of them are flushes or fences, or the power may fail among them.
-    pub(crate) judged: Vec<Event>,
+    pub(crate) judged: Vec<Record>,
     /// The power may fail in this run, too.
     pub(crate) cut_too: bool,
     pub(crate) events: Vec<event::Event>,
@@ -62,15 +61,18 @@ pub(crate) fn skim(
         }
         skimmed.records += 1;
         match record.kind {
-            Kind::Clflush | Kind::Clflushopt | Kind::Clwb | Kind::Sfence => flushing = true,
-            Kind::Mark => {
+            RecordKind::Clflush
+            | RecordKind::Clflushopt
+            | RecordKind::Clwb
+            | RecordKind::Sfence => flushing = true,
+            RecordKind::Mark => {
                 let mark = said(record.value).map(|mark| (skimmed.reads.len() as u32, mark));
                 skimmed.marks.extend(mark);
             }
-            Kind::Step if record.flags == step::CREATE => skimmed.threads = true,
+            RecordKind::Step if record.flags == step::CREATE => skimmed.threads = true,
             _ => {}
         }
-        if record.kind == Kind::Read {
+        if record.kind == RecordKind::Read {
             if let Some(covered) = &mut covered {
                 covered.record(&record);
             }

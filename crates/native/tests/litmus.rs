@@ -1,13 +1,9 @@
 //! The bundled litmus tests as native C programs: every schedule under TSO shows the outcomes of the operational definition, and no
 //! others; recoveries are judged robust where the interpreted test is. All tests are in one program; the first argument chooses.
 
-#[path = "litmus/generate.rs"]
 mod generate;
-#[path = "litmus/random.rs"]
 mod random;
-#[allow(dead_code, unreachable_pub, reason = "shared between test files")]
-mod support;
-
+use crate::support::Scratch;
 use generate::{Besides, By};
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Robustness};
@@ -34,7 +30,6 @@ use landfall_testkit::litmus::schedules;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use support::Scratch;
 
 /// Every test file below `litmus/`, sorted, with what it is called.
 fn corpus() -> Vec<(String, Test)> {

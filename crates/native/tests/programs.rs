@@ -1,12 +1,9 @@
 //! Every program under `tests/programs` does what the `.expect` file beside it says: in a fork, in place, and again.
-//! `BLESS=1 cargo nextest run -p landfall-native --test programs` writes the files.
+//! `BLESS=1 cargo nextest run -p landfall-native programs::` writes the files.
 
-#[allow(dead_code, unreachable_pub, reason = "shared between test files")]
-mod support;
-
+use crate::support::{Scratch, Wanted, build, describe, programs, sources, start, wanted};
 use landfall_native::{Execution, Isolation, Outcome, Server, first_difference};
 use std::path::Path;
-use support::{Scratch, Wanted, build, describe, programs, sources, start, wanted};
 
 /// Runs of one job that must all be the same, to the byte; `LANDFALL_REPETITIONS=200` for the full number.
 fn repetitions() -> usize {

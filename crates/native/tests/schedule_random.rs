@@ -1,11 +1,7 @@
 //! Random programs as C: natively they have exactly the executions that the interpreter of `explore::schedule` has, read by
 //! read, under both models; and preempting at race sites shows every result that preempting everywhere shows.
 
-#![allow(missing_docs)]
-
-#[allow(dead_code, unreachable_pub, reason = "shared between test files")]
-mod support;
-
+use crate::support::Scratch;
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Act, Options, Persistency, Threads, Trace};
 use landfall_native::compiler::{self, Language};
@@ -17,7 +13,6 @@ use landfall_testkit::program::{
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::ControlFlow;
-use support::Scratch;
 
 /// Numbers that look random and are the same every time.
 struct Dice(u64);

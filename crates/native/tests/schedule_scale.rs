@@ -1,13 +1,10 @@
 //! Many schedules in one process tree take no more memory and no more descriptors than few. (A million: `benches/schedule_native.rs`.)
 
-#[allow(dead_code, unreachable_pub, reason = "shared between test files")]
-mod support;
-
+use crate::support::Scratch;
 use landfall_explore::schedule::{Options, Search};
 use landfall_native::compiler::{self, Language};
 use landfall_native::{Job, Model, NativeThreads, Program, Server};
 use std::path::Path;
-use support::Scratch;
 
 const SCHEDULES: u64 = 20_000;
 

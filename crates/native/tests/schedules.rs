@@ -1,9 +1,7 @@
 //! Native programs have exactly their known numbers of executions (BENCHMARKS.md), and none is in vain. The first lines of
 //! a program say how many, for each `N` it is given.
 
-#[allow(dead_code, unreachable_pub, reason = "shared between test files")]
-mod support;
-
+use crate::support::Scratch;
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Counts, Options};
 use landfall_native::compiler::{self, Language};
@@ -11,7 +9,6 @@ use landfall_native::{Isolation, Job, Model, NativeThreads, Program, Server};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use support::Scratch;
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schedules")
@@ -80,7 +77,7 @@ fn count(path: &Path, n: u64, model: Model, preempt: Preempt) -> Counts {
 
 fn check(model: Model) {
     let scratch = Scratch::new("schedules");
-    for source in support::sources(&directory()) {
+    for source in crate::support::sources(&directory()) {
         let text = std::fs::read_to_string(&source).expect("readable");
         let program = build(&source, &scratch.0);
         for (n, executions) in expected(&text, model) {
@@ -149,7 +146,10 @@ fn what_a_run_repeats_need_not_be_read_again() {
         "spinlock.c",
     ]
     .map(|name| others.join(name));
-    for source in support::sources(&directory()).into_iter().chain(others) {
+    for source in crate::support::sources(&directory())
+        .into_iter()
+        .chain(others)
+    {
         let program = build(&source, &scratch.0);
         for model in [Model::Sc, Model::Tso] {
             let read = executions(&program, 4, model, false);

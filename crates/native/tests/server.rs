@@ -1,15 +1,13 @@
 //! The conversation with servers: images, many runs, many servers, deaths, leaks.
 
-#[allow(dead_code, unreachable_pub, reason = "shared between test files")]
-mod support;
-
+use crate::support::{Scratch, build, programs};
 use landfall_native::compiler::{self, Language};
 use landfall_native::{
-    Execution, Image, Isolation, Job, Op, Outcome, Program, Server, SubjectError, first_difference,
+    Execution, Image, Isolation, Job, Outcome, Program, RecordKind, Server, SubjectError,
+    first_difference,
 };
 use std::process::Command;
 use std::time::Duration;
-use support::{Scratch, build, programs};
 
 fn server(name: &str, isolation: Isolation) -> (Server, Scratch) {
     let scratch = Scratch::new(&format!("{}-{isolation:?}", name.replace('/', "-")));
@@ -96,24 +94,32 @@ fn an_image_is_not_taken_for_a_foreign_store() {
         for _ in 0..20 {
             let execution = server.run(&same).expect("runs");
             let stores = [(0, 5), (8, 6), (far, 7), (far + 8, 8)];
-            assert_eq!(values(&execution, Op::Store), stores, "{isolation:?}");
-            assert_eq!(values(&execution, Op::Read), [(8, 0)], "{isolation:?}");
+            assert_eq!(
+                values(&execution, RecordKind::Store),
+                stores,
+                "{isolation:?}"
+            );
+            assert_eq!(
+                values(&execution, RecordKind::Read),
+                [(8, 0)],
+                "{isolation:?}"
+            );
             let execution = server.run(&other).expect("runs");
-            let stored = values(&execution, Op::Store);
+            let stored = values(&execution, RecordKind::Store);
             assert_eq!(
                 stored,
                 [(0, 5), (8, 6), (far, 7), (far + 8, 8)],
                 "{isolation:?}"
             );
-            let read = values(&execution, Op::Read);
+            let read = values(&execution, RecordKind::Read);
             assert_eq!(read, [(8, 0)], "{isolation:?}");
         }
     }
 }
 
 /// Where and what the events of one kind read or wrote.
-fn values(execution: &Execution, op: Op) -> Vec<(u64, u64)> {
-    let events = execution.events.iter().filter(|event| event.op == op);
+fn values(execution: &Execution, kind: RecordKind) -> Vec<(u64, u64)> {
+    let events = execution.events.iter().filter(|event| event.kind == kind);
     events.map(|event| (event.offset, event.value)).collect()
 }
 
@@ -257,7 +263,7 @@ fn servers_die_with_the_checker() {
     let built = build(&programs().join("hostile/spin.c"), &scratch.0);
     // This test again, in a process of its own, which is killed in the middle of a run.
     let mut checker = Command::new(std::env::current_exe().expect("a test binary"))
-        .args(["--exact", "a_checker_that_is_killed", "--ignored"])
+        .args(["--exact", "server::a_checker_that_is_killed", "--ignored"])
         .env("LANDFALL_VICTIM", &built)
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
@@ -271,7 +277,11 @@ fn servers_die_with_the_checker() {
             .expect("pgrep");
         String::from_utf8_lossy(&listed.stdout).lines().count()
     };
-    wait_until(|| running() >= 2);
+    wait_until(|| {
+        let ended = checker.try_wait().expect("a child");
+        assert!(ended.is_none(), "it did not run for long: {ended:?}");
+        running() >= 2
+    });
     checker.kill().expect("killed");
     checker.wait().expect("reaped");
     wait_until(|| running() == 0);
@@ -319,7 +329,7 @@ fn ten_million_events_fit() {
         execution
             .events
             .iter()
-            .filter(|event| matches!(event.op, Op::Store | Op::Clwb))
+            .filter(|event| matches!(event.kind, RecordKind::Store | RecordKind::Clwb))
             .count(),
         10_000_000
     );
@@ -389,7 +399,7 @@ fn a_library_loaded_later_has_its_lines() {
             let stores = execution
                 .events
                 .iter()
-                .filter(|event| event.op == Op::Store);
+                .filter(|event| event.kind == RecordKind::Store);
             let lines = stores.map(|event| server.sites().position(event.origin).map(|at| at.line));
             assert_eq!(lines.collect::<Vec<_>>(), [Some(3), Some(3)]);
             let last = execution.events.last().expect("a store");
@@ -442,9 +452,10 @@ fn an_uninstrumented_library_is_named() {
     let (execution, symbols) = link("plain.so");
     let foreign = execution.foreign.expect("the accesses are noticed");
     assert_eq!((foreign.reads, foreign.writes), (1, 2));
-    let place = |event: &landfall_native::Event| symbols.caller(event.origin.caller);
+    let place = |event: &landfall_native::Record| symbols.caller(event.origin.caller);
     let accesses = execution.events.iter().filter(|event| {
-        event.flag_names().contains(&"foreign") && place(event).is_some_and(|at| at.line == 3)
+        event.flag_names().any(|name| name == "foreign")
+            && place(event).is_some_and(|at| at.line == 3)
     });
     assert_eq!(accesses.count(), 3, "each names the line of the call");
     let said = foreign.describe(&symbols);
@@ -475,7 +486,7 @@ fn an_uninstrumented_library_is_named() {
         execution
             .events
             .iter()
-            .filter(|event| event.op == Op::Store)
+            .filter(|event| event.kind == RecordKind::Store)
             .count(),
         3
     );
@@ -588,7 +599,10 @@ fn a_trace_that_only_grows_is_squeezed_down_to_its_reads() {
         };
         let squeezed = server.run(&job).expect("runs");
         let reads = |execution: &Execution| -> Vec<u64> {
-            let reads = execution.events.iter().filter(|e| e.op == Op::Read);
+            let reads = execution
+                .events
+                .iter()
+                .filter(|e| e.kind == RecordKind::Read);
             reads.map(|event| event.offset).collect()
         };
         assert!(!whole.squeezed && squeezed.squeezed);

@@ -21,7 +21,7 @@ pub(crate) struct FoundStore<'t> {
 pub(crate) enum StoreShape<'t> {
     /// `left = …`, `left += …`, `left++`.
     Lvalue { left: Node<'t> },
-    /// The same, but `left` must be evaluated once: a pointer to it has to be taken before.
+    /// A store to `left` that must evaluate it once: a pointer to it has to be taken before.
     Once { left: Node<'t> },
     /// A function or macro that stores.
     Call,

@@ -81,7 +81,7 @@ fn wider(mut known: Scope, new: Scope) -> Scope {
     known
 }
 
-/// The same end is one end, whatever the program.
+/// Adds how recoveries ended: equal ends become one, whatever the program.
 fn outcomes(all: &mut Run, outcomes: Vec<RecoveryOutcome>) {
     for outcome in outcomes {
         let same = |known: &&mut RecoveryOutcome| {

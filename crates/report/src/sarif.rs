@@ -124,7 +124,7 @@ fn result<'a>(found: &'a Finding) -> Value {
     result
 }
 
-/// The same finding in the next run of the same program, whatever moved around it.
+/// What stays of a finding from run to run of one program, whatever moved around it.
 fn fingerprint(found: &Finding, at: Option<&Place>) -> String {
     let (file, function) = at.map_or(("", ""), |at| (&at.file, &at.function));
     format!("{}:{file}:{function}", found.kind)

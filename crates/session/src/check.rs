@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::observer::{CheckWatch, Observer};
 use crate::options::{Cancel, CheckKind, Options, Stdin, Target};
-use crate::search::one;
+use crate::search::search;
 use crate::setup::{self, Setup};
 use landfall_finding::{Allowed, Run};
 use landfall_native::{Deadline, Input};
@@ -51,9 +51,9 @@ pub(crate) fn checked(
     let compiling = began.elapsed().as_secs_f64();
     // Building the program is not part of the search.
     let started = Instant::now();
-    built.scene.job.limits.until = options.deadline(started);
+    built.programs.job.limits.until = options.deadline(started);
     let compile_seconds = built.build.is_some().then_some(compiling);
-    let mut report = one::searched(options, built, started, watch)?;
+    let mut report = search(options, built, started, watch)?;
     report.compile_seconds = compile_seconds;
     report.stdin = options.input.as_ref().map(Input::length);
     report.finish(target, options, started)

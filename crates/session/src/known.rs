@@ -113,8 +113,8 @@ impl KnownCauses {
     }
 }
 
-/// The same mistake: the same store was lost, or another one for want of the same flush or fence; or, where none was lost,
-/// the same end at the same place.
+/// Do both come from one mistake: is one store lost in both, or another one for want of the same flush or fence; or, where none
+/// was lost, do both end in the same way at the same place?
 pub(crate) fn same_cause(finding: &Finding, other: &Finding) -> bool {
     let also = finding.also_lost().filter_map(|lost| lost.at.clone());
     let mine: Vec<CauseMark> = marks(finding).chain(also.map(CauseMark::Lost)).collect();

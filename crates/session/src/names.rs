@@ -3,7 +3,7 @@
 use crate::sources::SourceTexts;
 use landfall_finding::{Member, Place};
 use landfall_native::members::Members;
-use landfall_native::{Event, Execution, Op, Origin, Position, Server, Sites, Symbols};
+use landfall_native::{Execution, Origin, Position, Record, RecordKind, Server, Sites, Symbols};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ impl ProgramNames {
     }
 
     /// Where in the source an event comes from: for library functions, the call.
-    pub(crate) fn place(&self, event: &Event) -> Option<Place> {
+    pub(crate) fn place(&self, event: &Record) -> Option<Place> {
         self.origin(event.origin)
     }
 
@@ -122,7 +122,7 @@ impl ProgramNames {
     }
 
     /// The library function that caused an event, if one did.
-    pub(crate) fn library(&self, event: &Event) -> Option<&str> {
+    pub(crate) fn library(&self, event: &Record) -> Option<&str> {
         self.function(event.origin)
     }
 
@@ -144,10 +144,10 @@ impl ProgramNames {
     /// The call stack at an event of an execution that was run with stacks: the innermost frame is the event's own place.
     pub(crate) fn stack_at(&self, execution: &Execution, at: usize) -> Vec<Place> {
         let before = || execution.events[..at].iter().rev();
-        let step = before().find(|event| event.op == Op::Step);
+        let step = before().find(|event| event.kind == RecordKind::Step);
         // What leaves a store buffer was called from elsewhere, long ago.
-        let buffered = step.is_some_and(Event::is_of_store_buffer);
-        let stack = before().find(|event| event.op == Op::Stack && !buffered);
+        let buffered = step.is_some_and(Record::is_of_store_buffer);
+        let stack = before().find(|event| event.kind == RecordKind::Stack && !buffered);
         let stack = stack.and_then(|event| execution.stacks.get(event.value as usize));
         let mut frames = self.frames(stack.map_or(&[][..], Vec::as_slice));
         if let Some(place) = execution.events.get(at).and_then(|event| self.place(event)) {

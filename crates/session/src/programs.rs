@@ -10,8 +10,8 @@ use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Log, Version};
 use landfall_model::order::Platform;
 use landfall_native::{
-    Deadline, Event, Execution, Isolation, Job, Op, Outcome, Program, Server, SubjectError,
-    Threading, translate,
+    Deadline, Execution, Isolation, Job, Outcome, Program, Record, RecordKind, Server,
+    SubjectError, Threading, translate,
 };
 
 use std::collections::HashMap;
@@ -86,19 +86,19 @@ impl Deref for LoggedRun {
 }
 
 impl LoggedRun {
-    pub(crate) fn new(found: Image, execution: Execution, scene: &Programs) -> LoggedRun {
-        LoggedRun(Arc::new(RunLog::new(found, execution, scene)))
+    pub(crate) fn new(found: Image, execution: Execution, programs: &Programs) -> LoggedRun {
+        LoggedRun(Arc::new(RunLog::new(found, execution, programs)))
     }
 }
 
 impl RunLog {
-    fn new(found: Image, execution: Execution, scene: &Programs) -> RunLog {
+    fn new(found: Image, execution: Execution, programs: &Programs) -> RunLog {
         let events = translate(&execution.events);
-        let copies = match scene.tear {
+        let copies = match programs.tear {
             true => Copies::Torn,
             false => Copies::Whole,
         };
-        let log = logged(&events, scene.platform, copies);
+        let log = logged(&events, programs.platform, copies);
         RunLog {
             found,
             execution,
@@ -135,10 +135,13 @@ impl RunLog {
     /// How an event is numbered for people: from one, without the records of call stacks.
     pub(crate) fn number(&self, event: usize) -> usize {
         let before = &self.execution.events[..event];
-        1 + before.iter().filter(|event| event.op != Op::Stack).count()
+        1 + before
+            .iter()
+            .filter(|event| event.kind != RecordKind::Stack)
+            .count()
     }
 
-    pub(crate) fn event(&self, entry: Cut) -> &Event {
+    pub(crate) fn event(&self, entry: Cut) -> &Record {
         &self.execution.events[self.event_of(entry)]
     }
 
@@ -150,7 +153,7 @@ impl RunLog {
 
     /// What had happened when this many steps of its schedule were taken.
     pub(crate) fn cut_after(&self, steps: usize) -> Cut {
-        let choice = |event: &Event| event.op == Op::Step && event.offset != 0;
+        let choice = |event: &Record| event.kind == RecordKind::Step && event.offset != 0;
         let events = self.execution.events.iter().enumerate();
         let mut next = events.filter(|(_, event)| choice(event)).skip(steps);
         let end = next.next().map_or(usize::MAX, |(at, _)| at);
@@ -190,15 +193,15 @@ impl RunLog {
 
 /// What the failures could have left, all of them together.
 pub(crate) fn crash_state<'a>(
-    acts: &'a [LoggedRun],
+    runs: &'a [LoggedRun],
     failures: &[Failure],
 ) -> Option<CrashState<'a>> {
-    let base = &acts.first()?.found;
-    let crashed = acts
+    let base = &runs.first()?.found;
+    let crashed = runs
         .iter()
         .zip(failures)
-        .map(|(act, failure)| crash::Crashed {
-            log: &act.log,
+        .map(|(run, failure)| crash::Crashed {
+            log: &run.log,
             cut: failure.cut,
         });
     Some(CrashState::new(base, crashed))
@@ -223,10 +226,10 @@ impl RunRole {
     }
 }
 
-/// The programs of a scene, started: each run is a process of its own.
+/// A program and its recovery, started: each run is a process of its own.
 #[derive(Debug)]
 pub(crate) struct Replayer {
-    scene: Programs,
+    programs: Programs,
     first: Server,
     again: Option<Server>,
     base: Image,
@@ -237,17 +240,17 @@ pub(crate) struct Replayer {
 }
 
 impl Replayer {
-    pub(crate) fn open(scene: &Programs) -> Result<Replayer, SubjectError> {
+    pub(crate) fn open(programs: &Programs) -> Result<Replayer, SubjectError> {
         let alone = |program: &Program| {
             let mut program = program.clone();
             program.isolation = Isolation::Fork;
             Server::start(&program)
         };
-        let first = alone(&scene.program)?;
-        let again = scene.recover.as_ref().map(alone).transpose()?;
+        let first = alone(&programs.program)?;
+        let again = programs.recover.as_ref().map(alone).transpose()?;
         let base = base_of(&first);
         Ok(Replayer {
-            scene: scene.clone(),
+            programs: programs.clone(),
             names: (
                 ProgramNames::of(&first),
                 again.as_ref().map(ProgramNames::of),
@@ -256,26 +259,26 @@ impl Replayer {
             again,
             base,
             runs: 0,
-            until: scene.job.limits.until,
+            until: programs.job.limits.until,
         })
     }
 
     /// From now on executions happen like this one.
     pub(crate) fn set_job(&mut self, job: Job) {
-        self.scene.job = job;
+        self.programs.job = job;
     }
 
     /// And the last recovery like this.
     pub(crate) fn set_recovery(&mut self, recovery: Option<RecoverySchedule>) {
-        self.scene.recovery = recovery;
+        self.programs.recovery = recovery;
     }
 
     pub(crate) fn recovery(&self) -> Option<&RecoverySchedule> {
-        self.scene.recovery.as_ref()
+        self.programs.recovery.as_ref()
     }
 
     pub(crate) fn job(&self) -> &Job {
-        &self.scene.job
+        &self.programs.job
     }
 
     /// Names for what happens in the execution after this many failures.
@@ -297,7 +300,7 @@ impl Replayer {
     }
 
     /// One execution, on this image.
-    pub(crate) fn act(
+    pub(crate) fn run(
         &mut self,
         found: Image,
         failures: usize,
@@ -318,7 +321,7 @@ impl Replayer {
         let mut job = Job {
             image: landfall_native::Image { lines },
             stacks,
-            ..self.scene.job_after(failures, part)
+            ..self.programs.job_after(failures, part)
         };
         job.limits.until = self.until;
         let server = match &mut self.again {
@@ -332,7 +335,7 @@ impl Replayer {
         }
         let endless = execution.outcome.limit().is_some()
             || matches!(execution.outcome, Outcome::Hang { .. });
-        let mut run = RunLog::new(found, execution, &self.scene);
+        let mut run = RunLog::new(found, execution, &self.programs);
         if stacks && !endless {
             run.copies = server.run_raw(&job, landfall_native::copies)?.1;
         }
@@ -346,12 +349,12 @@ impl Replayer {
         stacks: bool,
     ) -> Result<Vec<LoggedRun>, SubjectError> {
         let part = |number: usize| RunRole::of(number, failures.len());
-        let mut acts = vec![self.act(self.base.clone(), 0, stacks, part(0))?];
+        let mut runs = vec![self.run(self.base.clone(), 0, stacks, part(0))?];
         for (count, failure) in failures.iter().enumerate() {
-            let left = acts[count].left(failure);
-            acts.push(self.act(left, count + 1, stacks, part(count + 1))?);
+            let left = runs[count].left(failure);
+            runs.push(self.run(left, count + 1, stacks, part(count + 1))?);
         }
-        Ok(acts)
+        Ok(runs)
     }
 }
 

@@ -108,7 +108,7 @@ impl SearchReport {
         }
     }
 
-    /// The same, if there is such a reason.
+    /// Not everything is looked at, if there is a reason here.
     pub(crate) fn limited(&mut self, limit: Option<Limit>) {
         if let Some(limit) = limit {
             self.limit(limit);
@@ -145,7 +145,7 @@ impl SearchReport {
         self.warn(&text);
     }
 
-    /// The same for executions under a schedule.
+    /// Executions under a schedule were ended by limits: what they would have done is not known.
     pub(crate) fn cut(&mut self, cut: &Cut, whose: &str, names: &ProgramNames) {
         if cut.steps {
             self.limit(Limit::Steps);

@@ -32,7 +32,7 @@ fn is_result(name: &str) -> bool {
 /// A program that can be run, and what runs after a power failure.
 #[derive(Debug)]
 pub(crate) struct BuiltTarget {
-    pub(crate) scene: Programs,
+    pub(crate) programs: Programs,
     /// How the program was built, where we built it.
     pub(crate) build: Option<BuildCommand>,
     pub(crate) build_recovery: Option<BuildCommand>,
@@ -54,7 +54,7 @@ impl Setup<'_> {
             let program = self.found(PathBuf::from(command.next().unwrap_or_default()))?;
             let (recover, build_recovery) = self.recovery()?;
             return Ok(BuiltTarget {
-                scene: self.scene(program, command.collect(), recover),
+                programs: self.programs(program, command.collect(), recover),
                 build: None,
                 build_recovery,
             });
@@ -63,13 +63,13 @@ impl Setup<'_> {
         let build = self.compile(&self.target.sources, &program)?;
         let (recover, build_recovery) = self.recovery()?;
         Ok(BuiltTarget {
-            scene: self.scene(program, self.target.command.clone(), recover),
+            programs: self.programs(program, self.target.command.clone(), recover),
             build: Some(build),
             build_recovery,
         })
     }
 
-    fn scene(
+    fn programs(
         &self,
         program: PathBuf,
         arguments: Vec<OsString>,

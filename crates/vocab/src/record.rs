@@ -5,7 +5,7 @@
 //! word 1   site:32  caller:32      (caller: code offset of the call, for library functions)
 //! ```
 //! `low` is the byte mask of a `Store` or `Read`, else the low three address bits. Kinds with a third word (a value, a
-//! length) say so in [`Kind::has_value`]; `Run` and `Stack` are followed by a payload as well. Stores and reads cost 24 bytes,
+//! length) say so in [`RecordKind::has_value`]; `Run` and `Stack` are followed by a payload as well. Stores and reads cost 24 bytes,
 //! flushes and fences 16.
 //!
 //! A trace comes from memory that the program under test could scribble on: decoding checks everything and never panics.
@@ -16,10 +16,10 @@ macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $number:literal),* $(,)?) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
-        pub enum Kind { $($(#[$doc])* $name = $number),* }
-        impl Kind {
-            pub const fn from_number(number: u8) -> Option<Kind> {
-                match number { $($number => Some(Kind::$name),)* _ => None }
+        pub enum RecordKind { $($(#[$doc])* $name = $number),* }
+        impl RecordKind {
+            pub const fn from_number(number: u8) -> Option<RecordKind> {
+                match number { $($number => Some(RecordKind::$name),)* _ => None }
             }
         }
     };
@@ -74,24 +74,24 @@ kinds!(
     Misuse = 19,
 );
 
-impl Kind {
+impl RecordKind {
     pub const fn has_value(self) -> bool {
         matches!(
             self,
-            Kind::Store
-                | Kind::Read
-                | Kind::Run
-                | Kind::Fill
-                | Kind::Alloc
-                | Kind::Stack
-                | Kind::Mark
-                | Kind::Step
-                | Kind::Blocked
-                | Kind::Misuse
-                | Kind::Access
-                | Kind::Ended
-                | Kind::Watched
-                | Kind::Foreign
+            RecordKind::Store
+                | RecordKind::Read
+                | RecordKind::Run
+                | RecordKind::Fill
+                | RecordKind::Alloc
+                | RecordKind::Stack
+                | RecordKind::Mark
+                | RecordKind::Step
+                | RecordKind::Blocked
+                | RecordKind::Misuse
+                | RecordKind::Access
+                | RecordKind::Ended
+                | RecordKind::Watched
+                | RecordKind::Foreign
         )
     }
 }
@@ -257,7 +257,7 @@ pub mod access {
         1 | stream << 8 | wanted << 16
     }
 
-    /// The same, read.
+    /// Reads back what [`streamed`] says: the stream, and how many would be needed.
     pub const fn stream_of(word: u64) -> Option<(u64, u64)> {
         if word & 1 == 0 {
             return None;
@@ -284,9 +284,26 @@ pub mod flag {
     pub const DURABLE: u8 = 1 << 6;
     /// Written by code that was not compiled with `landfall cc`; found afterwards.
     pub const FOREIGN: u8 = 1 << 7;
+    pub const NAMES: [(u8, &str); 5] = [
+        (VOLATILE, "volatile"),
+        (NON_TEMPORAL, "non-temporal"),
+        (LOCKED, "locked"),
+        (DURABLE, "durable"),
+        (FOREIGN, "foreign"),
+    ];
+    pub const ORDERINGS: [&str; 8] = [
+        "",
+        "unordered",
+        "relaxed",
+        "", // COPIED
+        "acquire",
+        "release",
+        "acq_rel",
+        "seq_cst",
+    ];
 }
 
-pub const fn head(kind: Kind, low: u8, flags: u8, offset: u64) -> u64 {
+pub const fn head(kind: RecordKind, low: u8, flags: u8, offset: u64) -> u64 {
     kind as u64 | (low as u64) << 8 | (flags as u64) << 16 | (offset >> 3) << 24
 }
 
@@ -294,21 +311,90 @@ pub const fn origin(site: u32, caller: u32) -> u64 {
     site as u64 | (caller as u64) << 32
 }
 
-/// One decoded record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record<'a> {
-    pub kind: Kind,
+/// Who did it: a source site, or a library function and the code address that called it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Origin {
+    pub site: u32,
+    /// Offset of the call in the executable, for library functions; zero otherwise.
+    pub caller: u32,
+}
+
+/// One record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Record {
+    pub kind: RecordKind,
+    /// Which bytes of the word at `offset`, for `Store` and `Read`; else what [`RecordKind`] says.
+    pub mask: u8,
+    /// [`flag`]s, or what [`RecordKind`] says.
+    pub flags: u8,
+    pub origin: Origin,
     /// Offset in the window: of the word for `Store` and `Read`, of the byte otherwise.
     pub offset: u64,
-    /// Which bytes of the word, for `Store` and `Read`.
-    pub mask: u8,
-    pub flags: u8,
-    pub site: u32,
-    pub caller: u32,
     /// The third word, or zero.
     pub value: u64,
-    /// Bytes of a `Run`, return addresses of a `Stack`.
+}
+
+impl Record {
+    /// First byte and number of bytes of a store.
+    pub fn bytes(&self) -> (u64, u32) {
+        (
+            self.offset + u64::from(self.mask.trailing_zeros()),
+            self.mask.count_ones(),
+        )
+    }
+
+    /// Does a store buffer take this step?
+    pub fn is_of_store_buffer(&self) -> bool {
+        self.kind == RecordKind::Step && self.mask >= COMPANIONS
+    }
+
+    /// What a step of a thread is about, in a word.
+    pub fn step_name(&self) -> &'static str {
+        step::NAMES.get(usize::from(self.flags)).unwrap_or(&"?")
+    }
+
+    /// Does a thread create another one?
+    pub fn creates_thread(&self) -> bool {
+        self.kind == RecordKind::Step && self.flags == step::CREATE
+    }
+
+    /// The flags in words.
+    pub fn flag_names(&self) -> impl Iterator<Item = &'static str> {
+        let flags = self.flags;
+        let ordering = Some(flag::ORDERINGS[usize::from(flags & flag::ORDERING)]);
+        let others = flag::NAMES.iter().filter(move |(bit, _)| flags & bit != 0);
+        (ordering.into_iter().filter(|name| !name.is_empty())).chain(others.map(|(_, name)| *name))
+    }
+
+    pub fn is_non_temporal(&self) -> bool {
+        self.flags & flag::NON_TEMPORAL != 0
+    }
+
+    pub fn is_atomic(&self) -> bool {
+        let ordered = !matches!(self.flags & flag::ORDERING, 0 | flag::COPIED);
+        ordered || self.flags & flag::LOCKED != 0
+    }
+
+    /// Does the store go on with the copy that the store before it is of?
+    pub fn continues_copy(&self) -> bool {
+        self.kind == RecordKind::Store && self.flags & flag::ORDERING == flag::COPIED
+    }
+}
+
+/// A record where it lies in the trace, with the bytes behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traced<'a> {
+    pub record: Record,
+    /// Bytes of a `Run`, return addresses of a `Stack`, words behind a `Step` or an `Access`.
     pub payload: &'a [u8],
+}
+
+impl core::ops::Deref for Traced<'_> {
+    type Target = Record;
+
+    fn deref(&self) -> &Record {
+        &self.record
+    }
 }
 
 /// Why a trace cannot be read on from `at`.
@@ -341,7 +427,7 @@ impl<'a> Records<'a> {
     }
 
     #[inline(always)]
-    fn decode(&self) -> Result<(Record<'a>, usize), &'static str> {
+    fn decode(&self) -> Result<(Traced<'a>, usize), &'static str> {
         const SHORT: &str = "the trace ends inside a record";
         // One look for the three words most records have; the short ones at the very end take the other way.
         let (head, origin, third) = match self
@@ -363,23 +449,23 @@ impl<'a> Records<'a> {
                 None,
             ),
         };
-        let kind = Kind::from_number(head as u8).ok_or("unknown record kind")?;
+        let kind = RecordKind::from_number(head as u8).ok_or("unknown record kind")?;
         if head >> 57 != 0 {
             return Err("reserved bits are set");
         }
         let low = (head >> 8) as u8;
         let masked = matches!(
             kind,
-            Kind::Store
-                | Kind::Read
-                | Kind::Step
-                | Kind::Blocked
-                | Kind::Misuse
-                | Kind::Access
-                | Kind::Ended
-                | Kind::Watched
-                | Kind::Foreign
-                | Kind::Stack
+            RecordKind::Store
+                | RecordKind::Read
+                | RecordKind::Step
+                | RecordKind::Blocked
+                | RecordKind::Misuse
+                | RecordKind::Access
+                | RecordKind::Ended
+                | RecordKind::Watched
+                | RecordKind::Foreign
+                | RecordKind::Stack
         );
         let mut end = self.at + 16;
         let mut value = 0;
@@ -388,7 +474,7 @@ impl<'a> Records<'a> {
             end += 8;
         }
         let offset = (head >> 24) << 3;
-        let mut record = Record {
+        let record = Record {
             kind,
             offset: if masked {
                 offset
@@ -397,18 +483,24 @@ impl<'a> Records<'a> {
             },
             mask: if masked { low } else { 0 },
             flags: (head >> 16) as u8,
-            site: origin as u32,
-            caller: (origin >> 32) as u32,
+            origin: Origin {
+                site: origin as u32,
+                caller: (origin >> 32) as u32,
+            },
             value,
-            payload: &[],
         };
+        let mut payload: &[u8] = &[];
         match kind {
-            Kind::Store if low == 0 || !contiguous(low) => {
+            RecordKind::Store if low == 0 || !contiguous(low) => {
                 return Err("a store of scattered bytes");
             }
-            Kind::Read if low == 0 => return Err("a read of no bytes"),
-            Kind::Run | Kind::Fill => {
-                let length = if kind == Kind::Run { value } else { value >> 8 };
+            RecordKind::Read if low == 0 => return Err("a read of no bytes"),
+            RecordKind::Run | RecordKind::Fill => {
+                let length = if kind == RecordKind::Run {
+                    value
+                } else {
+                    value >> 8
+                };
                 if length == 0
                     || record
                         .offset
@@ -417,29 +509,29 @@ impl<'a> Records<'a> {
                 {
                     return Err("a copy that leaves persistent memory");
                 }
-                if kind == Kind::Run {
-                    record.payload = self.payload(end, length).ok_or(SHORT)?;
+                if kind == RecordKind::Run {
+                    payload = self.payload(end, length).ok_or(SHORT)?;
                     end += padded(length as usize);
                 }
             }
-            Kind::Step => {
-                record.payload = self.payload(end, 8).ok_or(SHORT)?;
+            RecordKind::Step => {
+                payload = self.payload(end, 8).ok_or(SHORT)?;
                 end += 8;
             }
-            Kind::Access => {
-                record.payload = self.payload(end, 24).ok_or(SHORT)?;
+            RecordKind::Access => {
+                payload = self.payload(end, 24).ok_or(SHORT)?;
                 end += 24;
             }
-            Kind::Stack => {
+            RecordKind::Stack => {
                 if value > crate::shared::FRAMES as u64 {
                     return Err("a call stack that is too deep");
                 }
-                record.payload = self.payload(end, value * 8).ok_or(SHORT)?;
+                payload = self.payload(end, value * 8).ok_or(SHORT)?;
                 end += value as usize * 8;
             }
             _ => {}
         }
-        Ok((record, end))
+        Ok((Traced { record, payload }, end))
     }
 
     fn payload(&self, at: usize, length: u64) -> Option<&'a [u8]> {
@@ -483,7 +575,7 @@ const fn contiguous(mask: u8) -> bool {
 }
 
 impl<'a> Iterator for Records<'a> {
-    type Item = Result<Record<'a>, Malformed>;
+    type Item = Result<Traced<'a>, Malformed>;
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
@@ -491,9 +583,9 @@ impl<'a> Iterator for Records<'a> {
             return None;
         }
         match self.decode() {
-            Ok((record, end)) => {
+            Ok((traced, end)) => {
                 self.at = end;
-                Some(Ok(record))
+                Some(Ok(traced))
             }
             Err(why) => {
                 let at = self.at;

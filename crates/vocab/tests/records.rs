@@ -1,6 +1,6 @@
 //! Traces are untrusted: whatever the bytes, decoding ends without a panic, and what was written is read back.
 
-use landfall_vocab::record::{Kind, Records, head, origin, padded};
+use landfall_vocab::record::{Origin, RecordKind, Records, head, origin, padded};
 use landfall_vocab::window;
 use proptest::prelude::*;
 
@@ -34,20 +34,20 @@ proptest! {
     fn stores_are_read_back(word in 0..window::LEN / 8, low in 0u32..8, length in 1u32..9, flags: u8, site: u32, value: u64) {
         prop_assume!(low + length <= 8);
         let mask = (0xffu32 >> (8 - length) << low) as u8;
-        let bytes = words(&[head(Kind::Store, mask, flags, word * 8), origin(site, 7), value]);
+        let bytes = words(&[head(RecordKind::Store, mask, flags, word * 8), origin(site, 7), value]);
         let records: Vec<_> = Records::new(&bytes).collect();
         prop_assert_eq!(records.len(), 1);
         let record = records[0].expect("well-formed");
-        prop_assert_eq!((record.kind, record.offset, record.mask, record.flags), (Kind::Store, word * 8, mask, flags));
-        prop_assert_eq!((record.site, record.caller, record.value), (site, 7, value));
+        prop_assert_eq!((record.kind, record.offset, record.mask, record.flags), (RecordKind::Store, word * 8, mask, flags));
+        prop_assert_eq!((record.origin, record.value), (Origin { site, caller: 7 }, value));
     }
 
     #[test]
     fn copies_are_read_back(offset in 0..window::LEN - 100, payload in proptest::collection::vec(any::<u8>(), 1..100)) {
-        let mut bytes = words(&[head(Kind::Run, (offset & 7) as u8, 0, offset), 0, payload.len() as u64]);
+        let mut bytes = words(&[head(RecordKind::Run, (offset & 7) as u8, 0, offset), 0, payload.len() as u64]);
         bytes.extend(&payload);
         bytes.resize(24 + padded(payload.len()), 0);
-        bytes.extend(words(&[head(Kind::Sfence, 0, 0, 0), 0]));
+        bytes.extend(words(&[head(RecordKind::Sfence, 0, 0, 0), 0]));
         let records: Vec<_> = Records::new(&bytes).collect::<Result<_, _>>().expect("well-formed");
         prop_assert_eq!(records.len(), 2);
         prop_assert_eq!((records[0].offset, records[0].payload), (offset, &payload[..]));

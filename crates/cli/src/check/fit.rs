@@ -2,7 +2,7 @@
 //! tables are cut.
 //! What is meant to be pasted stays in one piece.
 
-/// The same text in at most so many columns, as far as words allow.
+/// Breaks a text to at most so many columns, as far as words allow.
 pub(super) fn fit(text: &str, width: usize) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     for line in text.lines() {

@@ -22,7 +22,7 @@ use landfall_explore::schedule::{
 };
 use landfall_finding::Limit;
 use landfall_model::line::Line;
-use landfall_vocab::record::{COMPANIONS, Kind, Records};
+use landfall_vocab::record::{COMPANIONS, RecordKind, Records};
 use reader::TraceReader;
 pub use recoveries::{EverySchedule, FailedSchedule};
 pub use sealing::Sealing;
@@ -246,9 +246,9 @@ impl<'s> NativeThreads<'s> {
     }
 
     /// The origin that a site of the search stands for: site and code offset of the call, as in events.
-    pub fn origin(&self, site: u32) -> crate::execution::Origin {
+    pub fn origin(&self, site: u32) -> landfall_vocab::record::Origin {
         let word = self.reader.sites.word(site).unwrap_or(0);
-        crate::execution::Origin {
+        landfall_vocab::record::Origin {
             site: word as u32,
             caller: (word >> 32) as u32,
         }
@@ -500,7 +500,7 @@ impl TraceReading<'_> {
             if let Some(reads) = self.reads {
                 reads.record(&record);
             }
-            if let (Kind::Stack, 1.., Some(sealing)) =
+            if let (RecordKind::Stack, 1.., Some(sealing)) =
                 (record.kind, record.flags, &mut *self.sealing)
             {
                 let sealed = sealing.seals(record.payload);

@@ -13,7 +13,7 @@ use landfall_explore::subject::{self, Ended, FirstRead, Read, RunDetail, Subject
 use landfall_finding::Limit;
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line};
-use landfall_vocab::record::{Kind, Record};
+use landfall_vocab::record::{Record, RecordKind};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
@@ -52,8 +52,8 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    pub(super) fn record(&mut self, record: &Record<'_>) {
-        if record.kind != Kind::Read {
+    pub(super) fn record(&mut self, record: &Record) {
+        if record.kind != RecordKind::Read {
             return;
         }
         let known = self.known.entry(record.offset).or_default();

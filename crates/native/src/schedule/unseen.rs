@@ -1,6 +1,6 @@
 //! What threads did to each other that is no step of a schedule.
 
-use crate::execution::Origin;
+use landfall_vocab::record::Origin;
 use landfall_vocab::record::unseen;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,8 @@
 
 use landfall_native::compiler::{self, Language, Toolbox};
 use landfall_native::{
-    Event, Execution, HeapChecks, Isolation, Job, MallocMetadata, Op, Outcome, Program, Server,
+    Execution, HeapChecks, Isolation, Job, MallocMetadata, Outcome, Program, Record, RecordKind,
+    Server,
 };
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,10 +11,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A directory that goes away with the test.
-pub struct Scratch(pub PathBuf);
+pub(crate) struct Scratch(pub PathBuf);
 
 impl Scratch {
-    pub fn new(name: &str) -> Scratch {
+    pub(crate) fn new(name: &str) -> Scratch {
         // Tests run side by side: a number of its own for each.
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -30,12 +31,12 @@ impl Drop for Scratch {
     }
 }
 
-pub fn programs() -> PathBuf {
+pub(crate) fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs")
 }
 
 /// All test sources under a directory, in name order.
-pub fn sources(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).expect("test programs");
     let is_source = |path: &PathBuf| {
         path.extension()
@@ -50,7 +51,7 @@ pub fn sources(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Programs under `instrumented` go through the pass; the others call the hooks by hand and are only linked with the runtime.
-pub fn build(source: &Path, directory: &Path) -> PathBuf {
+pub(crate) fn build(source: &Path, directory: &Path) -> PathBuf {
     let program = directory.join(source.file_stem().expect("a name"));
     let cxx = source
         .extension()
@@ -95,14 +96,14 @@ pub fn build(source: &Path, directory: &Path) -> PathBuf {
 }
 
 /// What a test asks for in its first line: `/* run: --pm-dir --pm-heap --events N */`.
-pub struct Wanted {
+pub(crate) struct Wanted {
     pub program: Program,
     pub job: Job,
     /// Only the outcome is the same every time.
     pub quiet: bool,
 }
 
-pub fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
+pub(crate) fn wanted(source: &Path, built: &Path, scratch: &Path) -> Wanted {
     let text = std::fs::read_to_string(source).expect("a source");
     let first = text.lines().next().unwrap_or_default();
     let options = first
@@ -171,21 +172,25 @@ fn seeded(scratch: &Path) -> PathBuf {
     directory
 }
 
-pub fn start(wanted: &Wanted, isolation: Isolation) -> Server {
+pub(crate) fn start(wanted: &Wanted, isolation: Isolation) -> Server {
     let mut program = wanted.program.clone();
     program.isolation = isolation;
     Server::start(&program).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// An execution as text: what the `.expect` files hold.
-pub fn describe(execution: &Execution, server: &Server, quiet: bool) -> String {
+pub(crate) fn describe(execution: &Execution, server: &Server, quiet: bool) -> String {
     let mut text = String::new();
     const MOST: usize = 200;
     let events = if quiet { &[] } else { &execution.events[..] };
     // What threads read and write is for the schedule search, and tested there.
-    let shown =
-        |event: &&Event| !matches!(event.op, Op::Access | Op::Watched | Op::Foreign | Op::Ended);
-    let events: Vec<&Event> = events.iter().filter(shown).collect();
+    let shown = |event: &&Record| {
+        !matches!(
+            event.kind,
+            RecordKind::Access | RecordKind::Watched | RecordKind::Foreign | RecordKind::Ended
+        )
+    };
+    let events: Vec<&Record> = events.iter().filter(shown).collect();
     for event in events.iter().take(MOST) {
         writeln!(text, "{}", line(event, execution, server)).expect("writing to a string");
     }
@@ -215,7 +220,7 @@ pub fn describe(execution: &Execution, server: &Server, quiet: bool) -> String {
     text
 }
 
-fn line(event: &Event, execution: &Execution, server: &Server) -> String {
+fn line(event: &Record, execution: &Execution, server: &Server) -> String {
     let place = match server.sites().position(event.origin) {
         Some(at) => format!("@{}", at.line),
         None => server
@@ -224,10 +229,10 @@ fn line(event: &Event, execution: &Execution, server: &Server) -> String {
             .unwrap_or("?")
             .to_owned(),
     };
-    let flags = event.flag_names().join(" ");
-    match event.op {
-        Op::Store | Op::Read => {
-            let name = if event.op == Op::Store {
+    let flags = event.flag_names().collect::<Vec<_>>().join(" ");
+    match event.kind {
+        RecordKind::Store | RecordKind::Read => {
+            let name = if event.kind == RecordKind::Store {
                 "store"
             } else {
                 "read"
@@ -238,11 +243,11 @@ fn line(event: &Event, execution: &Execution, server: &Server) -> String {
             );
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         }
-        Op::Step | Op::Blocked | Op::Misuse => {
-            let name = format!("{:?}", event.op).to_lowercase();
+        RecordKind::Step | RecordKind::Blocked | RecordKind::Misuse => {
+            let name = format!("{:?}", event.kind).to_lowercase();
             format!("{name} {} {} {place}", event.mask, event.step_name())
         }
-        Op::Stack => format!("stack of {}", execution.stacks[event.value as usize].len()),
+        RecordKind::Stack => format!("stack of {}", execution.stacks[event.value as usize].len()),
         other => {
             let name = format!("{other:?}").to_lowercase();
             format!("{name} {:#x} {} {place}", event.offset, event.value)

@@ -120,7 +120,7 @@ pub(crate) enum Meaning {
         negated: bool,
         into: usize,
     },
-    /// The same into memory, one byte.
+    /// `sete (%rax)`: a flag of an earlier instruction into a byte of memory.
     StoredFlag {
         condition: Condition,
         negated: bool,

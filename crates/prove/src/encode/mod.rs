@@ -27,12 +27,12 @@ use rustc_hash::FxHashMap;
 pub enum CrashEncoding {
     /// `DPTSOsyn`: graphs of what happened before the crash; each event may be the first that did not.
     Partial,
-    /// The same, but a thread stops only right before what makes something durable: elsewhere it may as well go on.
+    /// Like `Partial`, but a thread stops only right before what makes something durable: elsewhere it may as well go on.
     PartialAtFlushes,
     /// `DPTSOsyn,full`: graphs of whole executions; a flush counts if it is `porf`-before a write that survived. Reachability
     /// is a set of Horn clauses over "this event had happened".
     Full,
-    /// The same with one "had happened" for each stretch between two events that make something durable.
+    /// Like `Full`, with one "had happened" for each stretch between two events that make something durable.
     #[default]
     FullAtFlushes,
 }

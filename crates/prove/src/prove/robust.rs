@@ -290,7 +290,7 @@ impl ObserverState {
         }
     }
 
-    /// The same state, as the atomic observer sees it.
+    /// Literals that say: the atomic observer sees this state.
     fn as_shown(&self, shown: &Encoding, bits: &[Vec<Lit>]) -> Vec<Lit> {
         let mut all = Vec::new();
         for (read, bits) in self.read.iter().zip(bits) {

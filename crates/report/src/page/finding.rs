@@ -81,12 +81,12 @@ pub(super) fn finding(html: &mut Html, found: &Finding, open: bool, sources: &Pa
             html.say("h3", &[], "How the threads took turns");
             turns::turns(html, schedule);
         }
-        if let Some(story) = &found.timeline {
+        if let Some(timeline) = &found.timeline {
             html.say("h3", &[], "What happened");
-            timeline::timeline(html, id, story, sources);
-            if !story.lanes.is_empty() {
+            timeline::timeline(html, id, timeline, sources);
+            if !timeline.lanes.is_empty() {
                 html.say("h3", &[], "Cache lines when the power failed");
-                lanes::lanes(html, id, &story.lanes);
+                lanes::lanes(html, id, &timeline.lanes);
             }
         }
         repairs(html, found);

@@ -11,9 +11,14 @@ const MOST_ROWS: usize = 1_000;
 /// Characters of a source line beside a row.
 const MOST_SOURCE: usize = 60;
 
-pub(super) fn timeline(html: &mut Html, finding: &str, story: &Timeline, sources: &PageLines<'_>) {
-    let columns = story.threads.len().max(1);
-    let readers = readers(story);
+pub(super) fn timeline(
+    html: &mut Html,
+    finding: &str,
+    timeline: &Timeline,
+    sources: &PageLines<'_>,
+) {
+    let columns = timeline.threads.len().max(1);
+    let readers = readers(timeline);
     html.raw(
         "<p class=\"hint\">From top to bottom as it happened: each row is one step, in the column of its thread. \
          Hover over a row or focus it to see which store a read found, and who read a store.</p>",
@@ -21,15 +26,15 @@ pub(super) fn timeline(html: &mut Html, finding: &str, story: &Timeline, sources
     html.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline\">");
     html.element("table", &[("class", "timeline")], |html| {
         html.raw("<thead><tr><th scope=\"col\">#</th>");
-        if story.threads.is_empty() {
+        if timeline.threads.is_empty() {
             html.raw("<th scope=\"col\">what it did</th>");
         }
-        for thread in &story.threads {
+        for thread in &timeline.threads {
             html.say("th", &[("scope", "col")], thread);
         }
         html.raw("<th scope=\"col\">where</th></tr></thead>");
         html.element("tbody", &[], |html| {
-            for (index, row) in story.rows.iter().take(MOST_ROWS).enumerate() {
+            for (index, row) in timeline.rows.iter().take(MOST_ROWS).enumerate() {
                 match row.phase {
                     Phase::Failure | Phase::Omitted => across(html, row, columns),
                     Phase::Before | Phase::Recovery => {
@@ -44,9 +49,9 @@ pub(super) fn timeline(html: &mut Html, finding: &str, story: &Timeline, sources
 }
 
 /// For each row, the rows that read what it stored.
-fn readers(story: &Timeline) -> Vec<Vec<usize>> {
-    let mut readers = vec![Vec::new(); story.rows.len()];
-    for (index, row) in story.rows.iter().enumerate() {
+fn readers(timeline: &Timeline) -> Vec<Vec<usize>> {
+    let mut readers = vec![Vec::new(); timeline.rows.len()];
+    for (index, row) in timeline.rows.iter().enumerate() {
         for &from in row.read.iter().flat_map(|read| &read.from) {
             if let Some(readers) = readers.get_mut(from as usize) {
                 readers.push(index);

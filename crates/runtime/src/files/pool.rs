@@ -294,7 +294,7 @@ pub(crate) fn sync(at: u64, length: u64, function: Builtin) -> isize {
                     // Eight words, eight bytes of shadow: none known means that nobody wrote here.
                     if *(shadow::known(line) as *const u64) != 0 {
                         flushes::flush(
-                            record::Kind::Clwb,
+                            record::RecordKind::Clwb,
                             (window::BASE + line) as usize,
                             origin(function),
                         );
@@ -304,7 +304,7 @@ pub(crate) fn sync(at: u64, length: u64, function: Builtin) -> isize {
             page += window::PAGE;
         }
     }
-    flushes::fence(record::Kind::Sfence, origin(function));
+    flushes::fence(record::RecordKind::Sfence, origin(function));
     0
 }
 

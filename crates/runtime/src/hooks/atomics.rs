@@ -6,7 +6,7 @@ use crate::memory::shadow::{self, is_persistent, offset, view};
 use crate::run::trace::{self, Origin, Site};
 use crate::state::watching;
 use crate::threads::visible;
-use landfall_vocab::record::{Kind, flag};
+use landfall_vocab::record::{RecordKind, flag};
 
 macro_rules! modify {
     ($value:ident, $signed:ty, $op:expr, $old:expr, $operand:expr) => {{
@@ -139,7 +139,7 @@ macro_rules! locked {
                 if old == expected {
                     store_span(p as usize, (&raw const desired) as *const u8, $n, flags, origin);
                 } else {
-                    trace::plain(Kind::CasFailed, offset(p as usize), flags, origin);
+                    trace::plain(RecordKind::CasFailed, offset(p as usize), flags, origin);
                 }
                 return old;
             }

@@ -4,12 +4,12 @@ use crate::hooks::SEQ_CST;
 use crate::memory::shadow::{self, is_persistent, offset};
 use crate::run::trace::{self, Origin, Site};
 use crate::state::running;
-use landfall_vocab::record::{Kind, unseen};
+use landfall_vocab::record::{RecordKind, unseen};
 use landfall_vocab::window;
 
 /// Records a write-back of one line. Lines outside persistent memory do not concern us.
 #[inline]
-pub(crate) fn flush(kind: Kind, address: usize, origin: Origin) {
+pub(crate) fn flush(kind: RecordKind, address: usize, origin: Origin) {
     if is_persistent(address) && shadow::recording() {
         if crate::threads::flush(kind, address, origin) {
             return;
@@ -22,13 +22,13 @@ pub(crate) fn flush(kind: Kind, address: usize, origin: Origin) {
 pub(crate) fn flush_range(address: usize, length: usize, origin: Origin) {
     let mut at = address & !(window::LINE as usize - 1);
     while at < address.saturating_add(length) {
-        flush(Kind::Clwb, at, origin);
+        flush(RecordKind::Clwb, at, origin);
         at += window::LINE as usize;
     }
 }
 
-pub(crate) fn fence(kind: Kind, origin: Origin) {
-    if matches!(kind, Kind::Sfence) && running() && crate::threads::store_fence(origin) {
+pub(crate) fn fence(kind: RecordKind, origin: Origin) {
+    if matches!(kind, RecordKind::Sfence) && running() && crate::threads::store_fence(origin) {
         return;
     }
     if running() {
@@ -40,7 +40,7 @@ macro_rules! flushes {
     ($($name:ident => $kind:ident)*) => { $(
         #[unsafe(no_mangle)]
         pub extern "C" fn $name(p: *const u8, site: *const Site) {
-            flush(Kind::$kind, p as usize, Origin::source(site));
+            flush(RecordKind::$kind, p as usize, Origin::source(site));
         }
     )* };
 }
@@ -49,11 +49,11 @@ macro_rules! fences {
     ($($name:ident => $kind:ident)*) => { $(
         #[unsafe(no_mangle)]
         pub extern "C" fn $name(site: *const Site) {
-            if matches!(Kind::$kind, Kind::Mfence) {
+            if matches!(RecordKind::$kind, RecordKind::Mfence) {
                 crate::threads::fence(Origin::source(site));
                 crate::threads::ordered(SEQ_CST as u8, Origin::source(site));
             }
-            fence(Kind::$kind, Origin::source(site));
+            fence(RecordKind::$kind, Origin::source(site));
         }
     )* };
 }
@@ -64,7 +64,7 @@ fences! { __lf_sfence => Sfence  __lf_mfence => Mfence  __lf_lfence => Lfence }
 /// Assembly that the pass did not take apart comes next: what it does to persistent memory is found out as it does it.
 #[unsafe(no_mangle)]
 pub extern "C" fn __lf_asm(site: *const Site) {
-    fence(Kind::Asm, Origin::source(site));
+    fence(RecordKind::Asm, Origin::source(site));
     crate::memory::unannounced::assembly(crate::caller!(), site);
 }
 
@@ -89,7 +89,7 @@ pub extern "C" fn __lf_locked(site: *const Site) {
 pub extern "C" fn __lf_fence(ordering: u32, site: *const Site) {
     if ordering & 7 == SEQ_CST {
         crate::threads::fence(Origin::source(site));
-        fence(Kind::Mfence, Origin::source(site));
+        fence(RecordKind::Mfence, Origin::source(site));
     }
     crate::threads::ordered(ordering as u8 & 7, Origin::source(site));
 }

@@ -7,7 +7,7 @@ use crate::run::trace::{self, Origin};
 use crate::state::{run, running};
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
-use landfall_vocab::record::{Kind, Records, mark};
+use landfall_vocab::record::{RecordKind, Records, mark};
 use landfall_vocab::window;
 
 /// The address a function of ours returns to: where the program called it.
@@ -37,7 +37,7 @@ pub extern "C" fn lf_pm(length: usize) -> *mut u8 {
     if recorded {
         let origin = Origin::library(Builtin::lf_pm, caller!());
         trace::with_value(
-            Kind::Mark,
+            RecordKind::Mark,
             run().region_len.get() & !7,
             mark::REGION,
             0,
@@ -65,20 +65,23 @@ pub extern "C" fn lf_flush(p: *const u8, length: usize) {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn lf_fence() {
-    flushes::fence(Kind::Sfence, Origin::library(Builtin::lf_fence, caller!()));
+    flushes::fence(
+        RecordKind::Sfence,
+        Origin::library(Builtin::lf_fence, caller!()),
+    );
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn lf_persist(p: *const u8, length: usize) {
     let origin = Origin::library(Builtin::lf_persist, caller!());
     flushes::flush_range(p as usize, length, origin);
-    flushes::fence(Kind::Sfence, origin);
+    flushes::fence(RecordKind::Sfence, origin);
 }
 
 fn marked(mark: u64, caller: usize) {
     if running() {
         trace::with_value(
-            Kind::Mark,
+            RecordKind::Mark,
             0,
             mark,
             0,
@@ -109,16 +112,16 @@ fn end_aside() {
             to.saturating_sub(from) as usize,
         );
         for record in Records::new(trace).map_while(Result::ok) {
-            if record.kind == Kind::Read {
+            if record.kind == RecordKind::Read {
                 *known(record.offset) &= !record.mask;
             }
         }
         // What was written is known, read before or not.
         for record in Records::new(trace).map_while(Result::ok) {
             match record.kind {
-                Kind::Store => *known(record.offset) |= record.mask,
-                Kind::Run => know(record.offset, record.value),
-                Kind::Fill => know(record.offset, record.value >> 8),
+                RecordKind::Store => *known(record.offset) |= record.mask,
+                RecordKind::Run => know(record.offset, record.value),
+                RecordKind::Fill => know(record.offset, record.value >> 8),
                 _ => {}
             }
         }

@@ -6,7 +6,7 @@ use crate::memory::accesses;
 use crate::memory::shadow::is_persistent;
 use crate::run::trace::Origin;
 use landfall_vocab::builtin::Builtin;
-use landfall_vocab::record::{Kind, flag};
+use landfall_vocab::record::{RecordKind, flag};
 
 crate::weak!(
     "pmem_persist" => pmem_persist, "pmem_flush" => pmem_flush, "pmem_drain" => pmem_drain,
@@ -34,7 +34,7 @@ const MOVNT_THRESHOLD: usize = 256;
 
 fn persist(p: usize, length: usize, origin: Origin) {
     flushes::flush_range(p, length, origin);
-    flushes::fence(Kind::Sfence, origin);
+    flushes::fence(RecordKind::Sfence, origin);
 }
 
 #[unsafe(no_mangle)]
@@ -66,7 +66,7 @@ extern "C" fn __lf_weak_pmem_flush(p: usize, length: usize) {
 #[unsafe(no_mangle)]
 extern "C" fn __lf_weak_pmem_drain() {
     flushes::fence(
-        Kind::Sfence,
+        RecordKind::Sfence,
         Origin::library(Builtin::pmem_drain, caller!()),
     );
 }
@@ -74,7 +74,7 @@ extern "C" fn __lf_weak_pmem_drain() {
 #[unsafe(no_mangle)]
 extern "C" fn __lf_weak_pmem_deep_drain(_: usize, _: usize) -> i32 {
     flushes::fence(
-        Kind::Sfence,
+        RecordKind::Sfence,
         Origin::library(Builtin::pmem_drain, caller!()),
     );
     0
@@ -121,7 +121,7 @@ fn finish(p: usize, length: usize, flags: u32, non_temporal: bool, origin: Origi
         flushes::flush_range(p, length, origin);
     }
     if flags & NODRAIN == 0 {
-        flushes::fence(Kind::Sfence, origin);
+        flushes::fence(RecordKind::Sfence, origin);
     }
 }
 

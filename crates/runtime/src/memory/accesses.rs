@@ -9,7 +9,7 @@ use crate::memory::shadow::{
 use crate::run::trace::{self, Origin};
 use crate::state::watching;
 use crate::threads::visible;
-use landfall_vocab::record::{Kind, flag};
+use landfall_vocab::record::{RecordKind, flag};
 
 /// Bytes `at..at + length` of a word.
 #[inline(always)]
@@ -200,7 +200,7 @@ pub(crate) fn fill_span(address: usize, byte: u8, length: usize, flags: u8, orig
     // SAFETY: the bytes are inside the window, and a touched page has its content and its shadow.
     unsafe { bytes::fill(content(offset(address)), byte, length) };
     trace::with_value(
-        Kind::Fill,
+        RecordKind::Fill,
         offset(address),
         (length as u64) << 8 | byte as u64,
         flags,

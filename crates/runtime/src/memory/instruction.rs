@@ -1,7 +1,7 @@
 //! What one instruction does to memory, as far as its opcode says: enough for what compilers and libc emit. Whatever is not in
 //! these tables reads up to a line, which is more than it may really read: sound, if not exact.
 
-use landfall_vocab::record::Kind;
+use landfall_vocab::record::RecordKind;
 
 /// The memory operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) struct Access {
     pub(crate) writes: bool,
     pub(crate) non_temporal: bool,
     pub(crate) locked: bool,
-    pub(crate) flush: Option<Kind>,
+    pub(crate) flush: Option<RecordKind>,
     pub(crate) string: Option<Text>,
 }
 
@@ -223,9 +223,9 @@ fn two_bytes(opcode: u8, operand: u8, prefixes: Prefixes) -> Access {
 
 fn flush(number: u8, short: bool) -> Access {
     let kind = match (number, short) {
-        (7, false) => Kind::Clflush,
-        (7, true) => Kind::Clflushopt,
-        (6, true) => Kind::Clwb,
+        (7, false) => RecordKind::Clflush,
+        (7, true) => RecordKind::Clflushopt,
+        (6, true) => RecordKind::Clwb,
         _ => return UNKNOWN,
     };
     Access {

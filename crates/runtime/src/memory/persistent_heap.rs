@@ -11,7 +11,7 @@ use crate::run::trace::{self, Origin};
 use crate::state::{run, server};
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
-use landfall_vocab::record::{Kind, flag};
+use landfall_vocab::record::{RecordKind, flag};
 use landfall_vocab::shared::option;
 use landfall_vocab::window::{self, Area};
 
@@ -83,13 +83,13 @@ impl Layout {
                 let address = (window::BASE + at) as usize;
                 let from = (&raw const value) as *const u8;
                 crate::threads::visible::store(address, from, 8, 0, origin);
-                flushes::flush(Kind::Clwb, address, origin);
-                flushes::fence(Kind::Sfence, origin);
+                flushes::flush(RecordKind::Clwb, address, origin);
+                flushes::fence(RecordKind::Sfence, origin);
             } else {
                 // In one piece, whatever compilers do to the program.
                 accesses::store_word(at, value, 8, flag::RELEASE, origin);
-                flushes::flush(Kind::Clwb, (window::BASE + at) as usize, origin);
-                flushes::fence(Kind::Sfence, origin);
+                flushes::flush(RecordKind::Clwb, (window::BASE + at) as usize, origin);
+                flushes::fence(RecordKind::Sfence, origin);
             }
         }
     }
@@ -137,9 +137,9 @@ impl Layout {
     }
 }
 
-fn logged(kind: Kind, block: *mut u8, length: usize, origin: Origin) {
+fn logged(kind: RecordKind, block: *mut u8, length: usize, origin: Origin) {
     if !block.is_null() && recording() {
-        if kind == Kind::Free {
+        if kind == RecordKind::Free {
             trace::plain(kind, offset(block as usize), 0, origin);
         } else {
             trace::with_value(kind, offset(block as usize), length as u64, 0, origin);
@@ -155,7 +155,7 @@ pub extern "C" fn lf_alloc(length: usize) -> *mut u8 {
     let caller = crate::caller!();
     crate::threads::lock_heap(caller);
     let block = heap().allocate(length, 16, origin);
-    logged(Kind::Alloc, block, length, origin);
+    logged(RecordKind::Alloc, block, length, origin);
     crate::threads::unlock_heap(caller);
     block
 }
@@ -170,7 +170,7 @@ pub extern "C" fn lf_free(block: *mut u8) {
     run().heap_used.set(true);
     let caller = crate::caller!();
     crate::threads::lock_heap(caller);
-    logged(Kind::Free, block, 0, origin);
+    logged(RecordKind::Free, block, 0, origin);
     heap().free(offset(block as usize), origin);
     crate::threads::unlock_heap(caller);
 }
@@ -192,7 +192,7 @@ pub(crate) fn malloc(length: usize, align: usize, caller: usize) -> *mut u8 {
     asked();
     crate::threads::lock_heap(caller);
     let block = malloc_heap().allocate(length, align as u64, origin);
-    logged(Kind::Alloc, block, length, origin);
+    logged(RecordKind::Alloc, block, length, origin);
     crate::threads::unlock_heap(caller);
     block
 }
@@ -204,7 +204,7 @@ pub(crate) fn free_malloced(block: usize, caller: usize) {
     let origin = Origin::library(Builtin::free, caller);
     run().malloc_used.set(true);
     crate::threads::lock_heap(caller);
-    logged(Kind::Free, block as *mut u8, 0, origin);
+    logged(RecordKind::Free, block as *mut u8, 0, origin);
     malloc_heap().free(offset(block), origin);
     crate::threads::unlock_heap(caller);
 }

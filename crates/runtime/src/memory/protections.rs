@@ -7,7 +7,7 @@ use crate::state::{run, server};
 use crate::syscalls::sys;
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
-use landfall_vocab::record::{self, Kind};
+use landfall_vocab::record::{self, RecordKind};
 use landfall_vocab::window;
 
 pub(crate) const MOST: usize = 64;
@@ -100,8 +100,8 @@ pub(crate) unsafe fn faulted(address: usize) -> usize {
         let length = (*slot).trace_len.load(Relaxed);
         if length >= 24 {
             let head = *(run().trace.get().add(length as usize - 24) as *const u64);
-            let expected = record::head(Kind::Store, 0, 0, shadow::offset(own));
-            if head & 0xff == Kind::Store as u64 && head >> 24 == expected >> 24 {
+            let expected = record::head(RecordKind::Store, 0, 0, shadow::offset(own));
+            if head & 0xff == RecordKind::Store as u64 && head >> 24 == expected >> 24 {
                 (*slot).trace_len.store(length - 24, Relaxed);
             }
         }

@@ -4,7 +4,7 @@
 use crate::run::shared::trace_len;
 use crate::state::run;
 use core::sync::atomic::Ordering::Relaxed;
-use landfall_vocab::record::{Kind, Records, mark};
+use landfall_vocab::record::{RecordKind, Records, mark};
 
 /// Bytes of trace before it is squeezed for the first time.
 pub(crate) const FIRST: u64 = 16 << 20;
@@ -30,13 +30,16 @@ pub(crate) fn squeeze() {
         while let Some(Ok(record)) = records.next() {
             let end = records.position();
             let matters = match record.kind {
-                Kind::Store | Kind::Run | Kind::Fill => false,
-                Kind::Clflush | Kind::Clflushopt | Kind::Clwb => false,
-                Kind::Sfence | Kind::Mfence | Kind::Lfence | Kind::CasFailed => false,
-                Kind::Mark => record.value != mark::YIELD,
+                RecordKind::Store | RecordKind::Run | RecordKind::Fill => false,
+                RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb => false,
+                RecordKind::Sfence
+                | RecordKind::Mfence
+                | RecordKind::Lfence
+                | RecordKind::CasFailed => false,
+                RecordKind::Mark => record.value != mark::YIELD,
                 _ => true,
             };
-            if record.kind == Kind::Stack {
+            if record.kind == RecordKind::Stack {
                 stack = Some((from, end));
             } else if matters || from as u64 >= tail {
                 if let Some((from, end)) = stack.take() {

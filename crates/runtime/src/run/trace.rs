@@ -6,7 +6,7 @@ use crate::run::shared::trace_len;
 use crate::state::{run, server, watching};
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
-use landfall_vocab::record::{self, Kind};
+use landfall_vocab::record::{self, RecordKind};
 
 /// A source site as the pass lays it out (ABI).
 #[repr(C)]
@@ -139,7 +139,7 @@ fn append<const N: usize>(words: [u64; N]) {
 #[inline(always)]
 pub(crate) fn store(word: u64, mask: u8, value: u64, flags: u8, origin: Origin) {
     append([
-        record::head(Kind::Store, mask, flags, word),
+        record::head(RecordKind::Store, mask, flags, word),
         origin.0,
         value,
     ]);
@@ -160,7 +160,7 @@ pub(crate) fn store_quickly(word: u64, mask: u8, value: u64, flags: u8, site: *c
     // SAFETY: there is room up to the limit.
     unsafe {
         let at = run().trace.get().add(length as usize) as *mut u64;
-        *at = record::head(Kind::Store, mask, flags, word);
+        *at = record::head(RecordKind::Store, mask, flags, word);
         *at.add(1) = (site / size_of::<Site>()) as u32 as u64;
         *at.add(2) = value;
     }
@@ -171,19 +171,23 @@ pub(crate) fn store_quickly(word: u64, mask: u8, value: u64, flags: u8, site: *c
 
 #[inline(always)]
 pub(crate) fn read(word: u64, mask: u8, value: u64, flags: u8, origin: Origin) {
-    append([record::head(Kind::Read, mask, flags, word), origin.0, value]);
+    append([
+        record::head(RecordKind::Read, mask, flags, word),
+        origin.0,
+        value,
+    ]);
 }
 
 /// A record without a value: flushes, fences.
 #[inline(always)]
-pub(crate) fn plain(kind: Kind, offset: u64, flags: u8, origin: Origin) {
+pub(crate) fn plain(kind: RecordKind, offset: u64, flags: u8, origin: Origin) {
     append([
         record::head(kind, (offset & 7) as u8, flags, offset),
         origin.0,
     ]);
 }
 
-pub(crate) fn with_value(kind: Kind, offset: u64, value: u64, flags: u8, origin: Origin) {
+pub(crate) fn with_value(kind: RecordKind, offset: u64, value: u64, flags: u8, origin: Origin) {
     append([
         record::head(kind, (offset & 7) as u8, flags, offset),
         origin.0,
@@ -196,7 +200,7 @@ pub(crate) fn copied(offset: u64, length: u64, flags: u8, origin: Origin) -> *mu
     // SAFETY: there is room: `reserve` has seen to it.
     unsafe {
         let at = reserve(24 + record::padded(length as usize) as u64);
-        *at = record::head(Kind::Run, (offset & 7) as u8, flags, offset);
+        *at = record::head(RecordKind::Run, (offset & 7) as u8, flags, offset);
         *at.add(1) = origin.0;
         *at.add(2) = length;
         if !length.is_multiple_of(8) {
@@ -215,7 +219,7 @@ pub(crate) fn copy_done(length: u64) {
 pub(crate) fn locked_elsewhere(origin: Origin) {
     let length = trace_len().load(Relaxed);
     if length != run().last_locked.get() && length != 0 {
-        plain(Kind::Mfence, 0, record::flag::LOCKED, origin);
+        plain(RecordKind::Mfence, 0, record::flag::LOCKED, origin);
         run().last_locked.set(trace_len().load(Relaxed));
     }
 }
@@ -244,30 +248,34 @@ pub(crate) fn blocked(head: u64, origin: Origin, object: u64) {
 /// What an access of a thread did: found, left, expected.
 pub(crate) fn access(thread: usize, object: u64, flags: u8, origin: Origin, did: [u64; 3]) {
     let [found, left, expected] = did;
-    let head = record::head(Kind::Access, thread as u8, flags, 0);
+    let head = record::head(RecordKind::Access, thread as u8, flags, 0);
     append([head, origin.0, object, found, left, expected]);
 }
 
 /// Memory that a thread hands to a function nobody knows.
 pub(crate) fn foreign(thread: usize, object: u64, flags: u8, origin: Origin) {
-    let head = record::head(Kind::Foreign, thread as u8, flags, 0);
+    let head = record::head(RecordKind::Foreign, thread as u8, flags, 0);
     append([head, origin.0, object]);
 }
 
 /// A thread ended the process while others could go on.
 pub(crate) fn ended(thread: usize, end: u64, last: Origin) {
-    append([record::head(Kind::Ended, thread as u8, 0, 0), last.0, end]);
+    append([
+        record::head(RecordKind::Ended, thread as u8, 0, 0),
+        last.0,
+        end,
+    ]);
 }
 
 /// Bytes that a spinning thread watches.
 pub(crate) fn watched(thread: usize, object: u64) {
-    let head = record::head(Kind::Watched, thread as u8, 0, 0);
+    let head = record::head(RecordKind::Watched, thread as u8, 0, 0);
     append([head, Origin::NONE.0, object]);
 }
 
 /// A lock used against its rules.
 pub(crate) fn misuse(thread: usize, kind: u8, caller: usize, lock: usize) {
-    let head = record::head(Kind::Misuse, thread as u8, kind, 0);
+    let head = record::head(RecordKind::Misuse, thread as u8, kind, 0);
     let origin = Origin::library(Builtin::thread, caller);
     append([head, origin.0, lock as u64]);
 }
@@ -279,8 +287,8 @@ pub(crate) fn stack(frames: &[u64], of: Option<usize>) {
         let length = 24 + frames.len() as u64 * 8;
         let at = reserve_plain(length);
         *at = match of {
-            Some(thread) => record::head(Kind::Stack, thread as u8, 1, 0),
-            None => record::head(Kind::Stack, 0, 0, 0),
+            Some(thread) => record::head(RecordKind::Stack, thread as u8, 1, 0),
+            None => record::head(RecordKind::Stack, 0, 0, 0),
         };
         *at.add(1) = 0;
         *at.add(2) = frames.len() as u64;

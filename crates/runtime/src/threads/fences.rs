@@ -6,7 +6,7 @@ use super::store_buffer;
 use super::visible::{BUFFERED, LOCKED, SWAP, pack};
 use super::{repeated, spin, threads};
 use crate::run::trace::{self, Origin};
-use landfall_vocab::record::{Kind, step};
+use landfall_vocab::record::{RecordKind, step};
 use landfall_vocab::window::LINE;
 
 /// A full fence: goes on when the store buffer is empty.
@@ -59,7 +59,7 @@ pub(crate) fn store_fence(origin: Origin) -> bool {
 }
 
 /// A `clwb` or `clflushopt` of the running thread; true if it happens later.
-pub(crate) fn write_back(kind: Kind, address: usize, origin: Origin) -> bool {
+pub(crate) fn write_back(kind: RecordKind, address: usize, origin: Origin) -> bool {
     if !threads().persistency.get() || crate::syscalls::dispatch::uninterrupted() {
         return false;
     }

@@ -38,7 +38,7 @@ use crate::run::trace::{self, Origin};
 use crate::state::{Mode, run, server, watch, watching};
 use context::Context;
 use core::cell::Cell;
-use landfall_vocab::record::{Kind, step};
+use landfall_vocab::record::{RecordKind, step};
 use landfall_vocab::shared::{End, JobHeader, job};
 use objects::Objects;
 
@@ -323,9 +323,9 @@ pub(crate) fn store_fence(origin: Origin) -> bool {
 }
 
 /// A write-back of the running thread; true if it happens later.
-pub(crate) fn flush(kind: Kind, address: usize, origin: Origin) -> bool {
+pub(crate) fn flush(kind: RecordKind, address: usize, origin: Origin) -> bool {
     on() && match kind {
-        Kind::Clflush => fences::flush(address, origin),
+        RecordKind::Clflush => fences::flush(address, origin),
         kind => fences::write_back(kind, address, origin),
     }
 }

@@ -13,7 +13,7 @@ use crate::run::outcome::{self, Report};
 use crate::run::shared;
 use crate::run::trace;
 use landfall_vocab::record::access::READ;
-use landfall_vocab::record::{COMPANIONS, Kind, head, lifetime as life, step};
+use landfall_vocab::record::{COMPANIONS, RecordKind, head, lifetime as life, step};
 use landfall_vocab::shared::{End, LOCK, job};
 
 /// Announces a step; returns when it is this thread's turn and the step is possible.
@@ -248,7 +248,7 @@ fn log_step(process: u8, step: Step, enabled: u64) {
     if process < COMPANIONS {
         repeated::moved(process.into(), step.origin);
     }
-    let head = head(Kind::Step, process, step.kind, 0);
+    let head = head(RecordKind::Step, process, step.kind, 0);
     let object = match step.kind {
         // Whoever creates first gets the next number; who has one already says so.
         step::CREATE if step.object == 0 => threads().count.get(),
@@ -350,7 +350,7 @@ fn stuck() -> ! {
                 _ => objects().find(object).map_or(0, Object::holder),
             };
             trace::blocked(
-                head(Kind::Blocked, number as u8, kind, holder << 3),
+                head(RecordKind::Blocked, number as u8, kind, holder << 3),
                 origin,
                 object as u64,
             );

@@ -12,7 +12,7 @@ use crate::state::{run, server};
 use crate::syscalls::timers;
 use core::cell::Cell;
 use landfall_vocab::builtin::Builtin;
-use landfall_vocab::record::{Kind, unseen};
+use landfall_vocab::record::{RecordKind, unseen};
 use landfall_vocab::shared::End;
 
 /// Are there threads that others have not joined? One that has ended might still have been at it.
@@ -23,7 +23,7 @@ pub(crate) fn several() -> bool {
 /// Says so in the trace.
 pub(crate) fn note(what: u8, origin: Origin) {
     if several() {
-        trace::plain(Kind::Unseen, 0, what, origin);
+        trace::plain(RecordKind::Unseen, 0, what, origin);
     }
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn used(key: u64, how: Use, what: u8, origin: Origin) {
         return;
     }
     if known.is_none() && uses.count.get() == MOST {
-        return trace::plain(Kind::Unseen, 0, what, origin);
+        return trace::plain(RecordKind::Unseen, 0, what, origin);
     }
     let at = known.unwrap_or(uses.count.get());
     if known.is_none() {
@@ -126,7 +126,7 @@ pub(crate) fn used(key: u64, how: Use, what: u8, origin: Origin) {
     }
     server().uses[at].set(used);
     if met {
-        trace::plain(Kind::Unseen, 0, what, origin);
+        trace::plain(RecordKind::Unseen, 0, what, origin);
     }
 }
 

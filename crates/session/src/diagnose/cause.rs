@@ -5,14 +5,14 @@ use crate::programs::{Failure, LoggedRun};
 use landfall_explore::subject::FirstRead;
 use landfall_model::line::{Addr, LINE_BYTES, Line};
 use landfall_model::log::{Cut, Entry, Version};
-use landfall_native::{Event, Op};
+use landfall_native::{Record, RecordKind};
 use std::collections::HashMap;
 
 /// Entries of the log of one crashed execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Overtaking {
     /// Which execution of the chain.
-    pub(crate) act: usize,
+    pub(crate) run: usize,
     /// The last store before the power failed.
     pub(crate) last: Option<Cut>,
     /// Read by the recovery although an earlier store was lost.
@@ -40,10 +40,10 @@ pub(crate) enum Missing {
 
 /// The stores behind a failure, from what the executions after each crash read. A crash in which a store overtook another
 /// explains more than one in which the latest stores are missing; later crashes are nearer to the failure.
-pub(crate) fn story(acts: &[LoggedRun], failures: &[Failure]) -> Option<Overtaking> {
+pub(crate) fn story(runs: &[LoggedRun], failures: &[Failure]) -> Option<Overtaking> {
     let stories: Vec<Overtaking> = (0..failures.len())
         .rev()
-        .map(|act| of_crash(&acts[act], &failures[act], &acts[act + 1], act))
+        .map(|run| of_crash(&runs[run], &failures[run], &runs[run + 1], run))
         .collect();
     let tells =
         |wanted: fn(&Overtaking) -> bool| stories.iter().find(|story| wanted(story)).cloned();
@@ -56,7 +56,7 @@ fn of_crash(
     crashed: &LoggedRun,
     failure: &Failure,
     recovery: &LoggedRun,
-    act: usize,
+    run: usize,
 ) -> Overtaking {
     let log = &crashed.log;
     let mut kept: Option<Cut> = None;
@@ -83,7 +83,7 @@ fn of_crash(
         .iter()
         .rposition(|entry| matches!(entry, Entry::Store { .. }));
     Overtaking {
-        act,
+        run,
         last: last.map(|entry| Cut(entry as u32)),
         kept: kept.filter(|_| overtaken.is_some()),
         lost,
@@ -109,27 +109,29 @@ fn covers(crashed: &LoggedRun, read: FirstRead, store: Cut) -> bool {
 }
 
 /// Why the lost store was not durable before the kept one, or at all.
-pub(crate) fn missing(act: &LoggedRun, lost: Cut, kept: Option<Cut>) -> Missing {
-    let events = &act.execution.events;
-    let from = act.event_of(lost);
-    let until = kept.map_or(events.len(), |kept| act.event_of(kept));
+pub(crate) fn missing(run: &LoggedRun, lost: Cut, kept: Option<Cut>) -> Missing {
+    let events = &run.execution.events;
+    let from = run.event_of(lost);
+    let until = kept.map_or(events.len(), |kept| run.event_of(kept));
     let line = line_of(events[from].offset);
     let flushes = |from: usize, until: usize, wanted: &dyn Fn(Line) -> bool| {
         let flush = |at: &usize| {
             let event = &events[*at];
-            matches!(event.op, Op::Clflush | Op::Clflushopt | Op::Clwb)
-                && wanted(line_of(event.offset))
+            matches!(
+                event.kind,
+                RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb
+            ) && wanted(line_of(event.offset))
         };
         (from..until).find(flush)
     };
     let torn = |kept: Cut| {
-        let kept = act.event_of(kept);
+        let kept = run.event_of(kept);
         from < kept && line_of(events[kept].offset) == line && one_copy(&events[from..=kept])
     };
     if kept.is_some_and(torn) {
         return Missing::Torn;
     }
-    if events[from].flag_names().contains(&"non-temporal") {
+    if events[from].is_non_temporal() {
         return Missing::Streamed;
     }
     if let Some(flush) = flushes(from, until, &|l| l == line) {
@@ -146,9 +148,12 @@ pub(crate) fn missing(act: &LoggedRun, lost: Cut, kept: Option<Cut>) -> Missing 
 }
 
 /// Do all stores after the first go on with its copy?
-fn one_copy(events: &[Event]) -> bool {
-    let mut others = events.iter().skip(1).filter(|event| event.op != Op::Stack);
-    others.all(Event::continues_copy)
+fn one_copy(events: &[Record]) -> bool {
+    let mut others = events
+        .iter()
+        .skip(1)
+        .filter(|event| event.kind != RecordKind::Stack);
+    others.all(Record::continues_copy)
 }
 
 fn line_of(offset: u64) -> Line {

@@ -18,7 +18,7 @@ use landfall_explore::tree::Forest;
 use landfall_finding::Limit;
 use landfall_finding::{Action, Finding, Fix, Kind, Severity, StoreRole};
 use landfall_model::log::{Cut, Entry};
-use landfall_native::{Deadline, Op, Placed, Places, Ran, Watching};
+use landfall_native::{Deadline, Placed, Places, Ran, RecordKind, Watching};
 
 use std::rc::Rc;
 
@@ -55,8 +55,12 @@ pub(crate) struct RecoveryJudging {
 }
 
 impl RecoveryJudging {
-    pub(crate) fn new(options: &Asked, act: &LoggedRun, scene: &Programs) -> RecoveryJudging {
-        let threads = act.execution.events.iter().any(|e| e.op == Op::Step);
+    pub(crate) fn new(options: &Asked, run: &LoggedRun, programs: &Programs) -> RecoveryJudging {
+        let threads = run
+            .execution
+            .events
+            .iter()
+            .any(|e| e.kind == RecordKind::Step);
         if !options.judges() || threads {
             return RecoveryJudging {
                 judge: None,
@@ -65,9 +69,9 @@ impl RecoveryJudging {
         }
         let atomics = options.atomics();
         let mut places = Places::default();
-        let events = &act.execution.events;
-        let ready = landfall_native::judge(events, atomics, scene.platform, &mut places);
-        if scene.recover.is_some() {
+        let events = &run.execution.events;
+        let ready = landfall_native::judge(events, atomics, programs.platform, &mut places);
+        if programs.recover.is_some() {
             places.of(Ran::Recovery);
         }
         let wasted = options.checks(CheckKind::Flushes).then(|| {
@@ -79,17 +83,17 @@ impl RecoveryJudging {
         let checkers = checkers(robustness.then(Robustness::default), options.races());
         let limits = Limits {
             failures: options.failures as usize,
-            enough: Some(enough(scene.job.limits.until)),
+            enough: Some(enough(programs.job.limits.until)),
             ..LIMITS
         };
-        let judge = Judge::new(act.found.clone(), ready, checkers, limits);
+        let judge = Judge::new(run.found.clone(), ready, checkers, limits);
         RecoveryJudging {
             judge: Some(judge),
             watching: Some(Watching {
                 places,
                 wasted,
                 atomics,
-                platform: scene.platform,
+                platform: programs.platform,
             }),
         }
     }
@@ -175,7 +179,7 @@ pub(crate) fn tell_after(
         Judged::PersistencyRace { store } => (store, None, None, Some(store)),
         Judged::RedundantFlush { .. } | Judged::RedundantFence { .. } => return Ok(()),
     };
-    let act = at.execution;
+    let run = at.execution;
     // Nothing is run for a store whose loss is known already.
     if let Some(placed) = places.and_then(|places| places.place(at.site))
         && bugs.is_lost(placed, report)?
@@ -185,23 +189,23 @@ pub(crate) fn tell_after(
         }
         return Ok(());
     }
-    let story = |acts: &[LoggedRun]| {
-        let before = failures.get(act)?.cut.0 as usize;
-        let mut entries = acts.get(act)?.log.entries().get(..before)?.iter();
+    let story = |runs: &[LoggedRun]| {
+        let before = failures.get(run)?.cut.0 as usize;
+        let mut entries = runs.get(run)?.log.entries().get(..before)?.iter();
         let last = entries.rposition(|entry| matches!(entry, Entry::Store { .. }));
         Some(Overtaking {
-            act,
+            run,
             last: last.map(|entry| Cut(entry as u32)),
-            kept: kept.and_then(|kept| entry(acts, kept)),
-            lost: lost.and_then(|lost| entry(acts, lost)),
+            kept: kept.and_then(|kept| entry(runs, kept)),
+            lost: lost.and_then(|lost| entry(runs, lost)),
         })
     };
     let brief = || brief(finding, places);
-    bugs.judged(failures, story, report, brief, |told, acts, stage| {
+    bugs.judged(failures, story, report, brief, |told, runs, replayer| {
         told.severity = Severity::Warning;
         told.executions = finding.times;
-        let recovery = acts.last().map(|act| &act.execution);
-        let names = stage.names(failures.len());
+        let recovery = runs.last().map(|run| &run.execution);
+        let names = replayer.names(failures.len());
         told.at = recovery.and_then(|recovery| {
             let (event, ..) = first_reads(recovery).nth(evidence.reads)?;
             names.place(&recovery.events[event])
@@ -209,8 +213,8 @@ pub(crate) fn tell_after(
         match finding.kind {
             Judged::Robustness { .. } => robustness(told, &finding.fixes),
             Judged::PersistencyRace { .. } => {
-                let store = store.and_then(|store| entry(acts, store));
-                race(told, act, store, acts, stage);
+                let store = store.and_then(|store| entry(runs, store));
+                race(told, run, store, runs, replayer);
             }
             Judged::RedundantFlush { .. } | Judged::RedundantFence { .. } => {}
         }
@@ -227,7 +231,7 @@ pub(crate) fn tell_briefly(
     bugs.judged_briefly(brief(finding, places), report)
 }
 
-/// The same, in as far as nothing needs to be run for it: the finding, and the place of the store it is about.
+/// A finding as far as nothing needs to be run for it, and the place of the store it is about.
 fn brief(finding: &landfall_check::Finding, places: Option<&Places>) -> (Finding, Option<Placed>) {
     let mut told = Finding::new(Kind::Robustness, Severity::Warning, String::new());
     told.executions = finding.times;
@@ -272,13 +276,13 @@ fn robustness(told: &mut Finding, fixes: &[Repair]) {
 
 fn race(
     told: &mut Finding,
-    act: usize,
+    run: usize,
     store: Option<Cut>,
-    acts: &[LoggedRun],
-    stage: &crate::programs::Replayer,
+    runs: &[LoggedRun],
+    replayer: &crate::programs::Replayer,
 ) {
     race_message(told);
-    let store = store.and_then(|entry| stored(StoreRole::Racing, acts, act, entry, stage));
+    let store = store.and_then(|entry| stored(StoreRole::Racing, runs, run, entry, replayer));
     told.stores.extend(store);
 }
 

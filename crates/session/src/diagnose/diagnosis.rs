@@ -26,7 +26,9 @@ use landfall_finding::{
     StoreRole, Witness, Word,
 };
 use landfall_model::image::Image;
-use landfall_native::{Deadline, Event, Execution, HeapChecks, Job, Op, Placed, Ran, SubjectError};
+use landfall_native::{
+    Deadline, Execution, HeapChecks, Job, Placed, Ran, Record, RecordKind, SubjectError,
+};
 use std::time::Instant;
 
 /// Findings that are told event by event; who has more will not read them.
@@ -38,7 +40,7 @@ const MOST_PRINTED: usize = 4_000;
 pub(crate) struct Diagnosis<'a> {
     target: &'a BuiltTarget,
     options: &'a Asked,
-    stage: Option<Replayer>,
+    replayer: Option<Replayer>,
     /// When the search ends; and when nothing is run any more for what it found.
     until: Deadline,
     last_call: Deadline,
@@ -64,7 +66,7 @@ impl<'a> Diagnosis<'a> {
         Diagnosis {
             target,
             options,
-            stage: None,
+            replayer: None,
             until: options.deadline(started),
             last_call: options.last_call(started),
             hurry: options.after(started, 4),
@@ -80,18 +82,18 @@ impl<'a> Diagnosis<'a> {
 
     /// Executions that were needed to tell.
     pub(crate) fn runs(&self) -> u64 {
-        self.stage.as_ref().map_or(0, |stage| stage.runs)
+        self.replayer.as_ref().map_or(0, |replayer| replayer.runs)
     }
 
-    /// A stage of its own, opened for the first bug.
-    fn stage(&mut self) -> Result<&mut Replayer, Error> {
-        let stage = match self.stage.take() {
-            Some(stage) => stage,
-            None => Replayer::open(&self.target.scene).map_err(Error::cannot_run)?,
+    /// A replayer of its own, opened for the first bug.
+    fn replayer(&mut self) -> Result<&mut Replayer, Error> {
+        let replayer = match self.replayer.take() {
+            Some(replayer) => replayer,
+            None => Replayer::open(&self.target.programs).map_err(Error::cannot_run)?,
         };
-        let stage = self.stage.insert(stage);
-        stage.until = self.last_call;
-        Ok(stage)
+        let replayer = self.replayer.insert(replayer);
+        replayer.until = self.last_call;
+        Ok(replayer)
     }
 
     /// The program fails all by itself.
@@ -100,7 +102,7 @@ impl<'a> Diagnosis<'a> {
         failed: &Execution,
         report: &mut SearchReport,
     ) -> Result<(), Error> {
-        match confirm(self.stage()?, &[], failed) {
+        match confirm(self.replayer()?, &[], failed) {
             Ok(confirmed) => self.add(confirmed.ok_or_else(not_again)?, report)?,
             Err(SubjectError::Stopped) => self.plainly(failed, 0, report)?,
             Err(error) => return Err(internal(error)),
@@ -125,22 +127,22 @@ impl<'a> Diagnosis<'a> {
         // Of very many failures not all come with their events.
         if let ([failure], false) = (failures, failed.events.is_empty()) {
             // Cheap: nothing is run for a cause that is known already, nor is memory put together.
-            let recovery = LoggedRun::new(Image::default(), failed.clone(), &target.scene);
-            let acts = [first.clone(), recovery];
-            let story = story(&acts, std::slice::from_ref(failure));
-            let found = cause(&acts, failures, story.as_ref(), self.stage()?);
+            let recovery = LoggedRun::new(Image::default(), failed.clone(), &target.programs);
+            let runs = [first.clone(), recovery];
+            let story = story(&runs, std::slice::from_ref(failure));
+            let found = cause(&runs, failures, story.as_ref(), self.replayer()?);
             if found.is_some_and(|finding| report.is_known(&finding)) {
                 return Ok(());
             }
         }
-        let stage = self.stage()?;
-        let mut confirmed = match confirm(stage, failures, failed) {
+        let replayer = self.replayer()?;
+        let mut confirmed = match confirm(replayer, failures, failed) {
             Ok(confirmed) => confirmed.ok_or_else(not_again)?,
             Err(SubjectError::Stopped) => return self.as_seen(first, failures, failed, report),
             Err(error) => return Err(internal(error)),
         };
         confirmed
-            .minimise(stage, &move || until.reached().is_some())
+            .minimise(replayer, &move || until.reached().is_some())
             .map_err(internal)?;
         self.add(confirmed, report)
     }
@@ -156,22 +158,22 @@ impl<'a> Diagnosis<'a> {
         let ([failure], false) = (failures, failed.events.is_empty()) else {
             return self.plainly(failed, failures.len(), report);
         };
-        let acts = [
+        let runs = [
             first.clone(),
-            LoggedRun::new(first.left(failure), failed.clone(), &self.target.scene),
+            LoggedRun::new(first.left(failure), failed.clone(), &self.target.programs),
         ];
-        let story = story(&acts, failures);
-        let found = cause(&acts, failures, story.as_ref(), self.stage()?);
+        let story = story(&runs, failures);
+        let found = cause(&runs, failures, story.as_ref(), self.replayer()?);
         match found {
             Some(mut finding) => {
                 (finding.minimised, finding.replayed) = (false, false);
-                self.list(finding, &acts, failures, story.as_ref(), report)
+                self.list(finding, &runs, failures, story.as_ref(), report)
             }
             None => Ok(()),
         }
     }
 
-    /// The same where not even the executions before it are known: how it ends, and where.
+    /// Tells a failure though not even the executions before it are known: how it ends, and where.
     pub(crate) fn plainly(
         &mut self,
         failed: &Execution,
@@ -179,7 +181,7 @@ impl<'a> Diagnosis<'a> {
         report: &mut SearchReport,
     ) -> Result<(), Error> {
         let late = self.rush.reached().is_some();
-        let names = self.stage()?.names(failures);
+        let names = self.replayer()?.names(failures);
         let what = what(&failed.outcome, names);
         let mut finding = Finding::of_failure(kind(&failed.outcome), &what, failures);
         // Without a look at debug information an assertion still knows where it is.
@@ -210,7 +212,7 @@ impl<'a> Diagnosis<'a> {
         self.list(finding, &[], &[], None, report)
     }
 
-    /// The same for what a checker said of a recovery that did not fail.
+    /// What a checker said of a recovery that did not fail, and there is no time to show.
     pub(crate) fn judged_briefly(
         &mut self,
         (mut finding, placed): (Finding, Option<Placed>),
@@ -235,12 +237,12 @@ impl<'a> Diagnosis<'a> {
     }
 
     fn place_of_read(&mut self, number: usize, crashes: &[Failure]) -> Option<Place> {
-        let stage = self.stage().ok()?;
-        let acts = stage.play(crashes, false).ok()?;
-        let last = &acts.last()?.execution;
+        let replayer = self.replayer().ok()?;
+        let runs = replayer.play(crashes, false).ok()?;
+        let last = &runs.last()?.execution;
         let reads: Vec<usize> = first_reads(last).map(|(event, ..)| event).collect();
         let event = reads.get(number).or(reads.last())?;
-        stage.names(crashes.len()).place(&last.events[*event])
+        replayer.names(crashes.len()).place(&last.events[*event])
     }
 
     /// Shows it once more with call stacks, and keeps it.
@@ -248,16 +250,16 @@ impl<'a> Diagnosis<'a> {
         let Confirmed {
             failures,
             plain,
-            acts,
+            runs,
             ..
         } = confirmed;
-        let stage = self.stage()?;
-        let acts = match stage.play(&failures, true) {
-            Err(SubjectError::Stopped) => acts,
+        let replayer = self.replayer()?;
+        let runs = match replayer.play(&failures, true) {
+            Err(SubjectError::Stopped) => runs,
             played => played.map_err(internal)?,
         };
-        let story = story(&acts, &failures);
-        let Some(mut finding) = finding(&acts, &failures, story.as_ref(), stage) else {
+        let story = story(&runs, &failures);
+        let Some(mut finding) = finding(&runs, &failures, story.as_ref(), replayer) else {
             return Ok(());
         };
         if !plain {
@@ -266,7 +268,7 @@ impl<'a> Diagnosis<'a> {
         if report.is_known(&finding) {
             return Ok(());
         }
-        self.list(finding, &acts, &failures, story.as_ref(), report)
+        self.list(finding, &runs, &failures, story.as_ref(), report)
     }
 
     /// Something about a recovery that did not fail. It is shown from scratch like a failure, unless one has the same cause.
@@ -278,16 +280,16 @@ impl<'a> Diagnosis<'a> {
         brief: impl FnOnce() -> (Finding, Option<Placed>),
         tell: impl FnOnce(&mut Finding, &[LoggedRun], &Replayer),
     ) -> Result<(), Error> {
-        let stage = self.stage()?;
-        let acts = match stage.play(failures, true) {
+        let replayer = self.replayer()?;
+        let runs = match replayer.play(failures, true) {
             Err(SubjectError::Stopped) => return self.judged_briefly(brief(), report),
             played => played.map_err(internal)?,
         };
-        let story = story(&acts);
-        let Some(mut finding) = finding(&acts, failures, story.as_ref(), stage) else {
+        let story = story(&runs);
+        let Some(mut finding) = finding(&runs, failures, story.as_ref(), replayer) else {
             return Ok(());
         };
-        tell(&mut finding, &acts, stage);
+        tell(&mut finding, &runs, replayer);
         let explains = |known: &Finding| {
             known.severity > finding.severity && same_cause(known, &finding)
                 || loses(known, finding.racing())
@@ -301,7 +303,7 @@ impl<'a> Diagnosis<'a> {
         if report.is_known(&finding) {
             return Ok(());
         }
-        self.list(finding, &acts, failures, story.as_ref(), report)
+        self.list(finding, &runs, failures, story.as_ref(), report)
     }
 
     /// Runs a schedule from scratch, and finds the power failure that the search has found in it; none if there is no time for that.
@@ -310,10 +312,10 @@ impl<'a> Diagnosis<'a> {
         job: Job,
         crash: &power::Crash,
     ) -> Result<Option<(LoggedRun, Failure)>, Error> {
-        let stage = self.stage()?;
-        stage.set_job(job);
-        let base = stage.base().clone();
-        let first = match stage.act(base, 0, false, RunRole::Crashes) {
+        let replayer = self.replayer()?;
+        replayer.set_job(job);
+        let base = replayer.base().clone();
+        let first = match replayer.run(base, 0, false, RunRole::Crashes) {
             Err(SubjectError::Stopped) => return Ok(None),
             ran => ran.map_err(internal)?,
         };
@@ -322,7 +324,7 @@ impl<'a> Diagnosis<'a> {
             old: crash.old.clone(),
         };
         let left = first.left(&failure);
-        let image: Vec<_> = left.delta(stage.base()).collect();
+        let image: Vec<_> = left.delta(replayer.base()).collect();
         if !first.can_suffer(&failure) || image != crash.image {
             let why =
                 "a power failure that the search found is not one of the schedule run from scratch";
@@ -355,27 +357,27 @@ impl<'a> Diagnosis<'a> {
             crashes: std::iter::once(failure).chain(later).collect(),
             times: behaviour.times,
         };
-        self.stage()?.set_recovery(recovery);
+        self.replayer()?.set_recovery(recovery);
         let told = self.after_failures(&first, &behaviour, failed, report);
-        self.stage()?.set_recovery(None);
+        self.replayer()?.set_recovery(None);
         told
     }
 
     pub(crate) fn place(&mut self, placed: Placed) -> Result<Option<Place>, Error> {
-        let act = match placed.program {
+        let run = match placed.program {
             Ran::First => 0,
             Ran::Recovery => 1,
         };
         // Of an event of that origin, its place is all that is asked.
-        let event = Event {
-            op: Op::Sfence,
+        let event = Record {
+            kind: RecordKind::Sfence,
             mask: 0,
             flags: 0,
             origin: placed.origin,
             offset: 0,
             value: 0,
         };
-        Ok(self.stage()?.names(act).place(&event))
+        Ok(self.replayer()?.names(run).place(&event))
     }
 
     /// Is a worse finding about the loss of the store at this place?
@@ -395,19 +397,19 @@ impl<'a> Diagnosis<'a> {
         brief: Finding,
         tell: impl FnOnce(&Execution, &ProgramNames) -> Option<Finding>,
     ) -> Result<(), Error> {
-        let stage = self.stage()?;
-        stage.set_job(job);
-        let acts = match stage.play(&[], true) {
+        let replayer = self.replayer()?;
+        replayer.set_job(job);
+        let runs = match replayer.play(&[], true) {
             Err(SubjectError::Stopped) => return self.unshown(brief, report),
             played => played.map_err(internal)?,
         };
-        let execution = acts.first().map(|act| &act.execution);
-        let finding = execution.and_then(|execution| tell(execution, stage.names(0)));
+        let execution = runs.first().map(|run| &run.execution);
+        let finding = execution.and_then(|execution| tell(execution, replayer.names(0)));
         let finding = finding.ok_or_else(not_again)?;
         if report.is_known(&finding) {
             return Ok(());
         }
-        self.list(finding, &acts, &[], None, report)
+        self.list(finding, &runs, &[], None, report)
     }
 
     /// A flush or fence that did nothing.
@@ -439,7 +441,7 @@ impl<'a> Diagnosis<'a> {
     fn list(
         &mut self,
         mut finding: Finding,
-        acts: &[LoggedRun],
+        runs: &[LoggedRun],
         failures: &[Failure],
         story: Option<&Overtaking>,
         report: &mut SearchReport,
@@ -456,7 +458,7 @@ impl<'a> Diagnosis<'a> {
                 let note = "not every schedule was tried: in another one the order of persists may follow the program and show the same";
                 finding.notes.push(note.to_owned());
             }
-            if let Some(ways) = across_threads(&finding, acts, story, scheduled) {
+            if let Some(ways) = across_threads(&finding, runs, story, scheduled) {
                 repairs = ways.fixes;
                 for store in &mut finding.stores {
                     store.thread = match store.role {
@@ -471,28 +473,28 @@ impl<'a> Diagnosis<'a> {
         finding.id = format!("B{}", report.findings.len() + 1);
         finding.notes.extend(not_shown(&finding).map(str::to_owned));
         let late = self.last_call.reached().is_some();
-        if let Some(stage) = self.stage.as_ref().filter(|_| !late) {
-            crate::diagnose::members::name(&mut finding, stage);
-            if stage.recovery().is_some() {
+        if let Some(replayer) = self.replayer.as_ref().filter(|_| !late) {
+            crate::diagnose::members::name(&mut finding, replayer);
+            if replayer.recovery().is_some() {
                 let note = "the recovery has threads, too, and fails under some of their schedules; replay shows one";
                 finding.notes.push(note.to_owned());
             }
         }
-        self.keep(&mut finding, acts, failures)?;
+        self.keep(&mut finding, runs, failures)?;
         if report.findings.len() < MOST_TOLD
-            && !acts.is_empty()
+            && !runs.is_empty()
             && !late
-            && let Some(stage) = &self.stage
+            && let Some(replayer) = &self.replayer
         {
             let teller = TimelineBuilder {
-                acts,
+                runs,
                 failures,
-                stage,
+                replayer,
                 story,
                 finding: &finding,
             };
             finding.timeline = Some(teller.timeline());
-            finding.output = acts.last().map_or_else(String::new, printed);
+            finding.output = runs.last().map_or_else(String::new, printed);
         }
         report.add(finding);
         Ok(())
@@ -502,44 +504,48 @@ impl<'a> Diagnosis<'a> {
     fn keep(
         &self,
         finding: &mut Finding,
-        acts: &[LoggedRun],
+        runs: &[LoggedRun],
         failures: &[Failure],
     ) -> Result<(), Error> {
-        let (Some(stage), Some(last)) = (&self.stage, acts.last()) else {
+        let (Some(replayer), Some(last)) = (&self.replayer, runs.last()) else {
             return Ok(());
         };
-        let scene = &self.target.scene;
+        let programs = &self.target.programs;
         let name = format!("{}.json", finding.id);
         let path = self.options.out.join(&name);
         let replay = format!("landfall replay {}", quoted(path.as_os_str()));
         finding.replay = Some(replay);
         finding.witness = Some(path.display().to_string());
-        let names = stage.names(failures.len());
+        let names = replayer.names(failures.len());
         let witness = Witness {
             tool: "landfall".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             directory: Word::new(self.options.here().as_os_str()),
-            program: build_file(&scene.program, self.target.build.clone()),
-            recover: (scene.recover.as_ref())
+            program: build_file(&programs.program, self.target.build.clone()),
+            recover: (programs.recover.as_ref())
                 .map(|recover| build_file(recover, self.target.build_recovery.clone())),
             persistent_memory: RecordedMemory {
                 platform: self.options.platform_name().to_owned(),
-                dir: (scene.program.pm_dir.as_ref()).map(|dir| Word::new(dir.as_os_str())),
-                heap: scene.program.pm_heap.is_some(),
-                heap_offset: scene.program.heap_offset,
-                heap_checks: scene.program.heap == HeapChecks::On,
-                tear: scene.tear,
-                at_first: digest(stage.base()),
+                dir: (programs.program.pm_dir.as_ref()).map(|dir| Word::new(dir.as_os_str())),
+                heap: programs.program.pm_heap.is_some(),
+                heap_offset: programs.program.heap_offset,
+                heap_checks: programs.program.heap == HeapChecks::On,
+                tear: programs.tear,
+                at_first: digest(replayer.base()),
             },
-            events: scene.job.limits.events,
-            stdin: (scene.program.stdin.as_ref()).map(|input| StdinFile {
+            events: programs.job.limits.events,
+            stdin: (programs.program.stdin.as_ref()).map(|input| StdinFile {
                 file: Word::new(self.options.out.join(crate::setup::INPUT).as_os_str()),
                 bytes: input.length(),
             }),
-            threads: recorded_threads(stage.job()),
-            recovery_threads: stage.recovery().and_then(crate::witness::recovery_threads),
-            failures: (acts.iter().zip(failures))
-                .map(|(act, failure)| recorded_failure(failure, &act.left(failure), stage.base()))
+            threads: recorded_threads(replayer.job()),
+            recovery_threads: replayer
+                .recovery()
+                .and_then(crate::witness::recovery_threads),
+            failures: (runs.iter().zip(failures))
+                .map(|(run, failure)| {
+                    recorded_failure(failure, &run.left(failure), replayer.base())
+                })
                 .collect(),
             outcome: RecordedOutcome {
                 kind: kind(&last.execution.outcome).to_string(),
@@ -563,18 +569,18 @@ impl<'a> Diagnosis<'a> {
 /// What to do in which thread, where several ran before the power failed.
 fn across_threads(
     finding: &Finding,
-    acts: &[LoggedRun],
+    runs: &[LoggedRun],
     story: Option<&Overtaking>,
     scheduled: &Scheduled,
 ) -> Option<ThreadFixes> {
-    let (Some(lost), Some(kept), 0) = (story?.lost, story?.kept, story?.act) else {
+    let (Some(lost), Some(kept), 0) = (story?.lost, story?.kept, story?.run) else {
         return None;
     };
     if finding.racing().is_some() || finding.is_torn() {
         return None;
     }
     let bytes = finding.lost()?.bytes;
-    ThreadFixes::new(acts.first()?, (lost, bytes), kept, &scheduled.judged)
+    ThreadFixes::new(runs.first()?, (lost, bytes), kept, &scheduled.judged)
 }
 
 /// What was not done about a finding before it was told.
@@ -591,8 +597,8 @@ fn not_shown(finding: &Finding) -> Option<&'static str> {
 }
 
 /// What an execution printed, the end of it.
-fn printed(act: &LoggedRun) -> String {
-    let Execution { stdout, stderr, .. } = &act.execution;
+fn printed(run: &LoggedRun) -> String {
+    let Execution { stdout, stderr, .. } = &run.execution;
     let tail = |text: &[u8]| {
         let from = text.len().saturating_sub(MOST_PRINTED);
         String::from_utf8_lossy(&text[from..]).into_owned()

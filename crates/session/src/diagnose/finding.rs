@@ -12,7 +12,7 @@ use landfall_finding::{
 };
 use landfall_model::line::LINE_BYTES;
 use landfall_model::log::Cut;
-use landfall_native::{Execution, HeapError, Op, Outcome, Position};
+use landfall_native::{Execution, HeapError, Outcome, Position, RecordKind};
 
 const SIGBUS: i32 = 7;
 const SIGSEGV: i32 = 11;
@@ -121,46 +121,46 @@ pub(crate) fn what(outcome: &Outcome, names: &ProgramNames) -> String {
 
 /// About the last of these executions, which follow each other through these failures.
 pub(crate) fn finding(
-    acts: &[LoggedRun],
+    runs: &[LoggedRun],
     failures: &[Failure],
     story: Option<&Overtaking>,
-    stage: &Replayer,
+    replayer: &Replayer,
 ) -> Option<Finding> {
-    let mut finding = cause(acts, failures, story, stage)?;
-    let failed = &acts.last()?.execution;
-    let readings = readings(acts, failures);
+    let mut finding = cause(runs, failures, story, replayer)?;
+    let failed = &runs.last()?.execution;
+    let readings = readings(runs, failures);
     let after = failures.len();
-    let notes = pointer_note(failed, &readings, acts, stage, after);
+    let notes = pointer_note(failed, &readings, runs, replayer, after);
     finding.notes.extend(notes);
-    (finding.notes).extend(heap::notes(&failed.outcome, stage.names(after)));
+    (finding.notes).extend(heap::notes(&failed.outcome, replayer.names(after)));
     finding.reads = readings
         .iter()
         .filter(|reading| !reading.others.is_empty())
-        .map(|reading| choice(reading, acts, stage, after))
+        .map(|reading| choice(reading, runs, replayer, after))
         .collect();
     Some(finding)
 }
 
 /// A finding without what recovery could have read instead: enough to tell causes apart, and much less work.
 pub(crate) fn cause(
-    acts: &[LoggedRun],
+    runs: &[LoggedRun],
     failures: &[Failure],
     story: Option<&Overtaking>,
-    stage: &Replayer,
+    replayer: &Replayer,
 ) -> Option<Finding> {
-    let failed = &acts.last()?.execution;
-    let names = stage.names(failures.len());
+    let failed = &runs.last()?.execution;
+    let names = replayer.names(failures.len());
     let what = what(&failed.outcome, names);
     let mut finding = Finding::of_failure(kind(&failed.outcome), &what, failures.len());
     finding.at = failing_place(failed, names);
     finding.stack = names.frames(&failed.stack);
     if let Some(story) = story {
-        let store = |role, entry: Option<Cut>| stored(role, acts, story.act, entry?, stage);
+        let store = |role, entry: Option<Cut>| stored(role, runs, story.run, entry?, replayer);
         let lost = store(StoreRole::Lost, story.lost);
         let kept = store(StoreRole::Kept, story.kept);
         finding.crash_at = store(StoreRole::Kept, story.last).and_then(|last| last.at);
         finding.stores = lost.into_iter().chain(kept).collect();
-        finding.gap = gap(acts, story, stage);
+        finding.gap = gap(runs, story, replayer);
     }
     Some(finding)
 }
@@ -217,13 +217,13 @@ pub(crate) fn fixes(finding: &Finding) -> Vec<Fix> {
 /// The store of an entry of a log.
 pub(crate) fn stored(
     role: StoreRole,
-    acts: &[LoggedRun],
-    act: usize,
+    runs: &[LoggedRun],
+    run: usize,
     entry: Cut,
-    stage: &Replayer,
+    replayer: &Replayer,
 ) -> Option<Store> {
-    let names = stage.names(act);
-    let crashed = acts.get(act)?;
+    let names = replayer.names(run);
+    let crashed = runs.get(run)?;
     let event = crashed.event(entry);
     let (offset, bytes) = crashed.extent(crashed.event_of(entry));
     let stack = match crashed.execution.stacks.is_empty() {
@@ -243,9 +243,9 @@ pub(crate) fn stored(
 }
 
 /// Why nothing made the lost store durable in time.
-fn gap(acts: &[LoggedRun], story: &Overtaking, stage: &Replayer) -> Option<Gap> {
-    let act = acts.get(story.act)?;
-    let (kind, flush) = match missing(act, story.lost?, story.kept) {
+fn gap(runs: &[LoggedRun], story: &Overtaking, replayer: &Replayer) -> Option<Gap> {
+    let run = runs.get(story.run)?;
+    let (kind, flush) = match missing(run, story.lost?, story.kept) {
         Missing::NeverFlushed => (GapKind::NeverFlushed, None),
         Missing::FlushedLate { flush } => (GapKind::FlushedLate, Some(flush)),
         Missing::NotFenced { flush } => (GapKind::NotFenced, Some(flush)),
@@ -253,13 +253,13 @@ fn gap(acts: &[LoggedRun], story: &Overtaking, stage: &Replayer) -> Option<Gap> 
         Missing::Streamed => (GapKind::Streamed, None),
         Missing::Torn => (GapKind::Torn, None),
     };
-    let event = flush.and_then(|flush| act.execution.events.get(flush));
-    let instruction = match event.map(|event| event.op) {
-        Some(Op::Clwb) => "clwb",
-        Some(Op::Clflushopt) => "clflushopt",
+    let event = flush.and_then(|flush| run.execution.events.get(flush));
+    let instruction = match event.map(|event| event.kind) {
+        Some(RecordKind::Clwb) => "clwb",
+        Some(RecordKind::Clflushopt) => "clflushopt",
         _ => "flush",
     };
-    let flush = event.and_then(|event| stage.names(story.act).place(event));
+    let flush = event.and_then(|event| replayer.names(story.run).place(event));
     Some(Gap {
         kind,
         flush,
@@ -269,47 +269,47 @@ fn gap(acts: &[LoggedRun], story: &Overtaking, stage: &Replayer) -> Option<Gap> 
 
 fn choice(
     reading: &ReadProvenance,
-    acts: &[LoggedRun],
-    stage: &Replayer,
+    runs: &[LoggedRun],
+    replayer: &Replayer,
     last: usize,
 ) -> ReadChoice {
-    let event = &acts[last].execution.events[reading.event];
+    let event = &runs[last].execution.events[reading.event];
     let shift = 8 * reading.read.mask.trailing_zeros();
     let newest = reading.from.iter().max_by_key(|source| match source {
         StoreSource::Beginning => (0, 0),
-        StoreSource::Store { act, entry } => (act + 1, entry.0),
+        StoreSource::Store { run, entry } => (run + 1, entry.0),
     });
     ReadChoice {
-        at: stage.names(last).place(event),
+        at: replayer.names(last).place(event),
         address: address(reading.read.word.0 + u64::from(shift / 8)),
         bytes: reading.read.mask.count_ones(),
         value: format!("{:#x}", reading.value >> shift),
         from: origin(
             newest.copied().unwrap_or(StoreSource::Beginning),
-            acts,
-            stage,
+            runs,
+            replayer,
         ),
         others: reading
             .others
             .iter()
             .map(|&(value, source)| ReadAlternative {
                 value: format!("{:#x}", value >> shift),
-                from: origin(source, acts, stage),
+                from: origin(source, runs, replayer),
             })
             .collect(),
     }
 }
 
 /// Where a value comes from.
-pub(crate) fn origin(source: StoreSource, acts: &[LoggedRun], stage: &Replayer) -> ValueSource {
+pub(crate) fn origin(source: StoreSource, runs: &[LoggedRun], replayer: &Replayer) -> ValueSource {
     match source {
         StoreSource::Beginning => ValueSource {
             at: None,
             execution: None,
         },
-        StoreSource::Store { act, entry } => ValueSource {
-            at: stage.names(act).place(acts[act].event(entry)),
-            execution: Some(act + 1),
+        StoreSource::Store { run, entry } => ValueSource {
+            at: replayer.names(run).place(runs[run].event(entry)),
+            execution: Some(run + 1),
         },
     }
 }
@@ -321,8 +321,8 @@ const OBJECT: u64 = 4096;
 fn pointer_note(
     failed: &Execution,
     readings: &[ReadProvenance],
-    acts: &[LoggedRun],
-    stage: &Replayer,
+    runs: &[LoggedRun],
+    replayer: &Replayer,
     last: usize,
 ) -> Option<String> {
     let Outcome::Signal {
@@ -337,7 +337,7 @@ fn pointer_note(
         reading.read.mask == 0xff && wild.wrapping_sub(reading.value) < OBJECT
     };
     let reading = readings.iter().rev().find(leads)?;
-    let choice = choice(reading, acts, stage, last);
+    let choice = choice(reading, runs, replayer, last);
     let at = choice.at.as_ref().map_or_else(
         || "uninstrumented code".to_owned(),
         |at| format!("line {}", at.line),

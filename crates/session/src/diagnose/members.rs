@@ -5,7 +5,7 @@ use landfall_finding::{Action, Finding, Severity, Store, StoreRole};
 use landfall_model::line::LINE_BYTES;
 
 /// Names the members that the stores of a finding are about, and says what that means for them.
-pub(crate) fn name(finding: &mut Finding, stage: &Replayer) {
+pub(crate) fn name(finding: &mut Finding, replayer: &Replayer) {
     let mut lost = 0;
     for store in &mut finding.stores {
         lost += usize::from(store.role == StoreRole::Lost);
@@ -13,7 +13,7 @@ pub(crate) fn name(finding: &mut Finding, stage: &Replayer) {
             continue;
         }
         // A recovery may be another program.
-        let named = |act| stage.names(act).member(store.at.as_ref()?);
+        let named = |run| replayer.names(run).member(store.at.as_ref()?);
         store.member = [0, 1].into_iter().find_map(named);
     }
     if finding.severity != Severity::Warning {

@@ -9,7 +9,7 @@ use landfall_native::{Execution, Outcome, SubjectError};
 
 /// Candidates tried per failure and question.
 const MOST_TRIES: usize = 48;
-/// The same where each takes as long as a run that never ends.
+/// Candidates tried where each takes as long as a run that never ends.
 const FEW_TRIES: usize = 2;
 
 /// Whether a plainer crash must be explained by the same stores.
@@ -23,7 +23,7 @@ enum OvertakenStore {
 #[derive(Debug)]
 pub(crate) struct Confirmed {
     pub(crate) failures: Vec<Failure>,
-    pub(crate) acts: Vec<LoggedRun>,
+    pub(crate) runs: Vec<LoggedRun>,
     tries: usize,
     /// It was made as plain as it can be.
     pub(crate) plain: bool,
@@ -31,17 +31,17 @@ pub(crate) struct Confirmed {
 
 /// Runs a failure from scratch; none if it does not happen again.
 pub(crate) fn confirm(
-    stage: &mut Replayer,
+    replayer: &mut Replayer,
     failures: &[Failure],
     failed: &Execution,
 ) -> Result<Option<Confirmed>, SubjectError> {
-    let acts = stage.play(failures, false)?;
-    let same = acts
+    let runs = replayer.play(failures, false)?;
+    let same = runs
         .last()
-        .is_some_and(|act| act.execution.outcome == failed.outcome);
+        .is_some_and(|run| run.execution.outcome == failed.outcome);
     Ok(same.then(|| Confirmed {
         failures: failures.to_vec(),
-        acts,
+        runs,
         tries: MOST_TRIES,
         plain: true,
     }))
@@ -51,17 +51,17 @@ impl Confirmed {
     /// Makes it as plain as possible. Stops early when `enough` says so: what is found then stands all the same.
     pub(crate) fn minimise(
         &mut self,
-        stage: &mut Replayer,
+        replayer: &mut Replayer,
         enough: &dyn Fn() -> bool,
     ) -> Result<(), SubjectError> {
-        let last = self.acts.last().map(|act| &act.execution.outcome);
+        let last = self.runs.last().map(|run| &run.execution.outcome);
         if matches!(last, Some(Outcome::Hang { .. })) {
             self.tries = FEW_TRIES;
         }
         for index in (0..self.failures.len()).rev() {
             let tried = self
-                .fewer_lines(stage, index, enough)
-                .and_then(|()| self.later_cut(stage, index, enough));
+                .fewer_lines(replayer, index, enough)
+                .and_then(|()| self.later_cut(replayer, index, enough));
             match tried {
                 Err(SubjectError::Stopped) => break,
                 tried => tried?,
@@ -73,7 +73,7 @@ impl Confirmed {
 
     fn fewer_lines(
         &mut self,
-        stage: &mut Replayer,
+        replayer: &mut Replayer,
         index: usize,
         enough: &dyn Fn() -> bool,
     ) -> Result<(), SubjectError> {
@@ -89,14 +89,14 @@ impl Confirmed {
                     old: Vec::new(),
                 };
             };
-            if enough() || self.attempt(stage, index, OvertakenStore::MayChange, nothing_old)? {
+            if enough() || self.attempt(replayer, index, OvertakenStore::MayChange, nothing_old)? {
                 return Ok(());
             }
         }
         let alone = old.iter().map(|&line| vec![line]);
         for candidate in alone.filter(|_| old.len() > 1).take(self.tries / 2) {
             if enough()
-                || self.attempt(stage, index, OvertakenStore::MayChange, |failure| {
+                || self.attempt(replayer, index, OvertakenStore::MayChange, |failure| {
                     failure.old = candidate
                 })?
             {
@@ -107,7 +107,7 @@ impl Confirmed {
             if enough() {
                 return Ok(());
             }
-            self.attempt(stage, index, OvertakenStore::MayChange, |failure| {
+            self.attempt(replayer, index, OvertakenStore::MayChange, |failure| {
                 failure.old.retain(|&(l, _)| l != line);
             })?;
         }
@@ -117,7 +117,7 @@ impl Confirmed {
     /// The cut of a failure and those after each of the last stores before it, latest first.
     fn after_stores(&self, index: usize) -> Vec<Cut> {
         let now = self.failures[index].cut;
-        let entries = &self.acts[index].log.entries()[..now.0 as usize];
+        let entries = &self.runs[index].log.entries()[..now.0 as usize];
         let stored = entries
             .iter()
             .enumerate()
@@ -132,12 +132,12 @@ impl Confirmed {
 
     fn later_cut(
         &mut self,
-        stage: &mut Replayer,
+        replayer: &mut Replayer,
         index: usize,
         enough: &dyn Fn() -> bool,
     ) -> Result<(), SubjectError> {
         let now = self.failures[index].cut;
-        let cuts = self.acts[index].log.sufficient_cuts();
+        let cuts = self.runs[index].log.sufficient_cuts();
         let later = cuts.into_iter().rev().take_while(|&cut| cut > now);
         let feasible: Vec<_> = later
             .filter(|&cut| {
@@ -145,13 +145,13 @@ impl Confirmed {
                     cut,
                     ..self.failures[index].clone()
                 };
-                self.acts[index].can_suffer(&later)
+                self.runs[index].can_suffer(&later)
             })
             .take(self.tries)
             .collect();
         for cut in feasible {
             if enough()
-                || self.attempt(stage, index, OvertakenStore::Stays, |failure| {
+                || self.attempt(replayer, index, OvertakenStore::Stays, |failure| {
                     failure.cut = cut
                 })?
             {
@@ -164,31 +164,31 @@ impl Confirmed {
     /// Takes a changed failure if the bug is still there.
     fn attempt(
         &mut self,
-        stage: &mut Replayer,
+        replayer: &mut Replayer,
         index: usize,
         story: OvertakenStore,
         change: impl FnOnce(&mut Failure),
     ) -> Result<bool, SubjectError> {
         let mut failures = self.failures.clone();
         change(&mut failures[index]);
-        if !self.acts[index].can_suffer(&failures[index]) {
+        if !self.runs[index].can_suffer(&failures[index]) {
             return Ok(false);
         }
-        let told = stores(&self.acts, &self.failures);
+        let told = stores(&self.runs, &self.failures);
         // What happened before the changed failure happens again; the rest is played anew.
-        let before = self.acts.split_off(index + 1);
-        let played = self.play_on(stage, &failures);
+        let before = self.runs.split_off(index + 1);
+        let played = self.play_on(replayer, &failures);
         let same = matches!(played, Ok(true))
-            && match (self.acts.last(), before.last()) {
+            && match (self.runs.last(), before.last()) {
                 (Some(new), Some(old)) => same_failure(&new.execution, &old.execution),
                 _ => false,
             }
-            && (story == OvertakenStore::MayChange || told == stores(&self.acts, &failures));
+            && (story == OvertakenStore::MayChange || told == stores(&self.runs, &failures));
         if same {
             self.failures = failures;
         } else {
-            self.acts.truncate(index + 1);
-            self.acts.extend(before);
+            self.runs.truncate(index + 1);
+            self.runs.extend(before);
         }
         played.map(|_| same)
     }
@@ -196,16 +196,16 @@ impl Confirmed {
     /// Plays the failures that have no execution after them yet; false if one of them is not possible.
     fn play_on(
         &mut self,
-        stage: &mut Replayer,
+        replayer: &mut Replayer,
         failures: &[Failure],
     ) -> Result<bool, SubjectError> {
-        for (count, failure) in failures.iter().enumerate().skip(self.acts.len() - 1) {
-            if !self.acts[count].can_suffer(failure) {
+        for (count, failure) in failures.iter().enumerate().skip(self.runs.len() - 1) {
+            if !self.runs[count].can_suffer(failure) {
                 return Ok(false);
             }
-            let left = self.acts[count].left(failure);
+            let left = self.runs[count].left(failure);
             let part = RunRole::of(count + 1, failures.len());
-            self.acts.push(stage.act(left, count + 1, false, part)?);
+            self.runs.push(replayer.run(left, count + 1, false, part)?);
         }
         Ok(true)
     }
@@ -216,6 +216,6 @@ fn same_failure(new: &Execution, old: &Execution) -> bool {
 }
 
 /// The stores that tell the story.
-fn stores(acts: &[LoggedRun], failures: &[Failure]) -> Option<(Option<Cut>, Option<Cut>)> {
-    story(acts, failures).map(|story| (story.kept, story.lost))
+fn stores(runs: &[LoggedRun], failures: &[Failure]) -> Option<(Option<Cut>, Option<Cut>)> {
+    story(runs, failures).map(|story| (story.kept, story.lost))
 }

@@ -6,13 +6,13 @@ use landfall_explore::subject::FirstRead;
 use landfall_model::crash::{Chain, CrashState};
 use landfall_model::line::Addr;
 use landfall_model::log::Cut;
-use landfall_native::{Execution, Op};
+use landfall_native::{Execution, RecordKind};
 
 /// Where bytes come from: an execution and an entry of its log, or nowhere (memory as it was before anything ran).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StoreSource {
     Beginning,
-    Store { act: usize, entry: Cut },
+    Store { run: usize, entry: Cut },
 }
 
 /// One first read of the last execution of a chain.
@@ -34,7 +34,7 @@ pub(crate) fn first_reads(
 ) -> impl Iterator<Item = (usize, FirstRead, u64)> + '_ {
     let events = execution.events.iter().enumerate();
     events
-        .filter(|(_, event)| event.op == Op::Read)
+        .filter(|(_, event)| event.kind == RecordKind::Read)
         .map(|(at, event)| {
             let read = FirstRead {
                 word: Addr(event.offset),
@@ -44,19 +44,19 @@ pub(crate) fn first_reads(
         })
 }
 
-/// Every first read of the last act, in order.
-pub(crate) fn readings(acts: &[LoggedRun], failures: &[Failure]) -> Vec<ReadProvenance> {
-    let (Some(last), Some(mut state)) = (acts.last(), crash_state(acts, failures)) else {
+/// Every first read of the last run, in order.
+pub(crate) fn readings(runs: &[LoggedRun], failures: &[Failure]) -> Vec<ReadProvenance> {
+    let (Some(last), Some(mut state)) = (runs.last(), crash_state(runs, failures)) else {
         return Vec::new();
     };
-    let crashed = &acts[..acts.len() - 1];
+    let crashed = &runs[..runs.len() - 1];
     let mut readings = Vec::new();
     for (at, read, value) in first_reads(&last.execution) {
         let line = read.line();
         let actual: Chain = crashed
             .iter()
             .zip(failures)
-            .map(|(act, failure)| act.survivor(failure, line))
+            .map(|(run, failure)| run.survivor(failure, line))
             .collect();
         readings.push(ReadProvenance {
             event: at,
@@ -86,7 +86,7 @@ fn others(
             // The newest of the stores is the one that makes the difference.
             let newest = source.into_iter().max_by_key(|source| match source {
                 StoreSource::Beginning => (0, 0),
-                StoreSource::Store { act, entry } => (act + 1, entry.0),
+                StoreSource::Store { run, entry } => (run + 1, entry.0),
             });
             others.push((other, newest.unwrap_or(StoreSource::Beginning)));
         }
@@ -101,9 +101,9 @@ fn sources(crashed: &[LoggedRun], read: FirstRead, chain: &Chain) -> Vec<StoreSo
         let byte = Addr(read.word.0 + byte);
         let from = crashed.iter().zip(chain).enumerate().rev();
         let source = from
-            .filter_map(|(act, (crashed, &version))| {
+            .filter_map(|(run, (crashed, &version))| {
                 let entry = crashed.log.last_store_to(byte, version)?;
-                Some(StoreSource::Store { act, entry })
+                Some(StoreSource::Store { run, entry })
             })
             .next()
             .unwrap_or(StoreSource::Beginning);

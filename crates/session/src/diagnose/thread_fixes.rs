@@ -24,16 +24,16 @@ pub(crate) struct ThreadFixes {
 }
 
 impl ThreadFixes {
-    /// What would have kept `lost`, a store of so many bytes, from being overtaken by `kept`, both entries of the log of `act`, which
+    /// What would have kept `lost`, a store of so many bytes, from being overtaken by `kept`, both entries of the log of `run`, which
     /// ran under this schedule.
     pub(crate) fn new(
-        act: &LoggedRun,
+        run: &LoggedRun,
         (lost, bytes): (Cut, u64),
         kept: Cut,
         schedule: &JudgedSchedule,
     ) -> Option<ThreadFixes> {
         let event = |entry: Cut| {
-            let entries = act.log.entries();
+            let entries = run.log.entries();
             let &Entry::Store { thread, .. } = entries.get(entry.0 as usize)? else {
                 return None;
             };

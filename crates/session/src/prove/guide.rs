@@ -193,7 +193,7 @@ impl Guide<'_, '_> {
         if self.order.thread(step.process) != wanted.thread.index() {
             return false;
         }
-        let act = match wanted.deed {
+        let run = match wanted.deed {
             Deed::Load => step.act == Act::Load,
             Deed::Store => matches!(step.act, Act::Commit | Act::Store),
             Deed::Rmw => matches!(step.act, Act::Rmw | Act::Cas),
@@ -203,7 +203,7 @@ impl Guide<'_, '_> {
         };
         let persistent = persistent(wanted);
         let line = self.native.line(step.object).filter(|_| step.persistent);
-        act && match (persistent, line) {
+        run && match (persistent, line) {
             (Some(offset), Some(line)) => {
                 let place = offset.checked_sub(line.start().0);
                 place.is_some_and(|byte| {

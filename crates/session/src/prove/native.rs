@@ -44,7 +44,7 @@ pub(crate) fn replayable(
     }
     crate::results::list(out, "program")?;
     std::fs::rename(&beside, &path)?;
-    let scene = Programs {
+    let programs = Programs {
         program: Program::new(path),
         recover: None,
         platform: Platform::Adr,
@@ -52,22 +52,22 @@ pub(crate) fn replayable(
         job: Job::default(),
         recovery: None,
     };
-    let mut stage = Replayer::open(&scene)?;
+    let mut replayer = Replayer::open(&programs)?;
     if refutation.threads.len() > 1 {
-        match scheduled(&scene, refutation) {
-            Ok(job) => stage.set_job(job),
+        match scheduled(&programs, refutation) {
+            Ok(job) => replayer.set_job(job),
             Err(error) => return Ok(Err(format!("its schedule cannot be followed: {error}"))),
         }
     }
-    let Some((failures, acts)) = shown(&mut stage, refutation, property)? else {
+    let Some((failures, runs)) = shown(&mut replayer, refutation, property)? else {
         return Ok(Err(
             "no power failure of the native run of that schedule leads to it".to_owned(),
         ));
     };
-    let last = &acts[acts.len() - 1].execution.outcome;
-    let names = stage.names(failures.len());
+    let last = &runs[runs.len() - 1].execution.outcome;
+    let names = replayer.names(failures.len());
     let here = std::env::current_dir().unwrap_or_default();
-    let left = acts.iter().zip(&failures);
+    let left = runs.iter().zip(&failures);
     let kind = match property {
         "robust" => Kind::Robustness,
         _ => kind(last),
@@ -76,7 +76,7 @@ pub(crate) fn replayable(
         tool: "landfall".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         directory: Word::new(here.as_os_str()),
-        program: build_file(&scene.program, Some(build)),
+        program: build_file(&programs.program, Some(build)),
         recover: None,
         persistent_memory: RecordedMemory {
             platform: "adr".to_owned(),
@@ -85,14 +85,14 @@ pub(crate) fn replayable(
             heap_offset: 0,
             heap_checks: false,
             tear: false,
-            at_first: digest(stage.base()),
+            at_first: digest(replayer.base()),
         },
-        events: scene.job.limits.events,
+        events: programs.job.limits.events,
         stdin: None,
-        threads: recorded_threads(stage.job()),
+        threads: recorded_threads(replayer.job()),
         recovery_threads: None,
         failures: left
-            .map(|(act, failure)| recorded_failure(failure, &act.left(failure), stage.base()))
+            .map(|(run, failure)| recorded_failure(failure, &run.left(failure), replayer.base()))
             .collect(),
         outcome: RecordedOutcome {
             kind: crate::diagnose::finding::kind(last).to_string(),
@@ -113,13 +113,13 @@ pub(crate) fn replayable(
 }
 
 /// A run in which the threads take turns as in the refutation.
-fn scheduled(scene: &Programs, refutation: &Refutation) -> anyhow::Result<Job> {
-    let mut server = Server::start(&scene.program)?;
+fn scheduled(programs: &Programs, refutation: &Refutation) -> anyhow::Result<Job> {
+    let mut server = Server::start(&programs.program)?;
     let names = ProgramNames::of(&server);
     let threads = refutation.threads.len();
     let mut streams = 0;
     loop {
-        let mut native = NativeThreads::new(&mut server, scene.job.clone(), threads, Model::Tso)
+        let mut native = NativeThreads::new(&mut server, programs.job.clone(), threads, Model::Tso)
             .with_streams(streams);
         native.persist();
         let schedule = guide::schedule(&mut native, &names, refutation);
@@ -133,11 +133,11 @@ fn scheduled(scene: &Programs, refutation: &Refutation) -> anyhow::Result<Job> {
 
 /// Runs until one shows what was refuted: its power failures, and its executions.
 fn shown(
-    stage: &mut Replayer,
+    replayer: &mut Replayer,
     refutation: &Refutation,
     property: &str,
 ) -> anyhow::Result<Option<(Vec<Failure>, Vec<LoggedRun>)>> {
-    let first = stage.play(&[], false)?;
+    let first = replayer.play(&[], false)?;
     if refutation.alone || !refutation.failed {
         let fails = failed(&first[0].execution.outcome);
         return Ok(fails.then(|| (Vec::new(), first)));
@@ -146,12 +146,12 @@ fn shown(
         if property == "robust" && apart.0 > 0 {
             break; // what was left is all that is wrong
         }
-        let acts = stage.play(std::slice::from_ref(&failure), false)?;
-        let ended = acts.last().map(|act| failed(&act.execution.outcome));
+        let runs = replayer.play(std::slice::from_ref(&failure), false)?;
+        let ended = runs.last().map(|run| failed(&run.execution.outcome));
         if ended == Some(true) || property == "robust" {
             // As it will be replayed: what is left of a call on the stack, and copied as padding, depends on what was told of it.
-            let acts = stage.play(std::slice::from_ref(&failure), true)?;
-            return Ok(Some((vec![failure], acts)));
+            let runs = replayer.play(std::slice::from_ref(&failure), true)?;
+            return Ok(Some((vec![failure], runs)));
         }
     }
     Ok(None)
@@ -166,8 +166,8 @@ const TRIED: usize = 40;
 
 /// Failures of this execution that leave what the refutation found, or nearly so: bytes that no statement wrote (padding that
 /// was copied) are zero in a proof and anything in a run. The nearest first.
-fn failures(act: &LoggedRun, refutation: &Refutation) -> Vec<((usize, u32), Failure)> {
-    let log = &act.log;
+fn failures(run: &LoggedRun, refutation: &Refutation) -> Vec<((usize, u32), Failure)> {
+    let log = &run.log;
     let mut all = Vec::new();
     for cut in (0..=log.end().0).map(Cut) {
         let (mut old, mut apart, mut off) = (Vec::new(), 0, 0);
@@ -187,7 +187,7 @@ fn failures(act: &LoggedRun, refutation: &Refutation) -> Vec<((usize, u32), Fail
             });
             let survivors = survivors.count() as u32;
             let different = |version: Version| {
-                let mut bytes = act.found.line(line);
+                let mut bytes = run.found.line(line);
                 log.apply(line, version, &mut bytes);
                 let differs = |&&(at, size, value): &&(usize, usize, u64)| {
                     // Native runs have volatile memory elsewhere: an address says nothing, but which store it is does.

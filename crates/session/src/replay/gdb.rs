@@ -10,15 +10,15 @@ use std::process::Command;
 
 pub(crate) fn open(
     asked: &[String],
-    scene: &Programs,
+    programs: &Programs,
     input: Option<&Path>,
-    acts: &[LoggedRun],
+    runs: &[LoggedRun],
     failures: &[Failure],
 ) -> anyhow::Result<()> {
-    let last = acts.last().context("the witness holds no execution")?;
-    let program = match &scene.recover {
+    let last = runs.last().context("the witness holds no execution")?;
+    let program = match &programs.recover {
         Some(recover) if !failures.is_empty() => recover,
-        _ => &scene.program,
+        _ => &programs.program,
     };
     let nothing = Image::default();
     let lines = last
@@ -32,7 +32,7 @@ pub(crate) fn open(
     let mut job = Job {
         image: landfall_native::Image { lines },
         reads_only: false,
-        ..scene.job_after(failures.len(), RunRole::Last)
+        ..programs.job_after(failures.len(), RunRole::Last)
     };
     // Whoever looks around in a debugger takes their time.
     job.limits.processor = std::time::Duration::from_secs(24 * 3600);

@@ -72,8 +72,8 @@ impl Replay {
         narrate::Narration {
             witness: &self.witness,
             failures: &self.failures,
-            acts: &self.played.acts,
-            stage: &self.replayer,
+            runs: &self.played.runs,
+            replayer: &self.replayer,
             everything,
         }
         .text()
@@ -83,8 +83,8 @@ impl Replay {
     pub fn debug(&self, commands: &[String]) -> Result<(), Error> {
         let input = self.witness.stdin.as_ref();
         let input = input.map(|given| self.here.join(given.file.path()));
-        let (acts, failures) = (&self.played.acts, &self.failures);
-        gdb::open(commands, &self.programs, input.as_deref(), acts, failures)
+        let (runs, failures) = (&self.played.runs, &self.failures);
+        gdb::open(commands, &self.programs, input.as_deref(), runs, failures)
             .map_err(|error| Error::new(ErrorKind::Usage, format!("{error:#}")))
     }
 }
@@ -92,36 +92,40 @@ impl Replay {
 /// The executions as far as they went, and where they left what the witness says.
 #[derive(Debug)]
 struct Played {
-    acts: Vec<LoggedRun>,
+    runs: Vec<LoggedRun>,
     difference: Option<String>,
 }
 
-fn play(witness: &Witness, failures: &[Failure], stage: &mut Replayer) -> anyhow::Result<Played> {
+fn play(
+    witness: &Witness,
+    failures: &[Failure],
+    replayer: &mut Replayer,
+) -> anyhow::Result<Played> {
     let mut played = Played {
-        acts: Vec::new(),
+        runs: Vec::new(),
         difference: None,
     };
-    if digest(stage.base()) != witness.persistent_memory.at_first {
+    if digest(replayer.base()) != witness.persistent_memory.at_first {
         let files = "the files that are persistent memory are not what they were";
         played.difference = Some(files.to_owned());
     }
-    let mut found = stage.base().clone();
+    let mut found = replayer.base().clone();
     for (count, (failure, said)) in failures.iter().zip(&witness.failures).enumerate() {
-        let act = stage.act(found, count, true, RunRole::Crashes)?;
-        if let Some(difference) = differs(&act, failure, said, stage, count) {
+        let run = replayer.run(found, count, true, RunRole::Crashes)?;
+        if let Some(difference) = differs(&run, failure, said, replayer, count) {
             let first = played.difference.take().unwrap_or(difference);
-            played.acts.push(act);
+            played.runs.push(run);
             played.difference = Some(first);
             return Ok(played);
         }
-        found = act.left(failure);
-        played.acts.push(act);
+        found = run.left(failure);
+        played.runs.push(run);
     }
-    let act = stage.act(found, failures.len(), true, RunRole::Last)?;
-    let outcome = &act.execution.outcome;
+    let run = replayer.run(found, failures.len(), true, RunRole::Last)?;
+    let outcome = &run.execution.outcome;
     let ended = RecordedOutcome {
         kind: kind(outcome).to_string(),
-        text: what(outcome, stage.names(failures.len())),
+        text: what(outcome, replayer.names(failures.len())),
     };
     if ended != witness.outcome && played.difference.is_none() {
         let (then, now) = (&witness.outcome.text, &ended.text);
@@ -130,26 +134,26 @@ fn play(witness: &Witness, failures: &[Failure], stage: &mut Replayer) -> anyhow
             "execution {number} ended with: {now}; when it was found: {then}"
         ));
     }
-    played.acts.push(act);
+    played.runs.push(run);
     Ok(played)
 }
 
 /// How an execution that was to crash differs from the one that did.
 fn differs(
-    act: &LoggedRun,
+    run: &LoggedRun,
     failure: &Failure,
     said: &RecordedFailure,
-    stage: &Replayer,
+    replayer: &Replayer,
     count: usize,
 ) -> Option<String> {
     let number = count + 1;
-    if !act.can_suffer(failure) {
+    if !run.can_suffer(failure) {
         return Some(format!(
             "execution {number} does not get to the point of the power failure in the same way"
         ));
     }
-    let image = act.left(failure);
-    let left = image_lines(&image, stage.base());
+    let image = run.left(failure);
+    let left = image_lines(&image, replayer.base());
     if left == said.image {
         let whole = said.image_digest.as_ref();
         let same = whole.is_none_or(|said| *said == digest(&image));
@@ -159,7 +163,7 @@ fn differs(
     let gone = said.image.iter().find(|line| !left.contains(line));
     let line = left.iter().find(missing).or(gone)?;
     let start = u64::from_str_radix(line.line.trim_start_matches("0x"), 16).unwrap_or_default();
-    let entries = act.log.entries().iter().enumerate();
+    let entries = run.log.entries().iter().enumerate();
     let last = entries
         .take(failure.cut.0 as usize)
         .rfind(|(_, entry)| match entry {
@@ -167,8 +171,8 @@ fn differs(
             landfall_model::log::Entry::Durable { .. } => false,
         });
     let place = last.and_then(|(entry, _)| {
-        let event = act.event(landfall_model::log::Cut(entry as u32));
-        stage.names(count).place(event)
+        let event = run.event(landfall_model::log::Cut(entry as u32));
+        replayer.names(count).place(event)
     });
     let stored = place.map_or_else(String::new, |at: Place| {
         format!(" (last stored at {})", at.colons())

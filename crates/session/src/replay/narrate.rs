@@ -9,7 +9,7 @@ use landfall_finding::text::plain;
 use landfall_finding::{Place, Witness};
 use landfall_model::line::{Addr, Line};
 use landfall_model::log::Version;
-use landfall_native::{Event, Op};
+use landfall_native::{Record, RecordKind};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -17,8 +17,8 @@ use std::fmt::Write;
 pub(crate) struct Narration<'a> {
     pub(crate) witness: &'a Witness,
     pub(crate) failures: &'a [Failure],
-    pub(crate) acts: &'a [LoggedRun],
-    pub(crate) stage: &'a Replayer,
+    pub(crate) runs: &'a [LoggedRun],
+    pub(crate) replayer: &'a Replayer,
     pub(crate) everything: bool,
 }
 
@@ -33,16 +33,16 @@ impl Narration<'_> {
         let finding = &self.witness.finding;
         let (severity, kind) = (finding.severity, finding.kind);
         let _ = writeln!(out, "{severity}[{kind}]: {}", plain(&finding.message));
-        for number in 0..self.acts.len() {
+        for number in 0..self.runs.len() {
             self.execution(number, &mut out);
             match self.failures.get(number) {
-                Some(failure) if number + 1 < self.acts.len() => {
+                Some(failure) if number + 1 < self.runs.len() => {
                     self.power_failure(number, failure, &mut out);
                 }
                 _ => {}
             }
         }
-        if self.acts.len() == self.failures.len() + 1 {
+        if self.runs.len() == self.failures.len() + 1 {
             self.end(&mut out);
         }
         out
@@ -59,7 +59,7 @@ impl Narration<'_> {
     }
 
     fn execution(&self, number: usize, out: &mut String) {
-        let act = &self.acts[number];
+        let run = &self.runs[number];
         let role = if number == 0 { "" } else { ", recovery" };
         let _ = writeln!(
             out,
@@ -68,34 +68,36 @@ impl Narration<'_> {
             self.command(number)
         );
         let readings: HashMap<usize, ReadProvenance> =
-            readings(&self.acts[..=number], &self.failures[..number])
+            readings(&self.runs[..=number], &self.failures[..number])
                 .into_iter()
                 .map(|reading| (reading.event, reading))
                 .collect();
-        let failure = self.failures.get(number).filter(|f| act.can_suffer(f));
-        let until = failure.map_or(act.execution.events.len(), |f| act.events_before(f.cut));
+        let failure = self.failures.get(number).filter(|f| run.can_suffer(f));
+        let until = failure.map_or(run.execution.events.len(), |f| run.events_before(f.cut));
         let interesting = self.interesting(number);
         let mut told: Vec<usize> = Vec::new();
         let mut pending = false;
-        for (at, event) in act.execution.events[..until].iter().enumerate() {
+        for (at, event) in run.execution.events[..until].iter().enumerate() {
             let about = || {
                 interesting
                     .binary_search(&Addr(event.offset).line())
                     .is_ok()
             };
-            let tell = match event.op {
-                Op::Read => number > 0,
-                Op::Store => about(),
-                Op::Clflush | Op::Clflushopt | Op::Clwb => {
+            let tell = match event.kind {
+                RecordKind::Read => number > 0,
+                RecordKind::Store => about(),
+                RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb => {
                     pending |= about();
                     about()
                 }
-                Op::Sfence | Op::Mfence | Op::CasFailed => std::mem::take(&mut pending),
+                RecordKind::Sfence | RecordKind::Mfence | RecordKind::CasFailed => {
+                    std::mem::take(&mut pending)
+                }
                 _ => false,
             };
-            pending |=
-                event.op == Op::Store && tell && event.flag_names().contains(&"non-temporal");
-            let told_always = self.everything && !matches!(event.op, Op::Stack | Op::Lfence);
+            pending |= event.kind == RecordKind::Store && tell && event.is_non_temporal();
+            let told_always =
+                self.everything && !matches!(event.kind, RecordKind::Stack | RecordKind::Lfence);
             if tell || told_always {
                 told.push(at);
             }
@@ -105,15 +107,17 @@ impl Narration<'_> {
             false => told.len().saturating_sub(MOST_TOLD),
         };
         let between = |from: usize, to: usize| {
-            let events = act.execution.events[from..to].iter();
-            events.filter(|event| event.op != Op::Stack).count()
+            let events = run.execution.events[from..to].iter();
+            events
+                .filter(|event| event.kind != RecordKind::Stack)
+                .count()
         };
         let mut next = 0;
         for &at in &told[skip..] {
             elided(between(next, at), out);
             // The pieces of one copy are told together.
-            if act.copy(at).is_none_or(|copy| copy.first == at) {
-                let event = &act.execution.events[at];
+            if run.copy(at).is_none_or(|copy| copy.first == at) {
+                let event = &run.execution.events[at];
                 let text = self.event(number, at, event, readings.get(&at));
                 let _ = writeln!(out, "{text}");
             }
@@ -123,11 +127,12 @@ impl Narration<'_> {
     }
     /// Lines that later executions read; of the last execution, all it stores to.
     fn interesting(&self, number: usize) -> Vec<Line> {
-        let later = &self.acts[number + 1..];
-        let read = |event: &Event| (event.op == Op::Read).then(|| Addr(event.offset).line());
-        let events = later.iter().flat_map(|act| &act.execution.events);
+        let later = &self.runs[number + 1..];
+        let read =
+            |event: &Record| (event.kind == RecordKind::Read).then(|| Addr(event.offset).line());
+        let events = later.iter().flat_map(|run| &run.execution.events);
         let mut lines: Vec<Line> = match later.is_empty() {
-            true => self.acts[number].log.lines().collect(),
+            true => self.runs[number].log.lines().collect(),
             false => events.filter_map(read).collect(),
         };
         lines.sort_unstable();
@@ -139,21 +144,21 @@ impl Narration<'_> {
         &self,
         number: usize,
         at: usize,
-        event: &Event,
+        event: &Record,
         reading: Option<&ReadProvenance>,
     ) -> String {
-        let names = self.stage.names(number);
+        let names = self.replayer.names(number);
         let place = place(event, names);
         let (offset, length) = event.bytes();
         let value = event.value >> (8 * (offset & 7));
         let size = bytes(length.into());
-        let text = match event.op {
-            Op::Store => {
-                let flags = match event.flag_names().join(" ").as_str() {
+        let text = match event.kind {
+            RecordKind::Store => {
+                let flags = match event.flag_names().collect::<Vec<_>>().join(" ").as_str() {
                     "" => String::new(),
                     flags => format!(" ({flags})"),
                 };
-                match self.acts[number].copy(at) {
+                match self.runs[number].copy(at) {
                     Some(copy) => {
                         let size = bytes(copy.length);
                         format!("copies {size} to {}{flags}", address(copy.offset))
@@ -161,17 +166,17 @@ impl Narration<'_> {
                     None => format!("stores {value:#x} to {} ({size}){flags}", address(offset)),
                 }
             }
-            Op::Read => format!("reads  {value:#x} from {} ({size})", address(offset)),
-            Op::Clflush | Op::Clflushopt | Op::Clwb => {
-                let name = format!("{:?}", event.op).to_lowercase();
+            RecordKind::Read => format!("reads  {value:#x} from {} ({size})", address(offset)),
+            RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb => {
+                let name = format!("{:?}", event.kind).to_lowercase();
                 format!("{name} of the line at {}", address(event.offset & !63))
             }
-            Op::Sfence => "sfence".to_owned(),
-            Op::Mfence => "mfence".to_owned(),
-            Op::CasFailed => "a failed compare-and-swap, which fences".to_owned(),
+            RecordKind::Sfence => "sfence".to_owned(),
+            RecordKind::Mfence => "mfence".to_owned(),
+            RecordKind::CasFailed => "a failed compare-and-swap, which fences".to_owned(),
             other => format!("{other:?}").to_lowercase(),
         };
-        let mut line = format!("  {:>6}  {text}{place}", self.acts[number].number(at));
+        let mut line = format!("  {:>6}  {text}{place}", self.runs[number].number(at));
         if let Some(reading) = reading {
             let sources: Vec<String> = (reading.from.iter())
                 .map(|&source| self.from(source))
@@ -191,14 +196,14 @@ impl Narration<'_> {
     }
 
     fn from(&self, source: StoreSource) -> String {
-        let origin = origin(source, self.acts, self.stage);
+        let origin = origin(source, self.runs, self.replayer);
         match (source, origin.execution) {
-            (StoreSource::Store { act, entry }, Some(_)) => {
-                let number = self.acts[act].number(self.acts[act].event_of(entry));
+            (StoreSource::Store { run, entry }, Some(_)) => {
+                let number = self.runs[run].number(self.runs[run].event_of(entry));
                 format!(
                     "{} (event {number} of execution {})",
                     origin.words(),
-                    act + 1
+                    run + 1
                 )
             }
             _ => origin.words(),
@@ -206,22 +211,22 @@ impl Narration<'_> {
     }
 
     fn power_failure(&self, number: usize, failure: &Failure, out: &mut String) {
-        let act = &self.acts[number];
+        let run = &self.runs[number];
         let _ = writeln!(
             out,
             "\nthe power fails. Of what execution {} stored:",
             number + 1
         );
         let mut lines = self.interesting(number);
-        lines.retain(|&line| act.log.newest(line, failure.cut) > Version(0));
+        lines.retain(|&line| run.log.newest(line, failure.cut) > Version(0));
         for line in lines {
             let (kept, newest) = (
-                act.survivor(failure, line),
-                act.log.newest(line, failure.cut),
+                run.survivor(failure, line),
+                run.log.newest(line, failure.cut),
             );
             let at = address(line.start().0);
-            let known = act.log.frontier(line, failure.cut);
-            let stores = match act.log.stores_in(line, newest).len() {
+            let known = run.log.frontier(line, failure.cut);
+            let stores = match run.log.stores_in(line, newest).len() {
                 1 => "its 1 store".to_owned(),
                 n => format!("all {n} stores"),
             };
@@ -236,8 +241,8 @@ impl Narration<'_> {
             let _ = writeln!(
                 out,
                 "  line {at}: {} of {} stores survived; lost:",
-                act.log.stores_in(line, kept).len(),
-                act.log.stores_in(line, newest).len()
+                run.log.stores_in(line, kept).len(),
+                run.log.stores_in(line, newest).len()
             );
             self.lost(number, line, (kept, newest), out);
         }
@@ -245,24 +250,24 @@ impl Narration<'_> {
 
     /// The stores of a line from one version to another; a copy counts as one.
     fn lost(&self, number: usize, line: Line, between: (Version, Version), out: &mut String) {
-        let act = &self.acts[number];
-        let kept = act.log.stores_in(line, between.0);
-        let lost = act.log.stores_in(line, between.1).into_iter();
+        let run = &self.runs[number];
+        let kept = run.log.stores_in(line, between.0);
+        let lost = run.log.stores_in(line, between.1).into_iter();
         let mut events: Vec<usize> = lost
             .filter(|store| kept.binary_search(store).is_err())
-            .map(|entry| act.event_of(entry))
-            .map(|event| act.copy(event).map_or(event, |copy| copy.first))
+            .map(|entry| run.event_of(entry))
+            .map(|event| run.copy(event).map_or(event, |copy| copy.first))
             .collect();
         events.dedup();
         for &event in events.iter().take(MOST_LOST) {
-            let (start, length) = act.extent(event);
+            let (start, length) = run.extent(event);
             let _ = writeln!(
                 out,
                 "      {} at {}{} (event {})",
                 bytes(length),
                 address(start),
-                place(&act.execution.events[event], self.stage.names(number)),
-                act.number(event)
+                place(&run.execution.events[event], self.replayer.names(number)),
+                run.number(event)
             );
         }
         if events.len() > MOST_LOST {
@@ -271,10 +276,10 @@ impl Narration<'_> {
     }
 
     fn end(&self, out: &mut String) {
-        let Some(last) = self.acts.last() else {
+        let Some(last) = self.runs.last() else {
             return;
         };
-        let (execution, names) = (&last.execution, self.stage.names(self.failures.len()));
+        let (execution, names) = (&last.execution, self.replayer.names(self.failures.len()));
         let at = failing_place(execution, names);
         let at = at.map_or_else(String::new, |at| format!(" at {}", at.colons()));
         let outcome = plain(&what(&execution.outcome, names));
@@ -304,7 +309,7 @@ fn elided(count: usize, out: &mut String) {
     }
 }
 
-fn place(event: &Event, names: &ProgramNames) -> String {
+fn place(event: &Record, names: &ProgramNames) -> String {
     let Some(at) = names.place(event) else {
         return String::new();
     };

@@ -7,10 +7,10 @@ use crate::error::{Error, ErrorKind};
 use crate::names::ProgramNames;
 use crate::observer::{CheckWatch, Notices};
 use crate::options::Asked;
-use crate::programs::{LoggedRun, base_of};
+use crate::programs::LoggedRun;
 use crate::progress::Watched;
 use crate::report::SearchReport;
-use crate::search::threads;
+use crate::search::first::FirstRun;
 use crate::setup::BuiltTarget;
 use crate::view::{coverage, outcomes};
 use landfall_explore::recovery::{Behaviour, SearchError, Searched, eager, random, search_watched};
@@ -19,43 +19,32 @@ use landfall_explore::tree::Forest;
 use landfall_finding::Limit;
 use landfall_finding::text::count;
 use landfall_model::crash::PowerFailure;
-use landfall_native::{Execution, HeapChecks, NativeSubject, Notice, Outcome, Server};
+use landfall_native::{NativeSubject, Notice, Server};
 use std::time::Instant;
 
-/// Searches a program that is built.
-pub(crate) fn searched<'w>(
+/// Searches a program that creates no threads.
+pub(super) fn check<'w>(
     options: &Asked,
-    mut target: BuiltTarget,
+    target: &BuiltTarget,
+    first: FirstRun,
     started: Instant,
     watch: &'w CheckWatch<'w>,
 ) -> Result<SearchReport, Error> {
-    let scene = &target.scene;
-    let mut server = Server::start(&scene.program).map_err(Error::cannot_run)?;
-    let crash_free = server.run(&scene.job).map_err(Error::cannot_run)?;
-    let base = base_of(&server);
-    let mut report = SearchReport::default();
-    report.not_judged = (options.checks.is_empty())
-        .then(|| options.leaves_no_tree().map(str::to_owned))
-        .flatten();
-    report.runs = 1;
-    report.events = crash_free.events.len() as u64;
-    report.note_foreign("", crash_free.foreign.as_ref(), &server.symbols());
-    report.note_input(crash_free.read_input, options);
-    // Another program may do anything; the same one does the same again if it never asked.
-    let asked = server.asked() || scene.recover.is_some();
-    if matches!(crash_free.outcome, Outcome::Thread { .. }) || options.recover_schedules && asked {
-        drop(server);
-        if options.looks_at_heap_of_threads() {
-            target.scene.program.heap = HeapChecks::On;
-        }
-        return threads::check(options, &target, started, watch);
-    }
-    if let Some(refusal) = refuse(&crash_free) {
+    let programs = &target.programs;
+    if let Some(refusal) = first.refusal() {
         return Err(refusal);
     }
-    let mut bugs = Diagnosis::new(&target, options, started);
+    let mut report = first.report(options);
+    report.runs = 1;
+    let asked = first.persists(programs);
+    let FirstRun {
+        mut server,
+        execution: crash_free,
+        base,
+    } = first;
+    let mut bugs = Diagnosis::new(target, options, started);
     if crash_free.outcome.limit().is_some() {
-        match scene.job.limits.until.reached() {
+        match programs.job.limits.until.reached() {
             Some(reached) => report.limit(reached),
             None => {
                 let at = finding::failing_place(&crash_free, &ProgramNames::of(&server));
@@ -74,38 +63,38 @@ pub(crate) fn searched<'w>(
             "there is nothing to check: the program creates no threads and asks for no persistent memory; use lf_pm or lf_alloc from landfall.h, --pm-dir DIR for files that are persistent, or --pm-heap for malloc",
         ));
     }
-    let act = LoggedRun::new(base, crash_free, scene);
-    report.eager_states = eager::count(&act.log).to_string();
+    let run = LoggedRun::new(base, crash_free, programs);
+    report.eager_states = eager::count(&run.log).to_string();
     if options.count_eager {
-        report.cuts = act.log.sufficient_cuts().len();
+        report.cuts = run.log.sufficient_cuts().len();
         report.limit(Limit::CountEager);
         report.add_server(&server);
         return Ok(report);
     }
 
-    let mut recovery = match &scene.recover {
+    let mut recovery = match &programs.recover {
         Some(recover) => Some(Server::start(recover).map_err(Error::cannot_run)?),
         None => None,
     };
     let mut found = Searched::default();
-    let again = scene.recover.as_ref().unwrap_or(&scene.program);
+    let again = programs.recover.as_ref().unwrap_or(&programs.program);
     let mut notices = Notices::new(watch, recovery.as_ref().unwrap_or(&server), started);
     let after = recovery.as_mut().unwrap_or(&mut server);
-    let mut judging = RecoveryJudging::new(options, &act, scene);
-    let mut subject = NativeSubject::new(after, scene.job.clone(), options.budget(started))
+    let mut judging = RecoveryJudging::new(options, &run, programs);
+    let mut subject = NativeSubject::new(after, programs.job.clone(), options.budget(started))
         .with_workers(again, options.workers())
         .map_err(Error::cannot_run)?
         .covering();
     subject.watching = judging.watching.take();
     subject.notice = Some(Notice(Box::new(move |failed| notices.failed(failed))));
     let mut forest = Forest::default();
-    let mut watched = Watched::new(subject, &act.log, watch);
+    let mut watched = Watched::new(subject, &run.log, watch);
     let mut nobody = ();
     let ended = match options.random {
         Some(tries) => {
             report.limit(Limit::Random);
             let search = options.search();
-            let (base, log) = (&act.found, &act.log);
+            let (base, log) = (&run.found, &run.log);
             let tries = random::Tries {
                 count: tries,
                 seed: options.seed,
@@ -123,8 +112,8 @@ pub(crate) fn searched<'w>(
         None => search_watched(
             &mut watched,
             &mut forest,
-            &act.found,
-            &act.log,
+            &run.found,
+            &run.log,
             &options.search(),
             match &mut judging.judge {
                 Some(judge) => judge,
@@ -163,7 +152,7 @@ pub(crate) fn searched<'w>(
     let foreign = subject.foreign.take();
     let unfinished = subject.unfinished.take();
     drop(subject);
-    if act.execution.foreign.is_none() {
+    if run.execution.foreign.is_none() {
         let symbols = recovery.as_ref().unwrap_or(&server).symbols();
         report.note_foreign("in a recovery, ", foreign.as_ref(), &symbols);
     }
@@ -181,9 +170,9 @@ pub(crate) fn searched<'w>(
         history.cuts.sort_unstable();
         history.cuts.dedup();
     }
-    report.coverage = coverage::coverage(&act, &names, &history.cuts, &covered, after);
+    report.coverage = coverage::coverage(&run, &names, &history.cuts, &covered, after);
     report.progress = history.samples;
-    report.outcomes = outcomes::outcomes(&act, &names, after, &found.behaviours, &failed);
+    report.outcomes = outcomes::outcomes(&run, &names, after, &found.behaviours, &failed);
     report.add_server(&server);
     if let Some(recovery) = &recovery {
         report.add_server(recovery);
@@ -206,10 +195,10 @@ pub(crate) fn searched<'w>(
             Ended::Well => None,
         })
         .collect();
-    failing.sort_by_cached_key(|(behaviour, _)| plainness(behaviour, &act));
+    failing.sort_by_cached_key(|(behaviour, _)| plainness(behaviour, &run));
     for (behaviour, number) in failing {
         let failed = &failed[number as usize];
-        bugs.after_failures(&act, behaviour, failed, &mut report)?;
+        bugs.after_failures(&run, behaviour, failed, &mut report)?;
     }
     let complete = report.is_complete();
     judging.report(&forest, complete, &mut bugs, &mut report)?;
@@ -232,19 +221,4 @@ fn plainness(behaviour: &Behaviour, first: &LoggedRun) -> impl Ord + use<> {
         .map(|crash| (crash.cut, crash.old.clone()))
         .collect();
     (crashes.len(), old, lost, exactly)
-}
-
-/// Executions no search can be built on.
-pub(crate) fn refuse(execution: &Execution) -> Option<Error> {
-    match &execution.outcome {
-        Outcome::Thread { why } | Outcome::Forbidden { why, .. } => {
-            Some(Error::new(ErrorKind::Usage, why))
-        }
-        Outcome::Internal { why } => Some(Error::new(ErrorKind::Internal, why)),
-        Outcome::Strayed => Some(Error::new(
-            ErrorKind::Uncontrolled,
-            "the program is not deterministic under control: a thread that went on before cannot go on now",
-        )),
-        _ => None,
-    }
 }

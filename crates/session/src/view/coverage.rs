@@ -6,7 +6,7 @@ use crate::programs::LoggedRun;
 use landfall_finding::{Coverage, LineCoverage};
 use landfall_model::line::Line;
 use landfall_model::log::{Cut, Entry, Version};
-use landfall_native::{Covered, Op, Origin};
+use landfall_native::{Covered, Origin, RecordKind};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
@@ -17,41 +17,45 @@ const MOST_WORDS: usize = 65_536;
 
 /// `cuts` are the power failures that were tried, `covered` what recoveries read, `after` names for what they did.
 pub(crate) fn coverage(
-    act: &LoggedRun,
+    run: &LoggedRun,
     names: &ProgramNames,
     cuts: &[Cut],
     covered: &Covered,
     after: &ProgramNames,
 ) -> Coverage {
     let mut lines = CoverageLines::new(names);
-    let events = &act.execution.events;
+    let events = &run.execution.events;
     for event in events {
         let Some(number) = lines.number(event.origin) else {
             continue;
         };
         let line = &mut lines.all[number];
-        match event.op {
-            Op::Store => {
+        match event.kind {
+            RecordKind::Store => {
                 line.counts.stores += 1;
                 if line.words.len() < MOST_WORDS {
                     line.words.insert((event.offset, event.mask));
                 }
             }
-            Op::Clflush | Op::Clflushopt | Op::Clwb => line.counts.flushes += 1,
-            Op::Sfence | Op::Mfence | Op::CasFailed => line.counts.fences += 1,
+            RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb => {
+                line.counts.flushes += 1
+            }
+            RecordKind::Sfence | RecordKind::Mfence | RecordKind::CasFailed => {
+                line.counts.fences += 1
+            }
             _ => {}
         }
     }
     let mut at_stake: HashMap<usize, Vec<Range<usize>>> = HashMap::new();
-    for (event, between) in exposed(act, cuts) {
+    for (event, between) in exposed(run, cuts) {
         if let Some(number) = lines.number(events[event].origin) {
             at_stake.entry(number).or_default().push(between);
         }
     }
     for (index, &cut) in cuts.iter().enumerate() {
         // Flushes and fences have the power failures right before them.
-        let next = events.get(act.events_before(cut));
-        let next = next.filter(|event| event.op != Op::Store);
+        let next = events.get(run.events_before(cut));
+        let next = next.filter(|event| event.kind != RecordKind::Store);
         if let Some(number) = next.and_then(|event| lines.number(event.origin)) {
             let here = index..index + 1;
             at_stake.entry(number).or_default().push(here);
@@ -103,20 +107,20 @@ fn covered_by(mut ranges: Vec<Range<usize>>) -> usize {
 }
 
 /// For each store the power failures, by their number, at which it was done and not yet written back for certain.
-fn exposed(act: &LoggedRun, cuts: &[Cut]) -> Vec<(usize, Range<usize>)> {
+fn exposed(run: &LoggedRun, cuts: &[Cut]) -> Vec<(usize, Range<usize>)> {
     let mut open: HashMap<Line, VecDeque<(Version, u32)>> = HashMap::new();
     let mut exposed = Vec::new();
-    let entries = act.log.entries();
+    let entries = run.log.entries();
     let mut close = |(_, born): (Version, u32), end: u32| {
         let until = |entry: u32| cuts.partition_point(|cut| cut.0 <= entry);
-        exposed.push((act.event_of(Cut(born)), until(born)..until(end)));
+        exposed.push((run.event_of(Cut(born)), until(born)..until(end)));
     };
     for (at, entry) in (0..).zip(entries) {
         match entry {
             Entry::Store { piece, .. } => {
                 let line = piece.addr.line();
                 // The pieces of a copy that may tear become possible together, with the last one.
-                if let Some(version) = act.log.versions_since(at, line).max() {
+                if let Some(version) = run.log.versions_since(at, line).max() {
                     let stores = open.entry(line).or_default();
                     stores.push_back((Version(version), at));
                 }

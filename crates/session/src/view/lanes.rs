@@ -7,7 +7,7 @@ use crate::view::timeline::{TimelineBuilder, value, whole};
 use landfall_finding::{Lane, LaneVersion, Survival};
 use landfall_model::line::{Addr, Line};
 use landfall_model::log::{Cut, Version};
-use landfall_native::Op;
+use landfall_native::RecordKind;
 use std::collections::{BTreeSet, HashMap};
 
 /// Lines shown of one power failure.
@@ -26,23 +26,23 @@ impl Lanes {
     pub(crate) fn choose(teller: &TimelineBuilder<'_>) -> Lanes {
         let mut lanes = Lanes::default();
         for (number, failure) in teller.failures.iter().enumerate() {
-            let act = &teller.acts[number];
-            let later = teller.acts[number + 1..].iter();
+            let run = &teller.runs[number];
+            let later = teller.runs[number + 1..].iter();
             let mut followed: BTreeSet<Line> = later
-                .flat_map(|act| &act.execution.events)
-                .filter(|event| event.op == Op::Read)
+                .flat_map(|run| &run.execution.events)
+                .filter(|event| event.kind == RecordKind::Read)
                 .map(|event| Addr(event.offset).line())
                 .collect();
-            let told = teller.story.filter(|story| story.act == number);
+            let told = teller.story.filter(|story| story.run == number);
             let entries = told.into_iter().flat_map(|s| [s.lost, s.kept]);
-            let line_of = |entry: Cut| Addr(act.event(entry).offset).line();
+            let line_of = |entry: Cut| Addr(run.event(entry).offset).line();
             let about: Vec<Line> = entries.flatten().map(line_of).collect();
             followed.extend(&about);
-            let newest = |line: &Line| act.log.newest(*line, failure.cut);
+            let newest = |line: &Line| run.log.newest(*line, failure.cut);
             let rank = |line: &Line| match about.iter().position(|l| l == line) {
                 Some(place) => place,
-                None if act.survivor(failure, *line) < newest(line) => about.len(),
-                None if act.log.frontier(*line, failure.cut) < newest(line) => about.len() + 1,
+                None if run.survivor(failure, *line) < newest(line) => about.len(),
+                None if run.log.frontier(*line, failure.cut) < newest(line) => about.len() + 1,
                 None => about.len() + 2,
             };
             let stored = followed.iter().filter(|line| newest(line) > Version(0));
@@ -60,12 +60,12 @@ impl Lanes {
     }
 
     /// Does the story follow this line in this execution?
-    pub(crate) fn follows(&self, act: usize, line: Line) -> bool {
-        self.followed.get(act).is_some_and(|f| f.contains(&line))
+    pub(crate) fn follows(&self, run: usize, line: Line) -> bool {
+        self.followed.get(run).is_some_and(|f| f.contains(&line))
     }
 
-    pub(crate) fn number(&self, act: usize, line: Line) -> Option<u32> {
-        let at = self.shown.iter().position(|&l| l == (act, line))?;
+    pub(crate) fn number(&self, run: usize, line: Line) -> Option<u32> {
+        let at = self.shown.iter().position(|&l| l == (run, line))?;
         Some(at as u32)
     }
 }
@@ -78,10 +78,10 @@ pub(crate) fn describe(
     sources: &mut SourceTexts,
 ) -> Vec<Lane> {
     let lane = |&(number, line): &(usize, Line)| {
-        let (act, failure) = (&teller.acts[number], &teller.failures[number]);
-        let survivor = act.survivor(failure, line);
-        let frontier = act.log.frontier(line, failure.cut);
-        let newest = act.log.newest(line, failure.cut);
+        let (run, failure) = (&teller.runs[number], &teller.failures[number]);
+        let survivor = run.survivor(failure, line);
+        let frontier = run.log.frontier(line, failure.cut);
+        let newest = run.log.newest(line, failure.cut);
         let last = newest.0.min(survivor.0 + MOST_VERSIONS as u32 / 2);
         let first = (last + 1).saturating_sub(MOST_VERSIONS as u32);
         let mut versions = Vec::new();
@@ -97,12 +97,12 @@ pub(crate) fn describe(
         }
         let numbers: Vec<Version> = (first..=last).map(Version).collect();
         let alike = |a: &Version, b: &Version| {
-            let (mine, theirs) = (event_of(act, line, *a), event_of(act, line, *b));
+            let (mine, theirs) = (event_of(run, line, *a), event_of(run, line, *b));
             mine == theirs && state(*a, frontier, survivor) == state(*b, frontier, survivor)
         };
         // The pieces of one copy that share a fate are one version to the reader.
         for same in numbers.chunk_by(alike) {
-            let event = event_of(act, line, same[0]);
+            let event = event_of(run, line, same[0]);
             versions.push(LaneVersion {
                 text: match event {
                     None if number == 0 => "as it was at the beginning".to_owned(),
@@ -132,9 +132,9 @@ pub(crate) fn describe(
     lanes.shown.iter().map(lane).collect()
 }
 
-fn event_of(act: &LoggedRun, line: Line, version: Version) -> Option<usize> {
-    let (entry, _) = act.log.store_of(line, version)?;
-    Some(whole(act, act.event_of(entry)))
+fn event_of(run: &LoggedRun, line: Line, version: Version) -> Option<usize> {
+    let (entry, _) = run.log.store_of(line, version)?;
+    Some(whole(run, run.event_of(entry)))
 }
 
 /// `pieces` of what was stored are meant: all of it, unless it is a copy.
@@ -145,11 +145,11 @@ fn stored(
     pieces: usize,
     sources: &mut SourceTexts,
 ) -> String {
-    let act = &teller.acts[number];
-    let what = &act.execution.events[event];
-    let at = teller.stage.names(number).place(what);
+    let run = &teller.runs[number];
+    let what = &run.execution.events[event];
+    let at = teller.replayer.names(number).place(what);
     let target = at.as_ref().and_then(|at| sources.assigned(at));
-    let text = match (act.copy(event), target) {
+    let text = match (run.copy(event), target) {
         (Some(copy), _) => {
             let pieces = match pieces {
                 1 => "1 piece".to_owned(),

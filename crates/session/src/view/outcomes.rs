@@ -15,7 +15,7 @@ const MOST_PLACES: usize = 200;
 
 /// `names` for the execution that crashed, `after` for recoveries; `failed` are the executions that ended badly, by their number.
 pub(crate) fn outcomes(
-    act: &LoggedRun,
+    run: &LoggedRun,
     names: &ProgramNames,
     after: &ProgramNames,
     behaviours: &[Behaviour],
@@ -26,7 +26,7 @@ pub(crate) fn outcomes(
     for behaviour in behaviours {
         let end = end(behaviour.ended, after, |number| failed.get(number as usize));
         let store = behaviour.crashes.first().and_then(|crash| {
-            let find = || last_store(act, crash.cut);
+            let find = || last_store(run, crash.cut);
             *last.entry(crash.cut).or_insert_with(find)
         });
         *ends.entry(end).or_default().entry(store).or_default() += 1;
@@ -37,7 +37,7 @@ pub(crate) fn outcomes(
             let mut at: Vec<OutcomePlace> = Vec::new();
             let mut known: HashMap<Option<Place>, usize> = HashMap::new();
             for (&store, count) in &stores {
-                let event = store.map(|store| &act.execution.events[store]);
+                let event = store.map(|store| &run.execution.events[store]);
                 let here = event.and_then(|event| names.place(event));
                 let number = *known.entry(here).or_insert_with_key(|here| {
                     at.push(OutcomePlace {
@@ -108,10 +108,10 @@ fn sort(outcomes: &mut [RecoveryOutcome]) {
     outcomes.sort_by_key(|end| (end.kind == "well", std::cmp::Reverse(end.behaviours)));
 }
 
-fn last_store(act: &LoggedRun, cut: Cut) -> Option<usize> {
-    let entries = &act.log.entries()[..cut.0 as usize];
+fn last_store(run: &LoggedRun, cut: Cut) -> Option<usize> {
+    let entries = &run.log.entries()[..cut.0 as usize];
     let store = entries
         .iter()
         .rposition(|entry| matches!(entry, Entry::Store { .. }))?;
-    Some(act.event_of(Cut(store as u32)))
+    Some(run.event_of(Cut(store as u32)))
 }

@@ -57,7 +57,7 @@ impl<'a> ScheduleNames<'a> {
         }
     }
 
-    /// The same for one execution, with the names that its stores give to persistent memory. A name that stands for several places, or one of
+    /// Names for one execution, with those that its stores give to persistent memory. A name that stands for several places, or one of
     /// several for a place, says nothing.
     pub(crate) fn of(&self, trace: &Trace) -> ScheduleNames<'a> {
         let mut sources = self.names.sources();

@@ -11,7 +11,7 @@ use crate::view::lanes::{self, Lanes};
 use landfall_finding::text::bytes;
 use landfall_finding::{Finding, Phase, Row, RowRead, Timeline};
 use landfall_model::line::Addr;
-use landfall_native::{Event, Op};
+use landfall_native::{Record, RecordKind};
 use std::collections::{BTreeSet, HashMap};
 
 /// Rows of one execution. What is left out is counted where it would be.
@@ -26,9 +26,9 @@ type ChainEvent = (usize, usize);
 
 #[derive(Debug)]
 pub(crate) struct TimelineBuilder<'a> {
-    pub(crate) acts: &'a [LoggedRun],
+    pub(crate) runs: &'a [LoggedRun],
     pub(crate) failures: &'a [Failure],
-    pub(crate) stage: &'a Replayer,
+    pub(crate) replayer: &'a Replayer,
     pub(crate) story: Option<&'a Overtaking>,
     pub(crate) finding: &'a Finding,
 }
@@ -37,8 +37,8 @@ impl TimelineBuilder<'_> {
     pub(crate) fn timeline(&self) -> Timeline {
         let lanes = Lanes::choose(self);
         let mut told = TimelineRows::default();
-        let mut sources = self.stage.sources();
-        for number in 0..self.acts.len() {
+        let mut sources = self.replayer.sources();
+        for number in 0..self.runs.len() {
             self.execution(number, &lanes, &mut told, &mut sources);
             if let Some(failure) = self.failures.get(number) {
                 told.rows.push(self.power_failure(number, failure));
@@ -60,32 +60,32 @@ impl TimelineBuilder<'_> {
 
     /// The first event of one execution that the story leaves out: all after it came after the power failure.
     fn end_of(&self, number: usize) -> usize {
-        let act = &self.acts[number];
+        let run = &self.runs[number];
         let failure = self.failures.get(number);
-        failure.map_or(act.execution.events.len(), |f| act.events_before(f.cut))
+        failure.map_or(run.execution.events.len(), |f| run.events_before(f.cut))
     }
 
     /// The stores that the finding is about.
     fn roles(&self) -> HashMap<ChainEvent, &'static str> {
         let mut roles = HashMap::new();
         if let Some(story) = self.story {
-            let act = &self.acts[story.act];
+            let run = &self.runs[story.run];
             for (entry, role) in [(story.lost, "lost"), (story.kept, "kept")] {
                 if let Some(entry) = entry {
-                    roles.insert((story.act, whole(act, act.event_of(entry))), role);
+                    roles.insert((story.run, whole(run, run.event_of(entry))), role);
                 }
             }
         }
         if let Some(racing) = self.finding.racing() {
-            let names = self.stage.names(0);
-            let events = self.acts[0].execution.events[..self.end_of(0)].iter();
-            let same = |(at, event): &(usize, &Event)| {
-                event.op == Op::Store
-                    && self.acts[0].extent(*at).0 == racing.offset
+            let names = self.replayer.names(0);
+            let events = self.runs[0].execution.events[..self.end_of(0)].iter();
+            let same = |(at, event): &(usize, &Record)| {
+                event.kind == RecordKind::Store
+                    && self.runs[0].extent(*at).0 == racing.offset
                     && names.place(event) == racing.at
             };
             if let Some((at, _)) = events.enumerate().filter(same).last() {
-                roles.insert((0, whole(&self.acts[0], at)), "lost");
+                roles.insert((0, whole(&self.runs[0], at)), "lost");
             }
         }
         roles
@@ -98,9 +98,9 @@ impl TimelineBuilder<'_> {
         told: &mut TimelineRows,
         sources: &mut SourceTexts,
     ) {
-        let act = &self.acts[number];
+        let run = &self.runs[number];
         let readings: HashMap<usize, ReadProvenance> =
-            readings(&self.acts[..=number], &self.failures[..number])
+            readings(&self.runs[..=number], &self.failures[..number])
                 .into_iter()
                 .map(|reading| (reading.event, reading))
                 .collect();
@@ -113,18 +113,21 @@ impl TimelineBuilder<'_> {
         };
         let mut thread = 0;
         let mut next = 0;
-        for (at, event) in act.execution.events[..until].iter().enumerate() {
-            if matches!(event.op, Op::Step | Op::Blocked | Op::Misuse) {
+        for (at, event) in run.execution.events[..until].iter().enumerate() {
+            if matches!(
+                event.kind,
+                RecordKind::Step | RecordKind::Blocked | RecordKind::Misuse
+            ) {
                 thread = u32::from(event.mask);
             }
             if !shown.contains(&at) {
                 continue;
             }
-            told.omit(between(act, next, at), phase);
-            next = act.copy(at).map_or(at + 1, |copy| at + copy.events);
+            told.omit(between(run, next, at), phase);
+            next = run.copy(at).map_or(at + 1, |copy| at + copy.events);
             let reading = readings.get(&at);
             let (kind, text) = self.event((number, at), reading, sources);
-            let names = self.stage.names(number);
+            let names = self.replayer.names(number);
             told.add(
                 (number, at),
                 Row {
@@ -136,17 +139,18 @@ impl TimelineBuilder<'_> {
                     // Why threads take turns is told by the finding's schedule.
                     why: None,
                     role: roles.get(&(number, at)).map(|&role| role.to_owned()),
-                    lane: match event.op {
-                        Op::Store | Op::Clflush | Op::Clflushopt | Op::Clwb => {
-                            lanes.number(number, Addr(event.offset).line())
-                        }
+                    lane: match event.kind {
+                        RecordKind::Store
+                        | RecordKind::Clflush
+                        | RecordKind::Clflushopt
+                        | RecordKind::Clwb => lanes.number(number, Addr(event.offset).line()),
                         _ => None,
                     },
                     read: reading.map(|reading| self.read(reading, told)),
                 },
             );
         }
-        told.omit(between(act, next.min(until), until), phase);
+        told.omit(between(run, next.min(until), until), phase);
     }
 
     /// Which events are told: those about lines that matter, the ones with a role first, then the latest.
@@ -157,32 +161,33 @@ impl TimelineBuilder<'_> {
         readings: &HashMap<usize, ReadProvenance>,
         roles: &HashMap<ChainEvent, &'static str>,
     ) -> BTreeSet<usize> {
-        let act = &self.acts[number];
+        let run = &self.runs[number];
         let (mut first, mut rest) = (BTreeSet::new(), Vec::new());
         let mut pending = false;
         let mut choices = 0;
-        for (at, event) in act.execution.events[..self.end_of(number)]
+        for (at, event) in run.execution.events[..self.end_of(number)]
             .iter()
             .enumerate()
         {
-            let about = match number + 1 == self.acts.len() {
+            let about = match number + 1 == self.runs.len() {
                 true => true,
                 false => lanes.follows(number, Addr(event.offset).line()),
             };
-            let tell = match event.op {
-                Op::Read => number > 0,
+            let tell = match event.kind {
+                RecordKind::Read => number > 0,
                 // The pieces of one copy are told together.
-                Op::Store => about && whole(act, at) == at,
-                Op::Clflush | Op::Clflushopt | Op::Clwb => {
+                RecordKind::Store => about && whole(run, at) == at,
+                RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb => {
                     pending |= about;
                     about
                 }
-                Op::Sfence | Op::Mfence | Op::CasFailed => std::mem::take(&mut pending),
-                Op::Step | Op::Blocked | Op::Misuse => true,
+                RecordKind::Sfence | RecordKind::Mfence | RecordKind::CasFailed => {
+                    std::mem::take(&mut pending)
+                }
+                RecordKind::Step | RecordKind::Blocked | RecordKind::Misuse => true,
                 _ => false,
             };
-            pending |=
-                event.op == Op::Store && tell && event.flag_names().contains(&"non-temporal");
+            pending |= event.kind == RecordKind::Store && tell && event.is_non_temporal();
             let choice = readings.get(&at).is_some_and(|r| !r.others.is_empty());
             if roles.contains_key(&(number, at)) {
                 first.insert(at);
@@ -206,19 +211,19 @@ impl TimelineBuilder<'_> {
         reading: Option<&ReadProvenance>,
         sources: &mut SourceTexts,
     ) -> (String, String) {
-        let act = &self.acts[number];
-        let event = &act.execution.events[at];
+        let run = &self.runs[number];
+        let event = &run.execution.events[at];
         let (offset, length) = event.bytes();
         let size = bytes(length.into());
-        let (kind, text) = match event.op {
-            Op::Store => {
-                let flags = match event.flag_names().join(" ").as_str() {
+        let (kind, text) = match event.kind {
+            RecordKind::Store => {
+                let flags = match event.flag_names().collect::<Vec<_>>().join(" ").as_str() {
                     "" => String::new(),
                     flags => format!(", {flags}"),
                 };
-                let target = self.stage.names(number).place(event);
+                let target = self.replayer.names(number).place(event);
                 let target = target.and_then(|at| sources.assigned(&at));
-                match (act.copy(at), target) {
+                match (run.copy(at), target) {
                     (Some(copy), _) => {
                         let (size, to) = (bytes(copy.length), address(copy.offset));
                         ("copy", format!("{size} to {to}{flags}"))
@@ -236,7 +241,7 @@ impl TimelineBuilder<'_> {
                     }
                 }
             }
-            Op::Read => {
+            RecordKind::Read => {
                 let beginning = reading.is_some_and(|r| r.from == [StoreSource::Beginning]);
                 let from = match beginning {
                     true => ", as it was at the beginning",
@@ -245,20 +250,20 @@ impl TimelineBuilder<'_> {
                 let text = format!("{} from {} ({size}){from}", value(event), address(offset));
                 ("read", text)
             }
-            Op::Clflush | Op::Clflushopt | Op::Clwb => {
-                let name = match event.op {
-                    Op::Clflush => "clflush",
-                    Op::Clflushopt => "clflushopt",
+            RecordKind::Clflush | RecordKind::Clflushopt | RecordKind::Clwb => {
+                let name = match event.kind {
+                    RecordKind::Clflush => "clflush",
+                    RecordKind::Clflushopt => "clflushopt",
                     _ => "clwb",
                 };
                 (name, format!("line {}", address(event.offset & !63)))
             }
-            Op::Sfence => ("sfence", String::new()),
-            Op::Mfence => ("mfence", String::new()),
-            Op::CasFailed => ("fence", "a compare-and-swap that failed".to_owned()),
-            Op::Step | Op::Misuse => (event.step_name(), step(event)),
-            Op::Blocked => ("waits", format!("{} {}", event.step_name(), step(event))),
-            _ => ("event", format!("{:?}", event.op).to_lowercase()),
+            RecordKind::Sfence => ("sfence", String::new()),
+            RecordKind::Mfence => ("mfence", String::new()),
+            RecordKind::CasFailed => ("fence", "a compare-and-swap that failed".to_owned()),
+            RecordKind::Step | RecordKind::Misuse => (event.step_name(), step(event)),
+            RecordKind::Blocked => ("waits", format!("{} {}", event.step_name(), step(event))),
+            _ => ("event", format!("{:?}", event.kind).to_lowercase()),
         };
         (kind.to_owned(), text)
     }
@@ -266,14 +271,14 @@ impl TimelineBuilder<'_> {
     fn read(&self, reading: &ReadProvenance, told: &TimelineRows) -> RowRead {
         let row = |source: &StoreSource| match *source {
             StoreSource::Beginning => None,
-            StoreSource::Store { act, entry } => {
-                let event = whole(&self.acts[act], self.acts[act].event_of(entry));
-                told.numbers.get(&(act, event)).copied()
+            StoreSource::Store { run, entry } => {
+                let event = whole(&self.runs[run], self.runs[run].event_of(entry));
+                told.numbers.get(&(run, event)).copied()
             }
         };
         let shift = 8 * reading.read.mask.trailing_zeros();
         let other = |&(value, source): &(u64, StoreSource)| {
-            let from = origin(source, self.acts, self.stage).words();
+            let from = origin(source, self.runs, self.replayer).words();
             format!("{}, {from}", number(value >> shift))
         };
         RowRead {
@@ -302,11 +307,11 @@ impl TimelineBuilder<'_> {
 
     /// How the last execution ends; or, if it ends well, which of its reads the finding is about.
     fn end(&self, told: &mut TimelineRows) {
-        let Some(last) = self.acts.last() else {
+        let Some(last) = self.runs.last() else {
             return;
         };
         let failures = self.failures.len();
-        let names = self.stage.names(failures);
+        let names = self.replayer.names(failures);
         let outcome = &last.execution.outcome;
         let well = outcome.is_ok();
         if well {
@@ -367,7 +372,7 @@ impl TimelineRows {
     }
 }
 
-fn step(event: &Event) -> String {
+fn step(event: &Record) -> String {
     match event.value {
         0 => String::new(),
         about => number(about),
@@ -375,16 +380,19 @@ fn step(event: &Event) -> String {
 }
 
 /// The event that stands for the copy or fill that an event is part of.
-pub(crate) fn whole(act: &LoggedRun, event: usize) -> usize {
-    act.copy(event).map_or(event, |copy| copy.first)
+pub(crate) fn whole(run: &LoggedRun, event: usize) -> usize {
+    run.copy(event).map_or(event, |copy| copy.first)
 }
 
-fn between(act: &LoggedRun, from: usize, to: usize) -> usize {
-    let events = act.execution.events.get(from..to).unwrap_or_default();
-    events.iter().filter(|e| e.op != Op::Stack).count()
+fn between(run: &LoggedRun, from: usize, to: usize) -> usize {
+    let events = run.execution.events.get(from..to).unwrap_or_default();
+    events
+        .iter()
+        .filter(|e| e.kind != RecordKind::Stack)
+        .count()
 }
 
-pub(crate) fn value(event: &Event) -> String {
+pub(crate) fn value(event: &Record) -> String {
     number(event.value >> (8 * (event.bytes().0 & 7)))
 }
 

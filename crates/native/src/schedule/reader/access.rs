@@ -5,7 +5,7 @@ use super::sync::operation;
 use super::{Open, TraceReader, word};
 use landfall_explore::schedule::sync::{MOST_WAITERS, Op};
 use landfall_explore::schedule::{Access, Act, Orders, SourceFence, ThreadsError, Trace, Until};
-use landfall_vocab::record::{Record, access, step};
+use landfall_vocab::record::{Traced, access, step};
 
 /// What an access asks for in the source. Where that says nothing of a locked instruction, it is as strong as can be.
 pub(super) fn orders(flags: u8) -> Orders {
@@ -42,7 +42,7 @@ impl TraceReader {
     }
 
     /// Memory is handed to a function that nobody knows: as if it touched that.
-    pub(super) fn hand_over(&mut self, thread: usize, record: &Record<'_>, trace: &mut Trace) {
+    pub(super) fn hand_over(&mut self, thread: usize, record: &Traced<'_>, trace: &mut Trace) {
         let site = self.site(record);
         let (place, mask) = place(record.value);
         let object = self.objects.of(place);
@@ -56,7 +56,7 @@ impl TraceReader {
     pub(super) fn access(
         &mut self,
         thread: usize,
-        record: &Record<'_>,
+        record: &Traced<'_>,
         trace: &mut Trace,
     ) -> Result<(), ThreadsError> {
         if record.value == 0 && record.flags & !access::ORDERING == 0 {

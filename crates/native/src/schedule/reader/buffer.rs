@@ -6,7 +6,7 @@ use super::{Buffered, Open, TraceReader, word};
 use landfall_explore::schedule::{
     Access, Act, Orders, Process, Queued, Step, ThreadsError, Trace, WriteBack, come_behind,
 };
-use landfall_vocab::record::{Record, access, step};
+use landfall_vocab::record::{Traced, access, step};
 
 impl TraceReader {
     /// The commit of the thread's newest store to these bytes, if one store covers them.
@@ -36,7 +36,7 @@ impl TraceReader {
     pub(super) fn push(
         &mut self,
         thread: usize,
-        record: &Record<'_>,
+        record: &Traced<'_>,
         object: u32,
         mask: u64,
         site: u32,
@@ -244,7 +244,7 @@ impl TraceReader {
     pub(super) fn commit(
         &mut self,
         open: &Open,
-        record: &Record<'_>,
+        record: &Traced<'_>,
         object: u32,
         mask: u64,
         trace: &mut Trace,

@@ -14,7 +14,7 @@ use landfall_explore::schedule::{
     ThreadsError, Trace, Trailing,
 };
 use landfall_model::event::Atomicity;
-use landfall_vocab::record::{COMPANIONS, Kind, Record, flag, step};
+use landfall_vocab::record::{COMPANIONS, RecordKind, Traced, flag, step};
 use landfall_vocab::shared::{CREATIONS, End};
 use milestone::Milestones;
 use std::collections::VecDeque;
@@ -168,7 +168,7 @@ struct Open {
     more: u32,
 }
 
-fn word(record: &Record<'_>, number: usize) -> u64 {
+fn word(record: &Traced<'_>, number: usize) -> u64 {
     let bytes = record.payload.get(8 * number..8 * number + 8);
     bytes.map_or(0, |bytes| {
         u64::from_le_bytes(bytes.try_into().unwrap_or_default())
@@ -185,8 +185,8 @@ fn is_same(before: &Step, mut now: Step) -> bool {
 }
 
 /// Does a choice begin here?
-pub(super) fn is_choice(record: &Record<'_>) -> bool {
-    record.kind == Kind::Step && word(record, 0) != 0
+pub(super) fn is_choice(record: &Traced<'_>) -> bool {
+    record.kind == RecordKind::Step && word(record, 0) != 0
 }
 
 impl TraceReader {
@@ -239,21 +239,26 @@ impl TraceReader {
         }
     }
 
-    fn site(&mut self, record: &Record<'_>) -> u32 {
+    fn site(&mut self, record: &Traced<'_>) -> u32 {
         self.sites
-            .of(u64::from(record.site) | u64::from(record.caller) << 32)
+            .of(u64::from(record.origin.site) | u64::from(record.origin.caller) << 32)
     }
 
     /// Takes in one record.
     pub(super) fn record(
         &mut self,
-        record: &Record<'_>,
+        record: &Traced<'_>,
         trace: &mut Trace,
     ) -> Result<(), ThreadsError> {
         let thread = usize::from(record.mask % COMPANIONS);
         let of_thread = matches!(
             record.kind,
-            Kind::Step | Kind::Access | Kind::Blocked | Kind::Watched | Kind::Foreign | Kind::Ended
+            RecordKind::Step
+                | RecordKind::Access
+                | RecordKind::Blocked
+                | RecordKind::Watched
+                | RecordKind::Foreign
+                | RecordKind::Ended
         );
         if thread >= self.most && of_thread {
             // The caller sees `created` and starts over with more room.
@@ -261,7 +266,7 @@ impl TraceReader {
             return Ok(());
         }
         match record.kind {
-            Kind::Step => {
+            RecordKind::Step => {
                 self.close(trace)?;
                 self.stored_as = StoredAs::default();
                 self.step(thread, record, trace)?;
@@ -270,8 +275,8 @@ impl TraceReader {
                     self.close(trace)?;
                 }
             }
-            Kind::Access => return self.access(thread, record, trace),
-            Kind::Watched => {
+            RecordKind::Access => return self.access(thread, record, trace),
+            RecordKind::Watched => {
                 let (place, mask) = place(record.value);
                 let object = self.objects.of(place);
                 let watches = &mut self.threads[thread].watches;
@@ -280,10 +285,10 @@ impl TraceReader {
                     None => watches.push((object, mask)),
                 }
             }
-            Kind::Foreign => self.hand_over(thread, record, trace),
-            Kind::Ended => {
+            RecordKind::Foreign => self.hand_over(thread, record, trace),
+            RecordKind::Ended => {
                 self.close(trace)?;
-                let site = match (record.site, record.caller) {
+                let site = match (record.origin.site, record.origin.caller) {
                     (0, 0) => self.threads[thread].site,
                     _ => self.site(record),
                 };
@@ -296,21 +301,21 @@ impl TraceReader {
                     });
                 }
             }
-            Kind::Unseen => {
+            RecordKind::Unseen => {
                 let what = (record.flags, self.site(record));
                 if !self.unseen.contains(&what) {
                     self.unseen.push(what);
                 }
             }
-            Kind::Read => self.foreign |= record.flags & flag::FOREIGN != 0,
-            Kind::Store | Kind::Run | Kind::Fill => {
+            RecordKind::Read => self.foreign |= record.flags & flag::FOREIGN != 0,
+            RecordKind::Store | RecordKind::Run | RecordKind::Fill => {
                 self.foreign |= record.flags & flag::FOREIGN != 0;
                 self.stored_as = StoredAs {
                     atomic: atomicity(record.flags, record.mask, self.atomics),
                     at_once: record.flags & flag::DURABLE != 0,
                 };
             }
-            Kind::Blocked => {
+            RecordKind::Blocked => {
                 self.close(trace)?;
                 self.blocked(thread, record, trace);
             }
@@ -322,7 +327,7 @@ impl TraceReader {
     fn step(
         &mut self,
         thread: usize,
-        record: &Record<'_>,
+        record: &Traced<'_>,
         trace: &mut Trace,
     ) -> Result<(), ThreadsError> {
         if record.mask >= COMPANIONS {
@@ -409,7 +414,7 @@ impl TraceReader {
         }
     }
 
-    fn open(&mut self, thread: usize, record: &Record<'_>, trace: &mut Trace) {
+    fn open(&mut self, thread: usize, record: &Traced<'_>, trace: &mut Trace) {
         let mut more = 0;
         let watches = &mut self.threads[thread].watches;
         // Its store buffer goes on without it.

@@ -4,7 +4,7 @@ use super::super::numbers::place;
 use super::{Open, TraceReader, word};
 use landfall_explore::schedule::sync::Op;
 use landfall_explore::schedule::{Access, Act, NOWHERE, Process, Step, Trace, Until, Wait};
-use landfall_vocab::record::{Record, access, lifetime, step};
+use landfall_vocab::record::{Traced, access, lifetime, step};
 
 impl TraceReader {
     pub(super) fn word(&mut self, object: u32) -> &mut u64 {
@@ -21,7 +21,7 @@ impl TraceReader {
         &mut self,
         open: &Open,
         op: Op,
-        record: &Record<'_>,
+        record: &Traced<'_>,
         step: &mut Step,
     ) {
         let said = word(record, 0);
@@ -79,7 +79,7 @@ impl TraceReader {
     }
 
     /// A thread that waits still, at the end.
-    pub(super) fn blocked(&mut self, thread: usize, record: &Record<'_>, trace: &mut Trace) {
+    pub(super) fn blocked(&mut self, thread: usize, record: &Traced<'_>, trace: &mut Trace) {
         let site = self.site(record);
         let kind = record.flags;
         let waits = match kind {

@@ -125,11 +125,11 @@ pub(in super::super) fn commit(thread: usize, stream: u8) {
             }
         }
         Kind::Flush => {
-            trace::plain(record::Kind::Clflush, offset(address), 0, origin);
+            trace::plain(record::RecordKind::Clflush, offset(address), 0, origin);
             gone(thread, at);
         }
         Kind::Fence => {
-            trace::plain(record::Kind::Sfence, 0, 0, origin);
+            trace::plain(record::RecordKind::Sfence, 0, 0, origin);
             gone(thread, at);
         }
     }

@@ -82,7 +82,7 @@ struct Buffer {
 #[repr(C)]
 struct Behind {
     entry: usize,
-    kind: record::Kind,
+    kind: record::RecordKind,
     address: usize,
     origin: Origin,
 }
@@ -280,7 +280,7 @@ pub(super) fn push_order(kind: Kind, address: usize, origin: Origin) {
 }
 
 /// The running thread begins to write a line back; true if that waits for something in its buffer.
-pub(super) fn write_back(kind: record::Kind, address: usize, origin: Origin) -> bool {
+pub(super) fn write_back(kind: record::RecordKind, address: usize, origin: Origin) -> bool {
     let buffer = of(threads().current.get());
     let last = buffer.places().rev().find(|&at| {
         let entry = &buffer.entries[at];

@@ -41,7 +41,7 @@ struct CauseEntry {
     cause: Cause,
     /// Who takes the steps, up to where it shows. Once settled, only the plainest is left.
     schedules: Vec<Vec<Process>>,
-    /// The same execution in another order, where it is known what happens before what: it must show the same.
+    /// This execution in another order, where it is known what happens before what: it must show the same.
     same: Option<Vec<Process>>,
     /// With the accesses that were steps when it was found.
     job: landfall_native::Job,

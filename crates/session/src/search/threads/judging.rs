@@ -178,14 +178,14 @@ fn tell(
         .map(|step| again.order().thread(step.process))
         .collect();
     // A thread's stores reach memory in the order in which it makes them, under every schedule.
-    let entry = |acts: &[LoggedRun], at: At| {
+    let entry = |runs: &[LoggedRun], at: At| {
         if at.execution > 0 {
             return Some(Cut(at.entry));
         }
         let (before, from) = stores.split_at_checked(at.entry as usize)?;
         let thread = *from.first()?;
         let number = before.iter().filter(|&&of| of == thread).count();
-        let entries = acts.first()?.log.entries().iter().enumerate();
+        let entries = runs.first()?.log.entries().iter().enumerate();
         let mut mine = entries.filter(
             |(_, entry)| matches!(entry, Entry::Store { thread: of, .. } if usize::from(*of) == thread),
         );

@@ -14,9 +14,9 @@ use crate::error::{Error, ErrorKind};
 use crate::names::ProgramNames;
 use crate::observer::{CheckWatch, Notices};
 use crate::options::{Asked, CheckKind};
-use crate::programs::{Programs, base_of};
+use crate::programs::Programs;
 use crate::report::SearchReport;
-use crate::search::one::refuse;
+use crate::search::first::FirstRun;
 use crate::setup::BuiltTarget;
 use causes::ScheduleFindings;
 use fewest::fewest;
@@ -29,8 +29,8 @@ use landfall_explore::schedule::{
 };
 use landfall_finding::Limit;
 use landfall_native::{
-    Deadline, EverySchedule, Execution, Job, NativeSubject, NativeThreads, Notice, Outcome, Places,
-    Policy, Ran, Sealing, Server, Watching,
+    Deadline, EverySchedule, Job, NativeSubject, NativeThreads, Notice, Outcome, Places, Policy,
+    Ran, Sealing, Server, Watching,
 };
 use power::{Crashing, RecoveryRuns};
 use progress::ScheduleProgress;
@@ -42,46 +42,49 @@ use std::time::Instant;
 const MOST_THREADS: usize = 32;
 
 /// Searches a program that creates threads.
-pub(crate) fn check<'w>(
+pub(super) fn check<'w>(
     options: &Asked,
     target: &BuiltTarget,
     started: Instant,
     watch: &'w CheckWatch<'w>,
 ) -> Result<SearchReport, Error> {
-    let scene = &target.scene;
-    let mut server = Server::start(&scene.program).map_err(Error::cannot_run)?;
+    let programs = &target.programs;
     let mut job = Job {
         schedule: Some(Vec::new()),
-        ..scene.job.clone()
+        ..programs.job.clone()
     };
     // Not every program ends; what comes later is seen by the search.
     let mut short = job.clone();
     short.threads.most_steps = Some(options.most_steps() as u64);
-    let first = server.run(&short).map_err(Error::cannot_run)?;
-    if let Some(refusal) = refuse(&first) {
+    let mut first = FirstRun::of(programs, &short)?;
+    if let Some(refusal) = first.refusal() {
         return Err(refusal);
     }
     let mut streams = 0;
-    let mut threads = 1 + first.events.iter().filter(|e| e.creates_thread()).count();
+    let mut threads = 1
+        + (first.execution.events.iter())
+            .filter(|event| event.creates_thread())
+            .count();
     let mut bugs = Diagnosis::new(target, options, started);
-    let base = base_of(&server);
-    let again = scene.recover.as_ref().unwrap_or(&scene.program);
-    let mut persistent = server.asked() || scene.recover.is_some();
+    let again = programs.recover.as_ref().unwrap_or(&programs.program);
+    let mut persistent = first.persists(programs);
     let mut recovery = None;
     let mut runs = 0;
     let mut report = loop {
-        let mut report = opening(options, &first, &server);
+        let mut report = first.report(options);
+        note_uncompiled(&first.server, &mut report);
         if let Some(refusal) = power::refuse(options).filter(|_| persistent) {
             return Err(refusal);
         }
         if persistent && recovery.is_none() {
             recovery = Some(Server::start(again).map_err(Error::cannot_run)?);
         }
-        let names = ProgramNames::of(&server);
+        let names = ProgramNames::of(&first.server);
         let after = recovery.as_ref().map(ProgramNames::of);
-        let mut sealing = sealing(options, &server)?;
-        let mut native = NativeThreads::new(&mut server, job.clone(), threads, options.model())
-            .with_streams(streams);
+        let mut sealing = sealing(options, &first.server)?;
+        let mut native =
+            NativeThreads::new(&mut first.server, job.clone(), threads, options.model())
+                .with_streams(streams);
         native.prefer(options.policy());
         native.until(options.deadline(started));
         if let Some(sealing) = sealing.take() {
@@ -107,12 +110,12 @@ pub(crate) fn check<'w>(
                     let mut one = NativeSubject::new(recovery, job.clone(), budget)
                         .with_workers(again, options.workers())
                         .map_err(Error::cannot_run)?;
-                    one.watching = options.judges().then(|| watching(options, scene));
+                    one.watching = options.judges().then(|| watching(options, programs));
                     one.notice = Some(Notice(Box::new(move |failed| notices.failed(failed))));
                     RecoveryRuns::One(Box::new(one))
                 }
             };
-            let power = Power::new(base.clone(), scene.platform)
+            let power = Power::new(first.base.clone(), programs.platform)
                 .with_failures(options.failures)
                 .by(way(options));
             crashing = Some(Crashing::new(options, power, recoveries, budget.until));
@@ -183,17 +186,13 @@ pub(crate) fn check<'w>(
         report.runs += runs + native.runs - ran;
         break report;
     };
-    report.add_server(&server);
+    report.add_server(&first.server);
     report.runs += bugs.runs();
     Ok(report)
 }
 
-/// What is known once the first schedule has run.
-fn opening(options: &Asked, first: &Execution, server: &Server) -> SearchReport {
-    let mut report = SearchReport::default();
-    report.events = first.events.len() as u64;
-    report.note_foreign("", first.foreign.as_ref(), &server.symbols());
-    report.note_input(first.read_input, options);
+/// Code that nobody looked at is a limit where threads share memory.
+fn note_uncompiled(server: &Server, report: &mut SearchReport) {
     let elsewhere = server.symbols().from_elsewhere();
     if let Some(name) = elsewhere.first() {
         let more = match elsewhere.len() {
@@ -205,10 +204,6 @@ fn opening(options: &Asked, first: &Execution, server: &Server) -> SearchReport 
             "`{name}`{more} was not compiled with `landfall cc`: what it does to memory that threads share is no step of a schedule; compile it with `landfall cc`"
         ));
     }
-    report.not_judged = (options.checks.is_empty())
-        .then(|| options.leaves_no_tree().map(str::to_owned))
-        .flatten();
-    report
 }
 
 fn way(options: &Asked) -> Way {
@@ -220,16 +215,16 @@ fn way(options: &Asked) -> Way {
 }
 
 /// What looks at recoveries as they are run.
-fn watching(options: &Asked, scene: &Programs) -> Watching {
+fn watching(options: &Asked, programs: &Programs) -> Watching {
     let mut places = Places::default();
-    if scene.recover.is_some() {
+    if programs.recover.is_some() {
         places.of(Ran::Recovery);
     }
     Watching {
         places,
         wasted: options.checks(CheckKind::Flushes).then(Wasted::default),
         atomics: options.atomics(),
-        platform: scene.platform,
+        platform: programs.platform,
     }
 }
 

@@ -1,0 +1,33 @@
+//! The command, from outside: every test here starts `landfall`, or reads what it leaves.
+//!
+//! One program for all of them: linking costs more than compiling. `cargo nextest run -p landfall-cli NAME::` runs one file.
+
+#![allow(missing_docs)]
+
+mod behaviour;
+mod browser;
+mod cc;
+mod clock;
+mod examples;
+mod explain;
+mod fix;
+mod foreign;
+mod judge;
+mod killed;
+mod manual;
+mod nets;
+mod nets_litmus;
+mod options;
+mod pages;
+mod pool_states;
+mod prove;
+mod prove_random;
+mod replay;
+mod report;
+mod run;
+mod schema;
+mod sessions;
+mod stacks;
+mod strings;
+mod terminal;
+mod threads;

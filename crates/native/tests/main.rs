@@ -1,0 +1,13 @@
+//! Native programs: built with the pass, run on given images, their traces read.
+//!
+//! One program for all of them: linking costs more than compiling. `cargo nextest run -p landfall-native NAME::` runs one file.
+
+#![allow(missing_docs)]
+
+mod litmus;
+mod programs;
+mod schedule_random;
+mod schedule_scale;
+mod schedules;
+mod server;
+mod support;
