@@ -213,9 +213,10 @@ struct Part {
     length: usize,
 }
 
-/// Does what a library does there concern other threads? (Persistent memory is seen to where it is touched.)
+/// Does what a library does there concern other threads? (Persistent memory is seen to where it is touched, and what points nowhere is
+/// for the kernel to refuse.)
 fn matters(address: usize) -> bool {
-    address != 0 && !is_persistent(address) && !imports::is_constant(address)
+    imports::is_program_memory(address) && !is_persistent(address)
 }
 
 /// Before the call: true if there is something to be done afterwards.
@@ -428,11 +429,11 @@ unsafe fn vector(
     origin: Origin,
 ) {
     const MOST_PARTS: usize = 1024;
-    let list = count * size_of::<Part>();
-    if from == 0 || is_persistent(from) || count > MOST_PARTS {
+    if !matters(from) || count > MOST_PARTS {
         return;
     }
-    // Theirs, behind it ours.
+    let list = count * size_of::<Part>();
+    // Ours, behind it theirs.
     let Some(ours) = crossing.lend(argument, from, 2 * list) else {
         return;
     };

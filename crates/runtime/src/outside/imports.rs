@@ -99,12 +99,6 @@ fn is_library_memory(address: usize) -> bool {
         .any(|range| within(range.get()))
 }
 
-/// Constants of the executable: nobody writes them.
-pub(super) fn is_constant(address: usize) -> bool {
-    let within = |(low, high): (usize, usize)| address >= low && address < high;
-    within(imports().image.get()) && !within(imports().writable.get())
-}
-
 fn library_memory(low: usize, high: usize) {
     let at = imports().ranges.get();
     if at < MOST_RANGES {
