@@ -344,7 +344,7 @@ pub(super) fn of(name: &[u8]) -> Option<&'static [Effect]> {
         return Some(effects);
     }
     let begins = |with: &&str| bytes::starts(name, with.as_bytes());
-    if SYNCHRONISED.iter().any(|with| begins(&with)) {
+    if SYNCHRONISED.iter().any(begins) {
         return Some(&[]);
     }
     // A `const` member function.
