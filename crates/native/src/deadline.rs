@@ -1,17 +1,17 @@
 //! When to stop: at a moment, or when the user says so. Whoever works for long asks every now and then.
 
-use crate::interrupt::{interrupts, since_first};
+use crate::interrupt::{Moment, interrupts, since_first};
 use landfall_finding::Limit;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Deadline {
     at: Option<Instant>,
-    /// Time left after the first Ctrl-C. After the second there is none.
+    /// Time left after the first Ctrl-C, or after it was cancelled. After the second Ctrl-C there is none.
     grace: Duration,
     /// Somebody else may say so, too.
-    cancelled: Option<&'static AtomicBool>,
+    cancelled: Option<&'static Moment>,
     /// In tests: how often one may ask before it is reached.
     questions: Option<&'static AtomicU64>,
 }
@@ -33,8 +33,8 @@ impl Deadline {
         }
     }
 
-    /// Reached as well when that becomes true.
-    pub fn or_when(self, cancelled: &'static AtomicBool) -> Deadline {
+    /// Reached as well when that moment comes.
+    pub fn or_when(self, cancelled: &'static Moment) -> Deadline {
         Deadline {
             cancelled: Some(cancelled),
             ..self
@@ -46,8 +46,8 @@ impl Deadline {
         Deadline {
             at: self.at.map(|at| at + by),
             grace: by,
-            cancelled: None,
             questions: None,
+            ..self
         }
     }
 
@@ -58,7 +58,8 @@ impl Deadline {
             1 if since_first() < self.grace => {}
             _ => return Some(Limit::Interrupt),
         }
-        if self.cancelled.is_some_and(|flag| flag.load(SeqCst)) {
+        let cancelled = self.cancelled.and_then(Moment::ago);
+        if cancelled.is_some_and(|ago| ago >= self.grace) {
             return Some(Limit::Interrupt);
         }
         if let Some(questions) = self.questions
@@ -97,6 +98,19 @@ impl Steps {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_cancels_leaves_time_to_tell() {
+        static CANCELLED: Moment = Moment::new();
+        let search = Deadline::default().or_when(&CANCELLED);
+        let telling = search.later(Duration::from_secs(1 << 30));
+        let at_once = search.later(Duration::ZERO);
+        assert_eq!((search.reached(), telling.reached()), (None, None));
+        CANCELLED.come();
+        let limit = Some(Limit::Interrupt);
+        assert_eq!((search.reached(), at_once.reached()), (limit, limit));
+        assert_eq!(telling.reached(), None);
+    }
 
     #[test]
     fn questions_are_counted() {

@@ -5,12 +5,37 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 static TIMES: AtomicU32 = AtomicU32::new(0);
-/// When the first one came, in nanoseconds since some moment.
-static FIRST: AtomicU64 = AtomicU64::new(0);
+/// When the first one came.
+static FIRST: Moment = Moment::new();
 
 /// A process group that is told as well; 0 for none.
 static BELOW: AtomicI32 = AtomicI32::new(0);
 
+/// A moment that comes once, if at all.
+#[derive(Debug, Default)]
+pub struct Moment(AtomicU64);
+
+impl Moment {
+    /// One that has not come yet.
+    pub const fn new() -> Moment {
+        Moment(AtomicU64::new(0))
+    }
+
+    /// It is now, unless it was before.
+    pub fn come(&self) {
+        let _ = self.0.compare_exchange(0, now(), SeqCst, SeqCst);
+    }
+
+    /// How long ago it was, if it has come.
+    pub fn ago(&self) -> Option<Duration> {
+        match self.0.load(SeqCst) {
+            0 => None,
+            at => Some(Duration::from_nanos(now().saturating_sub(at))),
+        }
+    }
+}
+
+/// In nanoseconds since the machine was started.
 fn now() -> u64 {
     let mut now = libc::timespec {
         tv_sec: 0,
@@ -28,7 +53,7 @@ extern "C" fn note(signal: libc::c_int) {
         unsafe { libc::kill(-below, signal) };
     }
     match TIMES.fetch_add(1, SeqCst) {
-        0 => FIRST.store(now(), SeqCst),
+        0 => FIRST.come(),
         _ => {
             for signal in [libc::SIGINT, libc::SIGTERM] {
                 // SAFETY: allowed in signal handlers; the next one is deadly again.
@@ -65,5 +90,5 @@ pub(crate) fn interrupts() -> u32 {
 
 /// How long ago the first one was.
 pub(crate) fn since_first() -> Duration {
-    Duration::from_nanos(now().saturating_sub(FIRST.load(SeqCst)))
+    FIRST.ago().unwrap_or_default()
 }

@@ -48,7 +48,7 @@ pub use events::translate;
 pub use execution::{Divergence, Execution, Foreign, Outcome, first_difference};
 pub use heap::{HeapBlock, HeapError};
 pub use input::Input;
-pub use interrupt::{interrupted, watch_interrupts};
+pub use interrupt::{Moment, interrupted, watch_interrupts};
 pub use job::{Image, Isolation, Job, Limits, Line, Policy, Sleeper, Threading};
 pub use judge::{Atomics, Placed, Places, Ran, Watching, judge};
 pub use kernel::{KernelFeature, kernel_features};

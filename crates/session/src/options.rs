@@ -7,12 +7,11 @@ use landfall_explore::schedule::saturate::Preempt;
 use landfall_explore::schedule::seal::Directive;
 use landfall_finding::{Allowed, Severity};
 use landfall_model::order::Platform;
-use landfall_native::{Atomics, Budget, Deadline, Input, Model, Policy};
+use landfall_native::{Atomics, Budget, Deadline, Input, Model, Moment, Policy};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A program: sources that are built first, or one that was built with `landfall cc`.
@@ -226,7 +225,7 @@ impl Asked {
         }
         let deadline = Deadline::new(self.time.map(|time| started + time));
         match self.cancel {
-            Some(Cancel(flag)) => deadline.or_when(flag),
+            Some(Cancel(moment)) => deadline.or_when(moment),
             None => deadline,
         }
     }
@@ -257,18 +256,18 @@ impl std::ops::Deref for Asked {
 
 /// Ends checks from elsewhere: another thread, an observer. They report what they know then, with the limit `interrupt`.
 #[derive(Clone, Copy, Debug)]
-pub struct Cancel(pub(crate) &'static AtomicBool);
+pub struct Cancel(pub(crate) &'static Moment);
 
 impl Cancel {
-    /// One that is not asked for yet. It takes a byte for ever.
+    /// One that is not asked for yet. It takes a word for ever.
     #[allow(clippy::new_without_default, reason = "each is another one")]
     pub fn new() -> Cancel {
-        Cancel(Box::leak(Box::new(AtomicBool::new(false))))
+        Cancel(Box::leak(Box::new(Moment::new())))
     }
 
     /// From now on it is asked for.
     pub fn cancel(self) {
-        self.0.store(true, Ordering::SeqCst);
+        self.0.come();
     }
 }
 
@@ -402,7 +401,7 @@ impl Options {
 
     /// Did somebody end it?
     pub(crate) fn is_cancelled(&self) -> bool {
-        (self.cancel).is_some_and(|Cancel(flag)| flag.load(Ordering::SeqCst))
+        (self.cancel).is_some_and(|Cancel(moment)| moment.ago().is_some())
     }
 
     /// A path that starts where the check is made.

@@ -5,29 +5,30 @@
 #![no_std]
 
 pub mod builtin;
+pub mod digest;
 pub mod record;
 pub mod shared;
 pub mod window;
 
 /// Changes with every change of these files, so that it cannot be forgotten: a program built with another version is refused by name.
-pub const VERSION: u32 = digest(&[
+pub const VERSION: u32 = version(&[
     include_bytes!("builtin.rs"),
+    include_bytes!("digest.rs"),
     include_bytes!("record.rs"),
     include_bytes!("shared.rs"),
     include_bytes!("window.rs"),
 ]);
 
-/// FNV-1a, which a constant can be made of.
-const fn digest(files: &[&[u8]]) -> u32 {
-    let mut digest = 0x811c_9dc5_u32;
+const fn version(files: &[&[u8]]) -> u32 {
+    let mut all = digest::NOTHING;
     let mut file = 0;
     while file < files.len() {
         let mut at = 0;
         while at < files[file].len() {
-            digest = (digest ^ files[file][at] as u32).wrapping_mul(0x0100_0193);
+            all = digest::with(all, files[file][at] as u64);
             at += 1;
         }
         file += 1;
     }
-    digest
+    (all ^ all >> 32) as u32
 }

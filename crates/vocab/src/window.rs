@@ -71,11 +71,7 @@ pub const GENERATIONS: u64 = 64;
 
 /// The state word of a file, in its first generation.
 pub fn file_state(path: &[u8], state: u64) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    for byte in path {
-        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-    }
-    hash << 8 | state
+    crate::digest::of(path) << 8 | state
 }
 
 /// The generation in a state word.

@@ -131,13 +131,19 @@ fn one(stmt: &Stmt, code: &mut Code) {
             with,
         } => {
             let mut bytes = bytes.clone();
-            if matches!(with, Writer::Strcpy) {
+            if matches!(with, Writer::Strcpy | Writer::Strncpy) {
                 bytes.push(0);
             }
-            if matches!(with, Writer::Strncpy) {
-                bytes.extend([0; 3]);
-            }
+            let end = At {
+                offset: at.offset + bytes.len(),
+                ..at
+            };
             code.push(Op::Bytes { at, bytes });
+            // What fills the rest comes after the text.
+            if matches!(with, Writer::Strncpy) {
+                let bytes = vec![0; 2];
+                code.push(Op::Bytes { at: end, bytes });
+            }
         }
         Stmt::Move { to, from, length } => code.push(Op::Move { to, from, length }),
         Stmt::Load {

@@ -9,6 +9,7 @@ use crate::state::{run, server};
 use crate::syscalls::dispatch::refuse;
 use crate::syscalls::sys;
 use core::cell::Cell;
+use landfall_vocab::digest;
 
 const NAMES: usize = 1 << 14;
 const INODES: usize = 1 << 12;
@@ -96,12 +97,6 @@ fn keep(text: &[u8]) -> *const u8 {
     to
 }
 
-const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-
-const fn mixed(hash: u64, byte: u8) -> u64 {
-    (hash ^ byte as u64).wrapping_mul(0x100_0000_01b3)
-}
-
 fn named(hash: u64, path: &[u8]) -> Option<*mut Name> {
     let count = run().overlay.names.get();
     // SAFETY: names and inodes up to the run's counts are in the overlay's memory, which is never unmapped.
@@ -121,7 +116,7 @@ pub(crate) fn find(path: &[u8]) -> Found {
         if run().overlay.names.get() == 0 {
             return Found::Disk;
         }
-        let mut hash = BASIS;
+        let mut hash = digest::NOTHING;
         for (at, byte) in path.iter().enumerate() {
             if *byte == b'/'
                 && at > 0
@@ -134,7 +129,7 @@ pub(crate) fn find(path: &[u8]) -> Found {
                     _ => Found::Hidden,
                 };
             }
-            hash = mixed(hash, *byte);
+            hash = digest::with(hash, u64::from(*byte));
         }
         match named(hash, path) {
             Some(name) if (*name).inode == 0 => Found::Hidden,
@@ -150,10 +145,7 @@ fn hides(number: usize) -> bool {
 }
 
 fn exact(path: &[u8]) -> Option<*mut Name> {
-    named(
-        path.iter().fold(BASIS, |hash, byte| mixed(hash, *byte)),
-        path,
-    )
+    named(digest::of(path), path)
 }
 
 /// Gives a path to an inode, or (zero) removes it.
@@ -161,7 +153,7 @@ pub(crate) fn set(path: &[u8], number: usize) {
     // SAFETY: names and inodes up to the run's counts are in the overlay's memory, which is never unmapped.
     unsafe {
         let overlay = &run().overlay;
-        let hash = path.iter().fold(BASIS, |hash, byte| mixed(hash, *byte));
+        let hash = digest::of(path);
         if let Some(name) = named(hash, path) {
             (*name).inode = number;
             return;

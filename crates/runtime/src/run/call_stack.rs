@@ -4,6 +4,7 @@ use crate::memory::own::Scratch;
 use crate::run::trace;
 use crate::state::run;
 use core::arch::asm;
+use landfall_vocab::digest;
 use landfall_vocab::shared::FRAMES;
 
 /// Return addresses from `frame` outwards; returns how many.
@@ -79,10 +80,7 @@ pub(crate) fn log_if_changed() {
     let frames = unsafe { core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES) };
     let count = walk(frame_pointer(), frames);
     let frames = &frames[..count];
-    let mut digest = 0xcbf2_9ce4_8422_2325u64;
-    for frame in frames {
-        digest = (digest ^ frame).wrapping_mul(0x100_0000_01b3);
-    }
+    let digest = (frames.iter()).fold(digest::NOTHING, |all, frame| digest::with(all, *frame));
     if digest != run().last_stack.get() {
         run().last_stack.set(digest);
         trace::stack(frames, None);
