@@ -76,6 +76,7 @@ pub(crate) fn events(
             | RecordKind::Access
             | RecordKind::Ended
             | RecordKind::Watched
+            | RecordKind::Foreign
             | RecordKind::Unseen => {}
         }
     }

@@ -1,5 +1,6 @@
 //! Names for the numbers in a trace.
 
+use crate::symbols::demangled;
 use landfall_vocab::builtin;
 use landfall_vocab::record::Origin;
 
@@ -10,6 +11,13 @@ pub struct Position {
     pub function: String,
     pub line: u32,
     pub column: u32,
+}
+
+impl Position {
+    /// Functions of libraries are among the sites, too: names without a place.
+    fn is_source(&self) -> bool {
+        self.line != 0 || !self.file.is_empty()
+    }
 }
 
 /// The source sites of a program and its libraries.
@@ -31,11 +39,17 @@ impl Sites {
         let number = |entry: &[u8], at: usize| {
             u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]])
         };
-        let position = |entry: &[u8]| Position {
-            file: text(number(entry, 0)),
-            function: text(number(entry, 4)),
-            line: number(entry, 8),
-            column: number(entry, 12),
+        let position = |entry: &[u8]| {
+            let mut at = Position {
+                file: text(number(entry, 0)),
+                function: text(number(entry, 4)),
+                line: number(entry, 8),
+                column: number(entry, 12),
+            };
+            if !at.is_source() {
+                at.function = demangled(&at.function);
+            }
+            at
         };
         Sites {
             positions: table.chunks_exact(16).map(position).collect(),
@@ -44,17 +58,21 @@ impl Sites {
 
     /// The source position of an event, if instrumented code caused it.
     pub fn position(&self, origin: Origin) -> Option<&Position> {
-        self.positions.get(origin.site as usize)
+        let at = self.positions.get(origin.site as usize);
+        at.filter(|at| at.is_source())
     }
 
     /// The library function that caused an event, if one did.
-    pub fn library(&self, origin: Origin) -> Option<&'static str> {
-        builtin::name(origin.site)
+    pub fn library(&self, origin: Origin) -> Option<&str> {
+        let at = self.positions.get(origin.site as usize);
+        let import = at.filter(|at| !at.is_source());
+        let import = import.map(|at| at.function.as_str());
+        import.or_else(|| builtin::name(origin.site))
     }
 
     /// Every place that was instrumented.
-    pub fn positions(&self) -> &[Position] {
-        &self.positions
+    pub fn positions(&self) -> impl Iterator<Item = &Position> {
+        self.positions.iter().filter(|at| at.is_source())
     }
 
     pub fn len(&self) -> usize {

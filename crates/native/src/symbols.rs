@@ -195,7 +195,7 @@ pub fn type_name(mangled: &str) -> String {
     name.unwrap_or_else(|| mangled.to_owned())
 }
 
-fn demangled(symbol: &str) -> String {
+pub(crate) fn demangled(symbol: &str) -> String {
     if symbol.starts_with("_Z") || symbol.starts_with("_R") {
         return addr2line::demangle_auto(symbol.into(), None).into_owned();
     }

@@ -13,6 +13,7 @@ mod budget;
 mod calls;
 mod emit;
 mod escape;
+mod imported;
 mod ir;
 mod libcalls;
 mod masked;

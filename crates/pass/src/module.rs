@@ -2,6 +2,7 @@
 
 use crate::asm;
 use crate::emit::Emit;
+use crate::imported;
 use crate::ir::{Value, llvm, say, text};
 use crate::sites::Sites;
 use crate::vocabulary::Vocabulary;
@@ -59,6 +60,8 @@ pub(crate) fn instrument(module: LLVMModuleRef, optimised_later: bool) -> bool {
             }
         }
     }
+    // Hooks are not among them.
+    imported::describe(module, &functions, &shared.vocabulary);
     for function in functions {
         if !function.is_declaration()
             && !resolvers.contains(&function)

@@ -5,6 +5,7 @@
 //! - `files`: pool files, ordinary files, descriptors, paths
 //! - `syscalls`: every system call of the program, signals, time, randomness
 //! - `libc`: functions of libc and libpmem that the runtime provides itself
+//! - `outside`: functions of shared libraries as the program calls them, while several threads are alive
 //! - `threads`: threads as contexts on one kernel thread, every schedule under control
 //! - `run`: a run from its start to its end; the server, the trace, the outcome
 //! - `state`: all mutable state
@@ -58,6 +59,7 @@ mod files;
 mod hooks;
 mod libc;
 mod memory;
+mod outside;
 mod run;
 mod state;
 mod syscalls;

@@ -113,7 +113,7 @@ impl ProgramNames {
 
     /// Every place that could tell of an access.
     pub(crate) fn instrumented(&self) -> impl Iterator<Item = Place> + '_ {
-        (self.sites.positions().iter()).map(|at| self.at(at))
+        self.sites.positions().map(|at| self.at(at))
     }
 
     pub(crate) fn site(&self, site: u32) -> Option<Place> {
@@ -122,8 +122,13 @@ impl ProgramNames {
     }
 
     /// The library function that caused an event, if one did.
-    pub(crate) fn library(&self, event: &Record) -> Option<&'static str> {
-        self.sites.library(event.origin)
+    pub(crate) fn library(&self, event: &Record) -> Option<&str> {
+        self.function(event.origin)
+    }
+
+    /// Its name, as the source has it.
+    pub(crate) fn function(&self, origin: Origin) -> Option<&str> {
+        self.sites.library(origin)
     }
 
     /// Return addresses as places, innermost first; what has no line in the source is left out.

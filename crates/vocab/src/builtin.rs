@@ -145,6 +145,10 @@ builtins!(
     ungetc,
     getline,
     drand48,
+    std_tree,
+    std_list,
+    atexit,
+    exit,
 );
 
 impl Builtin {

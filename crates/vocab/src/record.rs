@@ -67,6 +67,9 @@ kinds!(
     Watched = 22,
     /// A thread did something to others that is no step: `flags` is an [`unseen`].
     Unseen = 23,
+    /// A thread hands memory to a function that nobody knows, which may touch it: `mask` is its number, `flags` an [`access`], the third
+    /// word as in `Access`.
+    Foreign = 24,
     /// A lock was used against its rules: `mask` is the thread, `flags` the [`step`] that did it, the third word the lock.
     Misuse = 19,
 );
@@ -88,6 +91,7 @@ impl RecordKind {
                 | RecordKind::Access
                 | RecordKind::Ended
                 | RecordKind::Watched
+                | RecordKind::Foreign
         )
     }
 }
@@ -460,6 +464,7 @@ impl<'a> Records<'a> {
                 | RecordKind::Access
                 | RecordKind::Ended
                 | RecordKind::Watched
+                | RecordKind::Foreign
                 | RecordKind::Stack
         );
         let mut end = self.at + 16;

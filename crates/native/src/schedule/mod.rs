@@ -192,6 +192,16 @@ impl<'s> NativeThreads<'s> {
         all.map(|&(what, site)| Unseen::new(what, self.origin(site)))
     }
 
+    /// Does any call hand memory to a function that nobody knows?
+    pub fn hands_over(&self) -> bool {
+        !self.reader.handed.is_empty()
+    }
+
+    /// Is this such a call?
+    pub fn is_handed(&self, site: u32) -> bool {
+        self.reader.handed.contains(&site)
+    }
+
     /// Was a thread in some execution kept from timing out once more?
     pub fn late(&self) -> bool {
         self.reader.late

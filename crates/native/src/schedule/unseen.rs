@@ -1,6 +1,5 @@
 //! What threads did to each other that is no step of a schedule.
 
-use landfall_vocab::builtin;
 use landfall_vocab::record::Origin;
 use landfall_vocab::record::unseen;
 
@@ -18,6 +17,8 @@ pub enum UnseenKind {
     File,
     /// State inside libc.
     Library,
+    /// Memory that another thread uses was handed to a function which nobody knows.
+    Handed,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,10 +39,5 @@ impl Unseen {
             _ => UnseenKind::Library,
         };
         Unseen { what, origin }
-    }
-
-    /// The function of libc that did it.
-    pub fn function(&self) -> Option<&'static str> {
-        builtin::name(self.origin.site)
     }
 }

@@ -12,5 +12,6 @@ mod scanf;
 pub(crate) mod stdio;
 pub(crate) mod strings;
 mod text;
+mod trees;
 pub(crate) mod variadic;
 mod wide;

@@ -68,6 +68,7 @@ real! {
     fread: fn(*mut u8, usize, usize, usize) -> usize;
     fwrite: fn(P, usize, usize, usize) -> usize;
     fgets: fn(*mut u8, i32, usize) -> *mut u8;
+    getdelim: fn(*mut usize, *mut usize, i32, usize) -> isize;
     fputs: fn(P, usize) -> i32;
     puts: fn(P) -> i32;
     vsnprintf: fn(*mut u8, usize, P, *mut u8) -> i32;
@@ -157,12 +158,13 @@ real! {
     asctime: fn(usize, usize, usize, usize, usize, usize) -> usize;
     hcreate: fn(usize, usize, usize, usize, usize, usize) -> usize;
     hsearch: fn(usize, usize, usize, usize, usize, usize) -> usize;
+    exit: fn(usize, usize, usize, usize, usize, usize) -> usize;
+    __cxa_atexit: fn(usize, usize, usize) -> i32;
     hdestroy: fn(usize, usize, usize, usize, usize, usize) -> usize;
     fgetc: fn(usize, usize, usize, usize, usize, usize) -> usize;
     getc: fn(usize, usize, usize, usize, usize, usize) -> usize;
     getchar: fn(usize, usize, usize, usize, usize, usize) -> usize;
     ungetc: fn(usize, usize, usize, usize, usize, usize) -> usize;
-    getline: fn(usize, usize, usize, usize, usize, usize) -> usize;
     drand48: fn() -> f64;
     nanosleep: fn(*const libc::timespec, *mut libc::timespec) -> i32;
     usleep: fn(u32) -> i32;

@@ -1,4 +1,5 @@
-//! `scanf` and its kin: what they assign in persistent memory is stored by them, a text they take apart is read.
+//! `scanf` and its kin: what they assign in persistent memory, or in memory that other threads may look at, is stored by them, a text they
+//! take apart is read.
 
 use crate::libc::real::real;
 use crate::libc::strings::seen_text;
@@ -7,6 +8,7 @@ use crate::memory::accesses;
 use crate::memory::bytes;
 use crate::memory::own::Scratch;
 use crate::memory::shadow::{is_persistent, recording, view};
+use crate::outside::crossing;
 use crate::run::trace::Origin;
 use landfall_vocab::builtin::Builtin;
 
@@ -16,8 +18,8 @@ crate::weak!(
     "vscanf" => vscanf, "__isoc99_vscanf" => vscanf, "__isoc23_vscanf" => vscanf,
 );
 
-/// Persistent targets of one call; further ones are left to the comparison at the next flush.
-const TARGETS: usize = 16;
+/// Targets of one call that are followed; further persistent ones are left to the comparison at the next flush, others are noted.
+const TARGETS: usize = 64;
 /// Room for one text from a stream.
 const ROOM: usize = 64 << 10;
 /// What `%n` does not leave behind.
@@ -100,7 +102,7 @@ unsafe fn conversion(mut format: *const u8) -> Option<(u8, Size, bool, *const u8
     }
 }
 
-/// Lets `call` assign to buffers of ours where a target is persistent, then stores what it assigned.
+/// Lets `call` assign to buffers of ours where somebody could see a target, then stores what it assigned.
 ///
 /// # Safety
 /// The arguments are what the program gave to libc's function: `list` has what the format asks for.
@@ -116,12 +118,16 @@ unsafe fn scan(
         if !recording() {
             return call();
         }
+        let shared = accesses::others_see();
+        let origin = Origin::library(Builtin::sscanf, caller);
         if is_persistent(format as usize) {
             seen_text(format, usize::MAX, Builtin::sscanf, caller);
             format = view(format);
         }
+        // Not on the stack: clearing that many would be a call of `memset`, which may be the program's.
+        let plan = Scratch::new(size_of::<Target>() * TARGETS);
+        let targets = plan.start() as *mut Target;
         let scratch = Scratch::new(room * TARGETS);
-        let mut targets: [Option<Target>; TARGETS] = [None; TARGETS];
         let (mut used, mut rank, mut rest) = (0, 0, *list);
         while *format != 0 {
             format = format.add(1);
@@ -140,7 +146,10 @@ unsafe fn scan(
                 rank += 1;
             }
             let fits = !matches!(size, Size::Fixed(size) if size > room);
-            if is_persistent(*slot as usize) && size != Size::Unknown && fits && used < TARGETS {
+            if !shared && !is_persistent(*slot as usize) {
+                continue;
+            }
+            if size != Size::Unknown && fits && used < TARGETS {
                 let buffer = scratch.start().add(used * room);
                 (buffer as *mut u64).write(NEVER);
                 let target = Target {
@@ -150,13 +159,15 @@ unsafe fn scan(
                     size,
                     rank: (kind != b'n').then_some(rank),
                 };
-                targets[used] = Some(target);
+                targets.add(used).write(target);
                 *slot = buffer as u64;
                 used += 1;
+            } else if shared {
+                crossing::hand_over(*slot as usize, origin);
             }
         }
         let result = call();
-        for target in targets.iter().flatten() {
+        for target in core::slice::from_raw_parts(targets, used) {
             *target.slot = target.address;
             let length = match target.size {
                 Size::Fixed(size) => size,
@@ -167,12 +178,7 @@ unsafe fn scan(
                 None => !bytes::equal(target.buffer, (&raw const NEVER_VALUE) as *const u8, length),
             };
             if assigned {
-                accesses::library_store(
-                    target.address as usize,
-                    target.buffer,
-                    length,
-                    Origin::library(Builtin::sscanf, caller),
-                );
+                accesses::library_store(target.address as usize, target.buffer, length, origin);
             }
         }
         result

@@ -13,7 +13,8 @@ use landfall_vocab::builtin::Builtin;
 crate::weak!(
     "fread" => fread, "fwrite" => fwrite, "fgets" => fgets, "fputs" => fputs, "puts" => puts,
     "vsnprintf" => vsnprintf, "vsprintf" => vsprintf, "vprintf" => vprintf,
-    "vfprintf" => vfprintf, "vasprintf" => vasprintf,
+    "vfprintf" => vfprintf, "vasprintf" => vasprintf, "getline" => getline, "getdelim" => getdelim,
+    "__getdelim" => getdelim,
 );
 
 const BUFFER: usize = 64 << 10;
@@ -277,6 +278,56 @@ unsafe extern "C" fn __lf_weak_fgets(to: *mut u8, room: i32, stream: usize) -> *
         let length = length.min(room as usize);
         accesses::library_store(to as usize, buffer, length, origin);
         to
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_getline(to: usize, room: usize, stream: usize) -> isize {
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { line(to, room, i32::from(b'\n'), stream, program_caller()) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_getdelim(
+    to: usize,
+    room: usize,
+    delimiter: i32,
+    stream: usize,
+) -> isize {
+    // SAFETY: the program calls it: its arguments are what libc's own function takes.
+    unsafe { line(to, room, delimiter, stream, program_caller()) }
+}
+
+/// libc puts the line into a block of its own; where others may look, it is then stored into the program's, which grows as it needs to.
+///
+/// # Safety
+/// `to` and `room` are what the program gave to `getline`.
+unsafe fn line(to: usize, room: usize, delimiter: i32, stream: usize, caller: usize) -> isize {
+    // SAFETY: what the caller promises.
+    unsafe {
+        let Some(getdelim) = real().getdelim() else {
+            return -1;
+        };
+        let origin = Origin::library(Builtin::getline, caller);
+        unseen::stream(stream, Use::Both, origin);
+        if to == 0 || room == 0 || !accesses::others_see() {
+            return getdelim(to as *mut usize, room as *mut usize, delimiter, stream);
+        }
+        let (mut block, mut length) = (0usize, 0usize);
+        let got = getdelim(&raw mut block, &raw mut length, delimiter, stream);
+        if got >= 0 {
+            let needed = got as usize + 1;
+            let mut theirs = accesses::fetch(to, 8, origin) as usize;
+            let has = accesses::fetch(room, 8, origin) as usize;
+            if theirs == 0 || has < needed {
+                theirs = libc::realloc(theirs as *mut libc::c_void, length) as usize;
+                accesses::hand_over(to, (&raw const theirs).cast(), 8, origin);
+                accesses::hand_over(room, (&raw const length).cast(), 8, origin);
+            }
+            accesses::hand_over(theirs, block as *const u8, needed, origin);
+        }
+        libc::free(block as *mut libc::c_void);
+        got
     }
 }
 

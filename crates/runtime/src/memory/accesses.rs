@@ -268,6 +268,26 @@ pub(crate) unsafe fn hand_over(address: usize, source: *const u8, length: usize,
     }
 }
 
+/// What a function of a library reads of the program's, at most a word, wherever it lies.
+///
+/// # Safety
+/// The program may read `address`, as far as it asks for.
+pub(crate) unsafe fn fetch(address: usize, length: usize, origin: Origin) -> u64 {
+    let mut word = 0u64;
+    // SAFETY: what the caller promises.
+    unsafe {
+        if others_see() {
+            visible::load(address, (&raw mut word).cast(), length, 0, origin);
+        } else {
+            if is_persistent(address) && recording() {
+                read_span(address, length, 0, origin);
+            }
+            bytes::copy((&raw mut word).cast(), view(address as *const u8), length);
+        }
+    }
+    word
+}
+
 /// What is durable when its call returns: file metadata, what a file that changes its length reads as.
 ///
 /// # Safety

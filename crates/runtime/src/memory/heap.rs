@@ -204,6 +204,24 @@ unsafe fn used(address: usize) -> usize {
     }
 }
 
+/// How much a block holds that begins here; nothing if none does, as far as can be told.
+pub(crate) fn room(address: usize) -> usize {
+    // SAFETY: what of the heap is in use can be read, and so can what is before it.
+    unsafe {
+        let first = address < place::HEAP + HEADER;
+        if !is_volatile(address) || first || !address.is_multiple_of(16) || address >= used(address)
+        {
+            return 0;
+        }
+        let header = &*((address - HEADER) as *const Header);
+        let own = (header.class & !LOOKED_AT, header.size);
+        match header.size < place::HEAP_LEN && class(header.size) == own {
+            true => header.size,
+            false => 0,
+        }
+    }
+}
+
 /// Was the block given out with a record?
 ///
 /// # Safety

@@ -145,6 +145,14 @@ pub(crate) fn refuses(address: usize, length: usize) -> bool {
     on() && crate::state::running() && is_heap(address) && first_bad(address, length).is_some()
 }
 
+/// How much from here on, up to so much, is of one block; nothing where that is not known.
+pub(crate) fn room(address: usize, most: usize) -> usize {
+    if !on() || !crate::state::running() || !is_heap(address) {
+        return 0;
+    }
+    first_bad(address, most).map_or(most, |bad| bad - address)
+}
+
 /// A store that was buffered has reached memory that was freed meanwhile: whose turn it is has nothing to do with it.
 pub(crate) fn committed(address: usize, length: usize, origin: Origin) {
     // SAFETY: the shadow of all of the heap is mapped before it is looked at.

@@ -44,7 +44,7 @@ pub(crate) fn allocate(length: usize) -> *mut u8 {
     start as *mut u8
 }
 
-pub(crate) fn prepare_scratch() {
+fn prepare_scratch() {
     if run().scratch.get() != 0 {
         return;
     }
@@ -54,13 +54,11 @@ pub(crate) fn prepare_scratch() {
         }
         server().scratch_mapped.set(true);
     }
-    run().scratch.set(place::SCRATCH);
-}
-
-/// Part of the memory for moments: others may interrupt whoever uses it.
-pub(crate) fn scratch_of(thread: usize) -> usize {
+    // Each thread has its own: others may go on while it is in use.
     const EACH: usize = place::ARENA_LEN / 64;
-    place::SCRATCH + (thread + 1) * EACH
+    run()
+        .scratch
+        .set(place::SCRATCH + crate::threads::current() * EACH);
 }
 
 /// Memory for a moment: taken from a stack of its own, given back when dropped, and all of it when the run ends.

@@ -6,6 +6,7 @@ use crate::memory::accesses;
 use crate::memory::bytes;
 use crate::memory::instruction::{self, Access, Text};
 use crate::memory::shadow::{self, PAGE, content, is_persistent, known, offset};
+use crate::outside::crossing::is_return;
 use crate::run::start::in_executable;
 use crate::run::trace::{self, Origin, Site};
 use crate::state::{Mode, run, server};
@@ -320,7 +321,10 @@ pub(crate) fn call_before(stack: usize) -> usize {
         while at + 8 <= run().stack.get().1.min(stack + FAR) {
             let word = *(at as *const usize);
             // Any number can lie on a stack, also one that is the program's first address: there is nothing before that to look at.
-            if in_executable(word.wrapping_sub(LONGEST_CALL)) && follows_call(word as *const u8) {
+            if in_executable(word.wrapping_sub(LONGEST_CALL))
+                && follows_call(word as *const u8)
+                && !is_return(word)
+            {
                 return word;
             }
             at += 8;

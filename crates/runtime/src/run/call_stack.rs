@@ -43,6 +43,26 @@ pub(crate) fn frame_pointer() -> usize {
     frame
 }
 
+/// The place in the program behind a library that has called us, by the address that we return to; zero if that cannot be told.
+#[cold]
+pub(crate) fn program_behind(return_address: usize) -> usize {
+    const OURS: usize = 16;
+    let (low, high) = run().stack.get();
+    let mut frame = frame_pointer();
+    for _ in 0..OURS {
+        if frame < low || frame + 16 > high {
+            return 0;
+        }
+        // SAFETY: functions of ours keep frame pointers, and this is on the stack.
+        let [next, back] = unsafe { *(frame as *const [usize; 2]) };
+        if back == return_address {
+            return crate::memory::unannounced::call_before(frame + 16);
+        }
+        frame = next;
+    }
+    0
+}
+
 /// The program calls us here: what is below is not its own any more. Returns the frame of whoever asks.
 #[inline(always)]
 pub(crate) fn enter() -> usize {

@@ -1,6 +1,7 @@
 //! Serving runs: what is set up once per server and once per run, and how a run begins and ends.
 
 use crate::memory::own::place;
+use crate::outside::imports;
 use crate::run::fork_server;
 use crate::run::shared::{self, control};
 use crate::run::sites;
@@ -114,6 +115,7 @@ fn prepare() {
     crate::files::resolve::note_directory();
     crate::memory::unannounced::close_window();
     take_input();
+    imports::redirect();
     sites::publish();
     signals::install();
     if !vdso::redirect() {

@@ -3,6 +3,7 @@
 
 use crate::memory::bytes;
 use crate::memory::own::Scratch;
+use crate::outside::imports::{self, Import};
 use crate::run::shared::control;
 use crate::run::trace::Site;
 use crate::state::server;
@@ -111,6 +112,9 @@ pub(crate) fn publish() {
         (*writer).strings = 1;
         (*writer).section(server().sites_low.get(), server().sites_len.get());
         libc::dl_iterate_phdr(Some(each_library), writer as *mut _);
+        for import in imports::all() {
+            (*writer).function(import);
+        }
         control().sites.store((*writer).count, Relaxed);
         control().strings_len.store((*writer).strings, Relaxed);
         server()
@@ -236,6 +240,26 @@ impl Writer {
                 self.count += 1;
             }
         }
+    }
+
+    /// A function of a library: a name without a place.
+    ///
+    /// # Safety
+    /// Its name is a text of the executable's.
+    unsafe fn function(&mut self, import: &Import) {
+        if self.count >= MAX_SITES {
+            return;
+        }
+        // SAFETY: what the caller promises; there is room for so many sites.
+        unsafe {
+            let entry = SiteEntry {
+                function: self.string(import.name),
+                ..SiteEntry::default()
+            };
+            *((self.base as *mut SiteEntry).add(self.count as usize)) = entry;
+        }
+        import.site.set(self.count as u32);
+        self.count += 1;
     }
 
     /// # Safety

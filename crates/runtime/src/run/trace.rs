@@ -3,7 +3,7 @@
 use crate::run::call_stack;
 use crate::run::outcome;
 use crate::run::shared::trace_len;
-use crate::state::{run, server};
+use crate::state::{run, server, watching};
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{self, RecordKind};
@@ -39,13 +39,23 @@ impl Origin {
     /// A library function, called from the instruction before `return_address`.
     pub(crate) fn library(function: Builtin, return_address: usize) -> Origin {
         let base = server().exe_base.get();
-        let offset = return_address.wrapping_sub(base);
+        let mut offset = return_address.wrapping_sub(base);
+        if offset >= u32::MAX as usize && return_address != 0 && watching() {
+            // A library called it: whoever called the library.
+            offset = call_stack::program_behind(return_address).wrapping_sub(base);
+        }
         let caller = if return_address != 0 && offset < u32::MAX as usize {
             offset as u32
         } else {
             0
         };
         Origin(record::origin(function.site(), caller))
+    }
+
+    /// A function of a library that is among the sites, called from the instruction before `return_address`.
+    pub(crate) fn import(site: u32, return_address: usize) -> Origin {
+        let caller = Origin::library(Builtin::unknown, return_address).0 >> 32;
+        Origin(record::origin(site, caller as u32))
     }
 }
 
@@ -240,6 +250,12 @@ pub(crate) fn access(thread: usize, object: u64, flags: u8, origin: Origin, did:
     let [found, left, expected] = did;
     let head = record::head(RecordKind::Access, thread as u8, flags, 0);
     append([head, origin.0, object, found, left, expected]);
+}
+
+/// Memory that a thread hands to a function nobody knows.
+pub(crate) fn foreign(thread: usize, object: u64, flags: u8, origin: Origin) {
+    let head = record::head(RecordKind::Foreign, thread as u8, flags, 0);
+    append([head, origin.0, object]);
 }
 
 /// A thread ended the process while others could go on.

@@ -30,6 +30,7 @@ pub(crate) struct Server {
     pub(crate) exe_base: Cell<usize>,
     /// From where to where its code is mapped.
     pub(crate) exe_code: Cell<(usize, usize)>,
+    pub(crate) imports: crate::outside::imports::Imports,
     pub(crate) main: Cell<usize>,
     pub(crate) arguments: Cell<(i32, usize, usize)>,
     pub(crate) dso: [Cell<Section>; 64],

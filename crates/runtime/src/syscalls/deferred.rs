@@ -8,7 +8,7 @@
 use crate::files::descriptors::{self, Kind};
 use crate::files::resolve::{Last, Place, Where};
 use crate::memory::bytes;
-use crate::memory::own::{place, prepare_scratch};
+use crate::memory::own::place;
 use crate::memory::shadow::is_persistent;
 use crate::run::shared::control;
 use crate::state::{run, watching};
@@ -178,17 +178,6 @@ unsafe fn vector_length(state: *const u8) -> usize {
     }
 }
 
-/// From now on memory for a moment is the running thread's own: what others take and give back in between is none of it.
-pub(crate) fn take_scratch() {
-    prepare_scratch();
-    run().scratch.swap(threads::own_scratch());
-}
-
-/// The thread's place keeps what is everybody's while it is taken.
-pub(crate) fn give_scratch_back() {
-    run().scratch.swap(threads::own_scratch());
-}
-
 unsafe extern "C" fn perform(context: *mut ucontext_t) {
     // SAFETY: the program made this call: its arguments are what the kernel would take.
     unsafe {
@@ -206,10 +195,8 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
         } else {
             threads::drain(caller);
         }
-        take_scratch();
         let result = dispatch::perform(&call, true);
         (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
-        give_scratch_back();
         run().call.set(dispatch::Current::NONE);
         if is_locked(call.number) {
             threads::unlock_pool(caller);
@@ -219,7 +206,6 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
 
 /// The call failed in the middle; its result is known.
 unsafe extern "C" fn end(context: *mut ucontext_t) {
-    give_scratch_back();
     // SAFETY: the context is the kernel's record of the program at this call.
     unsafe { threads::unlock_pool(dispatch::caller_in(context)) };
 }

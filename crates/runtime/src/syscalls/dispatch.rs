@@ -148,17 +148,11 @@ impl Current {
 /// Another thread goes on in the middle of a call, which reaches further than the program does.
 pub(crate) fn leave() -> (Current, crate::files::reach::Reach) {
     let call = run().call.replace(Current::NONE);
-    if call.deferred {
-        crate::syscalls::deferred::give_scratch_back();
-    }
     (call, crate::files::reach::withdraw())
 }
 
 pub(crate) fn go_on((call, reach): (Current, crate::files::reach::Reach)) {
     run().call.set(call);
-    if call.deferred {
-        crate::syscalls::deferred::take_scratch();
-    }
     crate::files::reach::reach(reach);
 }
 

@@ -101,8 +101,8 @@ pub(crate) struct Context {
     pub(crate) stack: Cell<(usize, usize)>,
     /// As far down it was in use when it last called us.
     pub(crate) entered: Cell<usize>,
-    /// Memory for a moment, of system calls that others may interrupt; zero before the first.
-    pub(crate) scratch: Cell<usize>,
+    /// How much of its memory for a moment is in use, while others run; zero before the first.
+    scratch: Cell<usize>,
     /// Signals that it blocks, while others run.
     mask: Cell<u64>,
     /// The system call in the middle of which others went on.
@@ -323,6 +323,8 @@ unsafe extern "C" fn decided(me: usize) -> *const usize {
     run().clock.set(to.clock.get());
     leaving.mask.set(run().mask.get());
     run().mask.set(to.mask.get());
+    leaving.scratch.set(run().scratch.get());
+    run().scratch.set(to.scratch.get());
     threads().current.set(next);
     run().stack.set(to.stack.get());
     run().last_stack.set(0);

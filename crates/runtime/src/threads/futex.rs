@@ -5,6 +5,7 @@ use super::steps::{effect, point};
 use super::{MOST, condition, objects, on, threads, visible};
 use crate::caller;
 use crate::libc::real::real;
+use crate::outside::{crossing, effects};
 use crate::run::outcome::{self};
 use crate::run::trace::{self, Origin};
 use crate::state::run;
@@ -123,9 +124,14 @@ unsafe extern "C" fn __lf_weak_syscall(
         if on() {
             super::unseen::system_call(number, [a, b, c, d, e], caller!());
         }
-        match real().syscall() {
-            Some(call) => call(number, a, b, c, d, e, f),
-            None => -1,
-        }
+        let Some(call) = real().syscall() else {
+            return -1;
+        };
+        let effects = effects::of_system_call(number);
+        let origin = Origin::library(Builtin::system_call, caller!());
+        let arguments = [a, b, c, d, e, f];
+        crossing::through(effects, arguments, origin, |&[a, b, c, d, e, f]| {
+            call(number, a, b, c, d, e, f) as usize
+        }) as i64
     }
 }

@@ -292,16 +292,6 @@ pub(crate) fn unlock_pool(caller: usize) {
     rwlock::unlock(pool_lock(), caller);
 }
 
-/// Where the running thread's own memory for a moment begins, or where it left off.
-pub(crate) fn own_scratch() -> &'static Cell<usize> {
-    let me = threads().current.get();
-    let own = &tables().contexts[me].scratch;
-    if own.get() == 0 {
-        own.set(crate::memory::own::scratch_of(me));
-    }
-    own
-}
-
 /// Goes on when the stores of the running thread are in memory.
 pub(crate) fn drain(caller: usize) {
     if threads().buffered.get() && store_buffer::is_unfenced(threads().current.get()) {

@@ -2,10 +2,9 @@
 //! lie in persistent memory, and no hook sees that: so these few lines are ours.
 
 use super::lifecycle::{self, How};
-use super::{on, visible};
+use super::on;
 use crate::libc::real::real;
 use crate::memory::accesses;
-use crate::memory::shadow::{is_persistent, recording, view};
 use crate::run::trace::Origin;
 use crate::state::{Mode, server};
 use core::arch::global_asm;
@@ -49,18 +48,7 @@ member!(
 /// `at` is a word of the program's.
 unsafe fn read(at: usize, caller: usize) -> usize {
     // SAFETY: what the caller promises.
-    unsafe {
-        let origin = Origin::library(Builtin::thread, caller);
-        if accesses::others_see() {
-            let mut word = 0usize;
-            visible::load(at, (&raw mut word).cast(), 8, 0, origin);
-            return word;
-        }
-        if is_persistent(at) && recording() {
-            accesses::read_span(at, 8, 0, origin);
-        }
-        *view(at as *mut usize)
-    }
+    unsafe { accesses::fetch(at, 8, Origin::library(Builtin::thread, caller)) as usize }
 }
 
 /// The thread is nobody's any more.

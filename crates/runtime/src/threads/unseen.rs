@@ -249,6 +249,21 @@ unsafe extern "C" fn __lf_weak_drand48() -> f64 {
     unsafe { real().drand48().map_or(0.0, |function| function()) }
 }
 
+/// In which order handlers run is in which order they were registered. (libc has this one in a part that is linked into the program.)
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_weak_atexit(handler: usize) -> i32 {
+    if on() {
+        let origin = Origin::library(Builtin::atexit, caller!());
+        library((HANDLERS, Use::Both), [0; 5], origin);
+    }
+    // SAFETY: the program calls it: a handler takes no arguments, so that it may get one.
+    unsafe {
+        real()
+            .__cxa_atexit()
+            .map_or(-1, |register| register(handler, 0, 0))
+    }
+}
+
 /// A system call by its number.
 pub(crate) fn system_call(number: i64, arguments: [usize; 5], caller: usize) {
     let origin = Origin::library(Builtin::system_call, caller);
@@ -285,6 +300,7 @@ const ENVIRONMENT: u64 = 2;
 const LOCALE: (u64, Use) = (3, Use::Both);
 const MOMENT: (u64, Use) = (4, Use::Both);
 const TABLE: (u64, Use) = (5, Use::Both);
+const HANDLERS: u64 = 6;
 
 unsafe extern "C" {
     static stdin: usize;
@@ -313,7 +329,7 @@ fn input(which: Option<usize>, arguments: [usize; 5], origin: Origin) {
     );
 }
 
-crate::weak!("drand48" => drand48);
+crate::weak!("drand48" => drand48, "atexit" => atexit);
 
 noted! {
     "mmap" => mmap, __lf_weak_mmap: placed(unseen::MAPPING);
@@ -350,10 +366,10 @@ noted! {
     "asctime" => asctime, __lf_weak_asctime: library(MOMENT);
     "hcreate" => hcreate, __lf_weak_hcreate: library(TABLE);
     "hsearch" => hsearch, __lf_weak_hsearch: library(TABLE);
+    "exit" => exit, __lf_weak_exit: library((HANDLERS, Use::Looks));
     "hdestroy" => hdestroy, __lf_weak_hdestroy: library(TABLE);
     "fgetc" => fgetc, __lf_weak_fgetc: input(Some(0));
     "getc" => getc, __lf_weak_getc: input(Some(0));
     "getchar" => getchar, __lf_weak_getchar: input(None);
     "ungetc" => ungetc, __lf_weak_ungetc: input(Some(1));
-    "getline" => getline, __lf_weak_getline: input(Some(2));
 }

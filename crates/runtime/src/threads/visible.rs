@@ -52,7 +52,7 @@ fn is_point(atomic: bool, origin: Origin) -> bool {
 }
 
 /// Address and length in one word.
-pub(super) fn pack(address: usize, length: usize) -> u64 {
+pub(crate) fn pack(address: usize, length: usize) -> u64 {
     address as u64 & ((1 << 56) - 1) | (length as u64) << 56
 }
 
@@ -202,7 +202,7 @@ fn by_lines(address: usize, length: usize, each: impl FnMut(usize, usize)) {
 }
 
 /// Pieces of a range of at most so many aligned bytes: `each(offset, length)`.
-pub(super) fn by_pieces(
+pub(crate) fn by_pieces(
     address: usize,
     length: usize,
     most: usize,

@@ -22,7 +22,7 @@ pub(crate) fn search<'w>(
 ) -> Result<SearchReport, Error> {
     let first = FirstRun::of(&target.programs, &target.programs.job)?;
     let creates_threads = matches!(first.execution.outcome, Outcome::Thread { .. });
-    if !creates_threads && !(options.recover_schedules && first.persists(&target.programs)) {
+    if !(creates_threads || options.recover_schedules && first.persists(&target.programs)) {
         return one::check(options, &target, first, started, watch);
     }
     drop(first);

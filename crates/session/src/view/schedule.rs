@@ -113,6 +113,7 @@ impl<'a> ScheduleNames<'a> {
         match self.names.symbols.variable(address) {
             Some(name) if name.ends_with("threads::HEAP_LOCK") => "the persistent heap".to_owned(),
             Some(name) if name.ends_with("threads::POOL_LOCK") => "the pool files".to_owned(),
+            Some(name) if name.ends_with("text::NEXT_TOKEN") => "strtok's own variable".to_owned(),
             Some(name) => name,
             None => format!("{address:#x}"),
         }

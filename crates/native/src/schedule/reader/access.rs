@@ -41,6 +41,18 @@ impl TraceReader {
         });
     }
 
+    /// Memory is handed to a function that nobody knows: as if it touched that.
+    pub(super) fn hand_over(&mut self, thread: usize, record: &Traced<'_>, trace: &mut Trace) {
+        let site = self.site(record);
+        let (place, mask) = place(record.value);
+        let object = self.objects.of(place);
+        let writes = record.flags & access::WRITE != 0;
+        self.trail(thread, writes, object, mask, site, trace);
+        if !self.handed.contains(&site) {
+            self.handed.push(site);
+        }
+    }
+
     pub(super) fn access(
         &mut self,
         thread: usize,

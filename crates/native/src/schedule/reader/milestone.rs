@@ -166,6 +166,7 @@ impl TraceReader {
             wanted: _,
             foreign: _,
             unseen: _,
+            handed: _,
             whole: _,
             // What the job says.
             keep: _,

@@ -128,6 +128,8 @@ pub(super) struct TraceReader {
     pub(super) foreign: bool,
     /// What was done to others that is no step: what, and where.
     pub(super) unseen: Vec<(u8, u32)>,
+    /// Calls that hand memory to functions which nobody knows.
+    pub(super) handed: Vec<u32>,
     most: usize,
     /// Streams that each thread has, and that some would need.
     pub(super) streams: usize,
@@ -255,6 +257,7 @@ impl TraceReader {
                 | RecordKind::Access
                 | RecordKind::Blocked
                 | RecordKind::Watched
+                | RecordKind::Foreign
                 | RecordKind::Ended
         );
         if thread >= self.most && of_thread {
@@ -282,6 +285,7 @@ impl TraceReader {
                     None => watches.push((object, mask)),
                 }
             }
+            RecordKind::Foreign => self.hand_over(thread, record, trace),
             RecordKind::Ended => {
                 self.close(trace)?;
                 let site = match (record.origin.site, record.origin.caller) {

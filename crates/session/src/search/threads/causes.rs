@@ -63,6 +63,8 @@ pub(crate) struct ScheduleFindings<'a> {
     known: HashMap<Cause, usize>,
     found: Vec<DataRace>,
     sharing: Sharing,
+    /// Calls by which memory that others use is handed to functions which nobody knows.
+    handed: Vec<u32>,
     /// Every schedule with fewer preemptions than this was seen.
     floor: u32,
     notices: Notices<'a>,
@@ -83,6 +85,7 @@ impl<'a> ScheduleFindings<'a> {
             known: HashMap::new(),
             found: Vec::new(),
             sharing: Sharing::default(),
+            handed: Vec::new(),
             floor: 0,
             notices,
         }
@@ -91,6 +94,11 @@ impl<'a> ScheduleFindings<'a> {
     /// Every schedule with so many preemptions was seen.
     pub(crate) fn searched(&mut self, preemptions: u32) {
         self.floor = preemptions.saturating_add(1);
+    }
+
+    /// What was handed to functions that nobody knows while others used it, each call once.
+    pub(crate) fn handed(&self) -> &[u32] {
+        &self.handed
     }
 
     pub(crate) fn floor(&self) -> u32 {
@@ -183,14 +191,27 @@ impl<'a> ScheduleFindings<'a> {
             }
             _ => {}
         }
-        if let Some(relation) = self.races
-            && self.sharing.of_plain(trace, self.order)
+        if (self.races.is_some() || native.hands_over()) && self.sharing.of_plain(trace, self.order)
         {
             let mut found = std::mem::take(&mut self.found);
             found.clear();
-            data_races(trace, self.order, relation, &mut found);
+            data_races(
+                trace,
+                self.order,
+                self.races.unwrap_or_default(),
+                &mut found,
+            );
             for &race in &found {
-                self.note(native, Cause::Race(race), search);
+                let sites = [race.first.site, race.second.site];
+                let handed = sites.into_iter().find(|&site| native.is_handed(site));
+                match handed {
+                    Some(site) if self.handed.contains(&site) => {}
+                    Some(site) => self.handed.push(site),
+                    None if self.races.is_some() => {
+                        self.note(native, Cause::Race(race), search);
+                    }
+                    None => {}
+                }
             }
             self.found = found;
         }

@@ -132,6 +132,13 @@ pub(super) fn check<'w>(
         let ran = native.runs;
         let searched = match searched {
             Ok(searched) => searched,
+            // What is not seen may well make the difference.
+            Err(ThreadsError::Diverged { .. })
+                if !seen.handed().is_empty() || native.unseen().next().is_some() =>
+            {
+                report.limit(Limit::Unseen);
+                ScheduleSearch::default()
+            }
             Err(ThreadsError::Diverged { at }) => {
                 let why = format!(
                     "the program is not deterministic under control: step {at} of a schedule is not what it was before"
@@ -159,7 +166,7 @@ pub(super) fn check<'w>(
                 }
             }
         }
-        unseen::report(&native, &names, &mut report);
+        unseen::report(&native, seen.handed(), &names, &mut report);
         native.prefer(Policy::Quiet);
         native.until(options.last_call(started));
         seen.settle(&mut native)?;

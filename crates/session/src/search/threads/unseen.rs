@@ -3,18 +3,28 @@
 use crate::names::ProgramNames;
 use crate::report::SearchReport;
 use landfall_finding::Limit;
-use landfall_native::{NativeThreads, UnseenKind};
+use landfall_native::{NativeThreads, Unseen, UnseenKind};
 
 /// Places that are named; more are only counted.
 const MOST: usize = 10;
 
-pub(crate) fn report(native: &NativeThreads<'_>, names: &ProgramNames, report: &mut SearchReport) {
+/// `handed`: calls by which threads handed memory that others use to functions which nobody knows.
+pub(crate) fn report(
+    native: &NativeThreads<'_>,
+    handed: &[u32],
+    names: &ProgramNames,
+    report: &mut SearchReport,
+) {
     let mut told: Vec<String> = Vec::new();
-    for unseen in native.unseen() {
+    let handed = handed.iter().map(|&site| Unseen {
+        what: UnseenKind::Handed,
+        origin: native.origin(site),
+    });
+    for unseen in native.unseen().chain(handed) {
         report.limit(Limit::Unseen);
         let place = names.origin(unseen.origin);
         let place = place.map_or_else(String::new, |place| format!("{}: ", place.colons()));
-        let function = unseen.function().unwrap_or_default();
+        let function = names.function(unseen.origin).unwrap_or_default();
         let text = format!("{place}{}", sentence(unseen.what, function));
         if !told.contains(&text) {
             told.push(text);
@@ -60,6 +70,10 @@ fn sentence(what: UnseenKind, function: &str) -> String {
         UnseenKind::Library => (
             "",
             "several threads use what libc keeps for it, and other orders were not tried",
+        ),
+        UnseenKind::Handed => (
+            "",
+            "a function of a library is handed memory that another thread uses at the same time, and what it does there is not seen",
         ),
     };
     format!("{call}{what}: {why}")
