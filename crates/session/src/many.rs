@@ -2,7 +2,7 @@
 
 use crate::check::checked;
 use crate::options::{CheckKind, Options, Target};
-use landfall_finding::{Finding, Run};
+use landfall_finding::{Finding, Kind, Run};
 use landfall_native::Deadline;
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -97,4 +97,27 @@ fn ten_thousand_findings_are_told_without_time() {
         };
         assert!(written.findings.iter().all(says));
     }
+}
+
+/// No checker has a most.
+#[test]
+fn hundreds_of_wasted_flushes_are_all_told() {
+    const WASTED: usize = 250;
+    let here = folder("flushes");
+    let text = format!(
+        "#include <landfall.h>\nint main(void) {{\n  volatile long *p = lf_pm(64);\n  if (lf_failures()) return (int)(p[0] * 0);\n  \
+         p[0] = 1;\n  lf_persist((void *)p, 8);\n{}}}\n",
+        "  lf_persist((void *)p, 8);\n".repeat(WASTED)
+    );
+    std::fs::write(here.join("many.c"), text).unwrap();
+    let options = Options {
+        checks: vec![CheckKind::Flushes],
+        directory: Some(here.clone()),
+        ..Options::default()
+    };
+    let run = checked(&Target::sources(["many.c"]), &options, &mut (), None).unwrap();
+    let _ = std::fs::remove_dir_all(&here);
+    let wasted = run.findings.iter();
+    let wasted = wasted.filter(|finding| finding.kind == Kind::RedundantFlush);
+    assert_eq!(wasted.count(), WASTED);
 }
