@@ -2,7 +2,7 @@
 //! for SARIF. The latter is not ours to copy: the crate serde-sarif carries it, which Cargo.toml names for that alone.
 
 #[path = "../../report/tests/schema/mod.rs"]
-mod schema;
+mod validator;
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -111,9 +111,13 @@ fn real_outputs_are_what_the_schemas_say() {
         ),
     ] {
         let (run, sarif) = check(name, arguments);
-        assert_eq!(schema::violations(&ours, &run), nothing, "{name}: run.json");
         assert_eq!(
-            schema::violations(&official, &sarif),
+            validator::violations(&ours, &run),
+            nothing,
+            "{name}: run.json"
+        );
+        assert_eq!(
+            validator::violations(&official, &sarif),
             nothing,
             "{name}: SARIF"
         );
@@ -138,7 +142,7 @@ fn the_schemas_refuse_what_is_wrong() {
         ("/stats", json!({})),
         ("/coverage", json!({"a.c": {"1": {"shops": 1}}})),
     ] {
-        let found = schema::violations(&ours(), &spoilt(&run, pointer, wrong));
+        let found = validator::violations(&ours(), &spoilt(&run, pointer, wrong));
         assert!(!found.is_empty(), "{pointer}");
     }
     let official = official();
@@ -151,7 +155,7 @@ fn the_schemas_refuse_what_is_wrong() {
         ),
         ("/runs/0/tool", json!({})),
     ] {
-        let found = schema::violations(&official, &spoilt(&sarif, pointer, wrong));
+        let found = validator::violations(&official, &spoilt(&sarif, pointer, wrong));
         assert!(!found.is_empty(), "{pointer}");
     }
 }
