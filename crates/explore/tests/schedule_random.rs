@@ -2,7 +2,7 @@
 //! and no execution is cut short by a sleep set.
 
 use landfall_testkit::program::{Model, Order, Program};
-use landfall_testkit::schedules::agree::{agree, explore};
+use landfall_testkit::schedules::agree::{agree, explore_most};
 use landfall_testkit::schedules::{
     Draft, Keep, Outcome, brute_force, build, create_and_join, shape,
 };
@@ -12,13 +12,16 @@ use std::collections::BTreeSet;
 /// States of a program that is tried.
 const MOST: usize = 60_000;
 
+/// Executions of a program that spins: it may have millions.
+const MOST_SPINNING: u64 = 20_000;
+
 /// Spinning threads: what complete executions show, and whether everybody may wait for ever.
 fn agree_spinning(program: &Program, model: Model) -> Result<(), TestCaseError> {
     program.validate().expect("valid");
     let Some((outcomes, _)) = brute_force(program, model, Keep::States, 10_000) else {
         return Ok(());
     };
-    let (found, counts) = explore(program, model);
+    let (found, counts) = explore_most(program, model, MOST_SPINNING);
     let complete = |outcomes: &BTreeSet<Outcome>| -> BTreeSet<Outcome> {
         outcomes
             .iter()
@@ -26,6 +29,11 @@ fn agree_spinning(program: &Program, model: Model) -> Result<(), TestCaseError> 
             .cloned()
             .collect()
     };
+    // Too many: then only that nothing is found that cannot be.
+    if counts.executions == MOST_SPINNING {
+        prop_assert!(complete(&found).is_subset(&outcomes), "{:?}", model);
+        return Ok(());
+    }
     prop_assert_eq!(complete(&found), complete(&outcomes), "{:?}", model);
     let stuck = |outcomes: &BTreeSet<Outcome>| outcomes.iter().any(|outcome| outcome.stuck);
     prop_assert_eq!(stuck(&found), stuck(&outcomes), "{:?}", model);

@@ -35,6 +35,9 @@
 // exit: 0
 // check: -DREADS=tokens() -DWRITES=tokens()
 // exit: 100
+// finds: data-race
+// check: -DREADS=own_tokens() -DWRITES=own_tokens()
+// exit: 100
 // finds: data-race on `strtok's own variable`
 // check: -DREADS=tokens() -DWRITES=tokens() -DLOCKED
 // exit: 0
@@ -53,6 +56,12 @@ static int sorted(void) {
 // How far a token goes is decided while the other thread makes it shorter.
 static int tokens(void) {
   char *token = strtok(text, "xc");
+  return token ? (int)strlen(token) : 0;
+}
+// Not even where each has a text of its own.
+static int own_tokens(void) {
+  char own[] = "abc";
+  char *token = strtok(own, "xc");
   return token ? (int)strlen(token) : 0;
 }
 static void enter(void) {

@@ -10,6 +10,12 @@ use std::ops::ControlFlow;
 
 /// All the search finds of a program.
 pub fn explore(program: &Program, model: Model) -> (BTreeSet<Outcome>, Counts) {
+    explore_most(program, model, u64::MAX)
+}
+
+/// What the search finds of a program in so many executions.
+pub fn explore_most(program: &Program, model: Model, most: u64) -> (BTreeSet<Outcome>, Counts) {
+    let mut left = most;
     let mut outcomes = BTreeSet::new();
     let mut threads = Interpreter::new(program, model);
     let counts = search(&mut threads, Options::default(), |threads, trace| {
@@ -20,7 +26,11 @@ pub fn explore(program: &Program, model: Model) -> (BTreeSet<Outcome>, Counts) {
                 .collect(),
             stuck: trace.end == End::Deadlock,
         });
-        ControlFlow::Continue(())
+        left -= 1;
+        match left {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
     })
     .expect("runs");
     (outcomes, counts)

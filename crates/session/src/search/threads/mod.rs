@@ -8,6 +8,7 @@ mod progress;
 mod random;
 mod reorder;
 mod unseen;
+mod wording;
 
 use crate::diagnose::diagnosis::Diagnosis;
 use crate::error::{Error, ErrorKind};
