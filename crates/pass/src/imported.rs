@@ -18,7 +18,7 @@ pub(crate) fn describe(module: LLVMModuleRef, functions: &[Value], vocabulary: &
     let mut table = String::new();
     for function in functions {
         let name = function.name();
-        let foreign = function.is_declaration()
+        let foreign = function.is_defined_elsewhere()
             && !function.is_intrinsic()
             && !function.is_unused()
             && !name.starts_with("__lf_")

@@ -5,7 +5,7 @@
 //! is an `Option` here.
 
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMOpcode, core::*};
+use llvm_sys::{LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMLinkage, LLVMOpcode, core::*};
 use std::ffi::{CStr, c_char, c_void};
 
 /// Calls LLVM. SAFETY, once for all uses: the arguments are handles of this module (see the module documentation) and of
@@ -259,6 +259,12 @@ impl Value {
 
     pub(crate) fn remove_function_attribute(self, kind: u32) {
         llvm!(LLVMRemoveEnumAttributeAtIndex(self.0, OF_FUNCTION, kind));
+    }
+
+    /// Is a function called that other code defines? A body that is there for inlining only does not count.
+    pub(crate) fn is_defined_elsewhere(self) -> bool {
+        let linkage = llvm!(LLVMGetLinkage(self.0));
+        self.is_declaration() || linkage == LLVMLinkage::LLVMAvailableExternallyLinkage
     }
 
     pub(crate) fn is_declaration(self) -> bool {

@@ -1,4 +1,5 @@
-// A function that nobody knows is handed memory that another thread uses, and nothing orders them: then not everything was seen.
+// A function that nobody knows is handed memory that another thread uses, and nothing orders them: then not everything was seen. Two that may
+// both look are left in peace.
 // check:
 // exit: 5
 // limit: unseen
@@ -10,15 +11,13 @@
 // exit: 0
 // check: -DOWN
 // exit: 0
-// check: -DRAW
-// exit: 5
-// limit: unseen
+// check: -DBOTH
+// exit: 0
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <fnmatch.h>
 static char *shared, *own;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void enter(void) {
@@ -35,8 +34,8 @@ static void *calls(void *unused) {
   enter();
 #ifdef OWN
   memfrob(own, 100);
-#elif defined RAW
-  syscall(SYS_getgroups, 100 / sizeof(int), shared);
+#elif defined BOTH
+  (void)fnmatch(shared, "x", 0);
 #else
   memfrob(shared, 100);
 #endif
@@ -51,7 +50,11 @@ int main(void) {
     return 0;
   pthread_create(&thread, 0, calls, 0);
   enter();
+#ifdef BOTH
+  (void)fnmatch(shared, "y", 0);
+#else
   (void)*(volatile char *)(shared + 90);
+#endif
   leave();
   pthread_join(thread, 0);
   return 0;

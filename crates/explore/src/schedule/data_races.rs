@@ -9,6 +9,7 @@ use super::messages::{Clock, Messages, join};
 use super::step::{Access, Act, MOST_PROCESSES, Order, Step};
 use super::sync::{ALL, Op};
 use super::trace::{SourceFence, Trace, Trailing};
+use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Relation {
@@ -31,7 +32,7 @@ pub struct DataRace {
     pub second: Party,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct SeenAccess {
     party: Party,
     object: u32,
@@ -55,7 +56,8 @@ struct Detector<'a> {
     messages: Messages,
     /// Per process, up to where its stores are in memory.
     committed: Vec<u32>,
-    seen: Vec<SeenAccess>,
+    /// By what is accessed.
+    seen: FxHashMap<u32, Vec<SeenAccess>>,
     found: &'a mut Vec<DataRace>,
 }
 
@@ -69,7 +71,7 @@ pub fn data_races(trace: &Trace, order: Order, relation: Relation, found: &mut V
         passed: Vec::new(),
         messages: Messages::new(order.threads),
         committed: vec![0; MOST_PROCESSES],
-        seen: Vec::new(),
+        seen: FxHashMap::default(),
         found,
     };
     let (mut told, mut fenced) = (0, 0);
@@ -275,9 +277,9 @@ impl Detector<'_> {
     }
 
     fn look(&mut self, second: SeenAccess, clock: &Clock) {
-        for first in &self.seen {
-            let conflicts = first.object == second.object
-                && first.mask & second.mask != 0
+        let known = self.seen.entry(second.object).or_default();
+        for first in &*known {
+            let conflicts = first.mask & second.mask != 0
                 && first.party.thread != second.party.thread
                 && (first.party.write || second.party.write)
                 && (first.plain || second.plain);
@@ -295,6 +297,9 @@ impl Detector<'_> {
                 self.found.push(race);
             }
         }
-        self.seen.push(second);
+        // The same again says nothing new.
+        if !known.contains(&second) {
+            known.push(second);
+        }
     }
 }

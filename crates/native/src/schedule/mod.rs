@@ -202,6 +202,11 @@ impl<'s> NativeThreads<'s> {
         self.reader.handed.contains(&site)
     }
 
+    /// Such a call, which may as well do nothing with it.
+    pub fn is_guessed(&self, site: u32) -> bool {
+        self.reader.guessed.contains(&site)
+    }
+
     /// Was a thread in some execution kept from timing out once more?
     pub fn late(&self) -> bool {
         self.reader.late

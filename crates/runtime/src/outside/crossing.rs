@@ -5,7 +5,7 @@
 //! Of a function that is not known, what it may touch is noted, and who looks for data races sees whether another thread touches it
 //! too, with nothing that orders them: then not everything was seen.
 
-use super::effects::{Effect, Size, When};
+use super::effects::{Effect, Size, Stranger, When};
 use super::imports::{self, Import};
 use crate::memory::accesses;
 use crate::memory::bytes;
@@ -15,6 +15,7 @@ use crate::memory::own::Scratch;
 use crate::memory::shadow::is_persistent;
 use crate::run::trace::{self, Origin};
 use crate::state::run;
+use crate::syscalls::sys;
 use crate::threads::{self, visible};
 use core::arch::global_asm;
 use landfall_vocab::record::access::{READ, WRITE};
@@ -181,6 +182,11 @@ impl Crossing {
     }
 }
 
+/// Bytes of a block that an unknown function is taken to touch.
+const FARTHEST: usize = 4096;
+/// A descriptor that is polled, and the last of it: what became of it.
+const POLLED: usize = 8;
+const BECAME: usize = 2;
 /// More than this is left where it is.
 const LARGEST: usize = 256 << 20;
 /// A text that is longer is left where it is.
@@ -201,6 +207,7 @@ impl When {
             When::Always => true,
             When::Zero => result as u32 == 0,
             When::NonZero => result != 0,
+            When::Returned => false,
         }
     }
 }
@@ -216,7 +223,15 @@ struct Part {
 /// Does what a library does there concern other threads? (Persistent memory is seen to where it is touched, and what points nowhere is
 /// for the kernel to refuse.)
 fn matters(address: usize) -> bool {
-    imports::is_program_memory(address) && !is_persistent(address)
+    imports::is_program_memory(address) && !is_persistent(address) && is_mapped(address)
+}
+
+fn is_mapped(address: usize) -> bool {
+    const PAGE: usize = 4096;
+    let mut resident = 0u8;
+    let arguments = [address & !(PAGE - 1), 1, (&raw mut resident) as usize];
+    // SAFETY: the kernel writes one byte, which is ours.
+    unsafe { sys::raw(libc::SYS_mincore, arguments) == 0 }
 }
 
 /// Before the call: true if there is something to be done afterwards.
@@ -232,7 +247,12 @@ unsafe extern "C" fn before(frame: *mut Frame, caller: usize) -> bool {
         let Some(effects) = import.effects else {
             for argument in 0..6 {
                 if import.pointers >> argument & 1 != 0 {
-                    note(frame.arguments[argument], WRITE, origin);
+                    let address = frame.arguments[argument];
+                    match import.stranger {
+                        Stranger::Plain => guess(address, origin),
+                        Stranger::Member if argument == 0 => note(address, 1, WRITE, origin),
+                        Stranger::Member | Stranger::Looker => note(address, 1, READ, origin),
+                    }
                 }
             }
             return false;
@@ -299,20 +319,39 @@ pub(crate) unsafe fn through(
 /// Memory that a function of ours hands on, without knowing what becomes of it.
 pub(crate) fn hand_over(address: usize, origin: Origin) {
     if threads::on() && accesses::others_see() {
-        note(address, WRITE, origin);
+        hands(address, origin);
     }
 }
 
-/// An unknown function may touch what is there: of a block of the heap, all that comes behind, up to some pages.
-fn note(address: usize, what: u8, origin: Origin) {
-    const FARTHEST: usize = 4096;
-    if !imports::is_program_memory(address) || is_persistent(address) {
+fn hands(address: usize, origin: Origin) {
+    if matters(address) {
+        note(address, room_behind(address), WRITE, origin);
+    }
+}
+
+/// A function may do anything there, or nothing: of a block of the heap that begins there to all of it.
+fn guess(address: usize, origin: Origin) {
+    if matters(address) {
+        let length = heap::room(address).clamp(1, FARTHEST);
+        note(address, length, READ | WRITE, origin);
+    }
+}
+
+/// How far a function may write that is known to write somewhere: a block of the heap to its end, up to some pages; elsewhere what a
+/// small structure has.
+fn room_behind(address: usize) -> usize {
+    const LEAST: usize = 16;
+    match heap_checks::room(address, FARTHEST) {
+        0 => heap::room(address).clamp(LEAST, FARTHEST),
+        length => length,
+    }
+}
+
+/// A function may touch what is there.
+fn note(address: usize, length: usize, what: u8, origin: Origin) {
+    if !matters(address) {
         return;
     }
-    let length = match heap_checks::room(address, FARTHEST) {
-        0 => heap::room(address).clamp(1, FARTHEST),
-        length => length,
-    };
     visible::by_pieces(address, length, LINE as usize, |at, piece| {
         let object = visible::pack(address + at, piece);
         trace::foreign(threads::current(), object, what, origin);
@@ -326,9 +365,17 @@ unsafe fn prepare(crossing: &mut Crossing, effect: Effect, given: &[usize; 6], o
     // SAFETY: what the caller promises.
     unsafe {
         match effect {
-            Effect::Looks(argument) => note(of(argument), READ, origin),
-            Effect::Hands(argument) => note(of(argument), WRITE, origin),
+            Effect::Looks(argument) => note(of(argument), 1, READ, origin),
+            Effect::Hands(argument) => hands(of(argument), origin),
             Effect::HandsMessage(argument) => message(of(argument), origin),
+            Effect::Polls(argument, count) => {
+                let (from, length) = (of(argument), of(count).saturating_mul(POLLED));
+                if matters(from)
+                    && let Some(ours) = crossing.lend(argument, from, length)
+                {
+                    visible::load(from, ours as *mut u8, length, 0, origin);
+                }
+            }
             Effect::Reads(argument, size) | Effect::Updates(argument, size) => {
                 let (from, length) = (of(argument), size.bytes(given));
                 if matters(from)
@@ -459,7 +506,7 @@ unsafe fn vector(
 /// # Safety
 /// `at` is a message of the program's, or nothing.
 unsafe fn message(at: usize, origin: Origin) {
-    note(at, WRITE, origin);
+    hands(at, origin);
     if at == 0 || is_persistent(at) {
         return;
     }
@@ -468,8 +515,8 @@ unsafe fn message(at: usize, origin: Origin) {
         let message = &*(at as *const libc::msghdr);
         for part in 0..message.msg_iovlen {
             let part = message.msg_iov.add(part);
-            note(part as usize, READ, origin);
-            note((*part).iov_base as usize, WRITE, origin);
+            note(part as usize, size_of::<Part>(), READ, origin);
+            hands((*part).iov_base as usize, origin);
         }
     }
 }
@@ -529,7 +576,25 @@ unsafe fn finish(
             (argument, size.bytes(given))
         }
         Effect::Updates(argument, size) => (argument, size.bytes(given)),
-        Effect::WritesText(argument, _, when) if when.holds(returned) => {
+        Effect::Polls(argument, count) => {
+            let Some(lent) = crossing.of(argument) else {
+                return;
+            };
+            let count = given[usize::from(count)].min(lent.room / POLLED);
+            for at in (0..count).map(|number| number * POLLED + POLLED - BECAME) {
+                let from = (lent.ours + at) as *const u8;
+                // SAFETY: the program may write there, so much.
+                unsafe { visible::store(lent.program + at, from, BECAME, 0, origin) };
+            }
+            return;
+        }
+        Effect::WritesText(argument, _, when)
+            if when.holds(returned)
+                || when == When::Returned
+                    && crossing
+                        .of(argument)
+                        .is_some_and(|lent| lent.ours == returned) =>
+        {
             let Some(lent) = crossing.of(argument) else {
                 return;
             };

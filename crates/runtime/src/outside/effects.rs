@@ -19,6 +19,8 @@ pub(crate) enum When {
     Zero,
     /// It returned anything else.
     NonZero,
+    /// It returned the argument.
+    Returned,
 }
 
 /// What a function does with memory that an argument points to.
@@ -43,6 +45,8 @@ pub(crate) enum Effect {
     WritesVector(u8, u8),
     /// Reads and writes.
     Updates(u8, Size),
+    /// Reads as many descriptors as the second argument says, and writes what became of each.
+    Polls(u8, u8),
     /// Looks at an object that is not known further: a `const` member function, say.
     Looks(u8),
     /// May do anything to it.
@@ -53,7 +57,7 @@ pub(crate) enum Effect {
 
 use Effect::*;
 use Size::{Bytes, Times};
-use When::{Always, NonZero, Zero};
+use When::{Always, NonZero, Returned, Zero};
 
 const TIME: Size = Bytes(16);
 const BROKEN_DOWN: Size = Bytes(56);
@@ -178,8 +182,8 @@ const KNOWN: &[(&str, &[Effect])] = &[
     ("pipe", &[Writes(0, Bytes(8), Zero)]),
     ("pipe2", &[Writes(0, Bytes(8), Zero)]),
     ("socketpair", &[Writes(3, Bytes(8), Zero)]),
-    ("poll", &[Updates(0, Times(1, 8))]),
-    ("ppoll", &[Updates(0, Times(1, 8)), Reads(2, TIME)]),
+    ("poll", &[Polls(0, 1)]),
+    ("ppoll", &[Polls(0, 1), Reads(2, TIME)]),
     (
         "select",
         &[
@@ -266,14 +270,21 @@ const KNOWN: &[(&str, &[Effect])] = &[
     ("strverscmp", &[ReadsText(0), ReadsText(1)]),
     ("strcasestr", &[ReadsText(0), ReadsText(1)]),
     ("strxfrm", &[WritesConverted(0, 2, 1), ReadsText(1)]),
-    ("strerror_r", &[WritesText(1, Times(2, 1), Always)]),
+    ("strerror_r", &[WritesText(1, Times(2, 1), Returned)]),
     ("__xpg_strerror_r", &[WritesText(1, Times(2, 1), Always)]),
     (
         "inet_ntop",
-        &[Reads(1, Bytes(4)), WritesText(2, Times(3, 1), NonZero)],
+        &[Looks(1), WritesText(2, Times(3, 1), NonZero)],
     ),
     ("inet_aton", &[ReadsText(0), Writes(1, Bytes(4), NonZero)]),
     ("inet_addr", &[ReadsText(0)]),
+    ("getsockname", &[Hands(1), Hands(2)]),
+    ("getpeername", &[Hands(1), Hands(2)]),
+    ("accept", &[Hands(1), Hands(2)]),
+    ("accept4", &[Hands(1), Hands(2)]),
+    ("getsockopt", &[Hands(3), Hands(4)]),
+    ("ioctl", &[Hands(2)]),
+    ("tcgetattr", &[Hands(1)]),
     // These look at memory through functions of the program's, or are synchronised by libc.
     ("bsearch", &[]),
     ("fflush", &[]),
@@ -344,11 +355,29 @@ pub(super) fn of(name: &[u8]) -> Option<&'static [Effect]> {
         return Some(effects);
     }
     let begins = |with: &&str| bytes::starts(name, with.as_bytes());
-    if SYNCHRONISED.iter().any(begins) {
-        return Some(&[]);
+    SYNCHRONISED.iter().any(begins).then_some(&[])
+}
+
+/// What an unknown function may do to what it is given, as far as its name says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stranger {
+    /// Of C: anything, or nothing.
+    Plain,
+    /// Of C++: it changes the object that is its first argument, and looks at the others.
+    Member,
+    /// Of C++: it looks.
+    Looker,
+}
+
+/// A member function that is not `const`, and what writes to a stream or reads from one, changes its object.
+pub(super) fn stranger(name: &[u8]) -> Stranger {
+    const MEMBERS: [&str; 4] = ["_ZN", "_ZStls", "_ZStrs", "_ZSt7getline"];
+    let begins = |with: &&str| bytes::starts(name, with.as_bytes());
+    match MEMBERS.iter().any(begins) && !begins(&"_ZNK") {
+        true => Stranger::Member,
+        false if begins(&"_Z") => Stranger::Looker,
+        false => Stranger::Plain,
     }
-    // A `const` member function.
-    begins(&"_ZNK").then_some(&[Looks(0)])
 }
 
 /// What a system call does that is made by its number.
@@ -382,8 +411,8 @@ pub(crate) fn of_system_call(number: i64) -> &'static [Effect] {
         libc::SYS_sysinfo => "sysinfo",
         libc::SYS_poll => "poll",
         libc::SYS_epoll_wait => "epoll_wait",
-        // Arguments that are no pointers point nowhere.
-        _ => return &[Hands(0), Hands(1), Hands(2), Hands(3), Hands(4), Hands(5)],
+        // Which of its arguments there are, and which are pointers, nobody says.
+        _ => return &[],
     };
     of(name.as_bytes()).unwrap_or_default()
 }

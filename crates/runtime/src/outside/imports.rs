@@ -3,7 +3,7 @@
 //! themselves does not come here.
 
 use super::crossing;
-use super::effects::{self, Effect};
+use super::effects::{self, Effect, Stranger};
 use crate::memory::bytes;
 use crate::memory::own::{allocate, place};
 use crate::state::server;
@@ -21,6 +21,8 @@ pub(crate) struct Import {
     pub(super) effects: Option<&'static [Effect]>,
     /// Which of its arguments may be pointers, a bit each, as calls in instrumented code have it.
     pub(super) pointers: u32,
+    /// If its effects are not known.
+    pub(super) stranger: Stranger,
     /// Its number among the sites.
     pub(crate) site: Cell<u32>,
 }
@@ -153,6 +155,7 @@ pub(crate) fn redirect() {
                     name,
                     effects: effects::of(text),
                     pointers: pointers(text),
+                    stranger: effects::stranger(text),
                     site: Cell::new(0),
                 });
                 write_stub(stub as *mut u8, first.add(at) as usize);

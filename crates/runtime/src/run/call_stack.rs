@@ -14,7 +14,7 @@ pub(crate) fn walk(mut frame: usize, into: &mut [u64]) -> usize {
     unsafe {
         while count < into.len() {
             let inside = frame >= run().stack.get().0
-                && frame + 16 <= run().stack.get().1
+                && frame <= run().stack.get().1.saturating_sub(16)
                 && frame.is_multiple_of(8);
             if !inside {
                 break;
@@ -50,7 +50,7 @@ pub(crate) fn program_behind(return_address: usize) -> usize {
     let (low, high) = run().stack.get();
     let mut frame = frame_pointer();
     for _ in 0..OURS {
-        if frame < low || frame + 16 > high {
+        if frame < low || frame > high.saturating_sub(16) {
             return 0;
         }
         // SAFETY: functions of ours keep frame pointers, and this is on the stack.

@@ -51,6 +51,10 @@ impl TraceReader {
         if !self.handed.contains(&site) {
             self.handed.push(site);
         }
+        let guessed = record.flags & (access::READ | access::WRITE);
+        if guessed == access::READ | access::WRITE && !self.guessed.contains(&site) {
+            self.guessed.push(site);
+        }
     }
 
     pub(super) fn access(

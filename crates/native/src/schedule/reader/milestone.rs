@@ -167,6 +167,7 @@ impl TraceReader {
             foreign: _,
             unseen: _,
             handed: _,
+            guessed: _,
             whole: _,
             // What the job says.
             keep: _,

@@ -130,6 +130,8 @@ pub(super) struct TraceReader {
     pub(super) unseen: Vec<(u8, u32)>,
     /// Calls that hand memory to functions which nobody knows.
     pub(super) handed: Vec<u32>,
+    /// Those of them that may as well do nothing to it.
+    pub(super) guessed: Vec<u32>,
     most: usize,
     /// Streams that each thread has, and that some would need.
     pub(super) streams: usize,

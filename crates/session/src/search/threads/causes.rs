@@ -204,6 +204,10 @@ impl<'a> ScheduleFindings<'a> {
             );
             for &race in &found {
                 let sites = [race.first.site, race.second.site];
+                // Two that may do nothing are most often two that look.
+                if sites.iter().all(|&site| native.is_guessed(site)) {
+                    continue;
+                }
                 let handed = sites.into_iter().find(|&site| native.is_handed(site));
                 match handed {
                     Some(site) if self.handed.contains(&site) => {}
