@@ -5,6 +5,7 @@
 
 mod barrier;
 mod c11;
+mod cleanup;
 mod condition;
 pub(crate) mod constructor_locks;
 mod context;
