@@ -243,7 +243,10 @@ impl BoundedSearch<'_> {
             self.frames.push(next);
         }
         let counts = &mut self.result.counts;
-        counts.executions += 1;
+        match self.trace.end {
+            End::InVain => counts.in_vain += 1,
+            _ => counts.executions += 1,
+        }
         counts.steps += length as u64;
         counts.fresh += (length - keep) as u64;
         counts.deadlocks += u64::from(self.trace.end == End::Deadlock);
