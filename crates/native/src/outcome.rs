@@ -48,6 +48,7 @@ pub(crate) fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
         },
         Some(End::Died) => Outcome::Died { status: raw.code },
         Some(End::Asleep) => Outcome::Asleep,
+        Some(End::InVain) => Outcome::InVain,
         Some(End::Limit) => Outcome::Limit,
         Some(End::Strayed) => Outcome::Strayed,
         Some(End::NeedsFork) => Outcome::Internal {

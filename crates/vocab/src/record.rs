@@ -181,6 +181,8 @@ pub mod step {
     /// Makes a lock or a condition, or ends its life.
     pub const INIT: u8 = 37;
     pub const DESTROY: u8 = 38;
+    /// At the head of a loop, until what was read in its last turn has changed. It is never written down.
+    pub const AWAIT: u8 = 39;
     pub const NAMES: [&str; 39] = [
         "begin",
         "create",

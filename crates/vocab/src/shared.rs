@@ -310,6 +310,8 @@ outcomes!(
     Strayed = 17,
     /// It comes back to the same state for ever, and nobody else can change that.
     Hang = 19,
+    /// A thread was left in a turn of a loop that was in vain: the search will run it without that turn.
+    InVain = 20,
 );
 
 /// Accesses of persistent memory by uninstrumented code: how many, and where in memory and in the code the first was.

@@ -682,6 +682,7 @@ impl NativeThreads<'_> {
     fn end(&self, trace: &Trace) -> End {
         match self.outcome {
             Outcome::Asleep => End::Asleep,
+            Outcome::InVain => End::InVain,
             Outcome::Limit
             | Outcome::Hang { .. }
             | Outcome::Exhausted { .. }

@@ -67,7 +67,7 @@ fn tell(end: End, report: &Report) {
 }
 
 fn fill(end: End, report: &Report) {
-    let budget_left = crate::threads::budget_left();
+    let budget_left = crate::state::budget().get();
     shared::outcome(|outcome| {
         outcome.end = end as u32;
         outcome.code = report.code;

@@ -23,11 +23,11 @@ mod repeated;
 mod rwlock;
 mod semaphore;
 mod sleep_sets;
-mod spin;
 mod std_thread;
 mod steps;
 mod store_buffer;
 mod thread_specific;
+mod turns;
 pub(crate) mod unseen;
 pub(crate) mod unseen_files;
 pub(crate) mod visible;
@@ -45,7 +45,6 @@ use objects::Objects;
 
 pub(crate) use context::{all_stacks, in_guard};
 pub(crate) use descriptor::all as all_descriptors;
-pub(crate) use spin::budget_left;
 pub(crate) use thread_specific::MOST_KEYS;
 
 /// Contexts of a run, main included.
@@ -94,7 +93,7 @@ pub(crate) struct Tables {
     used: Cell<usize>,
     objects: Cell<*mut Objects>,
     buffers: Cell<*mut store_buffer::Buffers>,
-    turns: Cell<*mut spin::Turns>,
+    turns: Cell<*mut turns::AllTurns>,
     repeated: Cell<*mut repeated::Repeated>,
     /// The top of the stack on which is decided who goes on.
     deciding: Cell<usize>,
@@ -132,7 +131,7 @@ pub(crate) fn prepare() -> bool {
         .set(allocate(size_of::<repeated::Repeated>()) as *mut repeated::Repeated);
     tables()
         .turns
-        .set(allocate(size_of::<spin::Turns>()) as *mut spin::Turns);
+        .set(allocate(size_of::<turns::AllTurns>()) as *mut turns::AllTurns);
     server()
         .heaps
         .set(allocate(size_of::<[Heap; MOST]>()) as *mut [Heap; MOST]);
@@ -162,7 +161,7 @@ pub(crate) fn begin(job: &JobHeader) {
     // Only threads of the last run have left anything behind.
     let before = tables().used.replace(1);
     store_buffer::begin(before);
-    spin::begin(before);
+    turns::begin(before);
     threads.count.set(1);
     threads.ready.set(1);
     tables().contexts[0].begin_main();
@@ -238,10 +237,10 @@ pub(crate) fn is_over() -> bool {
     on() && threads().over.get()
 }
 
-/// The system is called: whoever loops around that does not spin.
+/// The running thread does something whose effects are not known: a turn of a loop with that has happened.
 pub(crate) fn acted() {
     if on() {
-        spin::acted(threads().current.get());
+        turns::lasts(threads().current.get());
     }
 }
 

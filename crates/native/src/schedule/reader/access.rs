@@ -4,7 +4,7 @@ use super::super::numbers::{is_persistent, place};
 use super::sync::operation;
 use super::{Open, TraceReader, word};
 use landfall_explore::schedule::sync::{MOST_WAITERS, Op};
-use landfall_explore::schedule::{Access, Act, Orders, SourceFence, ThreadsError, Trace, Until};
+use landfall_explore::schedule::{Access, Act, Orders, SourceFence, ThreadsError, Trace};
 use landfall_vocab::record::{Traced, access, step};
 
 /// What an access asks for in the source. Where that says nothing of a locked instruction, it is as strong as can be.
@@ -155,9 +155,6 @@ impl TraceReader {
             (false, _, true) => Act::Store,
             (false, _, false) => Act::Load,
         };
-        if open.more != 0 {
-            step.until = Until::Changed;
-        }
         if step.act == Act::Load {
             step.own = self.own(thread, object, mask);
         }
