@@ -6,6 +6,7 @@
 mod barrier;
 mod block;
 mod c11;
+mod cleanup;
 mod condition;
 pub(crate) mod constructor_locks;
 mod context;
