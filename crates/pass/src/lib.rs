@@ -22,6 +22,7 @@ mod module;
 mod sites;
 mod turns;
 mod types;
+mod verifier;
 mod vocabulary;
 mod warnings;
 mod weaver;

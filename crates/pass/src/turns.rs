@@ -265,14 +265,17 @@ fn enter_order(function: Value) -> HashMap<Block, usize> {
 
 /// Is a variable only loaded, and stored as a whole?
 fn is_whole(variable: Value, bytes: u64, stored: impl Fn(crate::ir::Type) -> u64) -> bool {
-    variable.users().into_iter().all(|user| match user.opcode() {
-        Some(LLVMOpcode::LLVMLoad) => true,
-        Some(LLVMOpcode::LLVMStore) => {
-            user.operand(1) == variable && stored(user.operand(0).ty()) == bytes
-        }
-        Some(LLVMOpcode::LLVMCall) => is_lifetime(user),
-        _ => false,
-    })
+    variable
+        .users()
+        .into_iter()
+        .all(|user| match user.opcode() {
+            Some(LLVMOpcode::LLVMLoad) => true,
+            Some(LLVMOpcode::LLVMStore) => {
+                user.operand(1) == variable && stored(user.operand(0).ty()) == bytes
+            }
+            Some(LLVMOpcode::LLVMCall) => is_lifetime(user),
+            _ => false,
+        })
 }
 
 fn is_lifetime(call: Value) -> bool {
@@ -287,8 +290,8 @@ fn variable_lives(flow: &Flow, variable: Value) -> Blocks {
     for &block in &touched {
         let mut first = true;
         for instruction in block.instructions() {
-            let loads = instruction.is_opcode(LLVMOpcode::LLVMLoad)
-                && instruction.operand(0) == variable;
+            let loads =
+                instruction.is_opcode(LLVMOpcode::LLVMLoad) && instruction.operand(0) == variable;
             let stores = instruction.is_opcode(LLVMOpcode::LLVMStore)
                 && instruction.operand(1) == variable
                 || instruction.is_opcode(LLVMOpcode::LLVMCall)

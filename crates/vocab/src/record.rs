@@ -181,9 +181,11 @@ pub mod step {
     /// Makes a lock or a condition, or ends its life.
     pub const INIT: u8 = 37;
     pub const DESTROY: u8 = 38;
+    /// Begins an atomic block: what follows up to its end belongs to the step.
+    pub const BLOCK: u8 = 39;
     /// At the head of a loop, until what was read in its last turn has changed. It is never written down.
-    pub const AWAIT: u8 = 39;
-    pub const NAMES: [&str; 39] = [
+    pub const AWAIT: u8 = 40;
+    pub const NAMES: [&str; 41] = [
         "begin",
         "create",
         "exit",
@@ -223,6 +225,8 @@ pub mod step {
         "late-wake",
         "init",
         "destroy",
+        "block",
+        "await",
     ];
 }
 

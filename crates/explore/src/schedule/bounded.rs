@@ -120,7 +120,7 @@ pub fn bounded<T: Threads>(
             Err(error) => return Err(error),
         }
         if visit(threads, &search).is_break()
-            || search.result.counts.executions >= options.executions
+            || search.result.counts.executions + search.result.counts.assumed >= options.executions
         {
             return Ok(search.result);
         }
@@ -245,6 +245,7 @@ impl BoundedSearch<'_> {
         let counts = &mut self.result.counts;
         match self.trace.end {
             End::InVain => counts.in_vain += 1,
+            End::Assumed => counts.assumed += 1,
             _ => counts.executions += 1,
         }
         counts.steps += length as u64;

@@ -51,6 +51,8 @@ pub struct Counts {
     /// Executions that ended, well or in a deadlock.
     pub executions: u64,
     pub deadlocks: u64,
+    /// Executions that an assumption ended.
+    pub assumed: u64,
     /// Executions that ended because all that could go on was asleep: they repeat others. There should be none.
     pub blocked: u64,
     /// Beginnings of executions, in which a thread went through a turn of a loop in vain ([`End::InVain`]).
@@ -183,7 +185,10 @@ impl Search {
     /// Runs the next execution; `false` if there is none, or no more are wanted.
     pub fn next<T: Threads>(&mut self, threads: &mut T) -> Result<bool, ThreadsError> {
         if self.counts.complete
-            || self.counts.executions + self.counts.blocked + self.counts.in_vain
+            || self.counts.executions
+                + self.counts.assumed
+                + self.counts.blocked
+                + self.counts.in_vain
                 >= self.options.executions
         {
             return Ok(false);
@@ -302,6 +307,7 @@ impl Search {
             End::Asleep => counts.blocked += 1,
             End::InVain => counts.in_vain += 1,
             End::Complete => counts.executions += 1,
+            End::Assumed => counts.assumed += 1,
             End::Deadlock => {
                 counts.executions += 1;
                 counts.deadlocks += 1;

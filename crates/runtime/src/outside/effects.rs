@@ -392,7 +392,9 @@ pub(super) fn changes_nothing(name: &[u8]) -> bool {
         "__errno_location",
         "pthread_getspecific",
     ];
-    NAMES.iter().any(|known| bytes::same(name, known.as_bytes()))
+    NAMES
+        .iter()
+        .any(|known| bytes::same(name, known.as_bytes()))
 }
 
 /// What a system call does that is made by its number.

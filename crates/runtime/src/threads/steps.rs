@@ -5,8 +5,8 @@
 use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
 use super::{
-    condition, mutex, object_lifetime, objects, repeated, sleep_sets, store_buffer, tables, threads,
-    turns,
+    block, condition, mutex, object_lifetime, objects, repeated, sleep_sets, store_buffer, tables,
+    threads, turns,
 };
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
@@ -18,6 +18,9 @@ use landfall_vocab::shared::{End, LOCK, job};
 
 /// Announces a step; returns when it is this thread's turn and the step is possible.
 pub(crate) fn point(step: Step) {
+    if block::is_inside() && block::passes_over(step.kind) {
+        return;
+    }
     let me = threads().current.get();
     if threads().announced.get() {
         call_stack::log_of(me);
@@ -40,9 +43,7 @@ pub(super) fn announce(thread: usize, step: Step) {
     threads().free.set(threads().free.get() & (!bit));
     if is_eager(thread, context) {
         threads().eager.set(threads().eager.get() | bit);
-    } else if is_access(step.kind)
-        && (!drains(step.kind) || store_buffer::is_empty(thread))
-    {
+    } else if is_access(step.kind) && (!drains(step.kind) || store_buffer::is_empty(thread)) {
         // Nobody else can fill its store buffer.
         threads().free.set(threads().free.get() | bit);
     }
@@ -234,6 +235,9 @@ impl Policy {
         match self {
             Policy::Quiet if awake != threads => companions + pick(awake >> companions, current),
             Policy::Quiet => pick(threads, current),
+            Policy::PreemptFirst if awake >> current & 1 != 0 && turns::looks(current) => {
+                current as u8
+            }
             Policy::PreemptFirst => {
                 let from = if threads != 0 { threads } else { awake };
                 let later = from & !((2u64 << current) - 1);

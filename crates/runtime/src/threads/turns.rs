@@ -8,7 +8,7 @@
 
 use super::context::{Step, decide};
 use super::steps::announce;
-use super::{MOST, tables, threads, visible};
+use super::{MOST, block, tables, threads, visible};
 use crate::memory::bytes;
 use crate::run::endless::Digest;
 use crate::run::shared::trace_len;
@@ -304,7 +304,9 @@ pub(super) fn changed(by: usize, place: u64, length: usize) {
         if thread == by || turns.count.get() == 0 {
             continue;
         }
-        turns.many_changed.set(turns.many_changed.get() | turns.many.get());
+        turns
+            .many_changed
+            .set(turns.many_changed.get() | turns.many.get());
         for read in turns.reads(0).iter().chain(turns.watch()) {
             let was = read.get();
             let touched = overlap(was.place, was.length, place, length);
@@ -442,6 +444,20 @@ pub(super) fn step_begins(next: usize, current: usize) {
     }
 }
 
+/// Is a thread in a turn that it has changed nothing in? Whoever leaves it there makes it stay.
+pub(super) fn looks(thread: usize) -> bool {
+    let turns = of(thread);
+    turns.heads().iter().any(|head| {
+        let head = head.get();
+        head.begun
+            && !head.seen
+            && !head.before.stays
+            && head.lasting == turns.lasting.get()
+            && head.changes == turns.change_count.get()
+            && head.balance == turns.balance.get()
+    })
+}
+
 /// Another thread goes on.
 pub(super) fn switched() {
     all().switches.set(all().switches.get() + 1);
@@ -510,7 +526,7 @@ pub(super) fn log_wait(thread: usize) -> (u64, Origin) {
 /// Instrumented code calls it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, length: usize) {
-    if !super::on() || crate::syscalls::dispatch::uninterrupted() {
+    if !super::on() || block::is_inside() || crate::syscalls::dispatch::uninterrupted() {
         return;
     }
     let me = threads().current.get();
@@ -525,7 +541,11 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         let from = room.add(1) as *const u8;
         for at in (0..length).step_by(8) {
             let mut word = 0u64;
-            bytes::copy((&raw mut word) as *mut u8, from.add(at), (length - at).min(8));
+            bytes::copy(
+                (&raw mut word) as *mut u8,
+                from.add(at),
+                (length - at).min(8),
+            );
             kept.word(word);
         }
         *room

@@ -223,7 +223,9 @@ impl<'p> Interpreter<'p> {
         let in_vain = head.regs == regs && !head.lasting && head.changed.iter().all(undone);
         let reads = std::mem::take(&mut head.reads);
         let begun = head.begun.take();
-        let alone = begun.as_ref().is_some_and(|begun| at - begun.at == head.steps);
+        let alone = begun
+            .as_ref()
+            .is_some_and(|begun| at - begun.at == head.steps);
         head.regs = regs;
         head.changed.clear();
         head.lasting = false;

@@ -1,7 +1,7 @@
 //! What leaves a store buffer, and when it may: in order, or stream by stream.
 
 use super::super::visible::{self, digest, pack};
-use super::super::{MOST, sleep_sets, turns, threads};
+use super::super::{MOST, sleep_sets, threads, turns};
 use super::overlay::hide;
 use super::{Kind, buffers, line_of, of};
 use crate::memory::accesses;

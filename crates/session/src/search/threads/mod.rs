@@ -26,7 +26,7 @@ use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::power::{Power, Way};
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{
-    Counts, Options as SearchOptions, Persistency, Points, Threads, ThreadsError,
+    Counts, End, Options as SearchOptions, Persistency, Points, Threads, ThreadsError,
 };
 use landfall_finding::Limit;
 use landfall_native::{
@@ -46,7 +46,7 @@ const MOST_THREADS: usize = 32;
 pub(super) fn check<'w>(
     options: &Asked,
     target: &BuiltTarget,
-    started: Instant,
+    (earlier, started): (&SearchReport, Instant),
     watch: &'w CheckWatch<'w>,
 ) -> Result<SearchReport, Error> {
     let programs = &target.programs;
@@ -72,7 +72,8 @@ pub(super) fn check<'w>(
     let mut recovery = None;
     let mut runs = 0;
     let mut report = loop {
-        let mut report = first.report(options);
+        let mut report = first.report(options, earlier);
+        report.threaded = true;
         note_uncompiled(&first.server, &mut report);
         if let Some(refusal) = power::refuse(options).filter(|_| persistent) {
             return Err(refusal);
@@ -148,7 +149,7 @@ pub(super) fn check<'w>(
             }
             Err(ThreadsError::CannotRun(why)) => {
                 let room = (&mut threads, &mut streams);
-                if native.makes_room(MOST_THREADS, room, &mut job.threads.creations) {
+                if native.makes_room(MOST_THREADS, room, &mut job.threads) {
                     continue;
                 }
                 return Err(Error::new(cannot(&native.outcome), why));
@@ -278,15 +279,16 @@ fn search<'w>(
             Preempt::Auto | Preempt::Everywhere => Points::Everywhere,
         };
         let on = (&mut *native, &points);
-        let (executions, reached) = random(options, started, on, limits, seen, crashing)?;
+        let (executions, assumed, reached) = random(options, started, on, limits, seen, crashing)?;
         report.cut(&native.cut, "an execution", names);
         report.limit(Limit::Random);
         report.limited(reached);
         report.schedules += executions;
+        report.assumed += assumed;
         return Ok(ScheduleSearch {
             points,
             limits,
-            executions,
+            executions: executions + assumed,
         });
     }
     let mut ending = Ending::new(options, started);
@@ -298,7 +300,8 @@ fn search<'w>(
             let found = saturate(native, preempt, limits, |native, search| {
                 progress.tick(&search.estimate, started);
                 seen.look(native, search);
-                if let Some(crashing) = crashing.as_mut().filter(|_| !search.racy) {
+                let whole = !search.racy && search.trace().end != End::InVain;
+                if let Some(crashing) = crashing.as_mut().filter(|_| whole) {
                     crashing.look(native, search)?;
                 }
                 ending.stop(native.runs)
@@ -306,7 +309,6 @@ fn search<'w>(
             if preempt == Preempt::Sync && !found.sites.is_empty() {
                 warn_of_sync(report);
             }
-            report.schedules += found.abandoned;
             stopped |= found.stopped;
             points = match preempt {
                 Preempt::Sync => Points::Sites(Vec::new()),
@@ -334,8 +336,9 @@ fn search<'w>(
                     let mut flow = ending.stop(native.runs);
                     let racy = preempt != Preempt::Everywhere && add_racing(search, &mut sites);
                     fresh |= racy;
+                    let partial = racy || search.trace().end == End::InVain;
                     if let (Some(crashing), false, ControlFlow::Continue(())) =
-                        (&mut *crashing, racy, flow)
+                        (&mut *crashing, partial, flow)
                     {
                         flow = crashing.look(native, search);
                     }
@@ -348,7 +351,6 @@ fn search<'w>(
                 broken |= found.stopped;
                 stopped |= found.stopped;
                 if fresh && preempt == Preempt::Auto && !broken {
-                    report.schedules += found.counts.executions;
                     continue;
                 }
                 if !broken {
@@ -369,6 +371,8 @@ fn search<'w>(
     };
     report.progress = progress.done();
     report.schedules += counts.executions;
+    report.assumed += counts.assumed;
+    report.in_vain += counts.in_vain;
     if stopped {
         // Between two executions, or inside one.
         let _ = ending.stop(native.runs);
@@ -393,7 +397,7 @@ fn search<'w>(
     Ok(ScheduleSearch {
         points,
         limits,
-        executions: counts.executions,
+        executions: counts.executions + counts.assumed,
     })
 }
 
