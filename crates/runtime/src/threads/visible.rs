@@ -300,7 +300,9 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                 };
                 // What orders a thread's other stores does not order this one, so nobody can say that it does not race.
                 let visible = persists || wanted != 0 || is_point(order != 0, origin);
-                if visible || !store_buffer::goes_past(stream, to) {
+                // What is there already, and nobody can tell when it is stored, need not wait for anything.
+                let changes = || piece > 8 || found(to, piece) != digest(from, piece);
+                if visible || !store_buffer::goes_past(stream, to) && changes() {
                     heap_checks::look_if_asked(to, piece, true);
                     let hidden = if visible { 0 } else { READ };
                     let streamed = match streams {
