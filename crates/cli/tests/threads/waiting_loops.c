@@ -25,7 +25,7 @@
 // schedules: 1
 // check: --checks crash -DSTORES=3 -DWAITS=around_another_loop()
 // exit: 0
-// schedules: 1
+// schedules: 3
 // check: --checks crash -DSTORES=2 -DWAITS=in_turns()
 // exit: 0
 // check: --checks crash -DSTORES=2 -DWAITS=counting()
@@ -85,6 +85,7 @@ static void by_swapping(void) {
     expected = STORES;
   while (!atomic_compare_exchange_strong(&x, &expected, STORES));
 }
+/* Its last turn looks twice: at 1, 2 or 3, and at 3. */
 static void around_another_loop(void) {
   do
     while (atomic_load(&x) == 0)

@@ -59,8 +59,7 @@ impl Interpreter<'_> {
 
     pub(super) fn write(&mut self, thread: usize, cell: u32, value: u64) -> u64 {
         self.note_touched(thread, cell);
-        let found = std::mem::replace(&mut self.memory[cell as usize], value);
-        found
+        std::mem::replace(&mut self.memory[cell as usize], value)
     }
 
     pub(super) fn bytes(&self, cell: u32) -> (u32, u64) {
