@@ -33,17 +33,12 @@ void lf_ignore_begin(void);
 void lf_ignore_end(void);
 /* A place where other threads may run. */
 int lf_yield(void);
+/* Any value: `landfall prove` looks at all of them, `landfall check` at a few (--nondet). */
+unsigned long lf_nondet(void);
+/* Only executions in which this holds are looked at. */
+void lf_assume(int holds);
 
 #endif
-
-/* For `landfall prove`: any value; and only executions in which this holds are looked at. Elsewhere the value is 0, and an
- * execution in which an assumption does not hold ends there. */
-void _exit(int code) __attribute__((__noreturn__));
-static inline unsigned long lf_nondet(void) { return 0; }
-static inline void lf_assume(int holds) {
-  if (!holds)
-    _exit(0);
-}
 
 #ifndef __LANDFALL__ /* without Landfall */
 
@@ -116,6 +111,12 @@ static inline void lf_checksum_end(int accepted) { (void)accepted; }
 static inline void lf_ignore_begin(void) {}
 static inline void lf_ignore_end(void) {}
 static inline int lf_yield(void) { return 0; }
+static inline unsigned long lf_nondet(void) { return 0; }
+void _exit(int code) __attribute__((__noreturn__));
+static inline void lf_assume(int holds) {
+  if (!holds)
+    _exit(0);
+}
 
 #endif /* __LANDFALL__ */
 

@@ -1,6 +1,6 @@
 //! Programs checked from source to verdict: with threads (`tests/threads`), and those that got a wrong one before (`tests/verdicts`). The first lines of each say how, and what must come out: `check:` the
 //! options (`{pool}` is an empty directory), `exit:` the code, `finds:` a kind and words of a message, `not:` the same of what must not be found, `note:` words of a note, `limit:`
-//! what was left out, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
+//! what was left out, `schedules:` and `assumed:` how many executions ended, or were ended by an assumption, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,8 @@ struct Case {
     notes: Vec<String>,
     limits: Vec<String>,
     says: Vec<String>,
+    schedules: Option<u64>,
+    assumed: Option<u64>,
     /// By their number in `finds`.
     preemptions: Vec<(usize, u64)>,
 }
@@ -51,6 +53,8 @@ fn cases(text: &str) -> Vec<Case> {
             }
             "note" => case.notes.push(rest.to_owned()),
             "limit" => case.limits.push(rest.to_owned()),
+            "schedules" => case.schedules = Some(rest.parse().expect("a number")),
+            "assumed" => case.assumed = Some(rest.parse().expect("a number")),
             "says" => case.says.push(rest.to_owned()),
             "preemptions" => {
                 let of = case.finds.len() - 1;
@@ -103,6 +107,11 @@ fn check(source: &Path, number: usize, case: &Case) {
     }
     let run: Value = serde_json::from_str(&said).expect("json");
     let findings = run["findings"].as_array().expect("findings");
+    for (name, wanted) in [("schedules", case.schedules), ("assumed", case.assumed)] {
+        if let Some(wanted) = wanted {
+            assert_eq!(run["stats"][name], wanted, "{what}: {name}\n{said}");
+        }
+    }
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let find = |(kind, words): &(String, String)| {
         let there = |f: &&Value| text(&f["kind"]) == *kind && text(&f["message"]).contains(words);

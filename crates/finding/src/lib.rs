@@ -35,7 +35,7 @@ pub use run::{
 pub use schedule::{Turn, TurnLine, TurnReason};
 pub use timeline::{Lane, LaneVersion, Phase, Row, RowRead, Survival, Timeline};
 pub use witness::{
-    BuildCommand, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedMemory,
+    BuildCommand, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedInput, RecordedMemory,
     RecordedOutcome, RecordedThreads, Witness, Word,
 };
 

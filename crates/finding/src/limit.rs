@@ -21,6 +21,7 @@ named! {
         Events = "events": "the number of events allowed in one execution (--events)",
         /// Code that is not instrumented ran for longer than it may.
         Processor = "processor": "the time that code without instrumentation may take in one execution",
+        Nondet = "nondet": "the values tried where the program asks for any (--nondet)",
         Bound = "bound": "the number of preemptions allowed (--bound)",
         Sealed = "sealed": "functions in which threads are left alone (--within, --without)",
         Preempt = "preempt": "--preempt sync, though plain accesses race",

@@ -164,6 +164,8 @@ pub struct Scope {
 pub struct Stats {
     /// Thread schedules; one for a program with one thread.
     pub schedules: u64,
+    /// Executions that an assumption ended; they are not among the schedules.
+    pub assumed: u64,
     /// Power failures of the first execution that were tried.
     pub cuts: u64,
     /// Executions, those before the power failure included.

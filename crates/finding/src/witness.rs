@@ -26,6 +26,12 @@ pub struct Witness {
     /// What every execution read from its standard input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<StdinFile>,
+    /// What calls returned that ask for any value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<RecordedInput>,
+    /// As in SV-COMP.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sv_comp: bool,
     /// How the threads of the first execution ran, if it had several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<RecordedThreads>,
@@ -38,6 +44,19 @@ pub struct Witness {
     pub outcome: RecordedOutcome,
     /// What is wrong.
     pub finding: Finding,
+}
+
+/// What a call returned that asks for any value.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RecordedInput {
+    /// After so many power failures.
+    pub failures: u16,
+    /// By this thread.
+    pub thread: u16,
+    /// Its call with this number, from 0 on; none for all that are not named.
+    pub call: Option<u32>,
+    /// What it returned.
+    pub value: u64,
 }
 
 /// A schedule.

@@ -18,6 +18,10 @@ pub enum Outcome {
         line: u32,
     },
     Abort,
+    /// `reach_error` was called.
+    Reached,
+    /// What the program assumes does not hold: this is no execution of it.
+    Assumed,
     Signal {
         signal: i32,
         address: u64,
@@ -90,9 +94,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Ended the way a program means to end.
+    /// Ended the way a program means to end, or by an assumption.
     pub fn is_ok(&self) -> bool {
-        matches!(self, Outcome::Exited { code: 0 })
+        matches!(self, Outcome::Exited { code: 0 } | Outcome::Assumed)
     }
 
     /// How a thread ended the process, by the number that traces have for it; nothing else is known of it.

@@ -1,7 +1,7 @@
 //! What a run starts from.
 
 use crate::deadline::Deadline;
-pub use landfall_vocab::shared::Sleeper;
+pub use landfall_vocab::shared::{InputKind, InputValue, Sleeper};
 use landfall_vocab::window;
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,6 +113,8 @@ pub struct Threading {
     pub everywhere: bool,
     /// Creating a thread is a step, in conflict with every other creation: their order says which thread has which number.
     pub creations: bool,
+    /// There are atomic blocks, so every access of memory is in conflict with them.
+    pub blocks: bool,
     /// Plain accesses that are steps, by their origins (`site | caller << 32`).
     pub points: Option<Arc<Vec<u64>>>,
     /// Streams of non-temporal stores that each thread has, and, with any, how many threads there may be. Without, choices name
@@ -141,6 +143,9 @@ pub enum Policy {
     Dice(std::num::NonZeroU64),
 }
 
+/// The number of a call that stands for all that are not named.
+pub use landfall_vocab::shared::ANY_CALL;
+
 /// One run.
 #[derive(Clone, Debug, Default)]
 pub struct Job {
@@ -149,6 +154,8 @@ pub struct Job {
     pub failures: u32,
     pub limits: Limits,
     pub stdin: Vec<u8>,
+    /// What calls that ask for any value are told. The others get what the one with the number [`ANY_CALL`] says, or 0.
+    pub inputs: Arc<Vec<InputValue>>,
     /// Run threads under control, these taking the first steps (`u8::MAX`: whoever the default is). Without it a program that
     /// creates a thread is refused.
     pub schedule: Option<Vec<u8>>,

@@ -31,6 +31,9 @@ pub(crate) fn prepare(program: &Program) -> Result<SharedMapping, SubjectError> 
         if program.heap == HeapChecks::On {
             control.options |= option::HEAP;
         }
+        if program.sv_comp {
+            control.options |= option::SV_COMP;
+        }
         control.isolation = match program.isolation {
             Isolation::Fork => isolation::FORK,
             Isolation::Restart => isolation::RESTART,

@@ -18,6 +18,7 @@ mod execution;
 mod files;
 mod heap;
 mod input;
+mod inputs;
 mod interrupt;
 mod job;
 mod judge;
@@ -48,8 +49,12 @@ pub use events::translate;
 pub use execution::{Divergence, Execution, Foreign, Outcome, first_difference};
 pub use heap::{HeapBlock, HeapError};
 pub use input::Input;
+pub use inputs::{InputAsked, InputsAsked, InputsTold};
 pub use interrupt::{Moment, interrupted, watch_interrupts};
-pub use job::{Image, Isolation, Job, Limits, Line, Policy, Sleeper, Threading};
+pub use job::{
+    ANY_CALL, Image, InputKind, InputValue, Isolation, Job, Limits, Line, Policy, Sleeper,
+    Threading,
+};
 pub use judge::{Atomics, Placed, Places, Ran, Watching, judge};
 pub use kernel::{KernelFeature, kernel_features};
 pub use landfall_vocab::record::{Origin, Record, RecordKind};

@@ -47,6 +47,8 @@ pub(crate) fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
             why: format!("{text} ({})", raw.code),
         },
         Some(End::Died) => Outcome::Died { status: raw.code },
+        Some(End::Assumed) => Outcome::Assumed,
+        Some(End::Reached) => Outcome::Reached,
         Some(End::Asleep) => Outcome::Asleep,
         Some(End::Limit) => Outcome::Limit,
         Some(End::Strayed) => Outcome::Strayed,

@@ -1,6 +1,7 @@
 //! A program to check, as it is started.
 
 use crate::input::Input;
+use crate::inputs::InputsTold;
 use crate::job::Isolation;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -39,6 +40,10 @@ pub struct Program {
     pub heap_offset: u16,
     /// Are accesses to the volatile heap looked at?
     pub heap: HeapChecks,
+    /// As in SV-COMP: what calls `abort` assumes, and any exit code is as good as 0.
+    pub sv_comp: bool,
+    /// Where its runs asked for any value.
+    pub inputs: InputsTold,
     /// What it reads from its standard input; nothing, if there is none.
     pub stdin: Option<Input>,
     pub seed: u64,
@@ -63,6 +68,8 @@ impl Program {
             pm_heap: None,
             heap_offset: 0,
             heap: HeapChecks::default(),
+            sv_comp: false,
+            inputs: InputsTold::default(),
             stdin: None,
             seed: 1,
             isolation: Isolation::default(),

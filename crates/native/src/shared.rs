@@ -1,9 +1,10 @@
 //! The memory shared with one server: a memfd of `landfall_vocab::shared` layout, mapped here.
 
 use landfall_vocab::shared::{
-    CHOICES_AT, CHOICES_LEN, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, JobHeader,
-    MAGIC, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLEEPERS_AT, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT,
-    STDIN_AT, STDOUT_AT, Sleeper, SlotHeader, TOTAL_LEN, TRACE_AT, TRACE_LEN, output_head,
+    CHOICES_AT, CHOICES_LEN, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, INPUTS_AT,
+    InputValue, JobHeader, MAGIC, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLEEPERS_AT, SLOT_LEN,
+    SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT, STDOUT_AT, Sleeper, SlotHeader, TOTAL_LEN, TRACE_AT,
+    TRACE_LEN, output_head,
 };
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -174,6 +175,7 @@ impl SharedSlot<'_> {
         let stdin = &job.stdin[..];
         let choices = job.schedule.as_deref().unwrap_or_default();
         let sleepers = &job.threads.sleepers[..header.sleepers as usize];
+        let inputs = &job.inputs[..header.inputs as usize];
         if lines.len() as u64 * IMAGE_LINE > IMAGE_LEN
             || stdin.len() as u64 > OUTPUT
             || choices.len() as u64 > CHOICES_LEN
@@ -197,6 +199,9 @@ impl SharedSlot<'_> {
             let to = self.shared.base.add((self.at + SLEEPERS_AT) as usize);
             let to = to.cast::<Sleeper>();
             to.copy_from_nonoverlapping(sleepers.as_ptr(), sleepers.len());
+            let to = self.shared.base.add((self.at + INPUTS_AT) as usize);
+            let to = to.cast::<InputValue>();
+            to.copy_from_nonoverlapping(inputs.as_ptr(), inputs.len());
         }
         true
     }

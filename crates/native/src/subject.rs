@@ -55,6 +55,8 @@ pub struct NativeSubject<'a> {
     /// The first recovery in which uninstrumented code touched persistent memory.
     pub foreign: Option<Foreign>,
     pub runs: u64,
+    /// Recoveries that an assumption ended.
+    pub assumed: u64,
     pub events: u64,
     /// The limit that ended the search: runs, time or interrupt.
     pub stopped_by: Option<Limit>,
@@ -76,6 +78,7 @@ impl<'a> NativeSubject<'a> {
             threads: false,
             foreign: None,
             runs: 0,
+            assumed: 0,
             events: 0,
             stopped_by: None,
         }
@@ -210,12 +213,13 @@ impl NativeSubject<'_> {
             self.flushes_unjudged = true;
         }
         let judged = (self.watching.as_mut())
-            .filter(|_| !execution.squeezed)
+            .filter(|_| !execution.squeezed && execution.outcome != Outcome::Assumed)
             .and_then(|watching| watching.ran(&skimmed));
         let ended = match execution.outcome.is_failure() {
             true => Ended::Badly(self.failed.len() as u32),
             false => Ended::Well,
         };
+        self.assumed += u64::from(execution.outcome == Outcome::Assumed);
         if execution.outcome.limit().is_some() && self.unfinished.is_none() {
             self.unfinished = Some(Box::new(Execution {
                 events: Vec::new(),

@@ -4,6 +4,7 @@ use crate::emit::Emit;
 use crate::ir::{Type, Value, split};
 use crate::weaver::{SlotUse, Weaver};
 use llvm_sys::{LLVMAtomicOrdering, LLVMOpcode, LLVMTypeKind};
+use std::sync::OnceLock;
 
 /// How a value of some type reaches a hook.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,9 +68,29 @@ impl Flags {
         Self(self.0 | (ordering as u32) << 8)
     }
 
+    /// With `--asm-atomic`, a volatile access, or one by assembly, of so many bytes is atomic, if a processor does it at once: ordered as
+    /// x86 orders it.
+    pub(crate) fn of_a_word(self, bytes: u64, access: Option<LLVMOpcode>) -> Self {
+        let word = matches!(bytes, 1 | 2 | 4 | 8) && self.0 & Flags::NONTEMPORAL.0 == 0;
+        let ordering = match access {
+            Some(LLVMOpcode::LLVMStore) => LLVMAtomicOrdering::LLVMAtomicOrderingRelease,
+            _ => LLVMAtomicOrdering::LLVMAtomicOrderingAcquire,
+        };
+        match word && words_are_atomic() {
+            true => Self(self.0 | ordering as u32),
+            false => self,
+        }
+    }
+
     pub(crate) fn word(self, emit: &Emit) -> Value {
         emit.u32(self.0)
     }
+}
+
+/// Is `--asm-atomic` asked for?
+fn words_are_atomic() -> bool {
+    static ASKED: OnceLock<bool> = OnceLock::new();
+    *ASKED.get_or_init(|| std::env::var_os("LANDFALL_ASM_ATOMIC").is_some())
 }
 
 impl Emit {
@@ -100,11 +121,16 @@ pub(crate) fn is_ordinary(pointer: Value) -> bool {
 
 impl Weaver<'_> {
     fn access_flags(&self, access: Value, of: Type) -> Flags {
-        Flags::of(
+        let flags = Flags::of(
             access.ordering(),
             access.is_volatile(),
             access.has_metadata(self.vocabulary.nontemporal) && self.has_stream(access, of),
-        )
+        );
+        let plain = access.ordering() == LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic;
+        match plain && access.is_volatile() {
+            true => flags.of_a_word(self.emit.stored_bytes(of), access.opcode()),
+            false => flags,
+        }
     }
 
     /// Whether the processor has a non-temporal store for it. Where it has none (bytes, floating-point numbers, unaligned

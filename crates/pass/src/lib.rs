@@ -21,6 +21,7 @@ mod memory;
 mod module;
 mod sites;
 mod types;
+mod verifier;
 mod vocabulary;
 mod warnings;
 mod weaver;

@@ -86,6 +86,7 @@ impl<'m> Weaver<'m> {
         }
         let entry = self.function.entry_point();
         self.charge_budget(entry);
+        self.verifier_function();
     }
 
     fn instruction(&mut self, instruction: Value) {

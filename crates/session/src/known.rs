@@ -40,7 +40,7 @@ fn end(finding: &Finding) -> End {
     (finding.kind, at.map(|at| (at.file.clone(), at.line)))
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct KnownCauses {
     by: HashMap<CauseMark, Where>,
     ends: HashMap<End, Where>,
@@ -48,7 +48,7 @@ pub(crate) struct KnownCauses {
 }
 
 /// What was counted with a finding: how others end, and which stores they lost.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Heard {
     messages: HashSet<String>,
     lost: HashSet<Option<Place>>,

@@ -124,6 +124,13 @@ pub struct Options {
     pub order: ScheduleOrder,
     /// A recovery that creates threads runs under every schedule, too.
     pub recover_schedules: bool,
+    /// Functions of SV-COMP mean what they do there: `reach_error` is what is looked for, `abort` ends an execution like an
+    /// assumption, and any exit code is as good as 0.
+    pub sv_comp: bool,
+    /// Words that are volatile, or accessed by inline assembly, are atomic.
+    pub asm_atomic: bool,
+    /// The values that calls return which ask for any value (`lf_nondet`), the first by default.
+    pub nondet: Vec<i64>,
     /// What orders two accesses, for data races.
     pub races: RaceOrder,
     /// Where run.json, report.html and what is needed to see each bug again go. Otherwise a folder `landfall-out`, or one beside it
@@ -176,6 +183,9 @@ impl Default for Options {
             directives: Vec::new(),
             order: ScheduleOrder::Quiet,
             recover_schedules: false,
+            sv_comp: false,
+            asm_atomic: false,
+            nondet: vec![0, 1, -1],
             races: RaceOrder::HappensBefore,
             asked_out: None,
             sarif: None,

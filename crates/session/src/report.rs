@@ -13,7 +13,7 @@ use landfall_native::{Cut, Foreign, Outcome, Server, Symbols};
 use std::io::IsTerminal;
 use std::time::Instant;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SearchReport {
     pub(crate) findings: Vec<Finding>,
     /// Known and allowed.
@@ -25,6 +25,10 @@ pub(crate) struct SearchReport {
     pub(crate) crashes: bool,
     /// Schedules tried; none for a program with one thread.
     pub(crate) schedules: u64,
+    /// Executions that an assumption ended.
+    pub(crate) assumed: u64,
+    /// The program has threads.
+    pub(crate) threaded: bool,
     pub(crate) cuts: usize,
     pub(crate) runs: u64,
     pub(crate) behaviours: usize,
@@ -112,6 +116,13 @@ impl SearchReport {
     pub(crate) fn limited(&mut self, limit: Option<Limit>) {
         if let Some(limit) = limit {
             self.limit(limit);
+        }
+    }
+
+    /// A search in which every execution was ended by an assumption has seen none to its end.
+    pub(crate) fn explain_assumptions(&mut self) {
+        if self.threaded && self.schedules == 0 && self.assumed > 0 {
+            self.warn("every execution was ended by an assumption that does not hold: none was seen to its end");
         }
     }
 
@@ -227,7 +238,11 @@ impl SearchReport {
             limits: self.limits,
             findings,
             stats: Stats {
-                schedules: self.schedules.max(1),
+                schedules: match self.threaded {
+                    true => self.schedules,
+                    false => 1,
+                },
+                assumed: self.assumed,
                 cuts: self.cuts as u64,
                 runs: self.runs,
                 behaviours: self.behaviours as u64,
@@ -238,10 +253,10 @@ impl SearchReport {
                 isolation: Some(self.isolation),
             },
             scope: Some(options.scope()),
-            space: match (self.schedules, self.crashes) {
-                (0, _) => SearchSpace::PowerFailures,
-                (_, true) => SearchSpace::PowerFailuresOfSchedules,
-                (_, false) => SearchSpace::Schedules,
+            space: match (self.threaded, self.crashes) {
+                (false, _) => SearchSpace::PowerFailures,
+                (true, true) => SearchSpace::PowerFailuresOfSchedules,
+                (true, false) => SearchSpace::Schedules,
             },
             allowed: self.allowed.len(),
             hidden_races: self.hidden_races,

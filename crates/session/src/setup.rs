@@ -79,6 +79,7 @@ impl Setup<'_> {
         let with_memory = |mut program: Program| {
             program.pm_heap = options.pm_heap.then_some(MallocMetadata::Modelled);
             program.heap_offset = options.heap_offset;
+            program.sv_comp = options.sv_comp;
             if options.checks(CheckKind::Heap) {
                 program.heap = HeapChecks::On;
             }
@@ -130,7 +131,14 @@ impl Setup<'_> {
 
     fn compile(&self, sources: &[PathBuf], program: &Path) -> Result<BuildCommand, Error> {
         let language = language(&self.target.compiler_flags, sources);
-        let mut arguments: Vec<OsString> = self.target.compiler_flags.clone();
+        let mut arguments: Vec<OsString> = Vec::new();
+        for (asked, option) in [
+            (self.options.sv_comp, "--sv-comp"),
+            (self.options.asm_atomic, "--asm-atomic"),
+        ] {
+            arguments.extend(asked.then(|| option.into()));
+        }
+        arguments.extend(self.target.compiler_flags.iter().cloned());
         arguments.extend(sources.iter().map(|s| s.clone().into_os_string()));
         let build = build_command(language, &arguments);
         let beside = results::beside(program);

@@ -3,15 +3,15 @@
 use crate::programs::{Failure, Programs, RecoverySchedule};
 use anyhow::{Context, bail};
 use landfall_finding::{
-    BuildCommand, Digest, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedThreads,
-    StdinFile, Witness, Word,
+    BuildCommand, Digest, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedInput,
+    RecordedThreads, StdinFile, Witness, Word,
 };
 use landfall_model::image::Image;
 use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Version};
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
-use landfall_native::{HeapChecks, Input, Job, MallocMetadata, Program};
+use landfall_native::{ANY_CALL, HeapChecks, Input, InputValue, Job, MallocMetadata, Program};
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::Path;
@@ -35,6 +35,26 @@ fn input(given: &StdinFile, here: &Path) -> anyhow::Result<Input> {
         bail!("{name}: not what the program read from its standard input: its size is another");
     }
     Ok(input)
+}
+
+/// What calls were told that ask for any value, for the file.
+pub(crate) fn recorded_inputs(inputs: &[InputValue]) -> Vec<RecordedInput> {
+    let recorded = |input: &InputValue| RecordedInput {
+        failures: input.failures,
+        thread: input.thread,
+        call: (input.call != ANY_CALL).then_some(input.call),
+        value: input.value,
+    };
+    inputs.iter().map(recorded).collect()
+}
+
+fn input_value(recorded: &RecordedInput) -> InputValue {
+    InputValue {
+        failures: recorded.failures,
+        thread: recorded.thread,
+        call: recorded.call.unwrap_or(ANY_CALL),
+        value: recorded.value,
+    }
 }
 
 /// The schedule of the last recovery, for the file.
@@ -151,6 +171,7 @@ pub(crate) fn programs(witness: &Witness, here: &Path) -> anyhow::Result<Program
         program.stdin.clone_from(&input);
         program.pm_heap = memory.heap.then_some(MallocMetadata::Modelled);
         program.heap_offset = memory.heap_offset;
+        program.sv_comp = witness.sv_comp;
         if memory.heap_checks {
             program.heap = HeapChecks::On;
         }
@@ -158,6 +179,7 @@ pub(crate) fn programs(witness: &Witness, here: &Path) -> anyhow::Result<Program
     };
     let mut job = Job::default();
     job.limits.events = witness.events;
+    job.inputs = Arc::new(witness.inputs.iter().map(input_value).collect());
     if let Some(threads) = &witness.threads {
         prepare(threads, &mut job)?;
     }

@@ -149,6 +149,8 @@ builtins!(
     std_list,
     atexit,
     exit,
+    any_value,
+    atomic_block,
 );
 
 impl Builtin {

@@ -190,7 +190,9 @@ pub mod step {
     /// Makes a lock or a condition, or ends its life.
     pub const INIT: u8 = 37;
     pub const DESTROY: u8 = 38;
-    pub const NAMES: [&str; 39] = [
+    /// Begins an atomic block: what follows up to its end belongs to the step.
+    pub const BLOCK: u8 = 39;
+    pub const NAMES: [&str; 40] = [
         "begin",
         "create",
         "exit",
@@ -230,6 +232,7 @@ pub mod step {
         "late-wake",
         "init",
         "destroy",
+        "block",
     ];
 }
 

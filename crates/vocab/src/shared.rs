@@ -40,11 +40,15 @@ pub const STDERR_AT: u64 = STDOUT_AT + OUTPUT;
 pub const STDIN_AT: u64 = STDERR_AT + OUTPUT;
 /// Which thread takes each step, one byte each: the schedule to follow.
 pub const CHOICES_AT: u64 = STDIN_AT + OUTPUT;
-pub const CHOICES_LEN: u64 = MIB - SLEEPERS_LEN;
+pub const CHOICES_LEN: u64 = MIB - SLEEPERS_LEN - INPUTS_LEN;
 /// Who is not to be chosen where nobody says: [`Sleeper`]s.
 pub const SLEEPERS_AT: u64 = CHOICES_AT + CHOICES_LEN;
 pub const SLEEPERS_LEN: u64 = 16 << 10;
 pub const MOST_SLEEPERS: usize = SLEEPERS_LEN as usize / core::mem::size_of::<Sleeper>();
+/// What the program is told where it asks for any value: [`InputValue`]s.
+pub const INPUTS_AT: u64 = SLEEPERS_AT + SLEEPERS_LEN;
+pub const INPUTS_LEN: u64 = 16 << 10;
+pub const MOST_INPUTS: usize = INPUTS_LEN as usize / core::mem::size_of::<InputValue>();
 pub const IMAGE_AT: u64 = CHOICES_AT + MIB;
 pub const IMAGE_LEN: u64 = 1024 * MIB;
 pub const TRACE_AT: u64 = IMAGE_AT + IMAGE_LEN;
@@ -79,6 +83,8 @@ pub mod option {
     pub const PM_HEAP_DURABLE_META: u64 = 2;
     /// Accesses to the volatile heap are looked at.
     pub const HEAP: u64 = 4;
+    /// As in SV-COMP: what calls `abort` assumes, and any exit code is as good as 0.
+    pub const SV_COMP: u64 = 8;
 }
 
 /// How the heap was misused.
@@ -140,6 +146,10 @@ pub struct Control {
     /// Nonzero: some run asked for persistent memory, or how often the power has failed. One that does neither does the same again
     /// after a power failure.
     pub asked: AtomicU32,
+    /// Where runs asked for any value: how many of these there are, and whether there were more.
+    pub inputs: AtomicU32,
+    pub more_inputs: AtomicU32,
+    pub input: [InputCall; MOST_INPUT_CALLS],
     pub text: [u8; TEXT],
     /// Bytes of standard input that every run gets; a server finds them as its own.
     pub stdin_len: u64,
@@ -147,6 +157,80 @@ pub struct Control {
     pub pm_dir: [u8; 4096],
     /// Plain accesses that are steps of their own, by where they are in the program.
     pub points: [AtomicU64; POINTS],
+}
+
+/// Calls that ask for any value, over all runs of a server.
+pub const MOST_INPUT_CALLS: usize = 512;
+
+/// Where a run asked for any value.
+#[repr(C)]
+#[derive(Debug)]
+pub struct InputCall {
+    /// `call | thread << 32 | failures << 40 | kind << 48`: see [`InputValue`] and [`InputKind`].
+    pub what: AtomicU64,
+    /// `site | caller << 32`.
+    pub origin: AtomicU64,
+}
+
+/// What the program is told: the answer to the call with this number, counted from 0, of this thread, after so many power failures.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InputValue {
+    pub call: u32,
+    pub thread: u16,
+    pub failures: u16,
+    pub value: u64,
+}
+
+/// The number of a call that stands for all that are not named.
+pub const ANY_CALL: u32 = u32::MAX;
+
+/// What kind of value is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum InputKind {
+    Bool = 0,
+    I8 = 1,
+    U8 = 2,
+    I16 = 3,
+    U16 = 4,
+    I32 = 5,
+    U32 = 6,
+    I64 = 7,
+    U64 = 8,
+    F32 = 9,
+    F64 = 10,
+}
+
+impl InputKind {
+    pub const ALL: [InputKind; 11] = [
+        InputKind::Bool,
+        InputKind::I8,
+        InputKind::U8,
+        InputKind::I16,
+        InputKind::U16,
+        InputKind::I32,
+        InputKind::U32,
+        InputKind::I64,
+        InputKind::U64,
+        InputKind::F32,
+        InputKind::F64,
+    ];
+
+    pub fn from_number(number: u8) -> Option<InputKind> {
+        InputKind::ALL.get(usize::from(number)).copied()
+    }
+
+    /// How many an integer has.
+    pub const fn bits(self) -> u32 {
+        match self {
+            InputKind::Bool => 1,
+            InputKind::I8 | InputKind::U8 => 8,
+            InputKind::I16 | InputKind::U16 => 16,
+            InputKind::I32 | InputKind::U32 | InputKind::F32 => 32,
+            InputKind::I64 | InputKind::U64 | InputKind::F64 => 64,
+        }
+    }
 }
 
 /// One entry of the site table; strings are offsets into the pool after the table.
@@ -219,6 +303,8 @@ pub struct JobHeader {
     /// The choice from which on sleepers sleep, and how many entries the area of sleepers has.
     pub keep: u64,
     pub sleepers: u64,
+    /// Entries in the area of inputs.
+    pub inputs: u64,
     /// Choices before the run is ended.
     pub steps: u64,
     /// Where the schedule says nothing, whoever these dice choose; 0 for no dice.
@@ -247,6 +333,9 @@ pub const LOCK: u64 = 1 << 63;
 
 /// What creations of threads have in common: as if there were a lock.
 pub const CREATIONS: u64 = LOCK | 8;
+
+/// What atomic blocks have in common with each other, and with every access outside of them.
+pub const BLOCKS: u64 = LOCK | 16;
 
 /// Words of [`Control::points`]: a bit for each origin, by [`point`].
 pub const POINTS: usize = 1024;
@@ -310,6 +399,10 @@ outcomes!(
     Strayed = 17,
     /// It comes back to the same state for ever, and nobody else can change that.
     Hang = 19,
+    /// Something that was to be assumed does not hold: this is no execution of the program.
+    Assumed = 20,
+    /// `reach_error` was called, which says that nobody is to come there.
+    Reached = 21,
 );
 
 /// Accesses of persistent memory by uninstrumented code: how many, and where in memory and in the code the first was.

@@ -124,13 +124,29 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "S", default_value_t = 1, help_heading = "Search")]
     pub(crate) seed: u64,
 
+    /// Values that lf_nondet and the like return, each of them tried: 0,1,-1 or 0..7, the first by default. All others are a limit
+    #[arg(
+        long,
+        value_name = "VALUES",
+        value_parser = values,
+        default_value = "0,1,-1",
+        allow_hyphen_values = true,
+        help_heading = "Search"
+    )]
+    pub(crate) nondet: NondetValues,
+
+    /// A program of SV-COMP: functions __VERIFIER_… mean what they do there, reach_error is what is looked for (other --checks only
+    /// if named), abort is an assumption, any exit code is as good as 0
+    #[arg(long, help_heading = "Search")]
+    pub(crate) sv_comp: bool,
+
     /// Only count the states that a tool without a look at reads would have to try
     #[arg(long, help_heading = "Search")]
     pub(crate) count_eager: bool,
 
-    /// How stores reach memory: through a store buffer for each thread (tso), or at once (sc)
-    #[arg(long, value_enum, default_value_t = ModelArg::Tso, help_heading = "Threads")]
-    pub(crate) model: ModelArg,
+    /// How stores reach memory: through a store buffer for each thread (tso), or at once (sc) [default: tso; with --sv-comp, sc]
+    #[arg(long, value_enum, help_heading = "Threads")]
+    pub(crate) model: Option<ModelArg>,
 
     /// Where threads may be preempted: at synchronisation and where plain accesses race (auto), at synchronisation only (sync), at
     /// every shared access (everywhere)
@@ -148,6 +164,10 @@ pub(crate) struct CheckArgs {
     /// can be, and stores wait in their buffers (preempt-first). The whole search is the same
     #[arg(long, value_enum, default_value_t = OrderArg::Quiet, conflicts_with_all = ["bound", "within", "without"], help_heading = "Threads")]
     pub(crate) order: OrderArg,
+
+    /// Volatile words, and words that inline assembly accesses, are atomic, as kernels write them
+    #[arg(long, help_heading = "Threads")]
+    pub(crate) asm_atomic: bool,
 
     /// A recovery that creates threads runs under every schedule, too; otherwise under one
     #[arg(long, help_heading = "Threads")]
@@ -247,6 +267,35 @@ fn bound(text: &str) -> Result<u32, String> {
     }
 }
 
+/// What a call returns that asks for any value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct NondetValues(pub(crate) Vec<i64>);
+
+fn values(text: &str) -> Result<NondetValues, String> {
+    const MOST: i64 = 256;
+    let wrong = || "numbers like 0,1,-1 or 0..7, at most 256".to_owned();
+    let number = |text: &str| text.trim().parse::<i64>().map_err(|_| wrong());
+    let mut values = Vec::new();
+    for part in text.split(',') {
+        match part.split_once("..") {
+            Some((first, last)) => {
+                let (first, last) = (number(first)?, number(last.trim_start_matches('='))?);
+                if last < first || last.saturating_sub(first) >= MOST {
+                    return Err(wrong());
+                }
+                values.extend(first..=last);
+            }
+            None => values.push(number(part)?),
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    values.retain(|&value| seen.insert(value));
+    match values.len() as i64 {
+        1..=MOST => Ok(NondetValues(values)),
+        _ => Err(wrong()),
+    }
+}
+
 fn offset(text: &str) -> Result<u16, String> {
     let bytes = text.parse::<u16>().ok().filter(|bytes| bytes % 16 == 0);
     let bytes = bytes.filter(|&bytes| bytes <= 4096);
@@ -300,7 +349,10 @@ impl CheckArgs {
     /// As the library takes them; `arguments` are what was typed after `landfall`.
     pub(crate) fn options(&self, arguments: Vec<String>) -> Options {
         Options {
-            checks: self.checks.iter().map(|check| check.kind()).collect(),
+            checks: match self.checks.is_empty() && self.sv_comp {
+                true => vec![CheckKind::Crash],
+                false => self.checks.iter().map(|check| check.kind()).collect(),
+            },
             no_prefix: self.no_prefix,
             volatile_atomic: self.volatile_atomic,
             fail_on: self.fail_on,
@@ -321,10 +373,13 @@ impl CheckArgs {
             random: self.random,
             seed: self.seed,
             count_eager: self.count_eager,
-            model: match self.model {
-                ModelArg::Tso => MemoryModel::Tso,
-                ModelArg::Sc => MemoryModel::Sc,
+            model: match (self.model, self.sv_comp) {
+                (Some(ModelArg::Tso), _) | (None, false) => MemoryModel::Tso,
+                (Some(ModelArg::Sc), _) | (None, true) => MemoryModel::Sc,
             },
+            sv_comp: self.sv_comp,
+            asm_atomic: self.asm_atomic,
+            nondet: self.nondet.0.clone(),
             preempt: match self.preempt {
                 PreemptArg::Auto => PreemptAt::Auto,
                 PreemptArg::Sync => PreemptAt::Sync,

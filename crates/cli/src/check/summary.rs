@@ -75,7 +75,17 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
     let built = stats.compile_seconds.map_or_else(String::new, |seconds| {
         format!(" after {seconds:.2} s of compiling")
     });
-    let covered = format!("{tried}, {executions}, {:.2} s{built}", stats.seconds);
+    let assumed = match stats.assumed {
+        0 => String::new(),
+        assumed => format!(
+            ", {} ended by an assumption",
+            count(assumed, "execution", "executions")
+        ),
+    };
+    let covered = format!(
+        "{tried}{assumed}, {executions}, {:.2} s{built}",
+        stats.seconds
+    );
     let eager = match stats.eager_states.as_str() {
         "" => String::new(),
         states => format!(" (one by one: {states} states)"),

@@ -5,6 +5,14 @@
 // exit: 0
 // check: -DBODY=nowhere()
 // exit: 0
+// check: -DBODY=unwritable() -DOTHER=number() -DSIZE=1
+// exit: 5
+// limit: unseen
+// not: segfault
+// check: -DBODY=unwritable() -DOTHER=number() -DSIZE=4096
+// exit: 5
+// limit: unseen
+// not: segfault
 // check: -DBODY=number()
 // exit: 0
 // check: -DBODY=matched()
@@ -44,6 +52,18 @@ static void message(void) {
 }
 static void nowhere(void) {
   assert(write(1, (void *)0x600000000000, 4) == -1 && errno == EFAULT);
+}
+/* What cannot be written is the kernel's to refuse, and nothing is lost. */
+#ifndef SIZE
+#define SIZE 1
+#endif
+static const char constant[4096] = "kept";
+static void unwritable(void) {
+  int own[2];
+  char got[2] = "";
+  assert(!pipe(own) && write(own[1], "x", 1) == 1);
+  assert(read(own[0], (char *)constant, SIZE) == -1 && errno == EFAULT && !strcmp(constant, "kept"));
+  assert(read(own[0], got, 1) == 1 && got[0] == 'x');
 }
 /* Registers that hold no argument hold anything. */
 static void number(void) {
@@ -88,5 +108,5 @@ int main(void) {
   pthread_create(&b, 0, other, 0);
   pthread_join(a, 0);
   pthread_join(b, 0);
-  (void)address, (void)message, (void)nowhere, (void)number, (void)matched, (void)groups, (void)polled, (void)descriptor;
+  (void)address, (void)message, (void)nowhere, (void)unwritable, (void)number, (void)matched, (void)groups, (void)polled, (void)descriptor;
 }

@@ -120,7 +120,7 @@ pub fn bounded<T: Threads>(
             Err(error) => return Err(error),
         }
         if visit(threads, &search).is_break()
-            || search.result.counts.executions >= options.executions
+            || search.result.counts.executions + search.result.counts.assumed >= options.executions
         {
             return Ok(search.result);
         }
@@ -243,7 +243,10 @@ impl BoundedSearch<'_> {
             self.frames.push(next);
         }
         let counts = &mut self.result.counts;
-        counts.executions += 1;
+        match self.trace.end {
+            End::Assumed => counts.assumed += 1,
+            _ => counts.executions += 1,
+        }
         counts.steps += length as u64;
         counts.fresh += (length - keep) as u64;
         counts.deadlocks += u64::from(self.trace.end == End::Deadlock);

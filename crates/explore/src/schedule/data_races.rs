@@ -152,8 +152,8 @@ impl Detector<'_> {
             party,
             object: access.object,
             mask: access.mask,
-            plain: true,
-            known_from: access.tick + 1,
+            plain: !access.atomic,
+            known_from: access.tick + u32::from(!access.within),
             held: self.held[thread].clone(),
         };
         self.look(seen, &clock);

@@ -135,7 +135,7 @@ fn unordered(search: &dyn Explored, mut found: impl FnMut(u32, u32)) {
         RaceSites {
             thread: access.thread.into(),
             process: access.thread,
-            known_from: access.tick + 1,
+            known_from: access.tick + u32::from(!access.within),
             object: access.object,
             mask: access.mask,
             write: access.write,

@@ -51,6 +51,8 @@ pub struct Counts {
     /// Executions that ended, well or in a deadlock.
     pub executions: u64,
     pub deadlocks: u64,
+    /// Executions that an assumption ended.
+    pub assumed: u64,
     /// Executions that ended because all that could go on was asleep: they repeat others. None, but where threads spin:
     /// a thread that waits for any change can be woken by several.
     pub blocked: u64,
@@ -182,7 +184,8 @@ impl Search {
     /// Runs the next execution; `false` if there is none, or no more are wanted.
     pub fn next<T: Threads>(&mut self, threads: &mut T) -> Result<bool, ThreadsError> {
         if self.counts.complete
-            || self.counts.executions + self.counts.blocked >= self.options.executions
+            || self.counts.executions + self.counts.assumed + self.counts.blocked
+                >= self.options.executions
         {
             return Ok(false);
         }
@@ -299,6 +302,7 @@ impl Search {
         match self.trace.end {
             End::Asleep => counts.blocked += 1,
             End::Complete => counts.executions += 1,
+            End::Assumed => counts.assumed += 1,
             End::Deadlock => {
                 counts.executions += 1;
                 counts.deadlocks += 1;

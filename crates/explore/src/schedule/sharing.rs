@@ -116,6 +116,8 @@ mod tests {
             object: 0,
             mask: 1,
             write: true,
+            within: false,
+            atomic: false,
             site: 0,
         };
         assert!(shares(&[access(0, 0, read, false)], &[trailing]));

@@ -6,6 +6,8 @@ use super::step::{Order, Orders, Process, Sets, Step};
 pub enum End {
     /// Every thread ended and every store buffer is empty.
     Complete,
+    /// A thread assumed what does not hold: it is no execution of the program. What others did is what they could have done before.
+    Assumed,
     /// Nobody can go on: [`Trace::blocked`] says what each waits for.
     Deadlock,
     /// Only processes that the search had put to sleep could go on: the execution repeats another one.
@@ -28,6 +30,10 @@ pub struct Trailing {
     pub object: u32,
     pub mask: u64,
     pub write: bool,
+    /// It belongs to that transition, an atomic block: who knows of the one knows of the other.
+    pub within: bool,
+    /// It is atomic, and no transition because it is part of such a block.
+    pub atomic: bool,
     pub site: u32,
 }
 
@@ -103,6 +109,8 @@ pub struct Trace {
     pub births: Vec<Birth>,
     pub blocked: Vec<Wait>,
     pub failures: Vec<ThreadFailure>,
+    /// Threads that assumed what does not hold, a bit each, before anything failed.
+    pub assumed: u64,
     pub end: End,
     /// What steps name by an index.
     pub sets: Sets,
@@ -119,6 +127,7 @@ impl Default for Trace {
             births: Vec::new(),
             blocked: Vec::new(),
             failures: Vec::new(),
+            assumed: 0,
             end: End::Complete,
             sets: Sets::default(),
         }
@@ -136,6 +145,7 @@ impl Trace {
         self.births.clear();
         self.blocked.clear();
         self.failures.clear();
+        self.assumed = 0;
         self.end = End::Complete;
     }
 

@@ -20,6 +20,13 @@ const STOPS_BEFORE_LINKING: [&str; 11] = [
     "-dumpmachine",
 ];
 
+/// Options of ours, and how the pass is told.
+const OURS: [(&str, &str); 3] = [
+    ("--as-compiled", "LANDFALL_AS_COMPILED"),
+    ("--sv-comp", "LANDFALL_SV_COMP"),
+    ("--asm-atomic", "LANDFALL_ASM_ATOMIC"),
+];
+
 /// The runtime takes the place of functions of libc, `__libc_start_main` first of all: a shared libc allows that.
 const STATIC: [&str; 3] = ["-static", "--static", "-static-pie"];
 const STATIC_REMARK: &str = "-static is left out: the runtime needs libc as a shared library";
@@ -39,10 +46,11 @@ pub(super) fn compilation(
     directory: Option<&Path>,
     arguments: &[OsString],
 ) -> Result<Compilation, CompilerError> {
-    let (ours, mut user): (Vec<OsString>, Vec<OsString>) = arguments
-        .iter()
-        .cloned()
-        .partition(|argument| argument.as_os_str() == "--as-compiled");
+    let (ours, mut user): (Vec<OsString>, Vec<OsString>) =
+        arguments.iter().cloned().partition(|argument| {
+            OURS.iter()
+                .any(|(option, _)| argument.as_os_str() == *option)
+        });
     let mut remarks: Vec<String> = assembly(&user);
     let link = match may_link(&user) {
         true => planned_link(clang, directory, &user)?,
@@ -69,8 +77,10 @@ pub(super) fn compilation(
         LinkPlan::None => {}
     }
     command.args(files);
-    if !ours.is_empty() {
-        command.env("LANDFALL_AS_COMPILED", "1");
+    for (option, variable) in OURS {
+        if ours.iter().any(|argument| argument.as_os_str() == option) {
+            command.env(variable, "1");
+        }
     }
     Ok(Compilation { command, remarks })
 }

@@ -110,11 +110,13 @@ impl<'s> NativeThreads<'s> {
             buffered: model == Model::Tso,
             everywhere: true,
             creations: job.threads.creations,
+            blocks: job.threads.blocks,
             ..Threading::default()
         };
         let mut reader = TraceReader::default();
         reader.buffered = model == Model::Tso;
         reader.creations = job.threads.creations;
+        reader.blocks = job.threads.blocks;
         NativeThreads {
             server,
             job,
@@ -154,17 +156,18 @@ impl<'s> NativeThreads<'s> {
     }
 
     /// Was there too little room for the last execution? Then this says how much there must be, of threads (`most` of them) and of
-    /// streams, to start over, and whether creating threads is a choice.
+    /// streams, to start over, and what threads do.
     pub fn makes_room(
         &self,
         most: usize,
         (threads, streams): (&mut usize, &mut usize),
-        creations: &mut bool,
+        threading: &mut Threading,
     ) -> bool {
         match (self.more_threads, self.more_streams) {
             (Some(more), _) if more <= most => {
                 *threads = more;
-                *creations |= self.several_create();
+                threading.creations |= self.several_create();
+                threading.blocks |= self.reader.block_seen;
             }
             (_, Some(more)) => *streams = more,
             _ => return false,
@@ -175,6 +178,11 @@ impl<'s> NativeThreads<'s> {
     /// Several threads create others, and the search did not expect it: start over with [`Threading::creations`].
     pub fn several_create(&self) -> bool {
         self.reader.creators.count_ones() > 1 && !self.reader.creations
+    }
+
+    /// There are atomic blocks, and the search did not expect it: start over with [`Threading::blocks`].
+    fn sees_blocks(&self) -> bool {
+        self.reader.block_seen && !self.reader.blocks
     }
 
     pub fn server(&self) -> &Server {
@@ -265,6 +273,11 @@ impl<'s> NativeThreads<'s> {
             .objects
             .word(object)
             .map(|place| place & !landfall_vocab::shared::LOCK)
+    }
+
+    /// Does an object stand for atomic blocks?
+    pub fn is_blocks(&self, object: u32) -> bool {
+        self.reader.objects.word(object) == Some(landfall_vocab::shared::BLOCKS)
     }
 
     /// The job that repeats an execution: every choice of it.
@@ -407,7 +420,7 @@ impl<'s> NativeThreads<'s> {
         self.last_bytes = read?;
         self.bytes += self.last_bytes;
         self.outcome = outcome;
-        if self.reader.created > self.threads || self.several_create() {
+        if self.reader.created > self.threads || self.several_create() || self.sees_blocks() {
             self.more_threads = Some(self.reader.created.max(self.threads));
             return Err(ThreadsError::CannotRun("more threads than before".into()));
         }
@@ -435,6 +448,8 @@ impl<'s> NativeThreads<'s> {
     /// A run ended in a way that says nothing about the program.
     fn refuse(&self, trace: &Trace) -> Result<(), ThreadsError> {
         match &self.outcome {
+            // What a spinning thread waits for may be stored in a block: that it can go on is a guess.
+            Outcome::Strayed if self.reader.blocks => Ok(()),
             Outcome::Strayed => Err(ThreadsError::Diverged {
                 at: trace.steps.len(),
             }),
@@ -681,7 +696,8 @@ impl NativeThreads<'_> {
 
     fn end(&self, trace: &Trace) -> End {
         match self.outcome {
-            Outcome::Asleep => End::Asleep,
+            Outcome::Asleep | Outcome::Strayed => End::Asleep,
+            Outcome::Assumed => End::Assumed,
             Outcome::Limit
             | Outcome::Hang { .. }
             | Outcome::Exhausted { .. }

@@ -123,6 +123,7 @@ impl<'a> EverySchedule<'a> {
             let threads = self.threads;
             let mut job = job.clone();
             job.threads.creations = self.template.threads.creations;
+            job.threads.blocks = self.template.threads.blocks;
             job.limits.until = budget.until;
             let mut native = NativeThreads::new(self.server, job, threads, self.model)
                 .with_streams(self.streams);
@@ -169,9 +170,9 @@ impl<'a> EverySchedule<'a> {
                     });
                 }
                 Err(ThreadsError::CannotRun(why)) => {
-                    let creations = &mut self.template.threads.creations;
+                    let threading = &mut self.template.threads;
                     let room = (&mut self.threads, &mut self.streams);
-                    if !native.makes_room(self.most_threads, room, creations) {
+                    if !native.makes_room(self.most_threads, room, threading) {
                         return Err(SubjectError::CannotRun(why));
                     }
                 }

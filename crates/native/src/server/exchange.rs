@@ -10,7 +10,7 @@ use crate::outcome::outcome;
 use crate::shared::{futex_wait, futex_wake};
 use landfall_vocab::record::COMPANIONS;
 use landfall_vocab::shared::{
-    End, JobHeader, MOST_SLEEPERS, SLOTS, TICK, isolation, job, point, slot_state,
+    End, JobHeader, MOST_INPUTS, MOST_SLEEPERS, SLOTS, TICK, isolation, job, point, slot_state,
 };
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
@@ -312,6 +312,7 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
         choices: job.schedule.as_ref().map_or(0, |steps| steps.len() as u64),
         keep: job.threads.keep as u64,
         sleepers: job.threads.sleepers.len().min(MOST_SLEEPERS) as u64,
+        inputs: job.inputs.len().min(MOST_INPUTS) as u64,
         steps: job.threads.most_steps.unwrap_or(u64::MAX),
         dice: match job.threads.policy {
             Policy::Dice(dice) => dice.get(),

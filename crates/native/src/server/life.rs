@@ -65,6 +65,7 @@ impl Server {
     /// would have done is not known, and whoever waits for it must not take it for something the program does.
     pub(super) fn replace(&mut self) -> Result<(), SubjectError> {
         self.asked = self.asked();
+        self.tell_inputs();
         self.kill_all();
         let (shared, child, errors) = launch(&self.program)?;
         (self.shared, self.child, self.errors, self.next) = (shared, child, errors, 0);
@@ -92,6 +93,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        self.tell_inputs();
         self.kill_all();
     }
 }

@@ -8,6 +8,7 @@ use crate::deadline::Deadline;
 use crate::error::SubjectError;
 use crate::execution::{Execution, Outcome};
 use crate::files;
+use crate::inputs::{InputAsked, InputsAsked};
 use crate::job::{Image, Isolation, Job, WaitPatience};
 use crate::launch::launch;
 use crate::program::Program;
@@ -16,7 +17,7 @@ use crate::sites::Sites;
 use crate::symbols::Symbols;
 pub(crate) use exchange::header;
 use exchange::{KeepTrace, Waited};
-use landfall_vocab::shared::{End, SLOTS, isolation, job};
+use landfall_vocab::shared::{End, InputKind, SLOTS, isolation, job};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::process::Child;
@@ -150,6 +151,30 @@ impl Server {
     /// Has a run asked the persistent heap for a block?
     pub fn allocates(&self) -> bool {
         self.shared.control().allocates.load(Relaxed) != 0
+    }
+
+    /// Where runs asked for any value and were not told one.
+    fn inputs(&self) -> InputsAsked {
+        let control = self.shared.control();
+        let count = control.inputs.load(Relaxed) as usize;
+        let known = control.input.iter().take(count).filter_map(|input| {
+            let what = input.what.load(Relaxed);
+            let origin = input.origin.load(Relaxed);
+            Some(InputAsked {
+                failures: (what >> 40) as u8,
+                thread: (what >> 32) as u8,
+                call: what as u32,
+                kind: InputKind::from_number((what >> 48) as u8)?,
+                origin: landfall_vocab::record::Origin {
+                    site: origin as u32,
+                    caller: (origin >> 32) as u32,
+                },
+            })
+        });
+        InputsAsked {
+            calls: known.collect(),
+            more: control.more_inputs.load(Relaxed) != 0,
+        }
     }
 
     /// Why runs of this server that could have happened in place happened in forks, if some did.
@@ -401,5 +426,15 @@ impl Server {
         usize::try_from(MEMORY / self.trace_bytes.max(1))
             .unwrap_or(SLOTS)
             .clamp(1, SLOTS)
+    }
+}
+
+impl Server {
+    /// Tells who looks for values where they were asked for.
+    fn tell_inputs(&self) {
+        let asked = self.inputs();
+        if !asked.is_empty() {
+            self.program.inputs.add(asked);
+        }
     }
 }

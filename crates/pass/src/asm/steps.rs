@@ -202,6 +202,8 @@ impl Rewrite<'_, '_> {
         site: Value,
     ) -> Option<()> {
         let shape = Shape::of(self.weaver.emit, value.ty())?;
+        let bytes = self.weaver.emit.stored_bytes(value.ty());
+        let flags = flags.of_a_word(bytes, Some(LLVMOpcode::LLVMStore));
         let persistent = self.weaver.emit.in_window(address);
         let (then, otherwise) = split(self.call, persistent);
         self.weaver
@@ -214,11 +216,13 @@ impl Rewrite<'_, '_> {
 
     pub(super) fn load(&mut self, address: Value, ty: Type, site: Value) -> Option<Value> {
         let shape = Shape::of(self.weaver.emit, ty)?;
+        let bytes = self.weaver.emit.stored_bytes(ty);
+        let flags = Flags::VOLATILE.of_a_word(bytes, Some(LLVMOpcode::LLVMLoad));
         let persistent = self.weaver.emit.in_window(address);
         let (then, otherwise) = split(self.call, persistent);
-        let hooked =
-            self.weaver
-                .hooked_load(then, self.call, address, ty, shape, Flags::VOLATILE, site);
+        let hooked = self
+            .weaver
+            .hooked_load(then, self.call, address, ty, shape, flags, site);
         self.weaver.emit.before(otherwise, self.call);
         let native = self.weaver.emit.load(ty, address);
         self.weaver.emit.as_unaligned(native, true);

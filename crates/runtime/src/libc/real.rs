@@ -121,6 +121,9 @@ real! {
     pthread_join: fn(usize, *mut usize) -> i32;
     pthread_detach: fn(usize) -> i32;
     pthread_exit: fn(usize);
+    __pthread_register_cancel: fn(usize);
+    __pthread_unregister_cancel: fn(usize);
+    __pthread_unwind_next: fn(usize);
     pthread_key_create: fn(*mut u32, usize) -> i32;
     pthread_getspecific: fn(u32) -> usize;
     pthread_setspecific: fn(u32, usize) -> i32;

@@ -14,6 +14,7 @@ pub(crate) mod kernel_pointers;
 pub(crate) mod limits;
 pub(crate) mod own;
 mod persistent_heap;
+pub(crate) mod probe;
 pub(crate) mod protections;
 pub(crate) mod shadow;
 pub(crate) mod unannounced;

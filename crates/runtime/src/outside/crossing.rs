@@ -12,10 +12,10 @@ use crate::memory::bytes;
 use crate::memory::heap;
 use crate::memory::heap_checks;
 use crate::memory::own::Scratch;
+use crate::memory::probe;
 use crate::memory::shadow::is_persistent;
 use crate::run::trace::{self, Origin};
 use crate::state::run;
-use crate::syscalls::sys;
 use crate::threads::{self, visible};
 use core::arch::global_asm;
 use landfall_vocab::record::access::{READ, WRITE};
@@ -223,15 +223,12 @@ struct Part {
 /// Does what a library does there concern other threads? (Persistent memory is seen to where it is touched, and what points nowhere is
 /// for the kernel to refuse.)
 fn matters(address: usize) -> bool {
-    imports::is_program_memory(address) && !is_persistent(address) && is_mapped(address)
+    imports::is_program_memory(address) && !is_persistent(address) && probe::is_mapped(address)
 }
 
-fn is_mapped(address: usize) -> bool {
-    const PAGE: usize = 4096;
-    let mut resident = 0u8;
-    let arguments = [address & !(PAGE - 1), 1, (&raw mut resident) as usize];
-    // SAFETY: the kernel writes one byte, which is ours.
-    unsafe { sys::raw(libc::SYS_mincore, arguments) == 0 }
+/// Will the function write there, and others see that?
+fn takes(address: usize) -> bool {
+    imports::is_program_memory(address) && !is_persistent(address) && probe::is_writable(address)
 }
 
 /// Before the call: true if there is something to be done afterwards.
@@ -325,7 +322,7 @@ pub(crate) fn hand_over(address: usize, origin: Origin) {
 
 fn hands(address: usize, origin: Origin) {
     if matters(address) {
-        note(address, room_behind(address), WRITE, origin);
+        touches(address, room_behind(address), WRITE, origin);
     }
 }
 
@@ -333,7 +330,7 @@ fn hands(address: usize, origin: Origin) {
 fn guess(address: usize, origin: Origin) {
     if matters(address) {
         let length = heap::room(address).clamp(1, FARTHEST);
-        note(address, length, READ | WRITE, origin);
+        touches(address, length, READ | WRITE, origin);
     }
 }
 
@@ -347,11 +344,14 @@ fn room_behind(address: usize) -> usize {
     }
 }
 
-/// A function may touch what is there.
+/// A function may touch what is there, if it concerns others.
 fn note(address: usize, length: usize, what: u8, origin: Origin) {
-    if !matters(address) {
-        return;
+    if matters(address) {
+        touches(address, length, what, origin);
     }
+}
+
+fn touches(address: usize, length: usize, what: u8, origin: Origin) {
     visible::by_pieces(address, length, LINE as usize, |at, piece| {
         let object = visible::pack(address + at, piece);
         trace::foreign(threads::current(), object, what, origin);
@@ -369,19 +369,19 @@ unsafe fn prepare(crossing: &mut Crossing, effect: Effect, given: &[usize; 6], o
             Effect::Hands(argument) => hands(of(argument), origin),
             Effect::HandsMessage(argument) => message(of(argument), origin),
             Effect::Polls(argument, count) => {
-                let (from, length) = (of(argument), of(count).saturating_mul(POLLED));
-                if matters(from)
-                    && let Some(ours) = crossing.lend(argument, from, length)
-                {
-                    visible::load(from, ours as *mut u8, length, 0, origin);
+                let length = of(count).saturating_mul(POLLED);
+                if takes(of(argument)) {
+                    lend_filled(crossing, argument, of(argument), length, origin);
                 }
             }
-            Effect::Reads(argument, size) | Effect::Updates(argument, size) => {
-                let (from, length) = (of(argument), size.bytes(given));
-                if matters(from)
-                    && let Some(ours) = crossing.lend(argument, from, length)
-                {
-                    visible::load(from, ours as *mut u8, length, 0, origin);
+            Effect::Updates(argument, size) => {
+                if takes(of(argument)) {
+                    lend_filled(crossing, argument, of(argument), size.bytes(given), origin);
+                }
+            }
+            Effect::Reads(argument, size) => {
+                if matters(of(argument)) {
+                    lend_filled(crossing, argument, of(argument), size.bytes(given), origin);
                 }
             }
             Effect::ReadsText(argument) => text(crossing, argument, of(argument), 1, origin),
@@ -419,11 +419,28 @@ unsafe fn prepare(crossing: &mut Crossing, effect: Effect, given: &[usize; 6], o
     }
 }
 
+/// Room with what the program has there.
+///
+/// # Safety
+/// The program may read `from`, so far.
+unsafe fn lend_filled(
+    crossing: &mut Crossing,
+    argument: u8,
+    from: usize,
+    length: usize,
+    origin: Origin,
+) {
+    if let Some(ours) = crossing.lend(argument, from, length) {
+        // SAFETY: what the caller promises, and so much room there is.
+        unsafe { visible::load(from, ours as *mut u8, length, 0, origin) };
+    }
+}
+
 /// # Safety
 /// The program may write to `to`, as far as it asks for.
 unsafe fn give_room(crossing: &mut Crossing, argument: u8, to: usize, room: usize) {
     const CLEARED: usize = 4096;
-    if matters(to)
+    if takes(to)
         && let Some(ours) = crossing.lend(argument, to, room)
     {
         // SAFETY: so much room there is.
@@ -490,7 +507,8 @@ unsafe fn vector(
         for at in 0..count {
             let part = *((ours + list) as *const Part).add(at);
             let mut start = part.start;
-            if matters(part.start) && part.length <= LARGEST {
+            let concerns = if reads { matters } else { takes };
+            if part.length <= LARGEST && concerns(part.start) {
                 start = Scratch::new(part.length).keep() as usize;
                 if reads {
                     visible::load(part.start, start as *mut u8, part.length, 0, origin);

@@ -5,7 +5,7 @@ use crate::run::call_stack;
 use crate::run::shared;
 use crate::state::{Mode, budget, run, server};
 use crate::syscalls::sys;
-use landfall_vocab::shared::{End, job};
+use landfall_vocab::shared::{End, job, option};
 
 /// Everything about an end but its kind.
 #[derive(Clone, Copy, Default)]
@@ -22,7 +22,10 @@ pub(crate) struct Report<'a> {
 }
 
 /// Ends the run. Outside a run (an unchecked program, a constructor) it ends the process.
-pub(crate) fn end(end: End, report: Report) -> ! {
+pub(crate) fn end(end: End, mut report: Report) -> ! {
+    if matches!(end, End::Exited) && is_sv_comp() {
+        report.code = 0;
+    }
     tell(end, &report);
     crate::threads::ends_process(end, report.code);
     over()
@@ -54,16 +57,28 @@ fn tell(end: End, report: &Report) {
     if server().mode.get() != Mode::Running {
         outside(end, report)
     }
-    let failed = !matches!(end, End::Exited) || report.code != 0;
+    let failed = is_failure(end, report.code);
     if shared::job().flags & job::SHOW != 0 && (failed || !crate::threads::goes_on(end)) {
         crate::memory::shadow::show();
         __lf_ends();
     }
     // The first failure stands, or the first end if there is none: what others do after it they could have done before.
-    let well = shared::outcome(|outcome| outcome.end == End::Exited as u32 && outcome.code == 0);
-    if !crate::threads::is_over() || well {
+    let before = shared::outcome(|outcome| (End::from_number(outcome.end), outcome.code));
+    let replaces = match before {
+        _ if !crate::threads::is_over() => true,
+        // Nobody waits for a thread that is gone because of what it assumed.
+        (Some(End::Assumed), _) => !matches!(end, End::Hang),
+        (Some(End::Exited), 0) => !matches!(end, End::Assumed),
+        _ => false,
+    };
+    if replaces {
         fill(end, report);
     }
+}
+
+/// Is it the program that did something wrong, or a limit that was reached?
+fn is_failure(end: End, code: i32) -> bool {
+    !matches!((end, code), (End::Exited, 0) | (End::Assumed, _))
 }
 
 fn fill(end: End, report: &Report) {
@@ -116,7 +131,7 @@ fn outside(end: End, report: &Report) -> ! {
         // The second end of one run: the first one stands.
         leave();
     }
-    if matches!(end, End::Exited) {
+    if matches!(end, End::Exited | End::Assumed) {
         sys::exit(report.code);
     }
     sys::say(&[b"landfall: "]);
@@ -166,6 +181,17 @@ pub(crate) fn budget_out(site: u64) {
             ..Report::default()
         },
     )
+}
+
+/// A run whose exit codes mean nothing, and in which `abort` is another word for an assumption.
+fn is_sv_comp() -> bool {
+    server().mode.get() == Mode::Running && shared::control().options & option::SV_COMP != 0
+}
+
+/// Something that was to be assumed does not hold.
+#[inline(always)]
+pub(crate) fn assumed() -> ! {
+    fail(End::Assumed, &[])
 }
 
 /// Something inside the runtime went wrong.
@@ -281,6 +307,9 @@ extern "C" fn __lf_weak_abort_called() -> ! {
         let pid = sys::call(libc::SYS_getpid, []);
         sys::call(libc::SYS_kill, [pid as usize, libc::SIGABRT as usize]);
         sys::exit(134);
+    }
+    if is_sv_comp() {
+        assumed();
     }
     crate::syscalls::signals::abort_handler();
     end(

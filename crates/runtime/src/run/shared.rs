@@ -10,7 +10,8 @@ use crate::syscalls::sys;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 use landfall_vocab::shared::{
-    CHOICES_AT, CHOICES_LEN, Control, JobHeader, MOST_SLEEPERS, Outcome, SLEEPERS_AT, Sleeper, TEXT,
+    CHOICES_AT, CHOICES_LEN, Control, INPUTS_AT, InputValue, JobHeader, MOST_INPUTS, MOST_SLEEPERS,
+    Outcome, SLEEPERS_AT, Sleeper, TEXT,
 };
 
 /// Of a server only: a program that nobody checks has none.
@@ -92,5 +93,14 @@ pub(crate) fn sleepers() -> impl Iterator<Item = Sleeper> {
     let slot = run().slot.get() as *const u8;
     let first = slot.wrapping_add(SLEEPERS_AT as usize) as *const Sleeper;
     // SAFETY: see above; `i` is inside the area of sleepers.
+    (0..count).map(move |i| unsafe { first.add(i).read() })
+}
+
+/// What the program is told where it asks for any value.
+pub(crate) fn inputs() -> impl Iterator<Item = InputValue> {
+    let count = job().inputs.min(MOST_INPUTS as u64) as usize;
+    let slot = run().slot.get() as *const u8;
+    let first = slot.wrapping_add(INPUTS_AT as usize) as *const InputValue;
+    // SAFETY: see above; `i` is inside the area of inputs.
     (0..count).map(move |i| unsafe { first.add(i).read() })
 }

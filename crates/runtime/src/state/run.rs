@@ -104,6 +104,9 @@ pub(crate) struct Run {
     /// Descriptors that keep locks and the like of pool files; zero for none.
     pub(crate) pool_holders: [Cell<i32>; FILE_SLOTS],
 
+    /// How often each thread asked for any value.
+    pub(crate) inputs: [Cell<u32>; crate::threads::MOST],
+
     // Threads.
     pub(crate) threads: Threads,
     pub(crate) uses: Uses,

@@ -78,7 +78,7 @@ extern "C" fn __lf_weak_thrd_exit(result: i32) -> ! {
     if !on() {
         outcome::internal(b"thrd_exit outside a run", 0)
     }
-    lifecycle::finish(result as u32 as usize)
+    lifecycle::exit(result as u32 as usize)
 }
 
 #[unsafe(no_mangle)]

@@ -1,5 +1,6 @@
 //! A thread's context: stack, thread descriptor, what it is about to do. Switching takes a few loads and stores.
 
+use super::cleanup::Cleanup;
 use super::lifecycle::How;
 use super::{MOST, descriptor, tables, threads};
 use crate::files::reach::Reach;
@@ -98,6 +99,7 @@ pub(crate) struct Context {
     pub(crate) start: Cell<usize>,
     pub(crate) argument: Cell<usize>,
     pub(crate) result: Cell<usize>,
+    pub(super) cleanup: Cleanup,
     pub(crate) stack: Cell<(usize, usize)>,
     /// As far down it was in use when it last called us.
     pub(crate) entered: Cell<usize>,
@@ -173,6 +175,7 @@ impl Context {
             start,
             argument,
             result,
+            cleanup,
             stack,
             entered,
             scratch,
@@ -194,6 +197,7 @@ impl Context {
         start.set(with.start);
         argument.set(with.argument);
         result.set(0);
+        cleanup.begin();
         stack.set(with.stack);
         entered.set(0);
         scratch.set(0);

@@ -11,6 +11,9 @@ use landfall_vocab::window::LINE;
 
 /// A full fence: goes on when the store buffer is empty.
 pub(crate) fn fence(origin: Origin) {
+    if super::block::is_inside() {
+        return;
+    }
     let kind = if threads().persistency.get() {
         step::ORDER
     } else if threads().buffered.get() && store_buffer::is_unfenced(threads().current.get()) {

@@ -3,8 +3,8 @@
 use super::context::{Status, Step};
 use super::steps::{self, depart, point};
 use super::{
-    MOST, descriptor, direct, on, sleep_sets, store_buffer, tables, thread_specific, threads,
-    unseen,
+    MOST, cleanup, descriptor, direct, on, sleep_sets, store_buffer, tables, thread_specific,
+    threads, unseen,
 };
 use crate::caller;
 use crate::libc::real::real;
@@ -23,13 +23,21 @@ pub(super) unsafe extern "C" fn entered() -> ! {
     unsafe {
         let context = &tables().contexts[threads().current.get()];
         let start: unsafe extern "C" fn(usize) -> usize = core::mem::transmute(context.start.get());
-        let result = start(context.argument.get());
-        finish(result)
+        context.result.set(start(context.argument.get()));
+        ended()
     }
 }
 
-/// Ends the running thread as libc would: thread-local destructors, then thread-specific ones.
-pub(super) fn finish(result: usize) -> ! {
+/// The running thread ends itself from within.
+pub(super) fn exit(result: usize) -> ! {
+    tables().contexts[threads().current.get()]
+        .result
+        .set(result);
+    cleanup::unwind()
+}
+
+/// Ends the running thread as libc would when its function has returned: thread-local destructors, then thread-specific ones.
+pub(super) fn ended() -> ! {
     // SAFETY: libc's own function, on the thread that ends.
     unsafe {
         if let Some(destroy) = real().__call_tls_dtors() {
@@ -37,9 +45,6 @@ pub(super) fn finish(result: usize) -> ! {
         }
     }
     thread_specific::destroy();
-    tables().contexts[threads().current.get()]
-        .result
-        .set(result);
     point(Step::new(step::EXIT, threads().current.get(), 0));
     depart(Status::Done)
 }
@@ -277,7 +282,7 @@ unsafe extern "C" fn __lf_weak_pthread_detach(thread: usize) -> i32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pthread_exit(result: usize) -> ! {
     if on() {
-        finish(result)
+        exit(result)
     }
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {

@@ -4,7 +4,9 @@
 //! libc would keep inside its locks is kept here, in `objects`, by address.
 
 mod barrier;
+mod block;
 mod c11;
+mod cleanup;
 mod condition;
 pub(crate) mod constructor_locks;
 mod context;
@@ -70,6 +72,8 @@ pub(crate) struct Threads {
     policy: Cell<steps::Policy>,
     /// A thread ended the process; what others still do is looked at, as if they had been faster.
     over: Cell<bool>,
+    /// Atomic blocks that the running thread is in, one inside of the other.
+    block: Cell<u32>,
     /// Threads other than main that nobody has joined.
     apart: Cell<usize>,
     current: Cell<usize>,
@@ -95,6 +99,7 @@ pub(crate) struct Tables {
     buffers: Cell<*mut store_buffer::Buffers>,
     turns: Cell<*mut spin::Turns>,
     repeated: Cell<*mut repeated::Repeated>,
+    undo: Cell<*mut block::Undo>,
     /// The top of the stack on which is decided who goes on.
     deciding: Cell<usize>,
 }
@@ -129,6 +134,9 @@ pub(crate) fn prepare() -> bool {
     tables()
         .repeated
         .set(allocate(size_of::<repeated::Repeated>()) as *mut repeated::Repeated);
+    tables()
+        .undo
+        .set(allocate(size_of::<block::Undo>()) as *mut block::Undo);
     tables()
         .turns
         .set(allocate(size_of::<spin::Turns>()) as *mut spin::Turns);
@@ -208,6 +216,7 @@ pub(crate) fn ends_process(end: End, code: i32) {
         trace::ended(me, end as u64 | code << 32, repeated::last(me));
     }
     if goes_on(end) {
+        block::abandon();
         threads().over.set(true);
         steps::depart(context::Status::Gone)
     }
@@ -224,6 +233,8 @@ fn is_own(end: End) -> bool {
             | End::Terminate
             | End::StackOverflow
             | End::Heap
+            | End::Assumed
+            | End::Reached
     )
 }
 

@@ -5,8 +5,8 @@
 use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
 use super::{
-    condition, mutex, object_lifetime, objects, repeated, sleep_sets, spin, store_buffer, tables,
-    threads,
+    block, condition, mutex, object_lifetime, objects, repeated, sleep_sets, spin, store_buffer,
+    tables, threads,
 };
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
@@ -18,6 +18,9 @@ use landfall_vocab::shared::{End, LOCK, job};
 
 /// Announces a step; returns when it is this thread's turn and the step is possible.
 pub(crate) fn point(step: Step) {
+    if block::is_inside() && block::passes_over(step.kind) {
+        return;
+    }
     let me = threads().current.get();
     if threads().announced.get() {
         call_stack::log_of(me);

@@ -1,6 +1,7 @@
 //! Accesses to memory that other threads could see. Atomic ones are steps of their own; plain ones where the job says so
 //! (`--preempt`), and otherwise part of the step before them.
 
+use super::block;
 use super::context::Step;
 use super::repeated;
 use super::sleep_sets;
@@ -43,6 +44,9 @@ pub(crate) struct Access {
 
 /// Is an access a step of its own?
 fn is_point(atomic: bool, origin: Origin) -> bool {
+    if block::is_inside() {
+        return false;
+    }
     if atomic || threads().everywhere.get() || spin::spins(threads().current.get()) {
         return true;
     }
@@ -76,6 +80,9 @@ pub(super) fn announce(
             object: pack(address, length) as usize,
             origin,
         });
+    }
+    if what & WRITE != 0 && block::is_inside() {
+        block::stores(address, length);
     }
     let access = Access {
         address,
@@ -268,7 +275,8 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
     unsafe {
         by_pieces(to, length, most, |at, piece| {
             let (to, from) = (to + at, from.add(at));
-            if threads().buffered.get() && !locked {
+            let buffered = threads().buffered.get() && !block::is_inside();
+            if buffered && !locked {
                 store_buffer::make_room(origin);
                 let (stream, wanted) = if streams {
                     store_buffer::stream(to)
@@ -297,7 +305,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                 }
             }
             let what = if locked { WRITE | LOCKED } else { WRITE };
-            let access = if locked || !threads().buffered.get() {
+            let access = if locked || !buffered {
                 announce(
                     to,
                     piece,

@@ -538,6 +538,8 @@ impl<'a> Diagnosis<'a> {
                 file: Word::new(self.options.out.join(crate::setup::INPUT).as_os_str()),
                 bytes: input.length(),
             }),
+            inputs: crate::witness::recorded_inputs(&programs.job.inputs),
+            sv_comp: programs.program.sv_comp,
             threads: recorded_threads(replayer.job()),
             recovery_threads: replayer
                 .recovery()

@@ -20,7 +20,7 @@ const SIGSEGV: i32 = 11;
 /// What kind of finding a bad end is.
 pub(crate) fn kind(outcome: &Outcome) -> Kind {
     match outcome {
-        Outcome::Assertion { .. } => Kind::Assertion,
+        Outcome::Assertion { .. } | Outcome::Reached => Kind::Assertion,
         // A bad access of memory; other signals say that the program cannot go on.
         Outcome::Signal {
             signal: SIGSEGV | SIGBUS,
@@ -40,7 +40,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
             HeapError::ReadOutside | HeapError::WriteOutside => Kind::HeapOverflow,
         },
         Outcome::Limit => Kind::Hang,
-        Outcome::Asleep | Outcome::Strayed => Kind::Uncontrolled,
+        Outcome::Asleep | Outcome::Strayed | Outcome::Assumed => Kind::Uncontrolled,
         // The program asked for what cannot be controlled: its fault or ours, but no crash bug.
         Outcome::Thread { .. } | Outcome::Forbidden { .. } | Outcome::Internal { .. } => {
             Kind::Uncontrolled

@@ -27,6 +27,8 @@ pub fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
             ..
         } => format!("assertion failed: `{expression}` at {file}:{line}"),
         Outcome::Abort => "aborted".into(),
+        Outcome::Reached => "`reach_error` is called".into(),
+        Outcome::Assumed => "ended by an assumption that does not hold".into(),
         Outcome::Signal {
             signal,
             address,

@@ -89,6 +89,8 @@ pub(crate) fn replayable(
         },
         events: programs.job.limits.events,
         stdin: None,
+        inputs: Vec::new(),
+        sv_comp: programs.program.sv_comp,
         threads: recorded_threads(replayer.job()),
         recovery_threads: None,
         failures: left
@@ -158,7 +160,7 @@ fn shown(
 }
 
 fn failed(outcome: &Outcome) -> bool {
-    !matches!(outcome, Outcome::Exited { code: 0 })
+    !outcome.is_ok()
 }
 
 /// Power failures that are tried natively.

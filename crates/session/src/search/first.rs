@@ -32,10 +32,10 @@ impl FirstRun {
         self.server.asked() || programs.recover.is_some()
     }
 
-    /// What can be said of a search before it has begun.
-    pub(crate) fn report(&self, options: &Asked) -> SearchReport {
-        let mut report = SearchReport::default();
-        report.events = self.execution.events.len() as u64;
+    /// What can be said of a search before it has begun; `earlier` says what was found with other values.
+    pub(crate) fn report(&self, options: &Asked, earlier: &SearchReport) -> SearchReport {
+        let mut report = earlier.clone();
+        report.events += self.execution.events.len() as u64;
         report.not_judged = (options.checks.is_empty())
             .then(|| options.leaves_no_tree().map(str::to_owned))
             .flatten();

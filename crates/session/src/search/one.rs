@@ -19,7 +19,7 @@ use landfall_explore::tree::Forest;
 use landfall_finding::Limit;
 use landfall_finding::text::count;
 use landfall_model::crash::PowerFailure;
-use landfall_native::{NativeSubject, Notice, Server};
+use landfall_native::{NativeSubject, Notice, Outcome, Server};
 use std::time::Instant;
 
 /// Searches a program that creates no threads.
@@ -27,15 +27,16 @@ pub(super) fn check<'w>(
     options: &Asked,
     target: &BuiltTarget,
     first: FirstRun,
-    started: Instant,
+    (earlier, started): (&SearchReport, Instant),
     watch: &'w CheckWatch<'w>,
 ) -> Result<SearchReport, Error> {
     let programs = &target.programs;
     if let Some(refusal) = first.refusal() {
         return Err(refusal);
     }
-    let mut report = first.report(options);
-    report.runs = 1;
+    let mut report = first.report(options, earlier);
+    report.runs += 1;
+    report.assumed += u64::from(first.execution.outcome == Outcome::Assumed);
     let asked = first.persists(programs);
     let FirstRun {
         mut server,
@@ -55,6 +56,10 @@ pub(super) fn check<'w>(
     }
     if !crash_free.outcome.is_ok() {
         bugs.without_failure(&crash_free, &mut report)?;
+        return Ok(report);
+    }
+    if !asked && options.sv_comp {
+        report.add_server(&server);
         return Ok(report);
     }
     if !asked {
@@ -138,8 +143,9 @@ pub(super) fn check<'w>(
     let covered = subject.covered();
     report.runs += subject.runs;
     report.events += subject.events;
-    report.cuts = found.cuts;
-    report.behaviours = found.behaviours.len();
+    report.assumed += subject.assumed;
+    report.cuts += found.cuts;
+    report.behaviours += found.behaviours.len();
     if found.uncut > 0 {
         report.uncut(found.uncut);
     }

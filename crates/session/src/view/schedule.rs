@@ -93,11 +93,19 @@ impl<'a> ScheduleNames<'a> {
         }
     }
 
+    /// Does a step begin an atomic block?
+    fn begins_block(&self, step: &Step) -> bool {
+        step.act == Act::Rmw && self.threads.is_blocks(step.object)
+    }
+
     /// A variable, or where it lies.
     fn name(&self, object: u32, mask: u64) -> String {
         let Some(line) = self.threads.address(object) else {
             return "memory".to_owned();
         };
+        if self.threads.is_blocks(object) {
+            return "an atomic block".to_owned();
+        }
         let address = line
             + u64::from(if line % 64 == 0 {
                 mask.trailing_zeros() % 64
@@ -126,6 +134,7 @@ impl<'a> ScheduleNames<'a> {
             _ => format!("{value:#x}"),
         };
         match step.act {
+            _ if self.begins_block(step) => "an atomic block".to_owned(),
             Act::Load => format!("reads {object}: {}", value(step.found)),
             Act::Store => format!("{object} = {}", value(step.left)),
             Act::Commit => format!("{object} = {}", value(step.left)),
@@ -203,6 +212,7 @@ impl<'a> ScheduleNames<'a> {
                 at: self.place(step.site).map(|at| line(&at)),
                 text: self.what(step),
                 what: match step.act {
+                    _ if self.begins_block(step) => What::Sync(object),
                     Act::Commit => What::Commit(object),
                     Act::Sync(_) => What::Sync(object),
                     Act::Load | Act::Store | Act::Rmw | Act::Cas => What::Access(object),
@@ -243,7 +253,10 @@ impl<'a> ScheduleNames<'a> {
             None => ThreadDeed {
                 thread,
                 at: None,
-                text: "ends".to_owned(),
+                text: match trace.assumed >> thread & 1 {
+                    0 => "ends".to_owned(),
+                    _ => "assumes what does not hold".to_owned(),
+                },
                 what: What::Ends,
             },
         }

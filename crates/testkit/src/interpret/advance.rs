@@ -195,6 +195,8 @@ impl Interpreter<'_> {
             object,
             mask,
             write,
+            within: false,
+            atomic: false,
             site: self.first_site[thread] + self.threads[thread].pc,
         });
     }

@@ -6,6 +6,7 @@ use super::{Open, TraceReader, word};
 use landfall_explore::schedule::sync::{MOST_WAITERS, Op};
 use landfall_explore::schedule::{Access, Act, Orders, SourceFence, ThreadsError, Trace, Until};
 use landfall_vocab::record::{Traced, access, step};
+use landfall_vocab::shared::BLOCKS;
 
 /// What an access asks for in the source. Where that says nothing of a locked instruction, it is as strong as can be.
 pub(super) fn orders(flags: u8) -> Orders {
@@ -47,7 +48,7 @@ impl TraceReader {
         let (place, mask) = place(record.value);
         let object = self.objects.of(place);
         let writes = record.flags & access::WRITE != 0;
-        self.trail(thread, writes, object, mask, site, trace);
+        self.trail(thread, (writes, false), object, mask, site, trace);
         if !self.handed.contains(&site) {
             self.handed.push(site);
         }
@@ -70,6 +71,9 @@ impl TraceReader {
         }
         let site = self.site(record);
         let (place, mask) = place(record.value);
+        if place == BLOCKS {
+            return self.block(thread, record, trace);
+        }
         let object = self.objects.of(place);
         let commits = self.open.is_some_and(|open| open.commits);
         if !commits {
@@ -99,9 +103,13 @@ impl TraceReader {
             Some(open) if open.thread == thread => open,
             other => {
                 self.open = other;
+                let ordered = record.flags & (access::ORDERING | access::LOCKED) != 0;
                 self.trail(
                     thread,
-                    record.flags & access::WRITE != 0,
+                    (
+                        record.flags & access::WRITE != 0,
+                        ordered && self.threads[thread].in_block,
+                    ),
                     object,
                     mask,
                     site,

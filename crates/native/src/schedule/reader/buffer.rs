@@ -44,7 +44,7 @@ impl TraceReader {
     ) {
         let visible = record.flags & access::READ == 0;
         if !visible {
-            self.trail(thread, true, object, mask, site, trace);
+            self.trail(thread, (true, false), object, mask, site, trace);
         }
         let streamed = access::stream_of(word(record, 0));
         let stream = streamed.map_or(0, |(stream, _)| stream as usize);

@@ -33,6 +33,7 @@ struct Milestone {
     write_backs: Vec<WriteBack>,
     births: Vec<Birth>,
     failures: Vec<ThreadFailure>,
+    assumed: u64,
 }
 
 /// Those of the last run, by their place in it; and some whose memory is used again.
@@ -68,6 +69,7 @@ impl Clone for ReaderThread {
             watches,
             site,
             sealed,
+            in_block,
         } = from;
         (self.tick, self.stepped, self.born) = (*tick, *stepped, *born);
         (self.joined, self.opened, self.drained) = (*joined, *opened, *drained);
@@ -79,7 +81,7 @@ impl Clone for ReaderThread {
         self.epoch = *epoch;
         self.floor.clone_from(floor);
         self.watches.clone_from(watches);
-        (self.site, self.sealed) = (*site, *sealed);
+        (self.site, self.sealed, self.in_block) = (*site, *sealed, *in_block);
     }
 }
 
@@ -114,6 +116,7 @@ impl TraceReader {
             write_backs,
             births,
             failures,
+            assumed,
         } = milestone;
         self.threads.clone_from(threads);
         for &(object, word) in words {
@@ -131,6 +134,7 @@ impl TraceReader {
         trace.write_backs.clone_from(write_backs);
         trace.births.clone_from(births);
         trace.failures.clone_from(failures);
+        trace.assumed = *assumed;
         (*choices, *bytes)
     }
 
@@ -158,6 +162,8 @@ impl TraceReader {
             objects: _,
             sites: _,
             creations: _,
+            block_seen: _,
+            blocks: _,
             atomics: _,
             late: _,
             buffered: _,
@@ -187,6 +193,7 @@ impl TraceReader {
             write_backs,
             births,
             failures,
+            assumed,
             // At the end of a run.
             blocked: _,
             end: _,
@@ -204,6 +211,7 @@ impl TraceReader {
         milestone.write_backs.clone_from(write_backs);
         milestone.births.clone_from(births);
         milestone.failures.clone_from(failures);
+        milestone.assumed = *assumed;
         self.milestones.kept.push(milestone);
     }
 }

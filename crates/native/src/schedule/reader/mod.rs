@@ -2,6 +2,7 @@
 //! which of its stores are in memory) is kept as in `landfall_testkit::interpret`, which the tests hold it against.
 
 mod access;
+mod block;
 mod buffer;
 mod milestone;
 mod sync;
@@ -69,6 +70,8 @@ struct ReaderThread {
     site: u32,
     /// It is not to be preempted before its next step.
     sealed: bool,
+    /// It is in an atomic block.
+    in_block: bool,
 }
 
 impl ReaderThread {
@@ -86,7 +89,7 @@ impl ReaderThread {
         self.epoch = 0;
         self.floor.clear();
         self.watches.clear();
-        (self.site, self.sealed) = (0, false);
+        (self.site, self.sealed, self.in_block) = (0, false, false);
     }
 }
 
@@ -112,6 +115,9 @@ pub(super) struct TraceReader {
     /// Threads that create others, a bit each, and whether creations are in conflict.
     pub(super) creators: u32,
     pub(super) creations: bool,
+    /// There was an atomic block; and it was expected.
+    pub(super) block_seen: bool,
+    pub(super) blocks: bool,
     /// How persistent memory was stored to last.
     stored_as: StoredAs,
     /// Which stores the source is taken to have made atomic.
@@ -294,8 +300,11 @@ impl TraceReader {
                     (0, 0) => self.threads[thread].site,
                     _ => self.site(record),
                 };
-                // Leaving with 0 is no failure.
-                if record.value != End::Exited as u64 {
+                if record.value == End::Assumed as u64 && trace.failures.is_empty() {
+                    trace.assumed |= 1 << thread;
+                }
+                // Leaving with 0 is no failure, nor is an assumption that does not hold.
+                if ![End::Exited as u64, End::Assumed as u64].contains(&record.value) {
                     trace.failures.push(ThreadFailure {
                         thread: thread as u8,
                         site,
@@ -499,7 +508,13 @@ impl TraceReader {
         }
     }
 
-    fn finish(&mut self, open: &Open, step: Step, trace: &mut Trace) -> Result<(), ThreadsError> {
+    fn finish(
+        &mut self,
+        open: &Open,
+        mut step: Step,
+        trace: &mut Trace,
+    ) -> Result<(), ThreadsError> {
+        self.concerns_blocks(&mut step, trace);
         if !open.commits {
             let known = &mut self.threads[open.thread];
             if drains(open.kind) {
@@ -528,7 +543,7 @@ impl TraceReader {
     fn trail(
         &mut self,
         thread: usize,
-        write: bool,
+        (write, atomic): (bool, bool),
         object: u32,
         mask: u64,
         site: u32,
@@ -545,6 +560,8 @@ impl TraceReader {
             object,
             mask,
             write,
+            within: known.in_block,
+            atomic,
             site,
         };
         if self.told.first_time(&access, self.run) {

@@ -125,6 +125,13 @@ impl TraceReader {
                 Wait::Step(step)
             }
         };
+        let waits = match waits {
+            Wait::Step(mut step) => {
+                self.concerns_blocks(&mut step, trace);
+                Wait::Step(step)
+            }
+            other => other,
+        };
         trace.blocked.push(waits);
     }
 }

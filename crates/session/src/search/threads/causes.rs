@@ -122,7 +122,9 @@ impl<'a> ScheduleFindings<'a> {
     ) {
         let (order, relation) = (self.order, self.races.unwrap_or_default());
         for entry in &mut self.entries {
-            let plainer = entry.closely && entry.preemptions > preemptions;
+            // What an assumption keeps from happening is shown before that, if it can be.
+            let plainer =
+                entry.closely && entry.preemptions > preemptions && search.trace().assumed == 0;
             if plainer && entry.cause.shows(native, search.trace(), order, relation) {
                 entry.schedules = candidates(search, entry.cause.thread());
                 entry.same = entry.cause.in_another_order(search);
@@ -141,7 +143,7 @@ impl<'a> ScheduleFindings<'a> {
                 continue;
             }
             native.adopt(&entry.job);
-            let mut best: Option<(u32, usize, Vec<Process>)> = None;
+            let mut best: Option<((bool, u32, usize), Vec<Process>)> = None;
             for schedule in entry.schedules.clone() {
                 let trace = match follow(native, &schedule, order) {
                     Ok(trace) => trace,
@@ -152,15 +154,12 @@ impl<'a> ScheduleFindings<'a> {
                     continue;
                 }
                 let preemptions = trace.preemptions(order, schedule.len());
-                let length = schedule.len();
-                if best
-                    .as_ref()
-                    .is_none_or(|(p, l, _)| (preemptions, length) < (*p, *l))
-                {
-                    best = Some((preemptions, length, schedule));
+                let cost = (trace.assumed != 0, preemptions, schedule.len());
+                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    best = Some((cost, schedule));
                 }
             }
-            let (preemptions, _, schedule) = best.ok_or_else(not_again)?;
+            let ((_, preemptions, _), schedule) = best.ok_or_else(not_again)?;
             if let Some(same) = entry.same.take()
                 && let Ok(trace) = follow(native, &same, order)
                 && !entry.cause.is_among(&trace)

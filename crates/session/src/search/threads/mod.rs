@@ -46,7 +46,7 @@ const MOST_THREADS: usize = 32;
 pub(super) fn check<'w>(
     options: &Asked,
     target: &BuiltTarget,
-    started: Instant,
+    (earlier, started): (&SearchReport, Instant),
     watch: &'w CheckWatch<'w>,
 ) -> Result<SearchReport, Error> {
     let programs = &target.programs;
@@ -72,7 +72,8 @@ pub(super) fn check<'w>(
     let mut recovery = None;
     let mut runs = 0;
     let mut report = loop {
-        let mut report = first.report(options);
+        let mut report = first.report(options, earlier);
+        report.threaded = true;
         note_uncompiled(&first.server, &mut report);
         if let Some(refusal) = power::refuse(options).filter(|_| persistent) {
             return Err(refusal);
@@ -148,7 +149,7 @@ pub(super) fn check<'w>(
             }
             Err(ThreadsError::CannotRun(why)) => {
                 let room = (&mut threads, &mut streams);
-                if native.makes_room(MOST_THREADS, room, &mut job.threads.creations) {
+                if native.makes_room(MOST_THREADS, room, &mut job.threads) {
                     continue;
                 }
                 return Err(Error::new(cannot(&native.outcome), why));
@@ -278,15 +279,16 @@ fn search<'w>(
             Preempt::Auto | Preempt::Everywhere => Points::Everywhere,
         };
         let on = (&mut *native, &points);
-        let (executions, reached) = random(options, started, on, limits, seen, crashing)?;
+        let (executions, assumed, reached) = random(options, started, on, limits, seen, crashing)?;
         report.cut(&native.cut, "an execution", names);
         report.limit(Limit::Random);
         report.limited(reached);
         report.schedules += executions;
+        report.assumed += assumed;
         return Ok(ScheduleSearch {
             points,
             limits,
-            executions,
+            executions: executions + assumed,
         });
     }
     let mut ending = Ending::new(options, started);
@@ -306,7 +308,6 @@ fn search<'w>(
             if preempt == Preempt::Sync && !found.sites.is_empty() {
                 warn_of_sync(report);
             }
-            report.schedules += found.abandoned;
             stopped |= found.stopped;
             points = match preempt {
                 Preempt::Sync => Points::Sites(Vec::new()),
@@ -348,7 +349,6 @@ fn search<'w>(
                 broken |= found.stopped;
                 stopped |= found.stopped;
                 if fresh && preempt == Preempt::Auto && !broken {
-                    report.schedules += found.counts.executions;
                     continue;
                 }
                 if !broken {
@@ -369,6 +369,7 @@ fn search<'w>(
     };
     report.progress = progress.done();
     report.schedules += counts.executions;
+    report.assumed += counts.assumed;
     if stopped {
         // Between two executions, or inside one.
         let _ = ending.stop(native.runs);
@@ -393,7 +394,7 @@ fn search<'w>(
     Ok(ScheduleSearch {
         points,
         limits,
-        executions: counts.executions,
+        executions: counts.executions + counts.assumed,
     })
 }
 

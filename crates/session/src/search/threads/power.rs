@@ -77,6 +77,7 @@ impl RecoveryRuns<'_> {
                 report.limited(one.stopped_by);
                 report.runs += one.runs;
                 report.events += one.events;
+                report.assumed += one.assumed;
                 if one.flushes_unjudged {
                     report.limit(Limit::Judging);
                     report.warn("flushes were not judged: a recovery did too much to keep track of what it flushed");
@@ -211,7 +212,7 @@ impl<'a> Crashing<'a> {
             return Err(error);
         }
         self.recoveries.report(after, report);
-        report.behaviours = self.power.behaviours.len();
+        report.behaviours += self.power.behaviours.len();
         report.crashes = true;
         let ends = self.power.behaviours.iter().map(|b| b.ended);
         let failed = |number| Some(self.recoveries.failed(number).0);

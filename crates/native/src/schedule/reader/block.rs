@@ -1,0 +1,58 @@
+//! Atomic blocks: beginning one is a transition that is in conflict with every access of others, because it may do anything.
+
+use super::{TraceReader, word};
+use landfall_explore::schedule::{Access, Act, Orders, Step, ThreadsError, Trace};
+use landfall_vocab::record::{Traced, access};
+use landfall_vocab::shared::BLOCKS;
+
+impl TraceReader {
+    /// A block begins or ends.
+    pub(super) fn block(
+        &mut self,
+        thread: usize,
+        record: &Traced<'_>,
+        trace: &mut Trace,
+    ) -> Result<(), ThreadsError> {
+        if record.flags & access::WRITE == 0 {
+            self.threads[thread].in_block = false;
+            return Ok(());
+        }
+        self.block_seen = true;
+        let site = self.site(record);
+        self.threads[thread].site = site;
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        let mut step = self.skeleton(&open, site, trace);
+        (step.object, step.mask) = (self.objects.of(BLOCKS), 1);
+        (step.act, step.access) = (Act::Rmw, Access::Write);
+        step.orders = Orders::strongest(Act::Rmw, true);
+        (step.found, step.left) = (word(record, 0), word(record, 1));
+        self.finish(&open, step, trace)?;
+        self.threads[thread].in_block = true;
+        Ok(())
+    }
+
+    /// An access of memory comes before or after each block.
+    pub(super) fn concerns_blocks(&mut self, step: &mut Step, trace: &mut Trace) {
+        let reads = matches!(
+            step.act,
+            Act::Load | Act::Store | Act::Commit | Act::Rmw | Act::Cas
+        );
+        if !self.blocks || !(reads || step.more != 0) {
+            return;
+        }
+        let blocks = self.objects.of(BLOCKS);
+        // Of a block, too: with it, what it depends on is looked for among all that came before.
+        step.more = match step.more {
+            0 => trace.sets.watch(&[(blocks, 1)]),
+            more => {
+                let mut set = trace.sets.watched[more as usize].clone();
+                if !set.contains(&(blocks, 1)) {
+                    set.push((blocks, 1));
+                }
+                trace.sets.watch(&set)
+            }
+        };
+    }
+}
