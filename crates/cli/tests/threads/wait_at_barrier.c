@@ -1,0 +1,34 @@
+// A barrier made of a counter: who arrives last decides, as with its wait replaced by an assumption.
+// check: --checks crash -DN=3
+// exit: 0
+// schedules: 6
+// check: --checks crash -DN=3 -DASSUME
+// exit: 0
+// schedules: 6
+// check: --checks crash -DN=4
+// exit: 0
+// schedules: 24
+#include <landfall.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+static atomic_int arrived;
+
+static void *arrives(void *unused) {
+  atomic_fetch_add(&arrived, 1);
+#ifdef ASSUME
+  lf_assume(atomic_load(&arrived) == N);
+#else
+  while (atomic_load(&arrived) != N)
+    ;
+#endif
+  return unused;
+}
+
+int main(void) {
+  pthread_t threads[N];
+  for (int i = 0; i < N; i++)
+    pthread_create(&threads[i], 0, arrives, 0);
+  for (int i = 0; i < N; i++)
+    pthread_join(threads[i], 0);
+}

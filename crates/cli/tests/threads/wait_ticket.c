@@ -1,0 +1,42 @@
+// A ticket lock. As many schedules as with its wait replaced by an assumption.
+// check: --checks crash,data-races -DN=2
+// exit: 0
+// schedules: 2
+// check: --checks crash,data-races -DN=2 -DASSUME
+// exit: 0
+// schedules: 2
+// check: --checks crash,data-races -DN=3 -O2
+// exit: 0
+// schedules: 6
+// check: --checks crash,data-races -DN=3 -DASSUME
+// exit: 0
+// schedules: 6
+#include <assert.h>
+#include <landfall.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+static atomic_int next, serving;
+static int count;
+
+static void *works(void *unused) {
+  int mine = atomic_fetch_add(&next, 1);
+#ifdef ASSUME
+  lf_assume(atomic_load(&serving) == mine);
+#else
+  while (atomic_load(&serving) != mine)
+    ;
+#endif
+  count++;
+  atomic_store(&serving, mine + 1);
+  return unused;
+}
+
+int main(void) {
+  pthread_t threads[N];
+  for (int i = 0; i < N; i++)
+    pthread_create(&threads[i], 0, works, 0);
+  for (int i = 0; i < N; i++)
+    pthread_join(threads[i], 0);
+  assert(count == N);
+}

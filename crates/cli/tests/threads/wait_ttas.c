@@ -1,0 +1,49 @@
+// A lock that looks before it tries. As many schedules as with its waits replaced by assumptions.
+// check: --checks crash,data-races -DN=2
+// exit: 0
+// schedules: 4
+// check: --checks crash,data-races -DN=2 -DASSUME
+// exit: 0
+// schedules: 4
+// check: --checks crash,data-races -DN=3
+// exit: 0
+// schedules: 36
+// check: --checks crash,data-races -DN=3 -DASSUME
+// exit: 0
+// schedules: 36
+// check: --checks crash -DN=2 -DFORGETS
+// exit: 100
+// finds: livelock
+#include <assert.h>
+#include <landfall.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+static atomic_int taken;
+static int count;
+
+static void *works(void *unused) {
+#ifdef ASSUME
+  lf_assume(!atomic_load(&taken));
+  lf_assume(!atomic_exchange(&taken, 1));
+#else
+  do
+    while (atomic_load(&taken))
+      ;
+  while (atomic_exchange(&taken, 1));
+#endif
+  count++;
+#ifndef FORGETS
+  atomic_store(&taken, 0);
+#endif
+  return unused;
+}
+
+int main(void) {
+  pthread_t threads[N];
+  for (int i = 0; i < N; i++)
+    pthread_create(&threads[i], 0, works, 0);
+  for (int i = 0; i < N; i++)
+    pthread_join(threads[i], 0);
+  assert(count == N);
+}
