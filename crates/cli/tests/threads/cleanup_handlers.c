@@ -7,7 +7,7 @@
 // exit: 0
 // check: --checks crash -O1 -DFORGETS
 // exit: 100
-// finds: assert
+// finds: assertion
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
