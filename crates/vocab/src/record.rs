@@ -4,9 +4,9 @@
 //! word 0   kind:8  low:8  flags:8  word index in the window:33
 //! word 1   site:32  caller:32      (caller: code offset of the call, for library functions)
 //! ```
-//! `low` is the byte mask of a `Store` or `Read`, else the low three address bits. Kinds with a third word (a value, a
-//! length) say so in [`RecordKind::has_value`]; `Run` and `Stack` are followed by a payload as well. Stores and reads cost 24 bytes,
-//! flushes and fences 16.
+//! `low` is the byte mask of a `Store` or `Read`, or a thread ([`RecordKind::has_mask`]), else the low three address bits. Kinds with
+//! a third word (a value, a length) say so in [`RecordKind::has_value`]; `Run` and `Stack` are followed by a payload as well. Stores
+//! and reads cost 24 bytes, flushes and fences 16.
 //!
 //! A trace comes from memory that the program under test could scribble on: decoding checks everything and never panics.
 
@@ -97,6 +97,15 @@ impl RecordKind {
                 | RecordKind::Foreign
                 | RecordKind::Block
         )
+    }
+
+    /// Is `low` a byte mask, or the number of a thread? Otherwise it is the rest of an address.
+    pub const fn has_mask(self) -> bool {
+        let addressed = matches!(
+            self,
+            RecordKind::Run | RecordKind::Fill | RecordKind::Alloc | RecordKind::Mark
+        );
+        self.has_value() && !addressed
     }
 }
 
@@ -461,20 +470,7 @@ impl<'a> Records<'a> {
             return Err("reserved bits are set");
         }
         let low = (head >> 8) as u8;
-        let masked = matches!(
-            kind,
-            RecordKind::Store
-                | RecordKind::Read
-                | RecordKind::Step
-                | RecordKind::Blocked
-                | RecordKind::Misuse
-                | RecordKind::Access
-                | RecordKind::Ended
-                | RecordKind::Watched
-                | RecordKind::Foreign
-                | RecordKind::Block
-                | RecordKind::Stack
-        );
+        let masked = kind.has_mask();
         let mut end = self.at + 16;
         let mut value = 0;
         if kind.has_value() {

@@ -121,18 +121,16 @@ fn compiling_after(toolbox: &Toolbox) -> Vec<OsString> {
     ])
 }
 
-/// The runtime, whole: its versions of libc functions must be there even if only a shared library calls them.
+/// The runtime, whole: its versions of libc functions must be there even if only a shared library calls them. It is one object of
+/// its archive, and comes because a symbol of it is asked for; `--whole-archive` would bring all of Rust's arithmetic, too.
 fn linking(toolbox: &Toolbox) -> Vec<OsString> {
-    let for_linker: [OsString; 9] = [
-        "--push-state".into(),
-        "--whole-archive".into(),
+    let for_linker: [OsString; 6] = [
         toolbox.runtime().into_os_string(),
-        "--pop-state".into(),
         prefixed("--dynamic-list=", toolbox.exports().as_os_str()),
         // No symbol is bound lazily: the first call of a function must not differ from the later ones.
         "-z".into(),
         "now".into(),
-        // Someone's `-s` or `--gc-sections` must not take the source positions away.
+        // Brings the runtime. And someone's `-s` or `--gc-sections` must not take the source positions away.
         "--undefined=__lf_budget".into(),
         "--undefined=__lf_window".into(),
     ];

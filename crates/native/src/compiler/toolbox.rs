@@ -209,3 +209,35 @@ fn is_whole(directory: &Path) -> bool {
             .is_ok_and(|file| file.is_file() && file.len() == content.len() as u64)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RUNTIME;
+    use object::read::archive::ArchiveFile;
+    use object::{File, Object, ObjectSymbol};
+
+    /// Who asks for one symbol of it gets it whole: that is how it is linked.
+    #[test]
+    fn the_runtime_is_one_object() {
+        let mut with_symbols_of_ours = Vec::new();
+        for member in ArchiveFile::parse(RUNTIME).expect("an archive").members() {
+            let member = member.expect("a member");
+            let object = member.data(RUNTIME).map(File::parse);
+            let Ok(Ok(object)) = object else { continue };
+            let ours = ["__lf_", "lf_", "pmem_", "pthread_", "malloc"];
+            let defines = |name: &str| {
+                (object.symbols()).any(|s| {
+                    s.is_definition() && s.name().is_ok_and(|found| found.starts_with(name))
+                })
+            };
+            let found: Vec<&str> = ours.into_iter().filter(|name| defines(name)).collect();
+            if !found.is_empty() {
+                with_symbols_of_ours.push((String::from_utf8_lossy(member.name()), found));
+            }
+        }
+        let [(_, found)] = &with_symbols_of_ours[..] else {
+            panic!("{with_symbols_of_ours:?}");
+        };
+        assert_eq!(found.len(), 5, "{found:?}");
+    }
+}

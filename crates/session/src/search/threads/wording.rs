@@ -121,6 +121,10 @@ pub(super) fn misused(telling: &ScheduleNames<'_>, misuse: &Misuse) -> Finding {
     let name = |object: u32| telling.object(object, u64::MAX);
     let place = |site: u32| at(telling.place(site).as_ref());
     let who = |thread: u8| column(thread.into());
+    let of_another = |thread, does, lock, holder| {
+        let (thread, lock, holder) = (who(thread), name(lock), who(holder));
+        format!("{thread} {does} {lock}, which {holder} holds")
+    };
     let mut severity = Severity::Error;
     let (message, site) = match *misuse {
         Misuse::LockedTwice {
@@ -141,13 +145,7 @@ pub(super) fn misused(telling: &ScheduleNames<'_>, misuse: &Misuse) -> Finding {
             lock,
             site,
             holder,
-        } => {
-            let (thread, lock, holder) = (who(thread), name(lock), who(holder));
-            (
-                format!("{thread} unlocks {lock}, which {holder} holds"),
-                site,
-            )
-        }
+        } => (of_another(thread, "unlocks", lock, holder), site),
         Misuse::UnlockedUnheld { thread, lock, site } => {
             let (thread, lock) = (who(thread), name(lock));
             (format!("{thread} unlocks {lock}, which nobody holds"), site)
@@ -157,13 +155,7 @@ pub(super) fn misused(telling: &ScheduleNames<'_>, misuse: &Misuse) -> Finding {
             lock,
             site,
             holder,
-        } => {
-            let (thread, lock, holder) = (who(thread), name(lock), who(holder));
-            (
-                format!("{thread} destroys {lock}, which {holder} holds"),
-                site,
-            )
-        }
+        } => (of_another(thread, "destroys", lock, holder), site),
         Misuse::UsedDestroyed {
             thread,
             lock,
