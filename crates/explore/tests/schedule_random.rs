@@ -1,65 +1,55 @@
 //! On random programs the search shows every outcome, in exactly one execution per graph of reads-from and coherence,
 //! and no execution is cut short by a sleep set.
 
-use landfall_testkit::program::{Model, Order, Program};
-use landfall_testkit::schedules::agree::{agree, explore_most};
-use landfall_testkit::schedules::{
-    Draft, Keep, Outcome, brute_force, build, create_and_join, shape,
-};
+use landfall_testkit::program::{Model, Order};
+use landfall_testkit::schedules::agree::{agree, agree_with_loops, counts_as_assumed};
+use landfall_testkit::schedules::{Draft, build, create_and_join, shape};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
 
 /// States of a program that is tried.
 const MOST: usize = 60_000;
 
-/// Executions of a program that spins: it may have millions.
-const MOST_SPINNING: u64 = 20_000;
-
-/// Spinning threads: what complete executions show, and whether everybody may wait for ever.
-fn agree_spinning(program: &Program, model: Model) -> Result<(), TestCaseError> {
-    program.validate().expect("valid");
-    let Some((outcomes, _)) = brute_force(program, model, Keep::States, 10_000) else {
-        return Ok(());
-    };
-    let (found, counts) = explore_most(program, model, MOST_SPINNING);
-    let complete = |outcomes: &BTreeSet<Outcome>| -> BTreeSet<Outcome> {
-        outcomes
-            .iter()
-            .filter(|outcome| !outcome.stuck)
-            .cloned()
-            .collect()
-    };
-    // Too many: then only that nothing is found that cannot be.
-    if counts.executions == MOST_SPINNING {
-        prop_assert!(complete(&found).is_subset(&outcomes), "{:?}", model);
-        return Ok(());
-    }
-    prop_assert_eq!(complete(&found), complete(&outcomes), "{:?}", model);
-    let stuck = |outcomes: &BTreeSet<Outcome>| outcomes.iter().any(|outcome| outcome.stuck);
-    prop_assert_eq!(stuck(&found), stuck(&outcomes), "{:?}", model);
-    prop_assert!(counts.complete, "{:?}", counts);
-    Ok(())
+/// Loops that wait and change nothing.
+fn pure_loop() -> impl Strategy<Value = Draft> {
+    prop_oneof![
+        3 => (0u8..2, 0u64..4).prop_map(|(v, value)| Draft::Await(v, value)),
+        2 => (0u8..3, 0u8..3, 0u64..5).prop_map(|(v, w, sum)| Draft::AwaitSum(v, w, sum)),
+    ]
 }
 
-/// A program in which some instructions spin.
-fn spinning() -> impl Strategy<Value = Vec<Vec<Draft>>> {
-    let spins = prop::collection::vec(
-        (0usize..3, 0usize..4, 0u8..2, 0u64..4, any::<bool>()),
-        1..=3,
-    );
-    (shape(3, 3), spins).prop_map(|(mut shape, spins)| {
-        for (thread, at, var, value, lock) in spins {
+/// Loops that wait.
+fn any_loop() -> impl Strategy<Value = Draft> {
+    prop_oneof![
+        2 => pure_loop(),
+        1 => (0u8..2).prop_map(Draft::SpinLock),
+        1 => (0u8..2, 0u8..2, 0u64..4).prop_map(|(l, v, value)| Draft::AwaitLocked(l, v, value)),
+        1 => (0u8..2).prop_map(Draft::Count),
+        1 => (0u8..2).prop_map(Draft::Try),
+    ]
+}
+
+/// A program with some of these in its threads.
+fn with(
+    loops: impl Strategy<Value = Draft>,
+    threads: usize,
+    instrs: usize,
+) -> impl Strategy<Value = Vec<Vec<Draft>>> {
+    let places = prop::collection::vec((0usize..3, 0usize..4, loops), 1..=3);
+    (shape(threads, instrs), places).prop_map(|(mut shape, places)| {
+        for (thread, at, draft) in places {
             let thread = thread % shape.len();
             let at = at.min(shape[thread].len());
-            let draft = if lock {
-                Draft::SpinLock(var)
-            } else {
-                Draft::Await(var, value)
-            };
             shape[thread].insert(at, draft);
         }
         shape
     })
+}
+
+fn agree_spinning(shape: &[Vec<Draft>]) -> Result<(), TestCaseError> {
+    for model in [Model::Sc, Model::Tso] {
+        agree_with_loops(&build(shape, Order::Atomic), model)?;
+    }
+    Ok(())
 }
 
 /// Cases that went wrong once.
@@ -102,9 +92,27 @@ proptest! {
     }
 
     #[test]
-    fn spinning_threads(shape in spinning()) {
-        agree_spinning(&build(&shape, Order::Atomic), Model::Sc)?;
-        agree_spinning(&build(&shape, Order::Atomic), Model::Tso)?;
+    fn threads_that_wait(shape in with(any_loop(), 3, 3)) {
+        agree_spinning(&shape)?;
+    }
+
+    #[test]
+    fn two_longer_threads_that_wait(shape in with(any_loop(), 2, 5)) {
+        agree_spinning(&shape)?;
+    }
+
+    #[test]
+    fn one_that_others_see_undo_its_turn(mut shape in with(any_loop(), 3, 2), at in 0usize..3, v in 0u8..2, w in 0u8..2, value in 0u64..4) {
+        let at = at.min(shape[0].len());
+        shape[0].insert(at, Draft::Announce(v, w, value));
+        agree_spinning(&shape)?;
+    }
+
+    #[test]
+    fn waiting_costs_nothing(shape in with(pure_loop(), 3, 3)) {
+        for model in [Model::Sc, Model::Tso] {
+            counts_as_assumed(&build(&shape, Order::Atomic), model)?;
+        }
     }
 
     #[test]

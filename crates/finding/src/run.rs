@@ -166,6 +166,8 @@ pub struct Stats {
     pub schedules: u64,
     /// Executions that an assumption ended; they are not among the schedules.
     pub assumed: u64,
+    /// Executions that were left where a thread waits in a loop in vain: others show what follows. They are not among the schedules.
+    pub in_vain: u64,
     /// Power failures of the first execution that were tried.
     pub cuts: u64,
     /// Executions, those before the power failure included.

@@ -77,6 +77,8 @@ pub enum Outcome {
     },
     /// Whoever could have gone on was not to: the search has seen what follows.
     Asleep,
+    /// A thread was left in a turn of a loop that was in vain.
+    InVain,
     /// More steps than the search wants of one execution.
     Limit,
     /// It did not answer in time and was killed.

@@ -50,6 +50,7 @@ pub(crate) fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
         Some(End::Assumed) => Outcome::Assumed,
         Some(End::Reached) => Outcome::Reached,
         Some(End::Asleep) => Outcome::Asleep,
+        Some(End::InVain) => Outcome::InVain,
         Some(End::Limit) => Outcome::Limit,
         Some(End::Strayed) => Outcome::Strayed,
         Some(End::NeedsFork) => Outcome::Internal {

@@ -45,7 +45,7 @@ pub(crate) fn loop_ends(function: Value) -> Vec<Value> {
     ends
 }
 
-fn successors(block: Block) -> Vec<Block> {
+pub(crate) fn successors(block: Block) -> Vec<Block> {
     block
         .terminator()
         .map(Value::successors)

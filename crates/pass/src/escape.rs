@@ -128,7 +128,7 @@ fn is_captured(alloca: Value) -> bool {
     false
 }
 
-fn is_harmless_intrinsic(call: Value) -> bool {
+pub(crate) fn is_harmless_intrinsic(call: Value) -> bool {
     let callee = call.callee();
     let prefixes = [
         "llvm.memcpy",

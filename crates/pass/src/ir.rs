@@ -292,6 +292,24 @@ impl Value {
         llvm!(LLVMGetInlineAsmDialect(self.0)) == LLVMInlineAsmDialect::LLVMInlineAsmDialectIntel
     }
 
+    /// Of an alloca: what it makes room for.
+    pub(crate) fn allocated_type(self) -> Type {
+        Type(llvm!(LLVMGetAllocatedType(self.0)))
+    }
+
+    pub(crate) fn align(self, bytes: u32) {
+        llvm!(LLVMSetAlignment(self.0, bytes));
+    }
+
+    /// Of a phi: its values, and where each comes from.
+    pub(crate) fn incoming(self) -> Vec<(Value, Block)> {
+        let of = |index| {
+            let value = Value(llvm!(LLVMGetIncomingValue(self.0, index)));
+            (value, Block(llvm!(LLVMGetIncomingBlock(self.0, index))))
+        };
+        (0..llvm!(LLVMCountIncoming(self.0))).map(of).collect()
+    }
+
     pub(crate) fn block(self) -> Block {
         Block(llvm!(LLVMGetInstructionParent(self.0)))
     }

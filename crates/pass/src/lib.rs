@@ -20,6 +20,7 @@ mod masked;
 mod memory;
 mod module;
 mod sites;
+mod turns;
 mod types;
 mod verifier;
 mod vocabulary;

@@ -78,6 +78,8 @@ impl<'m> Weaver<'m> {
         let loop_ends = crate::budget::loop_ends(self.function);
         // Asking gathers the fixed allocas at the top, which must happen before any block is split.
         self.function.entry_point();
+        let heads = self.loop_heads(&loop_ends);
+        self.announce_turns(&heads);
         for instruction in instructions {
             self.instruction(instruction);
         }

@@ -27,6 +27,8 @@ pub(crate) struct SearchReport {
     pub(crate) schedules: u64,
     /// Executions that an assumption ended.
     pub(crate) assumed: u64,
+    /// Beginnings of executions, in which a thread looked in vain.
+    pub(crate) in_vain: u64,
     /// The program has threads.
     pub(crate) threaded: bool,
     pub(crate) cuts: usize,
@@ -243,6 +245,7 @@ impl SearchReport {
                     false => 1,
                 },
                 assumed: self.assumed,
+                in_vain: self.in_vain,
                 cuts: self.cuts as u64,
                 runs: self.runs,
                 behaviours: self.behaviours as u64,

@@ -196,7 +196,9 @@ pub mod step {
     pub const DESTROY: u8 = 38;
     /// Begins an atomic block: what follows up to its end belongs to the step.
     pub const BLOCK: u8 = 39;
-    pub const NAMES: [&str; 40] = [
+    /// At the head of a loop, until what was read in its last turn has changed. It is never written down.
+    pub const AWAIT: u8 = 40;
+    pub const NAMES: [&str; 41] = [
         "begin",
         "create",
         "exit",
@@ -237,6 +239,7 @@ pub mod step {
         "init",
         "destroy",
         "block",
+        "await",
     ];
 }
 

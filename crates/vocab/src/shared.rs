@@ -403,6 +403,8 @@ outcomes!(
     Assumed = 20,
     /// `reach_error` was called, which says that nobody is to come there.
     Reached = 21,
+    /// A thread was left in a turn of a loop that was in vain: the search will run it without that turn.
+    InVain = 22,
 );
 
 /// Accesses of persistent memory by uninstrumented code: how many, and where in memory and in the code the first was.

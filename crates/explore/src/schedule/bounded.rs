@@ -244,6 +244,7 @@ impl BoundedSearch<'_> {
         }
         let counts = &mut self.result.counts;
         match self.trace.end {
+            End::InVain => counts.in_vain += 1,
             End::Assumed => counts.assumed += 1,
             _ => counts.executions += 1,
         }

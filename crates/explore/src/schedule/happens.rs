@@ -134,9 +134,9 @@ impl Happens {
         self.structure(steps, step, sets);
         self.bare.copy_from_slice(&self.row);
         let second = steps.len() + number;
-        match step.until {
-            Until::Changed => self.spinning(steps, step, second, sets, races),
-            _ => self.waiting(steps, step, self.newest(step.object), second, races),
+        // What a thread read in a turn that was in vain are transitions, and race like any.
+        if step.until != Until::Changed {
+            self.waiting(steps, step, self.newest(step.object), second, races);
         }
     }
 
@@ -222,10 +222,8 @@ impl Happens {
             }
             self.learn(first);
         }
-        match step.until {
-            Until::Now => {}
-            Until::Changed => self.spinning(steps, step, at, sets, races),
-            _ => self.waiting(steps, step, self.newest(step.object), at, races),
+        if !matches!(step.until, Until::Now | Until::Changed) {
+            self.waiting(steps, step, self.newest(step.object), at, races);
         }
     }
 
@@ -452,53 +450,5 @@ impl Happens {
         firsts
             .iter()
             .any(|&first| self.before(&steps[first as usize], at))
-    }
-
-    /// The step waits for a change of what it watches: it can come before a write if there was another change before
-    /// that one.
-    fn spinning(
-        &self,
-        steps: &[Step],
-        step: &Step,
-        second: usize,
-        sets: &Sets,
-        races: &mut Vec<Race>,
-    ) {
-        let end = second.min(steps.len());
-        let changes = |index: usize| -> bool {
-            let other = &steps[index];
-            other.access == Access::Write
-                && other.found != other.left
-                && !self.order.same_thread(other.process, step.process)
-                && sets.watched[step.more as usize].iter().any(|&(object, mask)| {
-                    object == other.object
-                        && mask & other.mask != 0
-                        // The thread's last look at it is older.
-                        && !steps[index + 1..end].iter().any(|look| {
-                            look.process == step.process && look.object == object && look.mask & mask & other.mask != 0 && matches!(look.access, Access::Read | Access::Write)
-                        })
-                })
-        };
-        let mut row: Vec<u32> = self.bare.clone();
-        for index in (0..end).rev() {
-            let other = &steps[index];
-            if self.order.same_thread(other.process, step.process)
-                || !self.order.conflicts(other, step, sets)
-                || row[other.process as usize] >= other.tick
-            {
-                continue;
-            }
-            for (mine, &theirs) in row.iter_mut().zip(self.clock(index)) {
-                *mine = (*mine).max(theirs);
-            }
-            let another =
-                (0..end).any(|k| k != index && changes(k) && !(k > index && self.before(other, k)));
-            if another {
-                races.push(Race {
-                    first: index as u32,
-                    second: second as u32,
-                });
-            }
-        }
     }
 }

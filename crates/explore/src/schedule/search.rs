@@ -19,7 +19,7 @@ mod ahead;
 
 use super::estimate::Estimate;
 use super::happens::{Happens, Race};
-use super::step::{Access, Act, MOST_PROCESSES, Order, Persistency, Process, Step, Until};
+use super::step::{Access, Act, MOST_PROCESSES, Order, Persistency, Process, Step};
 use super::sync::ALL;
 use super::threads::{AskEvery, Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
@@ -53,9 +53,10 @@ pub struct Counts {
     pub deadlocks: u64,
     /// Executions that an assumption ended.
     pub assumed: u64,
-    /// Executions that ended because all that could go on was asleep: they repeat others. None, but where threads spin:
-    /// a thread that waits for any change can be woken by several.
+    /// Executions that ended because all that could go on was asleep: they repeat others. There should be none.
     pub blocked: u64,
+    /// Beginnings of executions, in which a thread went through a turn of a loop in vain ([`End::InVain`]).
+    pub in_vain: u64,
     /// Executions that were stopped by the limit of transitions.
     pub cut: u64,
     /// Executions in which something failed.
@@ -184,7 +185,10 @@ impl Search {
     /// Runs the next execution; `false` if there is none, or no more are wanted.
     pub fn next<T: Threads>(&mut self, threads: &mut T) -> Result<bool, ThreadsError> {
         if self.counts.complete
-            || self.counts.executions + self.counts.assumed + self.counts.blocked
+            || self.counts.executions
+                + self.counts.assumed
+                + self.counts.blocked
+                + self.counts.in_vain
                 >= self.options.executions
         {
             return Ok(false);
@@ -301,6 +305,7 @@ impl Search {
         counts.steps += length as u64;
         match self.trace.end {
             End::Asleep => counts.blocked += 1,
+            End::InVain => counts.in_vain += 1,
             End::Complete => counts.executions += 1,
             End::Assumed => counts.assumed += 1,
             End::Deadlock => {
@@ -377,15 +382,11 @@ impl Search {
                 let mut word = Some(first.found);
                 if first.mask != ALL {
                     let end = steps.len().min(race.second as usize);
-                    let until = match step.until {
-                        Until::Changed => Until::Now,
-                        until => until,
-                    };
                     word = self.happens.word_without(
                         steps,
                         race.first as usize,
                         end,
-                        until,
+                        step.until,
                         &mut self.without,
                     );
                 }

@@ -77,7 +77,8 @@ pub enum Until {
     Clear(u64),
     /// Some of these bits are: a semaphore is not 0, a signal has reached the thread.
     Any(u64),
-    /// Something that the thread read in its last turn of a loop has changed since: [`Step::more`].
+    /// Something that the thread read in its last turn of a loop has changed since: [`Step::more`]. Only of what waits still: a turn
+    /// that was in vain is no part of an execution, or its end.
     Changed,
 }
 

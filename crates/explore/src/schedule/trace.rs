@@ -10,6 +10,9 @@ pub enum End {
     Assumed,
     /// Nobody can go on: [`Trace::blocked`] says what each waits for.
     Deadlock,
+    /// Some thread went through a turn of a loop in vain, at a moment that the search had chosen, and was left there: without that turn
+    /// it would go on. What happened is the beginning of an execution, and that nobody goes on says nothing.
+    InVain,
     /// Only processes that the search had put to sleep could go on: the execution repeats another one.
     Asleep,
     /// The executor stopped it after its limit of transitions.

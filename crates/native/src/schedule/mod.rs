@@ -714,6 +714,7 @@ impl NativeThreads<'_> {
         match self.outcome {
             Outcome::Asleep | Outcome::Strayed => End::Asleep,
             Outcome::Assumed => End::Assumed,
+            Outcome::InVain => End::InVain,
             Outcome::Limit
             | Outcome::Hang { .. }
             | Outcome::Exhausted { .. }

@@ -193,6 +193,7 @@ unsafe extern "C" fn __lf_weak_vsscanf(
     format: *const u8,
     list: *mut Arguments,
 ) -> i32 {
+    crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         let Some(vsscanf) = real().__isoc99_vsscanf() else {
@@ -213,6 +214,7 @@ unsafe extern "C" fn __lf_weak_vfscanf(
     format: *const u8,
     list: *mut Arguments,
 ) -> i32 {
+    crate::threads::acted();
     let Some(vfscanf) = real().__isoc99_vfscanf() else {
         return -1;
     };
@@ -226,6 +228,7 @@ unsafe extern "C" fn __lf_weak_vfscanf(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_vscanf(format: *const u8, list: *mut Arguments) -> i32 {
+    crate::threads::acted();
     let Some(vscanf) = real().__isoc99_vscanf() else {
         return -1;
     };

@@ -71,12 +71,14 @@ unsafe extern "C" fn __lf_weak_vsnprintf(
     text: *const u8,
     list: *mut Arguments,
 ) -> i32 {
+    crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe { format(to, room, text, list, program_caller()) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_vsprintf(to: *mut u8, text: *const u8, list: *mut Arguments) -> i32 {
+    crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe { format(to, i32::MAX as usize, text, list, program_caller()) }
 }
@@ -88,6 +90,7 @@ unsafe extern "C" fn __lf_weak_vasprintf(
     text: *const u8,
     list: *mut Arguments,
 ) -> i32 {
+    crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe { duplicate(to, text, list, program_caller()) }
 }
@@ -163,6 +166,7 @@ unsafe extern "C" fn __lf_snprintf_chk(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_vprintf(text: *const u8, list: *mut Arguments) -> i32 {
+    crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe { print(text, list, program_caller()) }
 }
@@ -192,6 +196,7 @@ unsafe extern "C" fn __lf_weak_vfprintf(
     text: *const u8,
     list: *mut Arguments,
 ) -> i32 {
+    crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe { print_to(stream, text, list, program_caller()) }
 }
@@ -230,6 +235,7 @@ unsafe extern "C" fn __lf_weak_fread(
     count: usize,
     stream: usize,
 ) -> usize {
+    crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         let Some(fread) = real().fread() else {
@@ -259,6 +265,7 @@ unsafe extern "C" fn __lf_weak_fread(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_fgets(to: *mut u8, room: i32, stream: usize) -> *mut u8 {
+    crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         let Some(fgets) = real().fgets() else {
@@ -283,6 +290,7 @@ unsafe extern "C" fn __lf_weak_fgets(to: *mut u8, room: i32, stream: usize) -> *
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_getline(to: usize, room: usize, stream: usize) -> isize {
+    crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe { line(to, room, i32::from(b'\n'), stream, program_caller()) }
 }
@@ -294,6 +302,7 @@ unsafe extern "C" fn __lf_weak_getdelim(
     delimiter: i32,
     stream: usize,
 ) -> isize {
+    crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe { line(to, room, delimiter, stream, program_caller()) }
 }
@@ -338,6 +347,7 @@ unsafe extern "C" fn __lf_weak_fwrite(
     count: usize,
     stream: usize,
 ) -> usize {
+    crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         let Some(fwrite) = real().fwrite() else {
@@ -357,6 +367,7 @@ unsafe extern "C" fn __lf_weak_fwrite(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_fputs(text: *const u8, stream: usize) -> i32 {
+    crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         let Some(fputs) = real().fputs() else {
@@ -373,6 +384,7 @@ unsafe extern "C" fn __lf_weak_fputs(text: *const u8, stream: usize) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_puts(text: *const u8) -> i32 {
+    crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         let Some(puts) = real().puts() else {

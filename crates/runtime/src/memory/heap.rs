@@ -244,6 +244,7 @@ fn wants_persistent(caller: usize) -> bool {
 
 /// A block for the program, as it would get it by calling `malloc` itself.
 pub(crate) fn obtain(length: usize, align: usize, caller: usize) -> *mut u8 {
+    crate::threads::acted();
     let block = if wants_persistent(caller) {
         persistent_heap::malloc(length, align, caller)
     } else {
@@ -263,6 +264,7 @@ pub(crate) fn obtain(length: usize, align: usize, caller: usize) -> *mut u8 {
 /// # Safety
 /// The program may read `block`, as far as it asks for.
 unsafe fn release(block: usize, caller: usize) {
+    crate::threads::acted();
     // SAFETY: what the caller promises.
     unsafe {
         if is_volatile(block) {

@@ -240,6 +240,9 @@ unsafe extern "C" fn before(frame: *mut Frame, caller: usize) -> bool {
         if !accesses::others_see() || !threads::on() {
             return false;
         }
+        if !import.changes_nothing {
+            threads::acted();
+        }
         let origin = Origin::import(import.site.get(), caller);
         let Some(effects) = import.effects else {
             for argument in 0..6 {

@@ -380,6 +380,23 @@ pub(super) fn stranger(name: &[u8]) -> Stranger {
     }
 }
 
+/// Does a function change nothing, not even something of its own? Then it may be called in a turn of a loop that did not happen.
+pub(super) fn changes_nothing(name: &[u8]) -> bool {
+    const NAMES: [&str; 8] = [
+        "sched_yield",
+        "usleep",
+        "nanosleep",
+        "clock_nanosleep",
+        "pthread_self",
+        "pthread_equal",
+        "__errno_location",
+        "pthread_getspecific",
+    ];
+    NAMES
+        .iter()
+        .any(|known| bytes::same(name, known.as_bytes()))
+}
+
 /// What a system call does that is made by its number.
 pub(crate) fn of_system_call(number: i64) -> &'static [Effect] {
     let name = match number {

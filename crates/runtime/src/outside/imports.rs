@@ -23,6 +23,7 @@ pub(crate) struct Import {
     pub(super) pointers: u32,
     /// If its effects are not known.
     pub(super) stranger: Stranger,
+    pub(super) changes_nothing: bool,
     /// Its number among the sites.
     pub(crate) site: Cell<u32>,
 }
@@ -156,6 +157,7 @@ pub(crate) fn redirect() {
                     effects: effects::of(text),
                     pointers: pointers(text),
                     stranger: effects::stranger(text),
+                    changes_nothing: effects::changes_nothing(text),
                     site: Cell::new(0),
                 });
                 write_stub(stub as *mut u8, first.add(at) as usize);

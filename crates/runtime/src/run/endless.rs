@@ -10,6 +10,7 @@ use crate::run::shared::trace_len;
 use crate::run::tracked;
 use crate::state::{Mode, budget, run, server};
 use crate::syscalls::timers;
+use core::arch::global_asm;
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -112,6 +113,49 @@ pub(crate) fn stepped() {
 /// Has the state come back?
 pub(crate) fn proven() -> bool {
     run().endless.proven.get()
+}
+
+// `__lf_budget_out(site)`: with the registers a loop may keep its state in.
+global_asm!(
+    ".globl __lf_budget_out",
+    "__lf_budget_out:",
+    "push rbp",
+    "mov rbp, rsp",
+    "push r15",
+    "push r14",
+    "push r13",
+    "push r12",
+    "push rbx",
+    "push qword ptr [rbp]",
+    "mov rsi, rsp",
+    "lea rdx, [rbp + 8]",
+    "push rdi",
+    "push rdi",
+    "call {edge}",
+    "pop rdi",
+    "pop rdi",
+    "add rsp, 8",
+    "pop rbx",
+    "pop r12",
+    "pop r13",
+    "pop r14",
+    "pop r15",
+    "pop rbp",
+    "test al, al",
+    "jne {out}", // as if it had been called
+    "ret",
+    edge = sym edge,
+    out = sym out,
+);
+
+extern "C" fn out(site: u64) {
+    crate::run::outcome::budget_out(site);
+}
+
+/// A back edge, or a function's entry, with the budget used up. True if that is the end of the run.
+unsafe extern "C" fn edge(_site: u64, registers: *const [usize; 6], frame: usize) -> bool {
+    // SAFETY: `__lf_budget_out` has put them on the stack.
+    enough(unsafe { &*registers }, frame)
 }
 
 /// The steps are used up, at a back edge or a function's entry: registers that a call preserves, and the stack from `frame` on. Ends

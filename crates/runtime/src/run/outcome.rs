@@ -82,7 +82,7 @@ fn is_failure(end: End, code: i32) -> bool {
 }
 
 fn fill(end: End, report: &Report) {
-    let budget_left = crate::threads::budget_left();
+    let budget_left = crate::state::budget().get();
     shared::outcome(|outcome| {
         outcome.end = end as u32;
         outcome.code = report.code;

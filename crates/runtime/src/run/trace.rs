@@ -224,6 +224,10 @@ pub(crate) fn locked_elsewhere(origin: Origin) {
     }
 }
 
+pub(crate) fn length() -> u64 {
+    trace_len().load(Relaxed)
+}
+
 /// The checker knows the trace up to here: its digest is all it needs of that.
 pub(crate) fn keep() {
     let length = trace_len().load(Relaxed);

@@ -103,7 +103,12 @@ pub(crate) fn perform(call: &Call, deferred: bool) -> isize {
         number: call.number as i32,
         deferred,
     });
-    crate::threads::acted();
+    if !matches!(
+        call.number,
+        libc::SYS_sched_yield | libc::SYS_nanosleep | libc::SYS_clock_nanosleep
+    ) {
+        crate::threads::acted();
+    }
     // Those on pool files are steps.
     if !deferred {
         crate::threads::unseen_files::look(call);

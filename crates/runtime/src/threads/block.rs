@@ -6,7 +6,7 @@
 
 use super::context::Step;
 use super::steps::point;
-use super::{on, repeated, sleep_sets, spin, tables, threads};
+use super::{on, repeated, sleep_sets, tables, threads};
 use crate::caller;
 use crate::memory::bytes;
 use crate::run::outcome;
@@ -95,7 +95,6 @@ fn begin(caller: usize) {
         trace::access(me, BLOCKS, READ | WRITE | LOCKED, origin, [0, 1, 0]);
         repeated::moved(me, origin);
         sleep_sets::executed(BLOCKS, 1, true);
-        spin::acted(me);
     }
     threads().block.set(depth + 1);
 }

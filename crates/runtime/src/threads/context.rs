@@ -316,7 +316,7 @@ unsafe extern "C" fn decided(me: usize) -> *const usize {
     if next == me {
         return core::ptr::null();
     }
-    super::spin::switch(me, next);
+    super::turns::switched();
     let leaving = &tables().contexts[me];
     if !run().call.get().is_none() {
         leaving.call.set(crate::syscalls::dispatch::leave());

@@ -4,7 +4,7 @@ use super::context::Step;
 use super::steps::point;
 use super::store_buffer;
 use super::visible::{BUFFERED, LOCKED, SWAP, pack};
-use super::{repeated, spin, threads};
+use super::{repeated, threads, turns};
 use crate::run::trace::{self, Origin};
 use landfall_vocab::record::{RecordKind, step};
 use landfall_vocab::window::LINE;
@@ -27,7 +27,7 @@ pub(crate) fn fence(origin: Origin) {
         origin,
     });
     if kind == step::ORDER {
-        spin::acted(threads().current.get());
+        turns::lasts(threads().current.get());
     }
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn store_fence(origin: Origin) -> bool {
     if !(threads().persistency.get() || streams) || crate::syscalls::dispatch::uninterrupted() {
         return false;
     }
-    spin::acted(threads().current.get());
+    turns::lasts(threads().current.get());
     if threads().buffered.get() {
         store_buffer::make_room(origin);
         repeated::moved(threads().current.get(), origin);
@@ -66,7 +66,7 @@ pub(crate) fn write_back(kind: RecordKind, address: usize, origin: Origin) -> bo
     if !threads().persistency.get() || crate::syscalls::dispatch::uninterrupted() {
         return false;
     }
-    spin::acted(threads().current.get());
+    turns::lasts(threads().current.get());
     writes_back(address, origin);
     threads().buffered.get() && store_buffer::write_back(kind, address, origin)
 }
@@ -84,7 +84,7 @@ pub(crate) fn flush(address: usize, origin: Origin) -> bool {
     if !threads().persistency.get() || crate::syscalls::dispatch::uninterrupted() {
         return false;
     }
-    spin::acted(threads().current.get());
+    turns::lasts(threads().current.get());
     let object = pack(address & !(LINE as usize - 1), LINE as usize);
     if threads().buffered.get() {
         store_buffer::make_room(origin);

@@ -24,11 +24,11 @@ mod repeated;
 mod rwlock;
 mod semaphore;
 mod sleep_sets;
-mod spin;
 mod std_thread;
 mod steps;
 mod store_buffer;
 mod thread_specific;
+mod turns;
 pub(crate) mod unseen;
 pub(crate) mod unseen_files;
 pub(crate) mod visible;
@@ -46,7 +46,6 @@ use objects::Objects;
 
 pub(crate) use context::{all_stacks, in_guard};
 pub(crate) use descriptor::all as all_descriptors;
-pub(crate) use spin::budget_left;
 pub(crate) use thread_specific::MOST_KEYS;
 
 /// Contexts of a run, main included.
@@ -97,7 +96,7 @@ pub(crate) struct Tables {
     used: Cell<usize>,
     objects: Cell<*mut Objects>,
     buffers: Cell<*mut store_buffer::Buffers>,
-    turns: Cell<*mut spin::Turns>,
+    turns: Cell<*mut turns::AllTurns>,
     repeated: Cell<*mut repeated::Repeated>,
     undo: Cell<*mut block::Undo>,
     /// The top of the stack on which is decided who goes on.
@@ -139,7 +138,7 @@ pub(crate) fn prepare() -> bool {
         .set(allocate(size_of::<block::Undo>()) as *mut block::Undo);
     tables()
         .turns
-        .set(allocate(size_of::<spin::Turns>()) as *mut spin::Turns);
+        .set(allocate(size_of::<turns::AllTurns>()) as *mut turns::AllTurns);
     server()
         .heaps
         .set(allocate(size_of::<[Heap; MOST]>()) as *mut [Heap; MOST]);
@@ -169,7 +168,7 @@ pub(crate) fn begin(job: &JobHeader) {
     // Only threads of the last run have left anything behind.
     let before = tables().used.replace(1);
     store_buffer::begin(before);
-    spin::begin(before);
+    turns::begin(before);
     threads.count.set(1);
     threads.ready.set(1);
     tables().contexts[0].begin_main();
@@ -257,10 +256,10 @@ pub(crate) fn allocated(block: usize, length: usize) {
     }
 }
 
-/// The system is called: whoever loops around that does not spin.
+/// The running thread does something whose effects are not known: a turn of a loop with that has happened.
 pub(crate) fn acted() {
     if on() {
-        spin::acted(threads().current.get());
+        turns::lasts(threads().current.get());
     }
 }
 

@@ -5,8 +5,8 @@
 use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
 use super::{
-    block, condition, mutex, object_lifetime, objects, repeated, sleep_sets, spin, store_buffer,
-    tables, threads,
+    block, condition, mutex, object_lifetime, objects, repeated, sleep_sets, store_buffer, tables,
+    threads, turns,
 };
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
@@ -26,9 +26,6 @@ pub(crate) fn point(step: Step) {
         call_stack::log_of(me);
     }
     announce(me, step);
-    if spin::spins(me) {
-        spin::log_reads(me);
-    }
     decide();
     if drains(step.kind) {
         store_buffer::fenced(me);
@@ -46,11 +43,8 @@ pub(super) fn announce(thread: usize, step: Step) {
     threads().free.set(threads().free.get() & (!bit));
     if is_eager(thread, context) {
         threads().eager.set(threads().eager.get() | bit);
-    } else if is_access(step.kind)
-        && !spin::spins(thread)
-        && (!drains(step.kind) || store_buffer::is_empty(thread))
-    {
-        // Nobody else can make it spin, or fill its store buffer.
+    } else if is_access(step.kind) && (!drains(step.kind) || store_buffer::is_empty(thread)) {
+        // Nobody else can fill its store buffer.
         threads().free.set(threads().free.get() | bit);
     }
 }
@@ -102,7 +96,13 @@ fn is_eager(thread: usize, context: &Context) -> bool {
         step::EXIT => !context.passed.get(),
         kind => matches!(
             kind,
-            step::BEGIN | step::JOIN | step::FENCE | step::PASS | step::YIELD | step::SLEEP
+            step::BEGIN
+                | step::JOIN
+                | step::FENCE
+                | step::PASS
+                | step::YIELD
+                | step::SLEEP
+                | step::AWAIT
         ),
     }
 }
@@ -115,6 +115,7 @@ fn drains(kind: u8) -> bool {
             | step::JOIN
             | step::YIELD
             | step::SLEEP
+            | step::AWAIT
             | step::READ
             | step::WRITE
             | step::FLUSH
@@ -129,6 +130,9 @@ pub(super) fn choose(current: usize) -> usize {
     loop {
         if let Some(next) = eager(current) {
             let context = &tables().contexts[next];
+            if context.step.get().kind == step::AWAIT {
+                return arrive(next);
+            }
             log_step(next as u8, context.step.get(), 0);
             context
                 .passed
@@ -144,7 +148,13 @@ pub(super) fn choose(current: usize) -> usize {
         }
         let enabled = enabled();
         if enabled == 0 {
-            stuck()
+            if turns::make_last() {
+                continue;
+            }
+            match turns::asleep() {
+                0 => stuck(),
+                asleep => stop(End::Asleep, asleep),
+            }
         }
         let process = match shared::choice(threads().steps.get()) {
             Some(process) if enabled >> process & 1 != 0 => process,
@@ -154,7 +164,8 @@ pub(super) fn choose(current: usize) -> usize {
                     stop(End::Limit, enabled)
                 }
                 match enabled & !threads().asleep.get() {
-                    0 => stop(End::Asleep, enabled),
+                    0 if turns::make_last() => continue,
+                    0 => stop(End::Asleep, enabled | turns::asleep()),
                     awake => {
                         let companions = threads().companions.get();
                         let mut policy = threads().policy.get();
@@ -167,6 +178,9 @@ pub(super) fn choose(current: usize) -> usize {
         };
         if threads().steps.get() as u64 == shared::job().keep {
             trace::keep();
+        }
+        if process < threads().companions.get() {
+            turns::step_begins(process.into(), current);
         }
         threads().steps.set(threads().steps.get() + 1);
         if process < threads().companions.get() {
@@ -211,12 +225,19 @@ impl Policy {
         }
     }
 
+    pub(super) fn is_random(self) -> bool {
+        matches!(self, Policy::Dice(_))
+    }
+
     /// One of the processes, of which there is at least one.
     fn pick(&mut self, awake: u64, current: usize, companions: u8) -> u8 {
         let threads = awake & ((1 << companions) - 1);
         match self {
             Policy::Quiet if awake != threads => companions + pick(awake >> companions, current),
             Policy::Quiet => pick(threads, current),
+            Policy::PreemptFirst if awake >> current & 1 != 0 && turns::looks(current) => {
+                current as u8
+            }
             Policy::PreemptFirst => {
                 let from = if threads != 0 { threads } else { awake };
                 let later = from & !((2u64 << current) - 1);
@@ -294,7 +315,7 @@ fn possible(number: usize, context: &Context) -> bool {
     }
     let found = || objects().find(object);
     match kind {
-        step::READ | step::WRITE | step::UPDATE => spin::may_go_on(number),
+        step::AWAIT => turns::may_go_on(number),
         step::LOCK | step::LOCK_EXCLUSIVE => {
             found().is_none_or(|lock| mutex::is_free(lock, number))
         }
@@ -323,13 +344,12 @@ pub(super) fn effect(object: usize, what: u8, parameter: u64) {
     let gone = object_lifetime::is_gone(object);
     let parameter = parameter | if gone { life::GONE } else { 0 };
     trace::access(me, place, what, origin, [parameter, 0, 0]);
-    if what == READ {
-        sleep_sets::executed(place, 1, false);
-        spin::read(me, place, 1, parameter, origin);
-    } else {
-        sleep_sets::executed(place, 1, true);
-        spin::changed(me, place, 1);
-        spin::acted(me);
+    let kind = tables().contexts[me].step.get().kind;
+    sleep_sets::executed(place, 1, what != READ);
+    turns::touched(me, place, 1);
+    turns::synchronised(me, place, kind, what == READ);
+    if what != READ {
+        turns::changed(me, place, 1);
     }
 }
 
@@ -348,6 +368,12 @@ fn stuck() -> ! {
                 origin,
                 ..
             } = context.step.get();
+            if kind == step::AWAIT {
+                let (place, origin) = turns::log_wait(number);
+                let head = head(RecordKind::Blocked, number as u8, step::READ, 0);
+                trace::blocked(head, origin, place);
+                continue;
+            }
             let holder = match kind {
                 step::JOIN => object as u64,
                 _ => objects().find(object).map_or(0, Object::holder),
@@ -361,6 +387,9 @@ fn stuck() -> ! {
     }
     if threads().over.get() {
         outcome::over()
+    }
+    if turns::in_vain() {
+        stop(End::InVain, 0)
     }
     let late = |context: &Context| {
         context.status.get() == Status::Ready && context.step.get().kind == step::LATE_WAKE

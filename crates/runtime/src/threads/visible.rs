@@ -5,10 +5,10 @@ use super::block;
 use super::context::Step;
 use super::repeated;
 use super::sleep_sets;
-use super::spin;
 use super::steps::point;
 use super::store_buffer;
 use super::threads;
+use super::turns;
 use crate::hooks::{self, SEQ_CST};
 use crate::memory::accesses::{read_span, store_span};
 use crate::memory::bytes;
@@ -47,7 +47,7 @@ fn is_point(atomic: bool, origin: Origin) -> bool {
     if block::is_inside() {
         return false;
     }
-    if atomic || threads().everywhere.get() || spin::spins(threads().current.get()) {
+    if atomic || threads().everywhere.get() {
         return true;
     }
     let bit = point_bit(origin.number());
@@ -159,11 +159,16 @@ impl Access {
         }
         let writes = self.flags & WRITE != 0;
         sleep_sets::executed(self.address as u64, self.length, writes);
+        let place = self.address as u64;
+        if writes || !store_buffer::covers(me, self.address, self.length) {
+            turns::touched(me, place, self.length);
+        }
+        if !writes || self.flags & LOCKED != 0 || found == left {
+            turns::read(me, place, self.length);
+        }
         if writes && found != left {
-            spin::changed(me, self.address as u64, self.length);
-            spin::acted(me);
-        } else {
-            spin::read(me, self.address as u64, self.length, found, self.origin);
+            turns::change(me, self.address, self.length, found);
+            turns::changed(me, place, self.length);
         }
     }
 
@@ -247,13 +252,23 @@ pub(crate) unsafe fn load(from: usize, to: *mut u8, length: usize, abi: u32, ori
 /// A read of what the execution found; what the thread itself has stored and nobody else can see yet is none of that.
 fn first_read(address: usize, length: usize, flags: u8, origin: Origin) {
     let me = threads().current.get();
+    let before = trace::length();
     if store_buffer::is_empty(me) {
-        return read_span(address, length, flags, origin);
+        read_span(address, length, flags, origin);
+        return news(me, before);
     }
     for byte in address..address + length {
         if !store_buffer::holds(me, byte) {
             read_span(byte, 1, flags, origin);
         }
+    }
+    news(me, before);
+}
+
+/// That the execution found something there is said once: whatever comes of the turn.
+fn news(me: usize, before: u64) {
+    if trace::length() != before {
+        turns::lasts(me);
     }
 }
 
@@ -285,7 +300,9 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                 };
                 // What orders a thread's other stores does not order this one, so nobody can say that it does not race.
                 let visible = persists || wanted != 0 || is_point(order != 0, origin);
-                if visible || !store_buffer::goes_past(stream, to) {
+                // What is there already, and nobody can tell when it is stored, need not wait for anything.
+                let changes = || piece > 8 || found(to, piece) != digest(from, piece);
+                if visible || !store_buffer::goes_past(stream, to) && changes() {
                     heap_checks::look_if_asked(to, piece, true);
                     let hidden = if visible { 0 } else { READ };
                     let streamed = match streams {
@@ -300,7 +317,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                         origin,
                         [streamed, digest(from, piece), 0],
                     );
-                    acts(to, from, piece, visible, origin);
+                    turns::lasts(threads().current.get());
                     return store_buffer::push(to, from, piece, (visible, stream), flags, origin);
                 }
             }
@@ -328,23 +345,6 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
             access.done(found, digest(from, piece), streams.into());
         })
     };
-}
-
-/// The running thread stores into its buffer. Where nobody can tell when that leaves it, nobody can tell that it waited either: whether the
-/// thread changes anything is then what it would be without a buffer.
-///
-/// # Safety
-/// The program may write to `to` and read `from`, as far as it asks for.
-unsafe fn acts(to: usize, from: *const u8, length: usize, visible: bool, origin: Origin) {
-    let me = threads().current.get();
-    if !visible {
-        // SAFETY: what the caller promises.
-        let (seen, stored) = unsafe { (found(to, length), digest(from, length)) };
-        if seen == stored {
-            return spin::read(me, to as u64, length, seen, origin);
-        }
-    }
-    spin::acted(me);
 }
 
 /// What a store is about to replace.

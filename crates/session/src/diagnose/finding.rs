@@ -40,7 +40,9 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
             HeapError::ReadOutside | HeapError::WriteOutside => Kind::HeapOverflow,
         },
         Outcome::Limit => Kind::Hang,
-        Outcome::Asleep | Outcome::Strayed | Outcome::Assumed => Kind::Uncontrolled,
+        Outcome::Asleep | Outcome::InVain | Outcome::Strayed | Outcome::Assumed => {
+            Kind::Uncontrolled
+        }
         // The program asked for what cannot be controlled: its fault or ours, but no crash bug.
         Outcome::Thread { .. } | Outcome::Forbidden { .. } | Outcome::Internal { .. } => {
             Kind::Uncontrolled

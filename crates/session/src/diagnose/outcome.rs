@@ -72,6 +72,7 @@ pub fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
         } => crate::diagnose::heap::describe(*error, *address, *bytes, block.as_ref()),
         Outcome::Thread { why } | Outcome::Forbidden { why, .. } => format!("refused: {why}"),
         Outcome::Asleep => "stopped: what follows is known".into(),
+        Outcome::InVain => "stopped: a thread looked in vain".into(),
         Outcome::Limit => "stopped after its limit of steps".into(),
         Outcome::Strayed => "strayed: the schedule asks for a thread that cannot go on".into(),
         Outcome::Wedged => "did not answer and was killed".into(),

@@ -112,7 +112,10 @@ impl<'a> ScheduleNames<'a> {
     fn place_of(&self, at: usize, step: &Step) -> Option<Place> {
         let place = self.names.origin(self.threads.origin(step.site));
         let stack = || self.threads.naming()?.stacks.get(at);
-        self.own(place, stack)
+        match self.own(place, stack) {
+            Some(place) if !blocks::is_theirs(&place.file) => Some(place),
+            _ => self.place(step.site),
+        }
     }
 
     fn own<'s>(

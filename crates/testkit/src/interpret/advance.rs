@@ -14,6 +14,9 @@ impl Interpreter<'_> {
         let code = &self.program.threads[thread][..];
         loop {
             let pc = self.threads[thread].pc;
+            if self.heads[thread].contains(&pc) && self.arrived(thread, pc, at) {
+                return;
+            }
             let Some(&instr) = code.get(pc as usize) else {
                 // Ending drains the store buffer, as joining it must see its stores.
                 self.end_thread(thread, trace, at);
@@ -25,16 +28,12 @@ impl Interpreter<'_> {
                     self.threads[thread].regs[to.0 as usize] = value;
                 }
                 Instr::Jump(to) => {
-                    if self.jump(thread, to) {
-                        return;
-                    }
+                    self.threads[thread].pc = to;
                     continue;
                 }
                 Instr::JumpIf { a, cmp, b, to } => {
                     if cmp.holds(self.value(thread, a), self.value(thread, b)) {
-                        if self.jump(thread, to) {
-                            return;
-                        }
+                        self.threads[thread].pc = to;
                         continue;
                     }
                 }
@@ -90,9 +89,12 @@ impl Interpreter<'_> {
                     order,
                 } if !self.is_point(thread, order) => {
                     let cell = self.cell(thread, place);
-                    let (value, _) = self.look(thread, cell);
+                    let (value, own) = self.look(thread, cell);
                     self.trail(thread, cell, false, trace, at);
-                    self.note_read(thread, cell);
+                    if !self.sees_own(thread, own) {
+                        self.note_touched(thread, cell);
+                    }
+                    self.note_read(thread, cell, value);
                     self.threads[thread].regs[to.0 as usize] = value;
                 }
                 Instr::Store {
@@ -103,7 +105,7 @@ impl Interpreter<'_> {
                     let cell = self.cell(thread, place);
                     let value = self.value(thread, value);
                     self.trail(thread, cell, true, trace, at);
-                    self.threads[thread].turn.pure = false;
+                    self.lasts(thread);
                     let entry = Entry::Store {
                         cell,
                         value,
@@ -126,7 +128,7 @@ impl Interpreter<'_> {
                     let streams = matches!(instr, Instr::Stream { .. });
                     let cell = self.cell(thread, place);
                     let value = self.value(thread, value);
-                    self.threads[thread].turn.pure = false;
+                    self.lasts(thread);
                     self.push(
                         thread,
                         Entry::Store {
@@ -167,7 +169,7 @@ impl Interpreter<'_> {
                         | Instr::Fence => {
                             self.gated |= bit;
                         }
-                        _ if self.threads[thread].turn.spinning => self.gated |= bit,
+                        _ if self.threads[thread].turns.waits.is_some() => self.gated |= bit,
                         _ => self.open |= bit,
                     }
                     return;
@@ -212,7 +214,7 @@ impl Interpreter<'_> {
 
     pub(super) fn is_point(&self, thread: usize, order: Ordering) -> bool {
         order == Ordering::Atomic
-            || self.threads[thread].turn.spinning
+            || self.threads[thread].turns.waits.is_some()
             || self
                 .points
                 .contains(self.first_site[thread] + self.threads[thread].pc)
@@ -252,41 +254,5 @@ impl Interpreter<'_> {
         let committed = self.threads[parent].committed;
         self.threads[of].born = [(parent as Process, tick), (companion as Process, committed)];
         self.advance(of, trace, at);
-    }
-
-    /// Jumps; tells whether the thread stopped because it spins.
-    pub(super) fn jump(&mut self, thread: usize, to: u32) -> bool {
-        let state = &mut self.threads[thread];
-        let before = state.pc;
-        if to <= before {
-            let turn = &mut state.turn;
-            if turn.head == to && turn.pure && turn.regs == state.regs {
-                turn.spinning = true;
-            } else {
-                turn.head = to;
-                turn.regs = state.regs;
-                turn.reads.clear();
-                turn.pure = true;
-                turn.spinning = false;
-            }
-        }
-        state.pc = to;
-        // A loop that looks at nothing and does nothing never ends: nobody can help the thread.
-        let stuck = to <= before && state.turn.spinning && state.turn.reads.is_empty();
-        if stuck {
-            state.status = Status::Joining(thread as u8);
-        }
-        stuck
-    }
-
-    pub(super) fn note_read(&mut self, thread: usize, cell: u32) {
-        if self.loops {
-            let changes = self.changes_by_others(thread, cell);
-            let turn = &mut self.threads[thread].turn;
-            match turn.reads.iter_mut().find(|(at, _)| *at == cell) {
-                Some(read) => read.1 = changes,
-                None => turn.reads.push((cell, changes)),
-            }
-        }
     }
 }

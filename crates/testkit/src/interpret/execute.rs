@@ -1,13 +1,18 @@
 //! Visible operations: whether they are possible, what they touch, what they do.
 
 use super::{Interpreter, Status};
-use crate::program::{Instr, Model, Order, Reg};
-use landfall_explore::schedule::{Access, Act, Orders, Process, Step, Until};
+use crate::program::{Instr, Model, Order, Reg, Sync};
+use landfall_explore::schedule::{Access, Act, NOWHERE, Orders, Process, Step, Until};
 use landfall_explore::schedule::{End, Trace, Wait};
 
 impl Interpreter<'_> {
     /// Is the operation that a thread stands before possible now?
     pub(super) fn possible(&self, thread: usize) -> bool {
+        self.possible_in_itself(thread) && self.changed(thread)
+    }
+
+    /// The same, though its last turn may have been in vain.
+    pub(super) fn possible_in_itself(&self, thread: usize) -> bool {
         let state = &self.threads[thread];
         let instr = self.program.threads[thread][state.pc as usize];
         if instr.drains() && !self.drained(thread) {
@@ -19,12 +24,7 @@ impl Interpreter<'_> {
                 return false;
             }
         }
-        !state.turn.spinning
-            || state
-                .turn
-                .reads
-                .iter()
-                .any(|&(cell, changes)| self.changes_by_others(thread, cell) != changes)
+        true
     }
 
     /// What the thread's next transition will be, but for what it finds.
@@ -95,35 +95,17 @@ impl Interpreter<'_> {
                 (step.access, step.mask) = op.footprint(thread, step.found);
             }
         }
-        if self.threads[thread].turn.spinning {
-            step.until = Until::Changed;
-            let mut watch = std::mem::take(&mut self.watch);
-            watch.clear();
-            watch.extend(
-                self.threads[thread]
-                    .turn
-                    .reads
-                    .iter()
-                    .map(|&(cell, _)| self.bytes(cell)),
-            );
-            watch.sort_unstable();
-            step.more = trace.sets.watch(&watch);
-            self.watch = watch;
-        }
         step
     }
 
     /// A thread makes a transition that is known already: only its effects are repeated.
     pub(super) fn repeat(&mut self, thread: usize, step: &Step, trace: &mut Trace, at: usize) {
         let instr = self.program.threads[thread][self.threads[thread].pc as usize];
-        self.threads[thread].turn.spinning = false;
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
+            self.touch(thread, &instr, cell, step);
             if step.access == Access::Write {
                 self.wrote(thread, cell, step.found, step.left);
-            }
-            if self.loops {
-                self.note_read(thread, cell);
             }
             match instr {
                 Instr::Load { to, .. } | Instr::Rmw { to, .. } | Instr::Cas { to, .. } => {
@@ -143,6 +125,26 @@ impl Interpreter<'_> {
         self.done(thread, trace, at);
     }
 
+    /// What others can see of it, and what it can see of them.
+    fn touch(&mut self, thread: usize, instr: &Instr, cell: u32, step: &Step) {
+        let found = step.found;
+        if !self.sees_own(thread, step.own) {
+            self.note_touched(thread, cell);
+        }
+        match instr.sync() {
+            // Who waits for a lock does not see who had it.
+            Some(Sync::Lock | Sync::LockExclusive | Sync::LockShared) => {}
+            Some(Sync::Unlock | Sync::UnlockShared) => {}
+            Some(Sync::TryLock | Sync::TryLockExclusive | Sync::TryLockShared) | None => {
+                self.note_read(thread, cell, found);
+            }
+            Some(_) => self.lasts(thread),
+        }
+        if matches!(instr, Instr::Flush { .. } | Instr::Stream { .. }) || self.program.persistent {
+            self.lasts(thread);
+        }
+    }
+
     /// A store of the thread itself, past its store buffer.
     fn wrote(&mut self, thread: usize, cell: u32, found: u64, value: u64) {
         self.write(thread, cell, value);
@@ -151,7 +153,7 @@ impl Interpreter<'_> {
             self.own[thread * self.memory.len() + cell as usize] = (0, 0);
         }
         if found != value {
-            self.threads[thread].turn.pure = false;
+            self.note_change(thread, cell, found);
         }
     }
 
@@ -180,7 +182,6 @@ impl Interpreter<'_> {
     pub(super) fn execute(&mut self, thread: usize, trace: &mut Trace, at: usize) -> Step {
         let mut step = self.next_step(thread, trace);
         let instr = self.program.threads[thread][self.threads[thread].pc as usize];
-        self.threads[thread].turn.spinning = false;
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
             let found = step.found;
@@ -205,11 +206,11 @@ impl Interpreter<'_> {
                 Instr::Arrive { .. } => (None, Some(found + 1)),
                 _ => (None, None),
             };
+            self.touch(thread, &instr, cell, &step);
             if let Some(value) = new {
                 step.left = value;
                 self.wrote(thread, cell, found, value);
             }
-            self.note_read(thread, cell);
             if let Some(to) = to {
                 self.threads[thread].regs[to.0 as usize] = result;
             }
@@ -252,8 +253,14 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn report_waiting(&mut self, trace: &mut Trace) {
+        let mut in_vain = false;
         for thread in 0..self.threads.len() {
             match self.threads[thread].status {
+                Status::Left => {
+                    in_vain |= self.changed(thread);
+                    let step = self.waiting_step(thread, trace);
+                    trace.blocked.push(Wait::Step(step));
+                }
                 Status::Stopped => {
                     let step = self.next_step(thread, trace);
                     trace.blocked.push(Wait::Step(step));
@@ -271,8 +278,30 @@ impl Interpreter<'_> {
                 Status::Absent | Status::Draining | Status::Ended => {}
             }
         }
-        if !trace.blocked.is_empty() {
+        if in_vain {
+            trace.end = End::InVain;
+        } else if !trace.blocked.is_empty() {
             trace.end = End::Deadlock;
+        }
+    }
+
+    /// What a thread waits for after a turn in vain.
+    fn waiting_step(&mut self, thread: usize, trace: &mut Trace) -> Step {
+        let reads = self.threads[thread].turns.waits.iter().flatten();
+        let mut watch: Vec<(u32, u64)> = reads.map(|&(cell, _)| self.bytes(cell)).collect();
+        let (object, mask) = watch.first().copied().unwrap_or((NOWHERE, 0));
+        watch.sort_unstable();
+        Step {
+            process: thread as Process,
+            tick: self.threads[thread].tick + 1,
+            site: self.first_site[thread] + self.threads[thread].pc,
+            access: Access::Read,
+            act: Act::Load,
+            until: Until::Changed,
+            object,
+            mask,
+            more: trace.sets.watch(&watch),
+            ..Step::NOTHING
         }
     }
 }

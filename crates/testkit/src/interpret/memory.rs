@@ -52,17 +52,14 @@ impl Interpreter<'_> {
         (self.memory[cell as usize], own)
     }
 
-    pub(super) fn write(&mut self, thread: usize, cell: u32, value: u64) -> u64 {
-        let found = std::mem::replace(&mut self.memory[cell as usize], value);
-        if self.loops && found != value {
-            self.changes[cell as usize] += 1;
-            self.own_changes[thread * self.memory.len() + cell as usize] += 1;
-        }
-        found
+    /// Does a load find its thread's own store, whose commit this is, in the store buffer?
+    pub(super) fn sees_own(&self, thread: usize, own: (Process, u32)) -> bool {
+        own.1 > self.threads[thread].committed
     }
 
-    pub(super) fn changes_by_others(&self, thread: usize, cell: u32) -> u32 {
-        self.changes[cell as usize] - self.own_changes[thread * self.memory.len() + cell as usize]
+    pub(super) fn write(&mut self, thread: usize, cell: u32, value: u64) -> u64 {
+        self.note_touched(thread, cell);
+        std::mem::replace(&mut self.memory[cell as usize], value)
     }
 
     pub(super) fn bytes(&self, cell: u32) -> (u32, u64) {

@@ -6,11 +6,14 @@
 mod advance;
 mod execute;
 mod memory;
+mod turns;
 
 use crate::program::{Instr, Model, Program, REGISTERS};
 use landfall_explore::schedule::Process;
 use landfall_explore::schedule::{End, Trace};
 use landfall_explore::schedule::{Job, Points, Sleepers, Threads, ThreadsError};
+use std::rc::Rc;
+use turns::{TakenBack, Turns};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Entry {
@@ -55,11 +58,13 @@ enum Status {
     Joining(u8),
     /// At the barrier of this cell.
     Meeting(u32),
+    /// At the head of a loop, after a turn in vain that stays.
+    Left,
     Ended,
 }
 
 #[derive(Clone, Debug)]
-struct Thread {
+struct Thread<'p> {
     status: Status,
     pc: u32,
     regs: [u64; REGISTERS],
@@ -84,18 +89,7 @@ struct Thread {
     lines: Vec<u32>,
     /// Streams that the thread waited for where no transition says so.
     floor: Vec<(Process, u32)>,
-    /// The loop the thread is in, for spinning: where, with what, and what it read since.
-    turn: Turn,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Turn {
-    head: u32,
-    regs: [u64; REGISTERS],
-    /// Cell, and how often others had changed it.
-    reads: Vec<(u32, u32)>,
-    pure: bool,
-    spinning: bool,
+    turns: Turns<'p>,
 }
 
 #[derive(Clone, Debug)]
@@ -105,14 +99,15 @@ pub struct Interpreter<'p> {
     points: Points,
     first_site: Vec<u32>,
     memory: Vec<u64>,
-    threads: Vec<Thread>,
+    threads: Vec<Thread<'p>>,
     /// Per thread and cell: the commit of its newest store there.
     own: Vec<(Process, u32)>,
     own_written: Vec<u32>,
-    /// Per cell, how often its value changed; per thread and cell, how often by that thread.
-    changes: Vec<u32>,
-    own_changes: Vec<u32>,
     loops: bool,
+    /// Per thread, where loops begin, and which registers live at each instruction.
+    heads: Rc<Vec<Vec<u32>>>,
+    live: Rc<Vec<Vec<u16>>>,
+    taken_back: Option<TakenBack<'p>>,
     /// Which cells are synchronisation objects.
     objects: Vec<bool>,
     /// How many streams each thread has.
@@ -122,19 +117,16 @@ pub struct Interpreter<'p> {
     open: u64,
     gated: u64,
     ended: u64,
-    watch: Vec<(u32, u64)>,
 }
 
 impl<'p> Interpreter<'p> {
     pub fn new(program: &'p Program, model: Model) -> Interpreter<'p> {
         let cells = program.cells.len();
         let threads = program.threads.len();
-        let loops = program.threads.iter().any(|code| {
-            code.iter().enumerate().any(|(at, instr)| match *instr {
-                Instr::Jump(to) | Instr::JumpIf { to, .. } => to as usize <= at,
-                _ => false,
-            })
-        });
+        let of = |code: &Vec<Instr>| turns::heads(code);
+        let heads: Vec<Vec<u32>> = program.threads.iter().map(of).collect();
+        let live = |code: &Vec<Instr>| turns::live_registers(code);
+        let live: Vec<Vec<u16>> = program.threads.iter().map(live).collect();
         let mut objects = vec![false; cells];
         for instr in program.threads.iter().flatten() {
             if let (Some(_), Some(place)) = (instr.sync(), instr.place()) {
@@ -165,7 +157,7 @@ impl<'p> Interpreter<'p> {
                     epoch: 0,
                     lines: Vec::new(),
                     floor: Vec::new(),
-                    turn: Turn::default(),
+                    turns: Turns::new(),
                 };
                 threads
             ],
@@ -178,9 +170,10 @@ impl<'p> Interpreter<'p> {
                 }
             ],
             own_written: Vec::new(),
-            changes: vec![0; if loops { cells } else { 0 }],
-            own_changes: vec![0; if loops { cells * threads } else { 0 }],
-            loops,
+            loops: heads.iter().any(|heads| !heads.is_empty()),
+            heads: Rc::new(heads),
+            live: Rc::new(live),
+            taken_back: None,
             objects,
             streams: match model {
                 Model::Sc => 0,
@@ -190,7 +183,6 @@ impl<'p> Interpreter<'p> {
             open: 0,
             gated: 0,
             ended: 0,
-            watch: Vec::new(),
         }
     }
 
@@ -224,15 +216,12 @@ impl<'p> Interpreter<'p> {
             thread.epoch = 0;
             thread.lines.clear();
             thread.floor.clear();
-            thread.turn.head = u32::MAX;
-            thread.turn.spinning = false;
-            thread.turn.reads.clear();
+            thread.turns = Turns::new();
         }
         for index in self.own_written.drain(..) {
             self.own[index as usize] = (0, 0);
         }
-        self.changes.fill(0);
-        self.own_changes.fill(0);
+        self.taken_back = None;
         self.open = 0;
         self.gated = 0;
         self.ended = 0;
@@ -298,7 +287,10 @@ impl Threads for Interpreter<'_> {
         for at in 0..job.keep {
             let step = trace.steps[at];
             match step.process as usize {
-                thread if thread < threads => self.repeat(thread, &step, trace, at),
+                thread if thread < threads => {
+                    self.begin_step(thread, job.follow.len(), at, trace);
+                    self.repeat(thread, &step, trace, at);
+                }
                 _ => {
                     self.commit(step.process, trace, at);
                 }
@@ -307,31 +299,42 @@ impl Threads for Interpreter<'_> {
                 running = step.process as usize;
             }
         }
-        for at in job.keep.. {
-            let enabled = self.enabled();
+        loop {
+            let at = trace.steps.len();
+            let mut enabled = self.enabled();
             let process = match job.follow.get(at) {
                 Some(&process) if enabled >> process & 1 != 0 => process,
                 Some(_) => return Err(ThreadsError::Diverged { at }),
-                None if enabled == 0 => break,
                 None if at >= job.limit => {
                     trace.end = End::Limit;
                     return Ok(());
                 }
                 None => match self.choose(enabled & !self.sleepers.mask(), running) {
                     Some(process) => process,
-                    None => {
-                        trace.end = End::Asleep;
-                        return Ok(());
-                    }
+                    None => match self.make_last() {
+                        Some(thread) => {
+                            enabled |= 1 << thread;
+                            thread as Process
+                        }
+                        None if enabled == 0 => break,
+                        None => {
+                            trace.end = End::Asleep;
+                            return Ok(());
+                        }
+                    },
                 },
             };
             let step = match process as usize {
                 thread if thread < threads => {
                     running = thread;
+                    self.begin_step(thread, job.follow.len(), at, trace);
                     self.execute(thread, trace, at)
                 }
                 _ => self.commit(process, trace, at),
             };
+            if self.take_back(trace) {
+                continue;
+            }
             self.sleepers.executed(&job.order, &step, &trace.sets);
             trace.steps.push(step);
             trace.enabled.push(enabled);

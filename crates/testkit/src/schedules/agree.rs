@@ -1,6 +1,6 @@
 //! The search against trying everything.
 
-use super::{Keep, Outcome, brute_force, plain};
+use super::{Keep, Outcome, assume, brute_force, plain, try_states};
 use crate::interpret::Interpreter;
 use crate::program::{Model, Program};
 use landfall_explore::schedule::{Counts, End, Options, search};
@@ -10,27 +10,28 @@ use std::ops::ControlFlow;
 
 /// All the search finds of a program.
 pub fn explore(program: &Program, model: Model) -> (BTreeSet<Outcome>, Counts) {
-    explore_most(program, model, u64::MAX)
+    explore_most(program, model, Options::default())
 }
 
 /// What the search finds of a program in so many executions.
-pub fn explore_most(program: &Program, model: Model, most: u64) -> (BTreeSet<Outcome>, Counts) {
-    let mut left = most;
+pub fn explore_most(
+    program: &Program,
+    model: Model,
+    options: Options,
+) -> (BTreeSet<Outcome>, Counts) {
     let mut outcomes = BTreeSet::new();
     let mut threads = Interpreter::new(program, model);
-    let counts = search(&mut threads, Options::default(), |threads, trace| {
-        outcomes.insert(Outcome {
-            memory: plain(program, threads.memory()),
-            regs: (0..program.threads.len())
-                .map(|t| threads.registers(t).to_vec())
-                .collect(),
-            stuck: trace.end == End::Deadlock,
-        });
-        left -= 1;
-        match left {
-            0 => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
+    let counts = search(&mut threads, options, |threads, trace| {
+        if matches!(trace.end, End::Complete | End::Deadlock) {
+            outcomes.insert(Outcome {
+                memory: plain(program, threads.memory()),
+                regs: (0..program.threads.len())
+                    .map(|t| threads.registers(t).to_vec())
+                    .collect(),
+                stuck: trace.end == End::Deadlock,
+            });
         }
+        ControlFlow::Continue(())
     })
     .expect("runs");
     (outcomes, counts)
@@ -46,5 +47,54 @@ pub fn agree(program: &Program, model: Model, most: usize) -> Result<(), TestCas
     prop_assert_eq!(&found, &outcomes, "{:?}", model);
     prop_assert_eq!(counts.blocked, 0, "{:?} {:?}", model, counts);
     prop_assert_eq!(counts.executions, graphs as u64, "{:?} {:?}", model, counts);
+    Ok(())
+}
+
+/// A program with loops may have millions of executions, and some of them may have no end.
+fn at_most() -> Options {
+    Options {
+        executions: 5_000,
+        limit: 200,
+        ..Options::default()
+    }
+}
+
+/// With loops: complete executions show what trying everything shows, somebody waits for ever exactly if that can be, and there are as many as if
+/// every turn but the last were left out by hand. Programs with too many states or executions are passed over; `true` if it was not.
+pub fn agree_with_loops(program: &Program, model: Model) -> Result<bool, TestCaseError> {
+    program.validate().expect("valid");
+    let Some((outcomes, stuck)) = try_states(program, model, 20_000) else {
+        return Ok(false);
+    };
+    let complete = |outcomes: BTreeSet<Outcome>| -> BTreeSet<Outcome> {
+        let complete = |outcome: &Outcome| !outcome.stuck;
+        outcomes.into_iter().filter(complete).collect()
+    };
+    let (found, counts) = explore_most(program, model, at_most());
+    let found = complete(found);
+    if !counts.complete {
+        prop_assert!(found.is_subset(&outcomes), "{:?}", model);
+        return Ok(false);
+    }
+    prop_assert_eq!(&found, &outcomes, "{:?} {:?}", model, counts);
+    prop_assert_eq!(counts.deadlocks > 0, stuck, "{:?} {:?}", model, counts);
+    prop_assert_eq!(counts.blocked, 0, "{:?} {:?}", model, counts);
+    Ok(true)
+}
+
+/// As many complete executions as if every turn but the last were left out by hand.
+pub fn counts_as_assumed(program: &Program, model: Model) -> Result<(), TestCaseError> {
+    let (_, counts) = explore_most(program, model, at_most());
+    let (_, assumed) = explore_most(&assume(program), model, at_most());
+    if counts.complete && assumed.complete {
+        prop_assert_eq!(
+            counts.executions - counts.deadlocks,
+            assumed.executions - assumed.deadlocks,
+            "{:?} {:?} {:?}",
+            model,
+            counts,
+            assumed
+        );
+    }
     Ok(())
 }

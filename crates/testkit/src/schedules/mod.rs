@@ -6,7 +6,7 @@ mod objects;
 use crate::program::*;
 use objects::Object;
 use proptest::prelude::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 /// An instruction before it has registers and values.
@@ -29,6 +29,16 @@ pub enum Draft {
     Await(u8, u64),
     /// Spins until the variable held 0 and is exchanged for 1.
     SpinLock(u8),
+    /// Spins until two variables, one read after the other, add up to this.
+    AwaitSum(u8, u8, u64),
+    /// Spins until the variable, read under a lock, holds this.
+    AwaitLocked(u8, u8, u64),
+    /// Adds one by a compare-and-swap, until it succeeds.
+    Count(u8),
+    /// Exchanges the first variable for 9 and looks at the second, and puts 0 back unless that holds this.
+    Announce(u8, u8, u64),
+    /// Tries to take a lock, and gives it back if it did.
+    Try(u8),
 }
 
 pub fn draft(vars: u8, locks: u8) -> impl Strategy<Value = Draft> {
@@ -160,6 +170,97 @@ pub fn build(shape: &[Vec<Draft>], order: Order) -> Program {
                         to: head,
                     });
                 }
+                Draft::AwaitSum(v, w, wanted) => {
+                    let head = code.len() as u32;
+                    let (a, b) = (fresh(), fresh());
+                    for (to, var) in [(a, v), (b, w)] {
+                        let at = at(vars, var);
+                        code.push(Instr::Load { to, at, order });
+                    }
+                    code.push(Instr::Calc {
+                        to: a,
+                        a: a.into(),
+                        op: Op::Add,
+                        b: b.into(),
+                    });
+                    code.push(repeat_unless(a, wanted, head));
+                }
+                Draft::AwaitLocked(l, ..) if held.contains(&l) => {}
+                Draft::AwaitLocked(l, v, wanted) => {
+                    let head = code.len() as u32;
+                    let to = fresh();
+                    code.push(Instr::Sync(Sync::Lock, at(locks, l)));
+                    code.push(Instr::Load {
+                        to,
+                        at: at(vars, v),
+                        order,
+                    });
+                    code.push(Instr::Sync(Sync::Unlock, at(locks, l)));
+                    code.push(repeat_unless(to, wanted, head));
+                }
+                Draft::Count(v) => {
+                    let head = code.len() as u32;
+                    let (to, new, at) = (fresh(), fresh(), at(vars, v));
+                    code.push(Instr::Load { to, at, order });
+                    code.push(Instr::Calc {
+                        to: new,
+                        a: to.into(),
+                        op: Op::Add,
+                        b: 1.into(),
+                    });
+                    code.push(Instr::Cas {
+                        to: new,
+                        at,
+                        expect: to.into(),
+                        new: new.into(),
+                    });
+                    code.push(Instr::JumpIf {
+                        a: new.into(),
+                        cmp: Cmp::Ne,
+                        b: to.into(),
+                        to: head,
+                    });
+                }
+                Draft::Announce(v, w, wanted) => {
+                    let head = code.len() as u32;
+                    let (old, to) = (fresh(), fresh());
+                    let exchange = |value: u64| Instr::Rmw {
+                        to: old,
+                        at: at(vars, v),
+                        op: Op::Second,
+                        value: value.into(),
+                    };
+                    code.push(exchange(9));
+                    code.push(Instr::Load {
+                        to,
+                        at: at(vars, w),
+                        order,
+                    });
+                    code.push(Instr::JumpIf {
+                        a: to.into(),
+                        cmp: Cmp::Eq,
+                        b: wanted.into(),
+                        to: head + 5,
+                    });
+                    code.push(exchange(0));
+                    code.push(Instr::Jump(head));
+                }
+                Draft::Try(l) if held.contains(&l) => {}
+                Draft::Try(l) => {
+                    let to = fresh();
+                    code.push(Instr::Ask {
+                        op: Sync::TryLock,
+                        at: at(locks, l),
+                        to,
+                    });
+                    code.push(Instr::JumpIf {
+                        a: to.into(),
+                        cmp: Cmp::Eq,
+                        b: 0.into(),
+                        to: code.len() as u32 + 2,
+                    });
+                    code.push(Instr::Sync(Sync::Unlock, at(locks, l)));
+                }
                 Draft::Locked(l) | Draft::LockRest(l) if held.contains(&l) => {}
                 Draft::Locked(l) => {
                     code.push(Instr::Sync(Sync::Lock, at(locks, l)));
@@ -183,6 +284,35 @@ pub fn build(shape: &[Vec<Draft>], order: Order) -> Program {
         program.thread(code);
     }
     program
+}
+
+fn repeat_unless(reg: Reg, wanted: u64, head: u32) -> Instr {
+    Instr::JumpIf {
+        a: reg.into(),
+        cmp: Cmp::Ne,
+        b: wanted.into(),
+        to: head,
+    }
+}
+
+/// The program with every turn of a loop the last: who would jump back waits for ever instead.
+pub fn assume(program: &Program) -> Program {
+    let mut assumed = program.clone();
+    for code in &mut assumed.threads {
+        let end = code.len() as u32;
+        for (at, instr) in code.iter_mut().enumerate() {
+            if let Instr::Jump(to) | Instr::JumpIf { to, .. } = instr {
+                match *to {
+                    back if back as usize <= at => *to = end + 1,
+                    past if past == end => *to = end + 2,
+                    _ => {}
+                }
+            }
+        }
+        code.push(Instr::Jump(end + 2));
+        code.push(Instr::Jump(end + 1));
+    }
+    assumed
 }
 
 /// Thread 0 creates the others and joins some of them, at these places of its code.
@@ -260,6 +390,26 @@ pub enum Keep {
 }
 
 impl State {
+    fn start(program: &Program, keep: Keep) -> State {
+        let (threads, cells) = (program.threads.len(), program.cells.len());
+        State {
+            memory: program.cells.iter().map(|cell| cell.init).collect(),
+            writer: vec![0; cells],
+            threads: vec![(0, vec![0; REGISTERS]); threads],
+            buffers: vec![Vec::new(); threads],
+            reads: vec![Vec::new(); threads],
+            stores: vec![Vec::new(); cells],
+            issued: vec![0; threads],
+            started: program.started,
+            history: keep == Keep::Histories,
+            objects: (program.cells.iter())
+                .map(|cell| Object::with_count(cell.init))
+                .collect(),
+            asked: vec![0; threads],
+            meeting: vec![None; threads],
+        }
+    }
+
     fn wrote(&mut self, cell: usize, value: u64, number: u32) {
         self.memory[cell] = value;
         self.writer[cell] = number;
@@ -305,23 +455,7 @@ pub fn brute_force(
     most: usize,
 ) -> Option<(BTreeSet<Outcome>, usize)> {
     let threads = program.threads.len();
-    let cells = program.cells.len();
-    let start = State {
-        memory: program.cells.iter().map(|cell| cell.init).collect(),
-        writer: vec![0; cells],
-        threads: vec![(0, vec![0; REGISTERS]); threads],
-        buffers: vec![Vec::new(); threads],
-        reads: vec![Vec::new(); threads],
-        stores: vec![Vec::new(); cells],
-        issued: vec![0; threads],
-        started: program.started,
-        history: keep == Keep::Histories,
-        objects: (program.cells.iter())
-            .map(|cell| Object::with_count(cell.init))
-            .collect(),
-        asked: vec![0; threads],
-        meeting: vec![None; threads],
-    };
+    let start = State::start(program, keep);
     let mut seen: FxHashSet<State> = FxHashSet::from_iter([start.clone()]);
     let mut work = vec![start];
     let mut outcomes = BTreeSet::new();
@@ -456,6 +590,10 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
             }
             state.asked[thread] += 1;
             let success = object.apply(op, thread, state.asked[thread] * 16 + thread as u32);
+            if !state.history {
+                object.forget();
+                state.asked[thread] = 0;
+            }
             if let Instr::Ask { to, .. } = instr {
                 state.threads[thread].1[to.0 as usize] = success.into();
             }
@@ -518,4 +656,66 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
     }
     state.threads[thread].0 = next_pc;
     true
+}
+
+/// What complete executions of a program with loops show, and whether there is a state from which nothing leads to the end of one: by trying
+/// everything, state by state. `None` if there are more states than `most`.
+pub fn try_states(
+    program: &Program,
+    model: Model,
+    most: usize,
+) -> Option<(BTreeSet<Outcome>, bool)> {
+    let threads = program.threads.len();
+    let start = State::start(program, Keep::States);
+    let mut numbers: FxHashMap<State, usize> = FxHashMap::default();
+    numbers.insert(start.clone(), 0);
+    let mut states = vec![start];
+    let mut before: Vec<Vec<usize>> = vec![Vec::new()];
+    let mut outcomes = BTreeSet::new();
+    let mut ends = Vec::new();
+    let mut at = 0;
+    while at < states.len() {
+        let state = states[at].clone();
+        let mut nexts = Vec::new();
+        for thread in 0..threads {
+            let mut next = state.clone();
+            if step(program, model, &mut next, thread) {
+                nexts.push(next);
+            }
+            if !state.buffers[thread].is_empty() {
+                let mut next = state.clone();
+                let (cell, value, number) = next.buffers[thread].remove(0);
+                next.wrote(cell as usize, value, number);
+                nexts.push(next);
+            }
+        }
+        let ended = |t: usize| state.threads[t].0 as usize >= program.threads[t].len();
+        if nexts.is_empty() && (0..threads).all(ended) {
+            ends.push(at);
+            outcomes.insert(Outcome {
+                memory: plain(program, &state.memory),
+                regs: state.threads.iter().map(|(_, regs)| regs.clone()).collect(),
+                stuck: false,
+            });
+        }
+        for next in nexts {
+            let number = *numbers.entry(next.clone()).or_insert_with(|| {
+                states.push(next);
+                before.push(Vec::new());
+                states.len() - 1
+            });
+            before[number].push(at);
+        }
+        if states.len() > most {
+            return None;
+        }
+        at += 1;
+    }
+    let mut ending = vec![false; states.len()];
+    while let Some(state) = ends.pop() {
+        if !std::mem::replace(&mut ending[state], true) {
+            ends.extend(&before[state]);
+        }
+    }
+    Some((outcomes, ending.contains(&false)))
 }

@@ -50,6 +50,12 @@ impl Object {
         }
     }
 
+    /// Only what it is now counts.
+    pub(super) fn forget(&mut self) {
+        self.done.clear();
+        self.pairs.clear();
+    }
+
     pub(super) fn possible(&self, op: Sync, thread: usize) -> bool {
         match op {
             Sync::Lock | Sync::LockExclusive => self.holder.is_none() && self.readers.is_empty(),

@@ -4,7 +4,7 @@ use super::super::numbers::{is_persistent, place};
 use super::sync::operation;
 use super::{Open, TraceReader, word};
 use landfall_explore::schedule::sync::{MOST_WAITERS, Op};
-use landfall_explore::schedule::{Access, Act, Orders, SourceFence, ThreadsError, Trace, Until};
+use landfall_explore::schedule::{Access, Act, Orders, SourceFence, ThreadsError, Trace};
 use landfall_vocab::record::{Traced, access, step};
 use landfall_vocab::shared::BLOCKS;
 
@@ -163,9 +163,6 @@ impl TraceReader {
             (false, _, true) => Act::Store,
             (false, _, false) => Act::Load,
         };
-        if open.more != 0 {
-            step.until = Until::Changed;
-        }
         if step.act == Act::Load {
             step.own = self.own(thread, object, mask);
         }

@@ -1,7 +1,7 @@
 //! What leaves a store buffer, and when it may: in order, or stream by stream.
 
 use super::super::visible::{self, digest, pack};
-use super::super::{MOST, sleep_sets, spin, threads};
+use super::super::{MOST, sleep_sets, threads, turns};
 use super::overlay::hide;
 use super::{Kind, buffers, line_of, of};
 use crate::memory::accesses;
@@ -168,6 +168,7 @@ fn take(thread: usize, at: usize) -> (u64, u64) {
             digest(entry.covered(), length)
         } else {
             hide();
+            turns::touched(thread, address as u64, length);
             let found = visible::found(address, length);
             match entry.outdated.get() {
                 0 => visible::perform(address, entry.stored(), length, flags, origin),
@@ -179,7 +180,7 @@ fn take(thread: usize, at: usize) -> (u64, u64) {
     };
     gone(thread, at);
     if found != left {
-        spin::changed(thread, address as u64, length);
+        turns::changed(thread, address as u64, length);
     }
     (left, found)
 }

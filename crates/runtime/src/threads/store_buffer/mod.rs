@@ -208,6 +208,11 @@ pub(super) fn holds(thread: usize, byte: usize) -> bool {
     })
 }
 
+/// Do stores to all of these bytes wait there? Then a load sees nothing else.
+pub(super) fn covers(thread: usize, address: usize, length: usize) -> bool {
+    !is_empty(thread) && (address..address + length).all(|byte| holds(thread, byte))
+}
+
 /// The running thread stores.
 ///
 /// # Safety

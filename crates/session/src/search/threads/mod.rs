@@ -26,7 +26,7 @@ use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::power::{Power, Way};
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::{
-    Counts, Options as SearchOptions, Persistency, Points, Threads, ThreadsError,
+    Counts, End, Options as SearchOptions, Persistency, Points, Threads, ThreadsError,
 };
 use landfall_finding::Limit;
 use landfall_native::{
@@ -300,7 +300,8 @@ fn search<'w>(
             let found = saturate(native, preempt, limits, |native, search| {
                 progress.tick(&search.estimate, started);
                 seen.look(native, search);
-                if let Some(crashing) = crashing.as_mut().filter(|_| !search.racy) {
+                let whole = !search.racy && search.trace().end != End::InVain;
+                if let Some(crashing) = crashing.as_mut().filter(|_| whole) {
                     crashing.look(native, search)?;
                 }
                 ending.stop(native.runs)
@@ -335,8 +336,9 @@ fn search<'w>(
                     let mut flow = ending.stop(native.runs);
                     let racy = preempt != Preempt::Everywhere && add_racing(search, &mut sites);
                     fresh |= racy;
+                    let partial = racy || search.trace().end == End::InVain;
                     if let (Some(crashing), false, ControlFlow::Continue(())) =
-                        (&mut *crashing, racy, flow)
+                        (&mut *crashing, partial, flow)
                     {
                         flow = crashing.look(native, search);
                     }
@@ -370,6 +372,7 @@ fn search<'w>(
     report.progress = progress.done();
     report.schedules += counts.executions;
     report.assumed += counts.assumed;
+    report.in_vain += counts.in_vain;
     if stopped {
         // Between two executions, or inside one.
         let _ = ending.stop(native.runs);

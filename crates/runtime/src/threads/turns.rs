@@ -1,0 +1,642 @@
+//! Turns of loops. A turn that ends where it began, and of which others have seen nothing, did not happen: where the search does not say
+//! that it shall, it is taken back, and its thread waits until something that it read is different. Where the search does say so, or
+//! where nobody else can go on, it stays, and its thread is left there: the search sees to it that there is an execution without that
+//! turn (docs/design/algorithms.md §3).
+//!
+//! Instrumented code says at the head of a loop what its function keeps there for later. What a thread does to memory and to locks is
+//! seen here; whatever cannot be undone, or cannot be known, makes the turn one that happened.
+
+use super::context::{Step, decide};
+use super::steps::announce;
+use super::{MOST, block, tables, threads, visible};
+use crate::memory::bytes;
+use crate::run::endless::Digest;
+use crate::run::shared::trace_len;
+use crate::run::trace::{self, Origin, Site};
+use crate::run::{compaction, shared};
+use crate::state::watching;
+use core::cell::Cell;
+use core::sync::atomic::Ordering::Relaxed;
+use landfall_vocab::record::step;
+use landfall_vocab::shared::LOCK;
+
+/// Heads of loops that a thread is in, or was lately.
+const HEADS: usize = 8;
+/// Places that it read since it was at the oldest of them; and that it changed; and locks that it holds.
+const READS: usize = 256;
+const CHANGES: usize = 64;
+const HELD: usize = 16;
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Read {
+    place: u64,
+    length: usize,
+    /// Somebody else changed it after it was read.
+    changed: bool,
+}
+
+/// Bytes that a thread changed, and what they held before.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Change {
+    address: usize,
+    length: usize,
+    before: u64,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Held {
+    lock: u64,
+    /// The how many-th that its thread took.
+    number: u64,
+}
+
+/// Where everything was before the first step of a turn.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Before {
+    trace: u64,
+    steps: usize,
+    asleep: u64,
+    /// Steps of the thread itself, and how often threads took turns.
+    own: u64,
+    switches: u64,
+    /// The search says that it happens.
+    stays: bool,
+}
+
+/// The head of a loop, as it was when the thread was there last.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Head {
+    activation: u64,
+    number: u64,
+    kept: Digest,
+    /// What lasts that the thread has done, up to then.
+    lasting: u64,
+    reads: usize,
+    changes: usize,
+    /// Locks that it held, and how many it had taken.
+    balance: u64,
+    locks: u64,
+    seen: bool,
+    begun: bool,
+    before: Before,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+#[repr(u8)]
+enum Waits {
+    No = 0,
+    /// Its turn did not happen: until something it read is different.
+    ForChange,
+    /// Its turn stays: for ever.
+    Left,
+}
+
+/// What is known of one thread.
+#[repr(C)]
+struct Turns {
+    heads: [Cell<Head>; HEADS],
+    count: Cell<usize>,
+    next: Cell<usize>,
+    activations: Cell<u64>,
+    lasting: Cell<u64>,
+    reads: [Cell<Read>; READS],
+    read_count: Cell<usize>,
+    /// More was read than there is room for: any change is one.
+    many: Cell<bool>,
+    many_changed: Cell<bool>,
+    changes: [Cell<Change>; CHANGES],
+    change_count: Cell<usize>,
+    held: [Cell<Held>; HELD],
+    held_count: Cell<usize>,
+    locks: Cell<u64>,
+    balance: Cell<u64>,
+    own: Cell<u64>,
+    waits: Cell<Waits>,
+    /// What it waits for a change of.
+    watch: [Cell<Read>; READS],
+    watch_count: Cell<usize>,
+    watch_many: Cell<bool>,
+    /// Nobody else goes on: its next turn stays, in vain or not.
+    last: Cell<bool>,
+    /// Where it waits.
+    origin: Cell<Origin>,
+}
+
+#[repr(C)]
+pub(super) struct AllTurns {
+    switches: Cell<u64>,
+    all: [Turns; MOST],
+}
+
+fn all() -> &'static AllTurns {
+    // SAFETY: allocated by `threads::prepare`, before any run, all zero; never freed.
+    unsafe { &*tables().turns.get() }
+}
+
+fn of(thread: usize) -> &'static Turns {
+    &all().all[thread]
+}
+
+/// At the start of a run; the last one had `before` threads.
+pub(super) fn begin(before: usize) {
+    all().switches.set(0);
+    for turns in &all().all[..before] {
+        turns.forget();
+        turns.activations.set(0);
+        turns.held_count.set(0);
+        turns.locks.set(0);
+        turns.balance.set(0);
+        turns.lasting.set(0);
+        turns.own.set(0);
+        turns.waits.set(Waits::No);
+        turns.last.set(false);
+    }
+}
+
+impl Turns {
+    fn heads(&self) -> &[Cell<Head>] {
+        &self.heads[..self.count.get()]
+    }
+
+    fn reads(&self, from: usize) -> &[Cell<Read>] {
+        &self.reads[from.min(self.read_count.get())..self.read_count.get()]
+    }
+
+    fn changes(&self, from: usize) -> &[Cell<Change>] {
+        &self.changes[from.min(self.change_count.get())..self.change_count.get()]
+    }
+
+    /// Of all heads.
+    fn forget(&self) {
+        self.count.set(0);
+        self.next.set(0);
+        self.read_count.set(0);
+        self.change_count.set(0);
+        self.many.set(false);
+        self.many_changed.set(false);
+    }
+
+    /// Reads and changes that no head asks for any more.
+    fn tidy(&self) {
+        let oldest = |of: fn(&Head) -> usize| self.heads().iter().map(|head| of(&head.get())).min();
+        if oldest(|head| head.reads) == Some(self.read_count.get())
+            && oldest(|head| head.changes) >= Some(self.change_count.get())
+        {
+            self.read_count.set(0);
+            self.change_count.set(0);
+            self.many.set(false);
+            self.many_changed.set(false);
+            for head in self.heads() {
+                head.set(Head {
+                    reads: 0,
+                    changes: 0,
+                    ..head.get()
+                });
+            }
+        } else if self.read_count.get() > READS / 2 || self.many.get() {
+            let newest = self.heads().iter().map(|head| head.get()).next_back();
+            self.forget();
+            self.count.set(usize::from(newest.is_some()));
+            if let Some(newest) = newest {
+                self.heads[0].set(Head {
+                    reads: 0,
+                    changes: 0,
+                    lasting: u64::MAX,
+                    ..newest
+                });
+            }
+        }
+    }
+
+    fn lasts(&self) {
+        self.lasting.set(self.lasting.get() + 1);
+        self.change_count.set(0);
+    }
+
+    fn watch(&self) -> &[Cell<Read>] {
+        &self.watch[..self.watch_count.get()]
+    }
+
+    /// Has something changed that it waits for?
+    fn changed(&self) -> bool {
+        self.watch_many.get() && self.many_changed.get()
+            || self.watch().iter().any(|read| read.get().changed)
+    }
+
+    /// It waits for a change of what it read from there on.
+    fn watch_reads(&self, from: usize) {
+        let reads = self.reads(from);
+        for (read, to) in reads.iter().zip(&self.watch) {
+            to.set(read.get());
+        }
+        self.watch_count.set(reads.len());
+        self.watch_many.set(self.many.get());
+    }
+
+    /// Is all as it was, that the thread changed from there on? Frames that it has left are nobody's.
+    fn undone(&self, from: usize, left: core::ops::Range<usize>) -> bool {
+        let changes = self.changes(from);
+        changes.iter().enumerate().all(|(at, change)| {
+            let Change {
+                address,
+                length,
+                before,
+            } = change.get();
+            let first = |other: &Cell<Change>| {
+                let other = other.get();
+                other.address == address && other.length == length
+            };
+            left.contains(&address)
+                || changes[..at].iter().any(first)
+                // SAFETY: the thread has just written there.
+                || unsafe { visible::found(address, length) } == before
+        })
+    }
+}
+
+/// The running thread does what cannot be undone, or is not known.
+pub(super) fn lasts(thread: usize) {
+    if watching() {
+        of(thread).lasts();
+    }
+}
+
+/// It read something.
+pub(super) fn read(thread: usize, place: u64, length: usize) {
+    let turns = of(thread);
+    if turns.count.get() == 0 {
+        return;
+    }
+    let known = |read: &Cell<Read>| {
+        let read = read.get();
+        read.place == place && read.length == length
+    };
+    let newest = turns.heads().iter().map(|head| head.get().reads).max();
+    if turns.reads(newest.unwrap_or(0)).iter().any(known) {
+        return;
+    }
+    let count = turns.read_count.get();
+    if count == READS {
+        turns.many.set(true);
+        return;
+    }
+    turns.reads[count].set(Read {
+        place,
+        length,
+        changed: false,
+    });
+    turns.read_count.set(count + 1);
+}
+
+fn overlap(a: u64, a_length: usize, b: u64, b_length: usize) -> bool {
+    a < b + b_length as u64 && b < a + a_length as u64
+}
+
+/// Bytes changed.
+pub(super) fn changed(by: usize, place: u64, length: usize) {
+    for thread in 0..threads().count.get() {
+        let turns = of(thread);
+        if thread == by || turns.count.get() == 0 {
+            continue;
+        }
+        turns
+            .many_changed
+            .set(turns.many_changed.get() | turns.many.get());
+        for read in turns.reads(0).iter().chain(turns.watch()) {
+            let was = read.get();
+            let touched = overlap(was.place, was.length, place, length);
+            read.set(Read {
+                changed: was.changed | touched,
+                ..was
+            });
+        }
+    }
+}
+
+/// A thread has changed bytes of one line, at once; what it found there, as [`visible::found`] says it.
+pub(super) fn change(thread: usize, address: usize, length: usize, before: u64) {
+    let turns = of(thread);
+    if turns.count.get() == 0 {
+        return;
+    }
+    let count = turns.change_count.get();
+    if count == CHANGES {
+        return turns.lasts();
+    }
+    turns.changes[count].set(Change {
+        address,
+        length,
+        before,
+    });
+    turns.change_count.set(count + 1);
+}
+
+/// Somebody touches bytes, or a lock: others may have changed them, and not undone that yet.
+pub(super) fn touched(by: usize, place: u64, length: usize) {
+    for thread in 0..threads().count.get() {
+        let turns = of(thread);
+        if thread == by || turns.count.get() == 0 {
+            continue;
+        }
+        if place & LOCK != 0 {
+            let held = turns.held[..turns.held_count.get()].iter();
+            let since = held.filter(|held| held.get().lock == place);
+            if let Some(number) = since.map(|held| held.get().number).max() {
+                see(turns, |head| head.locks < number);
+            }
+            continue;
+        }
+        for (at, change) in turns.changes(0).iter().enumerate() {
+            let Change {
+                address,
+                length: changed,
+                before,
+            } = change.get();
+            if overlap(address as u64, changed, place, length) {
+                // SAFETY: its thread has written there.
+                let now = unsafe { visible::found(address, changed) };
+                if now != before {
+                    see(turns, |head| head.changes <= at);
+                }
+            }
+        }
+    }
+}
+
+fn see(turns: &Turns, of: impl Fn(&Head) -> bool) {
+    for head in turns.heads() {
+        let was = head.get();
+        head.set(Head {
+            seen: was.seen || of(&was),
+            ..was
+        });
+    }
+}
+
+/// A step on a lock or the like happened, of this kind; it changed the object unless it only looked.
+pub(super) fn synchronised(thread: usize, place: u64, kind: u8, looked: bool) {
+    let turns = of(thread);
+    let mix = (place | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    match kind {
+        _ if looked => read(thread, place, 1),
+        step::LOCK
+        | step::TRY_LOCK
+        | step::LOCK_SHARED
+        | step::TRY_LOCK_SHARED
+        | step::LOCK_EXCLUSIVE
+        | step::TRY_LOCK_EXCLUSIVE => {
+            let count = turns.held_count.get();
+            turns.locks.set(turns.locks.get() + 1);
+            turns.balance.set(turns.balance.get().wrapping_add(mix));
+            if count == HELD {
+                return turns.lasts();
+            }
+            turns.held[count].set(Held {
+                lock: place,
+                number: turns.locks.get(),
+            });
+            turns.held_count.set(count + 1);
+        }
+        step::UNLOCK | step::UNLOCK_SHARED => {
+            turns.balance.set(turns.balance.get().wrapping_sub(mix));
+            let held = &turns.held[..turns.held_count.get()];
+            if let Some(at) = held.iter().rposition(|held| held.get().lock == place) {
+                held[at].set(held[held.len() - 1].get());
+                turns.held_count.set(held.len() - 1);
+            }
+        }
+        _ => turns.lasts(),
+    }
+}
+
+/// A thread, `next`, takes the step that it stands before, which is a choice; `current` ran last.
+pub(super) fn step_begins(next: usize, current: usize) {
+    if next != current {
+        switched();
+    }
+    let turns = of(next);
+    turns.own.set(turns.own.get() + 1);
+    if turns.count.get() == 0 {
+        return;
+    }
+    let before = Before {
+        trace: trace_len().load(Relaxed),
+        steps: threads().steps.get(),
+        asleep: threads().asleep.get(),
+        own: turns.own.get() - 1,
+        switches: all().switches.get(),
+        stays: turns.last.get() || shared::choice(threads().steps.get()).is_some(),
+    };
+    for head in turns.heads() {
+        let was = head.get();
+        if !was.begun {
+            head.set(Head {
+                begun: true,
+                before,
+                ..was
+            });
+        }
+    }
+}
+
+/// Is a thread in a turn that it has changed nothing in? Whoever leaves it there makes it stay.
+pub(super) fn looks(thread: usize) -> bool {
+    let turns = of(thread);
+    turns.heads().iter().any(|head| {
+        let head = head.get();
+        head.begun
+            && !head.seen
+            && !head.before.stays
+            && head.lasting == turns.lasting.get()
+            && head.changes == turns.change_count.get()
+            && head.balance == turns.balance.get()
+    })
+}
+
+/// Another thread goes on.
+pub(super) fn switched() {
+    all().switches.set(all().switches.get() + 1);
+}
+
+/// Can a thread go on that waits at the head of a loop?
+pub(super) fn may_go_on(thread: usize) -> bool {
+    let turns = of(thread);
+    match turns.waits.get() {
+        Waits::No => true,
+        Waits::ForChange => turns.last.get() || turns.changed(),
+        Waits::Left => false,
+    }
+}
+
+/// Nobody else can go on: lets a thread, whose last turn was in vain, go through another one that stays; false if there is none.
+pub(super) fn make_last() -> bool {
+    let waits = |thread: &usize| {
+        of(*thread).waits.get() == Waits::ForChange
+            && !of(*thread).last.get()
+            && threads().asleep.get() >> *thread & 1 == 0
+    };
+    match (0..threads().count.get()).find(waits) {
+        Some(thread) => {
+            of(thread).last.set(true);
+            true
+        }
+        None => false,
+    }
+}
+
+/// Threads that wait for a change, and sleep: a bit each.
+pub(super) fn asleep() -> u64 {
+    let waits = |thread: &usize| of(*thread).waits.get() == Waits::ForChange;
+    let waiting = (0..threads().count.get()).filter(waits);
+    threads().asleep.get() & waiting.fold(0, |mask, thread| mask | 1 << thread)
+}
+
+/// Was a thread left in a turn in vain, though what it read has changed since?
+pub(super) fn in_vain() -> bool {
+    (0..threads().count.get()).any(|thread| {
+        let turns = of(thread);
+        turns.waits.get() == Waits::Left && turns.changed()
+    })
+}
+
+/// What a thread that waits in vain waits for: a place, and all of them in the trace.
+pub(super) fn log_wait(thread: usize) -> (u64, Origin) {
+    let turns = of(thread);
+    let reads = turns.watch();
+    for read in reads {
+        let Read { place, length, .. } = read.get();
+        trace::watched(thread, place | (length as u64) << 56);
+    }
+    let first = reads.first().map_or(0, |read| {
+        let Read { place, length, .. } = read.get();
+        place | (length as u64) << 56
+    });
+    (first, turns.origin.get())
+}
+
+/// At the head of a loop, while several threads run. `room` begins with the number of the function's activation, or zero, and what
+/// it keeps follows.
+///
+/// # Safety
+/// Instrumented code calls it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, length: usize) {
+    if !super::on() || block::is_inside() || crate::syscalls::dispatch::uninterrupted() {
+        return;
+    }
+    let me = threads().current.get();
+    let turns = of(me);
+    let mut kept = Digest::NEW;
+    // SAFETY: what the caller promises.
+    let activation = unsafe {
+        if *room == 0 {
+            turns.activations.set(turns.activations.get() + 1);
+            *room = turns.activations.get();
+        }
+        let from = room.add(1) as *const u8;
+        for at in (0..length).step_by(8) {
+            let mut word = 0u64;
+            bytes::copy(
+                (&raw mut word) as *mut u8,
+                from.add(at),
+                (length - at).min(8),
+            );
+            kept.word(word);
+        }
+        *room
+    };
+    let now = Head {
+        activation,
+        number,
+        kept,
+        lasting: turns.lasting.get(),
+        reads: turns.read_count.get(),
+        changes: turns.change_count.get(),
+        balance: turns.balance.get(),
+        locks: turns.locks.get(),
+        seen: false,
+        begun: false,
+        before: Before {
+            trace: 0,
+            steps: 0,
+            asleep: 0,
+            own: 0,
+            switches: 0,
+            stays: false,
+        },
+    };
+    let same = |head: &&Cell<Head>| {
+        let head = head.get();
+        head.activation == activation && head.number == number
+    };
+    let Some(known) = turns.heads().iter().find(same) else {
+        let count = turns.count.get();
+        if count < HEADS {
+            turns.count.set(count + 1);
+            turns.heads[count].set(now);
+        } else {
+            turns.heads[turns.next.get() % HEADS].set(now);
+            turns.next.set(turns.next.get() + 1);
+        }
+        return;
+    };
+    let was = known.get();
+    let below = tables().contexts[me].stack.get().0..(&raw const kept) as usize;
+    let in_vain = was.kept == kept
+        && was.lasting == now.lasting
+        && was.balance == now.balance
+        && !was.seen
+        && turns.undone(was.changes, below);
+    if !in_vain {
+        known.set(now);
+        turns.last.set(false);
+        return turns.tidy();
+    }
+    let origin = Origin::source(site);
+    let steps = threads().steps.get() - was.before.steps;
+    let own = turns.own.get() - was.before.own;
+    let alone = steps as u64 == own
+        && all().switches.get() == was.before.switches
+        && trace_len().load(Relaxed) < compaction::FIRST;
+    turns.watch_reads(was.reads);
+    turns.origin.set(origin);
+    let stays = was.begun && !threads().policy.get().is_random() || turns.last.get();
+    if was.begun && alone && !was.before.stays {
+        trace_len().store(was.before.trace, Relaxed);
+        threads().steps.set(was.before.steps);
+        threads().asleep.set(was.before.asleep);
+        turns.own.set(was.before.own);
+        super::repeated::moved(me, origin);
+        turns.waits.set(Waits::ForChange);
+    } else if stays {
+        turns.waits.set(Waits::Left);
+    } else {
+        // Nothing in it was a step, or nobody reverses races.
+        turns.waits.set(Waits::ForChange);
+    }
+    turns.last.set(false);
+    // Of what it read and undid in that turn its other loops know nothing.
+    turns.read_count.set(was.reads);
+    turns.change_count.set(was.changes);
+    known.set(Head {
+        reads: was.reads,
+        changes: was.changes,
+        ..now
+    });
+    announce(
+        me,
+        Step {
+            kind: step::AWAIT,
+            object: 0,
+            origin,
+        },
+    );
+    decide();
+    turns.waits.set(Waits::No);
+    turns.watch_count.set(0);
+}

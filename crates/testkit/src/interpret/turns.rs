@@ -1,0 +1,294 @@
+//! Turns of loops. A turn that ends where it began, and of which others have seen nothing, did not happen: where the search does not say
+//! that it shall, it is taken back, and its thread waits until something that it read is different. Where the search does say so, or
+//! where nobody else can go on, it stays, and its thread is left there (docs/design/algorithms.md).
+
+use super::{Interpreter, Status};
+use crate::program::{Instr, Operand, REGISTERS};
+use landfall_explore::schedule::Trace;
+use std::rc::Rc;
+
+/// What a thread knows of the loops it is in.
+#[derive(Clone, Debug)]
+pub(super) struct Turns<'p> {
+    heads: Vec<Head<'p>>,
+    /// After a turn that was in vain: cells that it read, and what it found.
+    pub(super) waits: Option<Vec<(u32, u64)>>,
+    /// Nobody else goes on: its next turn stays, in vain or not.
+    last: bool,
+}
+
+/// A place that is jumped back to, since the thread was there last.
+#[derive(Clone, Debug)]
+struct Head<'p> {
+    pc: u32,
+    regs: [u64; REGISTERS],
+    reads: Vec<(u32, u64)>,
+    /// Cells that it has changed, and what they held before.
+    changed: Vec<(u32, u64)>,
+    /// It has done what cannot be undone, or others have seen what it had not undone yet.
+    lasting: bool,
+    /// Its steps since, and where the first of them was taken.
+    steps: usize,
+    begun: Option<Begun<'p>>,
+}
+
+#[derive(Clone, Debug)]
+struct Begun<'p> {
+    at: usize,
+    trailing: usize,
+    /// Everything as it was, unless the search wants the step there.
+    before: Option<Rc<Interpreter<'p>>>,
+}
+
+/// Registers that are read before they are written, from each instruction on. At its end a thread shows them all.
+pub(super) fn live_registers(code: &[Instr]) -> Vec<u16> {
+    let mut live = vec![u16::MAX; code.len() + 1];
+    live[..code.len()].fill(0);
+    let bit = |operand: Operand| match operand {
+        Operand::Reg(reg) => 1 << reg.0,
+        Operand::Const(_) => 0,
+    };
+    loop {
+        let before = live.clone();
+        for (at, instr) in code.iter().enumerate().rev() {
+            let after = match *instr {
+                Instr::Jump(to) => live[to as usize],
+                Instr::JumpIf { to, .. } => live[to as usize] | live[at + 1],
+                // It may end here.
+                Instr::Assert { .. } => u16::MAX,
+                _ => live[at + 1],
+            };
+            let (uses, sets) = match *instr {
+                Instr::Load { to, .. } | Instr::Ask { to, .. } | Instr::Arrive { to, .. } => {
+                    (0, 1 << to.0)
+                }
+                Instr::Store { value, .. } | Instr::Stream { value, .. } => (bit(value), 0),
+                Instr::Rmw { to, value, .. } => (bit(value), 1 << to.0),
+                Instr::Cas {
+                    to, expect, new, ..
+                } => (bit(expect) | bit(new), 1 << to.0),
+                Instr::Calc { to, a, b, .. } => (bit(a) | bit(b), 1 << to.0),
+                Instr::JumpIf { a, b, .. } | Instr::Assert { a, b, .. } => (bit(a) | bit(b), 0),
+                _ => (0u16, 0u16),
+            };
+            let index = instr.place().and_then(|place| place.index);
+            live[at] = after & !sets | uses | index.map_or(0, |reg| 1 << reg.0);
+        }
+        if live == before {
+            return live;
+        }
+    }
+}
+
+/// Places that are jumped back to.
+pub(super) fn heads(code: &[Instr]) -> Vec<u32> {
+    let back = |(at, instr): (usize, &Instr)| match *instr {
+        Instr::Jump(to) | Instr::JumpIf { to, .. } => (to as usize <= at).then_some(to),
+        _ => None,
+    };
+    let mut heads: Vec<u32> = code.iter().enumerate().filter_map(back).collect();
+    heads.sort_unstable();
+    heads.dedup();
+    heads
+}
+
+impl Turns<'_> {
+    pub(super) fn new() -> Self {
+        Turns {
+            heads: Vec::new(),
+            waits: None,
+            last: false,
+        }
+    }
+}
+
+impl<'p> Interpreter<'p> {
+    /// A thread is about to execute what it stands before.
+    pub(super) fn begin_step(&mut self, thread: usize, told: usize, at: usize, trace: &Trace) {
+        if !self.loops {
+            return;
+        }
+        let turns = &self.threads[thread].turns;
+        if turns.heads.iter().any(|head| head.begun.is_none()) {
+            let stays = at < told || turns.last;
+            let before = (!stays).then(|| Rc::new(self.clone()));
+            for head in &mut self.threads[thread].turns.heads {
+                head.begun.get_or_insert_with(|| Begun {
+                    at,
+                    trailing: trace.trailing.len(),
+                    before: before.clone(),
+                });
+            }
+        }
+        let turns = &mut self.threads[thread].turns;
+        turns.waits = None;
+        for head in &mut turns.heads {
+            head.steps += 1;
+        }
+    }
+
+    /// A thread that waits after a turn in vain, and may go through another one that stays.
+    pub(super) fn make_last(&mut self) -> Option<usize> {
+        let asleep = self.sleepers.mask();
+        let thread = (0..self.threads.len()).find(|&thread| {
+            let state = &self.threads[thread];
+            state.status == Status::Stopped
+                && state.turns.waits.is_some()
+                && asleep >> thread & 1 == 0
+                && self.possible_in_itself(thread)
+        })?;
+        let turns = &mut self.threads[thread].turns;
+        turns.last = true;
+        turns.waits = None;
+        Some(thread)
+    }
+
+    /// Has what it waits for changed?
+    pub(super) fn changed(&self, thread: usize) -> bool {
+        let waits = self.threads[thread].turns.waits.as_ref();
+        waits.is_none_or(|reads| {
+            let differs = |&(cell, value): &(u32, u64)| self.look(thread, cell).0 != value;
+            reads.iter().any(differs)
+        })
+    }
+
+    pub(super) fn note_read(&mut self, thread: usize, cell: u32, value: u64) {
+        for head in &mut self.threads[thread].turns.heads {
+            // Where it found two values, one of them is no longer there; unless it was its own.
+            let own = head.changed.iter().any(|&(at, _)| at == cell);
+            if !own && !head.reads.contains(&(cell, value)) {
+                head.reads.push((cell, value));
+            }
+        }
+    }
+
+    /// A thread does what cannot be undone.
+    pub(super) fn lasts(&mut self, thread: usize) {
+        for head in &mut self.threads[thread].turns.heads {
+            head.lasting = true;
+        }
+    }
+
+    /// A thread changes a cell; what it held before comes back, perhaps.
+    pub(super) fn note_change(&mut self, thread: usize, cell: u32, found: u64) {
+        for head in &mut self.threads[thread].turns.heads {
+            if !head.changed.iter().any(|&(at, _)| at == cell) {
+                head.changed.push((cell, found));
+            }
+        }
+    }
+
+    /// A thread, or its store buffer, touches a cell: do others see there what is to be undone?
+    pub(super) fn note_touched(&mut self, by: usize, cell: u32) {
+        if !self.loops {
+            return;
+        }
+        let now = self.memory[cell as usize];
+        for (thread, state) in self.threads.iter_mut().enumerate() {
+            if thread != by {
+                for head in &mut state.turns.heads {
+                    let open = |&(at, found): &(u32, u64)| at == cell && found != now;
+                    head.lasting |= head.changed.iter().any(open);
+                }
+            }
+        }
+    }
+
+    /// A thread is at the head of a loop; true if it stops there. `at` is the number of steps so far, with the one that led here.
+    pub(super) fn arrived(&mut self, thread: usize, pc: u32, at: usize) -> bool {
+        let live = self.live[thread][pc as usize];
+        let regs = std::array::from_fn(|reg| match live >> reg & 1 {
+            1 => self.threads[thread].regs[reg],
+            _ => 0,
+        });
+        let known = self.threads[thread]
+            .turns
+            .heads
+            .iter()
+            .position(|head| head.pc == pc);
+        let Some(known) = known else {
+            self.threads[thread].turns.heads.push(Head {
+                pc,
+                regs,
+                reads: Vec::new(),
+                changed: Vec::new(),
+                lasting: false,
+                steps: 0,
+                begun: None,
+            });
+            return false;
+        };
+        let head = &mut self.threads[thread].turns.heads[known];
+        let undone = |&(cell, found): &(u32, u64)| self.memory[cell as usize] == found;
+        let in_vain = head.regs == regs && !head.lasting && head.changed.iter().all(undone);
+        let reads = std::mem::take(&mut head.reads);
+        let begun = head.begun.take();
+        let alone = begun
+            .as_ref()
+            .is_some_and(|begun| at - begun.at == head.steps);
+        head.regs = regs;
+        head.changed.clear();
+        head.lasting = false;
+        head.steps = 0;
+        if !in_vain {
+            self.threads[thread].turns.last = false;
+            return false;
+        }
+        let state = &mut self.threads[thread];
+        state.turns.waits = Some(reads);
+        match begun {
+            Some(Begun {
+                at,
+                trailing,
+                before: Some(before),
+            }) if alone => {
+                self.taken_back = Some(TakenBack {
+                    thread,
+                    at,
+                    trailing,
+                    before,
+                });
+                true
+            }
+            // A loop that looks at nothing and does nothing never ends: nobody can help the thread.
+            None if state.turns.waits.as_ref().is_some_and(Vec::is_empty) => {
+                state.status = Status::Joining(thread as u8);
+                true
+            }
+            // Nothing in it was a step: its first read is one now.
+            None => false,
+            Some(_) => {
+                state.status = Status::Left;
+                true
+            }
+        }
+    }
+
+    /// Takes the last turn back, if it was in vain; true if so.
+    pub(super) fn take_back(&mut self, trace: &mut Trace) -> bool {
+        let Some(taken) = self.taken_back.take() else {
+            return false;
+        };
+        let waits = self.threads[taken.thread].turns.waits.take();
+        *self = Rc::unwrap_or_clone(taken.before);
+        let state = &mut self.threads[taken.thread];
+        state.turns.waits = waits;
+        // Where it was before that turn it is now: at the beginning of one.
+        let bit = 1u64 << taken.thread;
+        self.open &= !bit;
+        self.gated |= bit;
+        trace.steps.truncate(taken.at);
+        trace.enabled.truncate(taken.at);
+        trace.trailing.truncate(taken.trailing);
+        true
+    }
+}
+
+/// A turn that did not happen.
+#[derive(Clone, Debug)]
+pub(super) struct TakenBack<'p> {
+    thread: usize,
+    at: usize,
+    trailing: usize,
+    before: Rc<Interpreter<'p>>,
+}
