@@ -32,6 +32,11 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_enum, default_value_t = PropertyArg::Both)]
     property: PropertyArg,
 
+    /// A program of SV-COMP: functions __VERIFIER_… and reach_error mean what they do there, abort is an assumption, any exit code is
+    /// as good as 0, and stores reach memory at once
+    #[arg(long)]
+    sv_comp: bool,
+
     /// Rounds of a loop that are looked at where its own conditions do not say how many there are
     #[arg(long, value_name = "K", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     unroll: u32,
@@ -130,6 +135,7 @@ impl ProveArgs {
                 PropertyArg::Robust => Property::Robust,
                 PropertyArg::Both => Property::Both,
             },
+            sv_comp: self.sv_comp,
             unroll: self.unroll,
             crash: self.crash.into(),
             solver: match self.solver {

@@ -77,6 +77,7 @@ pub(crate) fn events(
             | RecordKind::Ended
             | RecordKind::Watched
             | RecordKind::Foreign
+            | RecordKind::Block
             | RecordKind::Unseen => {}
         }
     }

@@ -62,8 +62,8 @@ pub use lock::{Lock, try_lock};
 pub use parts::{part_of_memory, persistent_offset};
 pub use program::{HeapChecks, MallocMetadata, Program};
 pub use schedule::{
-    Cut, EverySchedule, FailedSchedule, Model, NativeThreads, Sealing, Unfinished, Unseen,
-    UnseenKind,
+    Cut, EverySchedule, FailedSchedule, Model, NamedBlock, Naming, NativeThreads, Sealing,
+    Unfinished, Unseen, UnseenKind,
 };
 pub use server::Server;
 pub use sites::{Position, Sites};

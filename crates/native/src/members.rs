@@ -1,11 +1,15 @@
 //! Structs and their members, from the debug information of the program: which one a name in the source is about.
 
+mod inside;
+
 use gimli::{
     AttributeValue, DebuggingInformationEntry, Dwarf, EndianArcSlice, Reader, RunTimeEndian,
     SectionId, Unit, UnitOffset,
 };
 use object::{Object, ObjectSection};
 use std::sync::Arc;
+
+pub use inside::TypeAt;
 
 type Bytes = EndianArcSlice<RunTimeEndian>;
 type MemberEntry<'a> = DebuggingInformationEntry<'a, 'a, Bytes>;

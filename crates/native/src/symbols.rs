@@ -136,6 +136,15 @@ impl Symbols {
         Some(self.locate(address)?.0)
     }
 
+    /// The part of a variable that lies at this address, as the source writes it.
+    pub fn part_of_variable(
+        &self,
+        address: u64,
+        members: &crate::members::Members,
+    ) -> Option<String> {
+        members.variable_at(address.checked_sub(self.load_address)?)
+    }
+
     /// The variable of the executable that lies at this address, or the one before it.
     pub fn variable(&self, address: u64) -> Option<String> {
         let offset = address.checked_sub(self.load_address)?;

@@ -65,6 +65,7 @@ impl Path {
             guard: self.condition,
             kind,
             joined: false,
+            block: None,
             label: label.to_owned(),
             place: None,
         });

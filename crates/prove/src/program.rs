@@ -112,6 +112,8 @@ pub struct ProofEvent {
     /// Is it one step with the event before it? So an access of several locations is: it is ordered, and survives or is lost,
     /// as a whole. (Both have one thread, one guard, one kind, and, if they are stores, one line.)
     pub joined: bool,
+    /// The atomic block it is part of: nothing of other threads comes between its events.
+    pub block: Option<u32>,
     /// As its source words it, with its place: for witnesses.
     pub label: String,
     /// Where that is, in programs that have source files.

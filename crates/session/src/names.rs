@@ -100,6 +100,40 @@ impl ProgramNames {
         member.clone()
     }
 
+    /// The part of a variable at this address: `fork[2]`, `queue.head`.
+    pub(crate) fn variable(&self, address: u64) -> Option<String> {
+        let name = self.symbols.variable(address)?;
+        let members = self.members.get_or_init(|| self.symbols.members());
+        let part = members
+            .as_ref()
+            .and_then(|members| self.symbols.part_of_variable(address, members));
+        let Some(part) = part else {
+            return Some(name);
+        };
+        // `app::box` and `f.counter` say more than `box` and `counter`.
+        let short = part.split(['.', '[', '+']).next().unwrap_or(&part);
+        Some(match name.strip_suffix(short) {
+            Some(scope) => format!("{scope}{part}"),
+            None => part,
+        })
+    }
+
+    /// What leads from an object of that type, or from the first of several, to a byte: `->stop_`, `[2].next`.
+    pub(crate) fn part_of_type(&self, of: &str, offset: u64) -> Option<String> {
+        let members = self
+            .members
+            .get_or_init(|| self.symbols.members())
+            .as_ref()?;
+        let at = members.type_named(of)?;
+        let size = members.size_of(at).filter(|&size| size > 0)?;
+        let path = members.path(at, offset % size);
+        Some(match (offset / size, path.strip_prefix('.')) {
+            (0, Some(member)) => format!("->{member}"),
+            (0, None) => path,
+            (index, _) => format!("[{index}]{path}"),
+        })
+    }
+
     /// Where in the source an event comes from: for library functions, the call.
     pub(crate) fn place(&self, event: &Record) -> Option<Place> {
         self.origin(event.origin)

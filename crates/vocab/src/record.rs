@@ -70,6 +70,9 @@ kinds!(
     /// A thread hands memory to a function that nobody knows, which may touch it: `mask` is its number, `flags` an [`access`], the third
     /// word as in `Access`.
     Foreign = 24,
+    /// A block of the volatile heap was handed out, where steps are announced with call stacks: `mask` is the thread, the address is its
+    /// length, the third word where it lies. The call stack stands before it.
+    Block = 25,
     /// A lock was used against its rules: `mask` is the thread, `flags` the [`step`] that did it, the third word the lock.
     Misuse = 19,
 );
@@ -92,6 +95,7 @@ impl RecordKind {
                 | RecordKind::Ended
                 | RecordKind::Watched
                 | RecordKind::Foreign
+                | RecordKind::Block
         )
     }
 

@@ -1,18 +1,22 @@
 // Nobody takes a step between begin and end of an atomic block, in a block or not; blocks are steps like any other.
 // check: --sv-comp
+// prove: 0
 // exit: 0
 // schedules: 3
 // check: --sv-comp -DFUNCTION
+// prove: 0
 // exit: 0
 // schedules: 3
 // check: --sv-comp --model tso
 // exit: 0
 // schedules: 3
 // check: --sv-comp -DSEEN=1
+// prove: 100
 // exit: 100
 // finds: assertion `reach_error` is called
 // preemptions: 1
 // check: --sv-comp -DBARE
+// prove: 100
 // exit: 100
 // finds: assertion `reach_error` is called
 // schedules: 9

@@ -1,14 +1,17 @@
 // A lock made of atomic blocks and assumptions, as SV-COMP's programs have it. A block whose assumption does not hold has not happened,
 // even if it has stored before.
 // check: --sv-comp
+// prove: 0
 // exit: 0
 // schedules: 2
 // assumed: 2
 // check: --sv-comp -DLATE
+// prove: 5
 // exit: 0
 // schedules: 2
 // assumed: 2
 // check: --sv-comp -DOPEN
+// prove: 100
 // exit: 100
 // finds: assertion `reach_error` is called
 // check: --sv-comp --model tso

@@ -1,9 +1,11 @@
 // Where the program asks for any value, each of a few is tried; that these are not all is a limit, but for a truth.
 // check: --sv-comp -DVALUE=__VERIFIER_nondet_bool -DTYPE=_Bool -DWANTED=2
+// prove: 100
 // exit: 100
 // finds: assertion `reach_error` is called
 // note: the value asked for at
 // check: --sv-comp -DVALUE=__VERIFIER_nondet_bool -DTYPE=_Bool -DWANTED=3
+// prove: 0
 // exit: 0
 // schedules: 8
 // check: --sv-comp -DVALUE=__VERIFIER_nondet_int -DTYPE=int -DWANTED=-2
@@ -11,6 +13,7 @@
 // finds: assertion
 // note: is -1
 // check: --sv-comp -DVALUE=__VERIFIER_nondet_int -DTYPE=int -DWANTED=14
+// prove: 100
 // exit: 5
 // limit: nondet
 // check: --sv-comp --nondet 0..7 -DVALUE=__VERIFIER_nondet_int -DTYPE=int -DWANTED=14

@@ -1,5 +1,6 @@
 // One thread, values that decide how many are asked for, exit codes that mean nothing, `abort` as an assumption.
 // check: --sv-comp -DWANTED=2
+// prove: 100
 // exit: 100
 // finds: assertion `reach_error` is called
 // check: --sv-comp -DWANTED=5

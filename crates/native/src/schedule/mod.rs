@@ -24,6 +24,7 @@ use landfall_finding::Limit;
 use landfall_model::line::Line;
 use landfall_vocab::record::{COMPANIONS, RecordKind, Records};
 use reader::TraceReader;
+pub use reader::{NamedBlock, Naming};
 pub use recoveries::{EverySchedule, FailedSchedule};
 pub use sealing::Sealing;
 pub(crate) use sealing::is_called;
@@ -240,6 +241,18 @@ impl<'s> NativeThreads<'s> {
     pub fn seal(&mut self, sealing: Sealing) {
         self.job.threads.announced = true;
         self.sealing = Some(sealing);
+    }
+
+    /// From now on executions are told with names: who called, and where blocks of the heap come from.
+    pub fn name_things(&mut self) {
+        self.job.threads.announced = true;
+        self.reader.naming = Some(Naming::default());
+        self.reader.whole = true;
+    }
+
+    /// Of the last execution, if it was asked for.
+    pub fn naming(&self) -> Option<&Naming> {
+        self.reader.naming.as_ref()
     }
 
     /// From now on runs are waited for until then.
@@ -519,6 +532,9 @@ impl TraceReading<'_> {
             }
             if let Some(reads) = self.reads {
                 reads.record(&record);
+            }
+            if let Some(naming) = &mut self.reader.naming {
+                naming.record(&record);
             }
             if let (RecordKind::Stack, 1.., Some(sealing)) =
                 (record.kind, record.flags, &mut *self.sealing)

@@ -128,6 +128,7 @@ impl CMachine<'_> {
         value: Term,
         way: AccessWay,
     ) -> Go<()> {
+        let events = self.program.events.len();
         let size = u64::from(self.program.terms.width(value)) / 8;
         for (is, address) in self.targets(state, pointer, size)? {
             let end = address + size;
@@ -140,7 +141,7 @@ impl CMachine<'_> {
                 at = stop;
             }
         }
-        Ok(())
+        self.stored(state, events)
     }
 
     /// Notes a write, and cuts cells that are written in part from the next pass on.

@@ -57,8 +57,18 @@ impl<'m> CMachine<'m> {
         returns: &Type,
         here: CallContext,
     ) -> Go<Option<CValue>> {
+        self.answer = None;
+        if self
+            .verifier_call(state, name, &values, returns)?
+            .is_some_result()
+        {
+            return self.taken();
+        }
         if self.builtin(state, name, &values, here)?.is_some_result() {
             return self.taken();
+        }
+        if self.is_block(name) && self.module.function(name).is_some() {
+            self.begin_block(state)?;
         }
         if let Some(function) = self.module.function(name) {
             let below = self.allocas.len();
@@ -68,10 +78,16 @@ impl<'m> CMachine<'m> {
             self.here = place;
             let gone = self.allocas.split_off(below);
             let Some((mut after, value)) = after else {
+                if self.is_block(name) {
+                    self.end_block(state)?;
+                }
                 return Err(Stop::Ended);
             };
             self.forget(&mut after, &gone);
             *state = after;
+            if self.is_block(name) {
+                self.end_block(state)?;
+            }
             return Ok(value);
         }
         let known = WITHOUT_EFFECT.contains(&name)

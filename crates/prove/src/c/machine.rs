@@ -98,6 +98,8 @@ pub(super) struct CMachine<'m> {
     pub(super) endless: Option<Refusal>,
     /// Reads of the recovery from here on are inside a region of a checksum, or ignored.
     pub(super) unjudged: usize,
+    /// The atomic block that is followed.
+    pub(super) block: super::blocks::FollowedBlock,
     /// What the built-in function just called returned.
     pub(super) answer: Option<CValue>,
 }
@@ -137,6 +139,7 @@ impl<'m> CMachine<'m> {
             functions: module.functions.iter().map(|f| f.name.clone()).collect(),
             locations: FxHashMap::default(),
             cell_of: Vec::new(),
+            block: Default::default(),
             lines_of_memory: FxHashMap::default(),
             labels: FxHashMap::default(),
             places: FxHashMap::default(),
@@ -292,6 +295,7 @@ impl<'m> CMachine<'m> {
             guard,
             kind,
             joined,
+            block: self.block.number(),
             label,
             place,
         });

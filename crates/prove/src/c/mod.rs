@@ -15,6 +15,7 @@
 mod access;
 mod arithmetic;
 mod assembly;
+mod blocks;
 mod bytes;
 mod domain;
 mod flow;
@@ -45,6 +46,8 @@ pub struct Bounds {
     pub unroll: u32,
     /// Events after which a program is too large.
     pub events: usize,
+    /// As in SV-COMP: stores reach memory at once, `reach_error` is not to be called, `abort` is an assumption, and exit codes mean nothing.
+    pub sv_comp: bool,
 }
 
 impl Default for Bounds {
@@ -52,6 +55,7 @@ impl Default for Bounds {
         Bounds {
             unroll: 4,
             events: 20_000,
+            sv_comp: false,
         }
     }
 }

@@ -34,6 +34,46 @@ impl Encoding<'_> {
         }
     }
 
+    /// An access of another thread comes before all of an atomic block, or after all of it.
+    pub(super) fn blocks(&mut self) {
+        let program = self.program;
+        let accesses = |id: &ProofEventId| program.event(*id).loc().is_some();
+        let mut blocks: std::collections::BTreeMap<u32, Vec<ProofEventId>> = Default::default();
+        for id in program.event_ids().filter(accesses) {
+            if let Some(block) = program.event(id).block {
+                blocks.entry(block).or_default().push(id);
+            }
+        }
+        for (&number, block) in &blocks {
+            let thread = program.event(block[0]).thread;
+            // Of two blocks all events are on one side of the other's.
+            let mut of_block: std::collections::BTreeMap<u32, Lit> = Default::default();
+            for other in program.event_ids().filter(accesses) {
+                let event = program.event(other);
+                if event.thread == thread || event.block.is_some_and(|b| b < number) {
+                    continue;
+                }
+                let before = match event.block {
+                    None => self.formula.fresh(),
+                    Some(b) => match of_block.get(&b) {
+                        Some(&known) => known,
+                        None => {
+                            let fresh = self.formula.fresh();
+                            of_block.insert(b, fresh);
+                            fresh
+                        }
+                    },
+                };
+                for &inside in block {
+                    let both = [self.executed(other), self.executed(inside)];
+                    let (other, inside) = (self.node(other), self.node(inside));
+                    self.edge(other, inside, &[before, both[0], both[1]]);
+                    self.edge(inside, other, &[!before, both[0], both[1]]);
+                }
+            }
+        }
+    }
+
     /// One variable per pair of writes of two threads; within a thread program order decides (`coi ⊆ po`).
     fn coherence(&mut self, writes: &[ProofEventId]) {
         for (n, &b) in writes.iter().enumerate() {

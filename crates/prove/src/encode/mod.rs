@@ -155,6 +155,7 @@ impl<'p> Encoding<'p> {
         encoding.execution();
         encoding.preserved_order();
         encoding.memory();
+        encoding.blocks();
         match view {
             View::AtTheEnd => encoding.last_values(),
             View::AfterFailure(_) => encoding.after_failure(),

@@ -248,7 +248,9 @@ pub(crate) fn obtain(length: usize, align: usize, caller: usize) -> *mut u8 {
     let block = if wants_persistent(caller) {
         persistent_heap::malloc(length, align, caller)
     } else {
-        allocate(length, align)
+        let block = allocate(length, align);
+        crate::threads::allocated(block as usize, length);
+        block
     };
     // SAFETY: libc's variable of this thread.
     unsafe {

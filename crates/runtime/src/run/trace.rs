@@ -262,6 +262,13 @@ pub(crate) fn foreign(thread: usize, object: u64, flags: u8, origin: Origin) {
     append([head, origin.0, object]);
 }
 
+/// A block of the heap was handed out to a thread.
+pub(crate) fn block(thread: usize, address: usize, length: usize) {
+    let length = (length as u64).next_multiple_of(8).min(1 << 32);
+    let head = record::head(RecordKind::Block, thread as u8, 0, length);
+    append([head, Origin::NONE.0, address as u64]);
+}
+
 /// A thread ended the process while others could go on.
 pub(crate) fn ended(thread: usize, end: u64, last: Origin) {
     append([

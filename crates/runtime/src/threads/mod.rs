@@ -247,6 +247,15 @@ pub(crate) fn is_over() -> bool {
     on() && threads().over.get()
 }
 
+/// The running thread got a block of the heap; told where steps are told with their call stacks.
+pub(crate) fn allocated(block: usize, length: usize) {
+    if block != 0 && on() && threads().announced.get() {
+        let me = threads().current.get();
+        crate::run::call_stack::log_of(me);
+        trace::block(me, block, length);
+    }
+}
+
 /// The running thread does something whose effects are not known: a turn of a loop with that has happened.
 pub(crate) fn acted() {
     if on() {

@@ -63,7 +63,7 @@ pub(crate) fn answers(source: &ProofSource, args: &ProveOptions, tell: &dyn Fn(S
         let start = Instant::now();
         let settled: Vec<PropertyAnswer> = std::mem::take(&mut all.answers)
             .into_iter()
-            .filter(|answer| !matches!(answer.verdict, ProofVerdict::Proved))
+            .filter(|answer| !may_change(answer))
             .collect();
         all.answers = ask(&program, args, &options, settled, &mut |answer| {
             // What holds so far may not hold further on; what does not hold never will.
@@ -76,8 +76,7 @@ pub(crate) fn answers(source: &ProofSource, args: &ProveOptions, tell: &dyn Fn(S
         let searching = start.elapsed();
         let start = Instant::now();
         let mut limits = Vec::new();
-        let proved = |a: &PropertyAnswer| matches!(a.verdict, ProofVerdict::Proved);
-        if all.answers.iter().any(proved) {
+        if all.answers.iter().any(may_change) {
             let bounds = prove::bounds(&program, &options);
             limits = [bounds.exceeded, bounds.undecided].concat();
         }
@@ -88,13 +87,13 @@ pub(crate) fn answers(source: &ProofSource, args: &ProveOptions, tell: &dyn Fn(S
             searching,
             bounding: start.elapsed(),
         });
-        for answer in all.answers.iter_mut().filter(|a| proved(a)) {
+        for answer in all.answers.iter_mut().filter(|a| may_change(a)) {
             answer.limits.clone_from(&limits);
         }
         before = all.clone();
         tell(Said::Known(before.clone()));
         let late = options.search.until.is_some_and(|u| Instant::now() >= u);
-        if limits.is_empty() || late || !all.answers.iter().any(proved) {
+        if limits.is_empty() || late || !all.answers.iter().any(may_change) {
             break;
         }
     }
@@ -102,6 +101,11 @@ pub(crate) fn answers(source: &ProofSource, args: &ProveOptions, tell: &dyn Fn(S
         tell(Said::Progress(Progress::Done));
     }
     all
+}
+
+/// Could it be another answer with loops unrolled further?
+fn may_change(answer: &PropertyAnswer) -> bool {
+    matches!(answer.verdict, ProofVerdict::Proved | ProofVerdict::Nothing)
 }
 
 /// The bounds to try, one after the other.

@@ -29,6 +29,8 @@ pub struct ProveOptions {
     pub compiler_flags: Vec<OsString>,
     /// What to prove.
     pub property: Property,
+    /// As in SV-COMP: functions `__VERIFIER_…` mean what they do there, and stores reach memory at once.
+    pub sv_comp: bool,
     /// Rounds of a loop that are looked at where its own conditions do not say how many there are.
     pub unroll: u32,
     /// How a power failure is put into the formula; all give the same answer.
@@ -48,6 +50,7 @@ impl Default for ProveOptions {
         ProveOptions {
             compiler_flags: Vec::new(),
             property: Property::Both,
+            sv_comp: false,
             unroll: 8,
             crash: CrashEncoding::FullAtFlushes,
             solver: Solver::Cadical,

@@ -16,7 +16,8 @@ use std::process::Stdio;
 
 pub(crate) enum ProofSource {
     Litmus(Box<ProofProgram>),
-    Module(Box<Module>, Language),
+    /// A program, and whether it is one of SV-COMP.
+    Module(Box<Module>, Language, bool),
 }
 
 fn failure(kind: ErrorKind, files: &[PathBuf], why: impl std::fmt::Display) -> Error {
@@ -46,7 +47,7 @@ pub(crate) fn read(files: &[PathBuf], options: &ProveOptions) -> Result<ProofSou
     let language = language(&options.compiler_flags, files);
     for path in files {
         match extension(path).as_str() {
-            "c" | "cc" | "cpp" | "cxx" | "C" | "c++" => {}
+            "c" | "i" | "cc" | "cpp" | "cxx" | "C" | "c++" => {}
             _ => {
                 let what = "not a .c, .cc, .lit or .litmus file, which is what can be proved";
                 return Err(usage(what.to_owned()));
@@ -61,7 +62,11 @@ pub(crate) fn read(files: &[PathBuf], options: &ProveOptions) -> Result<ProofSou
         let why = format!("the compiler's output: {error}");
         failure(ErrorKind::Internal, files, why)
     })?;
-    Ok(ProofSource::Module(Box::new(module), language))
+    Ok(ProofSource::Module(
+        Box::new(module),
+        language,
+        options.sv_comp,
+    ))
 }
 
 /// The program as the compiler's intermediate language.
@@ -102,7 +107,7 @@ impl ProofSource {
     pub(crate) fn language(&self) -> Option<Language> {
         match self {
             ProofSource::Litmus(_) => None,
-            ProofSource::Module(_, language) => Some(*language),
+            ProofSource::Module(_, language, _) => Some(*language),
         }
     }
 
@@ -110,11 +115,12 @@ impl ProofSource {
     pub(crate) fn program(&self, unroll: u32) -> Result<ProofProgram, Refusal> {
         match self {
             ProofSource::Litmus(program) => Ok((**program).clone()),
-            ProofSource::Module(module, _) => {
+            ProofSource::Module(module, _, sv_comp) => {
                 let files = RefCell::new(HashMap::new());
                 let lines = |place: &Place| line(&files, place);
                 let bounds = c::Bounds {
                     unroll,
+                    sv_comp: *sv_comp,
                     ..c::Bounds::default()
                 };
                 c::translate(module, &bounds, &lines)

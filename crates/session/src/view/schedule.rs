@@ -1,12 +1,13 @@
 //! A schedule as people read it: what each thread does, in the order it happens.
 
 use crate::names::ProgramNames;
+use crate::view::blocks;
 use crate::view::table::{ThreadDeed, What, turns};
 use landfall_explore::schedule::sync::Op;
 use landfall_explore::schedule::{Access, Act, End, Order, Step, Trace, Until, Wait};
 use landfall_finding::{Place, Turn};
 use landfall_native::NativeThreads;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How threads took turns, for a finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct ScheduleNames<'a> {
     names: &'a ProgramNames,
     order: Order,
     called: StoreNames,
+    /// Names that stand for several places.
+    alike: HashSet<String>,
 }
 
 /// Bytes of persistent memory as the source calls them where it stores to them.
@@ -54,6 +57,7 @@ impl<'a> ScheduleNames<'a> {
             names,
             order,
             called: StoreNames::new(),
+            alike: HashSet::new(),
         }
     }
 
@@ -74,14 +78,68 @@ impl<'a> ScheduleNames<'a> {
             let same = |(other, called): &&((u32, u64), String)| other == place || called == text;
             !text.is_empty() && all.iter().filter(same).count() == 1
         };
-        ScheduleNames {
-            called: all.iter().filter(alone).cloned().collect(),
+        let called: StoreNames = all.iter().filter(alone).cloned().collect();
+        let mut found = ScheduleNames {
+            called,
+            alike: HashSet::new(),
             ..*self
+        };
+        let mut known: HashMap<String, u64> = HashMap::new();
+        let mut alike = HashSet::new();
+        let trailing = trace.trailing.iter().map(|t| (t.object, t.mask));
+        let steps = trace.steps.iter().map(|step| (step.object, step.mask));
+        for (object, mask) in steps.chain(trailing) {
+            let Some(address) = found.address(object, mask) else {
+                continue;
+            };
+            let name = found.name(object, mask);
+            if *known.entry(name.clone()).or_insert(address) != address {
+                alike.insert(name);
+            }
+        }
+        found.alike = alike;
+        found
+    }
+
+    /// Where it is; of what stands in a library's header, the call in the user's own sources.
+    pub(crate) fn place(&self, site: u32) -> Option<Place> {
+        let place = self.names.origin(self.threads.origin(site));
+        let stack = || self.threads.naming()?.at_site.get(&site);
+        self.own(place, stack)
+    }
+
+    /// Where a transition of the last execution is.
+    fn place_of(&self, at: usize, step: &Step) -> Option<Place> {
+        let place = self.names.origin(self.threads.origin(step.site));
+        let stack = || self.threads.naming()?.stacks.get(at);
+        match self.own(place, stack) {
+            Some(place) if !blocks::is_theirs(&place.file) => Some(place),
+            _ => self.place(step.site),
         }
     }
 
-    pub(crate) fn place(&self, site: u32) -> Option<Place> {
-        self.names.origin(self.threads.origin(site))
+    fn own<'s>(
+        &self,
+        place: Option<Place>,
+        stack: impl Fn() -> Option<&'s Vec<u64>>,
+    ) -> Option<Place> {
+        let theirs = place.as_ref().is_none_or(|at| blocks::is_theirs(&at.file));
+        let nearest = || blocks::nearest(self.names, stack()?);
+        match theirs {
+            true => nearest().or(place),
+            false => place,
+        }
+    }
+
+    /// Does a step only count how many share something? Nobody wants to read of that.
+    fn is_noise(&self, step: &Step) -> bool {
+        let place = self.names.origin(self.threads.origin(step.site));
+        let counts = [
+            "bits/shared_ptr_base.h",
+            "ext/atomicity.h",
+            "bits/shared_ptr_atomic.h",
+        ];
+        place.is_some_and(|at| counts.iter().any(|file| at.file.ends_with(file)))
     }
 
     /// What an object is called, in a sentence.
@@ -98,6 +156,24 @@ impl<'a> ScheduleNames<'a> {
         step.act == Act::Rmw && self.threads.is_blocks(step.object)
     }
 
+    /// Where the bytes of an object are.
+    fn address(&self, object: u32, mask: u64) -> Option<u64> {
+        let line = self.threads.address(object)?;
+        let within = match line % 64 {
+            0 => mask.trailing_zeros() % 64,
+            _ => 0,
+        };
+        Some(line + u64::from(within))
+    }
+
+    /// A name that others have as well says where it is.
+    fn apart(&self, name: String, address: u64) -> String {
+        match self.alike.contains(&name) {
+            true => format!("{name} at {address:#x}"),
+            false => name,
+        }
+    }
+
     /// A variable, or where it lies.
     fn name(&self, object: u32, mask: u64) -> String {
         let Some(line) = self.threads.address(object) else {
@@ -106,24 +182,26 @@ impl<'a> ScheduleNames<'a> {
         if self.threads.is_blocks(object) {
             return "an atomic block".to_owned();
         }
-        let address = line
-            + u64::from(if line % 64 == 0 {
-                mask.trailing_zeros() % 64
-            } else {
-                0
-            });
+        let address = self.address(object, mask).unwrap_or(line);
         if let Some(offset) = landfall_native::persistent_offset(address) {
             if let Some(name) = self.called.get(&(object, mask)) {
                 return name.clone();
             }
             return crate::names::address(offset);
         }
-        match self.names.symbols.variable(address) {
+        match self.names.variable(address) {
             Some(name) if name.ends_with("threads::HEAP_LOCK") => "the persistent heap".to_owned(),
             Some(name) if name.ends_with("threads::POOL_LOCK") => "the pool files".to_owned(),
             Some(name) if name.ends_with("text::NEXT_TOKEN") => "strtok's own variable".to_owned(),
-            Some(name) => name,
-            None => format!("{address:#x}"),
+            Some(name) => self.apart(name, address),
+            None => {
+                let naming = self.threads.naming();
+                let block = naming.and_then(|naming| blocks::name(self.names, naming, address));
+                match block {
+                    Some(name) => self.apart(name, address),
+                    None => format!("{address:#x}"),
+                }
+            }
         }
     }
 
@@ -206,10 +284,13 @@ impl<'a> ScheduleNames<'a> {
             if !commits {
                 running = Some(thread);
             }
+            if self.is_noise(step) {
+                continue;
+            }
             let object = self.name(step.object, step.mask);
             deeds.push(ThreadDeed {
                 thread,
-                at: self.place(step.site).map(|at| line(&at)),
+                at: self.place_of(at, step).map(|at| line(&at)),
                 text: self.what(step),
                 what: match step.act {
                     _ if self.begins_block(step) => What::Sync(object),

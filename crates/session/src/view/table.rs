@@ -2,6 +2,7 @@
 
 use landfall_finding::text::plain;
 use landfall_finding::{Turn, TurnLine, TurnReason};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// Something a thread did, in the order it happened.
@@ -106,6 +107,9 @@ pub fn draw(names: &[String], turns: &[Turn], width: usize) -> String {
     }
     let mut out = String::new();
     let room = (width - 28) / names.len().max(1) - 3;
+    if look_alike(turns, room) {
+        return list(turns, width);
+    }
     let line = |cells: &[String], why: &str| {
         let mut text = String::from("  ");
         for cell in cells {
@@ -130,6 +134,15 @@ pub fn draw(names: &[String], turns: &[Turn], width: usize) -> String {
         }
     }
     out
+}
+
+/// Would different things look the same in columns so narrow?
+fn look_alike(turns: &[Turn], room: usize) -> bool {
+    let mut known: HashMap<String, String> = HashMap::new();
+    turns.iter().flat_map(rows).any(|text| {
+        let shown = fit(&text, room);
+        known.entry(shown).or_insert_with(|| text.clone()) != &text
+    })
 }
 
 /// Turns one below the other, for many threads.

@@ -174,6 +174,7 @@ impl TraceReader {
             unseen: _,
             handed: _,
             guessed: _,
+            naming: _,
             whole: _,
             // What the job says.
             keep: _,

@@ -5,6 +5,7 @@ mod access;
 mod block;
 mod buffer;
 mod milestone;
+mod naming;
 mod sync;
 mod told;
 
@@ -18,6 +19,7 @@ use landfall_model::event::Atomicity;
 use landfall_vocab::record::{COMPANIONS, RecordKind, Traced, flag, step};
 use landfall_vocab::shared::{CREATIONS, End};
 use milestone::Milestones;
+pub use naming::{NamedBlock, Naming};
 use std::collections::VecDeque;
 use sync::drains;
 use told::ToldAccesses;
@@ -138,6 +140,8 @@ pub(super) struct TraceReader {
     pub(super) handed: Vec<u32>,
     /// Those of them that may as well do nothing to it.
     pub(super) guessed: Vec<u32>,
+    /// Call stacks of steps and of blocks of the heap, if anyone asks.
+    pub(super) naming: Option<Naming>,
     most: usize,
     /// Streams that each thread has, and that some would need.
     pub(super) streams: usize,
@@ -216,6 +220,9 @@ impl TraceReader {
         (self.at, self.keep, self.created) = (0, keep, 1);
         self.creators = 0;
         self.known = known;
+        if let Some(naming) = &mut self.naming {
+            naming.begin();
+        }
     }
 
     fn companion(&self, thread: usize) -> Process {
@@ -526,6 +533,9 @@ impl TraceReader {
             known.joined = 0;
             known.drained = 0;
             known.opened = (0, 0);
+        }
+        if let Some(naming) = &mut self.naming {
+            naming.step(&step, open.commits);
         }
         let at = self.at;
         self.at += 1;

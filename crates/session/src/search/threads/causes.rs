@@ -266,6 +266,7 @@ impl<'a> ScheduleFindings<'a> {
         bugs: &mut Diagnosis<'_>,
         report: &mut SearchReport,
     ) -> Result<(), Error> {
+        native.name_things();
         let order = self.order;
         let races = self.races.unwrap_or_default();
         let floor = self.floor;

@@ -1,0 +1,69 @@
+//! What is kept of a run that is told to people: who called, and where blocks of the heap come from.
+
+use landfall_explore::schedule::Step;
+use landfall_vocab::record::{RecordKind, Traced};
+use std::collections::HashMap;
+
+/// A block of the heap, and the return addresses of who asked for it, innermost first.
+#[derive(Clone, Debug, Default)]
+pub struct NamedBlock {
+    pub address: u64,
+    pub length: u64,
+    pub stack: Vec<u64>,
+}
+
+/// Call stacks of one execution.
+#[derive(Clone, Debug, Default)]
+pub struct Naming {
+    /// In the order in which they were handed out.
+    pub blocks: Vec<NamedBlock>,
+    /// Of each transition; none of what a store buffer does.
+    pub stacks: Vec<Vec<u64>>,
+    /// Of the first transition at each site.
+    pub at_site: HashMap<u32, Vec<u64>>,
+    /// What each thread announced last.
+    last: Vec<Vec<u64>>,
+}
+
+impl Naming {
+    pub(super) fn begin(&mut self) {
+        *self = Naming::default();
+    }
+
+    pub(in super::super) fn record(&mut self, record: &Traced<'_>) {
+        let thread = usize::from(record.mask);
+        match record.kind {
+            RecordKind::Stack if record.flags != 0 => {
+                if self.last.len() <= thread {
+                    self.last.resize(thread + 1, Vec::new());
+                }
+                let (words, _) = record.payload.as_chunks::<8>();
+                self.last[thread] = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+            }
+            RecordKind::Block => self.blocks.push(NamedBlock {
+                address: record.value,
+                length: record.offset,
+                stack: self.last.get(thread).cloned().unwrap_or_default(),
+            }),
+            _ => {}
+        }
+    }
+
+    pub(super) fn step(&mut self, step: &Step, commits: bool) {
+        let last = self.last.get(usize::from(step.process));
+        let stack = last.filter(|_| !commits).cloned().unwrap_or_default();
+        if !stack.is_empty() {
+            let known = self.at_site.entry(step.site);
+            known.or_insert_with(|| stack.clone());
+        }
+        self.stacks.push(stack);
+    }
+
+    /// The block that an address lies in, the newest if several have been there, and its number.
+    pub fn block(&self, address: u64) -> Option<(usize, &NamedBlock)> {
+        let inside = |(_, block): &(usize, &NamedBlock)| {
+            (block.address..block.address + block.length.max(1)).contains(&address)
+        };
+        self.blocks.iter().enumerate().rev().find(inside)
+    }
+}
