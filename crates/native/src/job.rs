@@ -128,6 +128,8 @@ pub struct Threading {
     pub most_steps: Option<u64>,
     /// Steps are announced with their call stacks.
     pub announced: bool,
+    /// A turn of a loop that was in vain happens where the schedule says so, and its thread goes on: the schedule is another one's.
+    pub turns: bool,
     pub policy: Policy,
 }
 

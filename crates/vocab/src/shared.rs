@@ -276,6 +276,8 @@ pub mod job {
     pub const PREEMPT_FIRST: u32 = 1 << 22;
     /// Several threads create others: each creation is a step, and they are in conflict with each other.
     pub const CREATIONS: u32 = 1 << 23;
+    /// A turn of a loop that was in vain happens where the schedule says so, and its thread goes on.
+    pub const TURNS: u32 = 1 << 29;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
 }

@@ -226,6 +226,11 @@ impl<'s> NativeThreads<'s> {
         self.job.threads.persistency = true;
     }
 
+    /// From now on turns of loops that were in vain happen where the schedule says so.
+    pub fn turns_happen(&mut self) {
+        self.job.threads.turns = true;
+    }
+
     /// From now on every run is read from its first record on, be its beginning known or not: the yardstick for going on from
     /// milestones.
     pub fn read_whole(&mut self) {
@@ -301,6 +306,7 @@ impl<'s> NativeThreads<'s> {
         job.threads.sleepers.clear();
         job.threads.most_steps = None;
         job.threads.announced = false;
+        job.threads.turns = false;
         job.threads.policy = Policy::Quiet;
         job
     }

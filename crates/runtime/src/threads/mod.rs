@@ -66,6 +66,8 @@ pub(crate) struct Threads {
     persistency: Cell<bool>,
     /// Steps are announced with their call stacks.
     announced: Cell<bool>,
+    /// Turns in vain happen where the job says so.
+    turns_happen: Cell<bool>,
     /// Creating a thread is a step.
     creations: Cell<bool>,
     policy: Cell<steps::Policy>,
@@ -158,6 +160,7 @@ pub(crate) fn begin(job: &JobHeader) {
     threads.buffered.set(job.flags & job::TSO != 0);
     threads.persistency.set(job.flags & job::PERSISTENCY != 0);
     threads.announced.set(job.flags & job::ANNOUNCED != 0);
+    threads.turns_happen.set(job.flags & job::TURNS != 0);
     let companions = job.companions.clamp(1, MOST as u32);
     threads.companions.set(companions as u8);
     // All of them are bits of a word.

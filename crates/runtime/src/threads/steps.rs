@@ -158,6 +158,7 @@ pub(super) fn choose(current: usize) -> usize {
         }
         let process = match shared::choice(threads().steps.get()) {
             Some(process) if enabled >> process & 1 != 0 => process,
+            Some(process) if turns::release(process.into()) => continue,
             Some(_) => stop(End::Strayed, enabled),
             None => {
                 if threads().steps.get() as u64 >= shared::job().steps {

@@ -489,6 +489,19 @@ pub(super) fn make_last() -> bool {
     }
 }
 
+/// The job wants a thread to go on that waits after a turn in vain, as who proves something by its turns does; false if it does not wait.
+pub(super) fn release(thread: usize) -> bool {
+    let Some(turns) = all().all.get(thread) else {
+        return false;
+    };
+    if thread >= threads().count.get() || turns.waits.get() == Waits::No || turns.last.get() {
+        return false;
+    }
+    turns.waits.set(Waits::ForChange);
+    turns.last.set(true);
+    true
+}
+
 /// Threads that wait for a change, and sleep: a bit each.
 pub(super) fn asleep() -> u64 {
     let waits = |thread: &usize| of(*thread).waits.get() == Waits::ForChange;
@@ -592,7 +605,9 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         && was.balance == now.balance
         && !was.seen
         && turns.undone(was.changes, below);
-    if !in_vain {
+    // Whoever follows another one's schedule needs the thread to go on as it says.
+    let happened = threads().turns_happen.get() && was.begun && was.before.stays;
+    if !in_vain || happened && !turns.last.get() {
         known.set(now);
         turns.last.set(false);
         return turns.tidy();

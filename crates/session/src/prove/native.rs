@@ -124,6 +124,7 @@ fn scheduled(programs: &Programs, refutation: &Refutation) -> anyhow::Result<Job
         let mut native = NativeThreads::new(&mut server, programs.job.clone(), threads, Model::Tso)
             .with_streams(streams);
         native.persist();
+        native.turns_happen();
         let schedule = guide::schedule(&mut native, &names, refutation);
         match (schedule, native.more_streams) {
             (Ok(schedule), _) => return Ok(native.replay(&schedule)),
