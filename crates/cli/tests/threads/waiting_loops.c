@@ -33,6 +33,12 @@
 // finds: assertion: `tries == 1` is false
 // check: --checks crash -DSTORES=1 -DWAITS=by_the_clock()
 // exit: 0
+// check: --checks crash -DSTORES=1 -DWAITS=by_the_processor()
+// exit: 0
+// check: --checks crash -DSTORES=1 -DWAITS=by_assembly()
+// exit: 5
+// limit: unseen
+// not: deadlock
 // check: --checks crash -DSTORES=2 -DWAITS=for_too_much()
 // exit: 100
 // finds: livelock
@@ -115,6 +121,19 @@ static void by_the_clock(void) {
     clock_gettime(CLOCK_MONOTONIC, &now);
   } while (atomic_load(&x) > STORES || now.tv_sec < end.tv_sec || now.tv_nsec < end.tv_nsec);
 }
+static void by_the_processor(void) {
+  unsigned long long end = __builtin_ia32_rdtsc() + 50000;
+  do
+    usleep(20);
+  while (atomic_load(&x) > STORES || __builtin_ia32_rdtsc() < end);
+}
+/* What assembly does is not known. */
+static int steps __attribute__((used));
+static void by_assembly(void) {
+  do
+    __asm__ volatile("incl steps(%%rip)" ::: "memory", "cc");
+  while (atomic_load(&x) > STORES || *(volatile int *)&steps < 3);
+}
 static void for_too_much(void) {
   while (atomic_load(&x) <= STORES)
     ;
@@ -145,5 +164,5 @@ int main(void) {
   pthread_join(a, 0);
   pthread_join(b, 0);
   (void)plainly, (void)with_a_copy, (void)politely, (void)in_a_call, (void)by_swapping, (void)around_another_loop;
-  (void)in_turns, (void)counting, (void)by_the_clock, (void)for_too_much, (void)reading_besides;
+  (void)in_turns, (void)counting, (void)by_the_clock, (void)by_the_processor, (void)by_assembly, (void)for_too_much, (void)reading_besides;
 }

@@ -15,6 +15,8 @@ const BOOTED: u64 = 1000 * SECOND;
 
 /// Nanoseconds on the given clock.
 fn now(clock: i32) -> u64 {
+    // Time goes on by itself: who looks at it does not wait in vain.
+    crate::threads::acted();
     run().clock.set(run().clock.get() + LOOK);
     let start = match clock {
         libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => START * SECOND,

@@ -37,6 +37,7 @@ pub(crate) unsafe fn fill(to: *mut u8, length: usize) {
 /// What `rdrand` and `rdseed` are replaced with (ABI).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __lf_random() -> u64 {
+    crate::threads::acted();
     let mut value = 0u64;
     let to = &raw mut value as *mut u8;
     // SAFETY: what the caller promises.

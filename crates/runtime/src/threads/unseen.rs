@@ -22,6 +22,7 @@ pub(crate) fn several() -> bool {
 
 /// Says so in the trace.
 pub(crate) fn note(what: u8, origin: Origin) {
+    super::acted();
     if several() {
         trace::plain(RecordKind::Unseen, 0, what, origin);
     }
