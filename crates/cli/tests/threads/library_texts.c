@@ -1,22 +1,22 @@
 // What functions of libc read and write of memory that threads share is seen like any other access.
 // check: -DCALL=snprintf(text,16,"x%d",5)
 // exit: 100
-// finds: data-race on `text`
+// finds: data-race on `text
 // check: -DCALL=sprintf(text,"hi")
 // exit: 100
-// finds: data-race on `text`
+// finds: data-race on `text
 // check: -DCALL=printf("%.4s",text)
 // exit: 100
-// finds: data-race on `text`
+// finds: data-race on `text
 // check: -DCALL=puts(text)
 // exit: 100
-// finds: data-race on `text`
+// finds: data-race on `text
 // check: -DCALL=fputs(text,stdout)
 // exit: 100
-// finds: data-race on `text`
+// finds: data-race on `text
 // check: -DCALL=fwrite(text,1,4,stdout)
 // exit: 100
-// finds: data-race on `text`
+// finds: data-race on `text
 // check: -DCALL=printf("%s",(char*)0)
 // exit: 0
 // check: -DCALL=snprintf(own,sizeof(own),"%60000d%60000d",1,2)

@@ -13,7 +13,7 @@
 // schedules: 36
 // check: --checks crash -DN=2 -DFORGETS
 // exit: 100
-// finds: livelock
+// finds: deadlock livelock
 #include <assert.h>
 #include <landfall.h>
 #include <pthread.h>

@@ -30,7 +30,7 @@
 // exit: 0
 // check: --checks crash -DSTORES=2 -DWAITS=counting()
 // exit: 100
-// finds: assertion: `tries == 1` is false
+// finds: assertion `tries == 1` is false
 // check: --checks crash -DSTORES=1 -DWAITS=by_the_clock()
 // exit: 0
 // check: --checks crash -DSTORES=1 -DWAITS=by_the_processor()
@@ -41,7 +41,7 @@
 // not: deadlock
 // check: --checks crash -DSTORES=2 -DWAITS=for_too_much()
 // exit: 100
-// finds: livelock
+// finds: deadlock livelock
 // check: --checks crash,data-races -DSTORES=1 -DWAITS=reading_besides() -DBESIDES
 // exit: 100
 // finds: data-race

@@ -1,16 +1,16 @@
 // A turn that leaves everything as it was did happen where somebody has seen it: the lock that was held, the word that was set.
 // check: --checks crash -DPOLL=under_lock() -DLOOK=try()
 // exit: 100
-// finds: assertion: `taken` is false
+// finds: assertion `taken` is false
 // check: --checks crash -DPOLL=under_lock() -DLOOK=try() --model sc -O2
 // exit: 100
-// finds: assertion: `taken` is false
+// finds: assertion `taken` is false
 // check: --checks crash -DPOLL=under_lock() -DLOOK=wait()
 // exit: 0
 // schedules: 1
 // check: --checks crash -DPOLL=announced() -DLOOK=read()
 // exit: 100
-// finds: assertion: `!seen` is false
+// finds: assertion `!seen` is false
 // check: --checks crash -DPOLL=announced() -DLOOK=nothing()
 // exit: 0
 // schedules: 1

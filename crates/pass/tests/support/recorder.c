@@ -226,4 +226,8 @@ void __lf_budget_out(const struct lf_site *site) {
   print("budget %s\n", at(site));
   _exit(0);
 }
+void __lf_turn(const struct lf_site *site, uint64_t number, uint64_t *kept, uint64_t bytes) {
+  (void)number, (void)kept, (void)bytes;
+  print("turn %s\n", at(site));
+}
 uint64_t __lf_random(void) { print("random\n"); return 0x1122334455667788; }
