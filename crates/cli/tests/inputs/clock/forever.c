@@ -2,10 +2,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-static atomic_int x, y;
+static atomic_int x, y, turns; /* with a counter no turn is in vain */
 
 static void *one(void *unused) {
   for (;;) {
+    turns++;
     x = 1;
     while (y)
       ;
@@ -16,6 +17,7 @@ static void *one(void *unused) {
 
 static void *other(void *unused) {
   for (;;) {
+    turns++;
     y = 1;
     while (x)
       ;
