@@ -424,7 +424,7 @@ fn scale(programs: &Programs) -> Fallible<()> {
 fn switch(programs: &Programs) -> Fallible<()> {
     const STEPS: usize = 20_000;
     let mut server = programs.server("switches", STEPS)?;
-    let mut time = |schedule: Vec<u8>| -> Fallible<f64> {
+    let mut time = |schedule: Vec<u16>| -> Fallible<f64> {
         let mut job = Job {
             schedule: Some(schedule),
             ..Job::default()
@@ -438,8 +438,8 @@ fn switch(programs: &Programs) -> Fallible<()> {
         }
         Ok(best)
     };
-    let turns = time((0..2 * STEPS).map(|at| 1 + (at % 2) as u8).collect())?;
-    let rows = time((0..2 * STEPS).map(|at| 1 + (at / STEPS) as u8).collect())?;
+    let turns = time((0..2 * STEPS).map(|at| 1 + (at % 2) as u16).collect())?;
+    let rows = time((0..2 * STEPS).map(|at| 1 + (at / STEPS) as u16).collect())?;
     let switches = 2.0 * STEPS as f64;
     println!(
         "\na switch between two threads: {:.0} ns (wanted: less than 200); a step with its record: {:.0} ns",

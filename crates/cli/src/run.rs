@@ -81,8 +81,14 @@ fn run_once(options: &RunArgs) -> anyhow::Result<Outcome> {
     };
     if let Some(steps) = &options.threads {
         let steps = steps.split(',').filter(|step| !step.is_empty());
-        let steps: Result<Vec<u8>, _> = steps.map(|step| step.trim().parse::<u8>()).collect();
-        job.schedule = Some(steps.context("--threads: numbers of threads, separated by commas")?);
+        let steps: Result<Vec<u16>, _> = steps.map(|step| step.trim().parse::<u16>()).collect();
+        let steps = steps.context("--threads: numbers of threads, separated by commas")?;
+        // Whoever names store buffers says how many threads there may be.
+        let few = landfall_native::FEW_THREADS as u16;
+        if steps.iter().any(|step| (few..2 * few).contains(step)) {
+            job.threads.most = few;
+        }
+        job.schedule = Some(steps);
     }
     if let Some(events) = options.events {
         job.limits.events = events;
@@ -222,7 +228,7 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
                 writeln!(
                     out,
                     "{name:10} thread {} {:#x} found {:#x} {place}",
-                    event.mask, event.value, event.offset
+                    event.thread, event.value, event.offset
                 )?;
             }
             RecordKind::Step | RecordKind::Blocked | RecordKind::Misuse => {
@@ -230,7 +236,7 @@ fn print(execution: &Execution, server: &Server, out: &mut impl Write) -> std::i
                 writeln!(
                     out,
                     "{name:10} thread {} {} {:#x} {place}",
-                    event.mask,
+                    event.chosen_as(),
                     event.step_name(),
                     event.value
                 )?;

@@ -14,8 +14,8 @@ use std::ops::ControlFlow;
 
 /// A Mazurkiewicz trace: what each process did and found, and the order of the stores to each object.
 type Signature = (
-    Vec<(u8, u32, u32, u64, u64)>,
-    BTreeMap<u32, Vec<(u8, u32)>>,
+    Vec<(u16, u32, u32, u64, u64)>,
+    BTreeMap<u32, Vec<(u16, u32)>>,
     bool,
 );
 
@@ -32,7 +32,7 @@ fn signature(trace: &Trace, threads: usize) -> Signature {
         }
     }
     steps.sort_unstable();
-    let mut stores: BTreeMap<u32, Vec<(u8, u32)>> = BTreeMap::new();
+    let mut stores: BTreeMap<u32, Vec<(u16, u32)>> = BTreeMap::new();
     for step in trace
         .steps
         .iter()
@@ -53,14 +53,16 @@ fn sealed(step: &Step) -> bool {
 /// Preemptions of an execution, and whether one is at a sealed place.
 fn preemptions(trace: &Trace, threads: usize) -> (u32, bool) {
     let (mut count, mut breaks_seal) = (0, false);
-    let mut running: Option<u8> = None;
+    let mut running: Option<u16> = None;
     for (at, step) in trace.steps.iter().enumerate() {
         if step.process as usize >= threads {
             continue;
         }
         if let Some(last) = running
             && last != step.process
-            && (trace.enabled[at] >> last | trace.enabled[at] >> (last as usize + threads)) & 1 != 0
+            && [last, last + threads as u16]
+                .iter()
+                .any(|of| trace.enabled[at].contains(*of))
         {
             count += 1;
             let mut next = trace.steps[at..].iter();
@@ -86,7 +88,7 @@ fn everything(program: &Program, model: Model, most: usize) -> Option<Vec<(Signa
         persistency: Persistency::Ignored,
     };
     let mut found = Vec::new();
-    let mut todo: Vec<Vec<u8>> = vec![Vec::new()];
+    let mut todo: Vec<Vec<u16>> = vec![Vec::new()];
     let mut trace = Trace::default();
     while let Some(follow) = todo.pop() {
         trace.restart(0);
@@ -99,9 +101,9 @@ fn everything(program: &Program, model: Model, most: usize) -> Option<Vec<(Signa
         };
         threads.run(&job, &mut trace).expect("runs");
         for at in follow.len()..trace.steps.len() {
-            for process in 0..2 * count as u8 {
-                if trace.enabled[at] >> process & 1 != 0 && process != trace.steps[at].process {
-                    let mut other: Vec<u8> =
+            for process in 0..2 * count as u16 {
+                if trace.enabled[at].contains(process) && process != trace.steps[at].process {
+                    let mut other: Vec<u16> =
                         trace.steps[..at].iter().map(|step| step.process).collect();
                     other.push(process);
                     todo.push(other);

@@ -64,15 +64,18 @@ pub struct RecordedInput {
 pub struct RecordedThreads {
     /// `tso` or `sc`.
     pub model: String,
-    /// Who takes each step: a thread, or from 32 on its store buffer. With streams of non-temporal stores, store buffers are numbered
-    /// from `most` on, and each thread's streams after those.
-    pub schedule: Vec<u8>,
+    /// Who takes each step: a thread, or from 32 on its store buffer; of more than 32 threads, from 512 on. With streams of non-temporal
+    /// stores, store buffers are numbered from `most` on, and each thread's streams after those.
+    pub schedule: Vec<u16>,
     /// Streams of non-temporal stores of each thread.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub streams: u8,
     /// Threads that there is room for.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub most: u8,
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub most: u16,
+    /// Lines whose non-temporal stores have streams, if there are such stores; without, all lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streamed: Option<Vec<u64>>,
     /// Plain accesses are steps: all of them, or these.
     pub everywhere: bool,
     /// Where, if not everywhere.

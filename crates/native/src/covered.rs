@@ -142,6 +142,7 @@ mod tests {
             kind: RecordKind::Read,
             offset,
             mask,
+            thread: 0,
             flags: 0,
             origin: Origin { site, caller: 0 },
             value,

@@ -5,14 +5,12 @@ use crate::job::{Isolation, Job};
 use crate::launch::prepare;
 use crate::program::Program;
 use crate::server::header;
-use crate::shared::futex_wake;
-use landfall_vocab::shared::{
-    CONTROL_FD, PLAIN_PROCESSOR, PROCESSOR, SERVE, job, point, slot_state,
-};
+use crate::shared::{futex_wake, set_bits, set_streamed};
+use landfall_vocab::shared::{CONTROL_FD, PLAIN_PROCESSOR, PROCESSOR, SERVE, job, slot_state};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus};
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::Release;
 
 /// Runs `debugger`, in whose hands `program` (in a fork, without random addresses) does one job. The debugger must start the
 /// program with its environment and follow the fork.
@@ -34,10 +32,12 @@ pub fn debug(
             lines: job.image.lines.len(),
         });
     }
-    for &origin in job.threads.points.iter().flat_map(|points| points.iter()) {
-        let bit = point(origin);
-        shared.control().points[bit / 64].fetch_or(1 << (bit % 64), Relaxed);
-    }
+    let points = job.threads.points.as_deref();
+    set_bits(
+        &shared.control().points,
+        points.map_or(&[][..], Vec::as_slice),
+    );
+    set_streamed(&shared.control().streamed, job.threads.streamed.as_deref());
     slot.state().store(slot_state::POSTED, Release);
     debugger.env(PROCESSOR, PLAIN_PROCESSOR).env(SERVE, "1");
     let control = shared.fd();

@@ -108,8 +108,8 @@ fn push(traced: &Traced<'_>, events: &mut Vec<Record>, stacks: &mut Vec<Vec<u64>
             );
             events.push(record);
         }
-        // What it found, or who else could have gone, stands where others have an address.
-        RecordKind::Access | RecordKind::Step => {
+        // What it found stands where others have an address.
+        RecordKind::Access => {
             let found = payload.first_chunk();
             record.offset = found.map_or(0, |found| u64::from_le_bytes(*found));
             events.push(record);

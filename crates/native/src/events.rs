@@ -21,7 +21,7 @@ pub(crate) fn events(
     let mut thread = 0;
     for (at, record) in records.iter().enumerate() {
         if record.kind == RecordKind::Step {
-            thread = u16::from(record.mask % landfall_vocab::record::COMPANIONS);
+            thread = record.of_thread();
         }
         let mut push = |action| {
             out.push(Event {
@@ -78,6 +78,7 @@ pub(crate) fn events(
             | RecordKind::Watched
             | RecordKind::Foreign
             | RecordKind::Block
+            | RecordKind::Others
             | RecordKind::Unseen => {}
         }
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct InputAsked {
     /// After so many power failures, that thread's call with this number, from 0 on.
     pub failures: u8,
-    pub thread: u8,
+    pub thread: u16,
     pub call: u32,
     pub kind: InputKind,
     pub origin: Origin,
@@ -17,7 +17,7 @@ pub struct InputAsked {
 
 impl InputAsked {
     /// Which call it is.
-    pub fn key(&self) -> (u8, u8, u32) {
+    pub fn key(&self) -> (u8, u16, u32) {
         (self.failures, self.thread, self.call)
     }
 }

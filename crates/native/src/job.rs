@@ -1,6 +1,7 @@
 //! What a run starts from.
 
 use crate::deadline::Deadline;
+pub use landfall_vocab::shared::{FEW_THREADS, MOST_THREADS};
 pub use landfall_vocab::shared::{InputKind, InputValue, Sleeper};
 use landfall_vocab::window;
 use std::sync::Arc;
@@ -117,10 +118,16 @@ pub struct Threading {
     pub blocks: bool,
     /// Plain accesses that are steps, by their origins (`site | caller << 32`).
     pub points: Option<Arc<Vec<u64>>>,
-    /// Streams of non-temporal stores that each thread has, and, with any, how many threads there may be. Without, choices name
-    /// store buffers from [`landfall_vocab::record::COMPANIONS`] on; with them, from `most` on.
+    /// Threads have numbers that others had before them, whom their creator has joined.
+    pub again: bool,
+    /// There are non-temporal stores; and the lines, which others touch, to which these have streams. Without: all lines.
+    pub non_temporal: bool,
+    pub streamed: Option<Arc<Vec<u64>>>,
+    /// Streams of non-temporal stores that each thread has, and how many threads there may be; none for any number. With streams,
+    /// choices name store buffers from `most` on. Without, from [`landfall_vocab::shared::FEW_THREADS`] on where these are enough, and
+    /// from [`landfall_vocab::shared::MOST_THREADS`] on where they are not.
     pub streams: u8,
-    pub most: u8,
+    pub most: u16,
     /// Who is not chosen beyond the schedule, from step `keep` on, until something touches what its next step does.
     pub sleepers: Vec<Sleeper>,
     pub keep: usize,
@@ -131,6 +138,17 @@ pub struct Threading {
     /// A turn of a loop that was in vain happens where the schedule says so, and its thread goes on: the schedule is another one's.
     pub turns: bool,
     pub policy: Policy,
+}
+
+impl Threading {
+    /// The number of the first store buffer in choices.
+    pub(crate) fn companions(&self) -> u16 {
+        match (self.streams, usize::from(self.most)) {
+            (0, 1..=FEW_THREADS) => FEW_THREADS as u16,
+            (0, _) => MOST_THREADS as u16,
+            (_, most) => most as u16,
+        }
+    }
 }
 
 /// Who goes on where a schedule says nothing.
@@ -158,9 +176,9 @@ pub struct Job {
     pub stdin: Vec<u8>,
     /// What calls that ask for any value are told. The others get what the one with the number [`ANY_CALL`] says, or 0.
     pub inputs: Arc<Vec<InputValue>>,
-    /// Run threads under control, these taking the first steps (`u8::MAX`: whoever the default is). Without it a program that
+    /// Run threads under control, these taking the first steps ([`landfall_vocab::shared::ANYBODY`]: whoever the default is). Without it a program that
     /// creates a thread is refused.
-    pub schedule: Option<Vec<u8>>,
+    pub schedule: Option<Vec<u16>>,
     /// With a schedule: which accesses are steps, and how stores reach memory.
     pub threads: Threading,
     /// First reads are all that is asked for: of an endless run, other events may be missing.

@@ -157,6 +157,7 @@ mod tests {
         Record {
             kind,
             mask,
+            thread: 0,
             flags,
             origin: Origin { site: 1, caller: 0 },
             offset,

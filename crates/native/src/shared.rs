@@ -1,15 +1,15 @@
 //! The memory shared with one server: a memfd of `landfall_vocab::shared` layout, mapped here.
 
 use landfall_vocab::shared::{
-    CHOICES_AT, CHOICES_LEN, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, INPUTS_AT,
-    InputValue, JobHeader, MAGIC, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLEEPERS_AT, SLOT_LEN,
+    CHOICES_AT, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, INPUTS_AT, InputValue,
+    JobHeader, MAGIC, MOST_CHOICES, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLEEPERS_AT, SLOT_LEN,
     SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT, STDOUT_AT, Sleeper, SlotHeader, TOTAL_LEN, TRACE_AT,
-    TRACE_LEN, output_head,
+    TRACE_LEN, output_head, point,
 };
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
 /// An owned mapping; unmapped when dropped.
@@ -178,7 +178,7 @@ impl SharedSlot<'_> {
         let inputs = &job.inputs[..header.inputs as usize];
         if lines.len() as u64 * IMAGE_LINE > IMAGE_LEN
             || stdin.len() as u64 > OUTPUT
-            || choices.len() as u64 > CHOICES_LEN
+            || choices.len() as u64 > MOST_CHOICES
         {
             return false;
         }
@@ -195,6 +195,7 @@ impl SharedSlot<'_> {
             let to = self.shared.base.add((self.at + STDIN_AT) as usize);
             to.copy_from_nonoverlapping(stdin.as_ptr(), stdin.len());
             let to = self.shared.base.add((self.at + CHOICES_AT) as usize);
+            let to = to.cast::<u16>();
             to.copy_from_nonoverlapping(choices.as_ptr(), choices.len());
             let to = self.shared.base.add((self.at + SLEEPERS_AT) as usize);
             let to = to.cast::<Sleeper>();
@@ -296,4 +297,23 @@ pub(crate) fn futex_wait(word: &AtomicU32, seen: u32, timeout: Duration) {
 pub(crate) fn futex_wake(word: &AtomicU32) {
     // SAFETY: as above.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1, 0, 0, 0) };
+}
+
+/// Tells a program a set of origins, or of lines.
+pub(crate) fn set_bits(words: &[AtomicU64], members: &[u64]) {
+    for word in words {
+        word.store(0, Relaxed);
+    }
+    for &member in members {
+        let bit = point(member);
+        words[bit / 64].fetch_or(1 << (bit % 64), Relaxed);
+    }
+}
+
+/// Tells a program to which lines non-temporal stores have streams: all, where nobody says.
+pub(crate) fn set_streamed(words: &[AtomicU64], lines: Option<&Vec<u64>>) {
+    match lines {
+        Some(lines) => set_bits(words, lines),
+        None => words.iter().for_each(|word| word.store(u64::MAX, Relaxed)),
+    }
 }

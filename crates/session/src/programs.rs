@@ -36,7 +36,7 @@ pub(crate) struct Programs {
 /// A schedule, and what its steps are.
 #[derive(Clone, Debug)]
 pub(crate) struct RecoverySchedule {
-    pub(crate) schedule: Vec<u8>,
+    pub(crate) schedule: Vec<u16>,
     pub(crate) threads: Threading,
 }
 
@@ -153,9 +153,8 @@ impl RunLog {
 
     /// What had happened when this many steps of its schedule were taken.
     pub(crate) fn cut_after(&self, steps: usize) -> Cut {
-        let choice = |event: &Record| event.kind == RecordKind::Step && event.offset != 0;
         let events = self.execution.events.iter().enumerate();
-        let mut next = events.filter(|(_, event)| choice(event)).skip(steps);
+        let mut next = events.filter(|(_, event)| event.is_choice()).skip(steps);
         let end = next.next().map_or(usize::MAX, |(at, _)| at);
         let entries = (0..self.log.end().0).map(Cut);
         Cut(entries.filter(|&entry| self.event_of(entry) < end).count() as u32)

@@ -57,6 +57,9 @@ fn input_value(recorded: &RecordedInput) -> InputValue {
     }
 }
 
+/// Up to so many threads, nobody asks how many there are.
+const FEW: u16 = landfall_native::FEW_THREADS as u16;
+
 /// The schedule of the last recovery, for the file.
 pub(crate) fn recovery_threads(recovery: &RecoverySchedule) -> Option<RecordedThreads> {
     recorded_threads(&Job {
@@ -70,11 +73,17 @@ pub(crate) fn recovery_threads(recovery: &RecoverySchedule) -> Option<RecordedTh
 pub(crate) fn recorded_threads(job: &Job) -> Option<RecordedThreads> {
     let schedule = job.schedule.clone()?;
     let points = job.threads.points.as_ref();
+    let streamed = job.threads.streamed.as_ref();
+    let streamed = streamed.filter(|_| job.threads.non_temporal);
     Some(RecordedThreads {
         model: if job.threads.buffered { "tso" } else { "sc" }.to_owned(),
         schedule,
         streams: job.threads.streams,
-        most: job.threads.most,
+        most: match job.threads.most {
+            0..=FEW if job.threads.streams == 0 => 0,
+            most => most,
+        },
+        streamed: streamed.map(|lines| lines.to_vec()),
         everywhere: job.threads.everywhere,
         persistency: job.threads.persistency,
         creations: job.threads.creations,
@@ -89,7 +98,13 @@ fn prepare(threads: &RecordedThreads, job: &mut Job) -> anyhow::Result<()> {
         "sc" => false,
         other => bail!("the witness names a model `{other}`; tso or sc"),
     };
-    (job.threads.streams, job.threads.most) = (threads.streams, threads.most);
+    job.threads.streams = threads.streams;
+    job.threads.most = match threads.most {
+        0 => FEW,
+        most => most,
+    };
+    job.threads.streamed = threads.streamed.clone().map(Arc::new);
+    job.threads.non_temporal = threads.streamed.is_some();
     job.threads.everywhere = threads.everywhere;
     job.threads.persistency = threads.persistency;
     job.threads.creations = threads.creations;

@@ -1,7 +1,9 @@
 //! Small multi-threaded programs, as data: what the search is tested and measured on without native code.
 
-use landfall_explore::schedule::MOST_PROCESSES;
 pub use landfall_explore::schedule::sync::Op as Sync;
+
+/// The interpreter has sets of them in a word.
+const MOST_PROCESSES: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Model {

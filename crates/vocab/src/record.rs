@@ -1,11 +1,11 @@
 //! How a trace is written: little-endian 64-bit words. Every record starts with two words:
 //!
 //! ```text
-//! word 0   kind:8  low:8  flags:8  word index in the window:33
+//! word 0   kind:8  low:8  flags:8  word index in the window:33  high:7
 //! word 1   site:32  caller:32      (caller: code offset of the call, for library functions)
 //! ```
-//! `low` is the byte mask of a `Store` or `Read`, or a thread ([`RecordKind::has_mask`]), else the low three address bits. Kinds with
-//! a third word (a value, a length) say so in [`RecordKind::has_value`]; `Run` and `Stack` are followed by a payload as well. Stores
+//! `low` is the byte mask of a `Store` or `Read`; with `high` above it, a thread ([`RecordKind::has_thread`]); else the low three
+//! address bits. Kinds with a third word (a value, a length) say so in [`RecordKind::has_value`]; `Run` and `Stack` are followed by a payload as well. Stores
 //! and reads cost 24 bytes, flushes and fences 16.
 //!
 //! A trace comes from memory that the program under test could scribble on: decoding checks everything and never panics.
@@ -46,35 +46,39 @@ kinds!(
     Alloc = 12,
     Free = 13,
     /// The call stack of the records that follow: the third word counts the return addresses after it. With `flags`, of the step that
-    /// thread `mask` takes next.
+    /// thread takes next.
     Stack = 14,
     /// Inline assembly that the pass could not read ran here.
     Asm = 15,
     /// The third word is a [`mark`].
     Mark = 16,
-    /// A thread takes a step, or (from [`COMPANIONS`] on) its store buffer does: `mask` is its number, `flags` a [`step`], the third
-    /// word what it is about. A word follows: who could have gone instead, a bit each; none where there was no choice.
+    /// A thread takes a step, or (from [`COMPANIONS`] on) its store buffer does: `flags` is a [`step`], the third word what it is
+    /// about. The address is not zero where it was chosen. A word follows: who could have gone instead, a bit each; of more than 64
+    /// processes, the first of them ([`RecordKind::Others`]).
     Step = 17,
-    /// At the end of a deadlock, one per thread that waits: `mask` is its number, `flags` a [`step`], the third word for what.
+    /// At the end of a deadlock, one per thread that waits: `flags` is a [`step`], the third word for what.
     Blocked = 18,
-    /// What an access of a thread did: `mask` is its number, `flags` an [`access`], the third word `address | length << 56`. Three
+    /// What an access of a thread did: `flags` is an [`access`], the third word `address | length << 56`. Three
     /// words follow: what it found, what it left, what a compare-and-swap asked for.
     Access = 20,
-    /// A thread ended the process while others could go on: `mask` is its number, the third word how
+    /// A thread ended the process while others could go on: the third word says how
     /// ([`crate::shared::End`]) and, above 32 bits, the exit code, the signal or the line of the assertion.
     Ended = 21,
-    /// Before a spinning thread waits, one per range of bytes it reads: `mask` is its number, the third word as in `Access`.
+    /// Before a spinning thread waits, one per range of bytes it reads: the third word as in `Access`.
     Watched = 22,
     /// A thread did something to others that is no step: `flags` is an [`unseen`].
     Unseen = 23,
-    /// A thread hands memory to a function that nobody knows, which may touch it: `mask` is its number, `flags` an [`access`], the third
+    /// A thread hands memory to a function that nobody knows, which may touch it: `flags` is an [`access`], the third
     /// word as in `Access`.
     Foreign = 24,
-    /// A block of the volatile heap was handed out, where steps are announced with call stacks: `mask` is the thread, the address is its
+    /// A block of the volatile heap was handed out, where steps are announced with call stacks: the address is its
     /// length, the third word where it lies. The call stack stands before it.
     Block = 25,
-    /// A lock was used against its rules: `mask` is the thread, `flags` the [`step`] that did it, the third word the lock.
+    /// A lock was used against its rules: `flags` is the [`step`] that did it, the third word the lock.
     Misuse = 19,
+    /// Before a step, or at the end: who could have gone besides the first 64 processes. In place of a thread, which word of the set
+    /// (from 1 on), and the third word is that.
+    Others = 26,
 );
 
 impl RecordKind {
@@ -96,16 +100,30 @@ impl RecordKind {
                 | RecordKind::Watched
                 | RecordKind::Foreign
                 | RecordKind::Block
+                | RecordKind::Others
         )
     }
 
-    /// Is `low` a byte mask, or the number of a thread? Otherwise it is the rest of an address.
+    /// Is `low` a byte mask?
     pub const fn has_mask(self) -> bool {
-        let addressed = matches!(
+        matches!(self, RecordKind::Store | RecordKind::Read)
+    }
+
+    /// Does it say whose it is?
+    pub const fn has_thread(self) -> bool {
+        matches!(
             self,
-            RecordKind::Run | RecordKind::Fill | RecordKind::Alloc | RecordKind::Mark
-        );
-        self.has_value() && !addressed
+            RecordKind::Stack
+                | RecordKind::Step
+                | RecordKind::Blocked
+                | RecordKind::Misuse
+                | RecordKind::Access
+                | RecordKind::Ended
+                | RecordKind::Watched
+                | RecordKind::Foreign
+                | RecordKind::Block
+                | RecordKind::Others
+        )
     }
 }
 
@@ -244,7 +262,7 @@ pub mod step {
 }
 
 /// Store buffers have numbers of their own: their thread's, plus this.
-pub const COMPANIONS: u8 = 32;
+pub const COMPANIONS: u16 = 1 << 14;
 
 /// In the first word after an `Access` of a lock or the like, besides a value.
 pub mod lifetime {
@@ -326,6 +344,14 @@ pub const fn head(kind: RecordKind, low: u8, flags: u8, offset: u64) -> u64 {
     kind as u64 | (low as u64) << 8 | (flags as u64) << 16 | (offset >> 3) << 24
 }
 
+/// Of a record that says whose it is.
+pub const fn head_of(kind: RecordKind, thread: u16, flags: u8, offset: u64) -> u64 {
+    head(kind, thread as u8, flags, offset) | (thread as u64 >> 8) << HIGH
+}
+
+/// Where `high` is.
+const HIGH: u32 = 57;
+
 pub const fn origin(site: u32, caller: u32) -> u64 {
     site as u64 | (caller as u64) << 32
 }
@@ -342,8 +368,10 @@ pub struct Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Record {
     pub kind: RecordKind,
-    /// Which bytes of the word at `offset`, for `Store` and `Read`; else what [`RecordKind`] says.
+    /// Which bytes of the word at `offset`, for `Store` and `Read`.
     pub mask: u8,
+    /// Whose it is, where it says so; what [`RecordKind`] says.
+    pub thread: u16,
     /// [`flag`]s, or what [`RecordKind`] says.
     pub flags: u8,
     pub origin: Origin,
@@ -362,9 +390,27 @@ impl Record {
         )
     }
 
+    /// Whose it is, or whose store buffer's.
+    pub fn of_thread(&self) -> u16 {
+        self.thread % COMPANIONS
+    }
+
+    /// Whose it is, as choices name it where there are few threads.
+    pub fn chosen_as(&self) -> u16 {
+        match self.is_of_store_buffer() {
+            true => self.of_thread() + crate::shared::FEW_THREADS as u16,
+            false => self.thread,
+        }
+    }
+
     /// Does a store buffer take this step?
     pub fn is_of_store_buffer(&self) -> bool {
-        self.kind == RecordKind::Step && self.mask >= COMPANIONS
+        self.kind == RecordKind::Step && self.thread >= COMPANIONS
+    }
+
+    /// Did whoever made the schedule choose this step?
+    pub fn is_choice(&self) -> bool {
+        self.kind == RecordKind::Step && self.offset != 0
     }
 
     /// What a step of a thread is about, in a word.
@@ -469,7 +515,9 @@ impl<'a> Records<'a> {
             ),
         };
         let kind = RecordKind::from_number(head as u8).ok_or("unknown record kind")?;
-        if head >> 57 != 0 {
+        let of_thread = kind.has_thread();
+        let high = (head >> HIGH) as u16;
+        if high != 0 && !of_thread {
             return Err("reserved bits are set");
         }
         let low = (head >> 8) as u8;
@@ -480,15 +528,20 @@ impl<'a> Records<'a> {
             value = third.ok_or(SHORT)?;
             end += 8;
         }
-        let offset = (head >> 24) << 3;
+        let offset = (head << 7 >> 31) << 3;
         let record = Record {
             kind,
-            offset: if masked {
+            offset: if masked || of_thread {
                 offset
             } else {
                 offset | u64::from(low & 7)
             },
             mask: if masked { low } else { 0 },
+            thread: if of_thread {
+                u16::from(low) | high << 8
+            } else {
+                0
+            },
             flags: (head >> 16) as u8,
             origin: Origin {
                 site: origin as u32,

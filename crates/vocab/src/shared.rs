@@ -3,6 +3,13 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
+/// Threads of a run, main included.
+pub const MOST_THREADS: usize = 512;
+/// With so many, they and their store buffers are bits of one word.
+pub const FEW_THREADS: usize = 32;
+/// Threads, store buffers and streams of a run.
+pub const MOST_PROCESSES: usize = 2048;
+
 pub const MAGIC: u64 = 0x6c6c_6166_646e_616c; // "landfall"
 /// Descriptor number at which a server finds the shared memory; it closes it once mapped.
 pub const CONTROL_FD: i32 = 1019;
@@ -38,18 +45,21 @@ pub const HEADER_LEN: u64 = 16 << 10;
 pub const STDOUT_AT: u64 = HEADER_LEN;
 pub const STDERR_AT: u64 = STDOUT_AT + OUTPUT;
 pub const STDIN_AT: u64 = STDERR_AT + OUTPUT;
-/// Which thread takes each step, one byte each: the schedule to follow.
+/// Who takes each step, two bytes each: the schedule to follow.
 pub const CHOICES_AT: u64 = STDIN_AT + OUTPUT;
-pub const CHOICES_LEN: u64 = MIB - SLEEPERS_LEN - INPUTS_LEN;
+pub const CHOICES_LEN: u64 = 2 * MIB - SLEEPERS_LEN - INPUTS_LEN;
+pub const MOST_CHOICES: u64 = CHOICES_LEN / 2;
+/// Where nobody says who takes a step.
+pub const ANYBODY: u16 = u16::MAX;
 /// Who is not to be chosen where nobody says: [`Sleeper`]s.
 pub const SLEEPERS_AT: u64 = CHOICES_AT + CHOICES_LEN;
-pub const SLEEPERS_LEN: u64 = 16 << 10;
+pub const SLEEPERS_LEN: u64 = 64 << 10;
 pub const MOST_SLEEPERS: usize = SLEEPERS_LEN as usize / core::mem::size_of::<Sleeper>();
 /// What the program is told where it asks for any value: [`InputValue`]s.
 pub const INPUTS_AT: u64 = SLEEPERS_AT + SLEEPERS_LEN;
 pub const INPUTS_LEN: u64 = 16 << 10;
 pub const MOST_INPUTS: usize = INPUTS_LEN as usize / core::mem::size_of::<InputValue>();
-pub const IMAGE_AT: u64 = CHOICES_AT + MIB;
+pub const IMAGE_AT: u64 = CHOICES_AT + 2 * MIB;
 pub const IMAGE_LEN: u64 = 1024 * MIB;
 pub const TRACE_AT: u64 = IMAGE_AT + IMAGE_LEN;
 pub const TRACE_LEN: u64 = 2048 * MIB;
@@ -157,6 +167,8 @@ pub struct Control {
     pub pm_dir: [u8; 4096],
     /// Plain accesses that are steps of their own, by where they are in the program.
     pub points: [AtomicU64; POINTS],
+    /// Lines whose non-temporal stores others can tell from each other: a bit for each, by [`point`].
+    pub streamed: [AtomicU64; POINTS],
 }
 
 /// Calls that ask for any value, over all runs of a server.
@@ -166,7 +178,7 @@ pub const MOST_INPUT_CALLS: usize = 512;
 #[repr(C)]
 #[derive(Debug)]
 pub struct InputCall {
-    /// `call | thread << 32 | failures << 40 | kind << 48`: see [`InputValue`] and [`InputKind`].
+    /// `call | thread << 32 | failures << 48 | kind << 56`: see [`InputValue`] and [`InputKind`].
     pub what: AtomicU64,
     /// `site | caller << 32`.
     pub origin: AtomicU64,

@@ -10,10 +10,10 @@
 // says: futex: only FUTEX_WAIT and FUTEX_WAKE are supported
 // check: -DMANY
 // exit: 2
-// says: more than 32 threads in one run, those that were joined included
-// check: -DLATE_WAITER
+// says: more than 512 threads in one run that their creator has not joined
+// check: -DWAITERS --bound preemptions=0
 // exit: 2
-// says: thread 28 waits for a condition: only the first 28 threads of a run can
+// says: more than 28 threads wait for one condition
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>
@@ -44,16 +44,13 @@ int main(void) {
     syscall(SYS_futex, &word, FUTEX_WAKE_BITSET, 1, 0, 0, 2);
 #endif
     pthread_join(thread, 0);
-#if defined(MANY) || defined(LATE_WAITER)
-    int most = 100;
-#ifdef LATE_WAITER
-    most = 26;
-#endif
-    for (int i = 0; i < most; i++) {
+#ifdef MANY
+    for (int i = 0; i < 600; i++)
         pthread_create(&thread, 0, nothing, 0);
-        pthread_join(thread, 0);
-    }
-    pthread_create(&thread, 0, waits, 0);
+#endif
+#ifdef WAITERS
+    for (int i = 0; i < 40; i++)
+        pthread_create(&thread, 0, waits, 0);
     pthread_join(thread, 0);
 #endif
     return 0;

@@ -17,6 +17,7 @@
 
 use super::explored::Explored;
 use super::happens::{Happens, Race};
+use super::processes::Processes;
 use super::search::{Counts, Options};
 use super::step::{Order, Process, Step};
 use super::threads::{AskEvery, Job, Points, Threads, ThreadsError};
@@ -39,13 +40,13 @@ impl std::fmt::Debug for Bound<'_> {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct BoundedFrame {
     /// Processes to explore from here, and those explored.
-    branches: u64,
-    done: u64,
+    branches: Processes,
+    done: Processes,
     /// Of the processes to explore, those that a race asks for.
-    raced: u64,
+    raced: Processes,
     /// What follows can be had more plainly elsewhere.
     superfluous: bool,
     /// Preemptions before, and the thread that ran last.
@@ -54,10 +55,10 @@ struct BoundedFrame {
 }
 
 impl BoundedFrame {
-    fn ask(&mut self, processes: u64) {
-        self.raced |= processes;
+    fn ask(&mut self, processes: &Processes) {
+        self.raced.add(processes);
         if !self.superfluous {
-            self.branches |= processes;
+            self.branches.add(processes);
         }
     }
 }
@@ -200,7 +201,7 @@ impl BoundedSearch<'_> {
         let Some(running) = frame.running else {
             return Some(0);
         };
-        let goes_on = self.order.goes_on(self.trace.enabled[depth], running);
+        let goes_on = self.order.goes_on(&self.trace.enabled[depth], running);
         if self.order.is_companion(process) || process == running || !goes_on {
             return Some(0);
         }
@@ -226,9 +227,9 @@ impl BoundedSearch<'_> {
             let cost = self.cost(at, process).unwrap_or(0);
             let superfluous = self.frames[at].superfluous || self.is_superfluous(at, process);
             let frame = &mut self.frames[at];
-            frame.done |= 1 << process;
+            frame.done.insert(process);
             if self.buffered && !frame.superfluous {
-                frame.branches |= self.trace.enabled[at];
+                frame.branches.add(&self.trace.enabled[at]);
             }
             let next = BoundedFrame {
                 superfluous,
@@ -291,7 +292,7 @@ impl BoundedSearch<'_> {
         let step = &self.trace.steps[before];
         if !self.order.is_companion(process)
             || self.order.is_companion(step.process) && process >= step.process
-            || self.trace.enabled[before] >> process & 1 == 0
+            || !self.trace.enabled[before].contains(process)
         {
             return false;
         }
@@ -321,9 +322,9 @@ impl BoundedSearch<'_> {
         };
         // A commit can also wait until the thread that runs ends its turn.
         if let Some(running) = running
-            && self.trace.enabled[race] >> running & 1 != 0
+            && self.trace.enabled[race].contains(running)
         {
-            self.frames[race].ask(1 << running);
+            self.frames[race].ask(&[running].into_iter().collect());
         }
         let everywhere = self.cost(race, process).is_none();
         let mut depth = race;
@@ -342,25 +343,25 @@ impl BoundedSearch<'_> {
 
     /// Where nobody is preempted anyway, whoever goes first may save a preemption later.
     fn branch(&mut self, depth: usize, process: Process) {
-        let enabled = self.trace.enabled[depth];
+        let enabled = &self.trace.enabled[depth];
         let frame = &mut self.frames[depth];
         let goes_on = |running| self.order.goes_on(enabled, running);
         let free = !frame.running.is_some_and(goes_on);
-        frame.ask(match enabled >> process & 1 {
-            1 if !free => 1 << process,
-            _ => enabled,
-        });
+        match enabled.contains(process) && !free {
+            true => frame.ask(&[process].into_iter().collect()),
+            false => frame.ask(enabled),
+        }
     }
 
     /// A branch costs a preemption too many. A thread that has nothing to do with the race can make it free, by ending or waiting
     /// just there, if it was not used up before: so wherever the choice was free, all of them are tried.
     fn save_preemptions(&mut self, depth: usize) {
         for earlier in 0..depth {
-            let enabled = self.trace.enabled[earlier];
+            let enabled = &self.trace.enabled[earlier];
             let frame = &mut self.frames[earlier];
             let goes_on = |running| self.order.goes_on(enabled, running);
             if !frame.running.is_some_and(goes_on) {
-                frame.branches |= enabled;
+                frame.branches.add(enabled);
             }
         }
     }
@@ -371,16 +372,14 @@ impl BoundedSearch<'_> {
         while depth > 0 {
             depth -= 1;
             loop {
-                let frame = self.frames[depth];
-                let open = frame.branches & !frame.done;
-                if open == 0 {
+                let frame = &mut self.frames[depth];
+                let Some(process) = frame.branches.without(&frame.done).lowest() else {
                     break;
-                }
-                let process = open.trailing_zeros() as Process;
-                self.frames[depth].done |= 1 << process;
-                let raced = frame.raced >> process & 1 != 0;
+                };
+                frame.done.insert(process);
+                let (raced, preemptions) = (frame.raced.contains(process), frame.preemptions);
                 match self.cost(depth, process) {
-                    Some(cost) if frame.preemptions + cost <= self.bound.preemptions => {
+                    Some(cost) if preemptions + cost <= self.bound.preemptions => {
                         if self.is_superfluous(depth, process) {
                             continue;
                         }

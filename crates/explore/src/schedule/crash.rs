@@ -17,7 +17,7 @@
 //! for besides only raises it. Longer circles, of write-backs that race with stores, are looked for after that.
 
 use super::explored::Explored;
-use super::step::{Access, Act, Order, Step};
+use super::step::{Access, Act, Order, Process, Step};
 use landfall_model::order::Platform;
 
 /// Transitions past which an execution is not made plainer.
@@ -35,7 +35,7 @@ struct StoredLine {
 struct Completed {
     line: usize,
     /// Process and tick of what completes it.
-    by: (u8, u32),
+    by: (Process, u32),
     /// The newest version of its line whose store happens before it.
     sees: u32,
     /// What happens before it.
@@ -57,7 +57,7 @@ pub struct Crashes {
 
 #[derive(Clone, Debug)]
 struct LineStore {
-    process: u8,
+    process: Process,
     tick: u32,
     clock: Vec<u32>,
     /// Durable where it is, if caches are: not a non-temporal store.
@@ -166,9 +166,9 @@ impl Crashes {
                 join(&mut clock, search.clock(at as usize));
             }
             // Who created the thread, and whom it joined.
-            let joined = (0..64).filter(|process| write_back.joined >> process & 1 != 0);
+            let joined = search.trace().sets.joined(write_back.joined).iter();
             let needs = write_back.need.into_iter().filter(|(_, tick)| *tick != 0);
-            for (process, tick) in needs.chain(joined.map(|process| (process, u32::MAX))) {
+            for (process, tick) in needs.chain(joined.copied()) {
                 let last = |step: &Step| step.process == process && step.tick <= tick;
                 if let Some(at) = steps.iter().rposition(last) {
                     join(&mut clock, search.clock(at));
@@ -421,7 +421,7 @@ impl Crashes {
             let free: Vec<usize> = (0..left.len()).filter(|&at| free(&left[at])).collect();
             let process = |at: &usize| steps[left[*at] as usize].process;
             let goes_on = |at: &&usize| Some(process(at)) == running;
-            let commits = |at: &&usize| Some(of.thread(process(at)) as u8) == running;
+            let commits = |at: &&usize| Some(of.thread(process(at)) as Process) == running;
             let next = (free.iter().find(goes_on)).or_else(|| free.iter().find(commits));
             let next = next.or(free.first()).copied().unwrap_or(0);
             let process = process(&next);
@@ -530,7 +530,7 @@ mod tests {
             streams: 0,
             persistency: Persistency::Lines,
         };
-        let (thread, companion) = (0, order.companion(0) as u8);
+        let (thread, companion) = (0, order.companion(0) as Process);
         let acts = [
             (thread, Act::Load, OpKind::Read),
             (thread, Act::Store, OpKind::Write),

@@ -6,7 +6,7 @@
 //! whose accesses an unrelated lock happened to separate, and raises some false alarms.
 
 use super::messages::{Clock, Messages, join};
-use super::step::{Access, Act, MOST_PROCESSES, Order, Step};
+use super::step::{Access, Act, Order, Process, Sets, Step};
 use super::sync::{ALL, Op};
 use super::trace::{SourceFence, Trace, Trailing};
 use rustc_hash::FxHashMap;
@@ -20,7 +20,7 @@ pub enum Relation {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Party {
-    pub thread: u8,
+    pub thread: Process,
     pub site: u32,
     pub write: bool,
 }
@@ -58,6 +58,7 @@ struct Detector<'a> {
     committed: Vec<u32>,
     /// By what is accessed.
     seen: FxHashMap<u32, Vec<SeenAccess>>,
+    sets: &'a Sets,
     found: &'a mut Vec<DataRace>,
 }
 
@@ -70,8 +71,9 @@ pub fn data_races(trace: &Trace, order: Order, relation: Relation, found: &mut V
         held: vec![Vec::new(); order.threads],
         passed: Vec::new(),
         messages: Messages::new(order.threads),
-        committed: vec![0; MOST_PROCESSES],
+        committed: vec![0; order.processes()],
         seen: FxHashMap::default(),
+        sets: &trace.sets,
         found,
     };
     let (mut told, mut fenced) = (0, 0);
@@ -111,17 +113,17 @@ impl Detector<'_> {
         clock
     }
 
-    fn learn(&mut self, thread: usize, needs: [(u8, u32); 2], joined: u64, clock: &mut Clock) {
+    fn learn(&mut self, thread: usize, needs: [(Process, u32); 2], joined: u32, clock: &mut Clock) {
         for need in needs {
             // Of what a companion committed, its thread knows.
-            let other = need.1 != 0 && !self.order.same_thread(need.0, thread as u8);
+            let other = need.1 != 0 && !self.order.same_thread(need.0, thread as Process);
             if other && !self.order.is_companion(need.0) {
                 join(clock, &self.clock(self.order.thread(need.0), need.1));
             }
         }
-        for other in 0..self.order.threads {
-            if joined >> other & 1 != 0 {
-                join(clock, &self.clock(other, u32::MAX));
+        for &(other, tick) in self.sets.joined(joined) {
+            if !self.order.is_companion(other) {
+                join(clock, &self.clock(other.into(), tick));
             }
         }
     }
@@ -179,7 +181,7 @@ impl Detector<'_> {
         ) {
             let seen = SeenAccess {
                 party: Party {
-                    thread: thread as u8,
+                    thread: thread as Process,
                     site: step.site,
                     write: step.access == Access::Write,
                 },

@@ -4,7 +4,7 @@
 //! predecessors of a transition are found through the list of earlier accesses to its object, newest first, so a
 //! predecessor that is already covered by a newer one is no race.
 
-use super::step::{Access, Order, Persistency, Sets, Step, Until};
+use super::step::{Access, Order, Persistency, Process, Sets, Step, Until};
 use super::sync::ALL;
 use std::ops::Range;
 
@@ -154,6 +154,7 @@ impl Happens {
                 .copy_from_slice(&self.clocks[previous as usize * width..][..width]),
         }
         let further = &sets.behind[step.behind as usize];
+        let further = further.iter().chain(sets.joined(step.joined));
         for &(process, tick) in [step.need, step.also].iter().chain(further) {
             if tick == 0 {
                 continue;
@@ -166,13 +167,6 @@ impl Happens {
             // Creating a thread has a tick of its own.
             let known = &mut self.row[process as usize];
             *known = (*known).max(tick);
-        }
-        let mut joined = step.joined;
-        while joined != 0 {
-            let process = joined.trailing_zeros() as usize;
-            joined &= joined - 1;
-            self.learn(self.newest_of[process]);
-            self.row[process] = u32::MAX;
         }
     }
 
@@ -281,7 +275,7 @@ impl Happens {
         }
     }
 
-    fn committed(&self, process: u8) -> u32 {
+    fn committed(&self, process: Process) -> u32 {
         self.now.get(usize::from(process)).copied().unwrap_or(0)
     }
 
@@ -289,7 +283,7 @@ impl Happens {
     /// though they are older than it.
     fn readers_of(&mut self, steps: &[Step], commit: u32, mut at: u32, overwritten: u64) {
         let store = steps[commit as usize];
-        let thread = self.order.thread(store.process) as u8;
+        let thread = self.order.thread(store.process) as Process;
         while at != NONE {
             let load = &steps[at as usize];
             if load.process == thread {
@@ -312,7 +306,7 @@ impl Happens {
         for index in (0..at).rev() {
             let other = &steps[index];
             let written_first = other.access == Access::Write && step.access != Access::Write;
-            let at_write = |process: u8| match written_first {
+            let at_write = |process: Process| match written_first {
                 true => self.ticks[index * self.width + process as usize],
                 false => self.now[process as usize],
             };

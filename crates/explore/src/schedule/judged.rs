@@ -72,7 +72,8 @@ struct ThreadDeeds {
     /// For each of them that is told, the last event by then.
     events: Vec<Option<EventId>>,
     last: Option<EventId>,
-    ended: bool,
+    /// Up to here others know that it has ended.
+    ended: u32,
     /// Stores that wait in its buffer: object, bytes, the step that commits them.
     buffer: Vec<(u32, u64, u32)>,
 }
@@ -306,7 +307,7 @@ impl<N: Names> TraceTelling<'_, N> {
         thread: usize,
         site: u32,
         need: &[(Process, u32)],
-        joined: u64,
+        joined: u32,
         now: usize,
     ) {
         let mut seen: SmallVec<[EventId; 4]> = SmallVec::new();
@@ -317,10 +318,20 @@ impl<N: Names> TraceTelling<'_, N> {
                 self.tell_so_many(of, last, now, &mut seen);
             }
         }
-        for of in (0..self.order.threads).filter(|of| joined >> of & 1 != 0 && *of != thread) {
-            let all = self.threads[of].deeds.len();
-            self.tell_up_to(of, all, now);
-            if !std::mem::replace(&mut self.threads[of].ended, true) {
+        let trace = self.trace;
+        for &(process, tick) in trace.sets.joined(joined) {
+            let of = usize::from(process);
+            if self.order.is_companion(process) || of == thread {
+                continue;
+            }
+            // What ends it has a tick of its own, and a thread that comes after it with its number goes on from there.
+            let deeds = &self.threads[of].deeds;
+            let all = deeds.partition_point(|(place, _)| place.tick <= tick);
+            if all > 0 {
+                self.tell_up_to(of, all - 1, now);
+            }
+            if self.threads[of].ended < tick {
+                self.threads[of].ended = tick;
                 self.publish(of, NOWHERE);
             }
             seen.extend(self.threads[of].last);

@@ -1,6 +1,6 @@
 //! How locks are misused, and why nobody goes on: pure functions of one execution.
 
-use super::step::{Access, Act, Order, Step, Until};
+use super::step::{Access, Act, Order, Process, Step, Until};
 use super::sync::Op;
 use super::trace::{End, Trace, Wait};
 
@@ -8,37 +8,41 @@ use super::trace::{End, Trace, Wait};
 pub enum Misuse {
     /// A thread waits for a lock that it holds itself.
     LockedTwice {
-        thread: u8,
+        thread: Process,
         lock: u32,
         site: u32,
         held_since: u32,
     },
     /// A lock is released that somebody else holds.
     UnlockedByStranger {
-        thread: u8,
+        thread: Process,
         lock: u32,
         site: u32,
-        holder: u8,
+        holder: Process,
     },
     /// A lock is released that nobody holds.
-    UnlockedUnheld { thread: u8, lock: u32, site: u32 },
-    /// A lock is destroyed that somebody holds.
-    DestroyedHeld {
-        thread: u8,
+    UnlockedUnheld {
+        thread: Process,
         lock: u32,
         site: u32,
-        holder: u8,
+    },
+    /// A lock is destroyed that somebody holds.
+    DestroyedHeld {
+        thread: Process,
+        lock: u32,
+        site: u32,
+        holder: Process,
     },
     /// A lock, a semaphore or the like is used after it was destroyed, there.
     UsedDestroyed {
-        thread: u8,
+        thread: Process,
         lock: u32,
         site: u32,
         destroyed: Option<u32>,
     },
     /// One is destroyed that somebody waits for, or made anew that somebody holds or waits for.
     Disturbed {
-        thread: u8,
+        thread: Process,
         lock: u32,
         site: u32,
         destroyed: bool,
@@ -85,7 +89,7 @@ pub fn misuses(trace: &Trace, order: Order) -> Vec<Misuse> {
                 if step.in_use && holder(&held, thread, step.object).is_none() =>
             {
                 found.push(Misuse::Disturbed {
-                    thread: thread as u8,
+                    thread: thread as Process,
                     lock: step.object,
                     site: step.site,
                     destroyed: op == Op::Destroy,
@@ -94,7 +98,7 @@ pub fn misuses(trace: &Trace, order: Order) -> Vec<Misuse> {
             Act::Sync(Op::Init) if step.in_use => {
                 held.retain(|&(_, lock, _)| lock != step.object);
                 found.push(Misuse::Disturbed {
-                    thread: thread as u8,
+                    thread: thread as Process,
                     lock: step.object,
                     site: step.site,
                     destroyed: false,
@@ -109,7 +113,7 @@ pub fn misuses(trace: &Trace, order: Order) -> Vec<Misuse> {
             }
             Act::Sync(Op::Unlock | Op::UnlockShared) => match holder(&held, thread, step.object) {
                 None => found.push(Misuse::UnlockedUnheld {
-                    thread: thread as u8,
+                    thread: thread as Process,
                     lock: step.object,
                     site: step.site,
                 }),
@@ -117,10 +121,10 @@ pub fn misuses(trace: &Trace, order: Order) -> Vec<Misuse> {
                     let (holder, ..) = held.remove(at);
                     if holder != thread {
                         found.push(Misuse::UnlockedByStranger {
-                            thread: thread as u8,
+                            thread: thread as Process,
                             lock: step.object,
                             site: step.site,
-                            holder: holder as u8,
+                            holder: holder as Process,
                         });
                     }
                 }
@@ -129,10 +133,10 @@ pub fn misuses(trace: &Trace, order: Order) -> Vec<Misuse> {
                 if let Some(at) = holder(&held, thread, step.object) {
                     let (holder, ..) = held.remove(at);
                     found.push(Misuse::DestroyedHeld {
-                        thread: thread as u8,
+                        thread: thread as Process,
                         lock: step.object,
                         site: step.site,
-                        holder: holder as u8,
+                        holder: holder as Process,
                     });
                 }
             }
@@ -150,7 +154,7 @@ pub fn misuses(trace: &Trace, order: Order) -> Vec<Misuse> {
                 .find(|&&(by, lock, _)| by == thread && lock == step.object);
             if let Some(&(.., held_since)) = own {
                 found.push(Misuse::LockedTwice {
-                    thread: thread as u8,
+                    thread: thread as Process,
                     lock: step.object,
                     site: step.site,
                     held_since,
@@ -165,7 +169,7 @@ fn used_destroyed(trace: &Trace, at: usize, thread: usize, step: &Step) -> Misus
     let destroys =
         |other: &&Step| other.object == step.object && matches!(other.act, Act::Sync(Op::Destroy));
     Misuse::UsedDestroyed {
-        thread: thread as u8,
+        thread: thread as Process,
         lock: step.object,
         site: step.site,
         destroyed: trace.steps[..at]
@@ -190,28 +194,34 @@ pub enum Reason {
     /// A lock, or something that `holder` does once: taken at `since`.
     Lock {
         lock: u32,
-        holder: Option<u8>,
+        holder: Option<Process>,
         since: Option<u32>,
     },
     /// Somebody to give to a semaphore; `last` touched it last.
-    Semaphore { semaphore: u32, last: Option<u8> },
+    Semaphore {
+        semaphore: u32,
+        last: Option<Process>,
+    },
     /// A signal; `last` is who signalled last, to somebody or nobody.
-    Signal { condition: u32, last: Option<u8> },
+    Signal {
+        condition: u32,
+        last: Option<Process>,
+    },
     /// Others to arrive at a barrier.
     Others { barrier: u32 },
     /// A change of what it reads in a loop; `last` wrote it last.
-    Change { object: u32, last: Option<u8> },
+    Change { object: u32, last: Option<Process> },
     /// The end of another thread.
-    End { of: u8 },
+    End { of: Process },
     /// Its own store buffer or something nobody will do.
     Nothing,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StuckThread {
-    pub waits: Vec<(u8, u32, Reason)>,
+    pub waits: Vec<(Process, u32, Reason)>,
     /// Threads that wait for each other in a ring, each for the next; empty if there is no ring.
-    pub ring: Vec<u8>,
+    pub ring: Vec<Process>,
     /// Somebody spins: a livelock rather than a deadlock.
     pub spinning: bool,
 }
@@ -243,13 +253,13 @@ pub fn explain(trace: &Trace, order: Order) -> Option<StuckThread> {
             } => (thread, site, Reason::Others { barrier: object }),
             Wait::Step(step) => {
                 let last = last_write(step.object);
-                let by = last.map(|step| order.thread(step.process) as u8);
+                let by = last.map(|step| order.thread(step.process) as Process);
                 let reason = match (step.act, step.until) {
                     (Act::Sync(op), Until::Clear(_)) => {
                         let taken = taken(trace, order, step.object, op);
                         Reason::Lock {
                             lock: step.object,
-                            holder: taken.map(|step| order.thread(step.process) as u8),
+                            holder: taken.map(|step| order.thread(step.process) as Process),
                             since: taken.map(|step| step.site),
                         }
                     }
@@ -260,7 +270,7 @@ pub fn explain(trace: &Trace, order: Order) -> Option<StuckThread> {
                     (Act::Sync(Op::Wake), _) => Reason::Signal {
                         condition: step.object,
                         last: last_signal(trace, step.object)
-                            .map(|step| order.thread(step.process) as u8),
+                            .map(|step| order.thread(step.process) as Process),
                     },
                     (_, Until::Changed) => {
                         stuck.spinning = true;
@@ -271,7 +281,7 @@ pub fn explain(trace: &Trace, order: Order) -> Option<StuckThread> {
                     }
                     _ => Reason::Nothing,
                 };
-                (order.thread(step.process) as u8, step.site, reason)
+                (order.thread(step.process) as Process, step.site, reason)
             }
         };
         stuck.waits.push((thread, site, reason));
@@ -309,8 +319,8 @@ fn last_signal(trace: &Trace, condition: u32) -> Option<&Step> {
     })
 }
 
-fn ring(waits: &[(u8, u32, Reason)]) -> Vec<u8> {
-    let next = |thread: u8| {
+fn ring(waits: &[(Process, u32, Reason)]) -> Vec<Process> {
+    let next = |thread: Process| {
         waits
             .iter()
             .find(|(waiter, ..)| *waiter == thread)

@@ -19,6 +19,7 @@ pub mod judged;
 pub mod locks;
 mod messages;
 pub mod power;
+mod processes;
 mod queued;
 mod replayed;
 pub mod saturate;
@@ -34,12 +35,11 @@ mod wakeup;
 pub use estimate::Estimate;
 pub use explored::Explored;
 pub use happens::Race;
+pub use processes::Processes;
 pub use queued::{Queued, come_behind};
 pub use replayed::Replayed;
 pub use search::{Counts, Options, Search, search};
 pub use sharing::Sharing;
-pub use step::{
-    Access, Act, MOST_PROCESSES, NOWHERE, Order, Orders, Persistency, Process, Sets, Step, Until,
-};
+pub use step::{Access, Act, NOWHERE, Order, Orders, Persistency, Process, Sets, Step, Until};
 pub use threads::{Job, Points, Sleepers, Threads, ThreadsError};
 pub use trace::{Birth, End, SourceFence, ThreadFailure, Trace, Trailing, Wait, WriteBack};

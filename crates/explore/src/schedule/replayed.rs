@@ -2,7 +2,7 @@
 
 use super::explored::Explored;
 use super::happens::Happens;
-use super::step::Order;
+use super::step::{Order, Process};
 use super::threads::{Job, Points, Threads, ThreadsError};
 use super::trace::Trace;
 
@@ -20,7 +20,7 @@ impl Replayed {
     pub fn run<T: Threads>(
         threads: &mut T,
         order: Order,
-        schedule: &[u8],
+        schedule: &[Process],
         points: &Points,
     ) -> Result<Replayed, ThreadsError> {
         threads.preempt_at(points);

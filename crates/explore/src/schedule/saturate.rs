@@ -8,7 +8,7 @@
 use super::explored::Explored;
 use super::search::{Counts, Options, Search};
 use super::sharing::Sharing;
-use super::step::{Access, Step};
+use super::step::{Access, Process, Step};
 use super::threads::{Points, Threads, ThreadsError};
 use super::trace::{End, Trailing};
 use std::ops::ControlFlow;
@@ -111,7 +111,7 @@ pub fn add_racing(search: &dyn Explored, sites: &mut Vec<u32>) -> bool {
 struct RaceSites<'a> {
     thread: usize,
     /// From which tick of its process on others know of it.
-    process: u8,
+    process: Process,
     known_from: u32,
     object: u32,
     mask: u64,
@@ -200,7 +200,7 @@ fn knowledge(search: &dyn Explored, steps: &[Step], access: &Trailing, clock: &m
     let width = steps.first().map_or(0, |_| search.clock(0).len());
     clock.clear();
     clock.resize(width.max(search.order().processes()), 0);
-    let mut learn = |process: u8, tick: u32| {
+    let mut learn = |process: Process, tick: u32| {
         let last = steps
             .iter()
             .rposition(|step| step.process == process && step.tick <= tick);
@@ -217,9 +217,7 @@ fn knowledge(search: &dyn Explored, steps: &[Step], access: &Trailing, clock: &m
             learn(process, tick);
         }
     }
-    for process in 0..64u8 {
-        if access.joined >> process & 1 != 0 {
-            learn(process, u32::MAX);
-        }
+    for &(process, tick) in search.trace().sets.joined(access.joined) {
+        learn(process, tick);
     }
 }

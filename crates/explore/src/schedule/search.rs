@@ -19,7 +19,7 @@ mod ahead;
 
 use super::estimate::Estimate;
 use super::happens::{Happens, Race};
-use super::step::{Access, Act, MOST_PROCESSES, Order, Persistency, Process, Step};
+use super::step::{Access, Act, Order, Persistency, Process, Step};
 use super::sync::ALL;
 use super::threads::{AskEvery, Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
@@ -139,11 +139,6 @@ impl Search {
             true => order.processes(),
             false => count,
         };
-        if processes > MOST_PROCESSES {
-            return Err(ThreadsError::CannotRun(format!(
-                "{count} threads need {processes} processes, more than {MOST_PROCESSES}"
-            )));
-        }
         Ok(Search {
             order,
             options,

@@ -8,7 +8,9 @@ use super::trace::Trace;
 struct SharedObject {
     /// The execution that this is about.
     number: u64,
-    threads: u64,
+    /// One of the threads, plus one; and whether there is another.
+    thread: usize,
+    several: bool,
     written: bool,
     plain: bool,
 }
@@ -46,10 +48,11 @@ impl Sharing {
                     ..SharedObject::default()
                 };
             }
-            known.threads |= 1 << thread;
+            known.several |= known.thread != 0 && known.thread != thread + 1;
+            known.thread = thread + 1;
             known.written |= writes;
             known.plain |= plain;
-            shared |= known.written && known.plain && known.threads & (known.threads - 1) != 0;
+            shared |= known.written && known.plain && known.several;
         }
         shared
     }
@@ -60,7 +63,7 @@ mod tests {
     use super::*;
     use crate::schedule::{Step, Trailing};
 
-    fn access(object: u32, process: u8, access: Access, plain: bool) -> Step {
+    fn access(object: u32, process: u16, access: Access, plain: bool) -> Step {
         Step {
             object,
             process,

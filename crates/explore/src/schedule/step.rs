@@ -6,16 +6,14 @@
 //! Non-temporal stores keep no order with stores to other lines (docs/design/model.md §2): each line of them between two fences has a
 //! process of its own, a *stream*.
 
+use super::processes::Processes;
 use super::sync::Op;
 use landfall_model::event::Atomicity;
 use rustc_hash::FxHashMap;
 
 /// A thread, or (from [`Order::threads`] on) the companion that commits a thread's store buffer, or (from twice as many on) one
 /// of the streams that commit its non-temporal stores.
-pub type Process = u8;
-
-/// Processes are kept as bits of a word.
-pub const MOST_PROCESSES: usize = 64;
+pub type Process = u16;
 
 /// No object: the transition is visible to nobody.
 pub const NOWHERE: u32 = u32::MAX;
@@ -128,8 +126,8 @@ pub struct Step {
     /// And these: an index into [`Sets`]; 0 is empty. Stores before a non-temporal one on its line, and the other way round;
     /// the streams that a fence waits for.
     pub behind: u32,
-    /// Processes that ended before it (joins): all of their transitions come before it.
-    pub joined: u64,
+    /// Threads that it knows to have ended (joins): their transitions come before it. An index into [`Sets`], as `behind` is.
+    pub joined: u32,
     pub object: u32,
     /// Which bytes of the object; of a synchronisation object, which bits of its word.
     pub mask: u64,
@@ -232,9 +230,15 @@ impl Sets {
         number
     }
 
-    fn is_behind(&self, second: &Step, first: &Step) -> bool {
-        let mut set = self.behind[second.behind as usize].iter();
+    /// Is a transition among those that a set names?
+    fn names(&self, set: u32, first: &Step) -> bool {
+        let mut set = self.behind[set as usize].iter();
         set.any(|&(process, tick)| process == first.process && first.tick <= tick)
+    }
+
+    /// The threads that one knows to have ended, and the ticks up to which they went.
+    pub fn joined(&self, set: u32) -> &[(Process, u32)] {
+        self.behind.get(set as usize).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -286,13 +290,11 @@ impl Order {
         2 * self.threads + thread * self.streams + number
     }
 
-    /// What commits a thread's stores, a bit each.
-    pub fn commits_of(&self, thread: usize) -> u64 {
-        let streams = match self.streams {
-            0 => 0,
-            some => (u64::MAX >> (64 - some)) << self.stream(thread, 0),
-        };
-        1 << self.companion(thread) | streams
+    /// What commits a thread's stores.
+    pub fn commits_of(&self, thread: usize) -> impl Iterator<Item = Process> + use<> {
+        let streams = self.stream(thread, 0)..self.stream(thread, self.streams);
+        let all = std::iter::once(self.companion(thread)).chain(streams);
+        all.map(|process| process as Process)
     }
 
     pub fn companion(&self, thread: usize) -> usize {
@@ -305,13 +307,11 @@ impl Order {
     }
 
     /// Among those that can go on, is this thread, if only its store buffer?
-    pub fn goes_on(&self, enabled: u64, thread: Process) -> bool {
-        let thread = usize::from(thread);
-        let commits = match self.threads + thread {
-            0..MOST_PROCESSES => self.commits_of(thread),
-            _ => 0,
-        };
-        enabled & (1 << thread | commits) != 0
+    pub fn goes_on(&self, enabled: &Processes, thread: Process) -> bool {
+        enabled.contains(thread)
+            || self
+                .commits_of(thread.into())
+                .any(|commits| enabled.contains(commits))
     }
 
     /// A thread and its own store buffer see each other in program order only.
@@ -379,8 +379,8 @@ impl Order {
         if first.process == second.process
             || (second.need.0 == first.process && first.tick <= second.need.1)
             || (second.also.0 == first.process && first.tick <= second.also.1)
-            || second.joined >> first.process & 1 != 0
-            || second.behind != 0 && sets.is_behind(second, first)
+            || second.joined != 0 && sets.names(second.joined, first)
+            || second.behind != 0 && sets.names(second.behind, first)
         {
             return true;
         }

@@ -30,9 +30,9 @@ use super::step::{Access, Act, Until};
 /// The whole object.
 pub const ALL: u64 = u64::MAX;
 
-/// Threads that can wait for one condition, by their numbers.
+/// Threads that can wait for one condition.
 pub const MOST_WAITERS: usize = 28;
-/// Threads that can read under one lock, by their numbers.
+/// Threads that can read under one lock.
 pub const MOST_READERS: usize = 32;
 
 const READERS: u64 = (1 << MOST_READERS) - 1;
@@ -97,6 +97,16 @@ impl Op {
             Op::Wake => Until::Any(1 << (thread + MOST_WAITERS)),
             Op::Once => Until::Clear(1),
             _ => Until::Now,
+        }
+    }
+
+    /// Of what each thread has a bit of its own in: how many of them there can be. For these operations `thread` is the number of that
+    /// bit, which the executor gives it for the whole search; for others it is the thread's own.
+    pub fn most_members(self) -> Option<usize> {
+        match self {
+            Op::Wait | Op::Wake | Op::TimedWake => Some(MOST_WAITERS),
+            Op::LockShared | Op::TryLockShared | Op::UnlockShared => Some(MOST_READERS),
+            _ => None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! A multi-threaded program that can be executed, from its start, under a given schedule.
 
-use super::step::{MOST_PROCESSES, Order, Persistency, Process, Sets, Step};
+use super::processes::Processes;
+use super::step::{Order, Persistency, Process, Sets, Step};
 use super::trace::Trace;
 
 /// What one execution is told.
@@ -129,7 +130,7 @@ impl AskEvery {
 #[derive(Clone, Debug, Default)]
 pub struct Sleepers {
     asleep: Vec<Step>,
-    mask: u64,
+    processes: Processes,
     /// Per process, the tick it has come to.
     ticks: Vec<u32>,
 }
@@ -138,29 +139,28 @@ impl Sleepers {
     /// A new execution, of which `kept` is known.
     pub fn restart(&mut self, order: &Order, kept: &[Step], asleep: &[Step]) {
         self.ticks.clear();
-        self.ticks.resize(order.processes().min(MOST_PROCESSES), 0);
+        self.ticks.resize(order.processes(), 0);
         for step in kept {
             self.ticks[step.process as usize] = step.tick;
         }
         self.asleep.clear();
         self.asleep.extend_from_slice(asleep);
-        self.mask = asleep.iter().fold(0, |mask, step| mask | 1 << step.process);
+        self.processes = asleep.iter().map(|step| step.process).collect();
     }
 
-    /// The sleeping processes, as bits.
-    pub fn mask(&self) -> u64 {
-        self.mask
+    pub fn processes(&self) -> &Processes {
+        &self.processes
     }
 
     /// A transition is executed: it wakes those it concerns.
     pub fn executed(&mut self, order: &Order, step: &Step, sets: &Sets) {
-        if self.mask != 0 {
+        if !self.asleep.is_empty() {
             let ticks = &self.ticks;
-            let mask = &mut self.mask;
+            let processes = &mut self.processes;
             self.asleep.retain(|asleep| {
                 let wakes = order.depends(asleep, step, sets, |process| ticks[process as usize]);
                 if wakes {
-                    *mask &= !(1 << asleep.process);
+                    processes.remove(asleep.process);
                 }
                 !wakes
             });

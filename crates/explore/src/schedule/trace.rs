@@ -1,5 +1,6 @@
 //! What one execution did.
 
+use super::processes::Processes;
 use super::step::{Order, Orders, Process, Sets, Step};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -24,12 +25,12 @@ pub enum End {
 pub struct Trailing {
     /// Index of the last transition before it; `u32::MAX` before the first.
     pub after: u32,
-    pub thread: u8,
+    pub thread: Process,
     /// Its thread's tick when it happened.
     pub tick: u32,
     /// What its thread knows besides its own transitions up to then, as in [`Step`].
-    pub need: [(u8, u32); 2],
-    pub joined: u64,
+    pub need: [(Process, u32); 2],
+    pub joined: u32,
     pub object: u32,
     pub mask: u64,
     pub write: bool,
@@ -47,7 +48,7 @@ pub struct SourceFence {
     pub after: u32,
     /// How many of [`Trace::trailing`] came before it.
     pub trailing: u32,
-    pub thread: u8,
+    pub thread: Process,
     /// Its thread's tick, which is its own.
     pub tick: u32,
     pub orders: Orders,
@@ -57,7 +58,7 @@ pub struct SourceFence {
 /// and that guarantees less.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WriteBack {
-    pub thread: u8,
+    pub thread: Process,
     pub object: u32,
     /// Its thread's tick when it was issued: it comes after those transitions.
     pub issued: u32,
@@ -66,15 +67,15 @@ pub struct WriteBack {
     /// What its thread had put into the store buffer before it: a fence there with a later tick completes it.
     pub buffered: u32,
     /// What its thread knows besides its own transitions up to then, as in [`Step`].
-    pub need: [(u8, u32); 2],
-    pub joined: u64,
+    pub need: [(Process, u32); 2],
+    pub joined: u32,
     pub site: u32,
 }
 
 /// A thread creates another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Birth {
-    pub parent: u8,
+    pub parent: Process,
     /// The parent's, right after it.
     pub tick: u32,
     pub site: u32,
@@ -86,15 +87,23 @@ pub enum Wait {
     /// For the transition to become possible.
     Step(Step),
     /// For another thread to end.
-    Join { thread: u8, of: u8, site: u32 },
+    Join {
+        thread: Process,
+        of: Process,
+        site: u32,
+    },
     /// At a barrier, for the others.
-    Barrier { thread: u8, object: u32, site: u32 },
+    Barrier {
+        thread: Process,
+        object: u32,
+        site: u32,
+    },
 }
 
 /// A failed assertion, or whatever the executor calls a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ThreadFailure {
-    pub thread: u8,
+    pub thread: Process,
     pub site: u32,
     pub code: u32,
 }
@@ -104,7 +113,7 @@ pub struct ThreadFailure {
 pub struct Trace {
     pub steps: Vec<Step>,
     /// Before each transition, the processes that could have made one.
-    pub enabled: Vec<u64>,
+    pub enabled: Vec<Processes>,
     pub trailing: Vec<Trailing>,
     pub fences: Vec<SourceFence>,
     pub write_backs: Vec<WriteBack>,
@@ -112,8 +121,8 @@ pub struct Trace {
     pub births: Vec<Birth>,
     pub blocked: Vec<Wait>,
     pub failures: Vec<ThreadFailure>,
-    /// Threads that assumed what does not hold, a bit each, before anything failed.
-    pub assumed: u64,
+    /// Threads that assumed what does not hold, before anything failed.
+    pub assumed: Processes,
     pub end: End,
     /// What steps name by an index.
     pub sets: Sets,
@@ -130,7 +139,7 @@ impl Default for Trace {
             births: Vec::new(),
             blocked: Vec::new(),
             failures: Vec::new(),
-            assumed: 0,
+            assumed: Processes::default(),
             end: End::Complete,
             sets: Sets::default(),
         }
@@ -148,7 +157,7 @@ impl Trace {
         self.births.clear();
         self.blocked.clear();
         self.failures.clear();
-        self.assumed = 0;
+        self.assumed = Processes::default();
         self.end = End::Complete;
     }
 
@@ -161,7 +170,7 @@ impl Trace {
             if order.is_companion(step.process) {
                 continue;
             }
-            let goes_on = |last| last != step.process && order.goes_on(*enabled, last);
+            let goes_on = |last| last != step.process && order.goes_on(enabled, last);
             preemptions += u32::from(running.is_some_and(goes_on));
             running = Some(step.process);
         }

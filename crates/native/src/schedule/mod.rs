@@ -17,12 +17,13 @@ use crate::server::Server;
 use ahead::RunAhead;
 use beginning::Beginning;
 use landfall_explore::schedule::{
-    self, Access, End, MOST_PROCESSES, Points, Process, Sets, Sleepers, Step, Threads,
-    ThreadsError, Trace,
+    self, Access, End, Points, Process, Processes, Sets, Sleepers, Step, Threads, ThreadsError,
+    Trace,
 };
 use landfall_finding::Limit;
 use landfall_model::line::Line;
-use landfall_vocab::record::{COMPANIONS, RecordKind, Records};
+use landfall_vocab::record::{RecordKind, Records};
+use landfall_vocab::shared::MOST_PROCESSES;
 use reader::TraceReader;
 pub use reader::{NamedBlock, Naming};
 pub use recoveries::{EverySchedule, FailedSchedule};
@@ -90,9 +91,13 @@ pub struct NativeThreads<'s> {
     pub more_streams: Option<usize>,
 }
 
+/// Streams a thread can have.
+const MOST_STREAMS: usize = 32;
+
 /// Streams there can be for so many threads.
 fn most_streams(threads: usize) -> usize {
-    (MOST_PROCESSES / threads.max(1)).saturating_sub(2)
+    let room = MOST_PROCESSES / threads.max(1);
+    room.saturating_sub(2).min(MOST_STREAMS)
 }
 
 impl<'s> NativeThreads<'s> {
@@ -112,12 +117,21 @@ impl<'s> NativeThreads<'s> {
             everywhere: true,
             creations: job.threads.creations,
             blocks: job.threads.blocks,
+            again: job.threads.again,
+            non_temporal: job.threads.non_temporal,
+            streamed: job.threads.streamed,
+            most: threads as u16,
             ..Threading::default()
         };
         let mut reader = TraceReader::default();
         reader.buffered = model == Model::Tso;
         reader.creations = job.threads.creations;
         reader.blocks = job.threads.blocks;
+        reader.again = job.threads.again;
+        reader.non_temporal.0 = job.threads.non_temporal || job.threads.streamed.is_none();
+        reader.all_stream = job.threads.streamed.is_none();
+        reader.expect_streams(job.threads.streamed.as_deref());
+        reader.companions = job.threads.companions().into();
         NativeThreads {
             server,
             job,
@@ -145,7 +159,8 @@ impl<'s> NativeThreads<'s> {
         if self.model == Model::Tso {
             let streams = streams.min(most_streams(self.threads));
             self.reader.streams = streams;
-            (self.job.threads.streams, self.job.threads.most) = (streams as u8, self.threads as u8);
+            self.job.threads.streams = streams as u8;
+            self.reader.companions = self.job.threads.companions().into();
         }
         self
     }
@@ -169,8 +184,16 @@ impl<'s> NativeThreads<'s> {
                 *threads = more;
                 threading.creations |= self.several_create();
                 threading.blocks |= self.reader.block_seen;
+                threading.again |= self.reader.again_seen;
             }
-            (_, Some(more)) => *streams = more,
+            (_, Some(more)) => {
+                *streams = more;
+                threading.non_temporal |= self.reader.non_temporal.1;
+                let known = threading.streamed.take();
+                let mut lines = known.map_or_else(Vec::new, |known| known.to_vec());
+                lines.extend(&self.reader.more_lines);
+                threading.streamed = Some(Arc::new(lines));
+            }
             _ => return false,
         }
         true
@@ -178,7 +201,12 @@ impl<'s> NativeThreads<'s> {
 
     /// Several threads create others, and the search did not expect it: start over with [`Threading::creations`].
     pub fn several_create(&self) -> bool {
-        self.reader.creators.count_ones() > 1 && !self.reader.creations
+        self.reader.creators.1 && !self.reader.creations
+    }
+
+    /// A thread has the number of another one, and the search did not expect it: start over with [`Threading::again`].
+    fn sees_numbers_again(&self) -> bool {
+        self.reader.again_seen && !self.reader.again
     }
 
     /// There are atomic blocks, and the search did not expect it: start over with [`Threading::blocks`].
@@ -318,13 +346,13 @@ impl<'s> NativeThreads<'s> {
     }
 
     /// A process of the search as the runtime numbers it.
-    fn choice(&self, process: Process) -> u8 {
-        if self.reader.streams != 0 {
-            return process;
-        }
-        match usize::from(process).checked_sub(self.threads) {
-            Some(thread) => COMPANIONS + thread as u8,
-            None => process,
+    fn choice(&self, process: Process) -> Process {
+        let spread = (self.reader.companions - self.threads) as Process;
+        match usize::from(process) / self.threads.max(1) {
+            0 => process,
+            1 => process + spread,
+            // The runtime was told how many threads there are.
+            _ => process + 2 * spread,
         }
     }
 
@@ -367,7 +395,7 @@ impl<'s> NativeThreads<'s> {
     }
 
     /// Runs once and reads what happened.
-    fn once(&mut self, keep: usize, trace: &mut Trace) -> Result<u64, ThreadsError> {
+    fn once(&mut self, keep: usize, trace: &mut Trace) -> Result<Processes, ThreadsError> {
         let told = self.job.threads.keep;
         let patience = self.job.limits.patience();
         let cleared = self.ahead.clear_the_way(self.server, patience);
@@ -395,7 +423,7 @@ impl<'s> NativeThreads<'s> {
         flight: ahead::Flight,
         keep: usize,
         trace: &mut Trace,
-    ) -> Result<u64, ThreadsError> {
+    ) -> Result<Processes, ThreadsError> {
         let patience = self.job.limits.patience();
         let mut reading = TraceReading {
             until: self.job.limits.until,
@@ -422,7 +450,7 @@ impl<'s> NativeThreads<'s> {
         self.ran(ran)
     }
 
-    fn ran(&mut self, ran: ScheduleRan) -> Result<u64, ThreadsError> {
+    fn ran(&mut self, ran: ScheduleRan) -> Result<Processes, ThreadsError> {
         self.runs += 1;
         let (outcome, enabled, read) = match ran {
             Ok(ran) => ran,
@@ -439,9 +467,18 @@ impl<'s> NativeThreads<'s> {
         self.last_bytes = read?;
         self.bytes += self.last_bytes;
         self.outcome = outcome;
-        if self.reader.created > self.threads || self.several_create() || self.sees_blocks() {
+        let unexpected = self.several_create() || self.sees_blocks() || self.sees_numbers_again();
+        if self.reader.created > self.threads || unexpected {
             self.more_threads = Some(self.reader.created.max(self.threads));
             return Err(ThreadsError::CannotRun("more threads than before".into()));
+        }
+        // Whoever others can tell apart needs streams.
+        let (expected, seen) = self.reader.non_temporal;
+        if seen && !expected || !self.reader.more_lines.is_empty() {
+            self.more_streams = Some(self.reader.streams);
+            return Err(ThreadsError::CannotRun(
+                "non-temporal stores that others can see".into(),
+            ));
         }
         let most = most_streams(self.threads);
         if self.crowded() && self.reader.streams < most {
@@ -450,12 +487,12 @@ impl<'s> NativeThreads<'s> {
                 "more non-temporal stores than before".into(),
             ));
         }
-        Ok(enabled)
+        Ok(self.reader.could_go_on(enabled))
     }
 
     /// What the runtime is to do.
     fn tell(&mut self, job: &schedule::Job<'_>, trace: &Trace) {
-        let mut follow: Vec<u8> = self.job.schedule.take().unwrap_or_default();
+        let mut follow: Vec<Process> = self.job.schedule.take().unwrap_or_default();
         follow.clear();
         follow.extend(job.follow.iter().map(|&process| self.choice(process)));
         self.job.schedule = Some(follow);
@@ -533,7 +570,7 @@ impl TraceReading<'_> {
                     malformed.why
                 ))
             })?;
-            if reader::is_choice(&record) && self.beginning.choice(at) == known && known > 0 {
+            if record.is_choice() && self.beginning.choice(at) == known && known > 0 {
                 self.reader.keep_milestone(known, at, self.trace);
             }
             if let Some(reads) = self.reads {
@@ -546,7 +583,7 @@ impl TraceReading<'_> {
                 (record.kind, record.flags, &mut *self.sealing)
             {
                 let sealed = sealing.seals(record.payload);
-                self.reader.announced(record.mask.into(), sealed);
+                self.reader.announced(record.thread.into(), sealed);
                 continue;
             }
             self.reader.record(&record, self.trace)?;
@@ -592,15 +629,14 @@ impl Threads for NativeThreads<'_> {
             self.ahead.forget(self.server);
         }
         self.tell(job, trace);
-        let mut follow: Vec<u8> = self.job.schedule.take().unwrap_or_default();
+        let mut follow: Vec<Process> = self.job.schedule.take().unwrap_or_default();
         loop {
             self.job.schedule = Some(follow);
             trace.restart(job.keep);
             let enabled = self.once(job.keep, trace)?;
             follow = self.job.schedule.take().unwrap_or_default();
             self.refuse(trace)?;
-            let enabled = self.reader.processes(enabled);
-            match self.awake_instead(job, trace, follow.len(), enabled) {
+            match self.awake_instead(job, trace, follow.len(), &enabled) {
                 Some((at, process)) => {
                     follow.truncate(at.min(follow.len()));
                     let told = follow.len();
@@ -641,12 +677,11 @@ impl Threads for NativeThreads<'_> {
         // Killed from outside, or by one that was in flight with it.
         let lost = matches!(self.outcome, Outcome::Died { .. } | Outcome::Wedged);
         let stopped = self.outcome == Outcome::Asleep && job.sleep.is_empty();
-        let enabled = self.reader.processes(enabled);
         if lost
             || stopped
             || self.refuse(trace).is_err()
             || self
-                .awake_instead(job, trace, job.follow.len(), enabled)
+                .awake_instead(job, trace, job.follow.len(), &enabled)
                 .is_some()
         {
             trace.restart(job.keep);
@@ -665,7 +700,7 @@ impl NativeThreads<'_> {
         job: &schedule::Job<'_>,
         trace: &mut Trace,
         told: usize,
-        enabled: u64,
+        enabled: &Processes,
     ) -> Option<(usize, Process)> {
         let stopped = self.outcome == Outcome::Asleep;
         if job.sleep.is_empty() {
@@ -675,27 +710,28 @@ impl NativeThreads<'_> {
             .restart(&job.order, &trace.steps[..job.keep], job.sleep);
         for at in job.keep..trace.steps.len() {
             let step = trace.steps[at];
-            let mask = self.sleepers.mask();
-            if mask == 0 {
+            let sleeping = self.sleepers.processes();
+            if sleeping.is_empty() {
                 // The rest was right, but for where it stopped.
                 break;
             }
-            if at >= told && mask >> step.process & 1 != 0 {
-                let awake = trace.enabled[at] & !mask;
-                if awake == 0 {
+            if at >= told && sleeping.contains(step.process) {
+                let Some(awake) = trace.enabled[at].without(sleeping).lowest() else {
                     trace.steps.truncate(at);
                     trace.enabled.truncate(at);
                     trace.blocked.clear();
                     trace.failures.clear();
                     trace.end = End::Asleep;
                     return None;
-                }
-                return Some((at, awake.trailing_zeros() as Process));
+                };
+                return Some((at, awake));
             }
             self.sleepers.executed(&job.order, &step, &trace.sets);
         }
-        let awake = enabled & !self.sleepers.mask();
-        (stopped && awake != 0).then(|| (trace.steps.len(), awake.trailing_zeros() as Process))
+        let awake = enabled.without(self.sleepers.processes()).lowest();
+        awake
+            .filter(|_| stopped)
+            .map(|awake| (trace.steps.len(), awake))
     }
 
     fn ended(&mut self, trace: &mut Trace) {

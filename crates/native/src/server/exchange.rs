@@ -7,10 +7,9 @@ use crate::error::SubjectError;
 use crate::execution::{Execution, Foreign, Outcome};
 use crate::job::{Job, Policy, WaitPatience};
 use crate::outcome::outcome;
-use crate::shared::{futex_wait, futex_wake};
-use landfall_vocab::record::COMPANIONS;
+use crate::shared::{futex_wait, futex_wake, set_bits, set_streamed};
 use landfall_vocab::shared::{
-    End, JobHeader, MOST_INPUTS, MOST_SLEEPERS, SLOTS, TICK, isolation, job, point, slot_state,
+    End, JobHeader, MOST_INPUTS, MOST_SLEEPERS, SLOTS, TICK, isolation, job, slot_state,
 };
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
@@ -32,6 +31,13 @@ impl Server {
                 .is_some_and(|known| Arc::ptr_eq(known, points))
         {
             self.set_points(points);
+        }
+        let told = self.streamed.as_ref();
+        let told = told.map(|lines| lines.as_ref().map(Arc::as_ptr));
+        if told != Some(job.threads.streamed.as_ref().map(Arc::as_ptr)) {
+            let lines = job.threads.streamed.clone();
+            set_streamed(&self.shared.control().streamed, lines.as_deref());
+            self.streamed = Some(lines);
         }
         if self.in_flight == 0 {
             // One job at a time always uses the first slot, whose memory is there already.
@@ -84,14 +90,7 @@ impl Server {
 
     /// From now on plain accesses of these origins are steps where threads run.
     pub(super) fn set_points(&mut self, origins: &Arc<Vec<u64>>) {
-        let points = &self.shared.control().points;
-        for word in points {
-            word.store(0, Relaxed);
-        }
-        for &origin in &**origins {
-            let bit = point(origin);
-            points[bit / 64].fetch_or(1 << (bit % 64), Relaxed);
-        }
+        set_bits(&self.shared.control().points, origins);
         self.points = Some(origins.clone());
     }
 
@@ -319,10 +318,7 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
             Policy::Dice(dice) => dice.get(),
             Policy::Quiet | Policy::PreemptFirst => 0,
         },
-        companions: match job.threads.streams {
-            0 => COMPANIONS.into(),
-            _ => job.threads.most.into(),
-        },
+        companions: job.threads.companions().into(),
         streams: job.threads.streams.into(),
     }
 }

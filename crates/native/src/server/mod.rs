@@ -60,6 +60,8 @@ pub struct Server {
     asked: bool,
     /// Plain accesses that are steps.
     points: Option<Arc<Vec<u64>>>,
+    /// Lines to which non-temporal stores have streams, as last told.
+    streamed: Option<Option<Arc<Vec<u64>>>>,
     /// The process is gone, and it was not us.
     killed: bool,
 }
@@ -80,6 +82,7 @@ impl Server {
             next_sample: 1,
             asked: false,
             points: None,
+            streamed: None,
             killed: false,
         };
         server.await_start()?;
@@ -161,10 +164,10 @@ impl Server {
             let what = input.what.load(Relaxed);
             let origin = input.origin.load(Relaxed);
             Some(InputAsked {
-                failures: (what >> 40) as u8,
-                thread: (what >> 32) as u8,
+                failures: (what >> 48) as u8,
+                thread: (what >> 32) as u16,
                 call: what as u32,
-                kind: InputKind::from_number((what >> 48) as u8)?,
+                kind: InputKind::from_number((what >> 56) as u8)?,
                 origin: landfall_vocab::record::Origin {
                     site: origin as u32,
                     caller: (origin >> 32) as u32,

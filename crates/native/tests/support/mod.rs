@@ -245,7 +245,7 @@ fn line(event: &Record, execution: &Execution, server: &Server) -> String {
         }
         RecordKind::Step | RecordKind::Blocked | RecordKind::Misuse => {
             let name = format!("{:?}", event.kind).to_lowercase();
-            format!("{name} {} {} {place}", event.mask, event.step_name())
+            format!("{name} {} {} {place}", event.chosen_as(), event.step_name())
         }
         RecordKind::Stack => format!("stack of {}", execution.stacks[event.value as usize].len()),
         other => {

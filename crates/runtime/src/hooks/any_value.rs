@@ -33,7 +33,7 @@ fn any(kind: InputKind, caller: usize) -> u64 {
         Some(input) => input.value,
         None => {
             let what = u64::from(call) | (thread as u64) << 32;
-            let what = what | u64::from(failures) << 40 | (kind as u64) << 48;
+            let what = what | u64::from(failures) << 48 | (kind as u64) << 56;
             ask(what, Origin::library(Builtin::any_value, caller).number());
             let mut rest = inputs().filter(|input| input.call == ANY_CALL);
             rest.next().map_or(0, |input| input.value)

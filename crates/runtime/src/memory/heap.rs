@@ -10,7 +10,7 @@ use crate::run::trace::Origin;
 use crate::state::{running, server};
 use crate::syscalls::sys;
 use landfall_vocab::builtin::Builtin;
-use landfall_vocab::shared::option;
+use landfall_vocab::shared::{FEW_THREADS, option};
 
 pub(crate) const CLASSES: usize = 192;
 pub(crate) const HEADER: usize = 16;
@@ -50,25 +50,44 @@ struct Header {
 /// In a class: there is a record before the header ([`heap_checks`]).
 const LOOKED_AT: usize = 1 << 32;
 
-/// Where the heaps of threads other than main begin, and how much each has.
-const THREADS: usize = place::HEAP + place::HEAP_LEN / 2;
-const EACH: usize = place::HEAP_LEN / 2 / crate::threads::MOST;
+/// What main has of the heap. The first threads have much, as programs have few; the others share the rest.
+const MAIN: usize = 32 << 30;
+const EACH_OF_FEW: usize = 1 << 30;
+const EACH_OF_MANY: usize = 32 << 20;
+
+/// Where the heap of a thread begins, and how much it has.
+fn room_of(thread: usize) -> (usize, usize) {
+    match thread.checked_sub(FEW_THREADS) {
+        _ if thread == 0 => (place::HEAP, MAIN),
+        None => (place::HEAP + MAIN + thread * EACH_OF_FEW, EACH_OF_FEW),
+        Some(further) => {
+            let few = MAIN + FEW_THREADS * EACH_OF_FEW;
+            (place::HEAP + few + further * EACH_OF_MANY, EACH_OF_MANY)
+        }
+    }
+}
+
+/// Whose part of the heap an address is in.
+fn thread_of(address: usize) -> usize {
+    let threads = place::HEAP + MAIN;
+    let many = threads + FEW_THREADS * EACH_OF_FEW;
+    match (address.checked_sub(threads), address.checked_sub(many)) {
+        (None, _) => 0,
+        (Some(behind), None) => behind / EACH_OF_FEW,
+        (_, Some(behind)) => (FEW_THREADS + behind / EACH_OF_MANY).min(crate::threads::MOST - 1),
+    }
+}
 
 /// The heap of the running thread. Each has its own, so that what one is given does not depend on what others do; a block belongs to
 /// whoever frees it.
-fn current() -> (*mut Heap, usize) {
+fn current() -> (*mut Heap, (usize, usize)) {
     // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
     unsafe {
         match crate::threads::current() {
-            0 => (server().heap.pointer(), place::HEAP),
+            0 => (server().heap.pointer(), room_of(0)),
             thread => {
-                server()
-                    .heaps_used
-                    .set(server().heaps_used.get() | (1 << thread));
-                (
-                    &raw mut (*server().heaps.get())[thread],
-                    THREADS + thread * EACH,
-                )
+                server().heaps_used.insert(thread);
+                (&raw mut (*server().heaps.get())[thread], room_of(thread))
             }
         }
     }
@@ -83,8 +102,8 @@ pub(crate) fn each_used(mut each: impl FnMut(usize, usize)) {
             each(place::HEAP, main);
         }
         for thread in 1..crate::threads::MOST {
-            if server().heaps_used.get() >> thread & 1 != 0 {
-                each(THREADS + thread * EACH, (*server().heaps.get())[thread].end);
+            if server().heaps_used.contains(thread) {
+                each(room_of(thread).0, (*server().heaps.get())[thread].end);
             }
         }
     }
@@ -99,13 +118,11 @@ pub(crate) unsafe fn begin(thread: usize) {
     unsafe {
         let heap = &raw mut (*server().heaps.get())[thread];
         // Most threads allocate nothing, and what nobody used since is as it was.
-        if server().heaps_used.get() >> thread & 1 != 0 {
-            server()
-                .heaps_used
-                .set(server().heaps_used.get() & (!(1 << thread)));
+        if server().heaps_used.contains(thread) {
+            server().heaps_used.remove(thread);
             bytes::fill(heap as *mut u8, 0, size_of::<Heap>());
         }
-        (*heap).end = THREADS + thread * EACH;
+        (*heap).end = room_of(thread).0;
     }
 }
 
@@ -124,8 +141,8 @@ fn is_there() -> bool {
 fn allocate(length: usize, align: usize) -> *mut u8 {
     // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
     unsafe {
-        let (heap, first) = current();
-        if length > EACH / 2 && first != place::HEAP || length > place::HEAP_LEN / 4 {
+        let (heap, (first, room)) = current();
+        if length > room / 2 {
             return core::ptr::null_mut();
         }
         if !is_there() {
@@ -150,12 +167,7 @@ fn allocate(length: usize, align: usize) -> *mut u8 {
         }
         let from = (*heap).end;
         let start = (from + before + align - 1) & !(align - 1);
-        let most = if first == place::HEAP {
-            THREADS
-        } else {
-            first + EACH
-        };
-        if !limits::room(start - first, size) || start + size > most {
+        if !limits::room(start - first, size) || start + size > first + room {
             return core::ptr::null_mut();
         }
         (*heap).end = start + size;
@@ -197,9 +209,9 @@ pub(crate) fn shadowed() -> bool {
 unsafe fn used(address: usize) -> usize {
     // SAFETY: what the caller promises.
     unsafe {
-        match address.checked_sub(THREADS) {
-            None => (*server().heap.pointer()).end,
-            Some(behind) => (*server().heaps.get())[behind / EACH].end,
+        match thread_of(address) {
+            0 => (*server().heap.pointer()).end,
+            thread => (*server().heaps.get())[thread].end,
         }
     }
 }

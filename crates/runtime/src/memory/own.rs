@@ -7,7 +7,7 @@ use crate::state::{run, server};
 /// Addresses of the runtime's own mappings: fixed, so that nothing it does moves a mapping of the program.
 pub(crate) mod place {
     pub(crate) const HEAP: usize = 0x2000_0000_0000;
-    pub(crate) const HEAP_LEN: usize = 64 << 30;
+    pub(crate) const HEAP_LEN: usize = 80 << 30;
     pub(crate) const HEAP_SHADOW: usize = 0x2100_0000_0000;
     pub(crate) const STACK: usize = 0x2200_0000_0000;
     pub(crate) const STACK_LEN: usize = 8 << 20;
@@ -19,6 +19,7 @@ pub(crate) mod place {
     pub(crate) const ARENA: usize = 0x3000_0000_0000;
     pub(crate) const ARENA_LEN: usize = 64 << 30;
     pub(crate) const SCRATCH: usize = 0x3200_0000_0000;
+    pub(crate) const SCRATCH_LEN: usize = 512 << 30;
     pub(crate) const OVERLAY: usize = 0x3300_0000_0000;
     pub(crate) const OVERLAY_LEN: usize = 1 << 30;
     pub(crate) const INPUT: usize = 0x3c00_0000_0000;
@@ -49,13 +50,13 @@ fn prepare_scratch() {
         return;
     }
     if !server().scratch_mapped.get() {
-        if crate::syscalls::sys::map(place::SCRATCH, place::ARENA_LEN).is_none() {
+        if crate::syscalls::sys::map(place::SCRATCH, place::SCRATCH_LEN).is_none() {
             outcome::internal(b"no memory for the runtime", 0)
         }
         server().scratch_mapped.set(true);
     }
     // Each thread has its own: others may go on while it is in use.
-    const EACH: usize = place::ARENA_LEN / 64;
+    const EACH: usize = place::SCRATCH_LEN / crate::threads::MOST;
     run()
         .scratch
         .set(place::SCRATCH + crate::threads::current() * EACH);
@@ -70,7 +71,7 @@ impl Scratch {
     pub(crate) fn new(length: usize) -> Scratch {
         prepare_scratch();
         let start = run().scratch.get();
-        if length > place::ARENA_LEN || start + length > place::SCRATCH + place::ARENA_LEN {
+        if length > place::SCRATCH_LEN || start + length > place::SCRATCH + place::SCRATCH_LEN {
             outcome::internal(b"no memory for the runtime", 0)
         }
         run()

@@ -10,8 +10,8 @@ use crate::syscalls::sys;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 use landfall_vocab::shared::{
-    CHOICES_AT, CHOICES_LEN, Control, INPUTS_AT, InputValue, JobHeader, MOST_INPUTS, MOST_SLEEPERS,
-    Outcome, SLEEPERS_AT, Sleeper, TEXT,
+    ANYBODY, CHOICES_AT, Control, INPUTS_AT, InputValue, JobHeader, MOST_CHOICES, MOST_INPUTS,
+    MOST_SLEEPERS, Outcome, SLEEPERS_AT, Sleeper, TEXT,
 };
 
 /// Of a server only: a program that nobody checks has none.
@@ -76,15 +76,19 @@ pub(crate) fn outcome<R>(change: impl FnOnce(&mut Outcome) -> R) -> R {
 }
 
 /// The process that the job chooses at a step, if it does.
-pub(crate) fn choice(step: usize) -> Option<u8> {
-    let given = job().choices.min(CHOICES_LEN) as usize;
+pub(crate) fn choice(step: usize) -> Option<u16> {
+    let given = job().choices.min(MOST_CHOICES) as usize;
     if step >= given {
         return None;
     }
     let slot = run().slot.get() as *const u8;
     // SAFETY: see above; `step` is inside the area of choices.
-    let choice = unsafe { *slot.add(CHOICES_AT as usize + step) };
-    (choice != u8::MAX).then_some(choice & 63)
+    let choice = unsafe {
+        (slot.add(CHOICES_AT as usize) as *const u16)
+            .add(step)
+            .read()
+    };
+    (choice != ANYBODY).then_some(choice)
 }
 
 /// Whose next step need not be looked at again.

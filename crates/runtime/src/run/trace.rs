@@ -244,6 +244,12 @@ pub(crate) fn step(head: u64, origin: Origin, object: u64, enabled: u64) {
     append([head, origin.0, object, enabled]);
 }
 
+/// Who could have gone besides the first 64 processes: a word of the set.
+pub(crate) fn others(word: u16, flags: u8, enabled: u64) {
+    let head = record::head_of(RecordKind::Others, word, flags, 0);
+    append([head, Origin::NONE.0, enabled]);
+}
+
 /// A step that waits still; `head` says whose and what.
 pub(crate) fn blocked(head: u64, origin: Origin, object: u64) {
     append([head, origin.0, object]);
@@ -252,27 +258,27 @@ pub(crate) fn blocked(head: u64, origin: Origin, object: u64) {
 /// What an access of a thread did: found, left, expected.
 pub(crate) fn access(thread: usize, object: u64, flags: u8, origin: Origin, did: [u64; 3]) {
     let [found, left, expected] = did;
-    let head = record::head(RecordKind::Access, thread as u8, flags, 0);
+    let head = record::head_of(RecordKind::Access, thread as u16, flags, 0);
     append([head, origin.0, object, found, left, expected]);
 }
 
 /// Memory that a thread hands to a function nobody knows.
 pub(crate) fn foreign(thread: usize, object: u64, flags: u8, origin: Origin) {
-    let head = record::head(RecordKind::Foreign, thread as u8, flags, 0);
+    let head = record::head_of(RecordKind::Foreign, thread as u16, flags, 0);
     append([head, origin.0, object]);
 }
 
 /// A block of the heap was handed out to a thread.
 pub(crate) fn block(thread: usize, address: usize, length: usize) {
     let length = (length as u64).next_multiple_of(8).min(1 << 32);
-    let head = record::head(RecordKind::Block, thread as u8, 0, length);
+    let head = record::head_of(RecordKind::Block, thread as u16, 0, length);
     append([head, Origin::NONE.0, address as u64]);
 }
 
 /// A thread ended the process while others could go on.
 pub(crate) fn ended(thread: usize, end: u64, last: Origin) {
     append([
-        record::head(RecordKind::Ended, thread as u8, 0, 0),
+        record::head_of(RecordKind::Ended, thread as u16, 0, 0),
         last.0,
         end,
     ]);
@@ -280,13 +286,13 @@ pub(crate) fn ended(thread: usize, end: u64, last: Origin) {
 
 /// Bytes that a spinning thread watches.
 pub(crate) fn watched(thread: usize, object: u64) {
-    let head = record::head(RecordKind::Watched, thread as u8, 0, 0);
+    let head = record::head_of(RecordKind::Watched, thread as u16, 0, 0);
     append([head, Origin::NONE.0, object]);
 }
 
 /// A lock used against its rules.
 pub(crate) fn misuse(thread: usize, kind: u8, caller: usize, lock: usize) {
-    let head = record::head(RecordKind::Misuse, thread as u8, kind, 0);
+    let head = record::head_of(RecordKind::Misuse, thread as u16, kind, 0);
     let origin = Origin::library(Builtin::thread, caller);
     append([head, origin.0, lock as u64]);
 }
@@ -298,8 +304,8 @@ pub(crate) fn stack(frames: &[u64], of: Option<usize>) {
         let length = 24 + frames.len() as u64 * 8;
         let at = reserve_plain(length);
         *at = match of {
-            Some(thread) => record::head(RecordKind::Stack, thread as u8, 1, 0),
-            None => record::head(RecordKind::Stack, 0, 0, 0),
+            Some(thread) => record::head_of(RecordKind::Stack, thread as u16, 1, 0),
+            None => record::head_of(RecordKind::Stack, 0, 0, 0),
         };
         *at.add(1) = 0;
         *at.add(2) = frames.len() as u64;

@@ -176,8 +176,9 @@ pub(crate) fn snapshot() {
         add(place::STACK, place::STACK + place::STACK_LEN, false);
         let (stacks, stacks_end) = crate::threads::all_stacks();
         add(stacks, stacks_end, false);
-        let (descriptors, descriptors_end) = crate::threads::all_descriptors();
-        add(descriptors, descriptors_end, true);
+        let (descriptors, made, descriptors_end) = crate::threads::all_descriptors();
+        add(descriptors, made, true);
+        add(made, descriptors_end, false);
         let arguments = server().arguments.get().1 & !7;
         let saved = allocate(stack_end - arguments);
         bytes::copy(saved, arguments as *const u8, stack_end - arguments);
@@ -258,7 +259,7 @@ pub(crate) fn each_changed(mut each: impl FnMut(usize, usize)) -> bool {
         }
     });
     if crate::threads::on() {
-        let (descriptors, end) = crate::threads::all_descriptors();
+        let (descriptors, end) = crate::threads::used_descriptors();
         all &= take(descriptors, end);
     }
     crate::memory::heap::each_used(|start, end| all &= take(start, end));

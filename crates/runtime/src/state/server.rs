@@ -7,7 +7,7 @@ use crate::memory::heap::Heap;
 use crate::run::sites::Section;
 use crate::run::tracked::Tracked;
 use crate::threads::constructor_locks::Held;
-use crate::threads::{MOST, MOST_KEYS, Tables};
+use crate::threads::{MOST, MOST_KEYS, Tables, ThreadSet};
 use core::cell::Cell;
 use landfall_vocab::shared::Control;
 
@@ -71,7 +71,7 @@ pub(crate) struct Server {
     // Tables that each run fills anew: the run says how much of them is its own.
     /// Heaps of threads other than main, and those that something was taken from or given back to, a bit each.
     pub(crate) heaps: Cell<*mut [Heap; MOST]>,
-    pub(crate) heaps_used: Cell<u32>,
+    pub(crate) heaps_used: ThreadSet,
     pub(crate) threads: Tables,
     pub(crate) directory: Raw<Directory>,
     pub(crate) guards: [Cell<crate::memory::protections::Guard>; crate::memory::protections::MOST],

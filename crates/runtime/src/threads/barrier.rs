@@ -69,18 +69,17 @@ unsafe extern "C" fn __lf_weak_barrier_wait(barrier: *mut u32) -> i32 {
         effect(barrier as usize, WRITE, (*word(barrier)).max(1).into());
         object.count.set(object.count.get() + 1);
         if object.count.get() >= (*word(barrier)).max(1) {
-            for thread in 0..threads().count.get() {
-                if object.waiting.get() & 1 << thread != 0
-                    && tables().contexts[thread].status.get() == Status::Ready
-                {
+            let words = threads().thread_words.get();
+            for thread in object.waiting.iter(words) {
+                if tables().contexts[thread].status.get() == Status::Ready {
                     tables().contexts[thread].released.set(true);
                 }
             }
             object.count.set(0);
-            object.waiting.set(0);
+            object.waiting.clear(words);
             return libc::PTHREAD_BARRIER_SERIAL_THREAD;
         }
-        object.waiting.set(object.waiting.get() | (1 << me));
+        object.waiting.insert(me);
         tables().contexts[me].released.set(false);
         point(Step::new(step::PASS, barrier as usize, caller));
         0

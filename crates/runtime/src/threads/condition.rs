@@ -21,25 +21,24 @@ fn get(condition: usize) -> &'static Object {
 
 /// May this waiter go on?
 pub(super) fn reached(condition: &Object, thread: usize) -> bool {
-    condition.count.get() > 0 && condition.shared.get() & 1 << thread != 0
+    condition.count.get() > 0 && condition.shared.contains(thread)
 }
 
 /// Takes a place among the waiters.
 pub(super) fn enlist(condition: &Object) {
-    condition
-        .waiting
-        .set(condition.waiting.get() | (1 << threads().current.get()));
+    condition.waiting.insert(threads().current.get());
 }
 
 /// Lets up to `most` waiters go on; returns how many that are.
 pub(super) fn reach(condition: &Object, most: u32) -> u32 {
-    let waiting = condition.waiting.get().count_ones();
+    let words = threads().thread_words.get();
+    let waiting = condition.waiting.count(words);
     let more = most.min(waiting.saturating_sub(condition.count.get()));
     if more > 0 {
         condition.count.set(condition.count.get() + more);
-        condition
-            .shared
-            .set(condition.shared.get() | condition.waiting.get());
+        for at in 0..words {
+            condition.shared.add(64 * at, condition.waiting.word(at));
+        }
     }
     more
 }
@@ -57,15 +56,15 @@ pub(super) fn await_reach(condition: usize, timed: bool, caller: usize) -> bool 
     let object = get(condition);
     let reached = reached(object, me);
     effect(condition, WRITE, reached.into());
-    object.waiting.set(object.waiting.get() & (!(1 << me)));
-    object.shared.set(object.shared.get() & (!(1 << me)));
+    object.waiting.remove(me);
+    object.shared.remove(me);
     if reached {
         object.count.set(object.count.get() - 1);
     } else {
         timeouts.set(timeouts.get() + 1);
     }
     if object.count.get() == 0 {
-        object.shared.set(0);
+        object.shared.clear(threads().thread_words.get());
     }
     reached
 }

@@ -13,6 +13,7 @@ use core::arch::{asm, global_asm};
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use landfall_vocab::builtin::Builtin;
+use landfall_vocab::shared::FEW_THREADS;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -91,6 +92,10 @@ pub(crate) struct Context {
     pub(crate) among_others: Cell<bool>,
     /// A barrier, of these: joining says nothing of that.
     pub(crate) passed: Cell<bool>,
+    /// The first of the numbers that it may give to threads it creates: those that it has joined had them. The next one after this
+    /// thread's own number, where that is among them. Zero for none.
+    pub(crate) spare: Cell<usize>,
+    pub(crate) next_spare: Cell<usize>,
     /// How often it waited long enough for something that did not happen.
     pub(crate) timeouts: Cell<u32>,
     /// Its virtual time, while others run.
@@ -139,11 +144,18 @@ pub(crate) fn map_stacks() -> bool {
     if sys::map(start, end - start).is_none() {
         return false;
     }
-    for number in 0..MOST {
+    (0..FEW_THREADS).for_each(guard);
+    true
+}
+
+/// Sees to it that nobody goes past the end of this stack unnoticed. Most programs have few threads, and a mapping for each guard has its
+/// price.
+fn guard(number: usize) {
+    if !tables().guarded.contains(number) {
+        tables().guarded.insert(number);
         let guard = stack_of(number).0 - GUARD;
         sys::call(libc::SYS_mprotect, [guard, GUARD, libc::PROT_NONE as usize]);
     }
-    true
 }
 
 /// What threads differ in when they begin.
@@ -169,6 +181,8 @@ impl Context {
             learned,
             among_others,
             passed,
+            spare,
+            next_spare,
             timeouts,
             clock,
             step,
@@ -191,6 +205,8 @@ impl Context {
         learned.set(false);
         among_others.set(with.among_others);
         passed.set(false);
+        spare.set(0);
+        next_spare.set(0);
         timeouts.set(0);
         clock.set(run().clock.get());
         step.set(Step::NONE);
@@ -226,7 +242,8 @@ impl Context {
     pub(super) unsafe fn begin_thread(&self, number: usize, how: &How) -> Option<usize> {
         // SAFETY: what the caller promises.
         unsafe {
-            let thread_pointer = descriptor::take(number)?;
+            let thread_pointer = descriptor::take(number, how.again)?;
+            guard(number);
             let stack = how.stack.unwrap_or_else(|| stack_of(number));
             // As `__lf_decide` leaves it: control words, six registers, where to go; entered with rsp ≡ 8 mod 16, as after a call.
             let top = (stack.1 & !15) - 64;

@@ -1,6 +1,6 @@
-//! Thread descriptors, with the thread-local variables below them. They are made once, before any run, in memory of the
-//! runtime: a run that uses one finds it as it was made (its pages are tracked like all others), and mostly does not even
-//! write to it.
+//! Thread descriptors, with the thread-local variables below them. Those of the first threads are made once, before any run, in
+//! memory of the runtime: a run that uses one finds it as it was made (its pages are tracked like all others), and mostly does
+//! not even write to it. Those of further threads, and of a thread that has the number of one that ended, are made when it begins.
 //!
 //! The dynamic linker would allocate them in the program's heap. What it does is little: for each library that was loaded at
 //! the start, variables at the same distance from the descriptor as main's are from its own, and a vector of where they are.
@@ -13,19 +13,25 @@ use crate::memory::own::{Scratch, place};
 use crate::state::server;
 use crate::syscalls::sys;
 use core::cell::Cell;
+use landfall_vocab::shared::FEW_THREADS;
 
 /// Descriptor proper: libc's `struct pthread`, and more.
 const DESCRIPTOR: usize = 8192;
 /// Variables of one thread; with more, it is left to the dynamic linker.
 const MOST_VARIABLES: usize = 64 << 10;
 const PAGE: usize = 4096;
+/// Libraries with variables of their own.
+const MOST_LIBRARIES: usize = 64;
 
 #[repr(C)]
 pub(super) struct Descriptors {
-    /// By a thread's number; 0 where there is none.
-    made: [Cell<usize>; MOST],
-    /// All of them.
-    end: Cell<usize>,
+    /// Bytes of each, and of its variables; zero where the dynamic linker has to make them.
+    each: Cell<usize>,
+    below: Cell<usize>,
+    /// Entries of the vector that a descriptor points to.
+    entries: Cell<usize>,
+    variables: [Cell<Variables>; MOST_LIBRARIES],
+    variable_count: Cell<usize>,
     /// Libraries that were loaded then: more of them have variables that these do not.
     libraries: Cell<usize>,
     /// Where the dynamic linker lists them.
@@ -49,6 +55,7 @@ struct Library {
 
 /// One library's variables: what they hold at first, and how far below main's descriptor they are.
 #[derive(Clone, Copy)]
+#[repr(C)]
 struct Variables {
     number: usize,
     from: usize,
@@ -57,7 +64,7 @@ struct Variables {
 }
 
 struct Found {
-    all: [Variables; 64],
+    all: [Variables; MOST_LIBRARIES],
     count: usize,
     sound: bool,
 }
@@ -111,23 +118,47 @@ pub(super) fn prepare() {
             return;
         }
         descriptors.libraries.set(libraries(descriptors.list.get()));
-        descriptors.end.set(place::DESCRIPTORS + each * MOST);
-        for number in 1..MOST {
-            let made = place::DESCRIPTORS + each * number + below;
-            let own = ((made + DESCRIPTOR) as *mut Entry).add(1);
-            for entry in 0..entries + 2 {
-                *own.sub(1).add(entry) = *vector.sub(1).add(entry);
-            }
-            for one in found_all {
-                (*own.add(one.number))[0] = made - one.below;
-                let to = (made - one.below) as *mut u8;
-                bytes::copy(to, one.from as *const u8, one.given);
-            }
-            *((made + 8) as *mut usize) = own as usize;
-            complete(made, number);
-            descriptors.made[number].set(made);
+        descriptors.each.set(each);
+        descriptors.below.set(below);
+        descriptors.entries.set(entries);
+        for (one, known) in found_all.iter().zip(&descriptors.variables) {
+            known.set(*one);
+        }
+        descriptors.variable_count.set(found_all.len());
+        for number in 1..FEW_THREADS {
+            make(number);
         }
     }
+}
+
+/// Makes a thread's descriptor, where there is nothing yet.
+///
+/// # Safety
+/// All of them are mapped, and no thread uses this one.
+unsafe fn make(number: usize) {
+    // SAFETY: what the caller promises; libraries keep what their variables hold at first.
+    unsafe {
+        let descriptors = &tables().descriptors;
+        let made = place_of(number);
+        let vector = *((server().thread_pointer.get() + 8) as *const *const Entry);
+        let own = ((made + DESCRIPTOR) as *mut Entry).add(1);
+        for entry in 0..descriptors.entries.get() + 2 {
+            *own.sub(1).add(entry) = *vector.sub(1).add(entry);
+        }
+        for one in &descriptors.variables[..descriptors.variable_count.get()] {
+            let one = one.get();
+            (*own.add(one.number))[0] = made - one.below;
+            let to = (made - one.below) as *mut u8;
+            bytes::copy(to, one.from as *const u8, one.given);
+        }
+        *((made + 8) as *mut usize) = own as usize;
+        complete(made, number);
+    }
+}
+
+fn place_of(number: usize) -> usize {
+    let descriptors = &tables().descriptors;
+    place::DESCRIPTORS + descriptors.each.get() * number + descriptors.below.get()
 }
 
 unsafe extern "C" fn look(
@@ -167,28 +198,42 @@ unsafe extern "C" fn look(
     }
 }
 
-/// Memory that a restart has to restore.
-pub(crate) fn all() -> (usize, usize) {
-    let end = tables().descriptors.end.get();
-    (place::DESCRIPTORS, end.max(place::DESCRIPTORS))
+/// Memory that a restart has to restore: up to the first of these it is what it was, up to the second it was zero.
+pub(crate) fn all() -> (usize, usize, usize) {
+    let (start, each) = (place::DESCRIPTORS, tables().descriptors.each.get());
+    (start, start + each * FEW_THREADS, start + each * MOST)
+}
+
+/// Memory of the descriptors of so many threads.
+pub(crate) fn of_first(threads: usize) -> (usize, usize) {
+    let each = tables().descriptors.each.get();
+    (place::DESCRIPTORS, place::DESCRIPTORS + each * threads)
 }
 
 /// The descriptor that a thread will have, where that is known before it is created.
 pub(super) fn made(number: usize) -> Option<usize> {
     let descriptors = &tables().descriptors;
-    let made = descriptors.made[number].get();
     // SAFETY: the dynamic linker's lists are as link.h has them, and nobody changes them now.
     unsafe {
-        (made != 0 && libraries(descriptors.list.get()) == descriptors.libraries.get())
-            .then_some(made)
+        (descriptors.each.get() != 0
+            && libraries(descriptors.list.get()) == descriptors.libraries.get())
+        .then(|| place_of(number))
     }
 }
 
-/// The descriptor of a new thread. `None` when libc has no room for one.
-pub(super) fn take(number: usize) -> Option<usize> {
-    // SAFETY: the dynamic linker's lists are as link.h has them, and nobody changes them now.
+/// The descriptor of a new thread, which has its number `again` after another one. `None` when libc has no room for one.
+pub(super) fn take(number: usize, again: bool) -> Option<usize> {
+    // SAFETY: the dynamic linker's lists are as link.h has them, and nobody changes them now. The thread that had the number has ended.
     unsafe {
         if let Some(made) = made(number) {
+            let descriptors = &tables().descriptors;
+            if again {
+                let start = made - descriptors.below.get();
+                bytes::fill(start as *mut u8, 0, descriptors.below.get() + DESCRIPTOR);
+            }
+            if again || number >= FEW_THREADS {
+                make(number);
+            }
             return Some(made);
         }
         let made = real()._dl_allocate_tls()?(0);

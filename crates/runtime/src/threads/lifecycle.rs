@@ -3,8 +3,8 @@
 use super::context::{Status, Step};
 use super::steps::{self, depart, point};
 use super::{
-    MOST, cleanup, descriptor, direct, on, sleep_sets, store_buffer, tables, thread_specific,
-    threads, unseen,
+    MOST, cleanup, descriptor, direct, on, sets, sleep_sets, store_buffer, tables, thread_specific,
+    threads, turns, unseen,
 };
 use crate::caller;
 use crate::libc::real::real;
@@ -60,6 +60,8 @@ fn number_of(thread: usize) -> Option<usize> {
 /// A thread to be.
 pub(super) struct How {
     pub(super) detached: bool,
+    /// Another thread had its number, and has ended.
+    pub(super) again: bool,
     /// Memory of the program's, where that was asked for.
     pub(super) stack: Option<(usize, usize)>,
     pub(super) start: usize,
@@ -70,6 +72,7 @@ impl How {
     pub(super) fn new(start: usize, argument: usize) -> How {
         How {
             detached: false,
+            again: false,
             stack: None,
             start,
             argument,
@@ -77,42 +80,86 @@ impl How {
     }
 }
 
+/// The number that a thread's next child gets: that of one which it knows to have ended, or a new one.
+pub(super) fn next_number(parent: usize) -> usize {
+    match tables().contexts[parent].spare.get() {
+        0 => threads().count.get(),
+        spare => spare,
+    }
+}
+
+/// A thread has been joined. Whoever joined it may give its number, and those that it could have given, to others: all that these do
+/// comes after what it did. One that left a lock behind is remembered by its number.
+fn spare(number: usize, by: usize) {
+    let (joined, joiner) = (&tables().contexts[number], &tables().contexts[by]);
+    let mut last = joined;
+    if turns::holds_nothing(number) {
+        joined.next_spare.set(joined.spare.get());
+        joined.spare.set(number);
+    }
+    if joined.spare.get() == 0 {
+        return;
+    }
+    let first = joined.spare.replace(0);
+    let mut at = first;
+    while at != 0 {
+        last = &tables().contexts[at];
+        at = last.next_spare.get();
+    }
+    last.next_spare.set(joiner.spare.get());
+    joiner.spare.set(first);
+}
+
 /// # Safety
 /// `to` is where the program wants the id, and `how` what it asked for.
-pub(super) unsafe fn create(to: *mut usize, how: How, caller: usize) -> i32 {
+pub(super) unsafe fn create(to: *mut usize, mut how: How, caller: usize) -> i32 {
     // SAFETY: what the caller promises.
     unsafe {
         let expected = match threads().creations.get() {
             // Whoever creates first gets the next number.
             true => None,
-            false => give_id(to, threads().count.get(), caller),
+            false => give_id(to, next_number(threads().current.get()), caller),
         };
         point(Step::new(step::CREATE, 0, caller));
         if threads().creations.get() {
             sleep_sets::executed(CREATIONS, 1, true);
         }
-        let number = threads().count.get();
+        let me = threads().current.get();
+        let number = next_number(me);
+        how.again = number < threads().count.get();
         if number == MOST {
-            outcome::fail(End::Thread, &[b"more than 32 threads in one run, those that were joined included: let it create fewer"])
+            outcome::fail(
+                End::Thread,
+                &[b"more than 512 threads in one run that their creator has not joined: let it create fewer"],
+            )
         }
         if number >= usize::from(threads().companions.get()) {
             // The checker sees that, and starts over with more.
-            steps::stop(End::Limit, 0)
+            steps::stop_at_once(End::Limit)
         }
-        tables().contexts[threads().current.get()]
-            .among_others
-            .set(true);
+        if how.again {
+            let next = tables().contexts[number].next_spare.get();
+            tables().contexts[me].spare.set(next);
+        }
+        tables().contexts[me].among_others.set(true);
         let Some(id) = tables().contexts[number].begin_thread(number, &how) else {
             return libc::EAGAIN;
         };
-        crate::memory::heap::begin(number);
+        // What the other one allocated may still be in use.
+        if !how.again {
+            crate::memory::heap::begin(number);
+        }
+        turns::begin_thread(number);
         // C++ skips atomics while libc says that there is one thread only.
         let single = server().single_threaded.get() as *mut u8;
         if !single.is_null() {
             *single = 0;
         }
-        threads().count.set(number + 1);
-        tables().used.set(number + 1);
+        if !how.again {
+            threads().count.set(number + 1);
+            threads().thread_words.set(sets::words(number + 1));
+            tables().used.set(number + 1);
+        }
         threads().apart.set(threads().apart.get() + 1);
         watch(true);
         if how.stack.is_some() {
@@ -162,6 +209,7 @@ pub(super) fn join(thread: usize, caller: usize) -> Result<usize, i32> {
     }
     point(Step::new(step::JOIN, number, caller));
     tables().contexts[number].detached.set(true); // joined: nobody may join it again
+    spare(number, threads().current.get());
     threads().apart.set(threads().apart.get() - 1);
     run()
         .clock
@@ -228,6 +276,7 @@ pub(super) unsafe extern "C" fn __lf_weak_pthread_create(
         }
         let how = How {
             detached: state == libc::PTHREAD_CREATE_DETACHED,
+            again: false,
             stack,
             start,
             argument,

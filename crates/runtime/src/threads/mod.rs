@@ -23,6 +23,7 @@ pub(crate) mod pthread;
 mod repeated;
 mod rwlock;
 mod semaphore;
+mod sets;
 mod sleep_sets;
 mod std_thread;
 mod steps;
@@ -41,15 +42,17 @@ use crate::state::{Mode, run, server, watch, watching};
 use context::Context;
 use core::cell::Cell;
 use landfall_vocab::record::{RecordKind, step};
-use landfall_vocab::shared::{End, JobHeader, job};
+use landfall_vocab::shared::{End, JobHeader, MOST_PROCESSES, MOST_THREADS, job};
 use objects::Objects;
 
 pub(crate) use context::{all_stacks, in_guard};
 pub(crate) use descriptor::all as all_descriptors;
+pub(crate) use sets::ThreadSet;
+
 pub(crate) use thread_specific::MOST_KEYS;
 
 /// Contexts of a run, main included.
-pub(crate) const MOST: usize = 32;
+pub(crate) const MOST: usize = MOST_THREADS;
 
 /// Everything about the threads of one run.
 #[repr(C)]
@@ -60,8 +63,11 @@ pub(crate) struct Threads {
     /// Threads have store buffers.
     buffered: Cell<bool>,
     /// The number of the first store buffer among processes, and how many streams each thread has.
-    companions: Cell<u8>,
+    companions: Cell<u16>,
     streams: Cell<u8>,
+    /// Words that sets of processes, and of the threads that there are, need.
+    words: Cell<usize>,
+    thread_words: Cell<usize>,
     /// Stores to persistent memory, flushes and fences are steps.
     persistency: Cell<bool>,
     /// Steps are announced with their call stacks.
@@ -81,12 +87,10 @@ pub(crate) struct Threads {
     count: Cell<usize>,
     /// Decisions taken so far.
     steps: Cell<usize>,
-    /// Threads and store buffers that are not chosen where nobody says, a bit each.
-    asleep: Cell<u64>,
-    /// Threads that have not ended, a bit each; of those, whose next step is no choice, and whose is possible whatever happens.
-    ready: Cell<u32>,
-    eager: Cell<u32>,
-    free: Cell<u32>,
+    /// Threads that have not ended; of those, whose next step is no choice, and whose is possible whatever happens.
+    ready: ThreadSet,
+    eager: ThreadSet,
+    free: ThreadSet,
 }
 
 /// What the threads of all runs use, one run after the other.
@@ -94,6 +98,8 @@ pub(crate) struct Threads {
 pub(crate) struct Tables {
     descriptors: descriptor::Descriptors,
     contexts: [Context; MOST],
+    /// Threads whose stacks have a guard below them.
+    guarded: ThreadSet,
     /// Contexts that the last run with threads has used.
     used: Cell<usize>,
     objects: Cell<*mut Objects>,
@@ -103,6 +109,11 @@ pub(crate) struct Tables {
     undo: Cell<*mut block::Undo>,
     /// The top of the stack on which is decided who goes on.
     deciding: Cell<usize>,
+    /// Who can take the next step, while that is decided; and who of them is awake.
+    enabled: sets::ProcessSet,
+    awake: sets::ProcessSet,
+    /// Threads and store buffers that are not chosen where nobody says.
+    asleep: sleep_sets::Asleep,
 }
 
 /// Are the threads of this run under control?
@@ -162,10 +173,13 @@ pub(crate) fn begin(job: &JobHeader) {
     threads.announced.set(job.flags & job::ANNOUNCED != 0);
     threads.turns_happen.set(job.flags & job::TURNS != 0);
     let companions = job.companions.clamp(1, MOST as u32);
-    threads.companions.set(companions as u8);
-    // All of them are bits of a word.
-    let room = 64 / companions - 2;
-    threads.streams.set(job.streams.min(room) as u8);
+    threads.companions.set(companions as u16);
+    let room = MOST_PROCESSES as u32 / companions - 2;
+    let streams = job.streams.min(room).min(store_buffer::LINES as u32);
+    threads.streams.set(streams as u8);
+    let processes = companions * (2 + streams);
+    threads.words.set(sets::words(processes as usize));
+    threads.thread_words.set(1);
     threads.creations.set(job.flags & job::CREATIONS != 0);
     threads.policy.set(steps::Policy::of(job.flags, job.dice));
     // Only threads of the last run have left anything behind.
@@ -173,7 +187,7 @@ pub(crate) fn begin(job: &JobHeader) {
     store_buffer::begin(before);
     turns::begin(before);
     threads.count.set(1);
-    threads.ready.set(1);
+    threads.ready.insert(0);
     tables().contexts[0].begin_main();
     objects().reset();
     sleep_sets::begin();
@@ -191,12 +205,18 @@ pub(crate) fn current() -> usize {
 
 /// Could another thread still do something?
 pub(crate) fn others_alive() -> bool {
-    on() && threads().ready.get() & !(1 << threads().current.get()) != 0
+    let me = threads().current.get();
+    on() && threads().ready.has_others(me, threads().thread_words.get())
 }
 
 /// Could anyone but the running thread go on now?
 pub(crate) fn others_may_go_on() -> bool {
     on() && steps::others_may_go_on()
+}
+
+/// Descriptors of the threads of this run.
+pub(crate) fn used_descriptors() -> (usize, usize) {
+    descriptor::of_first(threads().count.get())
 }
 
 /// Steps that were taken in this run.
@@ -242,7 +262,7 @@ fn is_own(end: End) -> bool {
 
 /// Do others go on after this end of the running thread?
 pub(crate) fn goes_on(end: End) -> bool {
-    on() && is_own(end) && (others_alive() || store_buffer::waiting() != 0)
+    on() && is_own(end) && (others_alive() || store_buffer::any_waits())
 }
 
 /// Did a thread end the process already?

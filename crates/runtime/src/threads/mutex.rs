@@ -37,7 +37,7 @@ unsafe fn get(lock: usize) -> &'static Object {
 
 /// Could this thread lock it now? A plain mutex cannot be locked twice, not even by its owner.
 pub(super) fn is_free(lock: &Object, thread: usize) -> bool {
-    lock.owner.get() == 0 && lock.shared.get() == 0
+    lock.owner.get() == 0 && lock.shared.is_empty(threads().thread_words.get())
         || lock.is_owner(thread) && matches!(lock.kind.get(), RECURSIVE | ERROR_CHECKING)
 }
 

@@ -23,10 +23,11 @@ pub(super) const GONE: u64 = 1 << 40;
 fn is_in_use(address: usize) -> bool {
     objects().find(address).is_some_and(|object| {
         // Of a condition, whoever was reached may go on; of a reader-writer lock, these are readers.
-        let waiting = object.waiting.get().count_ones();
+        let words = threads().thread_words.get();
+        let (waiting, shared) = (object.waiting.count(words), !object.shared.is_empty(words));
         match waiting {
-            0 => object.owner.get() != 0 || object.shared.get() != 0,
-            _ => object.shared.get() == 0 || object.count.get() < waiting,
+            0 => object.owner.get() != 0 || shared,
+            _ => !shared || object.count.get() < waiting,
         }
     })
 }
@@ -63,7 +64,7 @@ pub(super) unsafe fn destroyed(address: usize, mark: usize, value: u64, caller: 
             what |= lifetime::IN_USE;
             trace::misuse(threads().current.get(), step::EXIT, caller, address);
         }
-        if object.waiting.get() != 0 {
+        if !object.waiting.is_empty(threads().thread_words.get()) {
             // Whoever was told to go on does.
             what |= lifetime::KEPT;
         }

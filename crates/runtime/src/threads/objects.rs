@@ -1,6 +1,8 @@
 //! What locks, conditions, semaphores and the like are doing, by their address. libc's own fields stay as initialised: their
 //! layout is libc's business, and a program that looks at them is beyond help.
 
+use super::sets::{ThreadSet, words};
+use super::{MOST, threads};
 use core::cell::Cell;
 
 const ROOM: usize = 4096;
@@ -12,10 +14,10 @@ pub(crate) struct Object {
     pub(crate) owner: Cell<u32>,
     /// How often a recursive lock is held; a semaphore's value; threads that arrived at a barrier; waiters that may go on.
     pub(crate) count: Cell<u32>,
-    /// Threads that hold it shared, a bit each; of a condition, the waiters that its signals reached.
-    pub(crate) shared: Cell<u32>,
-    /// Threads that wait for it, a bit each.
-    pub(crate) waiting: Cell<u32>,
+    /// Threads that hold it shared; of a condition, the waiters that its signals reached.
+    pub(crate) shared: ThreadSet,
+    /// Threads that wait for it.
+    pub(crate) waiting: ThreadSet,
     /// A kind of lock, a barrier's number of threads.
     pub(crate) kind: Cell<u32>,
     /// Where the mark is that it was destroyed; zero if it was not.
@@ -29,8 +31,9 @@ impl Object {
 
     /// Who holds it, plus one.
     pub(crate) fn holder(&self) -> u64 {
+        let shared = || self.shared.lowest_from(0, threads().thread_words.get());
         match self.owner.get() {
-            0 if self.shared.get() != 0 => u64::from(self.shared.get().trailing_zeros()) + 1,
+            0 => shared().map_or(0, |thread| thread as u64 + 1),
             owner => u64::from(owner),
         }
     }
@@ -49,8 +52,8 @@ impl Object {
         address.set(at);
         owner.set(0);
         count.set(0);
-        shared.set(0);
-        waiting.set(0);
+        shared.clear(words(MOST));
+        waiting.clear(words(MOST));
         kind.set(0);
         mark.set(0);
     }

@@ -27,14 +27,14 @@ pub(super) fn lock_shared(lock: usize, ask: Ask, caller: usize) -> i32 {
             _ => ask.refused(),
         };
     }
-    if object.shared.get() & 1 << me != 0 {
+    if object.shared.contains(me) {
         effect(lock, NOTHING, 0);
         let again = again(lock, me);
         again.count.set(again.count.get() + 1);
         return 0;
     }
     effect(lock, WRITE, 0);
-    object.shared.set(object.shared.get() | (1 << me));
+    object.shared.insert(me);
     0
 }
 
@@ -52,7 +52,7 @@ pub(super) fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
     };
     let object = objects().get(lock);
     point(Step::new(kind, lock, caller));
-    if object.owner.get() != 0 || object.shared.get() != 0 {
+    if object.owner.get() != 0 || !object.shared.is_empty(threads().thread_words.get()) {
         effect(lock, READ, 0);
         return ask.refused();
     }
@@ -71,7 +71,7 @@ pub(super) fn unlock(lock: usize, caller: usize) -> i32 {
         step::UNLOCK
     };
     point(Step::new(kind, lock, caller));
-    if shared && object.shared.get() & 1 << me != 0 && again(lock, me).count.get() > 0 {
+    if shared && object.shared.contains(me) && again(lock, me).count.get() > 0 {
         effect(lock, NOTHING, 0);
         let again = again(lock, me);
         again.count.set(again.count.get() - 1);
@@ -80,8 +80,8 @@ pub(super) fn unlock(lock: usize, caller: usize) -> i32 {
     effect(lock, WRITE, 0);
     if object.is_owner(me) {
         object.owner.set(0);
-    } else if object.shared.get() & 1 << me != 0 {
-        object.shared.set(object.shared.get() & (!(1 << me)));
+    } else if object.shared.contains(me) {
+        object.shared.remove(me);
     } else {
         trace::misuse(me, step::UNLOCK, caller, lock);
     }

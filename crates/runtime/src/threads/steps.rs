@@ -4,16 +4,17 @@
 
 use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
+use super::sets::{ProcessSet, members};
 use super::{
-    block, condition, mutex, object_lifetime, objects, repeated, sleep_sets, store_buffer, tables,
-    threads, turns,
+    block, condition, lifecycle, mutex, object_lifetime, objects, repeated, sleep_sets,
+    store_buffer, tables, threads, turns,
 };
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
 use crate::run::shared;
 use crate::run::trace;
 use landfall_vocab::record::access::READ;
-use landfall_vocab::record::{COMPANIONS, RecordKind, head, lifetime as life, step};
+use landfall_vocab::record::{COMPANIONS, RecordKind, head_of, lifetime as life, step};
 use landfall_vocab::shared::{End, LOCK, job};
 
 /// Announces a step; returns when it is this thread's turn and the step is possible.
@@ -37,15 +38,14 @@ pub(super) fn announce(thread: usize, step: Step) {
     let context = &tables().contexts[thread];
     // Field by field: each has just been written by itself, and a load of two at once would have to wait for both stores.
     context.step.set(step);
-    let bit = 1 << thread;
-    threads().ready.set(threads().ready.get() | bit);
-    threads().eager.set(threads().eager.get() & (!bit));
-    threads().free.set(threads().free.get() & (!bit));
+    threads().ready.insert(thread);
+    threads().eager.remove(thread);
+    threads().free.remove(thread);
     if is_eager(thread, context) {
-        threads().eager.set(threads().eager.get() | bit);
+        threads().eager.insert(thread);
     } else if is_access(step.kind) && (!drains(step.kind) || store_buffer::is_empty(thread)) {
         // Nobody else can fill its store buffer.
-        threads().free.set(threads().free.get() | bit);
+        threads().free.insert(thread);
     }
 }
 
@@ -53,25 +53,16 @@ fn is_access(kind: u8) -> bool {
     matches!(kind, step::READ | step::WRITE | step::UPDATE)
 }
 
-/// The threads of a set, in ascending order.
-fn each(mut set: u32) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        let first = (set != 0).then(|| set.trailing_zeros() as usize)?;
-        set &= set - 1;
-        Some(first)
-    })
-}
-
 /// This thread is done: another goes on, or the run is over.
 pub(crate) fn depart(status: Status) -> ! {
     let me = threads().current.get();
     tables().contexts[me].status.set(status);
-    threads().ready.set(threads().ready.get() & (!(1 << me)));
-    threads().eager.set(threads().eager.get() & (!(1 << me)));
-    threads().free.set(threads().free.get() & (!(1 << me)));
+    threads().ready.remove(me);
+    threads().eager.remove(me);
+    threads().free.remove(me);
     // SAFETY: libc ends the process, on the stack that it is asked on.
     unsafe {
-        if threads().ready.get() == 0 && store_buffer::waiting() == 0 {
+        if threads().ready.is_empty(threads().thread_words.get()) && !store_buffer::any_waits() {
             if threads().over.get() {
                 outcome::over()
             }
@@ -133,7 +124,7 @@ pub(super) fn choose(current: usize) -> usize {
             if context.step.get().kind == step::AWAIT {
                 return arrive(next);
             }
-            log_step(next as u8, context.step.get(), 0);
+            log_step(next as u16, context.step.get(), None);
             context
                 .passed
                 .set(context.passed.get() | (context.step.get().kind == step::PASS));
@@ -147,34 +138,36 @@ pub(super) fn choose(current: usize) -> usize {
             return arrive(next);
         }
         let enabled = enabled();
-        if enabled == 0 {
+        let words = threads().words.get();
+        if enabled.is_empty(words) {
             if turns::make_last() {
                 continue;
             }
-            match turns::asleep() {
-                0 => stuck(),
-                asleep => stop(End::Asleep, asleep),
+            match turns::add_asleep(enabled) {
+                false => stuck(),
+                true => stop(End::Asleep, enabled),
             }
         }
         let process = match shared::choice(threads().steps.get()) {
-            Some(process) if enabled >> process & 1 != 0 => process,
+            Some(process) if enabled.contains(process.into()) => process,
             Some(process) if turns::release(process.into()) => continue,
             Some(_) => stop(End::Strayed, enabled),
             None => {
                 if threads().steps.get() as u64 >= shared::job().steps {
                     stop(End::Limit, enabled)
                 }
-                match enabled & !threads().asleep.get() {
-                    0 if turns::make_last() => continue,
-                    0 => stop(End::Asleep, enabled | turns::asleep()),
-                    awake => {
-                        let companions = threads().companions.get();
-                        let mut policy = threads().policy.get();
-                        let picked = policy.pick(awake, current, companions);
-                        threads().policy.set(policy);
-                        picked
+                let awake = awake(enabled);
+                if awake.is_empty(words) {
+                    if turns::make_last() {
+                        continue;
                     }
+                    turns::add_asleep(enabled);
+                    stop(End::Asleep, enabled)
                 }
+                let mut policy = threads().policy.get();
+                let picked = policy.pick(awake, current, words);
+                threads().policy.set(policy);
+                picked as u16
             }
         };
         if threads().steps.get() as u64 == shared::job().keep {
@@ -186,14 +179,14 @@ pub(super) fn choose(current: usize) -> usize {
         threads().steps.set(threads().steps.get() + 1);
         if process < threads().companions.get() {
             let next = usize::from(process);
-            log_step(process, tables().contexts[next].step.get(), enabled);
+            log_step(process, tables().contexts[next].step.get(), Some(enabled));
             tables().contexts[next].learned.set(false);
             tables().contexts[next].passed.set(false);
             return arrive(next);
         }
         let (thread, stream) = store_buffer::of_process(process);
         let commit = store_buffer::next_step(thread, stream);
-        log_step(COMPANIONS + thread as u8, commit, enabled);
+        log_step(COMPANIONS + thread as u16, commit, Some(enabled));
         store_buffer::commit(thread, stream);
     }
 }
@@ -231,18 +224,21 @@ impl Policy {
     }
 
     /// One of the processes, of which there is at least one.
-    fn pick(&mut self, awake: u64, current: usize, companions: u8) -> u8 {
-        let threads = awake & ((1 << companions) - 1);
+    fn pick(&mut self, awake: &ProcessSet, current: usize, words: usize) -> usize {
+        let companions = usize::from(threads().companions.get());
+        let lowest = awake.lowest_from(0, words).unwrap_or(0);
         match self {
-            Policy::Quiet if awake != threads => companions + pick(awake >> companions, current),
-            Policy::Quiet => pick(threads, current),
-            Policy::PreemptFirst if awake >> current & 1 != 0 && turns::looks(current) => {
-                current as u8
-            }
+            // The running one's if it is among them, else the lowest.
+            Policy::Quiet if awake.contains(companions + current) => companions + current,
+            Policy::Quiet => match awake.lowest_from(companions, words) {
+                Some(commits) => commits,
+                None if awake.contains(current) => current,
+                None => lowest,
+            },
+            Policy::PreemptFirst if awake.contains(current) && turns::looks(current) => current,
             Policy::PreemptFirst => {
-                let from = if threads != 0 { threads } else { awake };
-                let later = from & !((2u64 << current) - 1);
-                (if later != 0 { later } else { from }).trailing_zeros() as u8
+                let later = awake.lowest_from(current + 1, words);
+                later.filter(|&later| later < companions).unwrap_or(lowest)
             }
             Policy::Dice(state) => {
                 // xorshift64*
@@ -250,63 +246,86 @@ impl Policy {
                 *state ^= *state << 25;
                 *state ^= *state >> 27;
                 let thrown = (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32;
-                let mut left = awake;
-                for _ in 0..thrown % awake.count_ones() {
-                    left &= left - 1;
-                }
-                left.trailing_zeros() as u8
+                let number = thrown % awake.count(words).max(1);
+                awake.iter(words).nth(number as usize).unwrap_or(lowest)
             }
         }
     }
 }
 
-/// The running one if it is among them, else the lowest.
-fn pick(processes: u64, current: usize) -> u8 {
-    if processes >> current & 1 != 0 {
-        current as u8
-    } else {
-        processes.trailing_zeros() as u8
-    }
-}
-
-fn log_step(process: u8, step: Step, enabled: u64) {
+/// `enabled` is who could have gone instead, where it was a choice.
+fn log_step(process: u16, step: Step, enabled: Option<&ProcessSet>) {
     if process < COMPANIONS {
         repeated::moved(process.into(), step.origin);
     }
-    let head = head(RecordKind::Step, process, step.kind, 0);
+    let chosen = if enabled.is_some() { 8 } else { 0 };
+    let head = head_of(RecordKind::Step, process, step.kind, chosen);
     let object = match step.kind {
         // Whoever creates first gets the next number; who has one already says so.
-        step::CREATE if step.object == 0 => threads().count.get(),
+        step::CREATE if step.object == 0 => lifecycle::next_number(process.into()),
         _ => step.object,
     };
-    trace::step(head, step.origin, object as u64, enabled);
+    let first = enabled.map_or(0, |enabled| enabled.word(0));
+    trace::step(head, step.origin, object as u64, first);
+    if let Some(enabled) = enabled {
+        log_others(enabled, 0);
+    }
+}
+
+/// Members of a set that are not in its first word; with `flags`, who could have gone on at the end.
+fn log_others(enabled: &ProcessSet, flags: u8) {
+    for at in 1..threads().words.get() {
+        if enabled.word(at) != 0 {
+            trace::others(at as u16, flags, enabled.word(at));
+        }
+    }
 }
 
 /// A thread whose step is no choice and possible.
 fn eager(current: usize) -> Option<usize> {
     let able = |number: &usize| possible(*number, &tables().contexts[*number]);
-    let eager = threads().eager.get();
-    if eager >> current & 1 != 0 && able(&current) {
+    let eager = &threads().eager;
+    if eager.contains(current) && able(&current) {
         return Some(current);
     }
-    each(eager).find(able)
+    eager.iter(threads().thread_words.get()).find(able)
 }
 
 /// Is any step of others possible, be it of a store buffer?
 pub(super) fn others_may_go_on() -> bool {
-    let me = 1 << threads().current.get();
-    threads().eager.get() & !me != 0 || enabled() & !u64::from(me) != 0
+    let me = threads().current.get();
+    let words = threads().thread_words.get();
+    threads().eager.has_others(me, words) || enabled().has_others(me, threads().words.get())
 }
 
-/// Threads whose step is possible, a bit each, and above them store buffers that hold something.
-fn enabled() -> u64 {
-    let mut mask = threads().free.get();
-    for number in each(threads().ready.get() & !threads().eager.get() & !threads().free.get()) {
-        if possible(number, &tables().contexts[number]) {
-            mask |= 1 << number;
+/// Threads whose step is possible, and above them store buffers that hold something.
+fn enabled() -> &'static ProcessSet {
+    let enabled = &tables().enabled;
+    enabled.clear(threads().words.get());
+    for at in 0..threads().thread_words.get() {
+        let (ready, eager) = (threads().ready.word(at), threads().eager.word(at));
+        let free = threads().free.word(at);
+        enabled.set_word(at, free);
+        for number in members(at, ready & !eager & !free) {
+            if possible(number, &tables().contexts[number]) {
+                enabled.insert(number);
+            }
         }
     }
-    u64::from(mask) | store_buffer::leaving()
+    store_buffer::leaving(enabled);
+    enabled
+}
+
+/// Those of them that are awake.
+fn awake(enabled: &'static ProcessSet) -> &'static ProcessSet {
+    if tables().asleep.is_empty() {
+        return enabled;
+    }
+    let awake = &tables().awake;
+    for at in 0..threads().words.get() {
+        awake.set_word(at, enabled.word(at) & !tables().asleep.word(at));
+    }
+    awake
 }
 
 fn possible(number: usize, context: &Context) -> bool {
@@ -371,7 +390,7 @@ fn stuck() -> ! {
             } = context.step.get();
             if kind == step::AWAIT {
                 let (place, origin) = turns::log_wait(number);
-                let head = head(RecordKind::Blocked, number as u8, step::READ, 0);
+                let head = head_of(RecordKind::Blocked, number as u16, step::READ, 0);
                 trace::blocked(head, origin, place);
                 continue;
             }
@@ -380,7 +399,7 @@ fn stuck() -> ! {
                 _ => objects().find(object).map_or(0, Object::holder),
             };
             trace::blocked(
-                head(RecordKind::Blocked, number as u8, kind, holder << 3),
+                head_of(RecordKind::Blocked, number as u16, kind, holder << 3),
                 origin,
                 object as u64,
             );
@@ -390,7 +409,7 @@ fn stuck() -> ! {
         outcome::over()
     }
     if turns::in_vain() {
-        stop(End::InVain, 0)
+        stop_at_once(End::InVain)
     }
     let late = |context: &Context| {
         context.status.get() == Status::Ready && context.step.get().kind == step::LATE_WAKE
@@ -400,7 +419,7 @@ fn stuck() -> ! {
         .any(late)
     {
         // It would have gone on, after some time.
-        stop(End::Limit, 0)
+        stop_at_once(End::Limit)
     }
     let text: &[&[u8]] = &[b"every thread waits for something that cannot happen"];
     outcome::end(
@@ -414,9 +433,18 @@ fn stuck() -> ! {
 }
 
 /// The search has seen enough of this run.
-pub(super) fn stop(end: End, enabled: u64) -> ! {
+fn stop(end: End, enabled: &ProcessSet) -> ! {
+    log_others(enabled, 1);
+    leave(end, enabled.word(0))
+}
+
+/// The same, and nobody asks who could have gone on.
+pub(super) fn stop_at_once(end: End) -> ! {
+    leave(end, 0)
+}
+
+fn leave(end: End, address: u64) -> ! {
     threads().over.set(false);
-    let address = enabled;
     outcome::end(
         end,
         Report {

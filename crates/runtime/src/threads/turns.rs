@@ -7,6 +7,7 @@
 //! seen here; whatever cannot be undone, or cannot be known, makes the turn one that happened.
 
 use super::context::{Step, decide};
+use super::sets::ProcessSet;
 use super::steps::announce;
 use super::{MOST, block, tables, threads, visible};
 use crate::memory::bytes;
@@ -59,7 +60,8 @@ struct Held {
 struct Before {
     trace: u64,
     steps: usize,
-    asleep: u64,
+    /// Who had been woken.
+    woken: usize,
     /// Steps of the thread itself, and how often threads took turns.
     own: u64,
     switches: u64,
@@ -156,6 +158,20 @@ pub(super) fn begin(before: usize) {
         turns.waits.set(Waits::No);
         turns.last.set(false);
     }
+}
+
+/// A thread begins; another one may have had its number in this run.
+pub(super) fn begin_thread(thread: usize) {
+    let turns = of(thread);
+    turns.forget();
+    turns.waits.set(Waits::No);
+    turns.last.set(false);
+}
+
+/// Has a thread given all locks back?
+pub(super) fn holds_nothing(thread: usize) -> bool {
+    let turns = of(thread);
+    turns.held_count.get() == 0 && turns.balance.get() == 0
 }
 
 impl Turns {
@@ -427,7 +443,7 @@ pub(super) fn step_begins(next: usize, current: usize) {
     let before = Before {
         trace: trace_len().load(Relaxed),
         steps: threads().steps.get(),
-        asleep: threads().asleep.get(),
+        woken: tables().asleep.woken(),
         own: turns.own.get() - 1,
         switches: all().switches.get(),
         stays: turns.last.get() || shared::choice(threads().steps.get()).is_some(),
@@ -478,7 +494,7 @@ pub(super) fn make_last() -> bool {
     let waits = |thread: &usize| {
         of(*thread).waits.get() == Waits::ForChange
             && !of(*thread).last.get()
-            && threads().asleep.get() >> *thread & 1 == 0
+            && !tables().asleep.contains(*thread)
     };
     match (0..threads().count.get()).find(waits) {
         Some(thread) => {
@@ -502,11 +518,17 @@ pub(super) fn release(thread: usize) -> bool {
     true
 }
 
-/// Threads that wait for a change, and sleep: a bit each.
-pub(super) fn asleep() -> u64 {
-    let waits = |thread: &usize| of(*thread).waits.get() == Waits::ForChange;
-    let waiting = (0..threads().count.get()).filter(waits);
-    threads().asleep.get() & waiting.fold(0, |mask, thread| mask | 1 << thread)
+/// Adds the threads that wait for a change, and sleep, to a set; are there any?
+pub(super) fn add_asleep(to: &ProcessSet) -> bool {
+    let waits = |thread: &usize| {
+        of(*thread).waits.get() == Waits::ForChange && tables().asleep.contains(*thread)
+    };
+    let mut any = false;
+    for thread in (0..threads().count.get()).filter(waits) {
+        to.insert(thread);
+        any = true;
+    }
+    any
 }
 
 /// Was a thread left in a turn in vain, though what it read has changed since?
@@ -577,7 +599,7 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         before: Before {
             trace: 0,
             steps: 0,
-            asleep: 0,
+            woken: 0,
             own: 0,
             switches: 0,
             stays: false,
@@ -624,7 +646,7 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
     if was.begun && alone && !was.before.stays {
         trace_len().store(was.before.trace, Relaxed);
         threads().steps.set(was.before.steps);
-        threads().asleep.set(was.before.asleep);
+        tables().asleep.sleep_again(was.before.woken);
         turns.own.set(was.before.own);
         super::repeated::moved(me, origin);
         turns.waits.set(Waits::ForChange);

@@ -28,18 +28,45 @@ pub(crate) fn note(what: u8, origin: Origin) {
     }
 }
 
-/// State that is in no memory of the program's: who changed it, and who looked at it, a bit for each thread, since all others were
-/// joined.
+/// State that is in no memory of the program's: who changed it, and who looked at it, since all others were joined.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Used {
     key: u64,
-    changed: u32,
-    looked: u32,
+    changed: Users,
+    looked: Users,
     /// How often all others had been joined by then.
     phase: u32,
     /// Several changed it before they were joined: what is there is what came last.
     mixed: bool,
+}
+
+/// Nobody, one thread, or several.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+enum Users {
+    Nobody,
+    One(usize),
+    Several,
+}
+
+impl Users {
+    fn add(&mut self, thread: usize) {
+        *self = match *self {
+            Users::Nobody => Users::One(thread),
+            Users::One(other) if other == thread => return,
+            _ => Users::Several,
+        };
+    }
+
+    /// Is anybody else among them?
+    fn others(self, than: usize) -> bool {
+        match self {
+            Users::Nobody => false,
+            Users::One(other) => other != than,
+            Users::Several => true,
+        }
+    }
 }
 
 pub(crate) const MOST: usize = 128;
@@ -105,8 +132,8 @@ pub(crate) fn used(key: u64, how: Use, what: u8, origin: Origin) {
     if known.is_none() {
         server().uses[at].set(Used {
             key,
-            changed: 0,
-            looked: 0,
+            changed: Users::Nobody,
+            looked: Users::Nobody,
             phase: uses.phase.get(),
             mixed: false,
         });
@@ -114,16 +141,20 @@ pub(crate) fn used(key: u64, how: Use, what: u8, origin: Origin) {
     }
     let mut used = server().uses[at].get();
     if used.phase != uses.phase.get() || alone {
-        used.mixed |= used.changed.count_ones() > 1;
-        (used.changed, used.looked) = (0, 0);
+        used.mixed |= used.changed == Users::Several;
+        (used.changed, used.looked) = (Users::Nobody, Users::Nobody);
         used.phase = uses.phase.get();
     }
-    let me = 1 << threads().current.get();
+    let me = threads().current.get();
     let (looks, changes) = (how != Use::Changes, how != Use::Looks);
-    let met = looks && (used.mixed || used.changed & !me != 0) || changes && used.looked & !me != 0;
+    let met = looks && (used.mixed || used.changed.others(me)) || changes && used.looked.others(me);
     if !alone {
-        used.looked |= if looks { me } else { 0 };
-        used.changed |= if changes { me } else { 0 };
+        if looks {
+            used.looked.add(me);
+        }
+        if changes {
+            used.changed.add(me);
+        }
     }
     server().uses[at].set(used);
     if met {
@@ -136,8 +167,8 @@ pub(crate) fn forget(key: u64) {
     for used in all() {
         if used.get().key == key {
             used.set(Used {
-                changed: 0,
-                looked: 0,
+                changed: Users::Nobody,
+                looked: Users::Nobody,
                 mixed: false,
                 ..used.get()
             });

@@ -55,6 +55,13 @@ fn is_point(atomic: bool, origin: Origin) -> bool {
     word.load(Relaxed) >> (bit % 64) & 1 != 0
 }
 
+/// Do others touch the line? Only then somebody can tell when a non-temporal store to it reaches memory.
+fn is_streamed(address: usize) -> bool {
+    let line = address as u64 & !(LINE - 1);
+    let bit = point_bit(line);
+    control().streamed[bit / 64].load(Relaxed) >> (bit % 64) & 1 != 0
+}
+
 /// Address and length in one word.
 pub(crate) fn pack(address: usize, length: usize) -> u64 {
     address as u64 & ((1 << 56) - 1) | (length as u64) << 56
@@ -293,7 +300,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
             let buffered = threads().buffered.get() && !block::is_inside();
             if buffered && !locked {
                 store_buffer::make_room(origin);
-                let (stream, wanted) = if streams {
+                let (stream, wanted) = if streams && is_streamed(to) {
                     store_buffer::stream(to)
                 } else {
                     (0, 0)

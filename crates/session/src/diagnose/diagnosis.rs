@@ -372,6 +372,7 @@ impl<'a> Diagnosis<'a> {
         let event = Record {
             kind: RecordKind::Sfence,
             mask: 0,
+            thread: 0,
             flags: 0,
             origin: placed.origin,
             offset: 0,

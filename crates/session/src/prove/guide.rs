@@ -7,7 +7,7 @@
 
 use crate::names::ProgramNames;
 use landfall_explore::schedule::{
-    Access, Act, Job, Order, Persistency, Process, Step, Threads, ThreadsError, Trace,
+    Access, Act, Job, Order, Persistency, Process, Processes, Step, Threads, ThreadsError, Trace,
 };
 use landfall_native::NativeThreads;
 use landfall_prove::witness::{self, Deed, Refutation};
@@ -34,7 +34,7 @@ pub(crate) fn schedule(
         known,
         schedule: Vec::new(),
         issued: Vec::new(),
-        enabled: 0,
+        enabled: Processes::default(),
         trace: Trace::default(),
     };
     guide.look()?;
@@ -64,7 +64,7 @@ struct Guide<'a, 's> {
     /// Write-backs that were seen begun: by whom, and the line.
     issued: Vec<(usize, u64)>,
     /// Who can go on after it, as bits.
-    enabled: u64,
+    enabled: Processes,
     trace: Trace,
 }
 
@@ -80,17 +80,17 @@ impl Guide<'_, '_> {
         };
         self.native.run(&job, &mut self.trace)?;
         let next = self.trace.enabled.get(self.schedule.len());
-        self.enabled = next.copied().unwrap_or(0);
+        self.enabled = next.cloned().unwrap_or_default();
         Ok(())
     }
 
     fn can(&self, process: Process) -> bool {
-        self.enabled >> process & 1 == 1
+        self.enabled.contains(process)
     }
 
     /// Goes on until an event has happened. An event that is no transition of the run changes nothing.
     fn follow(&mut self, wanted: &witness::RefutationStep) -> Result<(), ThreadsError> {
-        let before = (self.schedule.len(), self.enabled);
+        let before = (self.schedule.len(), self.enabled.clone());
         for _ in 0..PATIENCE {
             let Some(process) = self.who(wanted) else {
                 break;
@@ -123,7 +123,7 @@ impl Guide<'_, '_> {
         };
         let one = (thread, line);
         let before = self.issued.iter().filter(|&&known| known == one).count();
-        let start = (self.schedule.len(), self.enabled);
+        let start = (self.schedule.len(), self.enabled.clone());
         for _ in 0..PATIENCE {
             if self.write_backs()?.filter(|&begun| begun == one).count() > before {
                 self.issued.push(one);
@@ -164,9 +164,8 @@ impl Guide<'_, '_> {
     /// The thread or its store buffer, whichever it takes; where both wait, somebody they may wait for.
     fn who(&self, wanted: &witness::RefutationStep) -> Option<Process> {
         let thread = wanted.thread.index();
-        let buffers = self.order.commits_of(thread);
+        let mut own: Vec<Process> = self.order.commits_of(thread).collect();
         let thread = thread as Process;
-        let mut own: Vec<Process> = (0..64).filter(|p| buffers >> p & 1 != 0).collect();
         match wanted.deed {
             Deed::Store | Deed::Flush => own.push(thread),
             _ => own.insert(0, thread),

@@ -36,7 +36,7 @@ impl InputValues {
         };
         let told = self.0.iter().map(|&(asked, value)| InputValue {
             call: asked.call,
-            thread: asked.thread.into(),
+            thread: asked.thread,
             failures: asked.failures.into(),
             value,
         });
@@ -188,7 +188,7 @@ mod tests {
     use landfall_native::Origin;
     use std::collections::BTreeSet;
 
-    fn call(thread: u8, call: u32, kind: InputKind) -> InputAsked {
+    fn call(thread: u16, call: u32, kind: InputKind) -> InputAsked {
         InputAsked {
             failures: 0,
             thread,

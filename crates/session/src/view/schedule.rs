@@ -4,7 +4,7 @@ use crate::names::ProgramNames;
 use crate::view::blocks;
 use crate::view::table::{ThreadDeed, What, turns};
 use landfall_explore::schedule::sync::Op;
-use landfall_explore::schedule::{Access, Act, End, Order, Step, Trace, Until, Wait};
+use landfall_explore::schedule::{Access, Act, End, Order, Process, Step, Trace, Until, Wait};
 use landfall_finding::{Place, Turn};
 use landfall_native::NativeThreads;
 use std::collections::{HashMap, HashSet};
@@ -277,7 +277,7 @@ impl<'a> ScheduleNames<'a> {
             let thread = self.order.thread(step.process);
             let commits = self.order.is_companion(step.process);
             if let Some(before) = running.filter(|&before| !commits && before != thread)
-                && trace.enabled[at] >> before & 1 == 0
+                && !trace.enabled[at].contains(before as Process)
             {
                 deeds.push(self.stops(trace, at, before));
             }
@@ -334,9 +334,9 @@ impl<'a> ScheduleNames<'a> {
             None => ThreadDeed {
                 thread,
                 at: None,
-                text: match trace.assumed >> thread & 1 {
-                    0 => "ends".to_owned(),
-                    _ => "assumes what does not hold".to_owned(),
+                text: match trace.assumed.contains(thread as Process) {
+                    false => "ends".to_owned(),
+                    true => "assumes what does not hold".to_owned(),
                 },
                 what: What::Ends,
             },

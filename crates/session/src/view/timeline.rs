@@ -118,7 +118,7 @@ impl TimelineBuilder<'_> {
                 event.kind,
                 RecordKind::Step | RecordKind::Blocked | RecordKind::Misuse
             ) {
-                thread = u32::from(event.mask);
+                thread = u32::from(event.of_thread());
             }
             if !shown.contains(&at) {
                 continue;

@@ -41,7 +41,7 @@ impl Interpreter<'_> {
                     if !cmp.holds(self.value(thread, a), self.value(thread, b)) {
                         let site = self.first_site[thread] + pc;
                         trace.failures.push(ThreadFailure {
-                            thread: thread as u8,
+                            thread: thread as Process,
                             site,
                             code,
                         });
@@ -62,17 +62,25 @@ impl Interpreter<'_> {
                         self.threads[thread].status = Status::Joining(of);
                         return;
                     }
-                    let mut processes = 1 << of;
+                    let known = trace.sets.joined(self.threads[thread].joined);
+                    let mut all = known.to_vec();
+                    all.push((of.into(), u32::MAX));
                     if self.model == Model::Tso {
                         let order = landfall_explore::schedule::Order {
                             threads: self.threads.len(),
                             streams: self.streams,
                             persistency: Default::default(),
                         };
-                        processes |= order.commits_of(of.into());
+                        all.extend(
+                            order
+                                .commits_of(of.into())
+                                .map(|commits| (commits, u32::MAX)),
+                        );
                     }
                     // Whom it created before does not know of it.
-                    self.threads[thread].joined |= processes;
+                    all.sort_unstable();
+                    all.dedup();
+                    self.threads[thread].joined = trace.sets.come_after(&all);
                     self.threads[thread].tick += 1;
                 }
                 Instr::Fence if !self.program.persistent => {
@@ -190,7 +198,7 @@ impl Interpreter<'_> {
         let (object, mask) = self.bytes(cell);
         trace.trailing.push(Trailing {
             after: (at as u32).wrapping_sub(1),
-            thread: thread as u8,
+            thread: thread as Process,
             tick: self.threads[thread].tick,
             need: self.besides(thread),
             joined: self.threads[thread].joined,

@@ -266,12 +266,12 @@ impl Interpreter<'_> {
                     trace.blocked.push(Wait::Step(step));
                 }
                 Status::Joining(of) => trace.blocked.push(Wait::Join {
-                    thread: thread as u8,
-                    of,
+                    thread: thread as Process,
+                    of: of.into(),
                     site: self.first_site[thread] + self.threads[thread].pc,
                 }),
                 Status::Meeting(cell) => trace.blocked.push(Wait::Barrier {
-                    thread: thread as u8,
+                    thread: thread as Process,
                     object: self.bytes(cell).0,
                     site: self.first_site[thread] + self.threads[thread].pc - 1,
                 }),

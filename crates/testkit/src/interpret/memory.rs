@@ -306,7 +306,7 @@ impl Interpreter<'_> {
                 Entry::Sfence => true,
             });
         trace.write_backs.push(WriteBack {
-            thread: thread as u8,
+            thread: thread as Process,
             object: line,
             issued: state.tick,
             after: behind.map_or((0, 0), |buffered| (buffered.process, buffered.tick)),

@@ -36,8 +36,8 @@ struct Buffered {
     site: u32,
     /// What comes before it, as its thread stood when it was issued.
     need: [(Process, u32); 2],
-    /// Processes its thread had joined and no transition of its own says so yet.
-    joined: u64,
+    /// Threads its own had joined and no transition of its own says so yet: a set.
+    joined: u32,
     /// Others that it comes behind, as [`Step::behind`](landfall_explore::schedule::Step::behind).
     behind: u32,
     /// Who commits it, and that process' tick then: entries of a thread are numbered in program order.
@@ -72,8 +72,8 @@ struct Thread<'p> {
     /// It has made a transition.
     stepped: bool,
     born: [(Process, u32); 2],
-    /// Processes joined since the last visible operation.
-    joined: u64,
+    /// Threads joined since the last visible operation: a set.
+    joined: u32,
     /// The arrival that opened a barrier comes before its next operation.
     met: (Process, u32),
     /// Its own commits up to here come before its next operation.
@@ -309,7 +309,7 @@ impl Threads for Interpreter<'_> {
                     trace.end = End::Limit;
                     return Ok(());
                 }
-                None => match self.choose(enabled & !self.sleepers.mask(), running) {
+                None => match self.choose(enabled & !self.sleepers.processes().low(), running) {
                     Some(process) => process,
                     None => match self.make_last() {
                         Some(thread) => {
@@ -337,7 +337,7 @@ impl Threads for Interpreter<'_> {
             }
             self.sleepers.executed(&job.order, &step, &trace.sets);
             trace.steps.push(step);
-            trace.enabled.push(enabled);
+            trace.enabled.push(enabled.into());
         }
         self.report_waiting(trace);
         Ok(())

@@ -129,7 +129,7 @@ impl<'p> Interpreter<'p> {
 
     /// A thread that waits after a turn in vain, and may go through another one that stays.
     pub(super) fn make_last(&mut self) -> Option<usize> {
-        let asleep = self.sleepers.mask();
+        let asleep = self.sleepers.processes().low();
         let thread = (0..self.threads.len()).find(|&thread| {
             let state = &self.threads[thread];
             state.status == Status::Stopped

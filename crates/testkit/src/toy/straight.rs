@@ -1,7 +1,8 @@
 //! Threads that do the same whatever memory holds, and every way to mix them.
 
 use landfall_explore::schedule::{
-    Access, Act, End, Job, NOWHERE, Points, Sleepers, Step, Threads, ThreadsError, Trace, WriteBack,
+    Access, Act, End, Job, NOWHERE, Points, Process, Sleepers, Step, Threads, ThreadsError, Trace,
+    WriteBack,
 };
 use landfall_model::event::{Action, Event, How, Mark};
 
@@ -25,7 +26,7 @@ impl Straight {
         while let Some(Action::Clwb(line)) = self.threads[thread].get(*at).map(|e| e.action) {
             *at += 1;
             trace.write_backs.push(WriteBack {
-                thread: thread as u8,
+                thread: thread as Process,
                 object: line.0 as u32,
                 issued: tick,
                 after: (0, 0),
@@ -39,7 +40,7 @@ impl Straight {
 
     fn step(&self, thread: usize, at: usize, tick: u32) -> Step {
         let step = Step {
-            process: thread as u8,
+            process: thread as Process,
             tick,
             ..Step::NOTHING
         };
@@ -107,7 +108,7 @@ impl Threads for Straight {
                 break;
             }
             let awake = match done >= job.keep {
-                true => enabled & !sleepers.mask(),
+                true => enabled & !sleepers.processes().low(),
                 false => enabled,
             };
             let process = match job.follow.get(done) {
@@ -126,7 +127,7 @@ impl Threads for Straight {
                 sleepers.executed(&job.order, &step, &trace.sets);
             }
             trace.steps.push(step);
-            trace.enabled.push(enabled);
+            trace.enabled.push(enabled.into());
         }
         self.sleepers = sleepers;
         Ok(())

@@ -1,7 +1,7 @@
 //! Executions that are certain to be wanted are asked for before their time, so that the program need not wait for the search, nor
 //! the search for it. A leaf of a wakeup tree is certain: what it begins with and who sleeps then does not change any more.
 
-use super::Search;
+use super::{Process, Search};
 use crate::schedule::step::Step;
 use crate::schedule::threads::{Job, Threads};
 use crate::schedule::wakeup::NIL;
@@ -131,7 +131,7 @@ impl Search {
                 let taken = self.wakeup.step(node);
                 let sets = &self.trace.sets;
                 asleep.retain(|sleeper| {
-                    let tick = |process: u8| ticks[usize::from(process)];
+                    let tick = |process: Process| ticks[usize::from(process)];
                     !self.order.depends(sleeper, taken, sets, tick)
                 });
                 ticks[usize::from(taken.process)] = taken.tick;

@@ -3,10 +3,10 @@
 use super::super::numbers::{is_persistent, place};
 use super::sync::operation;
 use super::{Open, TraceReader, word};
-use landfall_explore::schedule::sync::{MOST_WAITERS, Op};
-use landfall_explore::schedule::{Access, Act, Orders, SourceFence, ThreadsError, Trace};
+use landfall_explore::schedule::sync::{MOST_READERS, MOST_WAITERS};
+use landfall_explore::schedule::{Access, Act, Orders, Process, SourceFence, ThreadsError, Trace};
 use landfall_vocab::record::{Traced, access, step};
-use landfall_vocab::shared::BLOCKS;
+use landfall_vocab::shared::{BLOCKS, LOCK};
 
 /// What an access asks for in the source. Where that says nothing of a locked instruction, it is as strong as can be.
 pub(super) fn orders(flags: u8) -> Orders {
@@ -36,7 +36,7 @@ impl TraceReader {
         trace.fences.push(SourceFence {
             after: (self.at as u32).wrapping_sub(1),
             trailing: trace.trailing.len() as u32,
-            thread: thread as u8,
+            thread: thread as Process,
             tick: known.tick,
             orders: orders(flags | access::READ | access::WRITE),
         });
@@ -75,6 +75,15 @@ impl TraceReader {
             return self.block(thread, record, trace);
         }
         let object = self.objects.of(place);
+        if self.buffered && place & LOCK == 0 {
+            let stores = record.flags & (access::WRITE | access::LOCKED) == access::WRITE;
+            let streams = match record.flags & access::BUFFERED != 0 {
+                true => access::stream_of(word(record, 0)).is_some(),
+                // Nothing was expected of a store.
+                false => word(record, 2) != 0,
+            };
+            self.touch(thread, object, stores && streams);
+        }
         let commits = self.open.is_some_and(|open| open.commits);
         if !commits {
             self.threads[thread].site = site;
@@ -137,12 +146,12 @@ impl TraceReader {
         step.more = open.more;
         let [found, left, expect] = [0, 1, 2].map(|number| word(record, number));
         if let Some(op) = operation(open.kind) {
-            if op == Op::Wait && thread >= MOST_WAITERS {
+            self.synchronise(&open, op, record, &mut step);
+            if self.crowd {
                 return Err(ThreadsError::CannotRun(format!(
-                    "thread {thread} waits for a condition: only the first {MOST_WAITERS} threads of a run can; let it create fewer"
+                    "more than {MOST_WAITERS} threads wait for one condition, or more than {MOST_READERS} read under one lock: let it create fewer"
                 )));
             }
-            self.synchronise(&open, op, record, &mut step);
             return self.finish(&open, step, trace);
         }
         let writes = record.flags & access::WRITE != 0;

@@ -111,6 +111,7 @@ impl TraceReader {
             (0, (_, 0)) => 0,
             _ => self.behind(thread, &entry, its_stores, trace),
         };
+        let joined = self.joined(thread, trace);
         let known = &mut self.threads[thread];
         known.pushed += 1;
         known.tick += 1;
@@ -126,7 +127,7 @@ impl TraceReader {
             behind,
             streams: entry.streams,
             need,
-            joined: known.joined,
+            joined,
             site: entry.site,
             plain: entry.plain,
             orders: entry.orders,
@@ -226,17 +227,18 @@ impl TraceReader {
 
     /// The running thread begins to write a line back.
     pub(super) fn write_back(&mut self, thread: usize, object: u32, site: u32, trace: &mut Trace) {
+        let joined = self.joined(thread, trace);
         let known = &self.threads[thread];
         let mut behind = known.entries.iter().rev();
         let behind = behind.find(|entry| entry.line.is_none_or(|line| line == object));
         trace.write_backs.push(WriteBack {
-            thread: thread as u8,
+            thread: thread as Process,
             object,
             issued: known.tick,
             after: behind.map_or((0, 0), |entry| entry.commit),
             buffered: known.pushed,
             need: self.besides(thread),
-            joined: known.joined,
+            joined,
             site,
         });
     }

@@ -6,7 +6,7 @@
 
 use super::{Open, ReaderThread, StoredAs, TraceReader};
 use landfall_explore::schedule::{
-    Birth, Process, SourceFence, ThreadFailure, Trace, Trailing, WriteBack,
+    Birth, Process, Processes, SourceFence, ThreadFailure, Trace, Trailing, WriteBack,
 };
 
 /// Choices from one milestone to the next, at least: fewer are read sooner than a state is copied.
@@ -26,14 +26,16 @@ struct Milestone {
     open: Option<Open>,
     at: usize,
     created: usize,
-    creators: u32,
+    creators: (usize, bool),
+    others: Vec<(usize, u64)>,
+    apart: usize,
     stored_as: StoredAs,
     trailing: Vec<Trailing>,
     fences: Vec<SourceFence>,
     write_backs: Vec<WriteBack>,
     births: Vec<Birth>,
     failures: Vec<ThreadFailure>,
-    assumed: u64,
+    assumed: Processes,
 }
 
 /// Those of the last run, by their place in it; and some whose memory is used again.
@@ -56,7 +58,9 @@ impl Clone for ReaderThread {
             tick,
             stepped,
             born,
+            inherited,
             joined,
+            joined_set,
             opened,
             drained,
             buffer,
@@ -72,7 +76,10 @@ impl Clone for ReaderThread {
             in_block,
         } = from;
         (self.tick, self.stepped, self.born) = (*tick, *stepped, *born);
-        (self.joined, self.opened, self.drained) = (*joined, *opened, *drained);
+        self.inherited = *inherited;
+        self.joined.clone_from(joined);
+        self.joined_set = *joined_set;
+        (self.opened, self.drained) = (*opened, *drained);
         self.buffer.clear();
         self.buffer.extend(buffer.iter().copied());
         (self.pushed, self.committed) = (*pushed, *committed);
@@ -110,6 +117,8 @@ impl TraceReader {
             at,
             created,
             creators,
+            others,
+            apart,
             stored_as,
             trailing,
             fences,
@@ -126,6 +135,8 @@ impl TraceReader {
         self.barriers.clone_from(barriers);
         (self.open, self.at, self.stored_as) = (*open, *at, *stored_as);
         (self.created, self.creators) = (*created, *creators);
+        self.others.clone_from(others);
+        self.apart = *apart;
         for access in trailing {
             self.told.first_time(access, self.run);
         }
@@ -134,7 +145,7 @@ impl TraceReader {
         trace.write_backs.clone_from(write_backs);
         trace.births.clone_from(births);
         trace.failures.clone_from(failures);
-        trace.assumed = *assumed;
+        trace.assumed.clone_from(assumed);
         (*choices, *bytes)
     }
 
@@ -157,11 +168,22 @@ impl TraceReader {
             at,
             created,
             creators,
+            others,
+            apart,
             stored_as,
             // Of the whole search.
             objects: _,
             sites: _,
             creations: _,
+            again_seen: _,
+            again: _,
+            companions: _,
+            members: _,
+            touched: _,
+            non_temporal: _,
+            more_lines: _,
+            all_stream: _,
+            crowd: _,
             block_seen: _,
             blocks: _,
             atomics: _,
@@ -183,6 +205,8 @@ impl TraceReader {
             run: _,
             told: _,
             milestones: _,
+            // At the end of a run.
+            last_others: _,
         } = &*self;
         let Trace {
             // The search keeps these.
@@ -207,12 +231,14 @@ impl TraceReader {
         milestone.barriers.clone_from(barriers);
         (milestone.open, milestone.at, milestone.stored_as) = (*open, *at, *stored_as);
         (milestone.created, milestone.creators) = (*created, *creators);
+        milestone.others.clone_from(others);
+        milestone.apart = *apart;
         milestone.trailing.clone_from(trailing);
         milestone.fences.clone_from(fences);
         milestone.write_backs.clone_from(write_backs);
         milestone.births.clone_from(births);
         milestone.failures.clone_from(failures);
-        milestone.assumed = *assumed;
+        milestone.assumed.clone_from(assumed);
         self.milestones.kept.push(milestone);
     }
 }

@@ -12,15 +12,15 @@ mod told;
 use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
 use landfall_explore::schedule::{
-    Access, Act, Birth, Order, Orders, Persistency, Process, Queued, Step, ThreadFailure,
-    ThreadsError, Trace, Trailing,
+    Access, Act, Birth, Order, Orders, Persistency, Process, Processes, Queued, Step,
+    ThreadFailure, ThreadsError, Trace, Trailing,
 };
 use landfall_model::event::Atomicity;
 use landfall_vocab::record::{COMPANIONS, RecordKind, Traced, flag, step};
-use landfall_vocab::shared::{CREATIONS, End};
+use landfall_vocab::shared::{CREATIONS, End, FEW_THREADS};
 use milestone::Milestones;
 pub use naming::{NamedBlock, Naming};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use sync::drains;
 use told::ToldAccesses;
 
@@ -36,7 +36,7 @@ struct Buffered {
     behind: u32,
     streams: bool,
     need: [(Process, u32); 2],
-    joined: u64,
+    joined: u32,
     site: u32,
     plain: bool,
     orders: Orders,
@@ -50,8 +50,11 @@ struct ReaderThread {
     /// It has made a transition.
     stepped: bool,
     born: [(Process, u32); 2],
-    /// Processes joined since its last transition.
-    joined: u64,
+    /// Commits of those who had its number before.
+    inherited: u32,
+    /// Threads joined since its last transition, as [`Sets`] has them; and which set that is, once somebody asked.
+    joined: Vec<(Process, u32)>,
+    joined_set: u32,
     /// The arrival that opened the barrier it waited at.
     opened: (Process, u32),
     /// Its own commits up to here come before its next transition.
@@ -81,7 +84,9 @@ impl ReaderThread {
         self.tick = 0;
         self.stepped = false;
         self.born = [(0, 0); 2];
-        self.joined = 0;
+        self.inherited = 0;
+        self.joined.clear();
+        self.joined_set = 0;
         self.opened = (0, 0);
         self.drained = 0;
         self.buffer.clear();
@@ -114,9 +119,12 @@ pub(super) struct TraceReader {
     known: usize,
     /// Threads that have been created.
     pub(super) created: usize,
-    /// Threads that create others, a bit each, and whether creations are in conflict.
-    pub(super) creators: u32,
+    /// The first thread that creates others, plus one, and whether there is another; and whether creations are in conflict.
+    pub(super) creators: (usize, bool),
     pub(super) creations: bool,
+    /// A thread has the number of one that was joined; and it was expected.
+    pub(super) again_seen: bool,
+    pub(super) again: bool,
     /// There was an atomic block; and it was expected.
     pub(super) block_seen: bool,
     pub(super) blocks: bool,
@@ -143,9 +151,33 @@ pub(super) struct TraceReader {
     /// Call stacks of steps and of blocks of the heap, if anyone asks.
     pub(super) naming: Option<Naming>,
     most: usize,
+    /// Who could have gone at the last choice besides the first processes, and at the end: words of a set.
+    others: Vec<(usize, u64)>,
+    last_others: Vec<(usize, u64)>,
+    /// The number of the first store buffer, as the runtime has it.
+    pub(super) companions: usize,
+    /// Who touched lines while there were several threads, where there are non-temporal stores; and lines that should have streams.
+    pub(super) touched: HashMap<u32, Touched>,
+    pub(super) non_temporal: (bool, bool),
+    pub(super) more_lines: Vec<u64>,
+    pub(super) all_stream: bool,
+    /// Threads that nobody has joined.
+    apart: usize,
+    /// For each condition or lock: the threads that wait for it or read under it, in the order of the search.
+    members: HashMap<u32, Vec<Process>>,
+    /// There are more of them than a word has bits.
+    crowd: bool,
     /// Streams that each thread has, and that some would need.
     pub(super) streams: usize,
     pub(super) wanted: usize,
+}
+
+/// What is known of a line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Touched {
+    by: Process,
+    several: bool,
+    streams: bool,
 }
 
 /// What a step says of a store to persistent memory for those who judge it.
@@ -176,6 +208,7 @@ struct Open {
     commits: bool,
     kind: u8,
     object: u64,
+    /// Who could have gone, as far as it fits into a word.
     enabled: u64,
     more: u32,
 }
@@ -196,11 +229,6 @@ fn is_same(before: &Step, mut now: Step) -> bool {
     *before == now
 }
 
-/// Does a choice begin here?
-pub(super) fn is_choice(record: &Traced<'_>) -> bool {
-    record.kind == RecordKind::Step && word(record, 0) != 0
-}
-
 impl TraceReader {
     /// The first `keep` transitions are those of the execution before: so many are `known` to be, the others are compared.
     pub(super) fn begin(&mut self, threads: usize, keep: usize, known: usize) {
@@ -218,7 +246,10 @@ impl TraceReader {
         self.barriers.clear();
         self.open = None;
         (self.at, self.keep, self.created) = (0, keep, 1);
-        self.creators = 0;
+        self.apart = 0;
+        self.creators = (0, false);
+        self.others.clear();
+        self.last_others.clear();
         self.known = known;
         if let Some(naming) = &mut self.naming {
             naming.begin();
@@ -238,13 +269,33 @@ impl TraceReader {
         }
     }
 
-    /// A set of processes, from the runtime's numbers to the search's.
-    pub(super) fn processes(&self, mask: u64) -> u64 {
-        match self.streams {
-            0 => (mask & u64::from(u32::MAX)) | (mask >> COMPANIONS) << self.most,
-            // The runtime was told how many there are.
-            _ => mask,
+    /// A set of processes, from the runtime's numbers to the search's: its first word, and what was said of the others.
+    fn processes(&self, first: u64, others: &[(usize, u64)]) -> Processes {
+        if others.is_empty() && self.companions == FEW_THREADS {
+            let companions = first >> FEW_THREADS;
+            return Processes::from(first & u64::from(u32::MAX) | companions << self.most);
         }
+        let words = std::iter::once((0, first)).chain(others.iter().copied());
+        let mut processes = Processes::default();
+        for (at, mut word) in words {
+            while word != 0 {
+                let process = 64 * at + word.trailing_zeros() as usize;
+                word &= word - 1;
+                // Threads, store buffers, streams: of each, the search has as many as there are threads.
+                let behind = match process / self.companions {
+                    0 => 0,
+                    1 => self.companions - self.most,
+                    _ => 2 * (self.companions - self.most),
+                };
+                processes.insert((process - behind) as Process);
+            }
+        }
+        processes
+    }
+
+    /// Who could have gone on at the end, of whom the runtime named the first ones.
+    pub(super) fn could_go_on(&self, first: u64) -> Processes {
+        self.processes(first, &self.last_others)
     }
 
     /// A thread has announced its next step.
@@ -265,7 +316,7 @@ impl TraceReader {
         record: &Traced<'_>,
         trace: &mut Trace,
     ) -> Result<(), ThreadsError> {
-        let thread = usize::from(record.mask % COMPANIONS);
+        let thread = usize::from(record.thread % COMPANIONS);
         let of_thread = matches!(
             record.kind,
             RecordKind::Step
@@ -283,6 +334,7 @@ impl TraceReader {
         match record.kind {
             RecordKind::Step => {
                 self.close(trace)?;
+                self.others.clear();
                 self.stored_as = StoredAs::default();
                 self.step(thread, record, trace)?;
                 // Nothing more is heard of these.
@@ -308,15 +360,30 @@ impl TraceReader {
                     _ => self.site(record),
                 };
                 if record.value == End::Assumed as u64 && trace.failures.is_empty() {
-                    trace.assumed |= 1 << thread;
+                    trace.assumed.insert(thread as Process);
                 }
                 // Leaving with 0 is no failure, nor is an assumption that does not hold.
                 if ![End::Exited as u64, End::Assumed as u64].contains(&record.value) {
                     trace.failures.push(ThreadFailure {
-                        thread: thread as u8,
+                        thread: thread as Process,
                         site,
                         code: record.value as u32 | (record.value >> 32 << 8) as u32,
                     });
+                }
+            }
+            RecordKind::Others => {
+                let word = (usize::from(record.thread), record.value);
+                match (record.flags, self.open) {
+                    (0, Some(_)) => self.others.push(word),
+                    // Of one of which nothing more is heard.
+                    (0, None) if self.at > self.keep => {
+                        let further = self.processes(0, &[word]);
+                        if let Some(enabled) = trace.enabled.last_mut() {
+                            enabled.add(&further);
+                        }
+                    }
+                    (0, None) => {}
+                    _ => self.last_others.push(word),
                 }
             }
             RecordKind::Unseen => {
@@ -348,19 +415,24 @@ impl TraceReader {
         record: &Traced<'_>,
         trace: &mut Trace,
     ) -> Result<(), ThreadsError> {
-        if record.mask >= COMPANIONS {
+        if record.thread >= COMPANIONS {
             self.open(thread, record, trace);
             return Ok(());
         }
         let site = self.site(record);
         let known = &mut self.threads[thread];
         known.site = site;
-        let choice = word(record, 0) != 0;
+        let choice = record.is_choice();
         match record.flags {
             step::BEGIN | step::YIELD | step::SLEEP => return Ok(()),
             step::CREATE => {
+                self.again_seen |= (record.value as usize) < self.created;
                 self.created = self.created.max(record.value as usize + 1);
-                self.creators |= 1 << thread;
+                let (first, several) = self.creators;
+                self.creators = match first {
+                    0 => (thread + 1, false),
+                    first => (first, several || first != thread + 1),
+                };
                 if choice {
                     // A transition of its own; the child comes after it.
                     self.open(thread, record, trace);
@@ -381,16 +453,7 @@ impl TraceReader {
                 return Ok(());
             }
             step::JOIN => {
-                let of = record.value as usize;
-                if let Some(other) = self.threads.get(of) {
-                    let mut joined = other.joined | 1 << of;
-                    if self.buffered {
-                        joined |= self.order().commits_of(of);
-                    }
-                    // Whom it created before does not know of it.
-                    self.threads[thread].joined |= joined;
-                    self.threads[thread].tick += 1;
-                }
+                self.join(thread, record.value as usize);
                 return Ok(());
             }
             step::FENCE => {
@@ -411,12 +474,80 @@ impl TraceReader {
         Ok(())
     }
 
+    /// A thread knows that another one has ended, and whatever that one knew.
+    fn join(&mut self, thread: usize, of: usize) {
+        self.apart = self.apart.saturating_sub(1);
+        let Some(other) = self.threads.get(of).filter(|_| of != thread) else {
+            return;
+        };
+        // Where another thread may have its number later, only so much is known.
+        let (tick, pushed) = match self.again {
+            true => (other.tick, other.pushed),
+            false => (u32::MAX, u32::MAX),
+        };
+        let mut all = other.joined.clone();
+        all.push((of as Process, tick));
+        if self.buffered {
+            all.extend(self.order().commits_of(of).map(|commits| (commits, pushed)));
+        }
+        let known = &mut self.threads[thread];
+        for (process, tick) in all {
+            match known.joined.iter_mut().find(|(of, _)| *of == process) {
+                Some((_, known)) => *known = tick.max(*known),
+                None => known.joined.push((process, tick)),
+            }
+        }
+        known.joined_set = 0;
+        // Whom it created before does not know of it.
+        known.tick += 1;
+    }
+
+    /// Lines whose non-temporal stores have streams already.
+    pub(super) fn expect_streams(&mut self, lines: Option<&Vec<u64>>) {
+        for &line in lines.into_iter().flatten() {
+            let known = Touched {
+                by: 0,
+                several: true,
+                streams: true,
+            };
+            self.touched.insert(self.objects.of(line), known);
+        }
+    }
+
+    /// A thread touches a line. Non-temporal stores to it have streams where others touch it, too: while it is alone, nobody does.
+    fn touch(&mut self, thread: usize, object: u32, streams: bool) {
+        self.non_temporal.1 |= streams;
+        if !self.non_temporal.0 || self.all_stream || self.apart == 0 {
+            return;
+        }
+        let touched = self.touched.entry(object).or_insert(Touched {
+            by: thread as Process,
+            several: false,
+            streams: false,
+        });
+        let known = touched.several && touched.streams;
+        touched.several |= usize::from(touched.by) != thread;
+        touched.streams |= streams;
+        if touched.several && touched.streams && !known {
+            self.more_lines.extend(self.objects.word(object));
+        }
+    }
+
+    /// The threads that one knows to have ended, as steps name them.
+    fn joined(&mut self, thread: usize, trace: &mut Trace) -> u32 {
+        let known = &mut self.threads[thread];
+        if known.joined_set == 0 && !known.joined.is_empty() {
+            known.joined_set = trace.sets.come_after(&known.joined);
+        }
+        known.joined_set
+    }
+
     /// The new thread comes after its creator, and after what its creator had committed.
     fn bear(&mut self, parent: usize, child: usize, site: u32, trace: &mut Trace) {
         let companion = self.companion(parent);
         let known = &self.threads[parent];
         trace.births.push(Birth {
-            parent: parent as u8,
+            parent: parent as Process,
             tick: known.tick,
             site,
         });
@@ -424,9 +555,17 @@ impl TraceReader {
             (parent as Process, known.tick),
             (companion, if self.buffered { known.committed } else { 0 }),
         ];
+        self.apart += 1;
         // What it waited for where no transition of its own says so.
         let floor = known.floor.clone();
         if let Some(child) = self.threads.get_mut(child) {
+            // Another one may have had its number.
+            (child.stepped, child.drained, child.opened) = (false, 0, (0, 0));
+            child.inherited = child.pushed;
+            child.joined.clear();
+            child.joined_set = 0;
+            child.own.clear();
+            child.epoch = child.entries.len();
             child.born = born;
             child.floor = floor;
         }
@@ -436,7 +575,7 @@ impl TraceReader {
         let mut more = 0;
         let watches = &mut self.threads[thread].watches;
         // Its store buffer goes on without it.
-        if !watches.is_empty() && record.mask < COMPANIONS {
+        if !watches.is_empty() && record.thread < COMPANIONS {
             watches.sort_unstable();
             more = trace.sets.watch(watches);
             watches.clear();
@@ -444,7 +583,7 @@ impl TraceReader {
         self.late |= record.flags == step::LATE_WAKE;
         self.open = Some(Open {
             thread,
-            commits: record.mask >= COMPANIONS,
+            commits: record.thread >= COMPANIONS,
             kind: record.flags,
             object: record.value,
             enabled: word(record, 0),
@@ -456,7 +595,10 @@ impl TraceReader {
     fn structure(&self, thread: usize, drains: bool) -> [(Process, u32); 2] {
         let known = &self.threads[thread];
         let drained = if drains && self.buffered {
-            known.committed
+            match known.committed > known.inherited {
+                true => known.committed,
+                false => 0,
+            }
         } else {
             known.drained
         };
@@ -498,7 +640,8 @@ impl TraceReader {
         self.finish(&open, step, trace)
     }
 
-    fn skeleton(&self, open: &Open, site: u32, trace: &mut Trace) -> Step {
+    fn skeleton(&mut self, open: &Open, site: u32, trace: &mut Trace) -> Step {
+        let joined = self.joined(open.thread, trace);
         let behind = self.behind_streams(open.thread, drains(open.kind), trace);
         let known = &self.threads[open.thread];
         let [need, also] = self.structure(open.thread, drains(open.kind));
@@ -508,7 +651,7 @@ impl TraceReader {
             need,
             also,
             behind,
-            joined: known.joined,
+            joined,
             sealed: known.sealed,
             site,
             ..Step::NOTHING
@@ -530,7 +673,8 @@ impl TraceReader {
             known.floor.clear();
             known.tick += 1;
             known.stepped = true;
-            known.joined = 0;
+            known.joined.clear();
+            known.joined_set = 0;
             known.drained = 0;
             known.opened = (0, 0);
         }
@@ -546,7 +690,9 @@ impl TraceReader {
             };
         }
         trace.steps.push(step);
-        trace.enabled.push(self.processes(open.enabled));
+        trace
+            .enabled
+            .push(self.processes(open.enabled, &self.others));
         Ok(())
     }
 
@@ -559,14 +705,15 @@ impl TraceReader {
         site: u32,
         trace: &mut Trace,
     ) {
+        let joined = self.joined(thread, trace);
         let need = self.besides(thread);
         let known = &self.threads[thread];
         let access = Trailing {
             after: (self.at as u32).wrapping_sub(1),
-            thread: thread as u8,
+            thread: thread as Process,
             tick: known.tick,
             need,
-            joined: known.joined,
+            joined,
             object,
             mask,
             write,

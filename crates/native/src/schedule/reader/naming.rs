@@ -31,7 +31,7 @@ impl Naming {
     }
 
     pub(in super::super) fn record(&mut self, record: &Traced<'_>) {
-        let thread = usize::from(record.mask);
+        let thread = usize::from(record.thread);
         match record.kind {
             RecordKind::Stack if record.flags != 0 => {
                 if self.last.len() <= thread {

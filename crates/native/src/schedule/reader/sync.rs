@@ -51,6 +51,8 @@ impl TraceReader {
             op => op,
         };
         step.act = op.act();
+        let thread = self.member(object, op, thread);
+        let held = self.word(object);
         step.until = op.until(thread);
         (step.access, step.mask) = op.footprint(thread, *held);
         // Who leaves a condition may find it destroyed.
@@ -78,18 +80,34 @@ impl TraceReader {
         }
     }
 
+    /// The number by which an object's word has a thread. Those who wait for it, or share it, have a bit each, in the order in which the
+    /// search has met them.
+    fn member(&mut self, object: u32, op: Op, thread: usize) -> usize {
+        let Some(most) = op.most_members() else {
+            return thread;
+        };
+        let members = self.members.entry(object).or_default();
+        let known = members.iter().position(|of| usize::from(*of) == thread);
+        let number = known.unwrap_or_else(|| {
+            members.push(thread as Process);
+            members.len() - 1
+        });
+        self.crowd |= number >= most;
+        number.min(most - 1)
+    }
+
     /// A thread that waits still, at the end.
     pub(super) fn blocked(&mut self, thread: usize, record: &Traced<'_>, trace: &mut Trace) {
         let site = self.site(record);
         let kind = record.flags;
         let waits = match kind {
             step::JOIN => Wait::Join {
-                thread: thread as u8,
-                of: record.value as u8,
+                thread: thread as Process,
+                of: record.value as Process,
                 site,
             },
             step::PASS => Wait::Barrier {
-                thread: thread as u8,
+                thread: thread as Process,
                 object: self.objects.of(record.value | landfall_vocab::shared::LOCK),
                 site,
             },
@@ -104,6 +122,7 @@ impl TraceReader {
                         step.object = self.objects.of(place);
                         let held = *self.word(step.object);
                         step.act = op.act();
+                        let thread = self.member(step.object, op, thread);
                         step.until = op.until(thread);
                         (step.access, step.mask) = op.footprint(thread, held);
                         (step.found, step.left) = (held, held);

@@ -1,7 +1,8 @@
 //! What leaves a store buffer, and when it may: in order, or stream by stream.
 
+use super::super::sets::ProcessSet;
 use super::super::visible::{self, digest, pack};
-use super::super::{MOST, sleep_sets, threads, turns};
+use super::super::{sleep_sets, threads, turns};
 use super::overlay::hide;
 use super::{Kind, buffers, line_of, of};
 use crate::memory::accesses;
@@ -45,42 +46,49 @@ fn oldest(thread: usize, stream: u8) -> Option<usize> {
     })
 }
 
-/// What can leave store buffers, a bit for each process.
-pub(in super::super) fn leaving() -> u64 {
-    let waiting = buffers().waiting.get();
-    if buffers().streaming.get() == 0 {
-        return u64::from(waiting) << threads().companions.get();
+/// Adds to a set the processes by which something can leave store buffers.
+pub(in super::super) fn leaving(to: &ProcessSet) {
+    if buffers().waiting_count.get() == 0 {
+        return;
     }
-    let mut mask = 0;
-    for thread in (0..MOST).filter(|thread| waiting >> thread & 1 != 0) {
+    let (waiting, words) = (&buffers().waiting, threads().thread_words.get());
+    if buffers().streaming.get() == 0 {
+        let companions = usize::from(threads().companions.get());
+        for at in (0..words).filter(|&at| waiting.word(at) != 0) {
+            to.add(companions + 64 * at, waiting.word(at));
+        }
+        return;
+    }
+    for thread in waiting.iter(words) {
         for stream in 0..=threads().streams.get() {
             if let Some(at) = oldest(thread, stream) {
                 let entry = &of(thread).entries[at];
                 if may_leave(thread, at, entry.kind.get(), stream, entry.address.get()) {
-                    mask |= 1 << process(thread, stream);
+                    to.insert(process(thread, stream));
                 }
             }
         }
     }
-    mask
 }
 
 /// The number of a store buffer or stream among processes.
-fn process(thread: usize, stream: u8) -> u8 {
-    let (companions, streams) = (threads().companions.get(), threads().streams.get());
-    match stream {
-        0 => companions + thread as u8,
-        stream => 2 * companions + thread as u8 * streams + stream - 1,
+fn process(thread: usize, stream: u8) -> usize {
+    let companions = usize::from(threads().companions.get());
+    let streams = usize::from(threads().streams.get());
+    match usize::from(stream) {
+        0 => companions + thread,
+        stream => 2 * companions + thread * streams + stream - 1,
     }
 }
 
 /// The thread and the stream that a process number above the threads' stands for.
-pub(in super::super) fn of_process(process: u8) -> (usize, u8) {
-    let (companions, streams) = (threads().companions.get(), threads().streams.get());
+pub(in super::super) fn of_process(process: u16) -> (usize, u8) {
+    let companions = threads().companions.get();
+    let streams = u16::from(threads().streams.get());
     match process.checked_sub(2 * companions) {
         Some(number) => {
             let streams = streams.max(1);
-            (usize::from(number / streams), number % streams + 1)
+            (usize::from(number / streams), (number % streams) as u8 + 1)
         }
         None => (usize::from(process - companions), 0),
     }
@@ -193,16 +201,15 @@ fn gone(thread: usize, entry: usize) {
     if left.stream.get() != 0 {
         buffer.streaming.set(buffer.streaming.get() - 1);
         if buffer.streaming.get() == 0 {
-            buffers
-                .streaming
-                .set(buffers.streaming.get() & !(1 << thread));
+            buffers.streaming.set(buffers.streaming.get() - 1);
         }
     }
     while buffer.head.get() < buffer.tail.get() && buffer.entries[buffer.head.get()].gone.get() {
         buffer.head.set(buffer.head.get() + 1);
     }
     if buffer.head.get() == buffer.tail.get() {
-        buffers.waiting.set(buffers.waiting.get() & !(1 << thread));
+        buffers.waiting.remove(thread);
+        buffers.waiting_count.set(buffers.waiting_count.get() - 1);
     }
     for behind in &buffer.behind[..buffer.followers.get()] {
         let behind = behind.get();

@@ -9,6 +9,7 @@ mod leaving;
 mod overlay;
 
 use super::context::Step;
+use super::sets::{ThreadSet, words};
 use super::{MOST, tables, threads};
 use crate::memory::bytes;
 use crate::memory::shadow::{is_persistent, touch_span};
@@ -25,7 +26,7 @@ pub(super) use overlay::show;
 const ROOM: usize = 1024;
 
 /// Lines of non-temporal stores that are told apart between two fences; there are never that many streams.
-const LINES: usize = 32;
+pub(super) const LINES: usize = 32;
 
 /// What waits in a store buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,10 +92,11 @@ struct Behind {
 pub(super) struct Buffers {
     /// Whose stores are in memory.
     shown: Cell<usize>,
-    /// Those that hold something, a bit each.
-    waiting: Cell<u32>,
-    /// Those of which some are in streams.
-    streaming: Cell<u32>,
+    /// Those that hold something, and how many these are.
+    waiting: ThreadSet,
+    waiting_count: Cell<usize>,
+    /// Those of which some are in streams: how many.
+    streaming: Cell<usize>,
     all: [Buffer; MOST],
 }
 
@@ -111,7 +113,8 @@ fn of(thread: usize) -> &'static Buffer {
 pub(super) fn begin(before: usize) {
     let buffers = buffers();
     buffers.shown.set(0);
-    buffers.waiting.set(0);
+    buffers.waiting.clear(words(before));
+    buffers.waiting_count.set(0);
     buffers.streaming.set(0);
     for buffer in &buffers.all[..before] {
         buffer.head.set(0);
@@ -189,12 +192,12 @@ pub(super) fn make_room(origin: Origin) {
 }
 
 pub(super) fn is_empty(thread: usize) -> bool {
-    buffers().waiting.get() >> thread & 1 == 0
+    !buffers().waiting.contains(thread)
 }
 
-/// Store buffers that hold something, a bit each.
-pub(super) fn waiting() -> u32 {
-    buffers().waiting.get()
+/// Does any store buffer hold something?
+pub(super) fn any_waits() -> bool {
+    buffers().waiting_count.get() != 0
 }
 
 /// Does a store to this byte wait there?
@@ -233,10 +236,10 @@ pub(super) unsafe fn push(
     entry.flags.set(flags);
     if stream != 0 {
         entry.stream.set(stream);
+        if of(me).streaming.get() == 0 {
+            buffers().streaming.set(buffers().streaming.get() + 1);
+        }
         of(me).streaming.set(of(me).streaming.get() + 1);
-        buffers()
-            .streaming
-            .set(buffers().streaming.get() | (1 << me));
     }
     if is_persistent(to) {
         touch_span(to, length);
@@ -270,7 +273,12 @@ fn add(me: usize, kind: Kind, address: usize, origin: Origin) -> &'static Entry 
     entry.gone.set(false);
     entry.outdated.set(0);
     buffer.tail.set(buffer.tail.get() + 1);
-    buffers().waiting.set(buffers().waiting.get() | (1 << me));
+    if is_empty(me) {
+        buffers().waiting.insert(me);
+        buffers()
+            .waiting_count
+            .set(buffers().waiting_count.get() + 1);
+    }
     entry
 }
 

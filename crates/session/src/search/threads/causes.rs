@@ -26,12 +26,12 @@ use std::collections::HashMap;
 enum Cause {
     /// A thread ended the process badly, there.
     Failed {
-        thread: u8,
+        thread: Process,
         site: u32,
         code: u32,
     },
     /// Every thread waits, there.
-    Stuck(Vec<(u8, u32)>),
+    Stuck(Vec<(Process, u32)>),
     /// One thread ran for ever.
     Endless,
     Race(DataRace),
@@ -123,8 +123,9 @@ impl<'a> ScheduleFindings<'a> {
         let (order, relation) = (self.order, self.races.unwrap_or_default());
         for entry in &mut self.entries {
             // What an assumption keeps from happening is shown before that, if it can be.
-            let plainer =
-                entry.closely && entry.preemptions > preemptions && search.trace().assumed == 0;
+            let plainer = entry.closely
+                && entry.preemptions > preemptions
+                && search.trace().assumed.is_empty();
             if plainer && entry.cause.shows(native, search.trace(), order, relation) {
                 entry.schedules = candidates(search, entry.cause.thread());
                 entry.same = entry.cause.in_another_order(search);
@@ -154,7 +155,7 @@ impl<'a> ScheduleFindings<'a> {
                     continue;
                 }
                 let preemptions = trace.preemptions(order, schedule.len());
-                let cost = (trace.assumed != 0, preemptions, schedule.len());
+                let cost = (!trace.assumed.is_empty(), preemptions, schedule.len());
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     best = Some((cost, schedule));
                 }
@@ -378,7 +379,7 @@ fn processes(steps: &[Step]) -> Vec<Process> {
 }
 
 /// Schedules that may show what the last execution does, in which this thread failed if one did.
-fn candidates(search: &dyn Explored, thread: Option<u8>) -> Vec<Vec<Process>> {
+fn candidates(search: &dyn Explored, thread: Option<Process>) -> Vec<Vec<Process>> {
     let steps = &search.trace().steps;
     let mut found = Vec::new();
     if let Some(thread) = thread {
@@ -393,7 +394,7 @@ fn candidates(search: &dyn Explored, thread: Option<u8>) -> Vec<Vec<Process>> {
 }
 
 /// Who waits where at the end of a deadlock.
-fn waits(trace: &Trace, order: Order) -> Vec<(u8, u32)> {
+fn waits(trace: &Trace, order: Order) -> Vec<(Process, u32)> {
     let waits = explain(trace, order).map(|stuck| stuck.waits);
     let waits = waits.unwrap_or_default().into_iter();
     waits.map(|(thread, site, _)| (thread, site)).collect()
@@ -434,7 +435,7 @@ impl Cause {
     }
 
     /// The thread that failed.
-    fn thread(&self) -> Option<u8> {
+    fn thread(&self) -> Option<Process> {
         match self {
             Cause::Failed { thread, .. } => Some(*thread),
             _ => None,
@@ -480,7 +481,7 @@ impl Cause {
 
     /// Is it a failure of this execution, be it the first or not?
     fn is_among(&self, trace: &Trace) -> bool {
-        let failed = |thread: u8, site: u32, code: u32| Cause::Failed { thread, site, code };
+        let failed = |thread: Process, site: u32, code: u32| Cause::Failed { thread, site, code };
         let mut failures = trace.failures.iter();
         failures.any(|f| self.same(&failed(f.thread, f.site, f.code)))
     }

@@ -30,17 +30,15 @@ use landfall_explore::schedule::{
 };
 use landfall_finding::Limit;
 use landfall_native::{
-    Deadline, EverySchedule, Job, NativeSubject, NativeThreads, Notice, Outcome, Places, Policy,
-    Ran, Sealing, Server, Watching,
+    Deadline, EverySchedule, Job, MOST_THREADS, NativeSubject, NativeThreads, Notice, Outcome,
+    Places, Policy, Ran, Sealing, Server, Watching,
 };
 use power::{Crashing, RecoveryRuns};
 use progress::ScheduleProgress;
 use random::random;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Instant;
-
-/// Threads that a search has room for: each may have a store buffer.
-const MOST_THREADS: usize = 32;
 
 /// Searches a program that creates threads.
 pub(super) fn check<'w>(
@@ -54,6 +52,8 @@ pub(super) fn check<'w>(
         schedule: Some(Vec::new()),
         ..programs.job.clone()
     };
+    // Which lines have streams of non-temporal stores is learned.
+    job.threads.streamed = Some(Arc::default());
     // Not every program ends; what comes later is seen by the search.
     let mut short = job.clone();
     short.threads.most_steps = Some(options.most_steps() as u64);
@@ -62,10 +62,11 @@ pub(super) fn check<'w>(
         return Err(refusal);
     }
     let mut streams = 0;
-    let mut threads = 1
-        + (first.execution.events.iter())
-            .filter(|event| event.creates_thread())
-            .count();
+    let created = first.execution.events.iter();
+    let created = created
+        .filter(|event| event.creates_thread())
+        .map(|event| event.value as usize);
+    let mut threads = 1 + created.max().unwrap_or(0);
     let mut bugs = Diagnosis::new(target, options, started);
     let again = programs.recover.as_ref().unwrap_or(&programs.program);
     let mut persistent = first.persists(programs);

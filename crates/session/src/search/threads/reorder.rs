@@ -5,7 +5,7 @@ use landfall_explore::schedule::{Explored, Order, Process, Step};
 use std::collections::VecDeque;
 
 /// Of the last execution, what happens before the last transition of `thread` (or everything), in a plainer order.
-pub(crate) fn plainer(search: &dyn Explored, thread: Option<u8>) -> Vec<Step> {
+pub(crate) fn plainer(search: &dyn Explored, thread: Option<Process>) -> Vec<Step> {
     reordered(search, thread, GoesFirst::Threads)
 }
 
@@ -22,7 +22,7 @@ enum GoesFirst {
     Buffers,
 }
 
-fn reordered(search: &dyn Explored, thread: Option<u8>, first: GoesFirst) -> Vec<Step> {
+fn reordered(search: &dyn Explored, thread: Option<Process>, first: GoesFirst) -> Vec<Step> {
     let (trace, order) = (search.trace(), search.order());
     let last = thread.map(|thread| last_of(&trace.steps, order, thread));
     let needed = |at: usize| match last {
@@ -80,7 +80,7 @@ fn reordered(search: &dyn Explored, thread: Option<u8>, first: GoesFirst) -> Vec
     out
 }
 
-fn last_of(steps: &[Step], order: Order, thread: u8) -> Option<usize> {
+fn last_of(steps: &[Step], order: Order, thread: Process) -> Option<usize> {
     let of = |step: &Step| {
         order.thread(step.process) == usize::from(thread) && !order.is_companion(step.process)
     };

@@ -3,7 +3,7 @@
 use crate::view::schedule::{ScheduleNames, column};
 use landfall_explore::schedule::data_races::DataRace;
 use landfall_explore::schedule::locks::{Misuse, Reason, explain};
-use landfall_explore::schedule::{NOWHERE, Order, Trace};
+use landfall_explore::schedule::{NOWHERE, Order, Process, Trace};
 use landfall_finding::{Finding, Kind, Place, Severity};
 
 fn at(place: Option<&Place>) -> String {
@@ -28,7 +28,8 @@ pub(super) fn stuck(telling: &ScheduleNames<'_>, trace: &Trace, order: Order) ->
         (false, n) => format!("deadlock: {n} threads wait for each other"),
     };
     let mut finding = Finding::new(Kind::Deadlock, Severity::Error, message);
-    let of = |thread: Option<u8>| thread.map_or_else(|| "nobody".to_owned(), |t| column(t.into()));
+    let of =
+        |thread: Option<Process>| thread.map_or_else(|| "nobody".to_owned(), |t| column(t.into()));
     for &(thread, site, reason) in &stuck.waits {
         let place = telling.place(site);
         let name = |object: u32| telling.object(object, u64::MAX);
@@ -120,7 +121,7 @@ pub(super) fn data_race(telling: &ScheduleNames<'_>, race: &DataRace, trace: &Tr
 pub(super) fn misused(telling: &ScheduleNames<'_>, misuse: &Misuse) -> Finding {
     let name = |object: u32| telling.object(object, u64::MAX);
     let place = |site: u32| at(telling.place(site).as_ref());
-    let who = |thread: u8| column(thread.into());
+    let who = |thread: Process| column(thread.into());
     let of_another = |thread, does, lock, holder| {
         let (thread, lock, holder) = (who(thread), name(lock), who(holder));
         format!("{thread} {does} {lock}, which {holder} holds")
