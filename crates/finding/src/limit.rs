@@ -53,4 +53,13 @@ mod tests {
         }
         assert_eq!(Limit::named("interrupted"), None);
     }
+
+    #[test]
+    fn each_is_explained() {
+        let page = include_str!("../../../docs/formats.md");
+        for limit in Limit::ALL {
+            let row = format!("| `{}` |", limit.name());
+            assert!(page.contains(&row), "docs/formats.md has no row {row}");
+        }
+    }
 }
