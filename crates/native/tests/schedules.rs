@@ -56,6 +56,7 @@ fn count(path: &Path, n: u64, model: Model, preempt: Preempt) -> Counts {
     program.isolation = Isolation::Auto;
     let mut server = Server::start(&program).expect("serves");
     let mut job = Job::default();
+    job.threads.again = true;
     loop {
         let mut threads = NativeThreads::new(&mut server, job.clone(), 17, model);
         let found = saturate(&mut threads, preempt, Options::default(), |_, _| {
@@ -107,6 +108,7 @@ fn executions(path: &Path, n: u64, model: Model, whole: bool) -> Vec<u64> {
     let mut server = Server::start(&program).expect("serves");
     let mut job = Job::default();
     job.threads.creations = true;
+    job.threads.again = true;
     let mut threads = NativeThreads::new(&mut server, job, 10, model).with_streams(1);
     threads.persist();
     if whole {

@@ -15,8 +15,10 @@
 // exit: 100
 // finds: assertion `p->data[0] == 1` is false
 // check: -DFENCE -DMANY
-// exit: 5
-// limit: non-temporal
+// exit: 0
+// check: -DMANY
+// exit: 100
+// finds: assertion `p->data[0] == 1` is false
 #include <assert.h>
 #include <immintrin.h>
 #include <landfall.h>

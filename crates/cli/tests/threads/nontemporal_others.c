@@ -8,6 +8,8 @@
 // check: --checks locks -DFENCED --preempt everywhere
 // exit: 0
 // check: --checks locks -DMANY
+// exit: 0
+// check: --checks locks -DMANY -DLOOKED
 // exit: 5
 // limit: non-temporal
 // check: --checks locks -DLOOP
@@ -27,6 +29,9 @@ static void *writer(void *unused) {
   for (int i = 0; i < 1100; i++)
     STREAM(&buffer[i], 1);
   _mm_sfence();
+#ifdef LOOKED
+  atomic_store_explicit(&a.v, 1, memory_order_release);
+#endif
 #elif defined LOOP
   for (int i = 0; i < 400; i++) {
     STREAM(&buffer[0], i);
@@ -48,7 +53,13 @@ static void *reader(void *unused) {
 #else
   (void)LOAD(c.v);
 #endif
+#ifdef LOOKED
+  if (atomic_load_explicit(&a.v, memory_order_acquire))
+    for (int i = 0; i < 320; i += 8)
+      assert(buffer[i] == 1);
+#else
   (void)LOAD(a.v);
+#endif
   return unused;
 }
 int main(void) {

@@ -47,6 +47,7 @@ struct SeenAccess {
 struct Detector<'a> {
     order: Order,
     relation: Relation,
+    sets: &'a Sets,
     /// Per thread: its clock from each tick on, ascending.
     clocks: Vec<Vec<(u32, Clock)>>,
     held: Vec<Vec<u32>>,
@@ -58,7 +59,6 @@ struct Detector<'a> {
     committed: Vec<u32>,
     /// By what is accessed.
     seen: FxHashMap<u32, Vec<SeenAccess>>,
-    sets: &'a Sets,
     found: &'a mut Vec<DataRace>,
 }
 
@@ -67,13 +67,13 @@ pub fn data_races(trace: &Trace, order: Order, relation: Relation, found: &mut V
     let mut detector = Detector {
         order,
         relation,
+        sets: &trace.sets,
         clocks: vec![vec![(0, vec![0; order.threads])]; order.threads],
         held: vec![Vec::new(); order.threads],
         passed: Vec::new(),
         messages: Messages::new(order.threads),
         committed: vec![0; order.processes()],
         seen: FxHashMap::default(),
-        sets: &trace.sets,
         found,
     };
     let (mut told, mut fenced) = (0, 0);
@@ -269,6 +269,14 @@ impl Detector<'_> {
             // These make others wait, so they order under either relation.
             Op::Take | Op::TryTake | Op::Once if writes || op == Op::Once => {
                 self.acquire(clock, all);
+            }
+            // Of all that arrived in its round, however they came.
+            Op::Pass => {
+                for &(process, tick) in &self.sets.behind[step.behind as usize] {
+                    if !self.order.is_companion(process) {
+                        join(clock, &self.clock(process.into(), tick));
+                    }
+                }
             }
             Op::Give | Op::Arrive | Op::OnceDone => {
                 self.acquire(clock, all);

@@ -2,6 +2,7 @@
 
 use super::cleanup::Cleanup;
 use super::lifecycle::How;
+use super::wakes::Wakes;
 use super::{MOST, descriptor, tables, threads};
 use crate::files::reach::Reach;
 use crate::memory::own::{allocate, place};
@@ -84,20 +85,23 @@ pub(crate) struct Context {
     pub(crate) thread_pointer: Cell<usize>,
     pub(crate) status: Cell<Status>,
     pub(crate) detached: Cell<bool>,
-    /// The barrier it waits at has opened.
+    /// The barrier that it has arrived at, and in which round; whether that has opened, and somebody of the round is the serial thread.
+    pub(crate) meets: Cell<(usize, u32)>,
     pub(crate) released: Cell<bool>,
-    /// It knows of others what no step of its own says yet: it has just begun, joined, passed a barrier.
+    pub(crate) told: Cell<bool>,
+    /// Nobody looks at what its next call returns.
+    pub(crate) unasked: Cell<bool>,
+    /// It knows of others what no step of its own says yet: it has just begun, or joined.
     pub(crate) learned: Cell<bool>,
     /// There may be others: it was created, or has created one. Not a question of the schedule.
     pub(crate) among_others: Cell<bool>,
-    /// A barrier, of these: joining says nothing of that.
-    pub(crate) passed: Cell<bool>,
     /// The first of the numbers that it may give to threads it creates: those that it has joined had them. The next one after this
     /// thread's own number, where that is among them. Zero for none.
     pub(crate) spare: Cell<usize>,
     pub(crate) next_spare: Cell<usize>,
     /// How often it waited long enough for something that did not happen.
     pub(crate) timeouts: Cell<u32>,
+    pub(super) wakes: Wakes,
     /// Its virtual time, while others run.
     pub(crate) clock: Cell<u64>,
     pub(crate) step: StepCells,
@@ -177,13 +181,16 @@ impl Context {
             thread_pointer,
             status,
             detached,
+            meets,
             released,
+            told,
+            unasked,
             learned,
             among_others,
-            passed,
             spare,
             next_spare,
             timeouts,
+            wakes,
             clock,
             step,
             start,
@@ -201,13 +208,16 @@ impl Context {
         thread_pointer.set(with.thread_pointer);
         status.set(Status::Ready);
         detached.set(with.detached);
+        meets.set((0, 0));
         released.set(false);
+        told.set(false);
+        unasked.set(false);
         learned.set(false);
         among_others.set(with.among_others);
-        passed.set(false);
         spare.set(0);
         next_spare.set(0);
         timeouts.set(0);
+        wakes.begin();
         clock.set(run().clock.get());
         step.set(Step::NONE);
         start.set(with.start);

@@ -20,6 +20,8 @@ pub(crate) struct Object {
     pub(crate) waiting: ThreadSet,
     /// A kind of lock, a barrier's number of threads.
     pub(crate) kind: Cell<u32>,
+    /// Of a barrier: how often it has opened.
+    pub(crate) round: Cell<u32>,
     /// Where the mark is that it was destroyed; zero if it was not.
     pub(crate) mark: Cell<usize>,
 }
@@ -47,6 +49,7 @@ impl Object {
             shared,
             waiting,
             kind,
+            round,
             mark,
         } = self;
         address.set(at);
@@ -55,6 +58,7 @@ impl Object {
         shared.clear(words(MOST));
         waiting.clear(words(MOST));
         kind.set(0);
+        round.set(0);
         mark.set(0);
     }
 }

@@ -22,7 +22,7 @@ struct Milestone {
     threads: Vec<ReaderThread>,
     /// Synchronisation objects that were used, and their words.
     words: Vec<(u32, u64)>,
-    barriers: Vec<(u32, (Process, u32))>,
+    arrivals: Vec<(u32, u64, Process, u32)>,
     open: Option<Open>,
     at: usize,
     created: usize,
@@ -61,7 +61,7 @@ impl Clone for ReaderThread {
             inherited,
             joined,
             joined_set,
-            opened,
+            meets,
             drained,
             buffer,
             pushed,
@@ -79,7 +79,7 @@ impl Clone for ReaderThread {
         self.inherited = *inherited;
         self.joined.clone_from(joined);
         self.joined_set = *joined_set;
-        (self.opened, self.drained) = (*opened, *drained);
+        (self.meets, self.drained) = (*meets, *drained);
         self.buffer.clear();
         self.buffer.extend(buffer.iter().copied());
         (self.pushed, self.committed) = (*pushed, *committed);
@@ -112,7 +112,7 @@ impl TraceReader {
             bytes,
             threads,
             words,
-            barriers,
+            arrivals,
             open,
             at,
             created,
@@ -132,7 +132,7 @@ impl TraceReader {
             self.words[object as usize] = word;
             self.used.push(object);
         }
-        self.barriers.clone_from(barriers);
+        self.arrivals.clone_from(arrivals);
         (self.open, self.at, self.stored_as) = (*open, *at, *stored_as);
         (self.created, self.creators) = (*created, *creators);
         self.others.clone_from(others);
@@ -163,7 +163,7 @@ impl TraceReader {
             threads,
             words,
             used,
-            barriers,
+            arrivals,
             open,
             at,
             created,
@@ -228,7 +228,7 @@ impl TraceReader {
         milestone.words.clear();
         let words = used.iter().map(|&object| (object, words[object as usize]));
         milestone.words.extend(words);
-        milestone.barriers.clone_from(barriers);
+        milestone.arrivals.clone_from(arrivals);
         (milestone.open, milestone.at, milestone.stored_as) = (*open, *at, *stored_as);
         (milestone.created, milestone.creators) = (*created, *creators);
         milestone.others.clone_from(others);

@@ -55,8 +55,8 @@ struct ReaderThread {
     /// Threads joined since its last transition, as [`Sets`] has them; and which set that is, once somebody asked.
     joined: Vec<(Process, u32)>,
     joined_set: u32,
-    /// The arrival that opened the barrier it waited at.
-    opened: (Process, u32),
+    /// The barrier that it has arrived at, and in which round.
+    meets: (u32, u64),
     /// Its own commits up to here come before its next transition.
     drained: u32,
     buffer: VecDeque<Buffered>,
@@ -87,7 +87,7 @@ impl ReaderThread {
         self.inherited = 0;
         self.joined.clear();
         self.joined_set = 0;
-        self.opened = (0, 0);
+        self.meets = (0, 0);
         self.drained = 0;
         self.buffer.clear();
         (self.pushed, self.committed) = (0, 0);
@@ -109,8 +109,8 @@ pub(super) struct TraceReader {
     /// Words of synchronisation objects, by their numbers; and which were used.
     words: Vec<u64>,
     used: Vec<u32>,
-    /// Barriers: how many each waits for, arrivals, and the last arrival that opened it.
-    barriers: Vec<(u32, (Process, u32))>,
+    /// Who arrived at barriers: at which, in which round, who and when.
+    arrivals: Vec<(u32, u64, Process, u32)>,
     /// The transition whose access is still to come.
     open: Option<Open>,
     /// Transitions so far, and of how many it is known what they are.
@@ -243,7 +243,7 @@ impl TraceReader {
         for object in self.used.drain(..) {
             self.words[object as usize] = 0;
         }
-        self.barriers.clear();
+        self.arrivals.clear();
         self.open = None;
         (self.at, self.keep, self.created) = (0, keep, 1);
         self.apart = 0;
@@ -338,7 +338,7 @@ impl TraceReader {
                 self.stored_as = StoredAs::default();
                 self.step(thread, record, trace)?;
                 // Nothing more is heard of these.
-                if matches!(record.flags, step::ORDER | step::FLUSH | step::EXIT) {
+                if matches!(record.flags, step::ORDER | step::FLUSH) {
                     self.close(trace)?;
                 }
             }
@@ -445,8 +445,6 @@ impl TraceReader {
                 self.bear(thread, record.value as usize, site, trace);
                 return Ok(());
             }
-            // Of its own, it tells those who join it which barrier it passed last.
-            step::EXIT if choice => {}
             step::EXIT => {
                 known.tick += 1;
                 self.fence_off(thread);
@@ -458,14 +456,6 @@ impl TraceReader {
             }
             step::FENCE => {
                 self.fence_off(thread);
-                return Ok(());
-            }
-            step::PASS => {
-                let (place, _) = place(record.value | landfall_vocab::shared::LOCK);
-                let object = self.objects.of(place);
-                let opened = self.barriers.iter().find(|(of, _)| *of == object);
-                known.opened = opened.map_or((0, 0), |(_, arrival)| *arrival);
-                known.tick += 1;
                 return Ok(());
             }
             _ => {}
@@ -560,7 +550,7 @@ impl TraceReader {
         let floor = known.floor.clone();
         if let Some(child) = self.threads.get_mut(child) {
             // Another one may have had its number.
-            (child.stepped, child.drained, child.opened) = (false, 0, (0, 0));
+            (child.stepped, child.drained, child.meets) = (false, 0, (0, 0));
             child.inherited = child.pushed;
             child.joined.clear();
             child.joined_set = 0;
@@ -602,15 +592,11 @@ impl TraceReader {
         } else {
             known.drained
         };
-        let mut need = match (drained, known.stepped) {
+        match (drained, known.stepped) {
             (0, false) => known.born,
             (0, true) => [(0, 0); 2],
             (tick, _) => [(self.companion(thread), tick), (0, 0)],
-        };
-        if known.opened.1 != 0 {
-            need[1] = known.opened;
         }
-        need
     }
 
     /// A transition of which nothing more will be heard.
@@ -642,7 +628,10 @@ impl TraceReader {
 
     fn skeleton(&mut self, open: &Open, site: u32, trace: &mut Trace) -> Step {
         let joined = self.joined(open.thread, trace);
-        let behind = self.behind_streams(open.thread, drains(open.kind), trace);
+        let behind = match open.kind {
+            step::PASS => self.behind_arrivals(open.thread, trace),
+            kind => self.behind_streams(open.thread, drains(kind), trace),
+        };
         let known = &self.threads[open.thread];
         let [need, also] = self.structure(open.thread, drains(open.kind));
         Step {
@@ -676,7 +665,6 @@ impl TraceReader {
             known.joined.clear();
             known.joined_set = 0;
             known.drained = 0;
-            known.opened = (0, 0);
         }
         if let Some(naming) = &mut self.naming {
             naming.step(&step, open.commits);
@@ -729,15 +717,10 @@ impl TraceReader {
     /// What a thread knows besides its own transitions.
     fn besides(&self, thread: usize) -> [(Process, u32); 2] {
         let known = &self.threads[thread];
-        let mut need = if known.stepped {
-            [(0, 0); 2]
-        } else {
-            known.born
-        };
-        if known.opened.1 != 0 {
-            need[1] = known.opened;
+        match known.stepped {
+            true => [(0, 0); 2],
+            false => known.born,
         }
-        need
     }
 
     pub(super) fn end(&mut self, trace: &mut Trace) -> Result<(), ThreadsError> {
