@@ -109,6 +109,8 @@ pub(crate) struct Run {
     /// How often each thread waited; and how many waits have ended for no reason.
     pub(crate) waits: [Cell<u32>; crate::threads::MOST],
     pub(crate) wakes: Cell<u32>,
+    /// A thread took memory away to which stores of others were on their way.
+    pub(crate) too_early: Cell<bool>,
     /// Threads that wait for a condition.
     pub(crate) waiting: Cell<u32>,
 

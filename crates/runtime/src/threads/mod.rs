@@ -15,6 +15,7 @@ pub(crate) mod direct;
 mod fences;
 mod futex;
 mod lifecycle;
+mod mappings;
 mod mutex;
 mod object_lifetime;
 mod objects;
@@ -80,6 +81,8 @@ pub(crate) struct Threads {
     apart: Cell<usize>,
     current: Cell<usize>,
     count: Cell<usize>,
+    /// The access that is just being made; of no bytes for none.
+    pending: Cell<visible::Access>,
     /// Decisions taken so far.
     steps: Cell<usize>,
     /// Threads and store buffers that are not chosen where nobody says, a bit each.
