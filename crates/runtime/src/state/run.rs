@@ -111,6 +111,8 @@ pub(crate) struct Run {
     pub(crate) wakes: Cell<u32>,
     /// A thread took memory away to which stores of others were on their way.
     pub(crate) too_early: Cell<bool>,
+    /// Some thread runs, or ran, on a stack that is memory of the program's.
+    pub(crate) given_stacks: Cell<bool>,
     /// Threads that wait for a condition.
     pub(crate) waiting: Cell<u32>,
 

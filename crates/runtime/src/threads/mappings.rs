@@ -2,7 +2,7 @@
 //! touches it is concerned. Whoever comes later finds what is there then, which may be nothing.
 
 use super::unseen::{self, several};
-use super::{block, store_buffer, threads, visible};
+use super::{block, given_stacks, store_buffer, threads, visible};
 use crate::memory::shadow::is_persistent;
 use crate::run::outcome;
 use crate::run::trace::Origin;
@@ -31,6 +31,7 @@ fn changes(start: usize, length: usize, origin: Origin) {
         block::begin_at(origin);
     }
     visible::replace(start, length, origin);
+    given_stacks::taken_away(start, length);
     if store_buffer::others_hold(start, length) {
         // The processor waits until what is on its way to that memory is there: this is no execution, others may go on.
         run().too_early.set(true);

@@ -14,6 +14,7 @@ mod descriptor;
 pub(crate) mod direct;
 mod fences;
 mod futex;
+pub(crate) mod given_stacks;
 mod lifecycle;
 mod mappings;
 mod mutex;

@@ -160,6 +160,11 @@ pub(super) fn replace(start: usize, length: usize, origin: Origin) {
     turns::lasts(me);
 }
 
+/// A thread still needs a word there.
+pub(super) fn touches(address: usize, origin: Origin) {
+    announce(address, 8, WRITE, 0, origin).done(0, 0, 0);
+}
+
 fn ordering(abi: u32) -> u8 {
     abi as u8 & flag::ORDERING
 }
