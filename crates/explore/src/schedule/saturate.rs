@@ -8,6 +8,7 @@
 use super::explored::Explored;
 use super::search::{Counts, Options, Search};
 use super::sharing::Sharing;
+use super::symmetry::Apart;
 use super::step::{Access, Step};
 use super::threads::{Points, Threads, ThreadsError};
 use super::trace::{End, Trailing};
@@ -47,6 +48,7 @@ pub fn saturate<T: Threads>(
 ) -> Result<Saturated, ThreadsError> {
     let mut result = Saturated::default();
     let mut sharing = Sharing::default();
+    let mut apart = Apart::default();
     loop {
         let mut fresh = false;
         result.rounds += 1;
@@ -55,9 +57,9 @@ pub fn saturate<T: Threads>(
             Preempt::Sync | Preempt::Auto => Points::Sites(result.sites.clone()),
         };
         threads.preempt_at(&points);
-        let mut search = Search::new(threads, options)?;
+        let mut search = Search::with(threads, options, apart)?;
         search.points = points;
-        while !fresh {
+        while !fresh && !search.broken {
             match search.next(threads) {
                 Ok(true) => {}
                 Ok(false) => break,
@@ -68,13 +70,13 @@ pub fn saturate<T: Threads>(
                 }
                 Err(error) => return Err(error),
             }
-            search.racy = false;
+            search.racy = search.broken;
             if preempt != Preempt::Everywhere
                 && !search.trace().trailing.is_empty()
                 && sharing.of_plain(search.trace(), search.order())
             {
                 fresh = add_racing(&search, &mut result.sites);
-                search.racy = fresh;
+                search.racy |= fresh;
             }
             if search.trace().end == End::Asleep {
                 continue;
@@ -84,7 +86,8 @@ pub fn saturate<T: Threads>(
                 return Ok(result);
             }
         }
-        if !fresh || preempt == Preempt::Sync {
+        apart = search.apart();
+        if !search.broken && (!fresh || preempt == Preempt::Sync) {
             result.counts = search.counts;
             return Ok(result);
         }
