@@ -8,8 +8,8 @@
 use super::explored::Explored;
 use super::search::{Counts, Options, Search};
 use super::sharing::Sharing;
-use super::symmetry::Apart;
 use super::step::{Access, Step};
+use super::symmetry::Apart;
 use super::threads::{Points, Threads, ThreadsError};
 use super::trace::{End, Trailing};
 use std::ops::ControlFlow;
@@ -46,11 +46,13 @@ pub fn saturate<T: Threads>(
     options: Options,
     mut visit: impl FnMut(&T, &Search) -> ControlFlow<()>,
 ) -> Result<Saturated, ThreadsError> {
+    let mut options = options;
     let mut result = Saturated::default();
     let mut sharing = Sharing::default();
     let mut apart = Apart::default();
     loop {
         let mut fresh = false;
+        let symmetry = options.symmetry;
         result.rounds += 1;
         let points = match preempt {
             Preempt::Everywhere => Points::Everywhere,
@@ -67,6 +69,12 @@ pub fn saturate<T: Threads>(
                     result.stopped = true;
                     result.counts = search.counts;
                     return Ok(result);
+                }
+                // Threads that were taken for each other are not the same after all.
+                Err(ThreadsError::Diverged { .. }) if search.is_symmetric() => {
+                    options.symmetry = false;
+                    fresh = true;
+                    break;
                 }
                 Err(error) => return Err(error),
             }
@@ -87,7 +95,8 @@ pub fn saturate<T: Threads>(
             }
         }
         apart = search.apart();
-        if !search.broken && (!fresh || preempt == Preempt::Sync) {
+        let broken = search.broken || options.symmetry != symmetry;
+        if !broken && (!fresh || preempt == Preempt::Sync) {
             result.counts = search.counts;
             return Ok(result);
         }

@@ -206,6 +206,11 @@ impl Search {
         })
     }
 
+    /// Are there threads that it takes for each other?
+    pub fn is_symmetric(&self) -> bool {
+        self.symmetry.is_on()
+    }
+
     /// Who is known not to be alike.
     pub fn apart(&self) -> Apart {
         self.symmetry.apart.clone()
@@ -418,6 +423,7 @@ impl Search {
         });
         self.races = races;
         self.estimate.end();
+        self.broken = self.symmetry.is_wrong();
         match patience.ended {
             true => Err(ThreadsError::Stopped),
             false => Ok(()),

@@ -22,6 +22,7 @@ use super::happens::Happens;
 use super::step::{Access, Act, Order, Process, Sets, Step};
 use super::trace::{Trace, Trailing};
 use agree::Beginning;
+use std::cell::Cell;
 
 pub(super) use agree::Renaming;
 
@@ -78,6 +79,8 @@ pub(super) struct Symmetry {
     explored: Beginning,
     renaming: Renaming,
     tried: u32,
+    /// Threads that were taken to be alike did different things after the same past.
+    strange: Cell<bool>,
 }
 
 impl Symmetry {
@@ -97,7 +100,19 @@ impl Symmetry {
             explored: Beginning::new(processes),
             renaming: Renaming::default(),
             tried: 0,
+            strange: Cell::new(false),
         }
+    }
+
+    /// Did threads that were taken to be alike turn out not to be? Then none of them is, from now on.
+    pub(super) fn is_wrong(&mut self) -> bool {
+        if self.strange.get() {
+            let threads = self.classes.concat();
+            for thread in threads {
+                self.apart.set_apart([thread].into_iter());
+            }
+        }
+        self.strange.get()
     }
 
     /// Are there threads that are alike?
@@ -132,7 +147,39 @@ impl Symmetry {
                 broken = true;
             }
         }
-        broken || self.joined_apart(trace)
+        broken || self.creates(trace) || self.joined_apart(trace)
+    }
+
+    /// Who creates threads has more to it than its own name; and who touched what others touch between creating two of a class may
+    /// have told the second something.
+    fn creates(&mut self, trace: &Trace) -> bool {
+        let mut told = Vec::new();
+        for class in &self.classes {
+            let creates = trace
+                .births
+                .iter()
+                .any(|birth| class.contains(&birth.parent));
+            let births = trace
+                .births
+                .iter()
+                .filter(|birth| class.contains(&birth.child));
+            let ticks = births.map(|birth| (birth.parent, birth.tick));
+            let (first, last) = (ticks.clone().min(), ticks.max());
+            let between = first.zip(last).is_some_and(|((parent, first), (_, last))| {
+                trace.trailing.iter().any(|access| {
+                    access.thread == parent
+                        && (first..last).contains(&access.tick)
+                        && is_shared(trace, &self.order, access)
+                })
+            });
+            if creates || between {
+                told.extend_from_slice(class);
+            }
+        }
+        for &thread in &told {
+            self.apart.set_apart([thread].into_iter());
+        }
+        !told.is_empty()
     }
 
     fn classes_of(&self, trace: &Trace) -> Vec<Vec<u8>> {
@@ -301,10 +348,9 @@ impl Symmetry {
         let mut row: Option<Vec<u32>> = None;
         for further in 0..self.further.len() {
             let before = &self.further[further];
-            if self
-                .order
-                .depends(before, &step, &trace.sets, |process| now[usize::from(process)])
-            {
+            if self.order.depends(before, &step, &trace.sets, |process| {
+                now[usize::from(process)]
+            }) {
                 let row = row.get_or_insert_with(|| self.row(index as usize).to_vec());
                 let theirs = &self.further_rows[further * self.width..][..self.width];
                 for (mine, &theirs) in row.iter_mut().zip(theirs) {
@@ -369,6 +415,24 @@ impl Symmetry {
     }
 }
 
+/// Does another thread touch the same, and one of the two writes?
+fn is_shared(trace: &Trace, order: &Order, access: &Trailing) -> bool {
+    let by_step = trace.steps.iter().any(|step| {
+        step.object == access.object
+            && step.mask & access.mask != 0
+            && order.thread(step.process) != usize::from(access.thread)
+            && (access.write || step.access == Access::Write)
+            && !matches!(step.act, Act::Sync(_))
+    });
+    by_step
+        || trace.trailing.iter().any(|other| {
+            other.object == access.object
+                && other.mask & access.mask != 0
+                && other.thread != access.thread
+                && (other.write || access.write)
+        })
+}
+
 /// An access that was no transition, between two joins, to what others access as well.
 fn trailing_joined(
     trace: &Trace,
@@ -376,22 +440,6 @@ fn trailing_joined(
     threads: u64,
     split: impl Fn(u64) -> Option<u64>,
 ) -> Option<u64> {
-    let shared = |access: &Trailing| {
-        let by_step = trace.steps.iter().any(|step| {
-            step.object == access.object
-                && step.mask & access.mask != 0
-                && order.thread(step.process) != usize::from(access.thread)
-                && (access.write || step.access == Access::Write)
-                && !matches!(step.act, Act::Sync(_))
-        });
-        by_step
-            || trace.trailing.iter().any(|other| {
-                other.object == access.object
-                    && other.mask & access.mask != 0
-                    && other.thread != access.thread
-                    && (other.write || access.write)
-            })
-    };
     let mut joined = vec![0u64; order.threads];
     let mut at = 0;
     for access in &trace.trailing {
@@ -404,7 +452,7 @@ fn trailing_joined(
         let known = joined[usize::from(access.thread)] | access.joined & threads;
         if access.joined & threads != 0
             && let Some(found) = split(known)
-            && shared(access)
+            && is_shared(trace, order, access)
         {
             return Some(found);
         }

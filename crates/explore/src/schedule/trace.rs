@@ -78,6 +78,10 @@ pub struct Birth {
     /// The parent's, right after it.
     pub tick: u32,
     pub site: u32,
+    /// Its number; what it runs on what argument, as a number (0 if that is not known); and the transitions of its parent before it.
+    pub child: u8,
+    pub what: u64,
+    pub after: u32,
 }
 
 /// A thread waits, and what for.

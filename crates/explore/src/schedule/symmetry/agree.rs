@@ -110,7 +110,10 @@ impl Renaming {
             0 => (process, tick),
             _ => (self.process(order, process), tick),
         };
-        let (from, to) = (order.thread(step.process), self.process(order, step.process));
+        let (from, to) = (
+            order.thread(step.process),
+            self.process(order, step.process),
+        );
         let mut joined = 0;
         for old in 0..64u8 {
             if step.joined >> old & 1 != 0 {
@@ -141,7 +144,9 @@ impl Symmetry {
         self.tried = 0;
         let mut members: Vec<(usize, u8)> = Vec::new();
         for (class, threads) in self.classes.iter().enumerate() {
-            let active = threads.iter().filter(|&&t| self.explored.has(&self.order, t));
+            let active = threads
+                .iter()
+                .filter(|&&t| self.explored.has(&self.order, t));
             members.extend(active.map(|&thread| (class, thread)));
         }
         let mut used = vec![false; self.order.threads];
@@ -176,7 +181,7 @@ impl Symmetry {
                 if std::mem::replace(&mut idle, true) {
                     continue;
                 }
-            } else if !self.like(trace, from, thread) {
+            } else if !self.like(from, thread) {
                 continue;
             }
             used[usize::from(from)] = true;
@@ -194,7 +199,11 @@ impl Symmetry {
         for class in &self.classes {
             let active = |thread: u8| self.explored.has(&self.order, thread);
             let mut open: Vec<u8> = class.iter().copied().filter(|&t| !active(t)).collect();
-            let mut left: Vec<u8> = class.iter().copied().filter(|&t| !used[usize::from(t)]).collect();
+            let mut left: Vec<u8> = class
+                .iter()
+                .copied()
+                .filter(|&t| !used[usize::from(t)])
+                .collect();
             left.retain(|&from| match open.iter().position(|&to| to == from) {
                 Some(at) => {
                     renaming.set(from, open.remove(at));
@@ -209,15 +218,13 @@ impl Symmetry {
     }
 
     /// Could `from` in the reversal be `to` in what was explored? Looks at each alone.
-    fn like(&self, trace: &Trace, from: u8, to: u8) -> bool {
+    fn like(&self, from: u8, to: u8) -> bool {
         let of = |thread| processes(&self.order, self.width, thread);
         of(from).zip(of(to)).all(|(from, to)| {
             let (mine, theirs) = (self.reversal.of(from), self.explored.of(to));
-            mine.iter().zip(theirs).all(|(&mine, &theirs)| {
-                let (a, b) = (self.step(&trace.steps, mine), self.step(&trace.steps, theirs));
-                let sum = |event: u32| self.row_of(event).iter().sum::<u32>();
-                a.object == b.object && a.access == b.access && sum(mine) == sum(theirs)
-            })
+            let sum = |event: u32| self.row_of(event).iter().sum::<u32>();
+            let mut both = mine.iter().zip(theirs);
+            both.all(|(&mine, &theirs)| sum(mine) == sum(theirs))
         })
     }
 
@@ -240,6 +247,18 @@ impl Symmetry {
                 }
             }
         }
+        // After the same past, threads that are alike do the same.
+        for process in 0..width {
+            let (mine, theirs) = pairs(process);
+            for (&mine, &theirs) in mine.iter().zip(theirs) {
+                let mine = self.step(&trace.steps, mine);
+                let theirs = self.step(&trace.steps, theirs);
+                if (mine.object, mine.act, mine.site) != (theirs.object, theirs.act, theirs.site) {
+                    self.strange.set(true);
+                    return false;
+                }
+            }
+        }
         for process in 0..width {
             let (mine, theirs) = pairs(process);
             let Some(only_there) = theirs.get(mine.len()..).filter(|rest| !rest.is_empty()) else {
@@ -250,7 +269,10 @@ impl Symmetry {
                 let only_here = mine.get(theirs.len()..).unwrap_or_default();
                 for &here in only_here {
                     let there = only_there.iter();
-                    if there.clone().any(|&there| self.clash(trace, renaming, here, there)) {
+                    if there
+                        .clone()
+                        .any(|&there| self.clash(trace, renaming, here, there))
+                    {
                         return false;
                     }
                 }
@@ -274,9 +296,7 @@ impl Symmetry {
                 && other.access == Access::Write
                 && committed < load.own.1
         };
-        let by_explored = || {
-            committed(self.explored.events(), step, there, mine.own.0)
-        };
+        let by_explored = || committed(self.explored.events(), step, there, mine.own.0);
         let by_reversal = || {
             let process = renaming.origin(order, theirs.own.0);
             committed(self.reversal.events(), step, here, process)

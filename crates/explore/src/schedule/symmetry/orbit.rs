@@ -119,9 +119,8 @@ impl Symmetry {
                 return false;
             };
             let theirs = self.row_of(image);
-            (0..self.width as Process).all(|of| {
-                mine[usize::from(of)] == theirs[usize::from(renaming.process(order, of))]
-            })
+            (0..self.width as Process)
+                .all(|of| mine[usize::from(of)] == theirs[usize::from(renaming.process(order, of))])
         })
     }
 }

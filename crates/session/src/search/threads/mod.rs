@@ -271,6 +271,7 @@ fn search<'w>(
             None => Persistency::Ignored,
         },
         limit: options.most_steps(),
+        symmetry: options.symmetry,
         ..SearchOptions::default()
     };
     if options.random.is_some() {
@@ -371,6 +372,9 @@ fn search<'w>(
     };
     report.progress = progress.done();
     report.schedules += counts.executions;
+    if counts.stand_for > counts.executions {
+        report.symmetric = Some(counts.stand_for);
+    }
     report.assumed += counts.assumed;
     report.in_vain += counts.in_vain;
     if stopped {
