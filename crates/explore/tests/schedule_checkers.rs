@@ -336,7 +336,7 @@ fn waits_are_explained() {
     let arrive = Instr::Arrive {
         at: barrier,
         parties: 2,
-        to: A,
+        to: Some(A),
     };
     let alone = Reason::Others {
         barrier: barrier.cell,
@@ -363,7 +363,7 @@ fn objects_order_accesses() {
     let arrive = Instr::Arrive {
         at: barrier,
         parties: 2,
-        to: Reg(1),
+        to: None,
     };
     let once = |then: Instr| {
         vec![

@@ -40,6 +40,7 @@ enum Draft {
     Signal,
     Broadcast,
     Arrive,
+    ArriveAsking,
     Once,
 }
 
@@ -53,7 +54,7 @@ fn draft() -> impl Strategy<Value = Draft> {
         3 => Just(Shared), 1 => Just(TryShared), 2 => Just(Exclusive), 1 => Just(TryExclusive),
         2 => Just(Take), 1 => Just(TryTake), 2 => Just(Give),
         1 => Just(Wait), 2 => Just(BareWait), 1 => Just(TimedWait), 2 => Just(Signal), 1 => Just(Broadcast),
-        1 => Just(Arrive), 1 => Just(Once),
+        1 => Just(Arrive), 1 => Just(ArriveAsking), 1 => Just(Once),
     ]
 }
 
@@ -61,7 +62,22 @@ fn shape(threads: usize, drafts: usize) -> impl Strategy<Value = Vec<Vec<Draft>>
     prop::collection::vec(prop::collection::vec(draft(), 0..=drafts), 2..=threads)
 }
 
+/// Little else than barriers.
+fn meetings(threads: usize, drafts: usize) -> impl Strategy<Value = Vec<Vec<Draft>>> {
+    use Draft::*;
+    let draft = prop_oneof![
+        4 => Just(Arrive), 2 => Just(ArriveAsking),
+        1 => (0u8..2).prop_map(Load), 1 => (0u8..2).prop_map(Store), 1 => Just(Locked), 1 => Just(Give), 1 => Just(TryTake),
+    ];
+    prop::collection::vec(prop::collection::vec(draft, 0..=drafts), 2..=threads)
+}
+
 fn build(shape: &[Vec<Draft>]) -> Program {
+    build_for(shape, 2)
+}
+
+/// With a barrier of so many.
+fn build_for(shape: &[Vec<Draft>], parties: u64) -> Program {
     let mut program = Program::default();
     let vars = program.array(2, 0);
     let objects: Vec<Place> = KINDS.iter().map(|_| program.cell(0)).collect();
@@ -171,10 +187,10 @@ fn build(shape: &[Vec<Draft>]) -> Program {
                 ]),
                 Draft::Signal => code.push(sync(Sync::Signal, condition)),
                 Draft::Broadcast => code.push(sync(Sync::Broadcast, condition)),
-                Draft::Arrive => code.push(Instr::Arrive {
+                Draft::Arrive | Draft::ArriveAsking => code.push(Instr::Arrive {
                     at: barrier,
-                    parties: 2,
-                    to,
+                    parties,
+                    to: matches!(draft, Draft::ArriveAsking).then_some(to),
                 }),
                 Draft::Once => asked(&mut code, Sync::Once, once, sync(Sync::OnceDone, once)),
             }
@@ -258,6 +274,25 @@ fn a_writer_comes_before_readers_that_need_each_other() {
     }
 }
 
+/// Who comes first at a barrier multiplies nothing; who is told to be the serial thread, by as many as there are.
+#[test]
+fn arrivals_multiply_nothing() {
+    use Draft::*;
+    let executions = |drafts: &[Draft], threads: usize, parties: usize| {
+        let program = build_for(&vec![drafts.to_vec(); threads], parties as u64);
+        let (_, counts) = explore(&program, Model::Tso);
+        assert_eq!((counts.blocked, counts.deadlocks), (0, 0));
+        counts.executions
+    };
+    for n in 2..=5 {
+        assert_eq!(executions(&[Arrive], n, n), 1);
+        assert_eq!(executions(&[Arrive; 3], n, n), 1);
+        assert_eq!(executions(&[ArriveAsking], n, n), n as u64);
+    }
+    // Who meets whom: six pairs may come first.
+    assert_eq!(executions(&[Arrive], 4, 2), 6);
+}
+
 #[test]
 fn readers_multiply_nothing() {
     use Draft::*;
@@ -286,6 +321,12 @@ proptest! {
     #[test]
     fn one_execution_per_trace_tso(shape in shape(3, 3)) {
         agree(&build(&shape), Model::Tso, MOST)?;
+    }
+
+    #[test]
+    fn barriers(shape in meetings(4, 3), parties in 2u64..=3) {
+        agree(&build_for(&shape, parties), Model::Sc, MOST)?;
+        agree(&build_for(&shape, parties), Model::Tso, MOST)?;
     }
 
     #[test]

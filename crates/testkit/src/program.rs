@@ -146,11 +146,11 @@ pub enum Instr {
         at: Place,
         to: Reg,
     },
-    /// At a barrier; `to` gets 1 if it is the last of `parties` to arrive.
+    /// At a barrier of so many; `to`, if anyone asks, gets 1 if it is the serial thread.
     Arrive {
         at: Place,
         parties: u64,
-        to: Reg,
+        to: Option<Reg>,
     },
     Calc {
         to: Reg,
@@ -405,9 +405,8 @@ impl Instr {
         };
         let index = self.place().and_then(|place| place.index);
         match *self {
-            Instr::Load { to, .. } | Instr::Ask { to, .. } | Instr::Arrive { to, .. } => {
-                [Some(to), index, None, None]
-            }
+            Instr::Load { to, .. } | Instr::Ask { to, .. } => [Some(to), index, None, None],
+            Instr::Arrive { to, .. } => [to, index, None, None],
             Instr::Store { value, .. } | Instr::Stream { value, .. } => {
                 [of(value), index, None, None]
             }

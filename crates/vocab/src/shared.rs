@@ -336,6 +336,18 @@ pub const LOCK: u64 = 1 << 63;
 /// What creations of threads have in common: as if there were a lock.
 pub const CREATIONS: u64 = LOCK | 8;
 
+/// A round of a barrier, as something that threads touch.
+pub const fn round_of(barrier: u64, round: u64) -> u64 {
+    barrier | (round % 0xffff + 1) << ADDRESS_BITS
+}
+
+/// Where the lock or the barrier lies that is meant.
+pub const fn address_of(place: u64) -> u64 {
+    place & ((1 << ADDRESS_BITS) - 1)
+}
+
+const ADDRESS_BITS: u32 = 47;
+
 /// What atomic blocks have in common with each other, and with every access outside of them.
 pub const BLOCKS: u64 = LOCK | 16;
 

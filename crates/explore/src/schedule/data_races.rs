@@ -6,7 +6,7 @@
 //! whose accesses an unrelated lock happened to separate, and raises some false alarms.
 
 use super::messages::{Clock, Messages, join};
-use super::step::{Access, Act, MOST_PROCESSES, Order, Step};
+use super::step::{Access, Act, MOST_PROCESSES, Order, Sets, Step};
 use super::sync::{ALL, Op};
 use super::trace::{SourceFence, Trace, Trailing};
 use rustc_hash::FxHashMap;
@@ -47,6 +47,7 @@ struct SeenAccess {
 struct Detector<'a> {
     order: Order,
     relation: Relation,
+    sets: &'a Sets,
     /// Per thread: its clock from each tick on, ascending.
     clocks: Vec<Vec<(u32, Clock)>>,
     held: Vec<Vec<u32>>,
@@ -66,6 +67,7 @@ pub fn data_races(trace: &Trace, order: Order, relation: Relation, found: &mut V
     let mut detector = Detector {
         order,
         relation,
+        sets: &trace.sets,
         clocks: vec![vec![(0, vec![0; order.threads])]; order.threads],
         held: vec![Vec::new(); order.threads],
         passed: Vec::new(),
@@ -267,6 +269,14 @@ impl Detector<'_> {
             // These make others wait, so they order under either relation.
             Op::Take | Op::TryTake | Op::Once if writes || op == Op::Once => {
                 self.acquire(clock, all);
+            }
+            // Of all that arrived in its round, however they came.
+            Op::Pass => {
+                for &(process, tick) in &self.sets.behind[step.behind as usize] {
+                    if !self.order.is_companion(process) {
+                        join(clock, &self.clock(process.into(), tick));
+                    }
+                }
             }
             Op::Give | Op::Arrive | Op::OnceDone => {
                 self.acquire(clock, all);

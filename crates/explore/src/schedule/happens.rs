@@ -35,7 +35,7 @@ pub(super) struct Happens {
     bare: Vec<u32>,
     direct: Vec<u32>,
     raced: Vec<u32>,
-    /// What ends a wait counts as a race with it.
+    /// What ends a wait counts as a race with it, and so does who arrives last at a barrier.
     waits: bool,
 }
 
@@ -245,9 +245,26 @@ impl Happens {
             return;
         }
         let mut at = self.newest(step.object);
+        let mut round = None;
         while at != NONE && (rest != 0 || line) {
             let other = &steps[at as usize];
             let next = self.links[at as usize].0;
+            if other.arrives() && !self.waits {
+                // Those of one round know nothing of each other, but of all of the round before.
+                let of = other.round();
+                let beside = step.arrives() && of == step.round();
+                if !beside && round.is_some_and(|round| round != of) {
+                    return;
+                }
+                if !beside {
+                    round = Some(of);
+                    if !order.same_thread(other.process, step.process) {
+                        self.direct.push(at);
+                    }
+                }
+                at = next;
+                continue;
+            }
             if order.same_thread(other.process, step.process) {
                 if other.access == Access::Write {
                     rest &= !other.mask;

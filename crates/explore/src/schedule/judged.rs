@@ -6,6 +6,7 @@
 
 use super::power::piece;
 use super::step::{Access, Act, NOWHERE, Order, Process, Step};
+use super::sync::Op;
 use super::trace::Trace;
 use landfall_check::execution::Execution;
 use landfall_model::event::{Action, Atomicity, Event, EventId, Fence, How};
@@ -185,7 +186,11 @@ impl<N: Names> TraceTelling<'_, N> {
     /// A thread does what becomes a step, or what its store buffer makes one later.
     fn step(&mut self, thread: usize, at: usize, now: usize) {
         let step = self.trace.steps[at];
-        self.learn(thread, step.site, &[step.need, step.also], step.joined, now);
+        let mut need: SmallVec<[(Process, u32); 8]> = SmallVec::from_slice(&[step.need, step.also]);
+        if step.act == Act::Sync(Op::Pass) {
+            need.extend_from_slice(&self.trace.sets.behind[step.behind as usize]);
+        }
+        self.learn(thread, step.site, &need, step.joined, now);
         self.record = at as u32;
         match step.act {
             Act::Load => self.read(thread, &step),

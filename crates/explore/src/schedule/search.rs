@@ -348,11 +348,12 @@ impl Search {
             let end = self.sleepers.len();
             let ticks = self.happens.ticks_before(at);
             for index in begin..end {
-                let sleeper = self.sleepers[index];
+                let mut sleeper = self.sleepers[index];
                 if !self
                     .order
-                    .depends(&sleeper, &step, &self.trace.sets, |p| ticks[p as usize])
+                    .wakes(&sleeper, &step, &self.trace.sets, |p| ticks[p as usize])
                 {
+                    sleeper.sees(&step);
                     self.sleepers.push(sleeper);
                 }
             }
@@ -496,6 +497,7 @@ impl Search {
         let of = Sequence {
             steps: &self.trace.steps,
             moved: &moved,
+            from: depth,
         };
         self.ticks.clear();
         self.ticks.extend_from_slice(happens.ticks_before(depth));

@@ -122,11 +122,10 @@ pub struct Step {
     /// This process' transitions up to `need.1` come before it: who issued a committed store, whose stores a fence
     /// waits for, who created the thread. Tick 0 asks for nothing.
     pub need: (Process, u32),
-    /// This process' transitions up to `also.1` come before it, too: a created thread comes after its creator and after what its creator had committed; who waited
-    /// at a barrier, after the last arrival.
+    /// This process' transitions up to `also.1` come before it, too: a created thread comes after its creator and after what its creator had committed.
     pub also: (Process, u32),
     /// And these: an index into [`Sets`]; 0 is empty. Stores before a non-temporal one on its line, and the other way round;
-    /// the streams that a fence waits for.
+    /// the streams that a fence waits for; the arrivals of its round before who passes a barrier.
     pub behind: u32,
     /// Processes that ended before it (joins): all of their transitions come before it.
     pub joined: u64,
@@ -143,7 +142,7 @@ pub struct Step {
     pub found: u64,
     /// What it held after.
     pub left: u64,
-    /// What a compare-and-swap asked for.
+    /// What a compare-and-swap asked for; of an arrival at a barrier, how many that waits for.
     pub expect: u64,
     /// The instruction, as the executor numbers them.
     pub site: u32,
@@ -183,6 +182,36 @@ impl Step {
         expect: 0,
         site: 0,
     };
+
+    /// Does it arrive at a barrier?
+    #[inline]
+    pub fn arrives(&self) -> bool {
+        self.act == Act::Sync(Op::Arrive) && self.expect != 0
+    }
+
+    /// Of an arrival: in which round that is.
+    pub fn round(&self) -> u64 {
+        self.found / self.expect.max(1)
+    }
+
+    /// Do both arrive at one barrier?
+    #[inline]
+    pub(super) fn meets(&self, other: &Step) -> bool {
+        self.object == other.object && self.arrives() && other.arrives()
+    }
+
+    /// Of an arrival that waits for its turn: the same after so many others. Is it in another round then?
+    pub(super) fn is_shifted_by(&self, others: u64) -> bool {
+        let parties = self.expect.max(1);
+        self.found % parties + others >= parties
+    }
+
+    /// It waits while `step` is executed.
+    pub(super) fn sees(&mut self, step: &Step) {
+        if self.meets(step) {
+            self.found = step.left;
+        }
+    }
 
     /// Does it make some line durable, at least up to what was logged before?
     pub fn guarantees(&self) -> bool {
@@ -332,6 +361,9 @@ impl Order {
     /// Do the two touch the same thing in a way that does not commute? Says nothing about who executes them.
     pub fn conflicts(&self, a: &Step, b: &Step, sets: &Sets) -> bool {
         if a.object == b.object && a.object != NOWHERE {
+            if a.meets(b) {
+                return a.round() != b.round();
+            }
             let overlap = a.mask & b.mask != 0;
             let line = self.persistency != Persistency::Ignored && a.persistent;
             match (a.access, b.access) {
@@ -364,6 +396,30 @@ impl Order {
         watches(a, b) || watches(b, a)
     }
 
+    /// Must `first` be executed before `second`, whatever they touch?
+    #[inline]
+    pub(super) fn follows(&self, first: &Step, second: &Step, sets: &Sets) -> bool {
+        first.process == second.process
+            || (second.need.0 == first.process && first.tick <= second.need.1)
+            || (second.also.0 == first.process && first.tick <= second.also.1)
+            || second.joined >> first.process & 1 != 0
+            || second.behind != 0 && sets.is_behind(second, first)
+    }
+
+    /// `asleep` could be executed, and `step` is instead: does it depend on that?
+    pub fn wakes(
+        &self,
+        asleep: &Step,
+        step: &Step,
+        sets: &Sets,
+        committed: impl Fn(Process) -> u32,
+    ) -> bool {
+        if asleep.meets(step) {
+            return self.follows(asleep, step, sets) || step.is_shifted_by(1);
+        }
+        self.depends(asleep, step, sets, committed)
+    }
+
     /// `first` is executed before `second`: must it be? `committed` is the tick up to which a companion has committed
     /// right before that one of the two which writes.
     ///
@@ -376,12 +432,7 @@ impl Order {
         sets: &Sets,
         committed: impl Fn(Process) -> u32,
     ) -> bool {
-        if first.process == second.process
-            || (second.need.0 == first.process && first.tick <= second.need.1)
-            || (second.also.0 == first.process && first.tick <= second.also.1)
-            || second.joined >> first.process & 1 != 0
-            || second.behind != 0 && sets.is_behind(second, first)
-        {
+        if self.follows(first, second, sets) {
             return true;
         }
         if self.same_thread(first.process, second.process) || !self.conflicts(first, second, sets) {

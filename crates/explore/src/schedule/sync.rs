@@ -8,6 +8,7 @@
 //! | semaphore | its count |
 //! | condition | a bit for each waiter (0-27), a bit for each waiter that a signal reached (28-55), and how many of those may *not* go on |
 //! | barrier | how many have arrived so far, in all rounds |
+//! | a round of a barrier | 1 once somebody was told to be its serial thread |
 //! | once | 0, 1 while somebody does it, 2 when it is done |
 //!
 //! The mask of a transition is in bits of that word. Readers have a bit each, so they commute; a writer has all of them.
@@ -20,8 +21,9 @@
 //! (or [`Op::TimedWake`], which is always possible), [`Op::Lock`]. POSIX asks no more: who gets the mutex after the waiter gave
 //! it up finds the waiter in the queue.
 //!
-//! *Waiting at a barrier* is [`Op::Arrive`] alone. The others go on by themselves when the last one has arrived, and
-//! their next transition comes after that arrival ([`super::Step::also`]).
+//! *Waiting at a barrier* is two transitions. Those who [`Op::Arrive`] in one round commute: which round it is says how many came before.
+//! An [`Op::Pass`] comes behind all arrivals of its round ([`super::Step::behind`]). It touches nothing, unless the program asks who is the
+//! serial thread: then it touches its round, and the first who passes is told so.
 //!
 //! *A futex* is a condition whose [`Op::Wait`] reads the futex's word too: [`super::Step::more`].
 
@@ -65,6 +67,8 @@ pub enum Op {
     Signal,
     Broadcast,
     Arrive,
+    /// Leaves a barrier whose round is full.
+    Pass,
     /// Goes on if it is done, begins it if nobody has.
     Once,
     OnceDone,
@@ -121,7 +125,7 @@ impl Op {
             Op::TryTake => found != 0,
             Op::Signal | Op::Broadcast => found & WAITING != 0,
             Op::TimedWake => reached(thread, found),
-            Op::Once => found == 0,
+            Op::Once | Op::Pass => found == 0,
             _ => true,
         }
     }
@@ -144,6 +148,7 @@ impl Op {
             | Op::Signal
             | Op::Broadcast
             | Op::Once
+            | Op::Pass
                 if !self.succeeds(thread, found) =>
             {
                 (Access::Read, ALL)
@@ -178,7 +183,7 @@ impl Op {
             Op::Wake | Op::TimedWake => leave(thread, found),
             Op::Signal => reach(found, 1),
             Op::Broadcast => reach(found, u32::MAX),
-            Op::Once => 1,
+            Op::Once | Op::Pass => 1,
             Op::OnceDone => 2,
             Op::OnceAbort | Op::Init | Op::Destroy => 0,
         }

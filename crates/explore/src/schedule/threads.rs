@@ -158,7 +158,7 @@ impl Sleepers {
             let ticks = &self.ticks;
             let mask = &mut self.mask;
             self.asleep.retain(|asleep| {
-                let wakes = order.depends(asleep, step, sets, |process| ticks[process as usize]);
+                let wakes = order.wakes(asleep, step, sets, |process| ticks[process as usize]);
                 if wakes {
                     *mask &= !(1 << asleep.process);
                 }

@@ -1,7 +1,7 @@
 //! Wakeup trees (Abdulla, Aronis, Jonsson, Sagonas, JACM 2017, §6): for a state on the current path, the beginnings of
 //! executions that are still to be explored from it, in the order in which they will be.
 
-use super::step::{Order, Sets, Step};
+use super::step::{Access, Order, Sets, Step};
 
 pub(super) const NIL: u32 = u32::MAX;
 
@@ -25,6 +25,8 @@ impl WakeupNode {
 pub(super) struct Sequence<'a> {
     pub(super) steps: &'a [Step],
     pub(super) moved: &'a Step,
+    /// The depth of the state that the sequence begins at.
+    pub(super) from: usize,
 }
 
 /// The index that stands for the moved transition.
@@ -38,6 +40,14 @@ impl Sequence<'_> {
             index => &self.steps[index as usize],
         }
     }
+
+    /// How many have arrived at a barrier in the state that the sequence begins at. Who arrives in the sequence arrived in the last
+    /// execution, too.
+    fn arrived(&self, at: &Step) -> u64 {
+        let mut later = self.steps[self.from..].iter();
+        let first = later.find(|step| step.meets(at));
+        first.map_or(at.found, |step| step.found)
+    }
 }
 
 /// All trees of a search share one store of nodes.
@@ -48,6 +58,8 @@ pub(super) struct Wakeup {
     /// Where threads are alike: each node's past, as [`super::symmetry`] keeps it.
     rows: Vec<u32>,
     free: Vec<u32>,
+    /// The nodes from the root to where a sequence is inserted.
+    path: Vec<u32>,
     ticks: Vec<u32>,
 }
 
@@ -139,6 +151,7 @@ impl Wakeup {
     ) -> Inserted {
         self.ticks.clear();
         self.ticks.extend_from_slice(ticks);
+        self.path.clear();
         let mut parent = NIL;
         let mut branch = *root;
         let mut last = NIL;
@@ -167,11 +180,18 @@ impl Wakeup {
                 return Inserted::Under(under);
             }
             self.ticks[process as usize] = tick;
+            self.path.push(branch);
             (parent, last, branch) = (branch, NIL, child);
         }
         let mut above = NIL;
         for &index in sequence.iter() {
-            let node = self.make(*of.step(index));
+            let mut step = *of.step(index);
+            if step.arrives() {
+                step.found = self.arrived(&step, of);
+                step.left = step.found + 1;
+            }
+            let node = self.make(step);
+            self.path.push(node);
             match (above, last, parent) {
                 (NIL, NIL, NIL) => *root = node,
                 (NIL, NIL, _) => self.nodes[parent as usize].child = node,
@@ -184,6 +204,19 @@ impl Wakeup {
             NIL => Inserted::AtRoot,
             _ => Inserted::Under(under),
         }
+    }
+}
+
+impl Wakeup {
+    /// How many have arrived at a barrier before, on the path of nodes from the root on.
+    fn arrived(&self, arrival: &Step, of: Sequence<'_>) -> u64 {
+        let on_path = |&node: &u32| {
+            let step = &self.steps[node as usize];
+            let resets = step.object == arrival.object && step.access == Access::Write;
+            (resets || step.meets(arrival)).then_some(step.left)
+        };
+        let newest = self.path.iter().rev().find_map(on_path);
+        newest.unwrap_or_else(|| of.arrived(arrival))
     }
 }
 
@@ -211,11 +244,21 @@ pub(super) fn place(
     let companion = usize::from(step.own.0);
     let before = if reads_own { ticks[companion] } else { 0 };
     let mut found = SequencePlace::Beside;
+    // Others that arrive at the same barrier before it.
+    let mut arrivals = 0;
     for (index, &number) in sequence.iter().enumerate() {
         let other = of.step(number);
         if other.process == step.process {
             found = SequencePlace::At(index);
             break;
+        }
+        if step.meets(other) {
+            arrivals += 1;
+            if order.follows(step, other, sets) || step.is_shifted_by(arrivals) {
+                found = SequencePlace::Elsewhere;
+                break;
+            }
+            continue;
         }
         if order.depends(step, other, sets, |process| ticks[process as usize]) {
             found = SequencePlace::Elsewhere;

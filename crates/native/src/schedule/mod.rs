@@ -290,7 +290,7 @@ impl<'s> NativeThreads<'s> {
         self.reader
             .objects
             .word(object)
-            .map(|place| place & !landfall_vocab::shared::LOCK)
+            .map(landfall_vocab::shared::address_of)
     }
 
     /// Does an object stand for atomic blocks?

@@ -83,14 +83,16 @@ pub(crate) struct Context {
     pub(crate) thread_pointer: Cell<usize>,
     pub(crate) status: Cell<Status>,
     pub(crate) detached: Cell<bool>,
-    /// The barrier it waits at has opened.
+    /// The barrier that it has arrived at, and in which round; whether that has opened, and somebody of the round is the serial thread.
+    pub(crate) meets: Cell<(usize, u32)>,
     pub(crate) released: Cell<bool>,
-    /// It knows of others what no step of its own says yet: it has just begun, joined, passed a barrier.
+    pub(crate) told: Cell<bool>,
+    /// Nobody looks at what its next call returns.
+    pub(crate) unasked: Cell<bool>,
+    /// It knows of others what no step of its own says yet: it has just begun, or joined.
     pub(crate) learned: Cell<bool>,
     /// There may be others: it was created, or has created one. Not a question of the schedule.
     pub(crate) among_others: Cell<bool>,
-    /// A barrier, of these: joining says nothing of that.
-    pub(crate) passed: Cell<bool>,
     /// How often it waited long enough for something that did not happen.
     pub(crate) timeouts: Cell<u32>,
     /// Its virtual time, while others run.
@@ -165,10 +167,12 @@ impl Context {
             thread_pointer,
             status,
             detached,
+            meets,
             released,
+            told,
+            unasked,
             learned,
             among_others,
-            passed,
             timeouts,
             clock,
             step,
@@ -187,10 +191,12 @@ impl Context {
         thread_pointer.set(with.thread_pointer);
         status.set(Status::Ready);
         detached.set(with.detached);
+        meets.set((0, 0));
         released.set(false);
+        told.set(false);
+        unasked.set(false);
         learned.set(false);
         among_others.set(with.among_others);
-        passed.set(false);
         timeouts.set(0);
         clock.set(run().clock.get());
         step.set(Step::NONE);

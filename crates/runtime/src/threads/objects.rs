@@ -18,6 +18,8 @@ pub(crate) struct Object {
     pub(crate) waiting: Cell<u32>,
     /// A kind of lock, a barrier's number of threads.
     pub(crate) kind: Cell<u32>,
+    /// Of a barrier: how often it has opened.
+    pub(crate) round: Cell<u32>,
     /// Where the mark is that it was destroyed; zero if it was not.
     pub(crate) mark: Cell<usize>,
 }
@@ -44,6 +46,7 @@ impl Object {
             shared,
             waiting,
             kind,
+            round,
             mark,
         } = self;
         address.set(at);
@@ -52,6 +55,7 @@ impl Object {
         shared.set(0);
         waiting.set(0);
         kind.set(0);
+        round.set(0);
         mark.set(0);
     }
 }

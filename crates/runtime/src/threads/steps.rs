@@ -83,7 +83,7 @@ pub(crate) fn depart(status: Status) -> ! {
 }
 
 /// Steps that are no choice: nobody can tell when they happen. Creating a thread is one where several do, where it passes on what
-/// only a step of the creator's own can say, and behind non-temporal stores; so is ending.
+/// only a step of the creator's own can say, and behind non-temporal stores.
 fn is_eager(thread: usize, context: &Context) -> bool {
     let step = context.step.get();
     match step.kind {
@@ -93,13 +93,12 @@ fn is_eager(thread: usize, context: &Context) -> bool {
                 && !threads().creations.get()
                 && !store_buffer::has_streamed(thread)
         }
-        step::EXIT => !context.passed.get(),
         kind => matches!(
             kind,
             step::BEGIN
+                | step::EXIT
                 | step::JOIN
                 | step::FENCE
-                | step::PASS
                 | step::YIELD
                 | step::SLEEP
                 | step::AWAIT
@@ -134,16 +133,8 @@ pub(super) fn choose(current: usize) -> usize {
                 return arrive(next);
             }
             log_step(next as u8, context.step.get(), 0);
-            context
-                .passed
-                .set(context.passed.get() | (context.step.get().kind == step::PASS));
-            context.learned.set(
-                context.learned.get()
-                    | (matches!(
-                        context.step.get().kind,
-                        step::BEGIN | step::JOIN | step::PASS
-                    )),
-            );
+            let learns = matches!(context.step.get().kind, step::BEGIN | step::JOIN);
+            context.learned.set(context.learned.get() | learns);
             return arrive(next);
         }
         let enabled = enabled();
@@ -188,7 +179,6 @@ pub(super) fn choose(current: usize) -> usize {
             let next = usize::from(process);
             log_step(process, tables().contexts[next].step.get(), enabled);
             tables().contexts[next].learned.set(false);
-            tables().contexts[next].passed.set(false);
             return arrive(next);
         }
         let (thread, stream) = store_buffer::of_process(process);
@@ -339,6 +329,12 @@ fn possible(number: usize, context: &Context) -> bool {
 /// A step on a lock or the like happened. `parameter` is what the checker cannot know: a semaphore's value before it, how many
 /// a barrier waits for.
 pub(super) fn effect(object: usize, what: u8, parameter: u64) {
+    note(object, what, parameter);
+    sleep_sets::executed(object as u64 | LOCK, 1, what != READ);
+}
+
+/// The same, where nobody who sleeps is concerned.
+pub(super) fn note(object: usize, what: u8, parameter: u64) {
     let me = threads().current.get();
     let origin = tables().contexts[me].step.get().origin;
     let place = object as u64 | LOCK;
@@ -346,7 +342,6 @@ pub(super) fn effect(object: usize, what: u8, parameter: u64) {
     let parameter = parameter | if gone { life::GONE } else { 0 };
     trace::access(me, place, what, origin, [parameter, 0, 0]);
     let kind = tables().contexts[me].step.get().kind;
-    sleep_sets::executed(place, 1, what != READ);
     turns::touched(me, place, 1);
     turns::synchronised(me, place, kind, what == READ);
     if what != READ {

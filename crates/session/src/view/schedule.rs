@@ -133,6 +133,9 @@ impl<'a> ScheduleNames<'a> {
 
     /// Does a step only count how many share something? Nobody wants to read of that.
     fn is_noise(&self, step: &Step) -> bool {
+        if step.act == Op::Pass.act() && step.access == Access::None {
+            return true;
+        }
         let place = self.names.origin(self.threads.origin(step.site));
         let counts = [
             "bits/shared_ptr_base.h",
@@ -233,6 +236,9 @@ impl<'a> ScheduleNames<'a> {
                 value(step.found),
                 value(step.expect)
             ),
+            Act::Sync(Op::Pass) if step.access == Access::Write => {
+                format!("is the serial thread of {object}")
+            }
             Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
@@ -381,6 +387,7 @@ fn verb(op: Op) -> &'static str {
         Op::Signal => "signals",
         Op::Broadcast => "broadcasts",
         Op::Arrive => "arrives at",
+        Op::Pass => "leaves",
         Op::Once => "once:",
         Op::OnceDone | Op::OnceAbort => "has done once:",
         Op::Init => "makes",

@@ -207,7 +207,7 @@ impl Interpreter<'_> {
     pub(super) fn besides(&self, thread: usize) -> [(Process, u32); 2] {
         let state = &self.threads[thread];
         match state.stepped {
-            true => [state.met, (0, 0)],
+            true => [(0, 0); 2],
             false => state.born,
         }
     }

@@ -45,12 +45,16 @@ impl Interpreter<'_> {
         };
         [step.need, step.also] = match (drained, state.stepped) {
             (0, false) => state.born,
-            (0, true) => [state.met, (0, 0)],
+            (0, true) => [(0, 0); 2],
             (tick, _) => {
                 let companion = (thread + self.threads.len()) as Process;
-                [(companion, tick), state.met]
+                [(companion, tick), (0, 0)]
             }
         };
+        if let (Some(round), Instr::Arrive { at, to, .. }) = (state.meets, instr) {
+            self.pass(at.cell, round, to, &mut step, trace);
+            return step;
+        }
         step.behind = self.behind_streams(thread, instr.drains(), trace);
         if matches!(instr, Instr::Fence | Instr::Sfence) {
             step.act = Act::Fence;
@@ -92,6 +96,9 @@ impl Interpreter<'_> {
                 step.act = Act::Sync(op);
                 step.until = op.until(thread);
                 step.persistent = false;
+                if let Instr::Arrive { parties, .. } = instr {
+                    step.expect = parties;
+                }
                 (step.access, step.mask) = op.footprint(thread, step.found);
             }
         }
@@ -101,6 +108,9 @@ impl Interpreter<'_> {
     /// A thread makes a transition that is known already: only its effects are repeated.
     pub(super) fn repeat(&mut self, thread: usize, step: &Step, trace: &mut Trace, at: usize) {
         let instr = self.program.threads[thread][self.threads[thread].pc as usize];
+        if self.threads[thread].meets.is_some() {
+            return self.left_barrier(thread, step, trace, at);
+        }
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
             self.touch(thread, &instr, cell, step);
@@ -115,10 +125,7 @@ impl Interpreter<'_> {
                     let succeeds = op.succeeds(thread, step.found);
                     self.threads[thread].regs[to.0 as usize] = succeeds.into();
                 }
-                Instr::Arrive { parties, to, .. } => {
-                    self.arrive(thread, cell, parties, to, trace, at);
-                    return;
-                }
+                Instr::Arrive { .. } => return self.arrive(thread, cell, step),
                 _ => {}
             }
         }
@@ -172,7 +179,7 @@ impl Interpreter<'_> {
         state.tick += 1;
         state.stepped = true;
         state.joined = 0;
-        state.met = (0, 0);
+        state.meets = None;
         state.drained = 0;
         state.floor.clear();
         state.pc += 1;
@@ -182,6 +189,10 @@ impl Interpreter<'_> {
     pub(super) fn execute(&mut self, thread: usize, trace: &mut Trace, at: usize) -> Step {
         let mut step = self.next_step(thread, trace);
         let instr = self.program.threads[thread][self.threads[thread].pc as usize];
+        if self.threads[thread].meets.is_some() {
+            self.left_barrier(thread, &step, trace, at);
+            return step;
+        }
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
             let found = step.found;
@@ -214,8 +225,8 @@ impl Interpreter<'_> {
             if let Some(to) = to {
                 self.threads[thread].regs[to.0 as usize] = result;
             }
-            if let Instr::Arrive { parties, to, .. } = instr {
-                self.arrive(thread, cell, parties, to, trace, at);
+            if let Instr::Arrive { .. } = instr {
+                self.arrive(thread, cell, &step);
                 return step;
             }
         }
@@ -223,33 +234,69 @@ impl Interpreter<'_> {
         step
     }
 
-    /// A thread has arrived at a barrier: it waits there, or all of them go on.
-    fn arrive(
-        &mut self,
-        thread: usize,
-        cell: u32,
-        parties: u64,
-        to: Reg,
-        trace: &mut Trace,
-        at: usize,
-    ) {
-        let last = self.memory[cell as usize].is_multiple_of(parties);
-        self.threads[thread].regs[to.0 as usize] = last.into();
-        if last {
-            let arrival = (thread as Process, self.threads[thread].tick + 1);
-            for other in 0..self.threads.len() {
-                if self.threads[other].status == Status::Meeting(cell) {
-                    self.threads[other].met = arrival;
-                    self.advance(other, trace, at + 1);
-                }
-            }
-            self.done(thread, trace, at);
-        } else {
-            self.did(thread);
-            self.threads[thread].status = Status::Meeting(cell);
-            self.open &= !(1 << thread);
-            self.gated &= !(1 << thread);
+    /// A thread has arrived at a barrier: it waits there, or all of them may go on.
+    fn arrive(&mut self, thread: usize, cell: u32, step: &Step) {
+        let state = &mut self.threads[thread];
+        state.tick += 1;
+        state.stepped = true;
+        state.joined = 0;
+        state.drained = 0;
+        state.floor.clear();
+        state.meets = Some(step.round());
+        state.status = Status::Meeting(cell);
+        self.open &= !(1 << thread);
+        self.gated &= !(1 << thread);
+        self.arrivals
+            .push((cell, step.round(), thread as Process, step.tick));
+        if !step.left.is_multiple_of(step.expect) {
+            return;
         }
+        for other in 0..self.threads.len() {
+            let state = &mut self.threads[other];
+            if state.status == Status::Meeting(cell) && state.meets == Some(step.round()) {
+                state.status = Status::Stopped;
+                self.open |= 1 << other;
+            }
+        }
+    }
+
+    /// What leaving a barrier will be: all who arrived in the round come before.
+    fn pass(&self, cell: u32, round: u64, to: Option<Reg>, step: &mut Step, trace: &mut Trace) {
+        const ROUNDS: u32 = 64;
+        let mut behind: Vec<(Process, u32)> = (self.arrivals.iter())
+            .filter(|&&(of, number, process, _)| {
+                (of, number) == (cell, round) && process != step.process
+            })
+            .map(|&(.., process, tick)| (process, tick))
+            .collect();
+        behind.sort_unstable();
+        step.behind = trace.sets.come_after(&behind);
+        step.act = Act::Sync(Sync::Pass);
+        if to.is_some() {
+            let lines = self.program.cells.last().map_or(0, |cell| cell.line + 1);
+            step.object = lines + cell * ROUNDS + round as u32 % ROUNDS;
+            step.found = self.serial.contains(&(cell, round)).into();
+            step.left = 1;
+            (step.access, step.mask) = Sync::Pass.footprint(step.process.into(), step.found);
+        }
+    }
+
+    /// A thread leaves a barrier.
+    fn left_barrier(&mut self, thread: usize, step: &Step, trace: &mut Trace, at: usize) {
+        let instr = self.program.threads[thread][self.threads[thread].pc as usize];
+        if let (
+            Instr::Arrive {
+                at, to: Some(to), ..
+            },
+            Some(round),
+        ) = (instr, self.threads[thread].meets)
+        {
+            let serial = Sync::Pass.succeeds(thread, step.found);
+            self.threads[thread].regs[to.0 as usize] = serial.into();
+            self.serial.extend(serial.then_some((at.cell, round)));
+        }
+        self.lasts(thread);
+        self.done(thread, trace, at);
     }
 
     pub(super) fn report_waiting(&mut self, trace: &mut Trace) {
@@ -273,7 +320,7 @@ impl Interpreter<'_> {
                 Status::Meeting(cell) => trace.blocked.push(Wait::Barrier {
                     thread: thread as u8,
                     object: self.bytes(cell).0,
-                    site: self.first_site[thread] + self.threads[thread].pc - 1,
+                    site: self.first_site[thread] + self.threads[thread].pc,
                 }),
                 Status::Absent | Status::Draining | Status::Ended => {}
             }

@@ -244,8 +244,7 @@ impl Interpreter<'_> {
         let tick = state.buffer.last().map_or(0, |buffered| buffered.tick) + 1;
         // What was done before the store is known wherever the store is.
         state.tick += 1;
-        let also = if creator.1 != 0 { creator } else { state.met };
-        let need = [(thread as Process, state.tick), also];
+        let need = [(thread as Process, state.tick), creator];
         state.buffer.push(Buffered {
             entry,
             site,

@@ -74,8 +74,8 @@ struct Thread<'p> {
     born: [(Process, u32); 2],
     /// Processes joined since the last visible operation.
     joined: u64,
-    /// The arrival that opened a barrier comes before its next operation.
-    met: (Process, u32),
+    /// The round of a barrier that it has arrived in, and not left.
+    meets: Option<u64>,
     /// Its own commits up to here come before its next operation.
     drained: u32,
     buffer: Vec<Buffered>,
@@ -110,6 +110,10 @@ pub struct Interpreter<'p> {
     taken_back: Option<TakenBack<'p>>,
     /// Which cells are synchronisation objects.
     objects: Vec<bool>,
+    /// Who arrived at barriers: the cell, the round, who and when.
+    arrivals: Vec<(u32, u64, Process, u32)>,
+    /// Rounds whose serial thread is known.
+    serial: Vec<(u32, u64)>,
     /// How many streams each thread has.
     streams: usize,
     sleepers: Sleepers,
@@ -150,7 +154,7 @@ impl<'p> Interpreter<'p> {
                     stepped: false,
                     born: [(0, 0); 2],
                     joined: 0,
-                    met: (0, 0),
+                    meets: None,
                     drained: 0,
                     buffer: Vec::new(),
                     head: 0,
@@ -177,6 +181,8 @@ impl<'p> Interpreter<'p> {
             live: Rc::new(live),
             taken_back: None,
             objects,
+            arrivals: Vec::new(),
+            serial: Vec::new(),
             streams: match model {
                 Model::Sc => 0,
                 Model::Tso => program.streams(),
@@ -219,7 +225,7 @@ impl<'p> Interpreter<'p> {
             thread.stepped = false;
             thread.born = [(0, 0); 2];
             thread.joined = 0;
-            thread.met = (0, 0);
+            thread.meets = None;
             thread.drained = 0;
             thread.buffer.clear();
             thread.head = 0;
@@ -234,6 +240,8 @@ impl<'p> Interpreter<'p> {
             self.own[index as usize] = (0, 0);
         }
         self.taken_back = None;
+        self.arrivals.clear();
+        self.serial.clear();
         self.open = 0;
         self.gated = 0;
         self.ended = 0;

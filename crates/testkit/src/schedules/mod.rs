@@ -429,6 +429,9 @@ impl State {
     fn hopeless(&self, program: &Program, thread: usize) -> bool {
         let code = &program.threads[thread];
         let pc = self.threads[thread].0 as usize;
+        if let Some((cell, wanted)) = self.meeting[thread] {
+            return self.objects[cell as usize].arrived() < wanted;
+        }
         // In the middle of a turn it is not: the jump may still leave the loop.
         let (
             Some(Instr::Load { at, .. } | Instr::Rmw { at, .. }),
@@ -501,10 +504,7 @@ fn try_all(
         if !moved || (drained && (0..threads).all(|thread| state.hopeless(program, thread))) {
             let unended = |t: usize| {
                 state.started >> t & 1 != 0
-                    && ((state.threads[t].0 as usize) < program.threads[t].len()
-                        || state.meeting[t].is_some_and(|(cell, wanted)| {
-                            state.objects[cell as usize].arrived() < wanted
-                        }))
+                    && (state.threads[t].0 as usize) < program.threads[t].len()
             };
             let stuck = (0..threads).any(unended);
             outcomes.insert(Outcome {
@@ -526,11 +526,26 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
     if state.started >> thread & 1 == 0 {
         return false;
     }
-    if let Some((cell, wanted)) = state.meeting[thread] {
-        if state.objects[cell as usize].arrived() < wanted {
+    if let (Some((cell, wanted)), Instr::Arrive { parties, to, .. }) =
+        (state.meeting[thread], instr)
+    {
+        let object = &mut state.objects[cell as usize];
+        if object.arrived() < wanted {
             return false;
         }
+        if let Some(to) = to {
+            state.asked[thread] += 1;
+            let number = state.asked[thread] * 16 + thread as u32;
+            let serial = object.pass(wanted / parties - 1, thread, number);
+            if !state.history {
+                object.forget();
+                state.asked[thread] = 0;
+            }
+            state.threads[thread].1[to.0 as usize] = serial.into();
+        }
         state.meeting[thread] = None;
+        state.threads[thread].0 += 1;
+        return true;
     }
     let value = |state: &State, operand: Operand| match operand {
         Operand::Const(value) => value,
@@ -590,9 +605,7 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
         }
         Instr::Join(of) => {
             let of = usize::from(of);
-            let ended = state.threads[of].0 as usize >= program.threads[of].len()
-                && state.meeting[of]
-                    .is_none_or(|(cell, wanted)| state.objects[cell as usize].arrived() >= wanted);
+            let ended = state.threads[of].0 as usize >= program.threads[of].len();
             if state.started >> of & 1 == 0 || !ended || !state.buffers[of].is_empty() {
                 return false;
             }
@@ -612,20 +625,17 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
                 state.threads[thread].1[to.0 as usize] = success.into();
             }
         }
-        Instr::Arrive { at, parties, to } => {
+        Instr::Arrive { at, parties, .. } => {
             let object = &mut state.objects[at.cell as usize];
             state.asked[thread] += 1;
-            object.apply(
-                Sync::Arrive,
-                thread,
-                state.asked[thread] * 16 + thread as u32,
-            );
-            let arrived = object.arrived();
-            let last = arrived.is_multiple_of(parties);
-            state.threads[thread].1[to.0 as usize] = last.into();
-            if !last {
-                state.meeting[thread] = Some((at.cell, arrived.next_multiple_of(parties)));
+            let number = state.asked[thread] * 16 + thread as u32;
+            let arrived = object.arrive(parties, thread, number);
+            if !state.history {
+                object.forget();
+                state.asked[thread] = 0;
             }
+            state.meeting[thread] = Some((at.cell, arrived.next_multiple_of(parties)));
+            next_pc = pc as u32;
         }
         Instr::Rmw {
             to,

@@ -12,6 +12,8 @@ pub(super) struct Object {
     reached: BTreeSet<usize>,
     tokens: usize,
     arrived: u64,
+    /// Rounds whose serial thread is known.
+    serial: BTreeSet<u64>,
     once: u8,
     /// What was done to it, but for the order of what commutes: who, which of his operations, how.
     done: BTreeSet<(usize, u32, How)>,
@@ -28,11 +30,21 @@ enum How {
     LookedForWriter,
     Shared,
     Queue,
+    /// At a barrier, in this round.
+    Arrived(u64),
+    /// Asked who is the serial thread of this round: is it?
+    Passed(u64, bool),
     Alone,
 }
 
 fn commute(a: How, b: How) -> bool {
-    use How::{Looked, LookedForWriter, Queue, Shared};
+    use How::{Arrived, Looked, LookedForWriter, Passed, Queue, Shared};
+    match (a, b) {
+        (Arrived(a), Arrived(b)) => return a == b,
+        (Passed(a, first), Passed(b, other)) => return a != b || !first && !other,
+        (Arrived(_), Passed(..)) | (Passed(..), Arrived(_)) => return true,
+        _ => {}
+    }
     matches!(
         (a, b),
         (Looked | LookedForWriter, Looked | LookedForWriter)
@@ -137,22 +149,40 @@ impl Object {
                 self.tokens = self.tokens.saturating_add(more).min(self.waiting.len());
                 self.reached = self.waiting.clone();
             }
-            Sync::Arrive => self.arrived += 1,
             Sync::Once if success => self.once = 1,
             Sync::OnceDone => self.once = 2,
             Sync::OnceAbort => self.once = 0,
             _ => {}
         }
+        self.did(thread, number, how);
+        success
+    }
+
+    pub(super) fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
+    /// Somebody arrives at the barrier; the number of the arrival.
+    pub(super) fn arrive(&mut self, parties: u64, thread: usize, number: u32) -> u64 {
+        let round = self.arrived / parties;
+        self.arrived += 1;
+        self.did(thread, number, How::Arrived(round));
+        self.arrived
+    }
+
+    /// Somebody leaves it, and asks whether it is the serial thread.
+    pub(super) fn pass(&mut self, round: u64, thread: usize, number: u32) -> bool {
+        let serial = self.serial.insert(round);
+        self.did(thread, number, How::Passed(round, serial));
+        serial
+    }
+
+    fn did(&mut self, thread: usize, number: u32, how: How) {
         for &(other, earlier, earlier_how) in &self.done {
             if other != thread && !commute(earlier_how, how) {
                 self.pairs.insert((earlier, number));
             }
         }
         self.done.insert((thread, number, how));
-        success
-    }
-
-    pub(super) fn arrived(&self) -> u64 {
-        self.arrived
     }
 }

@@ -130,9 +130,11 @@ impl Search {
             if level < old {
                 let taken = self.wakeup.step(node);
                 let sets = &self.trace.sets;
-                asleep.retain(|sleeper| {
+                asleep.retain_mut(|sleeper| {
                     let tick = |process: u8| ticks[usize::from(process)];
-                    !self.order.depends(sleeper, taken, sets, tick)
+                    let stays = !self.order.wakes(sleeper, taken, sets, tick);
+                    sleeper.sees(taken);
+                    stays
                 });
                 ticks[usize::from(taken.process)] = taken.tick;
                 first = self.wakeup.node(node).child;

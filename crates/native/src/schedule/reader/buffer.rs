@@ -114,11 +114,7 @@ impl TraceReader {
         let known = &mut self.threads[thread];
         known.pushed += 1;
         known.tick += 1;
-        let also = match creator {
-            (_, 0) => known.opened,
-            creator => creator,
-        };
-        let need = [(thread as Process, known.tick), also];
+        let need = [(thread as Process, known.tick), creator];
         known.buffer.push_back(Buffered {
             process: entry.process,
             tick: known.pushed,

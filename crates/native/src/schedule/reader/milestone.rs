@@ -22,7 +22,7 @@ struct Milestone {
     threads: Vec<ReaderThread>,
     /// Synchronisation objects that were used, and their words.
     words: Vec<(u32, u64)>,
-    barriers: Vec<(u32, (Process, u32))>,
+    arrivals: Vec<(u32, u64, Process, u32)>,
     open: Option<Open>,
     at: usize,
     created: usize,
@@ -57,7 +57,7 @@ impl Clone for ReaderThread {
             stepped,
             born,
             joined,
-            opened,
+            meets,
             drained,
             buffer,
             pushed,
@@ -72,7 +72,7 @@ impl Clone for ReaderThread {
             in_block,
         } = from;
         (self.tick, self.stepped, self.born) = (*tick, *stepped, *born);
-        (self.joined, self.opened, self.drained) = (*joined, *opened, *drained);
+        (self.joined, self.meets, self.drained) = (*joined, *meets, *drained);
         self.buffer.clear();
         self.buffer.extend(buffer.iter().copied());
         (self.pushed, self.committed) = (*pushed, *committed);
@@ -105,7 +105,7 @@ impl TraceReader {
             bytes,
             threads,
             words,
-            barriers,
+            arrivals,
             open,
             at,
             created,
@@ -123,7 +123,7 @@ impl TraceReader {
             self.words[object as usize] = word;
             self.used.push(object);
         }
-        self.barriers.clone_from(barriers);
+        self.arrivals.clone_from(arrivals);
         (self.open, self.at, self.stored_as) = (*open, *at, *stored_as);
         (self.created, self.creators) = (*created, *creators);
         for access in trailing {
@@ -152,7 +152,7 @@ impl TraceReader {
             threads,
             words,
             used,
-            barriers,
+            arrivals,
             open,
             at,
             created,
@@ -206,7 +206,7 @@ impl TraceReader {
         milestone.words.clear();
         let words = used.iter().map(|&object| (object, words[object as usize]));
         milestone.words.extend(words);
-        milestone.barriers.clone_from(barriers);
+        milestone.arrivals.clone_from(arrivals);
         (milestone.open, milestone.at, milestone.stored_as) = (*open, *at, *stored_as);
         (milestone.created, milestone.creators) = (*created, *creators);
         milestone.trailing.clone_from(trailing);

@@ -53,8 +53,8 @@ struct ReaderThread {
     born: [(Process, u32); 2],
     /// Processes joined since its last transition.
     joined: u64,
-    /// The arrival that opened the barrier it waited at.
-    opened: (Process, u32),
+    /// The barrier that it has arrived at, and in which round.
+    meets: (u32, u64),
     /// Its own commits up to here come before its next transition.
     drained: u32,
     buffer: VecDeque<Buffered>,
@@ -83,7 +83,7 @@ impl ReaderThread {
         self.stepped = false;
         self.born = [(0, 0); 2];
         self.joined = 0;
-        self.opened = (0, 0);
+        self.meets = (0, 0);
         self.drained = 0;
         self.buffer.clear();
         (self.pushed, self.committed) = (0, 0);
@@ -105,8 +105,8 @@ pub(super) struct TraceReader {
     /// Words of synchronisation objects, by their numbers; and which were used.
     words: Vec<u64>,
     used: Vec<u32>,
-    /// Barriers: how many each waits for, arrivals, and the last arrival that opened it.
-    barriers: Vec<(u32, (Process, u32))>,
+    /// Who arrived at barriers: at which, in which round, who and when.
+    arrivals: Vec<(u32, u64, Process, u32)>,
     /// The transition whose access is still to come.
     open: Option<Open>,
     /// Transitions so far, and of how many it is known what they are.
@@ -218,7 +218,7 @@ impl TraceReader {
         for object in self.used.drain(..) {
             self.words[object as usize] = 0;
         }
-        self.barriers.clear();
+        self.arrivals.clear();
         self.open = None;
         (self.at, self.keep, self.created) = (0, keep, 1);
         self.creators = 0;
@@ -289,7 +289,7 @@ impl TraceReader {
                 self.stored_as = StoredAs::default();
                 self.step(thread, record, trace)?;
                 // Nothing more is heard of these.
-                if matches!(record.flags, step::ORDER | step::FLUSH | step::EXIT) {
+                if matches!(record.flags, step::ORDER | step::FLUSH) {
                     self.close(trace)?;
                 }
             }
@@ -383,8 +383,6 @@ impl TraceReader {
                 self.bear(thread, record.value as usize, site, trace);
                 return Ok(());
             }
-            // Of its own, it tells those who join it which barrier it passed last.
-            step::EXIT if choice => {}
             step::EXIT => {
                 known.tick += 1;
                 self.fence_off(thread);
@@ -405,14 +403,6 @@ impl TraceReader {
             }
             step::FENCE => {
                 self.fence_off(thread);
-                return Ok(());
-            }
-            step::PASS => {
-                let (place, _) = place(record.value | landfall_vocab::shared::LOCK);
-                let object = self.objects.of(place);
-                let opened = self.barriers.iter().find(|(of, _)| *of == object);
-                known.opened = opened.map_or((0, 0), |(_, arrival)| *arrival);
-                known.tick += 1;
                 return Ok(());
             }
             _ => {}
@@ -477,15 +467,11 @@ impl TraceReader {
         } else {
             known.drained
         };
-        let mut need = match (drained, known.stepped) {
+        match (drained, known.stepped) {
             (0, false) => known.born,
             (0, true) => [(0, 0); 2],
             (tick, _) => [(self.companion(thread), tick), (0, 0)],
-        };
-        if known.opened.1 != 0 {
-            need[1] = known.opened;
         }
-        need
     }
 
     /// A transition of which nothing more will be heard.
@@ -516,7 +502,10 @@ impl TraceReader {
     }
 
     fn skeleton(&self, open: &Open, site: u32, trace: &mut Trace) -> Step {
-        let behind = self.behind_streams(open.thread, drains(open.kind), trace);
+        let behind = match open.kind {
+            step::PASS => self.behind_arrivals(open.thread, trace),
+            kind => self.behind_streams(open.thread, drains(kind), trace),
+        };
         let known = &self.threads[open.thread];
         let [need, also] = self.structure(open.thread, drains(open.kind));
         Step {
@@ -549,7 +538,6 @@ impl TraceReader {
             known.stepped = true;
             known.joined = 0;
             known.drained = 0;
-            known.opened = (0, 0);
         }
         if let Some(naming) = &mut self.naming {
             naming.step(&step, open.commits);
@@ -599,15 +587,10 @@ impl TraceReader {
     /// What a thread knows besides its own transitions.
     fn besides(&self, thread: usize) -> [(Process, u32); 2] {
         let known = &self.threads[thread];
-        let mut need = if known.stepped {
-            [(0, 0); 2]
-        } else {
-            known.born
-        };
-        if known.opened.1 != 0 {
-            need[1] = known.opened;
+        match known.stepped {
+            true => [(0, 0); 2],
+            false => known.born,
         }
-        need
     }
 
     pub(super) fn end(&mut self, trace: &mut Trace) -> Result<(), ThreadsError> {

@@ -5,6 +5,7 @@ use super::{Open, TraceReader, word};
 use landfall_explore::schedule::sync::Op;
 use landfall_explore::schedule::{Access, Act, NOWHERE, Process, Step, Trace, Until, Wait};
 use landfall_vocab::record::{Traced, access, lifetime, step};
+use landfall_vocab::shared::round_of;
 
 impl TraceReader {
     pub(super) fn word(&mut self, object: u32) -> &mut u64 {
@@ -27,6 +28,9 @@ impl TraceReader {
         let said = word(record, 0);
         let parameter = said & !lifetime::ALL;
         let thread = open.thread;
+        if op == Op::Pass {
+            return self.pass(thread, record, step);
+        }
         if record.flags == access::NOTHING {
             // A lock that it holds, once more or once less.
             step.object = NOWHERE;
@@ -69,13 +73,39 @@ impl TraceReader {
             op => op.left(thread, *held),
         };
         *held = step.left;
-        if open.kind == step::ARRIVE && parameter != 0 && step.left.is_multiple_of(parameter) {
-            let arrival = (thread as Process, step.tick);
-            match self.barriers.iter_mut().find(|(of, _)| *of == object) {
-                Some(barrier) => barrier.1 = arrival,
-                None => self.barriers.push((object, arrival)),
-            }
+        if op == Op::Arrive {
+            step.expect = parameter;
+            let (round, arrival) = (step.round(), (thread as Process, step.tick));
+            self.threads[thread].meets = (object, round);
+            self.arrivals.push((object, round, arrival.0, arrival.1));
         }
+    }
+
+    /// A thread leaves a barrier: it touches its round where it asks whether it is the serial thread.
+    fn pass(&mut self, thread: usize, record: &Traced<'_>, step: &mut Step) {
+        step.act = Op::Pass.act();
+        let said = word(record, 0);
+        if record.flags == access::NOTHING {
+            return;
+        }
+        let (barrier, _) = place(record.value);
+        step.object = self.objects.of(round_of(barrier, said >> 1));
+        (step.found, step.left) = (said & 1, 1);
+        (step.access, step.mask) = Op::Pass.footprint(thread, step.found);
+    }
+
+    /// Those who arrived in the round that a thread leaves a barrier after.
+    pub(super) fn behind_arrivals(&self, thread: usize, trace: &mut Trace) -> u32 {
+        let meets = self.threads[thread].meets;
+        let mut set: Vec<(Process, u32)> = (self.arrivals.iter())
+            .filter(|&&(object, round, process, _)| {
+                (object, round) == meets && usize::from(process) != thread
+            })
+            .map(|&(.., process, tick)| (process, tick))
+            .collect();
+        set.extend_from_slice(&self.threads[thread].floor);
+        set.sort_unstable();
+        trace.sets.come_after(&set)
     }
 
     /// A thread that waits still, at the end.
@@ -140,7 +170,7 @@ impl TraceReader {
 pub(super) fn drains(kind: u8) -> bool {
     !matches!(
         kind,
-        step::READ | step::WRITE | step::FLUSH | step::INIT | step::DESTROY
+        step::READ | step::WRITE | step::FLUSH | step::PASS | step::INIT | step::DESTROY
     )
 }
 
@@ -166,6 +196,7 @@ pub(super) fn operation(kind: u8) -> Option<Op> {
         step::SIGNAL => Op::Signal,
         step::BROADCAST => Op::Broadcast,
         step::ARRIVE => Op::Arrive,
+        step::PASS => Op::Pass,
         step::ONCE => Op::Once,
         step::ONCE_DONE => Op::OnceDone,
         _ => return None,

@@ -1,0 +1,27 @@
+// Who finds it done commutes: one schedule for each who may do it.
+// check: -DN=3
+// schedules: 3
+// check: -DN=4 --model sc
+// schedules: 4
+#include <assert.h>
+#include <pthread.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int value;
+
+static void make(void) { value = 1; }
+
+static void *uses(void *unused) {
+    pthread_once(&once, make);
+    assert(value == 1);
+    return 0;
+}
+
+int main(void) {
+    pthread_t threads[N];
+    for (int i = 0; i < N; i++)
+        pthread_create(&threads[i], 0, uses, 0);
+    for (int i = 0; i < N; i++)
+        pthread_join(threads[i], 0);
+    return 0;
+}
