@@ -320,6 +320,16 @@ impl Symmetry {
         moved: &Step,
         now: &[u32],
     ) -> u32 {
+        let mut moved = *moved;
+        if moved.arrives() {
+            moved.found = arrivals(
+                &trace.steps,
+                events.iter().map(|&e| &trace.steps[e as usize]),
+                &moved,
+            );
+            moved.left = moved.found + 1;
+        }
+        let moved = &moved;
         let mut row = vec![0; self.width];
         for &event in events {
             let step = &trace.steps[event as usize];
@@ -389,8 +399,9 @@ impl Symmetry {
     }
 
     /// The transitions of the reversal, renamed, that what was explored does not have: with their rows.
-    pub(super) fn rest(&self, steps: &[Step]) -> Vec<(Step, Vec<u32>)> {
+    pub(super) fn rest(&self, trace: &mut Trace) -> Vec<(Step, Vec<u32>)> {
         let order = &self.order;
+        let Trace { steps, sets, .. } = trace;
         let mut seen = vec![0usize; self.width];
         let mut rest = Vec::new();
         for &event in self.reversal.events() {
@@ -403,7 +414,22 @@ impl Symmetry {
                 for (from, &count) in self.row_of(event).iter().enumerate() {
                     row[usize::from(self.renaming.process(order, from as Process))] = count;
                 }
-                rest.push((self.renaming.step(order, step), row));
+                let mut step = self.renaming.step(order, step);
+                if step.behind != 0 {
+                    let set = sets.behind[step.behind as usize].iter();
+                    let renamed = set.map(|&(p, tick)| (self.renaming.process(order, p), tick));
+                    let mut renamed: Vec<(Process, u32)> = renamed.collect();
+                    renamed.sort_unstable();
+                    step.behind = sets.come_after(&renamed);
+                }
+                if step.arrives() {
+                    let explored = self.explored.events().iter();
+                    let explored = explored.map(|&event| self.step(steps, event));
+                    let before = explored.chain(rest.iter().map(|(step, _)| step));
+                    step.found = arrivals(steps, before, &step);
+                    step.left = step.found + 1;
+                }
+                rest.push((step, row));
             }
         }
         rest
@@ -413,6 +439,20 @@ impl Symmetry {
     pub(super) fn renames_nobody(&self) -> bool {
         self.renaming.is_identity()
     }
+}
+
+/// How many have arrived at a barrier after these.
+fn arrivals<'s>(steps: &[Step], events: impl Iterator<Item = &'s Step>, arrival: &Step) -> u64 {
+    let first = steps.iter().find(|step| step.meets(arrival));
+    let mut arrived = first.map_or(arrival.found, |step| step.found);
+    for step in events {
+        if step.meets(arrival) {
+            arrived += 1;
+        } else if step.object == arrival.object && step.access == Access::Write {
+            arrived = step.left;
+        }
+    }
+    arrived
 }
 
 /// Does another thread touch the same, and one of the two writes?

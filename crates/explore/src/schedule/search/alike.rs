@@ -20,7 +20,7 @@ impl Search {
         let mut last = NIL;
         let mut branch = self.frames[at].branch;
         let mut settled = Settled::ForNow;
-        let mut rest = self.symmetry.rest(&self.trace.steps);
+        let mut rest = self.symmetry.rest(&mut self.trace);
         while branch != NIL {
             let node = *self.wakeup.node(branch);
             let step = *self.wakeup.step(branch);
@@ -30,11 +30,12 @@ impl Search {
                 (last, branch) = (branch, node.sibling);
                 continue;
             }
-            rest = self.symmetry.rest(&self.trace.steps);
+            rest = self.symmetry.rest(&mut self.trace);
             if at == depth && parent == NIL && self.symmetry.renames_nobody() {
                 let of = Sequence {
                     steps: &self.trace.steps,
                     moved,
+                    from: depth,
                 };
                 let sets = &self.trace.sets;
                 let ticks = &mut self.ticks;

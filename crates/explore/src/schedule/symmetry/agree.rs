@@ -281,11 +281,36 @@ impl Symmetry {
         true
     }
 
+    /// Some arrive at this barrier only in the reversal, others only in the explored: would all of them be in one round?
+    fn shifts_rounds(&self, trace: &Trace, renaming: &Renaming, arrival: &Step) -> bool {
+        let meets = |&&event: &&u32| self.step(&trace.steps, event).meets(arrival);
+        let mut arrived = [0u64; 2];
+        for process in 0..self.width as Process {
+            let mine = self.reversal.of(renaming.origin(&self.order, process));
+            let theirs = self.explored.of(process);
+            let both = mine.len().min(theirs.len());
+            let only = mine[both..].iter().chain(&theirs[both..]);
+            arrived[0] += mine[..both].iter().filter(meets).count() as u64;
+            arrived[1] += only.filter(meets).count() as u64;
+        }
+        // Made anew, it begins to count again.
+        let anew = |&event: &u32| {
+            let step = self.step(&trace.steps, event);
+            step.object == arrival.object && !step.meets(arrival)
+        };
+        let mut all = self.reversal.events().iter().chain(self.explored.events());
+        let parties = arrival.expect.max(1);
+        all.any(anew) || arrived[0] % parties + arrived[1] > parties
+    }
+
     /// Do a transition that only the reversal has and one that only the explored has depend on each other?
     fn clash(&self, trace: &Trace, renaming: &Renaming, here: u32, there: u32) -> bool {
         let order = &self.order;
         let mine = renaming.step(order, self.step(&trace.steps, here));
         let theirs = self.step(&trace.steps, there);
+        if mine.meets(theirs) {
+            return self.shifts_rounds(trace, renaming, theirs);
+        }
         if !conflicts(order, &mine, theirs, &trace.sets) {
             return false;
         }
