@@ -36,10 +36,19 @@
 // exit: 100
 // finds: assertion
 // symmetric: 6
+// check: --model sc -DN=2 -DANY --nondet 0,1 --no-symmetry
+// exit: 100
+// finds: assertion
+// schedules: 8
+// check: --model sc -DN=2 -DANY --nondet 0,1
+// exit: 100
+// finds: assertion
+// symmetric: 8
 // check: --model sc -DN=3 -DPLAIN
 // exit: 100
 // finds: data-race
 #include <assert.h>
+#include <landfall.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -68,6 +77,11 @@ static void *counts(void *argument) {
     pthread_rwlock_wrlock(&lock);
     plain = old + 1;
     pthread_rwlock_unlock(&lock);
+#elif defined(ANY)
+    // One of them is told 0, the other one 1, and that one comes last.
+    int mine = (int)lf_nondet();
+    int old = atomic_fetch_add(&count, 1 + mine);
+    assert(!(mine == 1 && old == 1));
 #elif defined(PLAIN)
     plain++;
 #else

@@ -271,7 +271,7 @@ fn search<'w>(
             None => Persistency::Ignored,
         },
         limit: options.most_steps(),
-        symmetry: options.symmetry,
+        symmetry: options.symmetry && native.tells_all_the_same(),
         ..SearchOptions::default()
     };
     if options.random.is_some() {
@@ -285,6 +285,7 @@ fn search<'w>(
         report.limit(Limit::Random);
         report.limited(reached);
         report.schedules += executions;
+        report.stand_for += executions;
         report.assumed += assumed;
         return Ok(ScheduleSearch {
             points,
@@ -372,9 +373,7 @@ fn search<'w>(
     };
     report.progress = progress.done();
     report.schedules += counts.executions;
-    if counts.stand_for > counts.executions {
-        report.symmetric = Some(counts.stand_for);
-    }
+    report.stand_for += counts.stand_for.max(counts.executions);
     report.assumed += counts.assumed;
     report.in_vain += counts.in_vain;
     if stopped {
