@@ -31,6 +31,11 @@
 // note: ends for no reason
 // check: --checks crash -DFUTEX -DLOOP
 // check: --checks crash --sv-comp
+// check: --checks crash -DLOOP -DMISSES
+// exit: 100
+// finds: assertion `waiting == 1` is false
+// note: ends for no reason
+// check: --checks crash -DLOOP -DMISSES --spurious 0
 #include <assert.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -41,6 +46,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int waiting; // Who believes that somebody who waits stays there until a signal is wrong.
 static mtx_t lock11;
 static cnd_t changed11;
 
@@ -67,8 +73,10 @@ static void wake(void) { pthread_cond_signal(&changed); }
 static void *waiter(void *unused) {
     enter();
 #if defined LOOP
+    waiting++;
     while (!ready)
         wait();
+    waiting--;
 #elif defined COUNTS // A loop, but each turn leaves something.
     int looked = 0;
     while (!ready) {
@@ -99,7 +107,16 @@ int main(void) {
     cnd_init(&changed11);
     pthread_create(&thread, 0, waiter, 0);
     enter();
+#ifdef MISSES
+    int there = waiting;
     ready = 1;
+    leave();
+    enter();
+    if (there)
+        assert(waiting == 1);
+#else
+    ready = 1;
+#endif
     wake();
     leave();
     pthread_join(thread, 0);

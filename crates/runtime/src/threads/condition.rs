@@ -100,7 +100,9 @@ pub(super) unsafe fn wait(
                 wakes::without_reason(condition, caller);
                 true
             }
-            false => await_reach(condition, until.is_some(), caller),
+            false => wakes::without_lock(condition, lock, || {
+                await_reach(condition, until.is_some(), caller)
+            }),
         };
         mutex::regain(lock, held, caller);
         if reached {

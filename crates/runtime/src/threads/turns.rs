@@ -302,6 +302,22 @@ pub(super) fn untouched(thread: usize) -> LoopHead {
     if untouched { latest } else { LoopHead::NONE }
 }
 
+/// Would a thread that waits find something else than it did when it looked last?
+pub(super) fn finds_changes(thread: usize) -> bool {
+    let turns = of(thread);
+    let latest = turns.latest.get();
+    let is_latest =
+        |head: &Head| (head.activation, head.number) == (latest.activation, latest.number);
+    let from = turns.heads().iter().map(Cell::get).find(is_latest);
+    turns.many.get()
+        || from.is_none_or(|head| {
+            turns
+                .reads(head.reads)
+                .iter()
+                .any(|read| read.get().changed)
+        })
+}
+
 /// A wait of the thread has ended.
 pub(super) fn woken(thread: usize) {
     let turns = of(thread);
@@ -449,6 +465,7 @@ pub(super) fn synchronised(thread: usize, place: u64, kind: u8, looked: bool) {
             if kind == step::RELEASE {
                 turns.lasts();
             }
+            wakes::unlocked(place);
             turns.balance.set(turns.balance.get().wrapping_sub(mix));
             let held = &turns.held[..turns.held_count.get()];
             if let Some(at) = held.iter().rposition(|held| held.get().lock == place) {

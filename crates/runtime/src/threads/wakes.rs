@@ -1,6 +1,8 @@
 //! Waits that end for no reason. POSIX allows it of every condition wait, the kernel of every futex wait. Which wait does is said by
 //! the job, as a value that the program asks for: each wait of a thread has a number. A wait in a loop that comes back to its head,
-//! with all there as it was, looks again: what it would do for no reason it does in vain, and the checker need not try it.
+//! with all there as it was, looks again. If it would find all as it left it, it waits again, and the checker need not try that. On a
+//! condition it would find something else where others changed what it had read, and gave the lock up, before they signalled. (On a
+//! futex, too, but that is nothing new: had it come later, it would not have begun to wait, and would have looked again all the same.)
 
 use super::context::Step;
 use super::steps::{self, effect, point};
@@ -12,7 +14,7 @@ use core::cell::Cell;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::WRITE;
 use landfall_vocab::record::step;
-use landfall_vocab::shared::{End, InputKind, WAIT_CALLS};
+use landfall_vocab::shared::{End, InputKind, LOCK, WAIT_CALLS};
 
 /// What is known of one thread's waits.
 #[repr(C)]
@@ -22,6 +24,9 @@ pub(crate) struct Wakes {
     origin: Cell<u64>,
     /// The loop it waits in, if nothing that lasts was done in this turn before.
     inside: Cell<turns::LoopHead>,
+    /// The lock that it gave up to wait for a condition, and the condition, while it waits; zero otherwise.
+    lock: Cell<u64>,
+    condition: Cell<usize>,
 }
 
 impl Wakes {
@@ -29,6 +34,7 @@ impl Wakes {
         self.woken.set(0);
         self.origin.set(0);
         self.inside.set(turns::LoopHead::NONE);
+        self.lock.set(0);
     }
 }
 
@@ -39,7 +45,6 @@ fn of(thread: usize) -> &'static Wakes {
 /// A wait of the running thread.
 pub(super) struct Wait {
     number: u32,
-    origin: u64,
     pub(super) ends_for_no_reason: bool,
 }
 
@@ -57,10 +62,45 @@ pub(super) fn begins(caller: usize) -> Wait {
         tell(me, number, InputKind::Wake, origin);
     }
     wakes.inside.set(turns::untouched(me));
+    wakes.origin.set(origin);
     Wait {
         number,
-        origin,
         ends_for_no_reason: value == Some(1),
+    }
+}
+
+/// The running thread waits for a condition, without its lock, as long as `during` takes.
+pub(super) fn without_lock<T>(condition: usize, lock: usize, during: impl FnOnce() -> T) -> T {
+    let wakes = of(threads().current.get());
+    wakes.condition.set(condition);
+    wakes.lock.set(lock as u64 | LOCK);
+    run().waiting.set(run().waiting.get() + 1);
+    let result = during();
+    run().waiting.set(run().waiting.get() - 1);
+    wakes.lock.set(0);
+    result
+}
+
+/// A thread gives a lock up.
+#[inline(always)]
+pub(super) fn unlocked(lock: u64) {
+    if run().waiting.get() != 0 {
+        look_at_waiters(lock);
+    }
+}
+
+#[cold]
+fn look_at_waiters(lock: u64) {
+    for thread in 0..threads().count.get() {
+        let wakes = of(thread);
+        if wakes.lock.get() != lock {
+            continue;
+        }
+        let object = objects().get(wakes.condition.get());
+        if !condition::reached(object, thread) && turns::finds_changes(thread) {
+            let number = run().waits[thread].get() - 1;
+            tell(thread, number, InputKind::WakeTrusted, wakes.origin.get());
+        }
     }
 }
 
@@ -71,7 +111,6 @@ impl Wait {
         let wakes = of(me);
         if !self.ends_for_no_reason {
             wakes.woken.set(self.number + 1);
-            wakes.origin.set(self.origin);
             turns::woken(me);
         }
     }
