@@ -15,6 +15,7 @@ pub(crate) mod direct;
 mod fences;
 mod futex;
 pub(crate) mod given_stacks;
+mod identity;
 mod lifecycle;
 mod mappings;
 mod mutex;

@@ -172,6 +172,7 @@ impl TraceReader {
             wanted: _,
             foreign: _,
             unseen: _,
+            observed: _,
             handed: _,
             guessed: _,
             naming: _,
@@ -198,6 +199,7 @@ impl TraceReader {
             // At the end of a run.
             blocked: _,
             end: _,
+            alike: _,
         } = trace;
         (milestone.choices, milestone.bytes) = (choices, bytes);
         milestone.threads.clone_from(threads);
