@@ -19,3 +19,11 @@ static inline void run_threads(int count, void *(*work)(void *), void *first, lo
   for (int i = 0; i < count; i++)
     pthread_join(threads[i], 0);
 }
+
+static inline void run_both(void *(*one)(void *), void *(*other)(void *)) {
+  pthread_t a, b;
+  pthread_create(&a, 0, one, 0);
+  pthread_create(&b, 0, other, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+}

@@ -24,13 +24,6 @@
 #include <stdatomic.h>
 #include "../support/threads.h"
 
-#ifdef ASSUME
-#define WAIT(condition) lf_assume(condition)
-#else
-#define WAIT(condition)                                                                                                \
-  while (!(condition))                                                                                                 \
-  ;
-#endif
 #define PLACES 4
 
 static atomic_uint next_ticket, served, far_off[PLACES];
