@@ -79,6 +79,8 @@ pub(crate) fn events(
             | RecordKind::Foreign
             | RecordKind::Block
             | RecordKind::Others
+            | RecordKind::Started
+            | RecordKind::Identity
             | RecordKind::Unseen => {}
         }
     }

@@ -74,11 +74,15 @@ kinds!(
     /// A block of the volatile heap was handed out, where steps are announced with call stacks: the address is its
     /// length, the third word where it lies. The call stack stands before it.
     Block = 25,
+    /// A thread begins: the third word is what it runs and on what argument, as a digest.
+    Started = 26,
+    /// A thread looked at what tells it from others that run the same: the third word is an [`identity`].
+    Identity = 27,
     /// A lock was used against its rules: `flags` is the [`step`] that did it, the third word the lock.
     Misuse = 19,
     /// Before a step, or at the end: who could have gone besides the first 64 processes. In place of a thread, which word of the set
     /// (from 1 on), and the third word is that.
-    Others = 26,
+    Others = 28,
 );
 
 impl RecordKind {
@@ -101,6 +105,8 @@ impl RecordKind {
                 | RecordKind::Foreign
                 | RecordKind::Block
                 | RecordKind::Others
+                | RecordKind::Started
+                | RecordKind::Identity
         )
     }
 
@@ -122,6 +128,8 @@ impl RecordKind {
                 | RecordKind::Watched
                 | RecordKind::Foreign
                 | RecordKind::Block
+                | RecordKind::Started
+                | RecordKind::Identity
                 | RecordKind::Others
         )
     }
@@ -139,6 +147,18 @@ pub mod mark {
     pub const REGION: u64 = 7;
 }
 
+/// How a thread looked at what tells it from others.
+pub mod identity {
+    /// It asked for its own id.
+    pub const ASKED: u64 = 1;
+    /// It read the id of a thread, or the address of a variable of its own.
+    pub const READ: u64 = 2;
+    /// It stored such an address, or that of a block of its heap, or one on its stack, where others can see it.
+    pub const STORED: u64 = 3;
+    /// What it returned was taken by who joined it.
+    pub const RESULT: u64 = 4;
+}
+
 /// What a thread did to others that is no step of a schedule.
 pub mod unseen {
     /// Assembly that nobody took apart.
@@ -147,8 +167,6 @@ pub mod unseen {
     pub const MAPPING: u8 = 2;
     pub const SIGNAL: u8 = 3;
     pub const TIMER: u8 = 4;
-    /// A thread was given a stack that is memory of the program.
-    pub const STACK: u8 = 5;
     /// Files, pipes, sockets.
     pub const FILE: u8 = 6;
     /// State inside libc.

@@ -1,16 +1,23 @@
 // A barrier made of a counter: who arrives last decides, as with its wait replaced by an assumption.
+// check: --checks crash -DN=3 --no-symmetry
+// exit: 0
+// schedules: 6
 // check: --checks crash -DN=3
 // exit: 0
-// schedules: 6
-// check: --checks crash -DN=3 -DASSUME
+// schedules: 1
+// symmetric: 6
+// check: --checks crash -DN=3 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 6
-// check: --checks crash -DN=4
+// check: --checks crash -DN=4 --no-symmetry
 // exit: 0
 // schedules: 24
-#include <landfall.h>
-#include <pthread.h>
+// check: --checks crash -DN=4
+// exit: 0
+// schedules: 1
+// symmetric: 24
 #include <stdatomic.h>
+#include "../support/threads.h"
 
 static atomic_int arrived;
 
@@ -26,9 +33,5 @@ static void *arrives(void *unused) {
 }
 
 int main(void) {
-  pthread_t threads[N];
-  for (int i = 0; i < N; i++)
-    pthread_create(&threads[i], 0, arrives, 0);
-  for (int i = 0; i < N; i++)
-    pthread_join(threads[i], 0);
+  run_threads(N, arrives, 0, 0);
 }

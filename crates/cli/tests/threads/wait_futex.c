@@ -1,8 +1,12 @@
 // A mutex of three states (free, taken, taken and somebody waits) over a place to wait that is made of a counter: who waits looks at the
 // counter, then at the mutex, and sleeps while the counter is as it was; who wakes counts.
-// check: --checks crash,data-races -DN=2
+// check: --checks crash,data-races -DN=2 --no-symmetry
 // exit: 0
 // schedules: 24
+// check: --checks crash,data-races -DN=2
+// exit: 0
+// schedules: 12
+// symmetric: 24
 // check: --checks crash -DN=3 --bound preemptions=2
 // exit: 5
 // not: deadlock
@@ -10,9 +14,8 @@
 // exit: 100
 // finds: deadlock livelock
 #include <assert.h>
-#include <landfall.h>
-#include <pthread.h>
 #include <stdatomic.h>
+#include "../support/threads.h"
 
 static atomic_int state, wakes;
 static int count;
@@ -53,10 +56,6 @@ static void *works(void *unused) {
 }
 
 int main(void) {
-  pthread_t threads[N];
-  for (int i = 0; i < N; i++)
-    pthread_create(&threads[i], 0, works, 0);
-  for (int i = 0; i < N; i++)
-    pthread_join(threads[i], 0);
+  run_threads(N, works, 0, 0);
   assert(count == N);
 }

@@ -1,20 +1,27 @@
 // A ticket lock. As many schedules as with its wait replaced by an assumption.
+// check: --checks crash,data-races -DN=2 --no-symmetry
+// exit: 0
+// schedules: 2
 // check: --checks crash,data-races -DN=2
 // exit: 0
-// schedules: 2
-// check: --checks crash,data-races -DN=2 -DASSUME
+// schedules: 1
+// symmetric: 2
+// check: --checks crash,data-races -DN=2 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 2
-// check: --checks crash,data-races -DN=3 -O2
+// check: --checks crash,data-races -DN=3 -O2 --no-symmetry
 // exit: 0
 // schedules: 6
-// check: --checks crash,data-races -DN=3 -DASSUME
+// check: --checks crash,data-races -DN=3 -O2
+// exit: 0
+// schedules: 1
+// symmetric: 6
+// check: --checks crash,data-races -DN=3 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 6
 #include <assert.h>
-#include <landfall.h>
-#include <pthread.h>
 #include <stdatomic.h>
+#include "../support/threads.h"
 
 static atomic_int next, serving;
 static int count;
@@ -33,10 +40,6 @@ static void *works(void *unused) {
 }
 
 int main(void) {
-  pthread_t threads[N];
-  for (int i = 0; i < N; i++)
-    pthread_create(&threads[i], 0, works, 0);
-  for (int i = 0; i < N; i++)
-    pthread_join(threads[i], 0);
+  run_threads(N, works, 0, 0);
   assert(count == N);
 }

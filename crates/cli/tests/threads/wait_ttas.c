@@ -1,23 +1,30 @@
 // A lock that looks before it tries. As many schedules as with its waits replaced by assumptions.
+// check: --checks crash,data-races -DN=2 --no-symmetry
+// exit: 0
+// schedules: 4
 // check: --checks crash,data-races -DN=2
 // exit: 0
-// schedules: 4
-// check: --checks crash,data-races -DN=2 -DASSUME
+// schedules: 2
+// symmetric: 4
+// check: --checks crash,data-races -DN=2 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 4
-// check: --checks crash,data-races -DN=3
+// check: --checks crash,data-races -DN=3 --no-symmetry
 // exit: 0
 // schedules: 36
-// check: --checks crash,data-races -DN=3 -DASSUME
+// check: --checks crash,data-races -DN=3
+// exit: 0
+// schedules: 6
+// symmetric: 36
+// check: --checks crash,data-races -DN=3 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 36
 // check: --checks crash -DN=2 -DFORGETS
 // exit: 100
 // finds: deadlock livelock
 #include <assert.h>
-#include <landfall.h>
-#include <pthread.h>
 #include <stdatomic.h>
+#include "../support/threads.h"
 
 static atomic_int taken;
 static int count;
@@ -40,10 +47,6 @@ static void *works(void *unused) {
 }
 
 int main(void) {
-  pthread_t threads[N];
-  for (int i = 0; i < N; i++)
-    pthread_create(&threads[i], 0, works, 0);
-  for (int i = 0; i < N; i++)
-    pthread_join(threads[i], 0);
+  run_threads(N, works, 0, 0);
   assert(count == N);
 }

@@ -1,29 +1,29 @@
 // A ticket lock whose threads wait far off, each at a word that others seldom touch, until it is nearly their turn (TWA). As many
 // schedules as with its waits replaced by assumptions.
+// check: --checks crash,data-races -DN=2 --no-symmetry
+// exit: 0
+// schedules: 4
 // check: --checks crash,data-races -DN=2
 // exit: 0
-// schedules: 4
-// check: --checks crash,data-races -DN=2 -DASSUME
+// schedules: 2
+// symmetric: 4
+// check: --checks crash,data-races -DN=2 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 4
-// check: --checks crash,data-races -DN=3
+// check: --checks crash,data-races -DN=3 --no-symmetry
 // exit: 0
 // schedules: 72
-// check: --checks crash,data-races -DN=3 -DASSUME
+// check: --checks crash,data-races -DN=3
+// exit: 0
+// schedules: 12
+// symmetric: 72
+// check: --checks crash,data-races -DN=3 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 72
 #include <assert.h>
-#include <landfall.h>
-#include <pthread.h>
 #include <stdatomic.h>
+#include "../support/threads.h"
 
-#ifdef ASSUME
-#define WAIT(condition) lf_assume(condition)
-#else
-#define WAIT(condition)                                                                                                \
-  while (!(condition))                                                                                                 \
-  ;
-#endif
 #define PLACES 4
 
 static atomic_uint next_ticket, served, far_off[PLACES];
@@ -53,10 +53,6 @@ static void *works(void *unused) {
 }
 
 int main(void) {
-  pthread_t threads[N];
-  for (int i = 0; i < N; i++)
-    pthread_create(&threads[i], 0, works, 0);
-  for (int i = 0; i < N; i++)
-    pthread_join(threads[i], 0);
+  run_threads(N, works, 0, 0);
   assert(count == N);
 }

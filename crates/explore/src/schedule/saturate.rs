@@ -9,6 +9,7 @@ use super::explored::Explored;
 use super::search::{Counts, Options, Search};
 use super::sharing::Sharing;
 use super::step::{Access, Process, Step};
+use super::symmetry::Apart;
 use super::threads::{Points, Threads, ThreadsError};
 use super::trace::{End, Trailing};
 use std::ops::ControlFlow;
@@ -45,19 +46,22 @@ pub fn saturate<T: Threads>(
     options: Options,
     mut visit: impl FnMut(&T, &Search) -> ControlFlow<()>,
 ) -> Result<Saturated, ThreadsError> {
+    let mut options = options;
     let mut result = Saturated::default();
     let mut sharing = Sharing::default();
+    let mut apart = Apart::default();
     loop {
         let mut fresh = false;
+        let symmetry = options.symmetry;
         result.rounds += 1;
         let points = match preempt {
             Preempt::Everywhere => Points::Everywhere,
             Preempt::Sync | Preempt::Auto => Points::Sites(result.sites.clone()),
         };
         threads.preempt_at(&points);
-        let mut search = Search::new(threads, options)?;
+        let mut search = Search::with(threads, options, apart)?;
         search.points = points;
-        while !fresh {
+        while !fresh && !search.broken {
             match search.next(threads) {
                 Ok(true) => {}
                 Ok(false) => break,
@@ -66,15 +70,21 @@ pub fn saturate<T: Threads>(
                     result.counts = search.counts;
                     return Ok(result);
                 }
+                // Threads that were taken for each other are not the same after all.
+                Err(ThreadsError::Diverged { .. }) if search.is_symmetric() => {
+                    options.symmetry = false;
+                    fresh = true;
+                    break;
+                }
                 Err(error) => return Err(error),
             }
-            search.racy = false;
+            search.racy = search.broken;
             if preempt != Preempt::Everywhere
                 && !search.trace().trailing.is_empty()
                 && sharing.of_plain(search.trace(), search.order())
             {
                 fresh = add_racing(&search, &mut result.sites);
-                search.racy = fresh;
+                search.racy |= fresh;
             }
             if search.trace().end == End::Asleep {
                 continue;
@@ -84,7 +94,9 @@ pub fn saturate<T: Threads>(
                 return Ok(result);
             }
         }
-        if !fresh || preempt == Preempt::Sync {
+        apart = search.apart();
+        let broken = search.broken || options.symmetry != symmetry;
+        if !broken && (!fresh || preempt == Preempt::Sync) {
             result.counts = search.counts;
             return Ok(result);
         }

@@ -79,6 +79,10 @@ pub struct Birth {
     /// The parent's, right after it.
     pub tick: u32,
     pub site: u32,
+    /// Its number; what it runs on what argument, as a number (0 if that is not known); and the transitions of its parent before it.
+    pub child: Process,
+    pub what: u64,
+    pub after: u32,
 }
 
 /// A thread waits, and what for.
@@ -123,6 +127,9 @@ pub struct Trace {
     pub failures: Vec<ThreadFailure>,
     /// Threads that assumed what does not hold, before anything failed.
     pub assumed: Processes,
+    /// Per thread, the first one that it is like: the same code on the same argument, created with it, and nobody can tell them apart.
+    /// Empty if the executor does not say.
+    pub alike: Vec<Process>,
     pub end: End,
     /// What steps name by an index.
     pub sets: Sets,
@@ -140,6 +147,7 @@ impl Default for Trace {
             blocked: Vec::new(),
             failures: Vec::new(),
             assumed: Processes::default(),
+            alike: Vec::new(),
             end: End::Complete,
             sets: Sets::default(),
         }
@@ -158,6 +166,7 @@ impl Trace {
         self.blocked.clear();
         self.failures.clear();
         self.assumed = Processes::default();
+        self.alike.clear();
         self.end = End::Complete;
     }
 

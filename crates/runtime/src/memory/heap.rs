@@ -78,6 +78,11 @@ fn thread_of(address: usize) -> usize {
     }
 }
 
+/// Is this in the heap of a thread other than main?
+pub(crate) fn is_of_thread(address: usize) -> bool {
+    (place::HEAP + MAIN..place::HEAP + place::HEAP_LEN).contains(&address)
+}
+
 /// The heap of the running thread. Each has its own, so that what one is given does not depend on what others do; a block belongs to
 /// whoever frees it.
 fn current() -> (*mut Heap, (usize, usize)) {

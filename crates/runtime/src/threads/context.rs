@@ -1,6 +1,7 @@
 //! A thread's context: stack, thread descriptor, what it is about to do. Switching takes a few loads and stores.
 
 use super::cleanup::Cleanup;
+use super::given_stacks::GivenStack;
 use super::lifecycle::How;
 use super::wakes::Wakes;
 use super::{MOST, descriptor, tables, threads};
@@ -102,6 +103,7 @@ pub(crate) struct Context {
     /// How often it waited long enough for something that did not happen.
     pub(crate) timeouts: Cell<u32>,
     pub(super) wakes: Wakes,
+    pub(super) given_stack: GivenStack,
     /// Its virtual time, while others run.
     pub(crate) clock: Cell<u64>,
     pub(crate) step: StepCells,
@@ -191,6 +193,7 @@ impl Context {
             next_spare,
             timeouts,
             wakes,
+            given_stack,
             clock,
             step,
             start,
@@ -218,6 +221,7 @@ impl Context {
         next_spare.set(0);
         timeouts.set(0);
         wakes.begin();
+        given_stack.begin();
         clock.set(run().clock.get());
         step.set(Step::NONE);
         start.set(with.start);
@@ -366,6 +370,16 @@ unsafe extern "C" fn decided(me: usize) -> *const usize {
 
 /// Whether the processor and the kernel let a program change FS itself: asked once.
 static DIRECT: AtomicU8 = AtomicU8::new(0);
+
+/// The descriptor of the running thread: its `pthread_t`.
+pub(super) fn thread_pointer() -> usize {
+    let found;
+    // SAFETY: libc keeps the descriptor's own address there.
+    unsafe {
+        asm!("mov {}, fs:[0x10]", out(reg) found, options(nostack, preserves_flags, readonly))
+    };
+    found
+}
 
 /// # Safety
 /// `to` is a thread descriptor as libc makes them.

@@ -1,10 +1,10 @@
 //! Threads come and go: create, join, detach, exit, yield.
 
-use super::context::{Status, Step};
+use super::context::{self, Status, Step};
 use super::steps::{self, depart, point};
 use super::{
-    MOST, cleanup, descriptor, direct, on, sets, sleep_sets, store_buffer, tables, thread_specific,
-    threads, turns, unseen,
+    MOST, cleanup, descriptor, direct, given_stacks, identity, on, sets, sleep_sets, store_buffer,
+    tables, thread_specific, threads, turns, unseen,
 };
 use crate::caller;
 use crate::libc::real::real;
@@ -14,7 +14,7 @@ use crate::run::outcome::{self};
 use crate::run::trace::Origin;
 use crate::state::{Mode, run, server, watch};
 use landfall_vocab::builtin::Builtin;
-use landfall_vocab::record::{step, unseen as what};
+use landfall_vocab::record::step;
 use landfall_vocab::shared::{CREATIONS, End};
 
 /// The first thing a new thread does on its stack.
@@ -45,6 +45,7 @@ pub(super) fn ended() -> ! {
         }
     }
     thread_specific::destroy();
+    given_stacks::leaves(threads().current.get());
     point(Step::new(step::EXIT, threads().current.get(), 0));
     depart(Status::Done)
 }
@@ -142,6 +143,9 @@ pub(super) unsafe fn create(to: *mut usize, mut how: How, caller: usize) -> i32 
             tables().contexts[me].spare.set(next);
         }
         tables().contexts[me].among_others.set(true);
+        if let Some((low, high)) = how.stack {
+            given_stacks::taken_away(low, high - low);
+        }
         let Some(id) = tables().contexts[number].begin_thread(number, &how) else {
             return libc::EAGAIN;
         };
@@ -163,10 +167,7 @@ pub(super) unsafe fn create(to: *mut usize, mut how: How, caller: usize) -> i32 
         threads().apart.set(threads().apart.get() + 1);
         watch(true);
         if how.stack.is_some() {
-            unseen::note(
-                what::STACK,
-                Origin::library(Builtin::pthread_create, caller),
-            );
+            given_stacks::given(number, Origin::library(Builtin::pthread_create, caller));
         }
         unseen::created();
         if expected != Some(id) && is_persistent(to as usize) {
@@ -177,6 +178,7 @@ pub(super) unsafe fn create(to: *mut usize, mut how: How, caller: usize) -> i32 
         } else if expected != Some(id) {
             *to = id;
         }
+        identity::started(number, &how, caller);
         steps::announce(number, Step::new(step::BEGIN, number, caller));
         0
     }
@@ -197,7 +199,8 @@ unsafe fn give_id(to: *mut usize, number: usize, caller: usize) -> Option<usize>
     Some(id)
 }
 
-pub(super) fn join(thread: usize, caller: usize) -> Result<usize, i32> {
+/// Somebody who joins wants to know what the thread returned, or does not.
+pub(super) fn join(thread: usize, wants: bool, caller: usize) -> Result<usize, i32> {
     let Some(number) = number_of(thread) else {
         return Err(libc::ESRCH);
     };
@@ -218,7 +221,11 @@ pub(super) fn join(thread: usize, caller: usize) -> Result<usize, i32> {
     if alone && !threads().persistency.get() {
         watch(false);
     }
-    Ok(tables().contexts[number].result.get())
+    let result = tables().contexts[number].result.get();
+    if wants && result != 0 {
+        identity::returned(number);
+    }
+    Ok(result)
 }
 
 pub(super) fn detach(thread: usize) -> i32 {
@@ -245,6 +252,7 @@ crate::weak!(
     "pthread_exit" => pthread_exit, "sched_yield" => sched_yield, "pthread_yield" => sched_yield,
     "pthread_cancel" => pthread_cancel, "pthread_tryjoin_np" => pthread_tryjoin,
     "pthread_timedjoin_np" => pthread_tryjoin, "pthread_clockjoin_np" => pthread_tryjoin,
+    "pthread_self" => pthread_self, "thrd_current" => pthread_self,
 );
 
 #[unsafe(no_mangle)]
@@ -294,7 +302,7 @@ unsafe extern "C" fn __lf_weak_pthread_join(thread: usize, to: *mut usize) -> i3
                 .pthread_join()
                 .map_or(libc::ENOSYS, |join| join(thread, to));
         }
-        match join(thread, caller!()) {
+        match join(thread, !to.is_null(), caller!()) {
             Ok(result) => {
                 if !to.is_null() {
                     let origin = Origin::library(Builtin::pthread_join, caller!());
@@ -340,6 +348,14 @@ unsafe extern "C" fn __lf_weak_pthread_exit(result: usize) -> ! {
         }
     }
     outcome::internal(b"pthread_exit came back", 0)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __lf_weak_pthread_self() -> usize {
+    if on() {
+        identity::asked();
+    }
+    context::thread_pointer()
 }
 
 #[unsafe(no_mangle)]

@@ -3,6 +3,7 @@
 
 use super::block;
 use super::context::Step;
+use super::identity;
 use super::repeated;
 use super::sleep_sets;
 use super::steps::point;
@@ -33,6 +34,7 @@ const FAILURE: u32 = 8;
 
 /// An access that is about to happen, of bytes of one line.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Access {
     pub(super) address: usize,
     pub(super) length: usize,
@@ -43,7 +45,7 @@ pub(crate) struct Access {
 }
 
 /// Is an access a step of its own?
-fn is_point(atomic: bool, origin: Origin) -> bool {
+pub(super) fn is_point(atomic: bool, origin: Origin) -> bool {
     if block::is_inside() {
         return false;
     }
@@ -60,6 +62,16 @@ fn is_streamed(address: usize) -> bool {
     let line = address as u64 & !(LINE - 1);
     let bit = point_bit(line);
     control().streamed[bit / 64].load(Relaxed) >> (bit % 64) & 1 != 0
+}
+
+/// The program dies of an access to that address: if it is one of ours, it is in conflict with whoever took the memory away.
+pub(crate) fn dies_at(address: usize) {
+    if super::on() {
+        let access = threads().pending.get();
+        if address.wrapping_sub(access.address) < access.length {
+            access.done(0, 0, 0);
+        }
+    }
 }
 
 /// Address and length in one word.
@@ -98,6 +110,7 @@ pub(super) fn announce(
         otherwise: ordering,
         origin,
     };
+    threads().pending.set(access);
     if heap_checks::refuses(address, length) {
         // It is in conflict with whoever freed that, so it must be known.
         access.done(0, 0, 0);
@@ -135,6 +148,31 @@ pub(crate) unsafe fn give_back(block: usize, length: usize, origin: Origin) {
     };
 }
 
+/// What lies in a range is about to be something else, or nothing: whoever touches it, before or after, is in conflict with that.
+pub(super) fn replace(start: usize, length: usize, origin: Origin) {
+    super::fences::fence(origin);
+    let me = threads().current.get();
+    by_lines(start, length, |at, piece| {
+        turns::loses(start + at, piece);
+        let access = Access {
+            address: start + at,
+            length: piece,
+            flags: WRITE,
+            otherwise: 0,
+            origin,
+        };
+        // Nobody may look at it any more.
+        access.done(0, 0, 0);
+        turns::changed(me, (start + at) as u64, piece);
+    });
+    turns::lasts(me);
+}
+
+/// A thread still needs a word there.
+pub(super) fn touches(address: usize, origin: Origin) {
+    announce(address, 8, WRITE, 0, origin).done(0, 0, 0);
+}
+
 fn ordering(abi: u32) -> u8 {
     abi as u8 & flag::ORDERING
 }
@@ -157,10 +195,24 @@ pub(crate) fn update(address: usize, length: usize, what: u8, abi: u32, origin: 
 }
 
 impl Access {
+    /// Nobody dies of it any more.
+    fn is_made(self) {
+        threads().pending.set(Access { length: 0, ..self });
+    }
+
     /// It happened.
     pub(crate) fn done(self, found: u64, left: u64, expected: u64) {
         let me = threads().current.get();
+        self.is_made();
         let object = pack(self.address, self.length);
+        if self.length == 8 {
+            if self.flags & WRITE != 0 {
+                identity::stores(self.address, left);
+            }
+            if self.flags & WRITE == 0 || self.flags & LOCKED != 0 {
+                identity::reads(found);
+            }
+        }
         if !repeated::again(me, object, self.flags, self.origin) {
             trace::access(me, object, self.flags, self.origin, [found, left, expected]);
         }
@@ -251,6 +303,9 @@ pub(crate) unsafe fn load(from: usize, to: *mut u8, length: usize, abi: u32, ori
             }
             bytes::copy(to.add(at), view((from + at) as *const u8), piece);
             let found = digest(to.add(at), piece);
+            if piece > 8 {
+                identity::looks_through(to.add(at), piece, identity::reads);
+            }
             access.done(found, found, 0);
         });
     }
@@ -297,9 +352,21 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
     unsafe {
         by_pieces(to, length, most, |at, piece| {
             let (to, from) = (to + at, from.add(at));
+            if piece >= 8 {
+                identity::looks_through(from, piece, |value| identity::stores(to, value));
+            }
             let buffered = threads().buffered.get() && !block::is_inside();
+            let what = if locked { WRITE | LOCKED } else { WRITE };
+            let access = Access {
+                address: to,
+                length: piece,
+                flags: what | order,
+                otherwise: order,
+                origin,
+            };
             if buffered && !locked {
                 store_buffer::make_room(origin);
+                threads().pending.set(access);
                 let (stream, wanted) = if streams && is_streamed(to) {
                     store_buffer::stream(to)
                 } else {
@@ -325,10 +392,10 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                         [streamed, digest(from, piece), 0],
                     );
                     turns::lasts(threads().current.get());
-                    return store_buffer::push(to, from, piece, (visible, stream), flags, origin);
+                    store_buffer::push(to, from, piece, (visible, stream), flags, origin);
+                    return access.is_made();
                 }
             }
-            let what = if locked { WRITE | LOCKED } else { WRITE };
             let access = if locked || !buffered {
                 announce(
                     to,
@@ -339,13 +406,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                 )
             } else {
                 heap_checks::look_if_asked(to, piece, true);
-                Access {
-                    address: to,
-                    length: piece,
-                    flags: what | order,
-                    otherwise: order,
-                    origin,
-                }
+                access
             };
             let found = found(to, piece);
             perform(to, from, piece, flags, origin);

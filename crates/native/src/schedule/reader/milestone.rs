@@ -194,6 +194,7 @@ impl TraceReader {
             wanted: _,
             foreign: _,
             unseen: _,
+            observed: _,
             handed: _,
             guessed: _,
             naming: _,
@@ -222,6 +223,7 @@ impl TraceReader {
             // At the end of a run.
             blocked: _,
             end: _,
+            alike: _,
         } = trace;
         (milestone.choices, milestone.bytes) = (choices, bytes);
         milestone.threads.clone_from(threads);
