@@ -121,8 +121,8 @@ pub(super) struct TraceReader {
     /// There was an atomic block; and it was expected.
     pub(super) block_seen: bool,
     pub(super) blocks: bool,
-    /// Threads that looked at what tells them from others, in any execution, a bit each.
-    observed: u64,
+    /// Threads that looked at what tells them from others, in any execution.
+    observed: Vec<u8>,
     /// How persistent memory was stored to last.
     stored_as: StoredAs,
     /// Which stores the source is taken to have made atomic.
@@ -334,7 +334,9 @@ impl TraceReader {
                     birth.what = record.value;
                 }
             }
-            RecordKind::Identity => self.observed |= 1 << thread,
+            RecordKind::Identity if !self.observed.contains(&(thread as u8)) => {
+                self.observed.push(thread as u8);
+            }
             RecordKind::Read => self.foreign |= record.flags & flag::FOREIGN != 0,
             RecordKind::Store | RecordKind::Run | RecordKind::Fill => {
                 self.foreign |= record.flags & flag::FOREIGN != 0;
