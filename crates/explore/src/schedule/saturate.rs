@@ -2,11 +2,16 @@
 //! repeat until there is no new one. What is found is what preempting at every shared access finds, at less cost
 //! (docs/design/algorithms.md §3).
 //!
+//! Critical sections are single transitions at first ([`Points::Sections`]); a lock of which one is not, because something else in it is
+//! visible, somebody could see the lock held, or what it accesses depends on others, is found out in the same way, and taken and given back in two
+//! transitions from then on.
+//!
 //! Why it is enough: an access that is no point is ordered, by what the points order, with every access it conflicts
 //! with, in every execution of the last round. Moving it to its place among the points of its thread changes nothing.
 
 use super::explored::Explored;
 use super::search::{Counts, Options, Search};
+use super::section::UsualSections;
 use super::sharing::Sharing;
 use super::step::{Access, Step};
 use super::threads::{Points, Threads, ThreadsError};
@@ -34,6 +39,8 @@ pub struct Saturated {
     pub abandoned: u64,
     /// The plain accesses that became scheduling points; or, with [`Preempt::Sync`], that would have to be.
     pub sites: Vec<u32>,
+    /// Locks whose critical sections are not single transitions.
+    pub locks: Vec<u32>,
 }
 
 /// Searches with the scheduling points that `preempt` asks for. `visit` sees executions of abandoned rounds too: they are
@@ -48,16 +55,20 @@ pub fn saturate<T: Threads>(
     let mut result = Saturated::default();
     let mut sharing = Sharing::default();
     loop {
-        let mut fresh = false;
+        let (mut fresh, mut broken) = (false, false);
         result.rounds += 1;
         let points = match preempt {
             Preempt::Everywhere => Points::Everywhere,
-            Preempt::Sync | Preempt::Auto => Points::Sites(result.sites.clone()),
+            Preempt::Sync | Preempt::Auto => Points::Sections {
+                sites: result.sites.clone(),
+                locks: result.locks.clone(),
+            },
         };
         threads.preempt_at(&points);
         let mut search = Search::new(threads, options)?;
+        let mut usual = UsualSections::default();
         search.points = points;
-        while !fresh {
+        while !fresh && !broken {
             match search.next(threads) {
                 Ok(true) => {}
                 Ok(false) => break,
@@ -76,6 +87,9 @@ pub fn saturate<T: Threads>(
                 fresh = add_racing(&search, &mut result.sites);
                 search.racy = fresh;
             }
+            broken = add(&search.trace().broken, &mut result.locks)
+                | add(&usual.deviating(search.trace()), &mut result.locks);
+            search.racy |= broken;
             if search.trace().end == End::Asleep {
                 continue;
             }
@@ -84,7 +98,7 @@ pub fn saturate<T: Threads>(
                 return Ok(result);
             }
         }
-        if !fresh || preempt == Preempt::Sync {
+        if !fresh && !broken || fresh && preempt == Preempt::Sync {
             result.counts = search.counts;
             return Ok(result);
         }
@@ -96,14 +110,20 @@ pub fn saturate<T: Threads>(
 pub fn add_racing(search: &dyn Explored, sites: &mut Vec<u32>) -> bool {
     let mut fresh = false;
     unordered(search, |first, second| {
-        for site in [first, second] {
-            if let Err(at) = sites.binary_search(&site) {
-                sites.insert(at, site);
-                fresh = true;
-            }
-        }
+        fresh |= add(&[first, second], sites);
     });
     fresh
+}
+
+/// Adds numbers to others, ascending; is one of them new?
+fn add(numbers: &[u32], to: &mut Vec<u32>) -> bool {
+    let before = to.len();
+    for &number in numbers {
+        if let Err(at) = to.binary_search(&number) {
+            to.insert(at, number);
+        }
+    }
+    to.len() > before
 }
 
 /// An access of the last execution, be it a transition or none.

@@ -4,6 +4,7 @@
 use super::block;
 use super::context::Step;
 use super::repeated;
+use super::section;
 use super::sleep_sets;
 use super::steps::point;
 use super::store_buffer;
@@ -290,7 +291,11 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
     unsafe {
         by_pieces(to, length, most, |at, piece| {
             let (to, from) = (to + at, from.add(at));
-            let buffered = threads().buffered.get() && !block::is_inside();
+            if section::is_inside() && (persists || streams || is_point(order != 0, origin)) {
+                section::breaks();
+            }
+            let direct = block::is_inside() || section::is_inside();
+            let buffered = threads().buffered.get() && !direct;
             if buffered && !locked {
                 store_buffer::make_room(origin);
                 let (stream, wanted) = if streams {
