@@ -21,7 +21,9 @@ fn recorder() -> &'static Path {
         let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recorder");
         fs::create_dir_all(&scratch).unwrap();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../pass/tests/support/recorder.c");
-        let (object, archive) = (scratch.join("recorder.o"), scratch.join("recorder.a"));
+        // Every test is a process of its own that makes it: others must never find half of it.
+        let mine = |ending: &str| scratch.join(format!("{}.{ending}", std::process::id()));
+        let (object, half, archive) = (mine("o"), mine("a"), scratch.join("recorder.a"));
         let mut compile = Command::new("clang-19");
         compile
             .args(["-O1", "-fPIC", "-c", "-o"])
@@ -31,12 +33,13 @@ fn recorder() -> &'static Path {
         assert!(
             Command::new("ar")
                 .arg("rcs")
-                .arg(&archive)
-                .arg(&object)
+                .args([&half, &object])
                 .status()
                 .unwrap()
                 .success()
         );
+        fs::remove_file(&object).unwrap();
+        fs::rename(&half, &archive).unwrap();
         archive
     })
 }

@@ -1,11 +1,13 @@
 //! The crash search against brute force: every cut, every image, on programs that read what they please.
 
-use landfall_explore::recovery::{Behaviour, Options, Searched, random, search};
-use landfall_explore::subject::{Ended, Execution};
+use landfall_explore::recovery::{Behaviour, Options, SearchError, Searched, random, search};
+use landfall_explore::subject::{Ended, Execution, Job, Subject, SubjectError};
 use landfall_explore::tree::Forest;
+use landfall_model::event::Event;
 use landfall_model::image::Image;
-use landfall_model::line::Line;
+use landfall_model::line::{Addr, Line, pieces};
 use landfall_model::log::Log;
+use landfall_model::order::Platform;
 use landfall_testkit::toy::{Path, Toy, base, brute_force, cases, event, platform};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -164,4 +166,52 @@ proptest! {
             prop_assert!(expected.contains(&(behaviour.crashes.len() as u32, path)));
         }
     }
+}
+
+/// Wants to end, but would run whatever it is asked to.
+struct Weary(Toy);
+
+impl Subject for Weary {
+    fn stopped(&mut self) -> bool {
+        true
+    }
+
+    fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError> {
+        self.0.run(job)
+    }
+}
+
+/// Walking what is known takes long where recoveries fail again and again: nothing is run then, and someone may want to stop all the same.
+#[test]
+fn walks_without_a_run_can_be_stopped() {
+    let store = |line: u64| {
+        pieces(Addr(line * 64), &[line as u8 + 1; 4])
+            .next()
+            .map(Event::store)
+    };
+    let events = (0..3).filter_map(store).collect();
+    let log = Execution::new(events, Ended::Well).log(Platform::default());
+    let base = base(7);
+    let options = Options {
+        failures: 3,
+        ..Options::default()
+    };
+    let mut forest = Forest::default();
+    let mut toy = Toy::new(5, 30, true);
+    let mut found = Searched::default();
+    search(&mut toy, &mut forest, &base, &log, &options, &mut found).unwrap();
+    let mut again = Searched::default();
+    let stopped = search(
+        &mut Weary(toy),
+        &mut forest,
+        &base,
+        &log,
+        &options,
+        &mut again,
+    );
+    assert!(
+        matches!(stopped, Err(SearchError::Subject(SubjectError::Stopped))),
+        "{stopped:?}"
+    );
+    assert_eq!(again.runs, 0);
 }

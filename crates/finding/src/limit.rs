@@ -22,6 +22,7 @@ named! {
         /// Code that is not instrumented ran for longer than it may.
         Processor = "processor": "the time that code without instrumentation may take in one execution",
         Nondet = "nondet": "the values tried where the program asks for any (--nondet)",
+        Spurious = "spurious": "the number of waits that were tried with a wake-up for no reason (--spurious)",
         Bound = "bound": "the number of preemptions allowed (--bound)",
         Sealed = "sealed": "functions in which threads are left alone (--within, --without)",
         Preempt = "preempt": "--preempt sync, though plain accesses race",
@@ -51,5 +52,14 @@ mod tests {
             assert_eq!(Limit::named(limit.name()), Some(limit));
         }
         assert_eq!(Limit::named("interrupted"), None);
+    }
+
+    #[test]
+    fn each_is_explained() {
+        let page = include_str!("../../../docs/formats.md");
+        for limit in Limit::ALL {
+            let row = format!("| `{}` |", limit.name());
+            assert!(page.contains(&row), "docs/formats.md has no row {row}");
+        }
     }
 }

@@ -131,6 +131,8 @@ pub struct Options {
     pub asm_atomic: bool,
     /// The values that calls return which ask for any value (`lf_nondet`), the first by default.
     pub nondet: Vec<i64>,
+    /// So many waits of one execution, on conditions and futexes, may end for no reason. (Not with [`random`](Self::random).)
+    pub spurious: u32,
     /// What orders two accesses, for data races.
     pub races: RaceOrder,
     /// Where run.json, report.html and what is needed to see each bug again go. Otherwise a folder `landfall-out`, or one beside it
@@ -186,6 +188,7 @@ impl Default for Options {
             sv_comp: false,
             asm_atomic: false,
             nondet: vec![0, 1, -1],
+            spurious: 1,
             races: RaceOrder::HappensBefore,
             asked_out: None,
             sarif: None,

@@ -148,6 +148,7 @@ pub struct Control {
     pub asked: AtomicU32,
     /// Where runs asked for any value: how many of these there are, and whether there were more.
     pub inputs: AtomicU32,
+    /// Bit 0 of values, bit 1 of waits.
     pub more_inputs: AtomicU32,
     pub input: [InputCall; MOST_INPUT_CALLS],
     pub text: [u8; TEXT],
@@ -185,6 +186,9 @@ pub struct InputValue {
 /// The number of a call that stands for all that are not named.
 pub const ANY_CALL: u32 = u32::MAX;
 
+/// Waits are calls that ask how they end (0: as they do, 1: for no reason); their numbers begin here.
+pub const WAIT_CALLS: u32 = 1 << 31;
+
 /// What kind of value is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -200,10 +204,15 @@ pub enum InputKind {
     U64 = 8,
     F32 = 9,
     F64 = 10,
+    /// Whether a wait ends for no reason.
+    Wake = 11,
+    /// No question: a wait ended, and its thread looked again at what it waited for, in a loop; or went on without.
+    WakeLooked = 12,
+    WakeTrusted = 13,
 }
 
 impl InputKind {
-    pub const ALL: [InputKind; 11] = [
+    pub const ALL: [InputKind; 14] = [
         InputKind::Bool,
         InputKind::I8,
         InputKind::U8,
@@ -215,7 +224,18 @@ impl InputKind {
         InputKind::U64,
         InputKind::F32,
         InputKind::F64,
+        InputKind::Wake,
+        InputKind::WakeLooked,
+        InputKind::WakeTrusted,
     ];
+
+    /// Is it about a wait?
+    pub fn is_wait(self) -> bool {
+        matches!(
+            self,
+            InputKind::Wake | InputKind::WakeLooked | InputKind::WakeTrusted
+        )
+    }
 
     pub fn from_number(number: u8) -> Option<InputKind> {
         InputKind::ALL.get(usize::from(number)).copied()
@@ -224,7 +244,7 @@ impl InputKind {
     /// How many an integer has.
     pub const fn bits(self) -> u32 {
         match self {
-            InputKind::Bool => 1,
+            InputKind::Bool | InputKind::Wake | InputKind::WakeLooked | InputKind::WakeTrusted => 1,
             InputKind::I8 | InputKind::U8 => 8,
             InputKind::I16 | InputKind::U16 => 16,
             InputKind::I32 | InputKind::U32 | InputKind::F32 => 32,

@@ -135,6 +135,10 @@ pub(crate) struct CheckArgs {
     )]
     pub(crate) nondet: NondetValues,
 
+    /// So many waits of one execution, on a condition or a futex, may end for no reason (a spurious wake-up): 1, or 0 with --sv-comp
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) spurious: Option<u32>,
+
     /// A program of SV-COMP: functions __VERIFIER_… mean what they do there, reach_error is what is looked for (other --checks only
     /// if named), abort is an assumption, any exit code is as good as 0
     #[arg(long, help_heading = "Search")]
@@ -380,6 +384,7 @@ impl CheckArgs {
             sv_comp: self.sv_comp,
             asm_atomic: self.asm_atomic,
             nondet: self.nondet.0.clone(),
+            spurious: self.spurious.unwrap_or(u32::from(!self.sv_comp)),
             preempt: match self.preempt {
                 PreemptArg::Auto => PreemptAt::Auto,
                 PreemptArg::Sync => PreemptAt::Sync,

@@ -4,7 +4,7 @@
 use super::met::Met;
 use super::state::{CrashStack, FirstCrash};
 use super::{Options, SearchError, Searched, WAVE};
-use crate::subject::{Job, RunDetail, Subject};
+use crate::subject::{Job, RunDetail, Subject, SubjectError};
 use crate::tree::{Branch, Forest, Here, Leaf};
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
@@ -12,6 +12,9 @@ use landfall_model::log::{Cut, Entry, Log};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// Walks of known trees between two questions whether to go on.
+const ASK_EVERY: u32 = 256;
 
 pub(super) fn search(
     subject: &mut impl Subject,
@@ -37,6 +40,7 @@ pub(super) fn search(
         apart: Met::default(),
         found,
         looked: false,
+        walked: 0,
     };
     let mut grown: Vec<Line> = Vec::new();
     let mut cuts = log.sufficient_cuts().into_iter().peekable();
@@ -92,6 +96,7 @@ struct Stack<'a, S> {
     apart: Met,
     found: &'a mut Searched,
     looked: bool,
+    walked: u32,
 }
 
 impl<S: Subject> Stack<'_, S> {
@@ -111,6 +116,10 @@ impl<S: Subject> Stack<'_, S> {
         self.push(StackWalk { at: None, state });
         loop {
             while let Some(walk) = self.todo.pop() {
+                self.walked += 1;
+                if self.walked % ASK_EVERY == 0 && self.subject.stopped() {
+                    return Err(SubjectError::Stopped.into());
+                }
                 self.walk(walk);
             }
             if self.wave.is_empty() {

@@ -52,9 +52,12 @@ pub(super) fn compilation(
                 .any(|(option, _)| argument.as_os_str() == *option)
         });
     let mut remarks: Vec<String> = assembly(&user);
-    let link = match may_link(&user) {
-        true => planned_link(clang, directory, &user)?,
-        false => LinkPlan::None,
+    let link = if !may_link(&user) {
+        LinkPlan::None
+    } else if plainly_executable(directory, &user) {
+        LinkPlan::Executable(Vec::new())
+    } else {
+        planned_link(clang, directory, &user)?
     };
     if let LinkPlan::Executable(job) = &link {
         if let Some(name) = sanitizer(job) {
@@ -156,6 +159,44 @@ fn may_link(arguments: &[OsString]) -> bool {
                 .to_str()
                 .is_some_and(|text| text.starts_with("-print-") || text.starts_with("--print-"))
     })
+}
+
+/// Options that say nothing about linking, by how they begin. Those that hand something to another tool (`-Wl,`) are taken out below.
+const ABOUT_COMPILING: [&str; 9] = ["-D", "-I", "-O", "-U", "-W", "-g", "-mavx", "-mcl", "-std="];
+const SOURCES: [&str; 4] = ["c", "cc", "cpp", "cxx"];
+
+/// A quick look at the other common case: sources and well-known options make a program, and clang need not be asked, which
+/// takes it longer than some files take to compile. Whoever is in doubt asks.
+fn plainly_executable(directory: Option<&Path>, arguments: &[OsString]) -> bool {
+    // With this clang changes what it is told.
+    if std::env::var_os("CCC_OVERRIDE_OPTIONS").is_some() {
+        return false;
+    }
+    let mut sources = 0;
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let Some(text) = word.to_str() else {
+            return false;
+        };
+        let known = match text {
+            "-o" | "-I" | "-D" => words.next().is_some(),
+            "-pthread" | "-Og" | "-w" => true,
+            _ if text.starts_with("-W") && text.contains(',') => false,
+            _ if text.starts_with('-') => {
+                ABOUT_COMPILING.iter().any(|start| text.starts_with(start))
+            }
+            _ => {
+                sources += 1;
+                let ending = Path::new(text).extension().and_then(OsStr::to_str);
+                ending.is_some_and(|ending| SOURCES.contains(&ending))
+                    && directory.unwrap_or(Path::new("")).join(text).is_file()
+            }
+        };
+        if !known {
+            return false;
+        }
+    }
+    sources > 0
 }
 
 /// What a command line links, as far as it concerns us.
@@ -320,6 +361,37 @@ mod tests {
                 vec!["f"]
             ]
         );
+    }
+
+    #[test]
+    fn clang_is_asked_where_there_is_doubt() {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/basic.c");
+        let plain = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            plainly_executable(None, &words)
+        };
+        assert!(plain(source));
+        assert!(plain(&format!(
+            "-O2 -Wall -DN=2 -D M -std=c17 -pthread -mclwb -g3 {source} -o x"
+        )));
+        for doubtful in [
+            "-Wl,-static",
+            "-static",
+            "-shared",
+            "-fsanitize=address",
+            "-nostdlib",
+            "-",
+            "@file",
+            "x.o",
+            "missing.c",
+            "--",
+            "-xc",
+            "-lm",
+        ] {
+            assert!(!plain(&format!("{source} {doubtful}")), "{doubtful}");
+        }
+        assert!(!plain("-O2"));
+        assert!(!plain(&format!("{source} -o")));
     }
 
     #[test]

@@ -173,7 +173,8 @@ impl Server {
         });
         InputsAsked {
             calls: known.collect(),
-            more: control.more_inputs.load(Relaxed) != 0,
+            more: control.more_inputs.load(Relaxed) & 1 != 0,
+            more_waits: control.more_inputs.load(Relaxed) & 2 != 0,
         }
     }
 

@@ -24,25 +24,31 @@ fn any(kind: InputKind, caller: usize) -> u64 {
     let calls = &run().inputs[thread];
     let call = calls.get();
     calls.set(call + 1);
-    let failures = run().failures.get();
-    let mut given = inputs().filter(|input| {
-        (input.call, u32::from(input.failures)) == (call, failures)
-            && usize::from(input.thread) == thread
-    });
-    match given.next() {
-        Some(input) => input.value,
+    match told(thread, call) {
+        Some(value) => value,
         None => {
-            let what = u64::from(call) | (thread as u64) << 32;
-            let what = what | u64::from(failures) << 40 | (kind as u64) << 48;
-            ask(what, Origin::library(Builtin::any_value, caller).number());
+            let origin = Origin::library(Builtin::any_value, caller).number();
+            ask(thread, call, kind, origin);
             let mut rest = inputs().filter(|input| input.call == ANY_CALL);
             rest.next().map_or(0, |input| input.value)
         }
     }
 }
 
+/// What the job says of this call.
+pub(crate) fn told(thread: usize, call: u32) -> Option<u64> {
+    let failures = run().failures.get();
+    let mut given = inputs().filter(|input| {
+        (input.call, u32::from(input.failures)) == (call, failures)
+            && usize::from(input.thread) == thread
+    });
+    given.next().map(|input| input.value)
+}
+
 /// Tells the checker, once.
-fn ask(what: u64, origin: u64) {
+pub(crate) fn ask(thread: usize, call: u32, kind: InputKind, origin: u64) {
+    let what = u64::from(call) | (thread as u64) << 32;
+    let what = what | u64::from(run().failures.get()) << 40 | (kind as u64) << 48;
     let control = control();
     let known = control.inputs.load(Relaxed) as usize;
     let mut asked = control.input[..known.min(MOST_INPUT_CALLS)].iter();
@@ -50,7 +56,9 @@ fn ask(what: u64, origin: u64) {
         return;
     }
     let Some(next) = control.input.get(known) else {
-        control.more_inputs.store(1, Relaxed);
+        control
+            .more_inputs
+            .fetch_or(1 << u32::from(kind.is_wait()), Relaxed);
         return;
     };
     next.what.store(what, Relaxed);

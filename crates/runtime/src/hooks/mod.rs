@@ -5,7 +5,7 @@
 //! shadow. Its name and its arguments are a promise to `crates/pass`. What an access does to memory and trace is not written
 //! here but in `memory::accesses`, and in `threads::visible` where others could see it.
 
-mod any_value;
+pub(crate) mod any_value;
 mod atomics;
 pub(crate) mod flushes;
 mod landfall_h;

@@ -122,7 +122,14 @@ extern "C" fn __lf_ends() {
 
 /// Leaves the run with what is in the slot.
 fn leave() -> ! {
-    shared::outcome(|outcome| outcome.foreign = run().foreign.get());
+    shared::outcome(|outcome| {
+        outcome.foreign = run().foreign.get();
+        // What is the same without that wake-up is known from an execution without it.
+        let end = End::from_number(outcome.end);
+        if matches!(end, Some(End::Exited | End::Deadlock)) && crate::threads::wakes::left_out() {
+            outcome.end = End::InVain as u32;
+        }
+    });
     crate::run::serve::run_over()
 }
 

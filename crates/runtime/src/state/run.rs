@@ -106,6 +106,11 @@ pub(crate) struct Run {
 
     /// How often each thread asked for any value.
     pub(crate) inputs: [Cell<u32>; crate::threads::MOST],
+    /// How often each thread waited; and how many waits have ended for no reason.
+    pub(crate) waits: [Cell<u32>; crate::threads::MOST],
+    pub(crate) wakes: Cell<u32>,
+    /// Threads that wait for a condition.
+    pub(crate) waiting: Cell<u32>,
 
     // Threads.
     pub(crate) threads: Threads,

@@ -4,7 +4,7 @@
 use super::context::Step;
 use super::objects::Object;
 use super::steps::{effect, point};
-use super::{mutex, objects, on, tables, threads};
+use super::{mutex, objects, on, tables, threads, wakes};
 use crate::caller;
 use crate::libc::real::real;
 use crate::syscalls::clock;
@@ -57,17 +57,26 @@ pub(super) fn await_reach(condition: usize, timed: bool, caller: usize) -> bool 
     let object = get(condition);
     let reached = reached(object, me);
     effect(condition, WRITE, reached.into());
-    object.waiting.set(object.waiting.get() & (!(1 << me)));
-    object.shared.set(object.shared.get() & (!(1 << me)));
     if reached {
         object.count.set(object.count.get() - 1);
     } else {
         timeouts.set(timeouts.get() + 1);
     }
-    if object.count.get() == 0 {
-        object.shared.set(0);
-    }
+    leave(object, me);
     reached
+}
+
+/// Gives up its place among the waiters.
+pub(super) fn leave(condition: &Object, thread: usize) {
+    condition
+        .waiting
+        .set(condition.waiting.get() & !(1 << thread));
+    condition
+        .shared
+        .set(condition.shared.get() & !(1 << thread));
+    if condition.count.get() == 0 {
+        condition.shared.set(0);
+    }
 }
 
 /// # Safety
@@ -81,13 +90,23 @@ pub(super) unsafe fn wait(
     // SAFETY: what the caller promises.
     unsafe {
         // In the order that no signal can be lost in: it waits, then others may lock.
+        let wait = wakes::begins(caller);
         point(Step::new(step::WAIT, condition, caller));
         enlist(get(condition));
         effect(condition, WRITE, 1);
         let held = mutex::release(lock, caller);
-        let reached = await_reach(condition, until.is_some(), caller);
+        let reached = match wait.ends_for_no_reason {
+            true => {
+                wakes::without_reason(condition, caller);
+                true
+            }
+            false => wakes::without_lock(condition, lock, || {
+                await_reach(condition, until.is_some(), caller)
+            }),
+        };
         mutex::regain(lock, held, caller);
         if reached {
+            wait.ended();
             return 0;
         }
         clock::pass(until.unwrap_or(0));

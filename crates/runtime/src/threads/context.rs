@@ -2,6 +2,7 @@
 
 use super::cleanup::Cleanup;
 use super::lifecycle::How;
+use super::wakes::Wakes;
 use super::{MOST, descriptor, tables, threads};
 use crate::files::reach::Reach;
 use crate::memory::own::{allocate, place};
@@ -95,6 +96,7 @@ pub(crate) struct Context {
     pub(crate) among_others: Cell<bool>,
     /// How often it waited long enough for something that did not happen.
     pub(crate) timeouts: Cell<u32>,
+    pub(super) wakes: Wakes,
     /// Its virtual time, while others run.
     pub(crate) clock: Cell<u64>,
     pub(crate) step: StepCells,
@@ -174,6 +176,7 @@ impl Context {
             learned,
             among_others,
             timeouts,
+            wakes,
             clock,
             step,
             start,
@@ -198,6 +201,7 @@ impl Context {
         learned.set(false);
         among_others.set(with.among_others);
         timeouts.set(0);
+        wakes.begin();
         clock.set(run().clock.get());
         step.set(Step::NONE);
         start.set(with.start);

@@ -2,7 +2,7 @@
 
 use super::context::Step;
 use super::steps::{effect, point};
-use super::{MOST, condition, objects, on, threads, visible};
+use super::{MOST, condition, objects, on, threads, visible, wakes};
 use crate::caller;
 use crate::libc::real::real;
 use crate::outside::{crossing, effects};
@@ -49,6 +49,7 @@ unsafe fn futex(
     unsafe {
         match operation & COMMAND {
             WAIT | WAIT_BITSET => {
+                let wait = wakes::begins(caller);
                 point(Step::new(step::FUTEX_WAIT, queue, caller));
                 let seen = *(word as *const u32);
                 trace::access(
@@ -64,8 +65,15 @@ unsafe fn futex(
                 }
                 condition::enlist(object);
                 effect(queue, WRITE, 1);
-                let reached = condition::await_reach(queue, timeout != 0, caller);
+                let reached = match wait.ends_for_no_reason {
+                    true => {
+                        wakes::without_reason(queue, caller);
+                        true
+                    }
+                    false => condition::await_reach(queue, timeout != 0, caller),
+                };
                 if reached {
+                    wait.ended();
                     return Some(0);
                 }
                 if timeout != 0 && operation & COMMAND == WAIT {

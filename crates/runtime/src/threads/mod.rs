@@ -33,6 +33,7 @@ mod turns;
 pub(crate) mod unseen;
 pub(crate) mod unseen_files;
 pub(crate) mod visible;
+pub(crate) mod wakes;
 
 use crate::memory::heap::Heap;
 use crate::memory::own::allocate;

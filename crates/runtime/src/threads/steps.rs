@@ -6,7 +6,7 @@ use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
 use super::{
     block, condition, mutex, object_lifetime, objects, repeated, section, sleep_sets, store_buffer,
-    tables, threads, turns,
+    tables, threads, turns, wakes,
 };
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
@@ -25,6 +25,7 @@ pub(crate) fn point(step: Step) {
         return;
     }
     let me = threads().current.get();
+    wakes::goes_on(me);
     if threads().announced.get() {
         call_stack::log_of(me);
     }

@@ -8,7 +8,7 @@
 
 use super::context::{Step, decide};
 use super::steps::announce;
-use super::{MOST, block, section, tables, threads, visible};
+use super::{MOST, block, section, tables, threads, visible, wakes};
 use crate::memory::bytes;
 use crate::run::endless::Digest;
 use crate::run::shared::trace_len;
@@ -86,6 +86,21 @@ struct Head {
     before: Before,
 }
 
+/// Which head of a loop, in which activation of its function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct LoopHead {
+    activation: u64,
+    number: u64,
+}
+
+impl LoopHead {
+    pub(crate) const NONE: LoopHead = LoopHead {
+        activation: 0,
+        number: 0,
+    };
+}
+
 #[derive(Clone, Copy, PartialEq)]
 #[repr(u8)]
 enum Waits {
@@ -125,6 +140,11 @@ struct Turns {
     last: Cell<bool>,
     /// Where it waits.
     origin: Cell<Origin>,
+    /// The head at which it was last.
+    latest: Cell<LoopHead>,
+    /// What lasts, and what it had changed, when a wait of its own ended.
+    woken_lasting: Cell<u64>,
+    woken_changes: Cell<usize>,
 }
 
 #[repr(C)]
@@ -155,6 +175,7 @@ pub(super) fn begin(before: usize) {
         turns.own.set(0);
         turns.waits.set(Waits::No);
         turns.last.set(false);
+        turns.latest.set(LoopHead::NONE);
     }
 }
 
@@ -264,6 +285,44 @@ pub(super) fn lasts(thread: usize) {
     if watching() {
         of(thread).lasts();
     }
+}
+
+/// The head of the loop that a thread is in, if it has done nothing since that others, or its own next turn, could tell.
+pub(super) fn untouched(thread: usize) -> LoopHead {
+    let turns = of(thread);
+    let latest = turns.latest.get();
+    let is_latest =
+        |head: &Head| (head.activation, head.number) == (latest.activation, latest.number);
+    let mut heads = turns.heads().iter().map(Cell::get);
+    let untouched = heads.find(is_latest).is_some_and(|head| {
+        head.lasting == turns.lasting.get()
+            && head.balance == turns.balance.get()
+            && turns.undone(head.changes, 0..0)
+    });
+    if untouched { latest } else { LoopHead::NONE }
+}
+
+/// Would a thread that waits find something else than it did when it looked last?
+pub(super) fn finds_changes(thread: usize) -> bool {
+    let turns = of(thread);
+    let latest = turns.latest.get();
+    let is_latest =
+        |head: &Head| (head.activation, head.number) == (latest.activation, latest.number);
+    let from = turns.heads().iter().map(Cell::get).find(is_latest);
+    turns.many.get()
+        || from.is_none_or(|head| {
+            turns
+                .reads(head.reads)
+                .iter()
+                .any(|read| read.get().changed)
+        })
+}
+
+/// A wait of the thread has ended.
+pub(super) fn woken(thread: usize) {
+    let turns = of(thread);
+    turns.woken_lasting.set(turns.lasting.get());
+    turns.woken_changes.set(turns.change_count.get());
 }
 
 /// It read something.
@@ -402,7 +461,11 @@ pub(super) fn synchronised(thread: usize, place: u64, kind: u8, looked: bool) {
             });
             turns.held_count.set(count + 1);
         }
-        step::UNLOCK | step::UNLOCK_SHARED => {
+        step::UNLOCK | step::UNLOCK_SHARED | step::RELEASE => {
+            if kind == step::RELEASE {
+                turns.lasts();
+            }
+            wakes::unlocked(place);
             turns.balance.set(turns.balance.get().wrapping_sub(mix));
             let held = &turns.held[..turns.held_count.get()];
             if let Some(at) = held.iter().rposition(|held| held.get().lock == place) {
@@ -587,7 +650,20 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         let head = head.get();
         head.activation == activation && head.number == number
     };
-    let Some(known) = turns.heads().iter().find(same) else {
+    let known = turns.heads().iter().find(same);
+    let here = LoopHead { activation, number };
+    turns.latest.set(here);
+    let below = tables().contexts[me].stack.get().0..(&raw const kept) as usize;
+    wakes::at_head(me, here, || {
+        known.is_some_and(|head| {
+            let was = head.get();
+            was.kept == kept
+                && was.balance == now.balance
+                && turns.woken_lasting.get() == now.lasting
+                && turns.undone(turns.woken_changes.get(), below.clone())
+        })
+    });
+    let Some(known) = known else {
         let count = turns.count.get();
         if count < HEADS {
             turns.count.set(count + 1);
@@ -599,7 +675,6 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         return;
     };
     let was = known.get();
-    let below = tables().contexts[me].stack.get().0..(&raw const kept) as usize;
     let in_vain = was.kept == kept
         && was.lasting == now.lasting
         && was.balance == now.balance

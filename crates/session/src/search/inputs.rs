@@ -1,5 +1,6 @@
 //! Values where the program asks for any (`lf_nondet`, `__VERIFIER_nondet_int`): each call is told one of a few, and every
-//! combination of them is searched by itself, those that differ least from the first value of all first.
+//! combination of them is searched by itself, those that differ least from the first value of all first. A wait asks as well,
+//! whether it ends for no reason: a few may.
 //!
 //! Why it is enough: a search finds out which calls there are when some are told values and the others the first one. Whatever the
 //! calls return, let `c` be the first of those calls, in some fixed order, that returns another value: then the search in which the
@@ -44,10 +45,23 @@ impl InputValues {
         Arc::new(told.chain(rest).collect())
     }
 
+    /// Waits that end for no reason.
+    fn for_no_reason(&self) -> usize {
+        let ends = |(asked, value): &&(InputAsked, u64)| asked.kind.is_wait() && *value == 1;
+        self.0.iter().filter(ends).count()
+    }
+
     /// A line for each call that was not told the first value.
     pub(crate) fn describe(&self, names: &ProgramNames) -> Vec<String> {
         let line = |&(asked, value): &(InputAsked, u64)| {
             let place = names.origin(asked.origin)?;
+            if asked.kind.is_wait() {
+                let wakes = format!(
+                    "the wait at {} ends for no reason: a spurious wake-up, which every such wait may have",
+                    place.colons()
+                );
+                return (value == 1).then_some(wakes);
+            }
             let value = shown(asked.kind, value);
             Some(format!(
                 "the value asked for at {} is {value}",
@@ -62,29 +76,41 @@ impl InputValues {
 #[derive(Debug)]
 pub(crate) struct InputSearch {
     values: Vec<i64>,
+    /// So many waits of one execution may end for no reason.
+    spurious: u32,
     todo: VecDeque<InputValues>,
     given: usize,
     /// Kinds of values that were asked for.
     kinds: Vec<InputKind>,
-    /// Something was left out.
+    /// Something was left out: values, and waits.
     left_out: bool,
+    waits_left_out: bool,
 }
 
 impl InputSearch {
-    pub(crate) fn new(values: &[i64]) -> InputSearch {
+    pub(crate) fn new(values: &[i64], spurious: u32) -> InputSearch {
         InputSearch {
             values: values.to_vec(),
+            spurious,
             todo: VecDeque::from([InputValues::default()]),
             given: 0,
             kinds: Vec::new(),
             left_out: false,
+            waits_left_out: false,
         }
     }
 
     /// The next combination.
     pub(crate) fn next(&mut self) -> Option<InputValues> {
         if self.given == MOST && self.is_open() {
-            self.left_out = true;
+            let waits = |values: &InputValues| {
+                values
+                    .0
+                    .last()
+                    .is_some_and(|(asked, _)| asked.kind.is_wait())
+            };
+            self.waits_left_out |= self.todo.iter().any(waits);
+            self.left_out |= !self.todo.iter().all(waits);
             return None;
         }
         self.given += 1;
@@ -99,15 +125,31 @@ impl InputSearch {
     /// In a search with these values, others were asked for.
     pub(crate) fn asked(&mut self, told: &InputValues, asked: InputsAsked) {
         self.left_out |= asked.more;
-        for (at, &call) in asked.calls.iter().enumerate() {
+        self.waits_left_out |= asked.more_waits && self.spurious > 0;
+        let spent = told.for_no_reason() >= self.spurious as usize;
+        let waits = |call: &&InputAsked| call.kind.is_wait();
+        let calls: Vec<InputAsked> = match spent {
+            true => asked
+                .calls
+                .iter()
+                .filter(|call| !waits(call))
+                .copied()
+                .collect(),
+            false => asked.calls,
+        };
+        for (at, &call) in calls.iter().enumerate() {
             if !self.kinds.contains(&call.kind) {
                 self.kinds.push(call.kind);
             }
             if told.0.len() + at >= MOST_CALLS || self.todo.len() > MOST {
-                self.left_out = true;
+                let left = match call.kind.is_wait() {
+                    true => &mut self.waits_left_out,
+                    false => &mut self.left_out,
+                };
+                *left = true;
                 return;
             }
-            let before = asked.calls[..at]
+            let before = calls[..at]
                 .iter()
                 .map(|&call| (call, choices(call.kind, &self.values)[0]));
             for &value in &choices(call.kind, &self.values)[1..] {
@@ -126,6 +168,11 @@ impl InputSearch {
             is_fraction(kind) || tried < 1 << kind.bits()
         };
         self.left_out || self.kinds.iter().any(partial)
+    }
+
+    /// Were there waits that were not tried?
+    pub(crate) fn left_waits_out(&self) -> bool {
+        self.waits_left_out
     }
 
     /// What was tried, for people.
@@ -150,6 +197,7 @@ fn is_fraction(kind: InputKind) -> bool {
 /// What calls of this kind are told, the first by default.
 fn choices(kind: InputKind, values: &[i64]) -> Vec<u64> {
     let all: Vec<u64> = match kind {
+        InputKind::Wake | InputKind::WakeLooked | InputKind::WakeTrusted => vec![0, 1],
         InputKind::Bool => {
             let first = values.first().copied().unwrap_or(0) & 1;
             vec![first as u64, 1 - first as u64]
@@ -172,13 +220,11 @@ fn choices(kind: InputKind, values: &[i64]) -> Vec<u64> {
 /// As the program reads it.
 fn shown(kind: InputKind, value: u64) -> String {
     match kind {
-        InputKind::Bool | InputKind::U8 | InputKind::U16 | InputKind::U32 | InputKind::U64 => {
-            value.to_string()
-        }
         InputKind::I8 => (value as i8).to_string(),
         InputKind::I16 => (value as i16).to_string(),
         InputKind::I32 => (value as i32).to_string(),
         InputKind::I64 | InputKind::F32 | InputKind::F64 => (value as i64).to_string(),
+        _ => value.to_string(),
     }
 }
 
@@ -201,7 +247,7 @@ mod tests {
     /// A program that asks again only where the first value is 1.
     #[test]
     fn every_combination_once() {
-        let mut search = InputSearch::new(&[0, 1, 2]);
+        let mut search = InputSearch::new(&[0, 1, 2], 1);
         let mut seen = BTreeSet::new();
         while let Some(values) = search.next() {
             let told = |number: u32| {
@@ -218,7 +264,13 @@ mod tests {
             if first == 1 && told(1).is_none() {
                 calls.push(call(0, 1, InputKind::I32));
             }
-            search.asked(&values, InputsAsked { calls, more: false });
+            search.asked(
+                &values,
+                InputsAsked {
+                    calls,
+                    ..InputsAsked::default()
+                },
+            );
         }
         let expected = [
             (0, None),
@@ -233,15 +285,51 @@ mod tests {
 
     #[test]
     fn both_values_of_a_truth_are_all() {
-        let mut search = InputSearch::new(&[5]);
-        let values = search.next().unwrap();
+        let mut search = InputSearch::new(&[5], 1);
+        let values = search.next().expect("the first combination");
         let calls = vec![call(0, 0, InputKind::Bool), call(1, 0, InputKind::Bool)];
-        search.asked(&values, InputsAsked { calls, more: false });
+        search.asked(
+            &values,
+            InputsAsked {
+                calls,
+                ..InputsAsked::default()
+            },
+        );
         let mut count = 1;
         while search.next().is_some() {
             count += 1;
         }
         assert_eq!((count, search.is_partial()), (3, false));
+    }
+
+    /// Three waits, of which so many may end for no reason.
+    #[test]
+    fn waits_are_told_apart_as_far_as_they_may() {
+        let tried = |spurious| {
+            let mut search = InputSearch::new(&[0], spurious);
+            let mut seen = BTreeSet::new();
+            while let Some(values) = search.next() {
+                let told = |number: u32| values.0.iter().find(|(asked, _)| asked.call == number);
+                let ends: Vec<u32> = (0..3)
+                    .filter(|&number| told(number).is_some_and(|&(_, value)| value == 1))
+                    .collect();
+                assert!(seen.insert(ends.clone()), "{ends:?} twice");
+                let calls = (0..3).filter(|&number| told(number).is_none());
+                let calls = calls
+                    .map(|number| call(0, number, InputKind::Wake))
+                    .collect();
+                search.asked(
+                    &values,
+                    InputsAsked {
+                        calls,
+                        ..InputsAsked::default()
+                    },
+                );
+            }
+            assert!(!search.is_partial() && !search.left_waits_out());
+            seen.len()
+        };
+        assert_eq!([0, 1, 2, 3].map(tried), [1, 4, 7, 8]);
     }
 
     #[test]

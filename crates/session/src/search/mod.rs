@@ -24,7 +24,12 @@ pub(crate) fn search<'w>(
     started: Instant,
     watch: &'w CheckWatch<'w>,
 ) -> Result<SearchReport, Error> {
-    let mut inputs = InputSearch::new(&options.nondet);
+    let spurious = if options.random.is_some() {
+        0
+    } else {
+        options.spurious
+    };
+    let mut inputs = InputSearch::new(&options.nondet, spurious);
     let mut all = SearchReport::default();
     // Why there was nothing to check with some values.
     let mut nothing = None;
@@ -58,6 +63,9 @@ pub(crate) fn search<'w>(
     if inputs.is_partial() {
         all.limit(Limit::Nondet);
         all.warn(&inputs.explain(&options.nondet));
+    }
+    if inputs.left_waits_out() {
+        all.limit(Limit::Spurious);
     }
     all.explain_assumptions();
     Ok(all)

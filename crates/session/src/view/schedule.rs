@@ -239,6 +239,11 @@ impl<'a> ScheduleNames<'a> {
             Act::Sync(Op::Pass) if step.access == Access::Write => {
                 format!("is the serial thread of {object}")
             }
+            Act::Sync(Op::TimedWake)
+                if !Op::TimedWake.succeeds(self.order.thread(step.process), step.found) =>
+            {
+                format!("goes on without a signal of {object}")
+            }
             Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
