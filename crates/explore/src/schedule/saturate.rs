@@ -43,6 +43,10 @@ pub struct Saturated {
     pub locks: Vec<u32>,
 }
 
+/// A lock whose critical sections are not single transitions is found soon, or none is from then on: to start over again and again would cost more
+/// than it saves.
+const FEW: u64 = 512;
+
 /// Searches with the scheduling points that `preempt` asks for. `visit` sees executions of abandoned rounds too: they are
 /// executions of the program. The search it gets has the last execution and its happens-before; of the one that ends a
 /// round, that is not all that happens before what ([`Search::racy`]).
@@ -54,11 +58,13 @@ pub fn saturate<T: Threads>(
 ) -> Result<Saturated, ThreadsError> {
     let mut result = Saturated::default();
     let mut sharing = Sharing::default();
+    let mut apart = false;
     loop {
         let (mut fresh, mut broken) = (false, false);
         result.rounds += 1;
         let points = match preempt {
             Preempt::Everywhere => Points::Everywhere,
+            Preempt::Sync | Preempt::Auto if apart => Points::Sites(result.sites.clone()),
             Preempt::Sync | Preempt::Auto => Points::Sections {
                 sites: result.sites.clone(),
                 locks: result.locks.clone(),
@@ -103,6 +109,7 @@ pub fn saturate<T: Threads>(
             return Ok(result);
         }
         result.abandoned += search.counts.executions;
+        apart |= broken && search.counts.executions > FEW;
     }
 }
 
