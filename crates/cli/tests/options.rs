@@ -167,6 +167,18 @@ fn other_ways_to_search_find_the_same() {
 }
 
 #[test]
+fn threads_that_are_alike_are_told_apart_on_demand() {
+    let program = ["--model", "sc", "-DN=4", "crates/cli/tests/threads/alike.c"];
+    let (code, told) = human("alike", &program);
+    assert_eq!(code, 0, "{told}");
+    assert!(told.contains(": 1 schedule that stands for 24, "), "{told}");
+    let apart = [&["--no-symmetry"], &program[..]].concat();
+    let (code, told) = human("alike", &apart);
+    assert_eq!(code, 0, "{told}");
+    assert!(told.contains(": 24 schedules, "), "{told}");
+}
+
+#[test]
 fn random_failures_are_named_by_their_seed() {
     let random = |seed: &str| json("random", &["--random", "40", "--seed", seed, BROKEN]);
     let (code, first) = random("7");

@@ -1,6 +1,6 @@
 //! Programs checked from source to verdict: with threads (`tests/threads`), and those that got a wrong one before (`tests/verdicts`). The first lines of each say how, and what must come out: `check:` the
 //! options (`{pool}` is an empty directory), `exit:` the code, `finds:` a kind and words of a message, `not:` the same of what must not be found, `note:` words of a note, `limit:`
-//! what was left out, `schedules:` and `assumed:` how many executions ended, or were ended by an assumption, `prove:` the exit code of `landfall prove` with the same options, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
+//! what was left out, `schedules:` and `assumed:` how many executions ended, or were ended by an assumption, `symmetric:` how many they stand for, `prove:` the exit code of `landfall prove` with the same options, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ struct Case {
     says: Vec<String>,
     schedules: Option<u64>,
     assumed: Option<u64>,
+    symmetric: Option<u64>,
     prove: Option<i32>,
     /// By their number in `finds`.
     preemptions: Vec<(usize, u64)>,
@@ -56,6 +57,7 @@ fn cases(text: &str) -> Vec<Case> {
             "limit" => case.limits.push(rest.to_owned()),
             "schedules" => case.schedules = Some(rest.parse().expect("a number")),
             "assumed" => case.assumed = Some(rest.parse().expect("a number")),
+            "symmetric" => case.symmetric = Some(rest.parse().expect("a number")),
             "prove" => case.prove = Some(rest.parse().expect("an exit code")),
             "says" => case.says.push(rest.to_owned()),
             "preemptions" => {
@@ -119,7 +121,11 @@ fn check(source: &Path, number: usize, case: &Case) {
     }
     let run: Value = serde_json::from_str(&said).expect("json");
     let findings = run["findings"].as_array().expect("findings");
-    for (name, wanted) in [("schedules", case.schedules), ("assumed", case.assumed)] {
+    for (name, wanted) in [
+        ("schedules", case.schedules),
+        ("assumed", case.assumed),
+        ("symmetric", case.symmetric),
+    ] {
         if let Some(wanted) = wanted {
             assert_eq!(run["stats"][name], wanted, "{what}: {name}\n{said}");
         }

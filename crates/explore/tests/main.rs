@@ -7,6 +7,7 @@ mod growth;
 mod judge;
 mod order_table;
 mod schedule_ahead;
+mod schedule_alike;
 mod schedule_bounded;
 mod schedule_checkers;
 mod schedule_classics;

@@ -2,7 +2,7 @@
 //! everything with objects that are written down a second time.
 
 use landfall_testkit::program::{Instr, Model, Op, Order, Place, Program, Reg, Sync};
-use landfall_testkit::schedules::agree::{agree, explore};
+use landfall_testkit::schedules::agree::{agree, agree_renamed, explore};
 use proptest::prelude::*;
 
 /// States of a program that is tried.
@@ -312,6 +312,24 @@ fn cases() -> u32 {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn threads_that_are_alike(shape in shape(2, 3), copies in 2usize..=3, parties in 2u64..=3) {
+        let mut shape = shape;
+        shape.extend(vec![shape[0].clone(); copies - 1]);
+        let program = build_for(&shape, parties);
+        agree_renamed(&program, Model::Sc, 2_000)?;
+        agree_renamed(&program, Model::Tso, 2_000)?;
+    }
+
+    #[test]
+    fn threads_that_are_alike_and_meet(shape in meetings(2, 3), copies in 2usize..=4, parties in 2u64..=4) {
+        let mut shape = shape;
+        shape.extend(vec![shape[0].clone(); copies - 1]);
+        let program = build_for(&shape, parties);
+        agree_renamed(&program, Model::Sc, 2_000)?;
+        agree_renamed(&program, Model::Tso, 2_000)?;
+    }
 
     #[test]
     fn one_execution_per_trace_sc(shape in shape(3, 4)) {

@@ -164,6 +164,8 @@ pub struct Scope {
 pub struct Stats {
     /// Thread schedules; one for a program with one thread.
     pub schedules: u64,
+    /// How many schedules they stand for, where threads that are alike were explored up to renaming; null where none are.
+    pub symmetric: Option<u64>,
     /// Executions that an assumption ended; they are not among the schedules.
     pub assumed: u64,
     /// Executions that were left where a thread waits in a loop in vain: others show what follows. They are not among the schedules.

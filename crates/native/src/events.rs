@@ -78,6 +78,8 @@ pub(crate) fn events(
             | RecordKind::Watched
             | RecordKind::Foreign
             | RecordKind::Block
+            | RecordKind::Started
+            | RecordKind::Identity
             | RecordKind::Unseen => {}
         }
     }

@@ -7,6 +7,7 @@
 //! Whatever the pass does not understand stays as it is, with a warning: it never makes a compilation fail.
 
 mod accesses;
+mod addresses;
 mod asm;
 mod atomics;
 mod budget;

@@ -101,6 +101,7 @@ impl<'m> Weaver<'m> {
             Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke | LLVMOpcode::LLVMCallBr) => {
                 self.any_call(instruction)
             }
+            Some(LLVMOpcode::LLVMPtrToInt) => self.address_as_number(instruction),
             _ => {}
         }
     }

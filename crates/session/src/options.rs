@@ -118,6 +118,8 @@ pub struct Options {
     pub preempt: PreemptAt,
     /// The most preemptions in one schedule, fewest first; all of them if there is no most.
     pub bound: Option<u32>,
+    /// Schedules that differ only in which of several threads that are alike does what are tried once.
+    pub symmetry: bool,
     /// Functions in which threads may be preempted, and in which not; the last one that matches decides.
     pub directives: Vec<(PreemptIn, String)>,
     /// Which schedules come first.
@@ -182,6 +184,7 @@ impl Default for Options {
             model: MemoryModel::Tso,
             preempt: PreemptAt::Auto,
             bound: None,
+            symmetry: true,
             directives: Vec::new(),
             order: ScheduleOrder::Quiet,
             recover_schedules: false,

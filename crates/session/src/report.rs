@@ -25,6 +25,8 @@ pub(crate) struct SearchReport {
     pub(crate) crashes: bool,
     /// Schedules tried; none for a program with one thread.
     pub(crate) schedules: u64,
+    /// How many there would be if threads that are alike were told apart.
+    pub(crate) stand_for: u64,
     /// Executions that an assumption ended.
     pub(crate) assumed: u64,
     /// Beginnings of executions, in which a thread looked in vain.
@@ -244,6 +246,7 @@ impl SearchReport {
                     true => self.schedules,
                     false => 1,
                 },
+                symmetric: (self.stand_for > self.schedules).then_some(self.stand_for),
                 assumed: self.assumed,
                 in_vain: self.in_vain,
                 cuts: self.cuts as u64,

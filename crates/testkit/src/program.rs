@@ -314,6 +314,50 @@ impl Program {
         self.threads.iter().map(lines).max().unwrap_or(0)
     }
 
+    /// Per thread, the first one that it is like: it has the same code, and both run from the start, or are created one right after
+    /// the other, or with nothing but others like them in between.
+    pub fn alike(&self) -> Vec<u8> {
+        let mut alike: Vec<u8> = (0..self.threads.len() as u8).collect();
+        let created = |of: usize| {
+            let mut places = Vec::new();
+            for (thread, code) in self.threads.iter().enumerate() {
+                for (at, instr) in code.iter().enumerate() {
+                    if *instr == Instr::Create(of as u8) {
+                        places.push((thread, at));
+                    }
+                }
+            }
+            places
+        };
+        for thread in 0..self.threads.len() {
+            let started = |of: usize| self.started >> of & 1 != 0;
+            let like = (0..thread).find(|&other| {
+                if self.threads[other] != self.threads[thread] || alike[other] != other as u8 {
+                    return false;
+                }
+                if started(other) || started(thread) {
+                    return started(other) && started(thread);
+                }
+                let (mine, theirs) = (created(thread), created(other));
+                let ([(a, from)], [(b, to)]) = (&theirs[..], &mine[..]) else {
+                    return false;
+                };
+                a == b
+                    && from < to
+                    && self.threads[*a][*from..*to].iter().all(|instr| {
+                        let Instr::Create(of) = *instr else {
+                            return false;
+                        };
+                        self.threads[usize::from(of)] == self.threads[thread]
+                    })
+            });
+            if let Some(like) = like {
+                alike[thread] = like as u8;
+            }
+        }
+        alike
+    }
+
     /// Instructions are numbered through all threads.
     pub fn site(&self, thread: usize, at: usize) -> u32 {
         let before: usize = self.threads[..thread].iter().map(Vec::len).sum();

@@ -73,6 +73,10 @@ kinds!(
     /// A block of the volatile heap was handed out, where steps are announced with call stacks: `mask` is the thread, the address is its
     /// length, the third word where it lies. The call stack stands before it.
     Block = 25,
+    /// A thread begins: `mask` is its number, the third word what it runs and on what argument, as a digest.
+    Started = 26,
+    /// A thread looked at what tells it from others that run the same: `mask` is its number, the third word an [`identity`].
+    Identity = 27,
     /// A lock was used against its rules: `mask` is the thread, `flags` the [`step`] that did it, the third word the lock.
     Misuse = 19,
 );
@@ -96,6 +100,8 @@ impl RecordKind {
                 | RecordKind::Watched
                 | RecordKind::Foreign
                 | RecordKind::Block
+                | RecordKind::Started
+                | RecordKind::Identity
         )
     }
 
@@ -119,6 +125,18 @@ pub mod mark {
     pub const YIELD: u64 = 6;
     /// `lf_pm` was called; the record's address is the region's end.
     pub const REGION: u64 = 7;
+}
+
+/// How a thread looked at what tells it from others.
+pub mod identity {
+    /// It asked for its own id.
+    pub const ASKED: u64 = 1;
+    /// It read the id of a thread, or the address of a variable of its own.
+    pub const READ: u64 = 2;
+    /// It stored such an address, or that of a block of its heap, or one on its stack, where others can see it.
+    pub const STORED: u64 = 3;
+    /// What it returned was taken by who joined it.
+    pub const RESULT: u64 = 4;
 }
 
 /// What a thread did to others that is no step of a schedule.

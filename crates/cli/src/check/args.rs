@@ -164,6 +164,11 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) directives: Directives,
 
+    /// Tell threads apart that run the same function on the same argument and never look at who they are; otherwise schedules that
+    /// differ only in which of them does what are tried once
+    #[arg(long, help_heading = "Threads")]
+    pub(crate) no_symmetry: bool,
+
     /// Which schedules come first: those in which a thread goes on while it can (quiet), or those in which it is preempted wherever it
     /// can be, and stores wait in their buffers (preempt-first). The whole search is the same
     #[arg(long, value_enum, default_value_t = OrderArg::Quiet, conflicts_with_all = ["bound", "within", "without"], help_heading = "Threads")]
@@ -391,6 +396,7 @@ impl CheckArgs {
                 PreemptArg::Everywhere => PreemptAt::Everywhere,
             },
             bound: self.bound,
+            symmetry: !self.no_symmetry,
             directives: self.directives.0.clone(),
             order: match self.order {
                 OrderArg::Quiet => ScheduleOrder::Quiet,

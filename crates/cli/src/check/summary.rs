@@ -58,7 +58,15 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
     }
     let stats = &run.stats;
     let executions = count(stats.runs, "execution", "executions");
-    let schedules = count(stats.schedules, "schedule", "schedules");
+    let mut schedules = count(stats.schedules, "schedule", "schedules");
+    if let Some(all) = stats.symmetric {
+        let verb = if stats.schedules == 1 {
+            "stands"
+        } else {
+            "stand"
+        };
+        schedules = format!("{schedules} that {verb} for {all}");
+    }
     let recoveries = count(stats.behaviours, "distinct recovery", "distinct recoveries");
     let (tried, all) = match run.space {
         SearchSpace::PowerFailures => {

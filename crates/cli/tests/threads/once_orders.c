@@ -1,8 +1,14 @@
 // Who finds it done commutes: one schedule for each who may do it.
-// check: -DN=3
+// check: -DN=3 --no-symmetry
 // schedules: 3
-// check: -DN=4 --model sc
+// check: -DN=3
+// schedules: 1
+// symmetric: 3
+// check: -DN=4 --model sc --no-symmetry
 // schedules: 4
+// check: -DN=4 --model sc
+// schedules: 1
+// symmetric: 4
 #include <assert.h>
 #include <pthread.h>
 

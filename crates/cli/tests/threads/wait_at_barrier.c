@@ -1,13 +1,21 @@
 // A barrier made of a counter: who arrives last decides, as with its wait replaced by an assumption.
+// check: --checks crash -DN=3 --no-symmetry
+// exit: 0
+// schedules: 6
 // check: --checks crash -DN=3
 // exit: 0
-// schedules: 6
-// check: --checks crash -DN=3 -DASSUME
+// schedules: 1
+// symmetric: 6
+// check: --checks crash -DN=3 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 6
-// check: --checks crash -DN=4
+// check: --checks crash -DN=4 --no-symmetry
 // exit: 0
 // schedules: 24
+// check: --checks crash -DN=4
+// exit: 0
+// schedules: 1
+// symmetric: 24
 #include <landfall.h>
 #include <pthread.h>
 #include <stdatomic.h>

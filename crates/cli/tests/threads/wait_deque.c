@@ -12,10 +12,14 @@
 // check: --checks crash,data-races -DITEMS=2 -DTHIEVES=1 -DASSUME
 // exit: 0
 // schedules: 16
-// check: --checks crash,data-races -DITEMS=2 -DTHIEVES=2
+// check: --checks crash,data-races -DITEMS=2 -DTHIEVES=2 --no-symmetry
 // exit: 0
 // schedules: 155
-// check: --checks crash,data-races -DITEMS=2 -DTHIEVES=2 -DASSUME
+// check: --checks crash,data-races -DITEMS=2 -DTHIEVES=2
+// exit: 0
+// schedules: 81
+// symmetric: 155
+// check: --checks crash,data-races -DITEMS=2 -DTHIEVES=2 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 155
 // check: --checks crash -DITEMS=2 -DTHIEVES=2 -DBROKEN

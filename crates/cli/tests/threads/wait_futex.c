@@ -1,8 +1,12 @@
 // A mutex of three states (free, taken, taken and somebody waits) over a place to wait that is made of a counter: who waits looks at the
 // counter, then at the mutex, and sleeps while the counter is as it was; who wakes counts.
-// check: --checks crash,data-races -DN=2
+// check: --checks crash,data-races -DN=2 --no-symmetry
 // exit: 0
 // schedules: 24
+// check: --checks crash,data-races -DN=2
+// exit: 0
+// schedules: 12
+// symmetric: 24
 // check: --checks crash -DN=3 --bound preemptions=2
 // exit: 5
 // not: deadlock

@@ -5,10 +5,14 @@
 // check: --checks crash,data-races -DEACH=1 -DASSUME
 // exit: 0
 // schedules: 1
-// check: --checks crash,data-races -DEACH=2
+// check: --checks crash,data-races -DEACH=2 --no-symmetry
 // exit: 0
 // schedules: 8
-// check: --checks crash,data-races -DEACH=2 -DASSUME
+// check: --checks crash,data-races -DEACH=2
+// exit: 0
+// schedules: 4
+// symmetric: 8
+// check: --checks crash,data-races -DEACH=2 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 8
 #include <assert.h>

@@ -5,16 +5,24 @@
 // check: --checks crash,data-races -DREADERS=1 -DWRITERS=1 -DASSUME
 // exit: 0
 // schedules: 3
+// check: --checks crash,data-races -DREADERS=2 -DWRITERS=1 --no-symmetry
+// exit: 0
+// schedules: 34
 // check: --checks crash,data-races -DREADERS=2 -DWRITERS=1
 // exit: 0
-// schedules: 34
-// check: --checks crash,data-races -DREADERS=2 -DWRITERS=1 -DASSUME
+// schedules: 17
+// symmetric: 34
+// check: --checks crash,data-races -DREADERS=2 -DWRITERS=1 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 34
-// check: --checks crash,data-races -DREADERS=2 -DWRITERS=2
+// check: --checks crash,data-races -DREADERS=2 -DWRITERS=2 --no-symmetry
 // exit: 0
 // schedules: 188
-// check: --checks crash,data-races -DREADERS=2 -DWRITERS=2 -DASSUME
+// check: --checks crash,data-races -DREADERS=2 -DWRITERS=2
+// exit: 0
+// schedules: 47
+// symmetric: 188
+// check: --checks crash,data-races -DREADERS=2 -DWRITERS=2 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 188
 #include <assert.h>

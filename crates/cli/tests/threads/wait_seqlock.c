@@ -11,16 +11,24 @@
 // check: --checks crash,data-races -DREADERS=1 -DWRITERS=1 -DTIMES=2 -DASSUME
 // exit: 0
 // schedules: 3
+// check: --checks crash,data-races -DREADERS=1 -DWRITERS=2 -DTIMES=1 --no-symmetry
+// exit: 0
+// schedules: 6
 // check: --checks crash,data-races -DREADERS=1 -DWRITERS=2 -DTIMES=1
 // exit: 0
-// schedules: 6
-// check: --checks crash,data-races -DREADERS=1 -DWRITERS=2 -DTIMES=1 -DASSUME
+// schedules: 3
+// symmetric: 6
+// check: --checks crash,data-races -DREADERS=1 -DWRITERS=2 -DTIMES=1 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 6
-// check: --checks crash,data-races -DREADERS=2 -DWRITERS=1 -DTIMES=1
+// check: --checks crash,data-races -DREADERS=2 -DWRITERS=1 -DTIMES=1 --no-symmetry
 // exit: 0
 // schedules: 4
-// check: --checks crash,data-races -DREADERS=2 -DWRITERS=1 -DTIMES=1 -DASSUME
+// check: --checks crash,data-races -DREADERS=2 -DWRITERS=1 -DTIMES=1
+// exit: 0
+// schedules: 3
+// symmetric: 4
+// check: --checks crash,data-races -DREADERS=2 -DWRITERS=1 -DTIMES=1 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 4
 #include <assert.h>

@@ -1,14 +1,22 @@
 // A ticket lock. As many schedules as with its wait replaced by an assumption.
+// check: --checks crash,data-races -DN=2 --no-symmetry
+// exit: 0
+// schedules: 2
 // check: --checks crash,data-races -DN=2
 // exit: 0
-// schedules: 2
-// check: --checks crash,data-races -DN=2 -DASSUME
+// schedules: 1
+// symmetric: 2
+// check: --checks crash,data-races -DN=2 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 2
-// check: --checks crash,data-races -DN=3 -O2
+// check: --checks crash,data-races -DN=3 -O2 --no-symmetry
 // exit: 0
 // schedules: 6
-// check: --checks crash,data-races -DN=3 -DASSUME
+// check: --checks crash,data-races -DN=3 -O2
+// exit: 0
+// schedules: 1
+// symmetric: 6
+// check: --checks crash,data-races -DN=3 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 6
 #include <assert.h>

@@ -1,14 +1,22 @@
 // A lock that looks before it tries. As many schedules as with its waits replaced by assumptions.
+// check: --checks crash,data-races -DN=2 --no-symmetry
+// exit: 0
+// schedules: 4
 // check: --checks crash,data-races -DN=2
 // exit: 0
-// schedules: 4
-// check: --checks crash,data-races -DN=2 -DASSUME
+// schedules: 2
+// symmetric: 4
+// check: --checks crash,data-races -DN=2 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 4
-// check: --checks crash,data-races -DN=3
+// check: --checks crash,data-races -DN=3 --no-symmetry
 // exit: 0
 // schedules: 36
-// check: --checks crash,data-races -DN=3 -DASSUME
+// check: --checks crash,data-races -DN=3
+// exit: 0
+// schedules: 6
+// symmetric: 36
+// check: --checks crash,data-races -DN=3 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 36
 // check: --checks crash -DN=2 -DFORGETS

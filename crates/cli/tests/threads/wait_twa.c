@@ -1,15 +1,23 @@
 // A ticket lock whose threads wait far off, each at a word that others seldom touch, until it is nearly their turn (TWA). As many
 // schedules as with its waits replaced by assumptions.
+// check: --checks crash,data-races -DN=2 --no-symmetry
+// exit: 0
+// schedules: 4
 // check: --checks crash,data-races -DN=2
 // exit: 0
-// schedules: 4
-// check: --checks crash,data-races -DN=2 -DASSUME
+// schedules: 2
+// symmetric: 4
+// check: --checks crash,data-races -DN=2 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 4
-// check: --checks crash,data-races -DN=3
+// check: --checks crash,data-races -DN=3 --no-symmetry
 // exit: 0
 // schedules: 72
-// check: --checks crash,data-races -DN=3 -DASSUME
+// check: --checks crash,data-races -DN=3
+// exit: 0
+// schedules: 12
+// symmetric: 72
+// check: --checks crash,data-races -DN=3 -DASSUME --no-symmetry
 // exit: 0
 // schedules: 72
 #include <assert.h>

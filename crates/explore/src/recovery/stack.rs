@@ -117,7 +117,7 @@ impl<S: Subject> Stack<'_, S> {
         loop {
             while let Some(walk) = self.todo.pop() {
                 self.walked += 1;
-                if self.walked % ASK_EVERY == 0 && self.subject.stopped() {
+                if self.walked.is_multiple_of(ASK_EVERY) && self.subject.stopped() {
                     return Err(SubjectError::Stopped.into());
                 }
                 self.walk(walk);

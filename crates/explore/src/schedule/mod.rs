@@ -27,6 +27,7 @@ mod search;
 mod section;
 mod sharing;
 mod step;
+mod symmetry;
 pub mod sync;
 mod threads;
 mod trace;
@@ -42,5 +43,6 @@ pub use sharing::Sharing;
 pub use step::{
     Access, Act, MOST_PROCESSES, NOWHERE, Order, Orders, Persistency, Process, Sets, Step, Until,
 };
+pub use symmetry::Apart;
 pub use threads::{Job, Points, Sleepers, Threads, ThreadsError};
 pub use trace::{Birth, End, SourceFence, ThreadFailure, Trace, Trailing, Wait, WriteBack};

@@ -14,6 +14,7 @@ use super::search::{Counts, Options, Search};
 use super::section::UsualSections;
 use super::sharing::Sharing;
 use super::step::{Access, Step};
+use super::symmetry::Apart;
 use super::threads::{Points, Threads, ThreadsError};
 use super::trace::{End, Trailing};
 use std::ops::ControlFlow;
@@ -56,25 +57,29 @@ pub fn saturate<T: Threads>(
     options: Options,
     mut visit: impl FnMut(&T, &Search) -> ControlFlow<()>,
 ) -> Result<Saturated, ThreadsError> {
+    let mut options = options;
     let mut result = Saturated::default();
     let mut sharing = Sharing::default();
-    let mut apart = false;
+    let mut apart = Apart::default();
+    // Critical sections are several transitions each.
+    let mut in_parts = false;
     loop {
-        let (mut fresh, mut broken) = (false, false);
+        let (mut fresh, mut late) = (false, false);
+        let symmetry = options.symmetry;
         result.rounds += 1;
         let points = match preempt {
             Preempt::Everywhere => Points::Everywhere,
-            Preempt::Sync | Preempt::Auto if apart => Points::Sites(result.sites.clone()),
+            Preempt::Sync | Preempt::Auto if in_parts => Points::Sites(result.sites.clone()),
             Preempt::Sync | Preempt::Auto => Points::Sections {
                 sites: result.sites.clone(),
                 locks: result.locks.clone(),
             },
         };
         threads.preempt_at(&points);
-        let mut search = Search::new(threads, options)?;
+        let mut search = Search::with(threads, options, apart)?;
         let mut usual = UsualSections::default();
         search.points = points;
-        while !fresh && !broken {
+        while !fresh && !search.broken {
             match search.next(threads) {
                 Ok(true) => {}
                 Ok(false) => break,
@@ -83,18 +88,26 @@ pub fn saturate<T: Threads>(
                     result.counts = search.counts;
                     return Ok(result);
                 }
+                // Threads that were taken for each other are not the same after all.
+                Err(ThreadsError::Diverged { .. }) if search.is_symmetric() => {
+                    options.symmetry = false;
+                    fresh = true;
+                    break;
+                }
                 Err(error) => return Err(error),
             }
-            search.racy = false;
+            search.racy = search.broken;
             if preempt != Preempt::Everywhere
                 && !search.trace().trailing.is_empty()
                 && sharing.of_plain(search.trace(), search.order())
             {
                 fresh = add_racing(&search, &mut result.sites);
-                search.racy = fresh;
+                search.racy |= fresh;
             }
-            broken = add(&search.trace().broken, &mut result.locks)
-                | add(&usual.deviating(search.trace()), &mut result.locks);
+            let broken = add(&search.trace().broken, &mut result.locks)
+                | add(&usual.deviating(&search), &mut result.locks);
+            late |= broken && search.counts.executions > FEW;
+            search.broken |= broken;
             search.racy |= broken;
             if search.trace().end == End::Asleep {
                 continue;
@@ -104,12 +117,14 @@ pub fn saturate<T: Threads>(
                 return Ok(result);
             }
         }
-        if !fresh && !broken || fresh && preempt == Preempt::Sync {
+        apart = search.apart();
+        let broken = search.broken || options.symmetry != symmetry;
+        if !broken && !fresh || fresh && preempt == Preempt::Sync && options.symmetry == symmetry {
             result.counts = search.counts;
             return Ok(result);
         }
         result.abandoned += search.counts.executions;
-        apart |= broken && search.counts.executions > FEW;
+        in_parts |= late;
     }
 }
 

@@ -16,10 +16,12 @@
 //!    writer races with each, and where it can only come before several of them, the reversal leaves all of those out.
 
 mod ahead;
+mod alike;
 
 use super::estimate::Estimate;
 use super::happens::{Happens, Race};
 use super::step::{Access, Act, MOST_PROCESSES, Order, Persistency, Process, Step};
+use super::symmetry::{Apart, Symmetry};
 use super::sync::ALL;
 use super::threads::{AskEvery, Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
@@ -34,6 +36,8 @@ pub struct Options {
     pub limit: usize,
     /// Executions in all.
     pub executions: u64,
+    /// Explore executions that differ only in which of several threads that are alike did what once.
+    pub symmetry: bool,
 }
 
 impl Default for Options {
@@ -42,6 +46,7 @@ impl Default for Options {
             persistency: Persistency::Ignored,
             limit: 100_000,
             executions: u64::MAX,
+            symmetry: false,
         }
     }
 }
@@ -51,6 +56,8 @@ pub struct Counts {
     /// Executions that ended, well or in a deadlock.
     pub executions: u64,
     pub deadlocks: u64,
+    /// How many there would be if threads that are alike were told apart: each stands for its renamings.
+    pub stand_for: u64,
     /// Executions that an assumption ended.
     pub assumed: u64,
     /// Executions that ended because all that could go on was asleep: they repeat others. There should be none.
@@ -83,6 +90,9 @@ enum Settled {
 struct SearchFrame {
     /// Where its sleepers begin; they end where the next frame's begin.
     sleep: u32,
+    /// Where those begin that were explored from here; and their pasts, where threads are alike.
+    own: u32,
+    pasts: u32,
     /// The first branch that is still to be explored.
     branch: u32,
 }
@@ -103,6 +113,11 @@ pub struct Search {
     without: Vec<u32>,
     ticks: Vec<u32>,
     ahead: AskedAhead,
+    symmetry: Symmetry,
+    /// The pasts of what was explored from states on the path.
+    pasts: Vec<u32>,
+    /// Threads that were taken to be alike are not: the search says nothing, and has to start over with [`Search::apart`].
+    pub broken: bool,
     /// Which plain accesses are scheduling points in it: a schedule means something only with them.
     pub points: Points,
     /// In the last execution, accesses that are no scheduling points race: clocks do not know of all that happens before what, so
@@ -120,6 +135,10 @@ pub fn search<T: Threads>(
 ) -> Result<Counts, ThreadsError> {
     let mut search = Search::new(threads, options)?;
     while search.next(threads)? {
+        if search.broken {
+            search = Search::with(threads, options, search.apart())?;
+            continue;
+        }
         // An execution that was cut short is no execution of the program.
         if search.trace().end == End::Asleep {
             continue;
@@ -133,6 +152,15 @@ pub fn search<T: Threads>(
 
 impl Search {
     pub fn new<T: Threads>(threads: &T, options: Options) -> Result<Search, ThreadsError> {
+        Search::with(threads, options, Apart::default())
+    }
+
+    /// A search that knows who is not alike.
+    pub fn with<T: Threads>(
+        threads: &T,
+        options: Options,
+        apart: Apart,
+    ) -> Result<Search, ThreadsError> {
         let count = threads.threads();
         let order = threads.order(options.persistency);
         let processes = match threads.buffered() {
@@ -152,6 +180,8 @@ impl Search {
             trace: Trace::default(),
             frames: vec![SearchFrame {
                 sleep: 0,
+                own: 0,
+                pasts: 0,
                 branch: NIL,
             }],
             sleepers: Vec::new(),
@@ -161,11 +191,29 @@ impl Search {
             without: Vec::new(),
             ticks: Vec::new(),
             ahead: AskedAhead::default(),
+            symmetry: Symmetry::new(
+                order,
+                processes,
+                options.symmetry && options.persistency == Persistency::Ignored,
+                apart,
+            ),
+            pasts: Vec::new(),
+            broken: false,
             points: Points::default(),
             racy: false,
             counts: Counts::default(),
             estimate: Estimate::default(),
         })
+    }
+
+    /// Are there threads that it takes for each other?
+    pub fn is_symmetric(&self) -> bool {
+        self.symmetry.is_on()
+    }
+
+    /// Who is known not to be alike.
+    pub fn apart(&self) -> Apart {
+        self.symmetry.apart.clone()
     }
 
     pub fn order(&self) -> Order {
@@ -230,12 +278,22 @@ impl Search {
             depth = depth.checked_sub(1)?;
         }
         self.happens.truncate(&self.trace.steps, depth);
+        let on = self.symmetry.is_on();
         // What was explored from here sleeps from now on.
         if depth + 1 < self.frames.len() {
             self.sleepers
                 .truncate(self.frames[depth + 1].sleep as usize);
+            if on {
+                let width = self.symmetry.width();
+                self.pasts
+                    .truncate(self.frames[depth + 1].pasts as usize * width);
+                self.pasts.extend_from_slice(self.symmetry.row(depth));
+            }
             self.frames.truncate(depth + 1);
             self.sleepers.push(self.trace.steps[depth]);
+        }
+        if on {
+            self.symmetry.truncate(&self.trace.steps, depth);
         }
         Some(depth)
     }
@@ -255,6 +313,8 @@ impl Search {
             // The sleepers of the states below are known once these transitions are executed.
             self.frames.push(SearchFrame {
                 sleep: 0,
+                own: 0,
+                pasts: 0,
                 branch: taken.child,
             });
             node = taken.child;
@@ -271,6 +331,11 @@ impl Search {
         // Races of the part that stays, unless they are settled for good.
         self.races.retain(|race| (race.second as usize) < keep);
         let mut begin = self.frames[keep].sleep as usize;
+        self.broken = self.symmetry.look(&self.trace);
+        let pasts = match self.symmetry.is_on() {
+            true => (self.pasts.len() / self.symmetry.width().max(1)) as u32,
+            false => 0,
+        };
         let mut patience = AskEvery::default();
         for at in keep..length {
             patience.works(64, threads);
@@ -293,15 +358,26 @@ impl Search {
                 }
             }
             begin = end;
+            let own = self.sleepers.len() as u32;
             match self.frames.get_mut(at + 1) {
-                Some(frame) => frame.sleep = end as u32,
+                Some(frame) => (frame.sleep, frame.own, frame.pasts) = (end as u32, own, pasts),
                 None => self.frames.push(SearchFrame {
                     sleep: end as u32,
+                    own,
+                    pasts,
                     branch: NIL,
                 }),
             }
         }
+        let mut renamed = 1;
+        if self.symmetry.is_on() && !self.broken {
+            self.symmetry.extend(&self.trace.steps, &self.happens);
+            renamed = self.symmetry.stands_for(&self.trace.steps);
+        }
         let counts = &mut self.counts;
+        if matches!(self.trace.end, End::Complete | End::Deadlock | End::Limit) {
+            counts.stand_for = counts.stand_for.saturating_add(renamed);
+        }
         counts.fresh += (length - keep) as u64;
         counts.steps += length as u64;
         match self.trace.end {
@@ -319,6 +395,9 @@ impl Search {
             }
         }
         counts.failing += u64::from(!self.trace.failures.is_empty());
+        if self.broken {
+            return Ok(());
+        }
         for number in 0..self.trace.blocked.len() {
             if let Wait::Step(step) = self.trace.blocked[number] {
                 self.happens.pending(
@@ -346,6 +425,7 @@ impl Search {
         });
         self.races = races;
         self.estimate.end();
+        self.broken = self.symmetry.is_wrong();
         match patience.ended {
             true => Err(ThreadsError::Stopped),
             false => Ok(()),
@@ -453,6 +533,9 @@ impl Search {
                 SequencePlace::At(index) if index < shared => return Settled::ForGood,
                 _ => return Settled::ForNow,
             }
+        }
+        if self.symmetry.is_on() {
+            return self.reverse_renamed(depth, shared, &moved);
         }
         let frame = &mut self.frames[depth];
         let inserted = self.wakeup.insert(

@@ -1,7 +1,7 @@
 //! What is accessed in critical sections that are single transitions.
 
+use super::search::Search;
 use super::step::Process;
-use super::trace::Trace;
 use rustc_hash::FxHashMap;
 
 /// An object, bytes of it, and whether they are written.
@@ -85,10 +85,16 @@ pub(super) struct UsualSections {
 
 impl UsualSections {
     /// Locks of which an execution has a section that accesses something else than before.
-    pub(super) fn deviating(&mut self, trace: &Trace) -> Vec<u32> {
+    pub(super) fn deviating(&mut self, search: &Search) -> Vec<u32> {
+        let trace = search.trace();
         let mut deviating = Vec::new();
+        // Of threads that are alike, what one of them does another could have done.
+        let name = |process: Process| match search.is_symmetric() {
+            true => *trace.alike.get(usize::from(process)).unwrap_or(&process),
+            false => process,
+        };
         for step in trace.steps.iter().filter(|step| step.section != 0) {
-            let key = (step.process, step.tick, step.object);
+            let key = (name(step.process), step.tick, step.object);
             if *self.known.entry(key).or_insert(step.section) != step.section {
                 deviating.push(step.object);
             }

@@ -162,6 +162,15 @@ impl Op {
         }
     }
 
+    /// A mask of one thread's, as another one's: bits that stand for the thread are the other's.
+    pub fn mask_of(self, mask: u64, from: usize, to: usize) -> u64 {
+        match self {
+            Op::LockShared | Op::UnlockShared | Op::TryLockShared if mask == 1 << from => 1 << to,
+            Op::Wait | Op::Wake | Op::TimedWake if mask == waiter(from) => waiter(to),
+            _ => mask,
+        }
+    }
+
     /// What the object holds afterwards.
     pub fn left(self, thread: usize, found: u64) -> u64 {
         if self != Op::TimedWake && !self.succeeds(thread, found) {

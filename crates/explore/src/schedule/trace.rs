@@ -78,6 +78,10 @@ pub struct Birth {
     /// The parent's, right after it.
     pub tick: u32,
     pub site: u32,
+    /// Its number; what it runs on what argument, as a number (0 if that is not known); and the transitions of its parent before it.
+    pub child: u8,
+    pub what: u64,
+    pub after: u32,
 }
 
 /// A thread waits, and what for.
@@ -116,6 +120,9 @@ pub struct Trace {
     pub broken: Vec<u32>,
     /// Threads that assumed what does not hold, a bit each, before anything failed.
     pub assumed: u64,
+    /// Per thread, the first one that it is like: the same code on the same argument, created with it, and nobody can tell them apart.
+    /// Empty if the executor does not say.
+    pub alike: Vec<u8>,
     pub end: End,
     /// What steps name by an index.
     pub sets: Sets,
@@ -134,6 +141,7 @@ impl Default for Trace {
             failures: Vec::new(),
             broken: Vec::new(),
             assumed: 0,
+            alike: Vec::new(),
             end: End::Complete,
             sets: Sets::default(),
         }
@@ -153,6 +161,7 @@ impl Trace {
         self.failures.clear();
         self.broken.clear();
         self.assumed = 0;
+        self.alike.clear();
         self.end = End::Complete;
     }
 

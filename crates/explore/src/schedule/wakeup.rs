@@ -55,6 +55,8 @@ impl Sequence<'_> {
 pub(super) struct Wakeup {
     nodes: Vec<WakeupNode>,
     steps: Vec<Step>,
+    /// Where threads are alike: each node's past, as [`super::symmetry`] keeps it.
+    rows: Vec<u32>,
     free: Vec<u32>,
     /// The nodes from the root to where a sequence is inserted.
     path: Vec<u32>,
@@ -77,6 +79,32 @@ impl Wakeup {
 
     pub(super) fn step(&self, node: u32) -> &Step {
         &self.steps[node as usize]
+    }
+
+    /// Adds a transition after `last`, or as the first below `parent`, or as the first of all.
+    pub(super) fn add(
+        &mut self,
+        root: &mut u32,
+        (parent, last): (u32, u32),
+        step: Step,
+        row: &[u32],
+    ) -> u32 {
+        let node = self.make(step);
+        match (last, parent) {
+            (NIL, NIL) => *root = node,
+            (NIL, _) => self.nodes[parent as usize].child = node,
+            (_, _) => self.nodes[last as usize].sibling = node,
+        }
+        let at = node as usize * row.len();
+        if self.rows.len() < at + row.len() {
+            self.rows.resize(at + row.len(), 0);
+        }
+        self.rows[at..at + row.len()].copy_from_slice(row);
+        node
+    }
+
+    pub(super) fn row(&self, node: u32, width: usize) -> &[u32] {
+        &self.rows[node as usize * width..][..width]
     }
 
     /// The node is being explored: its children go on elsewhere.

@@ -23,6 +23,7 @@ use landfall_explore::schedule::{
 use landfall_finding::Limit;
 use landfall_model::line::Line;
 use landfall_vocab::record::{COMPANIONS, RecordKind, Records};
+use landfall_vocab::shared::ANY_CALL;
 use reader::TraceReader;
 pub use reader::{NamedBlock, Naming};
 pub use recoveries::{EverySchedule, FailedSchedule};
@@ -219,6 +220,11 @@ impl<'s> NativeThreads<'s> {
     /// Was a thread in some execution kept from timing out once more?
     pub fn late(&self) -> bool {
         self.reader.late
+    }
+
+    /// Is every thread told the same where it asks for a value?
+    pub fn tells_all_the_same(&self) -> bool {
+        self.job.inputs.iter().all(|input| input.call == ANY_CALL)
     }
 
     /// From now on stores to persistent memory, flushes and fences are transitions: power failures are looked at.

@@ -28,9 +28,12 @@ pub(super) fn thousands(n: u64) -> String {
 
 fn covered(run: &Run) -> String {
     let stats = &run.stats;
-    if stats.cuts == 0 && stats.schedules > 1 {
+    if stats.cuts == 0 && (stats.schedules > 1 || stats.symmetric.is_some()) {
+        let renamed = stats.symmetric.map_or_else(String::new, |all| {
+            format!(" (they stand for {}: threads are alike)", thousands(all))
+        });
         return format!(
-            "{} of its threads were tried, in {}. No power failure was.",
+            "{}{renamed} of its threads were tried, in {}. No power failure was.",
             plural(stats.schedules, "schedule", "schedules"),
             plural(stats.runs, "execution", "executions"),
         );

@@ -54,6 +54,11 @@ const LOOKED_AT: usize = 1 << 32;
 const THREADS: usize = place::HEAP + place::HEAP_LEN / 2;
 const EACH: usize = place::HEAP_LEN / 2 / crate::threads::MOST;
 
+/// Is this in the heap of a thread other than main?
+pub(crate) fn is_of_thread(address: usize) -> bool {
+    (THREADS..place::HEAP + place::HEAP_LEN).contains(&address)
+}
+
 /// The heap of the running thread. Each has its own, so that what one is given does not depend on what others do; a block belongs to
 /// whoever frees it.
 fn current() -> (*mut Heap, usize) {

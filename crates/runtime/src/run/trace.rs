@@ -269,6 +269,18 @@ pub(crate) fn block(thread: usize, address: usize, length: usize) {
     append([head, Origin::NONE.0, address as u64]);
 }
 
+/// A thread begins, with what.
+pub(crate) fn started(thread: usize, what: u64, origin: Origin) {
+    let head = record::head(RecordKind::Started, thread as u8, 0, 0);
+    append([head, origin.0, what]);
+}
+
+/// A thread looked at what tells it from others.
+pub(crate) fn identity(thread: usize, how: u64) {
+    let head = record::head(RecordKind::Identity, thread as u8, 0, 0);
+    append([head, Origin::NONE.0, how]);
+}
+
 /// A thread ended the process while others could go on.
 pub(crate) fn ended(thread: usize, end: u64, last: Origin) {
     append([

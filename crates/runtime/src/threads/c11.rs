@@ -60,7 +60,7 @@ unsafe extern "C" fn __lf_weak_thrd_create(to: *mut usize, start: usize, argumen
 unsafe extern "C" fn __lf_weak_thrd_join(thread: usize, to: *mut i32) -> i32 {
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
-        match lifecycle::join(thread, caller!()) {
+        match lifecycle::join(thread, !to.is_null(), caller!()) {
             Ok(result) => {
                 if !to.is_null() {
                     let origin = Origin::library(Builtin::thrd_join, caller!());

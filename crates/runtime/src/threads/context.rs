@@ -350,6 +350,16 @@ unsafe extern "C" fn decided(me: usize) -> *const usize {
 /// Whether the processor and the kernel let a program change FS itself: asked once.
 static DIRECT: AtomicU8 = AtomicU8::new(0);
 
+/// The descriptor of the running thread: its `pthread_t`.
+pub(super) fn thread_pointer() -> usize {
+    let found;
+    // SAFETY: libc keeps the descriptor's own address there.
+    unsafe {
+        asm!("mov {}, fs:[0x10]", out(reg) found, options(nostack, preserves_flags, readonly))
+    };
+    found
+}
+
 /// # Safety
 /// `to` is a thread descriptor as libc makes them.
 pub(crate) unsafe fn set_thread_pointer(to: usize) {

@@ -1,10 +1,10 @@
 //! Threads come and go: create, join, detach, exit, yield.
 
-use super::context::{Status, Step};
+use super::context::{self, Status, Step};
 use super::steps::{self, depart, point};
 use super::{
-    MOST, cleanup, descriptor, direct, on, sleep_sets, store_buffer, tables, thread_specific,
-    threads, unseen,
+    MOST, cleanup, descriptor, direct, identity, on, sleep_sets, store_buffer, tables,
+    thread_specific, threads, unseen,
 };
 use crate::caller;
 use crate::libc::real::real;
@@ -130,6 +130,7 @@ pub(super) unsafe fn create(to: *mut usize, how: How, caller: usize) -> i32 {
         } else if expected != Some(id) {
             *to = id;
         }
+        identity::started(number, &how, caller);
         steps::announce(number, Step::new(step::BEGIN, number, caller));
         0
     }
@@ -150,7 +151,8 @@ unsafe fn give_id(to: *mut usize, number: usize, caller: usize) -> Option<usize>
     Some(id)
 }
 
-pub(super) fn join(thread: usize, caller: usize) -> Result<usize, i32> {
+/// Somebody who joins wants to know what the thread returned, or does not.
+pub(super) fn join(thread: usize, wants: bool, caller: usize) -> Result<usize, i32> {
     let Some(number) = number_of(thread) else {
         return Err(libc::ESRCH);
     };
@@ -170,7 +172,11 @@ pub(super) fn join(thread: usize, caller: usize) -> Result<usize, i32> {
     if alone && !threads().persistency.get() {
         watch(false);
     }
-    Ok(tables().contexts[number].result.get())
+    let result = tables().contexts[number].result.get();
+    if wants && result != 0 {
+        identity::returned(number);
+    }
+    Ok(result)
 }
 
 pub(super) fn detach(thread: usize) -> i32 {
@@ -197,6 +203,7 @@ crate::weak!(
     "pthread_exit" => pthread_exit, "sched_yield" => sched_yield, "pthread_yield" => sched_yield,
     "pthread_cancel" => pthread_cancel, "pthread_tryjoin_np" => pthread_tryjoin,
     "pthread_timedjoin_np" => pthread_tryjoin, "pthread_clockjoin_np" => pthread_tryjoin,
+    "pthread_self" => pthread_self, "thrd_current" => pthread_self,
 );
 
 #[unsafe(no_mangle)]
@@ -245,7 +252,7 @@ unsafe extern "C" fn __lf_weak_pthread_join(thread: usize, to: *mut usize) -> i3
                 .pthread_join()
                 .map_or(libc::ENOSYS, |join| join(thread, to));
         }
-        match join(thread, caller!()) {
+        match join(thread, !to.is_null(), caller!()) {
             Ok(result) => {
                 if !to.is_null() {
                     let origin = Origin::library(Builtin::pthread_join, caller!());
@@ -291,6 +298,14 @@ unsafe extern "C" fn __lf_weak_pthread_exit(result: usize) -> ! {
         }
     }
     outcome::internal(b"pthread_exit came back", 0)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __lf_weak_pthread_self() -> usize {
+    if on() {
+        identity::asked();
+    }
+    context::thread_pointer()
 }
 
 #[unsafe(no_mangle)]

@@ -14,6 +14,7 @@ mod descriptor;
 pub(crate) mod direct;
 mod fences;
 mod futex;
+mod identity;
 mod lifecycle;
 mod mutex;
 mod object_lifetime;

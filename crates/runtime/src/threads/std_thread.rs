@@ -70,7 +70,7 @@ unsafe extern "C" fn join(thread: usize, _: usize, caller: usize) -> i32 {
         let id = read(thread, caller);
         let error = match (on(), real().pthread_join()) {
             _ if id == NOBODY => libc::EINVAL,
-            (true, _) => lifecycle::join(id, caller).err().unwrap_or(0),
+            (true, _) => lifecycle::join(id, false, caller).err().unwrap_or(0),
             (false, Some(join)) => join(id, core::ptr::null_mut()),
             (false, None) => libc::ENOSYS,
         };

@@ -3,6 +3,7 @@
 
 use super::block;
 use super::context::Step;
+use super::identity;
 use super::repeated;
 use super::section;
 use super::sleep_sets;
@@ -155,6 +156,14 @@ impl Access {
     pub(crate) fn done(self, found: u64, left: u64, expected: u64) {
         let me = threads().current.get();
         let object = pack(self.address, self.length);
+        if self.length == 8 {
+            if self.flags & WRITE != 0 {
+                identity::stores(self.address, left);
+            }
+            if self.flags & WRITE == 0 || self.flags & LOCKED != 0 {
+                identity::reads(found);
+            }
+        }
         if !repeated::again(me, object, self.flags, self.origin) {
             trace::access(me, object, self.flags, self.origin, [found, left, expected]);
         }
@@ -245,6 +254,9 @@ pub(crate) unsafe fn load(from: usize, to: *mut u8, length: usize, abi: u32, ori
             }
             bytes::copy(to.add(at), view((from + at) as *const u8), piece);
             let found = digest(to.add(at), piece);
+            if piece > 8 {
+                identity::looks_through(to.add(at), piece, identity::reads);
+            }
             access.done(found, found, 0);
         });
     }
@@ -291,6 +303,9 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
     unsafe {
         by_pieces(to, length, most, |at, piece| {
             let (to, from) = (to + at, from.add(at));
+            if piece >= 8 {
+                identity::looks_through(from, piece, |value| identity::stores(to, value));
+            }
             if section::is_inside() && (persists || streams || is_point(order != 0, origin)) {
                 section::breaks();
             }

@@ -126,6 +126,8 @@ pub struct Interpreter<'p> {
     open: u64,
     gated: u64,
     ended: u64,
+    /// Per thread, the first one that it is like, if anyone is to know.
+    alike: Vec<u8>,
 }
 
 impl<'p> Interpreter<'p> {
@@ -196,7 +198,17 @@ impl<'p> Interpreter<'p> {
             open: 0,
             gated: 0,
             ended: 0,
+            alike: Vec::new(),
         }
+    }
+
+    /// Says which threads are alike. Instructions of such threads are the same sites.
+    pub fn tell_alike(mut self) -> Interpreter<'p> {
+        self.alike = self.program.alike();
+        for (thread, &like) in self.alike.iter().enumerate() {
+            self.first_site[thread] = self.program.site(like.into(), 0);
+        }
+        self
     }
 
     /// Memory at the end of the last execution.
@@ -292,6 +304,7 @@ impl Threads for Interpreter<'_> {
     fn run(&mut self, job: &Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
         let threads = self.threads.len();
         self.restart();
+        trace.alike.clone_from(&self.alike);
         self.sleepers
             .restart(&job.order, &trace.steps[..job.keep], job.sleep);
         for thread in 0..threads {

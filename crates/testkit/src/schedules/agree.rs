@@ -1,5 +1,6 @@
 //! The search against trying everything.
 
+use super::renamed::classes;
 use super::{Keep, Outcome, assume, brute_force, plain, try_states};
 use crate::interpret::Interpreter;
 use crate::program::{Model, Program};
@@ -21,6 +22,9 @@ pub fn explore_most(
 ) -> (BTreeSet<Outcome>, Counts) {
     let mut outcomes = BTreeSet::new();
     let mut threads = Interpreter::new(program, model);
+    if options.symmetry {
+        threads = threads.tell_alike();
+    }
     let counts = search(&mut threads, options, |threads, trace| {
         if matches!(trace.end, End::Complete | End::Deadlock) {
             outcomes.insert(Outcome {
@@ -48,6 +52,73 @@ pub fn agree(program: &Program, model: Model, most: usize) -> Result<(), TestCas
     prop_assert_eq!(counts.blocked, 0, "{:?} {:?}", model, counts);
     prop_assert_eq!(counts.executions, graphs as u64, "{:?} {:?}", model, counts);
     Ok(())
+}
+
+/// The class of outcomes that differ in which of several threads that are alike did what: the least of them.
+fn least_renaming(outcome: &Outcome, alike: &[u8]) -> Outcome {
+    let mut least = outcome.clone();
+    for first in 0..alike.len() {
+        let members = (0..alike.len()).filter(|&t| usize::from(alike[t]) == first);
+        let members: Vec<usize> = members.collect();
+        let mut regs: Vec<_> = members.iter().map(|&t| outcome.regs[t].clone()).collect();
+        regs.sort();
+        for (&thread, regs) in members.iter().zip(regs) {
+            least.regs[thread] = regs;
+        }
+    }
+    least
+}
+
+/// Where threads are alike, one execution for each class of renamed graphs, and every outcome up to renaming. Returns how many there are, and how
+/// many with names; `None` if there are too many.
+pub fn agree_renamed(
+    program: &Program,
+    model: Model,
+    most: u64,
+) -> Result<Option<(u64, u64)>, TestCaseError> {
+    program.validate().expect("valid");
+    let alike = program.alike();
+    let options = Options {
+        executions: most,
+        limit: 300,
+        ..Options::default()
+    };
+    let (named, all) = explore_most(program, model, options);
+    if !all.complete {
+        return Ok(None);
+    }
+    let renamed = Options {
+        symmetry: true,
+        ..options
+    };
+    let (found, counts) = explore_most(program, model, renamed);
+    let least = |outcomes: &BTreeSet<Outcome>| -> BTreeSet<Outcome> {
+        outcomes
+            .iter()
+            .map(|outcome| least_renaming(outcome, &alike))
+            .collect()
+    };
+    prop_assert_eq!(least(&found), least(&named), "{:?} {:?}", model, counts);
+    prop_assert_eq!(counts.blocked, 0, "{:?} {:?}", model, counts);
+    prop_assert_eq!(
+        counts.stand_for,
+        all.executions,
+        "{:?} {:?} {:?}",
+        model,
+        counts,
+        all
+    );
+    if let Some((graphs, classes)) = classes(program, model, 4_000) {
+        prop_assert_eq!(all.executions, graphs as u64, "{:?}", model);
+        prop_assert_eq!(
+            counts.executions,
+            classes as u64,
+            "{:?} {:?}",
+            model,
+            counts
+        );
+    }
+    Ok(Some((counts.executions, all.executions)))
 }
 
 /// A program with loops may have millions of executions, and some of them may have no end.

@@ -2,6 +2,7 @@
 
 pub mod agree;
 mod objects;
+pub mod renamed;
 
 use crate::program::*;
 use objects::Object;
@@ -454,6 +455,9 @@ impl State {
     }
 }
 
+/// A graph of reads-from and coherence: what each read returned, the order of the stores to each cell, what was done to objects.
+type Graph = (Vec<Vec<u32>>, Vec<Vec<u32>>, Vec<Object>);
+
 /// The definition: one instruction or one commit at a time, in every order. Returns the outcomes, and the number of
 /// distinct graphs of reads-from and coherence; `None` if it is too much.
 pub fn brute_force(
@@ -462,6 +466,16 @@ pub fn brute_force(
     keep: Keep,
     most: usize,
 ) -> Option<(BTreeSet<Outcome>, usize)> {
+    let (outcomes, graphs) = try_all(program, model, keep, most)?;
+    Some((outcomes, graphs.len()))
+}
+
+fn try_all(
+    program: &Program,
+    model: Model,
+    keep: Keep,
+    most: usize,
+) -> Option<(BTreeSet<Outcome>, FxHashSet<Graph>)> {
     let threads = program.threads.len();
     let start = State::start(program, keep);
     let mut seen: FxHashSet<State> = FxHashSet::from_iter([start.clone()]);
@@ -506,7 +520,7 @@ pub fn brute_force(
             graphs.insert((state.reads, state.stores, state.objects));
         }
     }
-    Some((outcomes, graphs.len()))
+    Some((outcomes, graphs))
 }
 
 fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bool {

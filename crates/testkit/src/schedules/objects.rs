@@ -62,6 +62,24 @@ impl Object {
         }
     }
 
+    /// As it would be if threads had these names.
+    pub(super) fn renamed(&self, names: &[usize]) -> Object {
+        let set = |threads: &BTreeSet<usize>| threads.iter().map(|&thread| names[thread]).collect();
+        let operation = |number: u32| (number & !15) + names[(number & 15) as usize] as u32;
+        let done = self.done.iter();
+        let pairs = self.pairs.iter();
+        Object {
+            holder: self.holder.map(|thread| names[thread]),
+            readers: set(&self.readers),
+            waiting: set(&self.waiting),
+            reached: set(&self.reached),
+            done: (done.map(|&(thread, number, how)| (names[thread], operation(number), how)))
+                .collect(),
+            pairs: (pairs.map(|&(a, b)| (operation(a), operation(b)))).collect(),
+            ..self.clone()
+        }
+    }
+
     /// Only what it is now counts.
     pub(super) fn forget(&mut self) {
         self.done.clear();

@@ -176,6 +176,7 @@ impl TraceReader {
             wanted: _,
             foreign: _,
             unseen: _,
+            observed: _,
             handed: _,
             guessed: _,
             naming: _,
@@ -204,6 +205,7 @@ impl TraceReader {
             // At the end of a run.
             blocked: _,
             end: _,
+            alike: _,
         } = trace;
         (milestone.choices, milestone.bytes) = (choices, bytes);
         milestone.threads.clone_from(threads);

@@ -2,6 +2,7 @@
 //! which of its stores are in memory) is kept as in `landfall_testkit::interpret`, which the tests hold it against.
 
 mod access;
+mod alike;
 mod block;
 mod buffer;
 mod milestone;
@@ -127,6 +128,8 @@ pub(super) struct TraceReader {
     /// There was an atomic block; and it was expected.
     pub(super) block_seen: bool,
     pub(super) blocks: bool,
+    /// Threads that looked at what tells them from others, in any execution, a bit each.
+    observed: u64,
     /// How persistent memory was stored to last.
     stored_as: StoredAs,
     /// Which stores the source is taken to have made atomic.
@@ -336,6 +339,13 @@ impl TraceReader {
                     self.unseen.push(what);
                 }
             }
+            RecordKind::Started => {
+                let birth = trace.births.iter_mut().rev();
+                if let Some(birth) = { birth }.find(|birth| usize::from(birth.child) == thread) {
+                    birth.what = record.value;
+                }
+            }
+            RecordKind::Identity => self.observed |= 1 << thread,
             RecordKind::Read => self.foreign |= record.flags & flag::FOREIGN != 0,
             RecordKind::Store | RecordKind::Run | RecordKind::Fill => {
                 self.foreign |= record.flags & flag::FOREIGN != 0;
@@ -416,10 +426,17 @@ impl TraceReader {
     fn bear(&mut self, parent: usize, child: usize, site: u32, trace: &mut Trace) {
         let companion = self.companion(parent);
         let known = &self.threads[parent];
+        let by_parent = |step: &&Step| self.order().thread(step.process) == parent;
+        let open = self.open.is_some_and(|open| open.thread == parent);
+        // Of an execution that is followed, what comes later is there already.
+        let known_steps = trace.steps.iter().take(self.at);
         trace.births.push(Birth {
             parent: parent as u8,
             tick: known.tick,
             site,
+            child: child as u8,
+            what: 0,
+            after: known_steps.filter(by_parent).count() as u32 + u32::from(open),
         });
         let born = [
             (parent as Process, known.tick),
@@ -591,6 +608,8 @@ impl TraceReader {
     }
 
     pub(super) fn end(&mut self, trace: &mut Trace) -> Result<(), ThreadsError> {
-        self.close(trace)
+        self.close(trace)?;
+        self.tell_alike(trace);
+        Ok(())
     }
 }

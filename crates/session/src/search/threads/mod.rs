@@ -271,6 +271,7 @@ fn search<'w>(
             None => Persistency::Ignored,
         },
         limit: options.most_steps(),
+        symmetry: options.symmetry && native.tells_all_the_same(),
         ..SearchOptions::default()
     };
     if options.random.is_some() {
@@ -284,6 +285,7 @@ fn search<'w>(
         report.limit(Limit::Random);
         report.limited(reached);
         report.schedules += executions;
+        report.stand_for += executions;
         report.assumed += assumed;
         return Ok(ScheduleSearch {
             points,
@@ -371,6 +373,7 @@ fn search<'w>(
     };
     report.progress = progress.done();
     report.schedules += counts.executions;
+    report.stand_for += counts.stand_for.max(counts.executions);
     report.assumed += counts.assumed;
     report.in_vain += counts.in_vain;
     if stopped {
