@@ -11,6 +11,8 @@ pub enum HeapError {
     InvalidFree,
     ReadOutside,
     WriteOutside,
+    /// Takes the stack of a thread away that has not ended; `bytes` says which thread.
+    LiveStack,
 }
 
 /// A block of the heap, and return addresses of whoever allocated and freed it, innermost first.
@@ -30,6 +32,7 @@ pub(crate) fn outcome(code: i32, address: u64, site: Option<u32>, text: &str) ->
         heap_error::DOUBLE_FREE => HeapError::DoubleFree,
         heap_error::INVALID_FREE => HeapError::InvalidFree,
         heap_error::READ_OUTSIDE => HeapError::ReadOutside,
+        heap_error::LIVE_STACK => HeapError::LiveStack,
         _ => HeapError::WriteOutside,
     };
     let mut parts = text.split('\0').map(|part| {

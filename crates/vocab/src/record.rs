@@ -147,8 +147,6 @@ pub mod unseen {
     pub const MAPPING: u8 = 2;
     pub const SIGNAL: u8 = 3;
     pub const TIMER: u8 = 4;
-    /// A thread was given a stack that is memory of the program.
-    pub const STACK: u8 = 5;
     /// Files, pipes, sockets.
     pub const FILE: u8 = 6;
     /// State inside libc.

@@ -95,6 +95,8 @@ pub mod heap_error {
     pub const INVALID_FREE: i32 = 4;
     pub const READ_OUTSIDE: i32 = 5;
     pub const WRITE_OUTSIDE: i32 = 6;
+    /// The stack of a running thread was taken away; which thread, instead of a number of bytes.
+    pub const LIVE_STACK: i32 = 7;
 }
 
 /// Where runs happen.

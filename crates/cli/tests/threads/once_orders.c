@@ -10,7 +10,7 @@
 // schedules: 1
 // symmetric: 4
 #include <assert.h>
-#include <pthread.h>
+#include "../support/threads.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int value;
@@ -24,10 +24,6 @@ static void *uses(void *unused) {
 }
 
 int main(void) {
-    pthread_t threads[N];
-    for (int i = 0; i < N; i++)
-        pthread_create(&threads[i], 0, uses, 0);
-    for (int i = 0; i < N; i++)
-        pthread_join(threads[i], 0);
+    run_threads(N, uses, 0, 0);
     return 0;
 }

@@ -16,9 +16,8 @@
 // exit: 0
 // schedules: 1
 // symmetric: 24
-#include <landfall.h>
-#include <pthread.h>
 #include <stdatomic.h>
+#include "../support/threads.h"
 
 static atomic_int arrived;
 
@@ -34,9 +33,5 @@ static void *arrives(void *unused) {
 }
 
 int main(void) {
-  pthread_t threads[N];
-  for (int i = 0; i < N; i++)
-    pthread_create(&threads[i], 0, arrives, 0);
-  for (int i = 0; i < N; i++)
-    pthread_join(threads[i], 0);
+  run_threads(N, arrives, 0, 0);
 }

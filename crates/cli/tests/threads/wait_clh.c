@@ -18,17 +18,8 @@
 // exit: 0
 // schedules: 6
 #include <assert.h>
-#include <landfall.h>
-#include <pthread.h>
 #include <stdatomic.h>
-
-#ifdef ASSUME
-#define WAIT(condition) lf_assume(condition)
-#else
-#define WAIT(condition)                                                                                                \
-  while (!(condition))                                                                                                 \
-  ;
-#endif
+#include "../support/threads.h"
 
 struct node {
   atomic_int taken;
@@ -52,10 +43,6 @@ static void *works(void *own) {
 }
 
 int main(void) {
-  pthread_t threads[N];
-  for (int i = 0; i < N; i++)
-    pthread_create(&threads[i], 0, works, &nodes[i]);
-  for (int i = 0; i < N; i++)
-    pthread_join(threads[i], 0);
+  run_threads(N, works, nodes, sizeof nodes[0]);
   assert(count == N * TURNS);
 }

@@ -12,9 +12,8 @@
 // exit: 0
 // schedules: 27
 #include <assert.h>
-#include <landfall.h>
-#include <pthread.h>
 #include <stdatomic.h>
+#include "../support/threads.h"
 
 static atomic_int taken, wants[N];
 static int sum;
@@ -52,10 +51,6 @@ static void *works(void *own) {
 }
 
 int main(void) {
-  pthread_t threads[N];
-  for (long i = 0; i < N; i++)
-    pthread_create(&threads[i], 0, works, (void *)i);
-  for (int i = 0; i < N; i++)
-    pthread_join(threads[i], 0);
+  run_threads(N, works, 0, 1);
   assert(sum == N * (N + 1) / 2);
 }

@@ -12,10 +12,10 @@
 // exit: 0
 // schedules: 60
 #include <assert.h>
-#include <landfall.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include "../support/threads.h"
 
 struct node {
   struct node *_Atomic next;
@@ -25,14 +25,6 @@ struct node {
 static struct node empty, nodes[PUTS];
 static struct node *_Atomic head = &empty, *_Atomic tail = &empty;
 static int sum;
-
-#ifdef ASSUME
-#define UNTIL(turn) lf_assume(turn)
-#else
-#define UNTIL(turn)                                                                                                    \
-  while (!(turn))                                                                                                      \
-  ;
-#endif
 
 /* One attempt each. */
 static int put(struct node *node) {
@@ -68,14 +60,14 @@ static int take(int *value) {
 static void *puts_one(void *own) {
   struct node *node = own;
   node->value = (int)(node - nodes) + 1;
-  UNTIL(put(node));
+  WAIT(put(node));
   return NULL;
 }
 
 static void *takes_all(void *unused) {
   for (int i = 0; i < PUTS; i++) {
     int value;
-    UNTIL(take(&value));
+    WAIT(take(&value));
     sum += value;
   }
   return unused;

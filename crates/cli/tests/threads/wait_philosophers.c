@@ -40,9 +40,8 @@
 // exit: 100
 // finds: deadlock livelock
 #include <assert.h>
-#include <landfall.h>
-#include <pthread.h>
 #include <stdatomic.h>
+#include "../support/threads.h"
 
 static atomic_int forks[N];
 static int meals[N];
@@ -71,11 +70,7 @@ static void *eats(void *own) {
 }
 
 int main(void) {
-  pthread_t threads[N];
-  for (long i = 0; i < N; i++)
-    pthread_create(&threads[i], 0, eats, (void *)i);
-  for (int i = 0; i < N; i++)
-    pthread_join(threads[i], 0);
+  run_threads(N, eats, 0, 1);
   for (int i = 0; i < N; i++)
     assert(meals[i] == 1);
 }

@@ -11,9 +11,8 @@
 // exit: 100
 // finds: data-race
 #include <assert.h>
-#include <landfall.h>
-#include <pthread.h>
 #include <stdatomic.h>
+#include "../support/threads.h"
 
 #ifdef TOO_FULL
 #define ROOM 3
@@ -57,9 +56,5 @@ static void *consumes(void *unused) {
 }
 
 int main(void) {
-  pthread_t a, b;
-  pthread_create(&a, 0, produces, 0);
-  pthread_create(&b, 0, consumes, 0);
-  pthread_join(a, 0);
-  pthread_join(b, 0);
+  run_both(produces, consumes);
 }

@@ -13,20 +13,11 @@
 // exit: 0
 // schedules: 12
 #include <assert.h>
-#include <landfall.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include "../support/threads.h"
 
 #define ROOM 2
-#ifdef ASSUME
-#define UNTIL(turn) lf_assume(turn)
-#else
-#define UNTIL(turn)                                                                                                    \
-  while (!(turn))                                                                                                      \
-  ;
-#endif
-
 static struct {
   int values[ROOM];
   atomic_uint head, tail;
@@ -59,23 +50,19 @@ static bool try_take(int *value) {
 
 static void *puts_all(void *unused) {
   for (int i = 1; i <= N; i++)
-    UNTIL(try_put(i));
+    WAIT(try_put(i));
   return unused;
 }
 
 static void *takes_all(void *unused) {
   for (int i = 1; i <= N; i++) {
     int value = 0;
-    UNTIL(try_take(&value));
+    WAIT(try_take(&value));
     assert(value == i);
   }
   return unused;
 }
 
 int main(void) {
-  pthread_t a, b;
-  pthread_create(&a, 0, puts_all, 0);
-  pthread_create(&b, 0, takes_all, 0);
-  pthread_join(a, 0);
-  pthread_join(b, 0);
+  run_both(puts_all, takes_all);
 }

@@ -21,17 +21,9 @@
 // exit: 0
 // schedules: 72
 #include <assert.h>
-#include <landfall.h>
-#include <pthread.h>
 #include <stdatomic.h>
+#include "../support/threads.h"
 
-#ifdef ASSUME
-#define WAIT(condition) lf_assume(condition)
-#else
-#define WAIT(condition)                                                                                                \
-  while (!(condition))                                                                                                 \
-  ;
-#endif
 #define PLACES 4
 
 static atomic_uint next_ticket, served, far_off[PLACES];
@@ -61,10 +53,6 @@ static void *works(void *unused) {
 }
 
 int main(void) {
-  pthread_t threads[N];
-  for (int i = 0; i < N; i++)
-    pthread_create(&threads[i], 0, works, 0);
-  for (int i = 0; i < N; i++)
-    pthread_join(threads[i], 0);
+  run_threads(N, works, 0, 0);
   assert(count == N);
 }

@@ -47,11 +47,11 @@
 // finds: data-race
 #define _GNU_SOURCE
 #include <assert.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
+#include "../support/threads.h"
 
 static atomic_int x, other;
 static int besides, cache;
@@ -158,11 +158,7 @@ static void *waits(void *unused) {
 }
 
 int main(void) {
-  pthread_t a, b;
-  pthread_create(&a, 0, stores, 0);
-  pthread_create(&b, 0, waits, 0);
-  pthread_join(a, 0);
-  pthread_join(b, 0);
+  run_both(stores, waits);
   (void)plainly, (void)with_a_copy, (void)politely, (void)in_a_call, (void)by_swapping, (void)around_another_loop;
   (void)in_turns, (void)counting, (void)by_the_clock, (void)by_the_processor, (void)by_assembly, (void)for_too_much, (void)reading_besides;
 }

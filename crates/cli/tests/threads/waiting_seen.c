@@ -17,6 +17,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include "../support/threads.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int ready;
@@ -74,10 +75,6 @@ static void *looks(void *unused) {
 }
 
 int main(void) {
-  pthread_t a, b;
-  pthread_create(&a, 0, polls, 0);
-  pthread_create(&b, 0, looks, 0);
-  pthread_join(a, 0);
-  pthread_join(b, 0);
+  run_both(polls, looks);
   (void)under_lock, (void)announced, (void)try, (void)wait, (void)read, (void)nothing;
 }

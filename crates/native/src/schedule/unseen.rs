@@ -11,8 +11,6 @@ pub enum UnseenKind {
     Mapping,
     Signal,
     Timer,
-    /// A thread was given a stack that is memory of the program.
-    Stack,
     /// Files, pipes, sockets.
     File,
     /// State inside libc.
@@ -34,7 +32,6 @@ impl Unseen {
             unseen::MAPPING => UnseenKind::Mapping,
             unseen::SIGNAL => UnseenKind::Signal,
             unseen::TIMER => UnseenKind::Timer,
-            unseen::STACK => UnseenKind::Stack,
             unseen::FILE => UnseenKind::File,
             _ => UnseenKind::Library,
         };

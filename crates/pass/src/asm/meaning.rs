@@ -77,8 +77,9 @@ pub(crate) enum Meaning {
     },
     Flush(Flush, AsmPlace),
     Fence(AsmFence),
-    /// `keeps_old`: the operand that receives the old value.
+    /// `keeps_old`: the operand that receives the old value. Without the lock it is a load and a store, and others may come between.
     Rmw {
+        locked: bool,
         operation: Rmw,
         place: AsmPlace,
         value: AsmSource,
@@ -86,12 +87,14 @@ pub(crate) enum Meaning {
         bytes: Option<u32>,
     },
     Bit {
+        locked: bool,
         operation: Bit,
         place: AsmPlace,
         number: AsmSource,
         bytes: Option<u32>,
     },
     CompareExchange {
+        locked: bool,
         place: AsmPlace,
         desired: usize,
         accumulator: usize,
@@ -203,14 +206,13 @@ pub(crate) fn meaning(instruction: &AsmInstruction, constraints: &Constraints) -
         "movnti" => return moved(arguments, constraints, true, bytes),
         _ => {}
     }
-    // Exchanging with memory locks without being asked to; the others are only followed when they lock.
-    if !instruction.lock && base != "xchg" {
-        return None;
-    }
-    locked(base, arguments, constraints, bytes)
+    // Exchanging with memory locks without being asked to.
+    let locked = instruction.lock || base == "xchg";
+    updated(locked, base, arguments, constraints, bytes)
 }
 
-fn locked(
+fn updated(
+    locked: bool,
     base: &str,
     arguments: &[AsmArgument],
     constraints: &Constraints,
@@ -219,11 +221,10 @@ fn locked(
     let rmw = |operation, target: &AsmArgument, value, keeps_old: Option<usize>| {
         let place = place(target, constraints)?;
         if place == AsmPlace::Stack {
-            return keeps_old
-                .is_none()
-                .then_some(Meaning::Fence(AsmFence::Full));
+            return (locked && keeps_old.is_none()).then_some(Meaning::Fence(AsmFence::Full));
         }
         Some(Meaning::Rmw {
+            locked,
             operation,
             place,
             value,
@@ -250,6 +251,7 @@ fn locked(
             rmw(simple?, target, source(value, constraints)?, None)
         }
         (_, [target, number]) if bit.is_some() => Some(Meaning::Bit {
+            locked,
             operation: bit?,
             place: place(target, constraints)?,
             number: source(number, constraints)?,
@@ -282,6 +284,7 @@ fn locked(
             )
         }
         ("cmpxchg", [target, desired]) => Some(Meaning::CompareExchange {
+            locked,
             place: place(target, constraints)?,
             desired: register(desired, constraints)?,
             accumulator: constraints.in_register("rax")?,

@@ -180,6 +180,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                 self.weaver.emit.hook(hook, void, &[site]);
             }
             Meaning::Rmw {
+                locked,
                 operation,
                 place,
                 value,
@@ -188,7 +189,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             } => {
                 let bytes = self.width(meaning, &self.types())?;
                 let (address, value) = (self.address(place)?, self.word(value, bytes)?);
-                let old = self.rmw(*operation, bytes, address, value, site);
+                let old = self.rmw(*locked, *operation, bytes, address, value, site)?;
                 if *operation != Rmw::Exchange {
                     self.flags = self.flags_after(*operation, old, value);
                 }
@@ -197,11 +198,13 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                 }
             }
             Meaning::Bit {
+                locked,
                 operation,
                 place,
                 number,
                 ..
             } => self.bit(
+                *locked,
                 *operation,
                 place,
                 number,
@@ -209,6 +212,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                 site,
             )?,
             Meaning::CompareExchange {
+                locked,
                 place,
                 desired,
                 accumulator,
@@ -218,7 +222,10 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                 let address = self.address(place)?;
                 let expected = self.word(&AsmSource::Operand(*accumulator), bytes)?;
                 let desired = self.word(&AsmSource::Operand(*desired), bytes)?;
-                let old = self.compare_exchange(bytes, address, expected, desired, site);
+                let old = match locked {
+                    true => self.compare_exchange(bytes, address, expected, desired, site),
+                    false => self.compare_and_store(address, expected, desired, site)?,
+                };
                 self.values[*accumulator] = Some(old);
             }
             Meaning::CompareExchangePair {

@@ -54,12 +54,23 @@ impl Rewrite<'_, '_> {
 
     pub(super) fn rmw(
         &mut self,
+        locked: bool,
         operation: Rmw,
         bytes: u32,
         address: Value,
         value: Value,
         site: Value,
-    ) -> Value {
+    ) -> Option<Value> {
+        if !locked {
+            let old = self.load(address, value.ty(), site)?;
+            let new = match opcode(operation) {
+                Some(opcode) => self.weaver.emit.binary(opcode, old, value),
+                None => value,
+            };
+            self.store(address, new, Flags::VOLATILE, site)?;
+            self.start();
+            return Some(old);
+        }
         // LLVM's numbering, which the hooks use.
         let number = match operation {
             Rmw::Exchange => 0,
@@ -75,22 +86,17 @@ impl Rewrite<'_, '_> {
             Flags::SEQUENTIAL.word(emit),
             emit.bytes(bytes),
         );
-        emit.hook(
+        Some(emit.hook(
             &format!("__lf_rmw{bytes}"),
             word,
             &[address, value, number, flags, site],
-        )
+        ))
     }
 
     pub(super) fn flags_after(&self, operation: Rmw, old: Value, value: Value) -> ProcessorFlags {
         let emit = &self.weaver.emit;
-        let opcode = match operation {
-            Rmw::Add => LLVMOpcode::LLVMAdd,
-            Rmw::Subtract => LLVMOpcode::LLVMSub,
-            Rmw::And => LLVMOpcode::LLVMAnd,
-            Rmw::Or => LLVMOpcode::LLVMOr,
-            Rmw::Xor => LLVMOpcode::LLVMXor,
-            Rmw::Exchange => return self.flags,
+        let Some(opcode) = opcode(operation) else {
+            return self.flags;
         };
         let new = emit.binary(opcode, old, value);
         let zero = old.ty().zero();
@@ -109,6 +115,7 @@ impl Rewrite<'_, '_> {
     /// The bit number reaches beyond the word the operand names: memory is one long string of bits here.
     pub(super) fn bit(
         &mut self,
+        locked: bool,
         operation: Bit,
         place: &AsmPlace,
         number: &AsmSource,
@@ -147,7 +154,7 @@ impl Rewrite<'_, '_> {
             Bit::Reset => (Rmw::And, emit.not(mask)),
             Bit::Complement => (Rmw::Xor, mask),
         };
-        let old = self.rmw(operation, bytes, address, value, site);
+        let old = self.rmw(locked, operation, bytes, address, value, site)?;
         let emit = &self.weaver.emit;
         let before = emit.binary(LLVMOpcode::LLVMAnd, old, mask);
         let carry = emit.compare(LLVMIntPredicate::LLVMIntNE, before, word.zero());
@@ -179,6 +186,30 @@ impl Rewrite<'_, '_> {
             ..ProcessorFlags::default()
         };
         old
+    }
+
+    /// Without a lock. It stores in any case: what it found, if that is not what it expected.
+    pub(super) fn compare_and_store(
+        &mut self,
+        address: Value,
+        expected: Value,
+        desired: Value,
+        site: Value,
+    ) -> Option<Value> {
+        let old = self.load(address, expected.ty(), site)?;
+        let emit = &self.weaver.emit;
+        let equal = emit.compare(LLVMIntPredicate::LLVMIntEQ, old, expected);
+        let all = emit.cast(LLVMOpcode::LLVMSExt, equal, old.ty());
+        let difference = emit.binary(LLVMOpcode::LLVMXor, old, desired);
+        let change = emit.binary(LLVMOpcode::LLVMAnd, difference, all);
+        let new = emit.binary(LLVMOpcode::LLVMXor, old, change);
+        self.store(address, new, Flags::VOLATILE, site)?;
+        self.start();
+        self.flags = ProcessorFlags {
+            zero: Some(equal),
+            ..ProcessorFlags::default()
+        };
+        Some(old)
     }
 
     /// Two 64-bit registers, high half first, as one value.
@@ -233,4 +264,16 @@ impl Rewrite<'_, '_> {
             .incoming(phi, &[(hooked, then.block()), (native, otherwise.block())]);
         Some(phi)
     }
+}
+
+/// What computes the new value; `None`: it is the operand.
+fn opcode(operation: Rmw) -> Option<LLVMOpcode> {
+    Some(match operation {
+        Rmw::Add => LLVMOpcode::LLVMAdd,
+        Rmw::Subtract => LLVMOpcode::LLVMSub,
+        Rmw::And => LLVMOpcode::LLVMAnd,
+        Rmw::Or => LLVMOpcode::LLVMOr,
+        Rmw::Xor => LLVMOpcode::LLVMXor,
+        Rmw::Exchange => return None,
+    })
 }

@@ -125,6 +125,7 @@ pub(crate) unsafe fn given_back(block: usize, known: bool, end: usize, caller: u
         if (*record).state == DEAD {
             error(heap_error::DOUBLE_FREE, block, 0, Some((block, record)));
         }
+        crate::threads::given_stacks::taken_away(block, (*record).length);
         (*record).state = DEAD;
         call_stack::walk(call_stack::frame_pointer(), &mut (*record).freed);
         bytes::fill(shadow(block), FREED, (*record).length.div_ceil(GRAIN));
@@ -165,6 +166,12 @@ pub(crate) fn committed(address: usize, length: usize, origin: Origin) {
             report(kind, address, length, find(bad), Some(origin))
         }
     }
+}
+
+/// The stack of a thread that has not ended is taken away.
+pub(crate) fn live_stack(address: usize, thread: usize) -> ! {
+    // SAFETY: no block is named.
+    unsafe { error(heap_error::LIVE_STACK, address, thread, None) }
 }
 
 fn is_heap(address: usize) -> bool {

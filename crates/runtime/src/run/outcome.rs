@@ -124,9 +124,14 @@ extern "C" fn __lf_ends() {
 fn leave() -> ! {
     shared::outcome(|outcome| {
         outcome.foreign = run().foreign.get();
-        // What is the same without that wake-up is known from an execution without it.
+        // What is the same without that wake-up, or with those stores done first, is known from another execution.
         let end = End::from_number(outcome.end);
-        if matches!(end, Some(End::Exited | End::Deadlock)) && crate::threads::wakes::left_out() {
+        let known = match end {
+            Some(End::Exited | End::Deadlock) => crate::threads::wakes::left_out(),
+            Some(End::Assumed) => run().too_early.get(),
+            _ => false,
+        };
+        if known {
             outcome.end = End::InVain as u32;
         }
     });

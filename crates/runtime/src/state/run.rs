@@ -109,6 +109,10 @@ pub(crate) struct Run {
     /// How often each thread waited; and how many waits have ended for no reason.
     pub(crate) waits: [Cell<u32>; crate::threads::MOST],
     pub(crate) wakes: Cell<u32>,
+    /// A thread took memory away to which stores of others were on their way.
+    pub(crate) too_early: Cell<bool>,
+    /// Some thread runs, or ran, on a stack that is memory of the program's.
+    pub(crate) given_stacks: Cell<bool>,
     /// Threads that wait for a condition.
     pub(crate) waiting: Cell<u32>,
 

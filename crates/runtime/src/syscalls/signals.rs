@@ -184,6 +184,7 @@ unsafe extern "C" fn on_fault(
         if deliver(signal, info, context) {
             return;
         }
+        crate::threads::visible::dies_at(address as usize);
         let guard = (place::STACK - place::GUARD) as u64;
         let overflow = signal == libc::SIGSEGV
             && (address.wrapping_sub(guard) < place::GUARD as u64

@@ -73,9 +73,12 @@ extern "C" fn __lf_block_end() {
 }
 
 fn begin(caller: usize) {
-    if !on() {
-        return;
+    if on() {
+        begin_at(Origin::library(Builtin::atomic_block, caller));
     }
+}
+
+pub(super) fn begin_at(origin: Origin) {
     let depth = threads().block.get();
     if depth == 0 {
         if threads().persistency.get() {
@@ -84,7 +87,6 @@ fn begin(caller: usize) {
                 &[b"__VERIFIER_atomic_begin in a program that uses persistent memory"],
             );
         }
-        let origin = Origin::library(Builtin::atomic_block, caller);
         point(Step {
             kind: step::BLOCK,
             object: BLOCKS as usize,
@@ -100,21 +102,23 @@ fn begin(caller: usize) {
 }
 
 fn end(caller: usize) {
-    if !on() {
-        return;
+    if on() {
+        end_at(Origin::library(Builtin::atomic_block, caller));
     }
+}
+
+pub(super) fn end_at(origin: Origin) {
     match threads().block.get() {
         0 => {}
-        1 => leave(caller),
+        1 => leave(origin),
         depth => threads().block.set(depth - 1),
     }
 }
 
 /// The block is over.
-fn leave(caller: usize) {
+fn leave(origin: Origin) {
     threads().block.set(0);
     let me = threads().current.get();
-    let origin = Origin::library(Builtin::atomic_block, caller);
     trace::access(me, BLOCKS, NOTHING, origin, [0, 0, 0]);
     repeated::moved(me, origin);
 }
@@ -124,7 +128,7 @@ pub(super) fn passes_over(kind: u8) -> bool {
     match kind {
         step::YIELD | step::SLEEP | step::FENCE => true,
         step::EXIT => {
-            leave(0);
+            leave(Origin::library(Builtin::atomic_block, 0));
             false
         }
         _ => outcome::fail(
@@ -180,5 +184,5 @@ pub(super) fn abandon() {
             );
         }
     }
-    leave(0);
+    leave(Origin::library(Builtin::atomic_block, 0));
 }

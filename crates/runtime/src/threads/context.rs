@@ -1,6 +1,7 @@
 //! A thread's context: stack, thread descriptor, what it is about to do. Switching takes a few loads and stores.
 
 use super::cleanup::Cleanup;
+use super::given_stacks::GivenStack;
 use super::lifecycle::How;
 use super::wakes::Wakes;
 use super::{MOST, descriptor, tables, threads};
@@ -97,6 +98,7 @@ pub(crate) struct Context {
     /// How often it waited long enough for something that did not happen.
     pub(crate) timeouts: Cell<u32>,
     pub(super) wakes: Wakes,
+    pub(super) given_stack: GivenStack,
     /// Its virtual time, while others run.
     pub(crate) clock: Cell<u64>,
     pub(crate) step: StepCells,
@@ -177,6 +179,7 @@ impl Context {
             among_others,
             timeouts,
             wakes,
+            given_stack,
             clock,
             step,
             start,
@@ -202,6 +205,7 @@ impl Context {
         among_others.set(with.among_others);
         timeouts.set(0);
         wakes.begin();
+        given_stack.begin();
         clock.set(run().clock.get());
         step.set(Step::NONE);
         start.set(with.start);

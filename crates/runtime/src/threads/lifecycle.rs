@@ -3,8 +3,8 @@
 use super::context::{self, Status, Step};
 use super::steps::{self, depart, point};
 use super::{
-    MOST, cleanup, descriptor, direct, identity, on, sleep_sets, store_buffer, tables,
-    thread_specific, threads, unseen,
+    MOST, cleanup, descriptor, direct, given_stacks, identity, on, sleep_sets, store_buffer,
+    tables, thread_specific, threads, unseen,
 };
 use crate::caller;
 use crate::libc::real::real;
@@ -14,7 +14,7 @@ use crate::run::outcome::{self};
 use crate::run::trace::Origin;
 use crate::state::{Mode, run, server, watch};
 use landfall_vocab::builtin::Builtin;
-use landfall_vocab::record::{step, unseen as what};
+use landfall_vocab::record::step;
 use landfall_vocab::shared::{CREATIONS, End};
 
 /// The first thing a new thread does on its stack.
@@ -45,6 +45,7 @@ pub(super) fn ended() -> ! {
         }
     }
     thread_specific::destroy();
+    given_stacks::leaves(threads().current.get());
     point(Step::new(step::EXIT, threads().current.get(), 0));
     depart(Status::Done)
 }
@@ -102,6 +103,9 @@ pub(super) unsafe fn create(to: *mut usize, how: How, caller: usize) -> i32 {
         tables().contexts[threads().current.get()]
             .among_others
             .set(true);
+        if let Some((low, high)) = how.stack {
+            given_stacks::taken_away(low, high - low);
+        }
         let Some(id) = tables().contexts[number].begin_thread(number, &how) else {
             return libc::EAGAIN;
         };
@@ -116,10 +120,7 @@ pub(super) unsafe fn create(to: *mut usize, how: How, caller: usize) -> i32 {
         threads().apart.set(threads().apart.get() + 1);
         watch(true);
         if how.stack.is_some() {
-            unseen::note(
-                what::STACK,
-                Origin::library(Builtin::pthread_create, caller),
-            );
+            given_stacks::given(number, Origin::library(Builtin::pthread_create, caller));
         }
         unseen::created();
         if expected != Some(id) && is_persistent(to as usize) {

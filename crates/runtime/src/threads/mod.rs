@@ -14,8 +14,10 @@ mod descriptor;
 pub(crate) mod direct;
 mod fences;
 mod futex;
+pub(crate) mod given_stacks;
 mod identity;
 mod lifecycle;
+mod mappings;
 mod mutex;
 mod object_lifetime;
 mod objects;
@@ -85,6 +87,8 @@ pub(crate) struct Threads {
     apart: Cell<usize>,
     current: Cell<usize>,
     count: Cell<usize>,
+    /// The access that is just being made; of no bytes for none.
+    pending: Cell<visible::Access>,
     /// Decisions taken so far.
     steps: Cell<usize>,
     /// Threads and store buffers that are not chosen where nobody says, a bit each.

@@ -377,6 +377,20 @@ pub(super) fn changed(by: usize, place: u64, length: usize) {
     }
 }
 
+/// Bytes are there no more: nobody looks whether what was changed there is undone.
+pub(super) fn loses(address: usize, length: usize) {
+    for thread in 0..threads().count.get() {
+        let turns = of(thread);
+        let inside = |change: &Cell<Change>| {
+            let change = change.get();
+            overlap(change.address as u64, change.length, address as u64, length)
+        };
+        if turns.changes(0).iter().any(inside) {
+            turns.lasts();
+        }
+    }
+}
+
 /// A thread has changed bytes of one line, at once; what it found there, as [`visible::found`] says it.
 pub(super) fn change(thread: usize, address: usize, length: usize, before: u64) {
     let turns = of(thread);

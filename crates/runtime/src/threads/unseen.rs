@@ -2,7 +2,7 @@
 //! use, state inside libc. It happens as it happens; the trace says where, and the verdict that not everything was seen. What is done
 //! while there is one thread only concerns nobody.
 
-use super::{on, tables, threads};
+use super::{mappings, on, tables, threads};
 use crate::caller;
 use crate::files::descriptors;
 use crate::libc::real::real;
@@ -188,33 +188,28 @@ macro_rules! noted {
     };
 }
 
-fn mapping(what: u8, _: [usize; 5], origin: Origin) {
-    note(what, origin);
+/// Where a range of memory changes.
+fn mapping(how: fn([usize; 5], Origin), arguments: [usize; 5], origin: Origin) {
+    how(arguments, origin);
 }
 
-fn placed(what: u8, [_, _, _, flags, file]: [usize; 5], origin: Origin) {
+fn placed(what: u8, arguments: [usize; 5], origin: Origin) {
+    let [_, _, _, flags, file] = arguments;
     let flags = flags as i32;
     // Two mappings of one file are one memory at two addresses. (Pool files have one address.)
     let aliased = flags & libc::MAP_SHARED != 0
         && flags & libc::MAP_ANONYMOUS == 0
         && !matches!(descriptors::kind(file), descriptors::Kind::Pool(_));
-    if flags & libc::MAP_FIXED != 0 || aliased && several() {
+    if flags & libc::MAP_FIXED != 0 {
+        mappings::placed(arguments, origin);
+    }
+    if aliased && several() {
         note(what, origin);
     }
     if aliased {
         let uses = &run().uses;
         uses.mappings.set(uses.mappings.get() + 1);
         uses.mapping.set(origin);
-    }
-}
-
-fn advice(what: u8, [_, _, advice, ..]: [usize; 5], origin: Origin) {
-    // The others change nothing that anybody reads.
-    if matches!(
-        advice as i32,
-        libc::MADV_DONTNEED | libc::MADV_FREE | libc::MADV_REMOVE | libc::MADV_WIPEONFORK
-    ) {
-        note(what, origin);
     }
 }
 
@@ -277,10 +272,10 @@ pub(crate) fn system_call(number: i64, arguments: [usize; 5], caller: usize) {
     };
     match number {
         libc::SYS_mmap => placed(unseen::MAPPING, arguments, origin),
-        libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_mremap | libc::SYS_brk => {
-            note(unseen::MAPPING, origin)
-        }
-        libc::SYS_madvise => advice(unseen::MAPPING, arguments, origin),
+        libc::SYS_munmap | libc::SYS_mprotect => mappings::range(arguments, origin),
+        libc::SYS_mremap => mappings::moved(arguments, origin),
+        libc::SYS_brk => mappings::ends_at(a, origin),
+        libc::SYS_madvise => mappings::advised(arguments, origin),
         libc::SYS_kill | libc::SYS_rt_sigqueueinfo => signal(unseen::SIGNAL, arguments, origin),
         libc::SYS_tkill => directed(a, b),
         libc::SYS_tgkill => directed(b, c),
@@ -334,12 +329,12 @@ crate::weak!("drand48" => drand48, "atexit" => atexit);
 
 noted! {
     "mmap" => mmap, __lf_weak_mmap: placed(unseen::MAPPING);
-    "munmap" => munmap, __lf_weak_munmap: mapping(unseen::MAPPING);
-    "mprotect" => mprotect, __lf_weak_mprotect: mapping(unseen::MAPPING);
-    "mremap" => mremap, __lf_weak_mremap: mapping(unseen::MAPPING);
-    "madvise" => madvise, __lf_weak_madvise: advice(unseen::MAPPING);
-    "brk" => brk, __lf_weak_brk: mapping(unseen::MAPPING);
-    "sbrk" => sbrk, __lf_weak_sbrk: mapping(unseen::MAPPING);
+    "munmap" => munmap, __lf_weak_munmap: mapping(mappings::range);
+    "mprotect" => mprotect, __lf_weak_mprotect: mapping(mappings::range);
+    "mremap" => mremap, __lf_weak_mremap: mapping(mappings::moved);
+    "madvise" => madvise, __lf_weak_madvise: mapping(mappings::advised);
+    "brk" => brk, __lf_weak_brk: mapping(|arguments, origin| mappings::ends_at(arguments[0], origin));
+    "sbrk" => sbrk, __lf_weak_sbrk: mapping(|arguments, origin| mappings::grows(arguments[0] as isize, origin));
     "kill" => kill, __lf_weak_kill: signal(unseen::SIGNAL);
     "killpg" => killpg, __lf_weak_killpg: signal(unseen::SIGNAL);
     "sigqueue" => sigqueue, __lf_weak_sigqueue: signal(unseen::SIGNAL);

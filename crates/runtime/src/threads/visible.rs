@@ -35,6 +35,7 @@ const FAILURE: u32 = 8;
 
 /// An access that is about to happen, of bytes of one line.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Access {
     pub(super) address: usize,
     pub(super) length: usize,
@@ -45,7 +46,7 @@ pub(crate) struct Access {
 }
 
 /// Is an access a step of its own?
-fn is_point(atomic: bool, origin: Origin) -> bool {
+pub(super) fn is_point(atomic: bool, origin: Origin) -> bool {
     if block::is_inside() {
         return false;
     }
@@ -55,6 +56,16 @@ fn is_point(atomic: bool, origin: Origin) -> bool {
     let bit = point_bit(origin.number());
     let word = &control().points[bit / 64];
     word.load(Relaxed) >> (bit % 64) & 1 != 0
+}
+
+/// The program dies of an access to that address: if it is one of ours, it is in conflict with whoever took the memory away.
+pub(crate) fn dies_at(address: usize) {
+    if super::on() {
+        let access = threads().pending.get();
+        if address.wrapping_sub(access.address) < access.length {
+            access.done(0, 0, 0);
+        }
+    }
 }
 
 /// Address and length in one word.
@@ -93,6 +104,7 @@ pub(super) fn announce(
         otherwise: ordering,
         origin,
     };
+    threads().pending.set(access);
     if heap_checks::refuses(address, length) {
         // It is in conflict with whoever freed that, so it must be known.
         access.done(0, 0, 0);
@@ -130,6 +142,31 @@ pub(crate) unsafe fn give_back(block: usize, length: usize, origin: Origin) {
     };
 }
 
+/// What lies in a range is about to be something else, or nothing: whoever touches it, before or after, is in conflict with that.
+pub(super) fn replace(start: usize, length: usize, origin: Origin) {
+    super::fences::fence(origin);
+    let me = threads().current.get();
+    by_lines(start, length, |at, piece| {
+        turns::loses(start + at, piece);
+        let access = Access {
+            address: start + at,
+            length: piece,
+            flags: WRITE,
+            otherwise: 0,
+            origin,
+        };
+        // Nobody may look at it any more.
+        access.done(0, 0, 0);
+        turns::changed(me, (start + at) as u64, piece);
+    });
+    turns::lasts(me);
+}
+
+/// A thread still needs a word there.
+pub(super) fn touches(address: usize, origin: Origin) {
+    announce(address, 8, WRITE, 0, origin).done(0, 0, 0);
+}
+
 fn ordering(abi: u32) -> u8 {
     abi as u8 & flag::ORDERING
 }
@@ -152,9 +189,15 @@ pub(crate) fn update(address: usize, length: usize, what: u8, abi: u32, origin: 
 }
 
 impl Access {
+    /// Nobody dies of it any more.
+    fn is_made(self) {
+        threads().pending.set(Access { length: 0, ..self });
+    }
+
     /// It happened.
     pub(crate) fn done(self, found: u64, left: u64, expected: u64) {
         let me = threads().current.get();
+        self.is_made();
         let object = pack(self.address, self.length);
         if self.length == 8 {
             if self.flags & WRITE != 0 {
@@ -311,8 +354,17 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
             }
             let direct = block::is_inside() || section::is_inside();
             let buffered = threads().buffered.get() && !direct;
+            let what = if locked { WRITE | LOCKED } else { WRITE };
+            let access = Access {
+                address: to,
+                length: piece,
+                flags: what | order,
+                otherwise: order,
+                origin,
+            };
             if buffered && !locked {
                 store_buffer::make_room(origin);
+                threads().pending.set(access);
                 let (stream, wanted) = if streams {
                     store_buffer::stream(to)
                 } else {
@@ -338,10 +390,10 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                         [streamed, digest(from, piece), 0],
                     );
                     turns::lasts(threads().current.get());
-                    return store_buffer::push(to, from, piece, (visible, stream), flags, origin);
+                    store_buffer::push(to, from, piece, (visible, stream), flags, origin);
+                    return access.is_made();
                 }
             }
-            let what = if locked { WRITE | LOCKED } else { WRITE };
             let access = if locked || !buffered {
                 announce(
                     to,
@@ -352,13 +404,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                 )
             } else {
                 heap_checks::look_if_asked(to, piece, true);
-                Access {
-                    address: to,
-                    length: piece,
-                    flags: what | order,
-                    otherwise: order,
-                    origin,
-                }
+                access
             };
             let found = found(to, piece);
             perform(to, from, piece, flags, origin);

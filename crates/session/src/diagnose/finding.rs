@@ -35,7 +35,9 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
         | Outcome::Wedged => Kind::Hang,
         Outcome::Deadlock { .. } => Kind::Deadlock,
         Outcome::Heap { error, .. } => match error {
-            HeapError::ReadAfterFree | HeapError::WriteAfterFree => Kind::UseAfterFree,
+            HeapError::ReadAfterFree | HeapError::WriteAfterFree | HeapError::LiveStack => {
+                Kind::UseAfterFree
+            }
             HeapError::DoubleFree | HeapError::InvalidFree => Kind::DoubleFree,
             HeapError::ReadOutside | HeapError::WriteOutside => Kind::HeapOverflow,
         },

@@ -54,6 +54,11 @@ pub(crate) fn describe(
         }
         (HeapError::DoubleFree, None) => "frees a block a second time".to_owned(),
         (HeapError::InvalidFree, _) => format!("frees {address:#x}, which is no block of the heap"),
+        (HeapError::LiveStack, _) => {
+            format!(
+                "takes away the stack of thread {bytes}, which has not ended and still runs on it"
+            )
+        }
         (HeapError::ReadOutside, block) => outside("reads", block),
         (HeapError::WriteOutside, block) => outside("writes", block),
     }

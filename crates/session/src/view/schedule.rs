@@ -208,6 +208,15 @@ impl<'a> ScheduleNames<'a> {
         }
     }
 
+    /// The function that makes memory something else, or nothing, if a step is one of its lines.
+    fn remaps(&self, step: &Step) -> Option<&'static str> {
+        let function = self.names.function(self.threads.origin(step.site))?;
+        let remaps = [
+            "munmap", "mprotect", "mremap", "madvise", "mmap", "brk", "sbrk",
+        ];
+        remaps.into_iter().find(|name| *name == function)
+    }
+
     pub(crate) fn what(&self, step: &Step) -> String {
         let object = self.name(step.object, step.mask);
         let value = |value: u64| match value {
@@ -217,6 +226,9 @@ impl<'a> ScheduleNames<'a> {
         match step.act {
             _ if self.begins_block(step) => "an atomic block".to_owned(),
             Act::Load => format!("reads {object}: {}", value(step.found)),
+            Act::Store if self.remaps(step).is_some() => {
+                format!("{} of {object}", self.remaps(step).unwrap_or_default())
+            }
             Act::Store => format!("{object} = {}", value(step.left)),
             Act::Commit => format!("{object} = {}", value(step.left)),
             Act::Rmw => format!(

@@ -208,6 +208,20 @@ pub(super) fn holds(thread: usize, byte: usize) -> bool {
     })
 }
 
+/// Do stores of other threads than the running one wait for these bytes?
+pub(super) fn others_hold(address: usize, length: usize) -> bool {
+    let me = threads().current.get();
+    let inside = |entry: &Entry| {
+        let start = entry.address.get();
+        !entry.gone.get() && start < address + length && address < start + entry.length.get().max(1)
+    };
+    let mut others = (0..threads().count.get()).filter(|&thread| thread != me && !is_empty(thread));
+    others.any(|thread| {
+        let buffer = of(thread);
+        buffer.entries[buffer.places()].iter().any(inside)
+    })
+}
+
 /// Do stores to all of these bytes wait there? Then a load sees nothing else.
 pub(super) fn covers(thread: usize, address: usize, length: usize) -> bool {
     !is_empty(thread) && (address..address + length).all(|byte| holds(thread, byte))

@@ -59,10 +59,6 @@ fn sentence(what: UnseenKind, function: &str) -> String {
             "",
             "a timer that goes off while several threads are alive was not tried at every moment",
         ),
-        UnseenKind::Stack => (
-            " with a stack of the program's own (pthread_attr_setstack)",
-            "what others do to that memory while the thread runs was not looked at",
-        ),
         UnseenKind::File => (
             "",
             "several threads use this file, pipe or socket, and other orders were not tried",

@@ -1,0 +1,90 @@
+//! Memory that is unmapped, protected, emptied or replaced while there are other threads: a store to all of it, as far as who else
+//! touches it is concerned. Whoever comes later finds what is there then, which may be nothing.
+
+use super::unseen::{self, several};
+use super::{block, given_stacks, store_buffer, threads, visible};
+use crate::memory::shadow::is_persistent;
+use crate::run::outcome;
+use crate::run::trace::Origin;
+use crate::state::run;
+use crate::syscalls::sys;
+use landfall_vocab::record::unseen as what;
+
+/// Ranges that are longer are only noted: a record for each line of them would fill the trace.
+const LONGEST: usize = 1 << 20;
+const PAGE: usize = 4096;
+
+fn changes(start: usize, length: usize, origin: Origin) {
+    if !several() || is_persistent(start) {
+        return super::acted();
+    }
+    let length = length.next_multiple_of(PAGE);
+    if length > LONGEST || start.checked_add(length).is_none() {
+        return unseen::note(what::MAPPING, origin);
+    }
+    let is_step = visible::is_point(false, origin);
+    if is_step && threads().persistency.get() {
+        return unseen::note(what::MAPPING, origin);
+    }
+    // Others see all of it at once, or nothing: its lines are one step.
+    if is_step {
+        block::begin_at(origin);
+    }
+    visible::replace(start, length, origin);
+    given_stacks::taken_away(start, length);
+    if store_buffer::others_hold(start, length) {
+        // The processor waits until what is on its way to that memory is there: this is no execution, others may go on.
+        run().too_early.set(true);
+        outcome::assumed()
+    }
+    if is_step {
+        block::end_at(origin);
+    }
+}
+
+/// `munmap`, `mprotect`.
+pub(super) fn range([start, length, ..]: [usize; 5], origin: Origin) {
+    changes(start, length, origin);
+}
+
+/// `mremap`: what was there is somewhere else afterwards, or some of it nowhere; with `MREMAP_FIXED` what was there is gone, too.
+pub(super) fn moved([start, length, wanted, flags, to]: [usize; 5], origin: Origin) {
+    changes(start, length, origin);
+    if flags as i32 & libc::MREMAP_FIXED != 0 {
+        changes(to, wanted, origin);
+    }
+}
+
+/// `madvise`: the other kinds of advice change nothing that anybody reads.
+pub(super) fn advised([start, length, advice, ..]: [usize; 5], origin: Origin) {
+    if matches!(
+        advice as i32,
+        libc::MADV_DONTNEED | libc::MADV_FREE | libc::MADV_REMOVE | libc::MADV_WIPEONFORK
+    ) {
+        changes(start, length, origin);
+    }
+}
+
+/// `mmap` over what is there.
+pub(super) fn placed([start, length, ..]: [usize; 5], origin: Origin) {
+    changes(start, length, origin);
+}
+
+/// `brk`: what is behind the new end is gone.
+pub(super) fn ends_at(end: usize, origin: Origin) {
+    // SAFETY: nothing is asked for but where it is.
+    let now = unsafe { sys::raw(libc::SYS_brk, [0]) } as usize;
+    if (1..now).contains(&end) {
+        let first = end.next_multiple_of(PAGE);
+        changes(first, now.saturating_sub(first), origin);
+    }
+}
+
+/// `sbrk`.
+pub(super) fn grows(by: isize, origin: Origin) {
+    if by < 0 {
+        // SAFETY: nothing is asked for but where it is.
+        let now = unsafe { sys::raw(libc::SYS_brk, [0]) } as usize;
+        ends_at(now.saturating_sub(by.unsigned_abs()), origin);
+    }
+}
