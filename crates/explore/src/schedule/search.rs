@@ -191,12 +191,7 @@ impl Search {
             without: Vec::new(),
             ticks: Vec::new(),
             ahead: AskedAhead::default(),
-            symmetry: Symmetry::new(
-                order,
-                processes,
-                options.symmetry && options.persistency == Persistency::Ignored,
-                apart,
-            ),
+            symmetry: Symmetry::new(order, processes, options.symmetry, apart),
             pasts: Vec::new(),
             broken: false,
             points: Points::default(),
