@@ -115,7 +115,9 @@ pub struct Threading {
     pub creations: bool,
     /// There are atomic blocks, so every access of memory is in conflict with them.
     pub blocks: bool,
-    /// Plain accesses that are steps, by their origins (`site | caller << 32`).
+    /// Critical sections are single steps.
+    pub sections: bool,
+    /// Plain accesses that are steps, by their origins (`site | caller << 32`); and locks whose critical sections are not.
     pub points: Option<Arc<Vec<u64>>>,
     /// Streams of non-temporal stores that each thread has, and, with any, how many threads there may be. Without, choices name
     /// store buffers from [`landfall_vocab::record::COMPANIONS`] on; with them, from `most` on.

@@ -76,6 +76,7 @@ pub(crate) fn recorded_threads(job: &Job) -> Option<RecordedThreads> {
         streams: job.threads.streams,
         most: job.threads.most,
         everywhere: job.threads.everywhere,
+        sections: job.threads.sections,
         persistency: job.threads.persistency,
         creations: job.threads.creations,
         points: points.map_or_else(Vec::new, |points| points.to_vec()),
@@ -91,6 +92,7 @@ fn prepare(threads: &RecordedThreads, job: &mut Job) -> anyhow::Result<()> {
     };
     (job.threads.streams, job.threads.most) = (threads.streams, threads.most);
     job.threads.everywhere = threads.everywhere;
+    job.threads.sections = threads.sections;
     job.threads.persistency = threads.persistency;
     job.threads.creations = threads.creations;
     job.threads.points = Some(Arc::new(threads.points.clone()));

@@ -24,6 +24,7 @@ mod replayed;
 pub mod saturate;
 pub mod seal;
 mod search;
+mod section;
 mod sharing;
 mod step;
 mod symmetry;

@@ -33,7 +33,7 @@ pub struct Trailing {
     pub object: u32,
     pub mask: u64,
     pub write: bool,
-    /// It belongs to that transition, an atomic block: who knows of the one knows of the other.
+    /// It belongs to that transition, an atomic block or a critical section: who knows of the one knows of the other.
     pub within: bool,
     /// It is atomic, and no transition because it is part of such a block.
     pub atomic: bool,
@@ -116,6 +116,8 @@ pub struct Trace {
     pub births: Vec<Birth>,
     pub blocked: Vec<Wait>,
     pub failures: Vec<ThreadFailure>,
+    /// Locks of which it turned out that their critical sections are not single transitions.
+    pub broken: Vec<u32>,
     /// Threads that assumed what does not hold, a bit each, before anything failed.
     pub assumed: u64,
     /// Per thread, the first one that it is like: the same code on the same argument, created with it, and nobody can tell them apart.
@@ -137,6 +139,7 @@ impl Default for Trace {
             births: Vec::new(),
             blocked: Vec::new(),
             failures: Vec::new(),
+            broken: Vec::new(),
             assumed: 0,
             alike: Vec::new(),
             end: End::Complete,
@@ -156,6 +159,7 @@ impl Trace {
         self.births.clear();
         self.blocked.clear();
         self.failures.clear();
+        self.broken.clear();
         self.assumed = 0;
         self.alike.clear();
         self.end = End::Complete;

@@ -6,7 +6,7 @@ use super::{Open, TraceReader, word};
 use landfall_explore::schedule::sync::{MOST_WAITERS, Op};
 use landfall_explore::schedule::{Access, Act, Orders, SourceFence, ThreadsError, Trace};
 use landfall_vocab::record::{Traced, access, step};
-use landfall_vocab::shared::BLOCKS;
+use landfall_vocab::shared::{BLOCKS, SECTIONS};
 
 /// What an access asks for in the source. Where that says nothing of a locked instruction, it is as strong as can be.
 pub(super) fn orders(flags: u8) -> Orders {
@@ -71,6 +71,10 @@ impl TraceReader {
         }
         let site = self.site(record);
         let (place, mask) = place(record.value);
+        if place == SECTIONS {
+            self.section_ends(thread, record, trace);
+            return Ok(());
+        }
         if place == BLOCKS {
             return self.block(thread, record, trace);
         }
@@ -143,7 +147,12 @@ impl TraceReader {
                 )));
             }
             self.synchronise(&open, op, record, &mut step);
-            return self.finish(&open, step, trace);
+            let joins = step.act == Act::Sync(Op::Section);
+            self.finish(&open, step, trace)?;
+            if joins {
+                self.section_begins(thread);
+            }
+            return Ok(());
         }
         let writes = record.flags & access::WRITE != 0;
         let locked = record.flags & access::LOCKED != 0;

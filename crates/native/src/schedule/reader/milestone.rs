@@ -70,6 +70,7 @@ impl Clone for ReaderThread {
             site,
             sealed,
             in_block,
+            section,
         } = from;
         (self.tick, self.stepped, self.born) = (*tick, *stepped, *born);
         (self.joined, self.meets, self.drained) = (*joined, *meets, *drained);
@@ -82,6 +83,7 @@ impl Clone for ReaderThread {
         self.floor.clone_from(floor);
         self.watches.clone_from(watches);
         (self.site, self.sealed, self.in_block) = (*site, *sealed, *in_block);
+        self.section = *section;
     }
 }
 
@@ -158,6 +160,8 @@ impl TraceReader {
             created,
             creators,
             stored_as,
+            // Nobody is in a critical section of one transition where there is a choice.
+            accessed: _,
             // Of the whole search.
             objects: _,
             sites: _,
@@ -196,6 +200,8 @@ impl TraceReader {
             births,
             failures,
             assumed,
+            // The search begins anew.
+            broken: _,
             // At the end of a run.
             blocked: _,
             end: _,
