@@ -10,7 +10,7 @@ const MOST: u64 = 3_000;
 
 fn cases() -> u32 {
     let asked = std::env::var("LANDFALL_CASES").ok();
-    asked.and_then(|n| n.parse().ok()).unwrap_or(250)
+    asked.and_then(|n| n.parse().ok()).unwrap_or(100)
 }
 
 /// Threads of which the first is there several times.

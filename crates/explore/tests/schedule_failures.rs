@@ -64,4 +64,37 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn every_recovery_of_threads_that_are_alike(
+        threads in prop::collection::vec(thread(), 1..3),
+        copies in 1usize..3,
+        seed in any::<u64>(),
+        steps in 1u32..6,
+        platform in platform(),
+        failures in 1u32..3,
+    ) {
+        let mut threads = threads;
+        threads.extend(vec![threads[0].clone(); copies]);
+        prop_assume!(threads.iter().map(Vec::len).sum::<usize>() <= 8);
+        let base = base(seed);
+        let mut toy = Toy::new(seed, steps, true);
+        let mut found = [false, true].map(|symmetry| {
+            toy.runs.clear();
+            let mut program = Straight::new(threads.clone());
+            let options = Options { persistency: Persistency::Lines, symmetry, ..Options::default() };
+            let mut search = Search::new(&program, options).expect("few threads");
+            let mut power = Power::new(base.clone(), platform).with_failures(failures);
+            while search.next(&mut program).expect("runs") {
+                assert!(!search.broken);
+                if search.trace().end == End::Complete {
+                    let explored: &dyn Explored = &search;
+                    power.look(&mut toy, explored, |object| Line(object.into())).expect("walks");
+                }
+            }
+            let runs: BTreeSet<_> = toy.runs.iter().cloned().collect();
+            (runs, search.counts.stand_for)
+        }).into_iter();
+        prop_assert_eq!(found.next(), found.next());
+    }
 }

@@ -78,8 +78,11 @@ pub struct RecordedThreads {
     pub streamed: Option<Vec<u64>>,
     /// Plain accesses are steps: all of them, or these.
     pub everywhere: bool,
-    /// Where, if not everywhere.
+    /// Where, if not everywhere; and which locks have critical sections of several steps.
     pub points: Vec<u64>,
+    /// Critical sections are single steps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sections: bool,
     /// Stores to persistent memory, flushes and fences are steps.
     #[serde(default)]
     pub persistency: bool,

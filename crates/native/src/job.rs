@@ -116,7 +116,9 @@ pub struct Threading {
     pub creations: bool,
     /// There are atomic blocks, so every access of memory is in conflict with them.
     pub blocks: bool,
-    /// Plain accesses that are steps, by their origins (`site | caller << 32`).
+    /// Critical sections are single steps.
+    pub sections: bool,
+    /// Plain accesses that are steps, by their origins (`site | caller << 32`); and locks whose critical sections are not.
     pub points: Option<Arc<Vec<u64>>>,
     /// Threads have numbers that others had before them, whom their creator has joined.
     pub again: bool,

@@ -85,6 +85,7 @@ pub(crate) fn recorded_threads(job: &Job) -> Option<RecordedThreads> {
         },
         streamed: streamed.map(|lines| lines.to_vec()),
         everywhere: job.threads.everywhere,
+        sections: job.threads.sections,
         persistency: job.threads.persistency,
         creations: job.threads.creations,
         points: points.map_or_else(Vec::new, |points| points.to_vec()),
@@ -106,6 +107,7 @@ fn prepare(threads: &RecordedThreads, job: &mut Job) -> anyhow::Result<()> {
     job.threads.streamed = threads.streamed.clone().map(Arc::new);
     job.threads.non_temporal = threads.streamed.is_some();
     job.threads.everywhere = threads.everywhere;
+    job.threads.sections = threads.sections;
     job.threads.persistency = threads.persistency;
     job.threads.creations = threads.creations;
     job.threads.points = Some(Arc::new(threads.points.clone()));

@@ -290,7 +290,9 @@ pub mod lifetime {
     pub const IN_USE: u64 = 1 << 62;
     /// It is destroyed; what it holds stays for those who leave it.
     pub const KEPT: u64 = 1 << 61;
-    pub const ALL: u64 = GONE | IN_USE | KEPT;
+    /// It is taken, and a critical section begins that is a single step.
+    pub const SECTION: u64 = 1 << 60;
+    pub const ALL: u64 = GONE | IN_USE | KEPT | SECTION;
 }
 
 /// Flags of an `Access`. Bits 0..=2 hold the atomic ordering in LLVM's numbering.

@@ -312,6 +312,8 @@ pub mod job {
     pub const CREATIONS: u32 = 1 << 23;
     /// A turn of a loop that was in vain happens where the schedule says so, and its thread goes on.
     pub const TURNS: u32 = 1 << 29;
+    /// Critical sections are single steps, but for those of locks that are points.
+    pub const SECTIONS: u32 = 1 << 30;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
 }
@@ -381,6 +383,9 @@ pub const fn address_of(place: u64) -> u64 {
 }
 
 const ADDRESS_BITS: u32 = 47;
+
+/// In place of a lock: a critical section ends, or (read, with the lock in the first word) is no single step.
+pub const SECTIONS: u64 = LOCK | 24;
 
 /// What atomic blocks have in common with each other, and with every access outside of them.
 pub const BLOCKS: u64 = LOCK | 16;

@@ -82,7 +82,9 @@ pub fn bounded<T: Threads>(
     options: Options,
     mut visit: impl FnMut(&T, &dyn Explored) -> ControlFlow<()>,
 ) -> Result<Bounded, ThreadsError> {
-    threads.preempt_at(points);
+    // Whether a lock was free when a thread came to it matters here.
+    let points = points.apart();
+    threads.preempt_at(&points);
     let count = threads.threads();
     let order = threads.order(options.persistency);
     let processes = match threads.buffered() {
@@ -97,7 +99,7 @@ pub fn bounded<T: Threads>(
         trace: Trace::default(),
         frames: vec![BoundedFrame::default()],
         races: Vec::new(),
-        points: points.clone(),
+        points,
         result: Bounded::default(),
     };
     let mut follow = Vec::new();

@@ -53,6 +53,10 @@ struct Detector<'a> {
     held: Vec<Vec<u32>>,
     /// What a released lock passes on.
     passed: Vec<(u32, u64, Clock)>,
+    /// Per lock and what is accessed in a critical section of it: what those pass on.
+    sections: Vec<(u32, u32, Clock)>,
+    /// Per thread: the lock of the critical section that was its last transition.
+    inside: Vec<Option<u32>>,
     /// What atomics do.
     messages: Messages,
     /// Per process, up to where its stores are in memory.
@@ -71,6 +75,8 @@ pub fn data_races(trace: &Trace, order: Order, relation: Relation, found: &mut V
         clocks: vec![vec![(0, vec![0; order.threads])]; order.threads],
         held: vec![Vec::new(); order.threads],
         passed: Vec::new(),
+        sections: Vec::new(),
+        inside: vec![None; order.threads],
         messages: Messages::new(order.threads),
         committed: vec![0; order.processes()],
         seen: FxHashMap::default(),
@@ -156,9 +162,16 @@ impl Detector<'_> {
             mask: access.mask,
             plain: !access.atomic,
             known_from: access.tick + u32::from(!access.within),
-            held: self.held[thread].clone(),
+            held: self.holds(thread, access.within),
         };
         self.look(seen, &clock);
+    }
+
+    /// Locks that a thread holds.
+    fn holds(&self, thread: usize, within: bool) -> Vec<u32> {
+        let mut held = self.held[thread].clone();
+        held.extend(self.inside[thread].filter(|_| within));
+        held
     }
 
     fn step(&mut self, step: &Step) {
@@ -168,6 +181,9 @@ impl Detector<'_> {
         let tick = if commits { step.issued } else { step.tick };
         let mut clock = self.clock(thread, tick);
         self.learn(thread, [step.need, step.also], step.joined, &mut clock);
+        if !commits {
+            self.inside[thread] = None;
+        }
         match step.act {
             Act::Sync(op) => self.synchronise(thread, op, step, &mut clock),
             _ => self.pass(thread, tick, step, &mut clock),
@@ -248,9 +264,11 @@ impl Detector<'_> {
         let all = |of: u32, _: u64| of == object;
         let pure = self.relation == Relation::Pure;
         match op {
+            Op::Section => self.section(thread, step, clock),
             Op::Lock | Op::TryLock | Op::LockExclusive | Op::TryLockExclusive if writes => {
                 if pure {
                     self.acquire(clock, all);
+                    self.acquire_sections(clock, object, None);
                 }
                 self.held[thread].push(object);
             }
@@ -283,6 +301,35 @@ impl Detector<'_> {
                 self.release((object, ALL), clock);
             }
             _ => {}
+        }
+    }
+
+    /// A critical section in one piece: it knows of others of its lock that it shares something with. That the lock had them come one after
+    /// the other says nothing.
+    fn section(&mut self, thread: usize, step: &Step, clock: &mut Clock) {
+        if self.relation == Relation::Pure {
+            self.acquire(clock, |of, _| of == step.object);
+            self.acquire_sections(clock, step.object, Some(step.section));
+        }
+        self.inside[thread] = Some(step.object);
+        let same = |(lock, section, _): &&mut (u32, u32, Clock)| {
+            (*lock, *section) == (step.object, step.section)
+        };
+        match self.sections.iter_mut().find(same) {
+            Some((.., known)) => join(known, clock),
+            None => self
+                .sections
+                .push((step.object, step.section, clock.clone())),
+        }
+    }
+
+    /// Takes over from critical sections of a lock: from all, or those that share something with this one.
+    fn acquire_sections(&self, clock: &mut Clock, lock: u32, with: Option<u32>) {
+        for (of, section, passed) in &self.sections {
+            let shares = with.is_none_or(|with| !self.sets.share_nothing(*section, with));
+            if *of == lock && shares {
+                join(clock, passed);
+            }
         }
     }
 

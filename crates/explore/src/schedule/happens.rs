@@ -200,7 +200,7 @@ impl Happens {
         if self.order.is_wide(step) {
             self.scan(steps, step, at, sets);
         } else {
-            self.walk(steps, step);
+            self.walk(steps, step, sets);
         }
         for index in 0..self.direct.len() {
             let first = self.direct[index];
@@ -222,7 +222,7 @@ impl Happens {
     }
 
     /// Direct predecessors on the object, newest first.
-    fn walk(&mut self, steps: &[Step], step: &Step) {
+    fn walk(&mut self, steps: &[Step], step: &Step, sets: &Sets) {
         let order = self.order;
         // Bytes of which the newest earlier store is not found yet; and, where lines matter, the line's.
         let mut rest = if step.access == Access::Flush {
@@ -255,6 +255,15 @@ impl Happens {
                     if !order.same_thread(other.process, step.process) {
                         self.direct.push(at);
                     }
+                }
+                at = next;
+                continue;
+            }
+            if other.section != 0 {
+                // Of others of its lock it knows only those that it shares something with.
+                let beside = step.section != 0 && sets.share_nothing(step.section, other.section);
+                if !beside && !order.same_thread(other.process, step.process) {
+                    self.direct.push(at);
                 }
                 at = next;
                 continue;

@@ -104,6 +104,7 @@ pub fn misuses(trace: &Trace, order: Order) -> Vec<Misuse> {
                     destroyed: false,
                 });
             }
+            Act::Sync(Op::Section) => takes(&held, thread, step, &mut found),
             Act::Sync(op) if op.locks() && step.access == Access::Write => {
                 // Who only tries cannot wait in a ring.
                 if step.until != Until::Now {

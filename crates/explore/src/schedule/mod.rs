@@ -25,6 +25,7 @@ mod replayed;
 pub mod saturate;
 pub mod seal;
 mod search;
+mod section;
 mod sharing;
 mod step;
 mod symmetry;

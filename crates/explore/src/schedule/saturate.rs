@@ -2,11 +2,16 @@
 //! repeat until there is no new one. What is found is what preempting at every shared access finds, at less cost
 //! (docs/design/algorithms.md §3).
 //!
+//! Critical sections are single transitions at first ([`Points::Sections`]); a lock of which one is not, because something else in it is
+//! visible, somebody could see the lock held, or what it accesses depends on others, is found out in the same way, and taken and given back in two
+//! transitions from then on.
+//!
 //! Why it is enough: an access that is no point is ordered, by what the points order, with every access it conflicts
 //! with, in every execution of the last round. Moving it to its place among the points of its thread changes nothing.
 
 use super::explored::Explored;
 use super::search::{Counts, Options, Search};
+use super::section::UsualSections;
 use super::sharing::Sharing;
 use super::step::{Access, Process, Step};
 use super::symmetry::Apart;
@@ -35,7 +40,13 @@ pub struct Saturated {
     pub abandoned: u64,
     /// The plain accesses that became scheduling points; or, with [`Preempt::Sync`], that would have to be.
     pub sites: Vec<u32>,
+    /// Locks whose critical sections are not single transitions.
+    pub locks: Vec<u32>,
 }
+
+/// A lock whose critical sections are not single transitions is found soon, or none is from then on: to start over again and again would cost more
+/// than it saves.
+const FEW: u64 = 512;
 
 /// Searches with the scheduling points that `preempt` asks for. `visit` sees executions of abandoned rounds too: they are
 /// executions of the program. The search it gets has the last execution and its happens-before; of the one that ends a
@@ -50,16 +61,23 @@ pub fn saturate<T: Threads>(
     let mut result = Saturated::default();
     let mut sharing = Sharing::default();
     let mut apart = Apart::default();
+    // Critical sections are several transitions each.
+    let mut in_parts = false;
     loop {
-        let mut fresh = false;
+        let (mut fresh, mut late) = (false, false);
         let symmetry = options.symmetry;
         result.rounds += 1;
         let points = match preempt {
             Preempt::Everywhere => Points::Everywhere,
-            Preempt::Sync | Preempt::Auto => Points::Sites(result.sites.clone()),
+            Preempt::Sync | Preempt::Auto if in_parts => Points::Sites(result.sites.clone()),
+            Preempt::Sync | Preempt::Auto => Points::Sections {
+                sites: result.sites.clone(),
+                locks: result.locks.clone(),
+            },
         };
         threads.preempt_at(&points);
         let mut search = Search::with(threads, options, apart)?;
+        let mut usual = UsualSections::default();
         search.points = points;
         while !fresh && !search.broken {
             match search.next(threads) {
@@ -86,6 +104,11 @@ pub fn saturate<T: Threads>(
                 fresh = add_racing(&search, &mut result.sites);
                 search.racy |= fresh;
             }
+            let broken = add(&search.trace().broken, &mut result.locks)
+                | add(&usual.deviating(&search), &mut result.locks);
+            late |= broken && search.counts.executions > FEW;
+            search.broken |= broken;
+            search.racy |= broken;
             if search.trace().end == End::Asleep {
                 continue;
             }
@@ -96,11 +119,12 @@ pub fn saturate<T: Threads>(
         }
         apart = search.apart();
         let broken = search.broken || options.symmetry != symmetry;
-        if !broken && (!fresh || preempt == Preempt::Sync) {
+        if !broken && !fresh || fresh && preempt == Preempt::Sync && options.symmetry == symmetry {
             result.counts = search.counts;
             return Ok(result);
         }
         result.abandoned += search.counts.executions;
+        in_parts |= late;
     }
 }
 
@@ -108,14 +132,20 @@ pub fn saturate<T: Threads>(
 pub fn add_racing(search: &dyn Explored, sites: &mut Vec<u32>) -> bool {
     let mut fresh = false;
     unordered(search, |first, second| {
-        for site in [first, second] {
-            if let Err(at) = sites.binary_search(&site) {
-                sites.insert(at, site);
-                fresh = true;
-            }
-        }
+        fresh |= add(&[first, second], sites);
     });
     fresh
+}
+
+/// Adds numbers to others, ascending; is one of them new?
+fn add(numbers: &[u32], to: &mut Vec<u32>) -> bool {
+    let before = to.len();
+    for &number in numbers {
+        if let Err(at) = to.binary_search(&number) {
+            to.insert(at, number);
+        }
+    }
+    to.len() > before
 }
 
 /// An access of the last execution, be it a transition or none.

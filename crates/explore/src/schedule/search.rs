@@ -186,12 +186,7 @@ impl Search {
             without: Vec::new(),
             ticks: Vec::new(),
             ahead: AskedAhead::default(),
-            symmetry: Symmetry::new(
-                order,
-                processes,
-                options.symmetry && options.persistency == Persistency::Ignored,
-                apart,
-            ),
+            symmetry: Symmetry::new(order, processes, options.symmetry, apart),
             pasts: Vec::new(),
             broken: false,
             points: Points::default(),
@@ -411,6 +406,7 @@ impl Search {
             &self.wakeup,
         );
         self.counts.races += self.races.len() as u64;
+        self.note_broken_sections();
         let mut races = std::mem::take(&mut self.races);
         let mut patience = AskEvery::default();
         races.retain(|&race| {
@@ -423,6 +419,22 @@ impl Search {
         match patience.ended {
             true => Err(ThreadsError::Stopped),
             false => Ok(()),
+        }
+    }
+
+    /// A critical section races with something else that is done to its lock, such as destroying it: that could also come in its middle.
+    fn note_broken_sections(&mut self) {
+        let Trace { steps, broken, .. } = &mut self.trace;
+        for race in &self.races {
+            let (Some(first), Some(second)) = (
+                steps.get(race.first as usize),
+                steps.get(race.second as usize),
+            ) else {
+                continue;
+            };
+            if (first.section == 0) != (second.section == 0) && !broken.contains(&first.object) {
+                broken.push(first.object);
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 //! process of its own, a *stream*.
 
 use super::processes::Processes;
+use super::section::Sections;
 use super::sync::Op;
 use landfall_model::event::Atomicity;
 use rustc_hash::FxHashMap;
@@ -136,6 +137,8 @@ pub struct Step {
     /// Further bytes that it reads: whose change makes it possible ([`Until::Changed`]), or a futex's word. An index into
     /// [`Sets`]; 0 is empty.
     pub more: u32,
+    /// Of a critical section: what was accessed inside, an index into [`Sets`]; 0 of all others.
+    pub section: u32,
     /// What the object held before (of a synchronisation object, its whole word).
     pub found: u64,
     /// What it held after.
@@ -175,6 +178,7 @@ impl Step {
         mask: 0,
         own: (0, 0),
         more: 0,
+        section: 0,
         found: 0,
         left: 0,
         expect: 0,
@@ -225,6 +229,7 @@ pub struct Sets {
     /// Transitions that come before one: processes, and the tick up to which.
     pub behind: Vec<Vec<(Process, u32)>>,
     numbers: FxHashMap<Vec<(Process, u32)>, u32>,
+    sections: Sections,
 }
 
 impl Default for Sets {
@@ -233,6 +238,7 @@ impl Default for Sets {
             watched: vec![Vec::new()],
             behind: vec![Vec::new()],
             numbers: FxHashMap::default(),
+            sections: Sections::default(),
         }
     }
 }
@@ -257,6 +263,21 @@ impl Sets {
         self.behind.push(set.to_vec());
         self.numbers.insert(set.to_vec(), number);
         number
+    }
+
+    /// A critical section in which these bytes were accessed: object, bytes, whether they were written. Never 0.
+    pub fn section(&mut self, accesses: &mut Vec<(u32, u64, bool)>) -> u32 {
+        self.sections.number(accesses)
+    }
+
+    /// What was accessed in one.
+    pub fn accessed(&self, section: u32) -> &[(u32, u64, bool)] {
+        self.sections.get(section)
+    }
+
+    /// Do two critical sections of one lock come in either order with the same effect?
+    pub fn share_nothing(&self, a: u32, b: u32) -> bool {
+        self.sections.share_nothing(a, b)
     }
 
     /// Is a transition among those that a set names?
@@ -363,6 +384,9 @@ impl Order {
         if a.object == b.object && a.object != NOWHERE {
             if a.meets(b) {
                 return a.round() != b.round();
+            }
+            if a.section != 0 && b.section != 0 {
+                return !sets.share_nothing(a.section, b.section);
             }
             let overlap = a.mask & b.mask != 0;
             let line = self.persistency != Persistency::Ignored && a.persistent;

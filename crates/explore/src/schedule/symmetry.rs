@@ -166,11 +166,15 @@ impl Symmetry {
             let ticks = births.map(|birth| (birth.parent, birth.tick));
             let (first, last) = (ticks.clone().min(), ticks.max());
             let between = first.zip(last).is_some_and(|((parent, first), (_, last))| {
-                trace.trailing.iter().any(|access| {
-                    access.thread == parent
-                        && (first..last).contains(&access.tick)
-                        && is_shared(trace, &self.order, access)
-                })
+                let write_back = trace.write_backs.iter().any(|write_back| {
+                    write_back.thread == parent && (first..last).contains(&write_back.issued)
+                });
+                write_back
+                    || trace.trailing.iter().any(|access| {
+                        access.thread == parent
+                            && (first..last).contains(&access.tick)
+                            && is_shared(trace, &self.order, access)
+                    })
             });
             if creates || between {
                 told.extend_from_slice(class);
@@ -218,6 +222,18 @@ impl Symmetry {
             if joins != 0 && found.is_none() {
                 found = split(*known);
             }
+        }
+        // A write-back knows what its thread knows, be it a transition or not.
+        for write_back in &trace.write_backs {
+            let of = usize::from(write_back.thread);
+            let earlier = trace.steps.iter().filter(|step| {
+                self.order.thread(step.process) == of && step.tick <= write_back.issued
+            });
+            let own = joined_threads(trace, write_back.joined);
+            let known = earlier.fold(own, |known, step| {
+                known | joined_threads(trace, step.joined)
+            });
+            found = found.or_else(|| split(known & threads));
         }
         if found.is_none() && trace.trailing.iter().any(|access| access.joined != 0) {
             found = trailing_joined(trace, &self.order, threads, split);

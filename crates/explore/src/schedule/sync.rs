@@ -15,6 +15,9 @@
 //! Waiters have their own bits as well: entering the queue commutes, and so does leaving it after a broadcast, but after a
 //! signal that reached more waiters than may go on, going on concerns them all.
 //!
+//! *A critical section* in which nothing else is visible is one transition, [`Op::Section`]: two of them depend on each other if
+//! what they access inside does, and the lock adds nothing.
+//!
 //! Every operation drains the store buffer of its thread, as the locked instruction in it does.
 //!
 //! *Waiting for a condition* is four transitions: [`Op::Wait`] enters the queue with the mutex held, [`Op::Unlock`], [`Op::Wake`]
@@ -45,6 +48,8 @@ const LACKING: u32 = 2 * MOST_WAITERS as u32;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Op {
     Lock,
+    /// Takes a lock, and gives it back, with nothing in between that others could see: [`super::Step::section`].
+    Section,
     /// Or a timed lock: any wait may be too long.
     TryLock,
     /// Of a mutex, or of a writer.
@@ -182,6 +187,7 @@ impl Op {
             return found;
         }
         match self {
+            Op::Section => found,
             Op::Lock | Op::TryLock => thread as u64 + 1,
             Op::LockExclusive | Op::TryLockExclusive => (thread as u64 + 1) << MOST_READERS,
             Op::Unlock => 0,

@@ -26,13 +26,33 @@ pub enum Points {
     Everywhere,
     /// These instructions, ascending.
     Sites(Vec<u32>),
+    /// The same; and critical sections are single transitions, but for those of these locks, ascending.
+    Sections { sites: Vec<u32>, locks: Vec<u32> },
 }
 
 impl Points {
     pub fn contains(&self, site: u32) -> bool {
         match self {
             Points::Everywhere => true,
-            Points::Sites(sites) => sites.binary_search(&site).is_ok(),
+            Points::Sites(sites) | Points::Sections { sites, .. } => {
+                sites.binary_search(&site).is_ok()
+            }
+        }
+    }
+
+    /// Are the critical sections of a lock single transitions?
+    pub fn joins_sections_of(&self, lock: u32) -> bool {
+        match self {
+            Points::Everywhere | Points::Sites(_) => false,
+            Points::Sections { locks, .. } => locks.binary_search(&lock).is_err(),
+        }
+    }
+
+    /// The same with every lock and unlock a transition.
+    pub fn apart(&self) -> Points {
+        match self {
+            Points::Sections { sites, .. } => Points::Sites(sites.clone()),
+            others => others.clone(),
         }
     }
 }

@@ -34,7 +34,7 @@ pub struct Trailing {
     pub object: u32,
     pub mask: u64,
     pub write: bool,
-    /// It belongs to that transition, an atomic block: who knows of the one knows of the other.
+    /// It belongs to that transition, an atomic block or a critical section: who knows of the one knows of the other.
     pub within: bool,
     /// It is atomic, and no transition because it is part of such a block.
     pub atomic: bool,
@@ -125,6 +125,8 @@ pub struct Trace {
     pub births: Vec<Birth>,
     pub blocked: Vec<Wait>,
     pub failures: Vec<ThreadFailure>,
+    /// Locks of which it turned out that their critical sections are not single transitions.
+    pub broken: Vec<u32>,
     /// Threads that assumed what does not hold, before anything failed.
     pub assumed: Processes,
     /// Per thread, the first one that it is like: the same code on the same argument, created with it, and nobody can tell them apart.
@@ -146,6 +148,7 @@ impl Default for Trace {
             births: Vec::new(),
             blocked: Vec::new(),
             failures: Vec::new(),
+            broken: Vec::new(),
             assumed: Processes::default(),
             alike: Vec::new(),
             end: End::Complete,
@@ -165,6 +168,7 @@ impl Trace {
         self.births.clear();
         self.blocked.clear();
         self.failures.clear();
+        self.broken.clear();
         self.assumed = Processes::default();
         self.alike.clear();
         self.end = End::Complete;

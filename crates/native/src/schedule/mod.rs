@@ -347,6 +347,7 @@ impl<'s> NativeThreads<'s> {
     /// From now on the same accesses are steps as in that job.
     pub fn adopt(&mut self, job: &Job) {
         self.job.threads.everywhere = job.threads.everywhere;
+        self.job.threads.sections = job.threads.sections;
         self.job.threads.points.clone_from(&job.threads.points);
     }
 
@@ -394,6 +395,11 @@ impl<'s> NativeThreads<'s> {
             add(step.object, mask, writes);
             for &(object, mask) in &sets.watched[step.more as usize] {
                 add(object, mask, false);
+            }
+            if step.section != 0 {
+                for &(object, mask, writes) in sets.accessed(step.section) {
+                    add(object, mask, writes);
+                }
             }
         }
         self.job.threads.sleepers = sleepers;
@@ -614,15 +620,20 @@ impl Threads for NativeThreads<'_> {
     }
 
     fn preempt_at(&mut self, points: &Points) {
-        let Points::Sites(sites) = points else {
-            self.job.threads.everywhere = true;
-            return;
+        let (sites, locks): (&[u32], Option<&[u32]>) = match points {
+            Points::Everywhere => (&[], None),
+            Points::Sites(sites) => (sites, None),
+            Points::Sections { sites, locks } => (sites, Some(locks)),
         };
-        self.job.threads.everywhere = false;
-        let origins = sites
-            .iter()
-            .filter_map(|&site| self.reader.sites.word(site));
-        self.job.threads.points = Some(Arc::new(origins.collect()));
+        self.job.threads.sections = locks.is_some();
+        self.job.threads.everywhere = *points == Points::Everywhere;
+        if self.job.threads.everywhere {
+            return;
+        }
+        let origins = sites.iter().map(|&site| self.reader.sites.word(site));
+        let locks = locks.unwrap_or_default().iter();
+        let locks = locks.map(|&lock| self.reader.objects.word(lock));
+        self.job.threads.points = Some(Arc::new(origins.chain(locks).flatten().collect()));
     }
 
     fn run(&mut self, job: &schedule::Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {

@@ -25,6 +25,7 @@ mod once;
 pub(crate) mod pthread;
 mod repeated;
 mod rwlock;
+mod section;
 mod semaphore;
 mod sets;
 mod sleep_sets;
@@ -83,6 +84,9 @@ pub(crate) struct Threads {
     policy: Cell<steps::Policy>,
     /// A thread ended the process; what others still do is looked at, as if they had been faster.
     over: Cell<bool>,
+    /// Critical sections are single steps; the lock of the one that the running thread is in, or zero.
+    sections: Cell<bool>,
+    section: Cell<usize>,
     /// Atomic blocks that the running thread is in, one inside of the other.
     block: Cell<u32>,
     /// Threads other than main that nobody has joined.
@@ -187,6 +191,7 @@ pub(crate) fn begin(job: &JobHeader) {
     threads.words.set(sets::words(processes as usize));
     threads.thread_words.set(1);
     threads.creations.set(job.flags & job::CREATIONS != 0);
+    threads.sections.set(job.flags & job::SECTIONS != 0);
     threads.policy.set(steps::Policy::of(job.flags, job.dice));
     // Only threads of the last run have left anything behind.
     let before = tables().used.replace(1);
@@ -239,6 +244,7 @@ pub(crate) fn stack() -> (usize, usize) {
 /// could have done before.
 pub(crate) fn ends_process(end: End, code: i32) {
     if on() && is_own(end) {
+        section::breaks();
         let code = u64::from(code as u32);
         let me = threads().current.get();
         trace::ended(me, end as u64 | code << 32, repeated::last(me));
@@ -302,6 +308,8 @@ pub(crate) fn fence(origin: Origin) {
 /// A fence of the source, for those who look for data races.
 pub(crate) fn ordered(ordering: u8, origin: Origin) {
     if watching() && on() {
+        // What it tells others, and hears of them, it does at a time of its own.
+        section::breaks();
         let me = threads().current.get();
         repeated::moved(me, origin);
         trace::access(me, 0, ordering, origin, [0, 0, 0]);

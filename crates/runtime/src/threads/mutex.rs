@@ -2,8 +2,8 @@
 
 use super::context::Step;
 use super::objects::Object;
-use super::steps::{effect, point};
-use super::{constructor_locks, object_lifetime, objects, on, threads, word};
+use super::steps::{effect, note, point};
+use super::{constructor_locks, object_lifetime, objects, on, section, threads, word};
 use crate::caller;
 use crate::libc::real::real;
 use crate::memory::accesses;
@@ -13,7 +13,7 @@ use crate::run::trace::{self, Origin};
 use crate::syscalls::clock;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{NOTHING, READ, WRITE};
-use landfall_vocab::record::step;
+use landfall_vocab::record::{lifetime, step};
 use landfall_vocab::shared::End;
 
 /// Kinds, as libc's static initialisers write them into the object.
@@ -90,6 +90,9 @@ pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
         step::TRY_LOCK
     };
     point(Step::new(kind, lock, caller));
+    if ask != Ask::Wait {
+        section::is_seen(lock);
+    }
     if !is_free(object, me) {
         effect(lock, READ, 0);
         return ask.refused();
@@ -108,9 +111,17 @@ pub(super) unsafe fn lock(lock: usize, ask: Ask, caller: usize) -> i32 {
     }
     object.owner.set(me as u32 + 1);
     object.count.set(1);
-    effect(lock, WRITE, 0);
+    taken(lock, ask);
     persist(lock, true, caller);
     0
+}
+
+/// The running thread has taken a lock: where nobody could see that, the lock says nothing.
+fn taken(lock: usize, ask: Ask) {
+    match ask == Ask::Wait && section::begins(lock) {
+        true => note(lock, WRITE, lifetime::SECTION),
+        false => effect(lock, WRITE, 0),
+    }
 }
 
 /// # Safety
@@ -119,6 +130,12 @@ pub(super) unsafe fn unlock(lock: usize, caller: usize) -> i32 {
     let me = threads().current.get();
     // SAFETY: what the caller promises.
     let object = unsafe { get(lock) };
+    if object.count.get() <= 1 && object.is_owner(me) && section::ends(lock) {
+        object.count.set(0);
+        object.owner.set(0);
+        return 0;
+    }
+    section::is_seen(lock);
     if object.count.get() <= 1 {
         // While it is still ours: whoever has it next writes there, too.
         persist(lock, false, caller);
@@ -155,6 +172,7 @@ pub(super) unsafe fn release(lock: usize, caller: usize) -> u32 {
     let me = threads().current.get();
     // SAFETY: what the caller promises.
     let object = unsafe { get(lock) };
+    section::is_seen(lock);
     persist(lock, false, caller);
     point(Step::new(step::RELEASE, lock, caller));
     if !object.is_owner(me) {
@@ -257,8 +275,8 @@ unsafe extern "C" fn __lf_weak_spin_lock(lock: *mut i32) -> i32 {
 fn spin_lock(lock: usize, caller: usize) -> i32 {
     let object = spin(lock);
     point(Step::new(step::LOCK, lock, caller));
-    effect(lock, WRITE, 0);
     object.owner.set(threads().current.get() as u32 + 1);
+    taken(lock, Ask::Wait);
     0
 }
 
@@ -276,6 +294,7 @@ unsafe extern "C" fn __lf_weak_spin_trylock(lock: *mut i32) -> i32 {
     }
     let object = spin(lock as usize);
     point(Step::new(step::TRY_LOCK, lock as usize, caller!()));
+    section::is_seen(lock as usize);
     if object.owner.get() != 0 {
         effect(lock as usize, READ, 0);
         return libc::EBUSY;
@@ -297,6 +316,11 @@ unsafe extern "C" fn __lf_weak_spin_unlock(lock: *mut i32) -> i32 {
     }
     let object = spin(lock as usize);
     let caller = caller!();
+    if object.is_owner(threads().current.get()) && section::ends(lock as usize) {
+        object.owner.set(0);
+        return 0;
+    }
+    section::is_seen(lock as usize);
     point(Step::new(step::UNLOCK, lock as usize, caller));
     effect(lock as usize, WRITE, 0);
     if !object.is_owner(threads().current.get()) {

@@ -6,7 +6,7 @@ use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
 use super::sets::{ProcessSet, members};
 use super::{
-    block, condition, lifecycle, mutex, object_lifetime, objects, repeated, sleep_sets,
+    block, condition, lifecycle, mutex, object_lifetime, objects, repeated, section, sleep_sets,
     store_buffer, tables, threads, turns, wakes,
 };
 use crate::run::call_stack;
@@ -20,6 +20,9 @@ use landfall_vocab::shared::{End, LOCK, job};
 /// Announces a step; returns when it is this thread's turn and the step is possible.
 pub(crate) fn point(step: Step) {
     if block::is_inside() && block::passes_over(step.kind) {
+        return;
+    }
+    if section::is_inside() && section::passes_over(&step) {
         return;
     }
     let me = threads().current.get();

@@ -9,7 +9,7 @@
 use super::context::{Step, decide};
 use super::sets::ProcessSet;
 use super::steps::announce;
-use super::{MOST, block, tables, threads, visible, wakes};
+use super::{MOST, block, section, tables, threads, visible, wakes};
 use crate::memory::bytes;
 use crate::run::endless::Digest;
 use crate::run::shared::trace_len;
@@ -723,6 +723,7 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         turns.last.set(false);
         return turns.tidy();
     }
+    section::breaks();
     let origin = Origin::source(site);
     let steps = threads().steps.get() - was.before.steps;
     let own = turns.own.get() - was.before.own;

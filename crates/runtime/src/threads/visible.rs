@@ -5,6 +5,7 @@ use super::block;
 use super::context::Step;
 use super::identity;
 use super::repeated;
+use super::section;
 use super::sleep_sets;
 use super::steps::point;
 use super::store_buffer;
@@ -355,7 +356,11 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
             if piece >= 8 {
                 identity::looks_through(from, piece, |value| identity::stores(to, value));
             }
-            let buffered = threads().buffered.get() && !block::is_inside();
+            if section::is_inside() && (persists || streams || is_point(order != 0, origin)) {
+                section::breaks();
+            }
+            let direct = block::is_inside() || section::is_inside();
+            let buffered = threads().buffered.get() && !direct;
             let what = if locked { WRITE | LOCKED } else { WRITE };
             let access = Access {
                 address: to,

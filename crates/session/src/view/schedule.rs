@@ -393,6 +393,7 @@ fn line(place: &Place) -> String {
 
 fn verb(op: Op) -> &'static str {
     match op {
+        Op::Section => "locks and unlocks",
         Op::Lock | Op::LockExclusive => "locks",
         Op::TryLock | Op::TryLockExclusive | Op::TryLockShared => "tries to lock",
         Op::LockShared => "locks for reading",

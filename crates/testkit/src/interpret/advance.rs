@@ -14,10 +14,14 @@ impl Interpreter<'_> {
         let code = &self.program.threads[thread][..];
         loop {
             let pc = self.threads[thread].pc;
+            if self.heads[thread].contains(&pc) {
+                self.leaves_section(thread, trace);
+            }
             if self.heads[thread].contains(&pc) && self.arrived(thread, pc, at) {
                 return;
             }
             let Some(&instr) = code.get(pc as usize) else {
+                self.leaves_section(thread, trace);
                 // Ending drains the store buffer, as joining it must see its stores.
                 self.end_thread(thread, trace, at);
                 return;
@@ -50,6 +54,7 @@ impl Interpreter<'_> {
                     }
                 }
                 Instr::Create(of) => {
+                    self.leaves_section(thread, trace);
                     if !self.wait_to_drain(thread) {
                         return;
                     }
@@ -58,6 +63,7 @@ impl Interpreter<'_> {
                     continue;
                 }
                 Instr::Join(of) => {
+                    self.leaves_section(thread, trace);
                     if self.ended >> of & 1 == 0 {
                         self.threads[thread].status = Status::Joining(of);
                         return;
@@ -133,6 +139,7 @@ impl Interpreter<'_> {
                     value,
                     order,
                 } if self.model == Model::Tso => {
+                    self.leaves_section(thread, trace);
                     let streams = matches!(instr, Instr::Stream { .. });
                     let cell = self.cell(thread, place);
                     let value = self.value(thread, value);
@@ -167,6 +174,10 @@ impl Interpreter<'_> {
                     self.push(thread, Entry::Sfence, trace)
                 }
                 _ => {
+                    if self.leaves_section(thread, trace) {
+                        self.threads[thread].pc += 1;
+                        continue;
+                    }
                     self.threads[thread].status = Status::Stopped;
                     match instr {
                         Instr::Sync(..)
@@ -188,7 +199,7 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn trail(
-        &self,
+        &mut self,
         thread: usize,
         cell: u32,
         write: bool,
@@ -196,6 +207,10 @@ impl Interpreter<'_> {
         at: usize,
     ) {
         let (object, mask) = self.bytes(cell);
+        let within = self.threads[thread].section.is_some();
+        if within {
+            self.accessed.push((object, mask, write));
+        }
         trace.trailing.push(Trailing {
             after: (at as u32).wrapping_sub(1),
             thread: thread as Process,
@@ -205,7 +220,7 @@ impl Interpreter<'_> {
             object,
             mask,
             write,
-            within: false,
+            within,
             atomic: false,
             site: self.first_site[thread] + self.threads[thread].pc,
         });

@@ -114,7 +114,10 @@ impl Interpreter<'_> {
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
             self.touch(thread, &instr, cell, step);
-            if step.access == Access::Write {
+            self.enter_section(thread, &instr, trace);
+            if step.section != 0 {
+                self.wrote(thread, cell, step.found, thread as u64 + 1);
+            } else if step.access == Access::Write {
                 self.wrote(thread, cell, step.found, step.left);
             }
             match instr {
@@ -153,7 +156,7 @@ impl Interpreter<'_> {
     }
 
     /// A store of the thread itself, past its store buffer.
-    fn wrote(&mut self, thread: usize, cell: u32, found: u64, value: u64) {
+    pub(super) fn wrote(&mut self, thread: usize, cell: u32, found: u64, value: u64) {
         self.write(thread, cell, value);
         // Its own loads see it through memory.
         if self.model == Model::Tso {
@@ -218,6 +221,7 @@ impl Interpreter<'_> {
                 _ => (None, None),
             };
             self.touch(thread, &instr, cell, &step);
+            self.enter_section(thread, &instr, trace);
             if let Some(value) = new {
                 step.left = value;
                 self.wrote(thread, cell, found, value);
@@ -231,6 +235,9 @@ impl Interpreter<'_> {
             }
         }
         self.done(thread, trace, at);
+        if let Some(place) = instr.place() {
+            self.close_section(place.cell, &mut step, trace);
+        }
         step
     }
 

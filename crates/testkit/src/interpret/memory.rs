@@ -245,6 +245,16 @@ impl Interpreter<'_> {
         // What was done before the store is known wherever the store is.
         state.tick += 1;
         let need = [(thread as Process, state.tick), creator];
+        // One that is no transition leaves together with the last one before it that is.
+        let mut commit = (process, tick);
+        if let Entry::Store { visible: false, .. } = entry {
+            let earlier = state.buffer[state.head..].iter().rev();
+            let mut leaves = earlier.filter(|earlier| {
+                let hidden = matches!(earlier.entry, Entry::Store { visible: false, .. });
+                !earlier.gone && !hidden && earlier.process == process
+            });
+            commit = leaves.next().map_or((0, 0), |last| (process, last.tick));
+        }
         state.buffer.push(Buffered {
             entry,
             site,
@@ -259,7 +269,7 @@ impl Interpreter<'_> {
         if let Entry::Store { cell, streams, .. } = entry {
             state.streaming += usize::from(streams);
             let index = thread * self.memory.len() + cell as usize;
-            self.own[index] = (process, tick);
+            self.own[index] = commit;
             self.own_written.push(index as u32);
         }
         if entry == Entry::Sfence {

@@ -6,6 +6,7 @@
 mod advance;
 mod execute;
 mod memory;
+mod section;
 mod turns;
 
 use crate::program::{Instr, Model, Program, REGISTERS};
@@ -74,6 +75,8 @@ struct Thread<'p> {
     born: [(Process, u32); 2],
     /// Threads joined since the last visible operation: a set.
     joined: u32,
+    /// The lock whose critical section it is in, if that is one transition so far.
+    section: Option<u32>,
     /// The round of a barrier that it has arrived in, and not left.
     meets: Option<u64>,
     /// Its own commits up to here come before its next operation.
@@ -112,6 +115,8 @@ pub struct Interpreter<'p> {
     objects: Vec<bool>,
     /// Who arrived at barriers: the cell, the round, who and when.
     arrivals: Vec<(u32, u64, Process, u32)>,
+    /// What was accessed in the last critical section.
+    accessed: Vec<(u32, u64, bool)>,
     /// Rounds whose serial thread is known.
     serial: Vec<(u32, u64)>,
     /// How many streams each thread has.
@@ -154,6 +159,7 @@ impl<'p> Interpreter<'p> {
                     stepped: false,
                     born: [(0, 0); 2],
                     joined: 0,
+                    section: None,
                     meets: None,
                     drained: 0,
                     buffer: Vec::new(),
@@ -182,6 +188,7 @@ impl<'p> Interpreter<'p> {
             taken_back: None,
             objects,
             arrivals: Vec::new(),
+            accessed: Vec::new(),
             serial: Vec::new(),
             streams: match model {
                 Model::Sc => 0,
@@ -230,6 +237,7 @@ impl<'p> Interpreter<'p> {
             thread.stepped = false;
             thread.born = [(0, 0); 2];
             thread.joined = 0;
+            thread.section = None;
             thread.meets = None;
             thread.drained = 0;
             thread.buffer.clear();

@@ -108,7 +108,7 @@ pub fn agree_renamed(
         counts,
         all
     );
-    if let Some((graphs, classes)) = classes(program, model, 4_000) {
+    if let Some((graphs, classes)) = classes(program, model, 2_000) {
         prop_assert_eq!(all.executions, graphs as u64, "{:?}", model);
         prop_assert_eq!(
             counts.executions,

@@ -375,6 +375,8 @@ struct State {
     issued: Vec<u32>,
     started: u64,
     history: bool,
+    /// Are uses of objects told apart?
+    orders: bool,
     /// Per cell, if it is one.
     objects: Vec<Object>,
     /// Operations on objects so far, per thread.
@@ -387,6 +389,8 @@ struct State {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keep {
     Histories,
+    /// Reads and stores, but not in which order locks and the like were used.
+    Data,
     States,
 }
 
@@ -402,7 +406,8 @@ impl State {
             stores: vec![Vec::new(); cells],
             issued: vec![0; threads],
             started: program.started,
-            history: keep == Keep::Histories,
+            history: keep != Keep::States,
+            orders: keep == Keep::Histories,
             objects: (program.cells.iter())
                 .map(|cell| Object::with_count(cell.init))
                 .collect(),
@@ -537,7 +542,7 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
             state.asked[thread] += 1;
             let number = state.asked[thread] * 16 + thread as u32;
             let serial = object.pass(wanted / parties - 1, thread, number);
-            if !state.history {
+            if !state.orders {
                 object.forget();
                 state.asked[thread] = 0;
             }
@@ -617,7 +622,7 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
             }
             state.asked[thread] += 1;
             let success = object.apply(op, thread, state.asked[thread] * 16 + thread as u32);
-            if !state.history {
+            if !state.orders {
                 object.forget();
                 state.asked[thread] = 0;
             }
@@ -630,7 +635,7 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
             state.asked[thread] += 1;
             let number = state.asked[thread] * 16 + thread as u32;
             let arrived = object.arrive(parties, thread, number);
-            if !state.history {
+            if !state.orders {
                 object.forget();
                 state.asked[thread] = 0;
             }

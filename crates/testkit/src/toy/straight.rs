@@ -89,6 +89,9 @@ impl Threads for Straight {
 
     fn run(&mut self, job: &Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError> {
         trace.restart(0);
+        let same = |thread: &Vec<Event>| self.threads.iter().position(|other| other == thread);
+        let alike = self.threads.iter().map(|t| same(t).unwrap_or(0) as u8);
+        trace.alike.extend(alike.into_iter().map(Process::from));
         let count = self.threads.len();
         let (mut at, mut ticks) = (vec![0; count], vec![0; count]);
         let mut sleepers = std::mem::take(&mut self.sleepers);

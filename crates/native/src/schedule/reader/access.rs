@@ -3,10 +3,10 @@
 use super::super::numbers::{is_persistent, place};
 use super::sync::operation;
 use super::{Open, TraceReader, word};
-use landfall_explore::schedule::sync::{MOST_READERS, MOST_WAITERS};
+use landfall_explore::schedule::sync::{MOST_READERS, MOST_WAITERS, Op};
 use landfall_explore::schedule::{Access, Act, Orders, Process, SourceFence, ThreadsError, Trace};
 use landfall_vocab::record::{Traced, access, step};
-use landfall_vocab::shared::{BLOCKS, LOCK};
+use landfall_vocab::shared::{BLOCKS, LOCK, SECTIONS};
 
 /// What an access asks for in the source. Where that says nothing of a locked instruction, it is as strong as can be.
 pub(super) fn orders(flags: u8) -> Orders {
@@ -71,6 +71,10 @@ impl TraceReader {
         }
         let site = self.site(record);
         let (place, mask) = place(record.value);
+        if place == SECTIONS {
+            self.section_ends(thread, record, trace);
+            return Ok(());
+        }
         if place == BLOCKS {
             return self.block(thread, record, trace);
         }
@@ -152,7 +156,12 @@ impl TraceReader {
                     "more than {MOST_WAITERS} threads wait for one condition, or more than {MOST_READERS} read under one lock: let it create fewer"
                 )));
             }
-            return self.finish(&open, step, trace);
+            let joins = step.act == Act::Sync(Op::Section);
+            self.finish(&open, step, trace)?;
+            if joins {
+                self.section_begins(thread);
+            }
+            return Ok(());
         }
         let writes = record.flags & access::WRITE != 0;
         let locked = record.flags & access::LOCKED != 0;

@@ -19,7 +19,9 @@ impl TraceReader {
         alike.extend(0..self.most as Process);
         let key =
             |birth: &Birth| (birth.what != 0).then_some((birth.parent, birth.what, birth.after));
-        let seen = |birth: &Birth| self.observed >> birth.child & 1 != 0;
+        // A number that two threads had, one after the other, is no name.
+        let twice = |birth: &Birth| births.iter().filter(|o| o.child == birth.child).count() > 1;
+        let seen = |birth: &Birth| self.observed.contains(&birth.child) || twice(birth);
         for birth in &*births {
             let Some(what) = key(birth) else {
                 continue;

@@ -67,7 +67,12 @@ impl TraceReader {
             visible,
             streams: streamed.is_some(),
         };
+        // One that is no transition leaves together with the last one before it that is.
+        let earlier = self.threads[thread].buffer.iter().rev();
+        let mut leaves = earlier.filter(|earlier| earlier.visible && earlier.process == process);
+        let last = leaves.next().map_or((0, 0), |last| (process, last.tick));
         let commit = (process, self.enter(thread, entry, trace));
+        let commit = if visible { commit } else { last };
         let known = &mut self.threads[thread];
         known
             .own

@@ -74,6 +74,7 @@ impl Clone for ReaderThread {
             site,
             sealed,
             in_block,
+            section,
         } = from;
         (self.tick, self.stepped, self.born) = (*tick, *stepped, *born);
         self.inherited = *inherited;
@@ -89,6 +90,7 @@ impl Clone for ReaderThread {
         self.floor.clone_from(floor);
         self.watches.clone_from(watches);
         (self.site, self.sealed, self.in_block) = (*site, *sealed, *in_block);
+        self.section = *section;
     }
 }
 
@@ -171,6 +173,8 @@ impl TraceReader {
             others,
             apart,
             stored_as,
+            // Nobody is in a critical section of one transition where there is a choice.
+            accessed: _,
             // Of the whole search.
             objects: _,
             sites: _,
@@ -220,6 +224,8 @@ impl TraceReader {
             births,
             failures,
             assumed,
+            // The search begins anew.
+            broken: _,
             // At the end of a run.
             blocked: _,
             end: _,

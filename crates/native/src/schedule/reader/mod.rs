@@ -7,11 +7,13 @@ mod block;
 mod buffer;
 mod milestone;
 mod naming;
+mod section;
 mod sync;
 mod told;
 
 use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
+use landfall_explore::schedule::sync::Op;
 use landfall_explore::schedule::{
     Access, Act, Birth, Order, Orders, Persistency, Process, Processes, Queued, Step,
     ThreadFailure, ThreadsError, Trace, Trailing,
@@ -78,6 +80,8 @@ struct ReaderThread {
     sealed: bool,
     /// It is in an atomic block.
     in_block: bool,
+    /// It is in a critical section that is this transition, as far as is known.
+    section: Option<u32>,
 }
 
 impl ReaderThread {
@@ -98,6 +102,7 @@ impl ReaderThread {
         self.floor.clear();
         self.watches.clear();
         (self.site, self.sealed, self.in_block) = (0, false, false);
+        self.section = None;
     }
 }
 
@@ -112,6 +117,8 @@ pub(super) struct TraceReader {
     used: Vec<u32>,
     /// Who arrived at barriers: at which, in which round, who and when.
     arrivals: Vec<(u32, u64, Process, u32)>,
+    /// What was accessed in the critical section that somebody is in.
+    accessed: Vec<(u32, u64, bool)>,
     /// The transition whose access is still to come.
     open: Option<Open>,
     /// Transitions so far, and of how many it is known what they are.
@@ -129,8 +136,8 @@ pub(super) struct TraceReader {
     /// There was an atomic block; and it was expected.
     pub(super) block_seen: bool,
     pub(super) blocks: bool,
-    /// Threads that looked at what tells them from others, in any execution, a bit each.
-    observed: u64,
+    /// Threads that looked at what tells them from others, in any execution.
+    observed: Vec<Process>,
     /// How persistent memory was stored to last.
     stored_as: StoredAs,
     /// Which stores the source is taken to have made atomic.
@@ -228,6 +235,10 @@ fn word(record: &Traced<'_>, number: usize) -> u64 {
 fn is_same(before: &Step, mut now: Step) -> bool {
     if now.plain && matches!(now.act, Act::Store | Act::Commit) {
         now.found = before.found;
+    }
+    // What is accessed in a critical section is known at its end.
+    if now.act == Act::Sync(Op::Section) {
+        now.section = before.section;
     }
     *before == now
 }
@@ -401,7 +412,9 @@ impl TraceReader {
                     birth.what = record.value;
                 }
             }
-            RecordKind::Identity => self.observed |= 1 << (thread % 64),
+            RecordKind::Identity if !self.observed.contains(&(thread as Process)) => {
+                self.observed.push(thread as Process);
+            }
             RecordKind::Read => self.foreign |= record.flags & flag::FOREIGN != 0,
             RecordKind::Store | RecordKind::Run | RecordKind::Fill => {
                 self.foreign |= record.flags & flag::FOREIGN != 0;
@@ -713,6 +726,9 @@ impl TraceReader {
         let joined = self.joined(thread, trace);
         let need = self.besides(thread);
         let known = &self.threads[thread];
+        if known.section.is_some() {
+            self.accessed.push((object, mask, write));
+        }
         let access = Trailing {
             after: (self.at as u32).wrapping_sub(1),
             thread: thread as Process,
@@ -722,7 +738,7 @@ impl TraceReader {
             object,
             mask,
             write,
-            within: known.in_block,
+            within: known.in_block || known.section.is_some(),
             atomic,
             site,
         };

@@ -51,6 +51,7 @@ impl TraceReader {
             return;
         }
         let op = match op {
+            Op::Lock if said & lifetime::SECTION != 0 => Op::Section,
             Op::OnceDone if parameter == 0 => Op::OnceAbort,
             op => op,
         };
