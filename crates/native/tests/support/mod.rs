@@ -187,7 +187,12 @@ pub(crate) fn describe(execution: &Execution, server: &Server, quiet: bool) -> S
     let shown = |event: &&Record| {
         !matches!(
             event.kind,
-            RecordKind::Access | RecordKind::Watched | RecordKind::Foreign | RecordKind::Ended
+            RecordKind::Access
+                | RecordKind::Watched
+                | RecordKind::Foreign
+                | RecordKind::Ended
+                | RecordKind::Started
+                | RecordKind::Identity
         )
     };
     let events: Vec<&Record> = events.iter().filter(shown).collect();
