@@ -23,7 +23,7 @@ use landfall_explore::schedule::{
 use landfall_finding::Limit;
 use landfall_model::line::Line;
 use landfall_vocab::record::{RecordKind, Records};
-use landfall_vocab::shared::{ANY_CALL, MOST_PROCESSES};
+use landfall_vocab::shared::{ANY_CALL, MOST_PROCESSES, signal_at};
 use reader::TraceReader;
 pub use reader::{NamedBlock, Naming};
 pub use recoveries::{EverySchedule, FailedSchedule};
@@ -121,6 +121,8 @@ impl<'s> NativeThreads<'s> {
             non_temporal: job.threads.non_temporal,
             streamed: job.threads.streamed,
             most: threads as u16,
+            signals: job.threads.signals,
+            timer_signals: job.threads.timer_signals,
             ..Threading::default()
         };
         let mut reader = TraceReader::default();
@@ -132,6 +134,7 @@ impl<'s> NativeThreads<'s> {
         reader.all_stream = job.threads.streamed.is_none();
         reader.expect_streams(job.threads.streamed.as_deref());
         reader.companions = job.threads.companions().into();
+        reader.signals.known = job.threads.signals.clone();
         NativeThreads {
             server,
             job,
@@ -186,6 +189,10 @@ impl<'s> NativeThreads<'s> {
                 threading.blocks |= self.reader.block_seen;
                 threading.again |= self.reader.again_seen;
             }
+            _ if self.learned_of_signals() => {
+                let known = threading.signals.take().unwrap_or_default();
+                threading.signals = Some(Arc::new(self.reader.signals.with(&known)));
+            }
             (_, Some(more)) => {
                 *streams = more;
                 threading.non_temporal |= self.reader.non_temporal.1;
@@ -207,6 +214,12 @@ impl<'s> NativeThreads<'s> {
     /// A thread has the number of another one, and the search did not expect it: start over with [`Threading::again`].
     fn sees_numbers_again(&self) -> bool {
         self.reader.again_seen && !self.reader.again
+    }
+
+    /// Signals may arrive at any time, or more is known of them than the search expected: start over with [`Threading::signals`].
+    fn learned_of_signals(&self) -> bool {
+        let unexpected = self.job.threads.signals.is_none() && self.server.signals();
+        unexpected || !self.reader.signals.is_known()
     }
 
     /// There are atomic blocks, and the search did not expect it: start over with [`Threading::blocks`].
@@ -329,6 +342,11 @@ impl<'s> NativeThreads<'s> {
     /// Does an object stand for atomic blocks?
     pub fn is_blocks(&self, object: u32) -> bool {
         self.reader.objects.word(object) == Some(landfall_vocab::shared::BLOCKS)
+    }
+
+    /// The signal that an object stands for, and the thread that it is for.
+    pub fn signal(&self, object: u32) -> Option<(Option<usize>, usize)> {
+        signal_at(self.reader.objects.word(object)?)
     }
 
     /// The job that repeats an execution: every choice of it.
@@ -482,6 +500,11 @@ impl<'s> NativeThreads<'s> {
         if self.reader.created > self.threads || unexpected {
             self.more_threads = Some(self.reader.created.max(self.threads));
             return Err(ThreadsError::CannotRun("more threads than before".into()));
+        }
+        if self.learned_of_signals() {
+            return Err(ThreadsError::CannotRun(
+                "signals that were not expected".into(),
+            ));
         }
         // Whoever others can tell apart needs streams.
         let (expected, seen) = self.reader.non_temporal;
