@@ -11,7 +11,9 @@ use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Version};
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
-use landfall_native::{KnownSignals, ANY_CALL, HeapChecks, Input, InputValue, Job, MallocMetadata, Program};
+use landfall_native::{
+    ANY_CALL, HeapChecks, Input, InputValue, Job, KnownSignals, MallocMetadata, Program,
+};
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::Path;

@@ -19,6 +19,11 @@
 // exit: 0
 // check: --checks crash -DSLEEPS
 // exit: 0
+// check: --checks crash -DREPEATS=1
+// exit: 0
+// check: --checks crash -DREPEATS=2
+// exit: 5
+// limit: signals
 #include <assert.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -58,10 +63,21 @@ int main(void) {
 #endif
 #ifdef KILLED
   pthread_create(&thread, 0, sends, 0);
-#else
+#elif !defined REPEATS
   alarm(1);
 #endif
-#ifdef PAUSES
+#ifdef REPEATS
+  ualarm(10, 10);
+  for (int i = 0; i < REPEATS; i++) {
+    while (!came)
+      ;
+    came = 0;
+  }
+  // Who waits for it waits as often as it takes.
+  sigprocmask(SIG_BLOCK, &alarms, 0);
+  for (int i = 0; i < 3; i++)
+    waits(&alarms);
+#elif defined PAUSES
   if (!came)
     pause();
   assert(came);

@@ -10,7 +10,8 @@
 //! | barrier | how many have arrived so far, in all rounds |
 //! | a round of a barrier | 1 once somebody was told to be its serial thread |
 //! | once | 0, 1 while somebody does it, 2 when it is done |
-//! | a signal, of a thread or of the process | how often it is pending: 1 at most, if it is not one that queues |
+//! | a signal, of a thread or of the process | how often it is pending (1 at most, if it is not one that queues); above, |
+//! | | whether it comes again for whoever waits for it: that of a timer that repeats, and went off as often as is asked for |
 //!
 //! The mask of a transition is in bits of that word. Readers have a bit each, so they commute; a writer has all of them.
 //! Waiters have their own bits as well: entering the queue commutes, and so does leaving it after a broadcast, but after a
@@ -49,6 +50,8 @@ pub const MOST_READERS: usize = 32;
 const READERS: u64 = (1 << MOST_READERS) - 1;
 const WAITING: u64 = (1 << MOST_WAITERS) - 1;
 const REACHED: u64 = WAITING << MOST_WAITERS;
+/// How often a signal is pending.
+const PENDING: u64 = (1 << 16) - 1;
 const LACKING: u32 = 2 * MOST_WAITERS as u32;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -154,7 +157,8 @@ impl Op {
         match self {
             Op::TryLock | Op::TryLockExclusive => Until::Clear(ALL).admits(found),
             Op::TryLockShared => Until::Clear(!READERS).admits(found),
-            Op::TryTake | Op::Deliver => found != 0,
+            Op::TryTake => found != 0,
+            Op::Deliver => found & PENDING != 0,
             Op::Signal | Op::Broadcast => found & WAITING != 0,
             Op::TimedWake => reached(thread, found),
             Op::Once | Op::Pass => found == 0,
@@ -211,6 +215,7 @@ impl Op {
             Op::Unlock => 0,
             Op::LockShared | Op::TryLockShared => found | 1 << thread,
             Op::UnlockShared => found & !(1 << thread),
+            Op::AwaitSignal if found & PENDING == 0 => found,
             Op::Take | Op::TryTake | Op::Deliver | Op::AwaitSignal => found.saturating_sub(1),
             Op::Give | Op::Arrive => found.saturating_add(1),
             Op::Wait => found | 1 << thread,

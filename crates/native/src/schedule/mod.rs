@@ -262,6 +262,11 @@ impl<'s> NativeThreads<'s> {
         self.reader.late
     }
 
+    /// In some execution, did threads wait for a timer that had gone off as often as is asked for?
+    pub fn waits_for_timer(&self) -> bool {
+        self.reader.signals.spent
+    }
+
     /// Is every thread told the same where it asks for a value?
     pub fn tells_all_the_same(&self) -> bool {
         self.job.inputs.iter().all(|input| input.call == ANY_CALL)

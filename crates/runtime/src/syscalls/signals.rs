@@ -360,12 +360,7 @@ pub(crate) fn is_handled(signal: usize) -> bool {
 
 /// Does nothing come of a signal?
 pub(crate) fn is_ignored(signal: usize) -> bool {
-    let by_default = [
-        libc::SIGCHLD,
-        libc::SIGURG,
-        libc::SIGWINCH,
-        libc::SIGCONT,
-    ];
+    let by_default = [libc::SIGCHLD, libc::SIGURG, libc::SIGWINCH, libc::SIGCONT];
     match run().actions.get(signal).map(|action| action.get().handler) {
         Some(IGNORE) => true,
         Some(DEFAULT) => by_default.contains(&(signal as i32)),

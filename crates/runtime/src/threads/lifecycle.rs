@@ -3,8 +3,8 @@
 use super::context::{self, Status, Step};
 use super::steps::{self, depart, point};
 use super::{
-    MOST, cleanup, descriptor, direct, given_stacks, identity, on, sets, signals, sleep_sets, store_buffer,
-    tables, thread_specific, threads, turns, unseen,
+    MOST, cleanup, descriptor, direct, given_stacks, identity, on, sets, signals, sleep_sets,
+    store_buffer, tables, thread_specific, threads, turns, unseen,
 };
 use crate::caller;
 use crate::libc::real::real;

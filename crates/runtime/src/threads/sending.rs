@@ -1,7 +1,7 @@
 //! Functions of libc that send signals, set timers and wait for signals, while threads are under control.
 
 use super::signals::{
-    look, may_arrive, pause, pend_for_itself, poll, send, stop, time_left, times, wait_for,
+    look, may_arrive, pause, pend_for_itself, poll, repeats, send, stop, time_left, times, wait_for,
 };
 use super::{lifecycle, on, tables, threads, unseen};
 use crate::caller;
@@ -105,7 +105,10 @@ fn to_process(process: i32, signal: usize, caller: usize) -> Option<i32> {
     if !on() || !is_own(process) || !is_signal(signal) {
         return None;
     }
-    if !tables().contexts[threads().current.get()].among_others.get() {
+    if !tables().contexts[threads().current.get()]
+        .among_others
+        .get()
+    {
         return to_itself(None, signal, caller);
     }
     is_noticed(signal).then(|| {
@@ -132,6 +135,9 @@ fn set(sender: &Cell<usize>, signal: usize, (left, period): (u64, u64), caller: 
         let due = (run().clock.get().saturating_add(left))
             .saturating_add(period.saturating_mul(u64::from(times - 1)));
         sender.set(send(None, signal, times, due, caller));
+        if period != 0 {
+            repeats(sender.get());
+        }
     }
     look(Origin::library(Builtin::thread, caller));
     before
@@ -143,7 +149,12 @@ fn is_alarm_ours() -> bool {
 }
 
 fn alarm(left: u64, period: u64, caller: usize) -> u64 {
-    set(&threads().timers.alarm, SIGALRM as usize, (left, period), caller)
+    set(
+        &threads().timers.alarm,
+        SIGALRM as usize,
+        (left, period),
+        caller,
+    )
 }
 
 crate::weak!(
@@ -169,7 +180,9 @@ unsafe extern "C" fn __lf_weak_kill(process: i32, signal: i32) -> i32 {
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         let real = real().kill();
-        real.map_or(-1, |kill| kill(process as usize, signal as usize, 0, 0, 0, 0) as i32)
+        real.map_or(-1, |kill| {
+            kill(process as usize, signal as usize, 0, 0, 0, 0) as i32
+        })
     }
 }
 
@@ -181,7 +194,9 @@ unsafe extern "C" fn __lf_weak_killpg(group: i32, signal: i32) -> i32 {
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         let real = real().killpg();
-        real.map_or(-1, |kill| kill(group as usize, signal as usize, 0, 0, 0, 0) as i32)
+        real.map_or(-1, |kill| {
+            kill(group as usize, signal as usize, 0, 0, 0, 0) as i32
+        })
     }
 }
 
@@ -193,7 +208,9 @@ unsafe extern "C" fn __lf_weak_sigqueue(process: i32, signal: i32, value: usize)
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         let real = real().sigqueue();
-        real.map_or(-1, |queue| queue(process as usize, signal as usize, value, 0, 0, 0) as i32)
+        real.map_or(-1, |queue| {
+            queue(process as usize, signal as usize, value, 0, 0, 0) as i32
+        })
     }
 }
 
@@ -207,7 +224,9 @@ unsafe extern "C" fn __lf_weak_pthread_kill(thread: usize, signal: i32) -> i32 {
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         let real = real().pthread_kill();
-        real.map_or(ESRCH, |kill| kill(thread, signal as usize, 0, 0, 0, 0) as i32)
+        real.map_or(ESRCH, |kill| {
+            kill(thread, signal as usize, 0, 0, 0, 0) as i32
+        })
     }
 }
 
@@ -232,14 +251,20 @@ unsafe extern "C" fn __lf_weak_pthread_sigqueue(thread: usize, signal: i32, valu
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         let real = real().pthread_sigqueue();
-        real.map_or(ESRCH, |queue| queue(thread, signal as usize, value, 0, 0, 0) as i32)
+        real.map_or(ESRCH, |queue| {
+            queue(thread, signal as usize, value, 0, 0, 0) as i32
+        })
     }
 }
 
 /// A timer that is not ours: where there are several threads, when it goes off is not seen.
 fn note(caller: usize) {
     if on() {
-        unseen::timer(what::TIMER, [0; 5], Origin::library(Builtin::thread, caller));
+        unseen::timer(
+            what::TIMER,
+            [0; 5],
+            Origin::library(Builtin::thread, caller),
+        );
     }
 }
 
@@ -251,7 +276,11 @@ unsafe extern "C" fn __lf_weak_alarm(seconds: u32) -> u32 {
     }
     note(caller!());
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
-    unsafe { real().alarm().map_or(0, |alarm| alarm(seconds as usize, 0, 0, 0, 0, 0) as u32) }
+    unsafe {
+        real()
+            .alarm()
+            .map_or(0, |alarm| alarm(seconds as usize, 0, 0, 0, 0, 0) as u32)
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -263,7 +292,9 @@ unsafe extern "C" fn __lf_weak_ualarm(left: u32, period: u32) -> u32 {
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         let real = real().ualarm();
-        real.map_or(0, |alarm| alarm(left as usize, period as usize, 0, 0, 0, 0) as u32)
+        real.map_or(0, |alarm| {
+            alarm(left as usize, period as usize, 0, 0, 0, 0) as u32
+        })
     }
 }
 
@@ -306,7 +337,9 @@ unsafe extern "C" fn __lf_weak_setitimer(
         }
         note(caller!());
         let real = real().setitimer();
-        real.map_or(-1, |set| set(which as usize, new as usize, old as usize, 0, 0, 0) as i32)
+        real.map_or(-1, |set| {
+            set(which as usize, new as usize, old as usize, 0, 0, 0) as i32
+        })
     }
 }
 
@@ -318,7 +351,12 @@ unsafe fn give<T>(to: *mut T, answer: &T, caller: usize) {
     let origin = Origin::library(Builtin::thread, caller);
     // SAFETY: what the caller promises.
     unsafe {
-        accesses::hand_over(to as usize, (&raw const *answer).cast(), size_of::<T>(), origin);
+        accesses::hand_over(
+            to as usize,
+            (&raw const *answer).cast(),
+            size_of::<T>(),
+            origin,
+        );
     }
 }
 
@@ -448,7 +486,9 @@ unsafe extern "C" fn __lf_weak_timer_create(
         false => unsafe {
             match (*event).sigev_notify {
                 libc::SIGEV_SIGNAL => (*event).sigev_signo as usize,
-                _ => refuse(b"timer_create: only timers that send a signal are supported (SIGEV_SIGNAL)"),
+                _ => refuse(
+                    b"timer_create: only timers that send a signal are supported (SIGEV_SIGNAL)",
+                ),
             }
         },
     };

@@ -9,9 +9,7 @@
 
 use super::context::{Status, Step};
 use super::steps::{self, announce, effect, point};
-use super::{
-    block, lifecycle, objects, on, sleep_sets, tables, threads, turns, unseen,
-};
+use super::{block, lifecycle, objects, on, sleep_sets, tables, threads, turns, unseen};
 use crate::memory::bytes;
 use crate::run::outcome;
 use crate::run::shared::{self, control};
@@ -25,7 +23,8 @@ use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 use landfall_vocab::shared::{
-    End, HANDLERS, LOCK, SIGNAL_WORDS, job, point as point_bit, signal_at, signal_number, signal_word,
+    End, HANDLERS, LOCK, SIGNAL_WORDS, job, point as point_bit, signal_at, signal_number,
+    signal_word,
 };
 
 /// Signals of one program that are told apart, each for the process or for a thread.
@@ -51,7 +50,8 @@ pub(crate) struct ThreadSignals {
     /// Of a sender: how often it is still to make its signal pending; and that it is one.
     times: Cell<u32>,
     sends: Cell<bool>,
-    /// Its timer was set anew, or stopped.
+    /// Its timer goes off again and again; it was set anew, or stopped.
+    repeats: Cell<bool>,
     stopped: Cell<bool>,
     /// It is for the process, and the main thread gets it.
     for_process: Cell<bool>,
@@ -68,6 +68,7 @@ impl ThreadSignals {
         let ThreadSignals {
             times,
             sends,
+            repeats,
             stopped,
             for_process,
             maker,
@@ -77,6 +78,7 @@ impl ThreadSignals {
         } = self;
         times.set(0);
         sends.set(false);
+        repeats.set(false);
         stopped.set(false);
         for_process.set(false);
         maker.set(0);
@@ -157,13 +159,7 @@ pub(super) fn only_senders_left() -> bool {
 }
 
 /// Sends a signal, `times` times, to a thread or to the process: its sender.
-pub(super) fn send(
-    to: Option<usize>,
-    signal: usize,
-    times: u32,
-    due: u64,
-    caller: usize,
-) -> usize {
+pub(super) fn send(to: Option<usize>, signal: usize, times: u32, due: u64, caller: usize) -> usize {
     // Linux gives it to the main thread, unless that blocks it.
     let to_main = to.is_none() && !is_blocked_by_main(signal);
     let to = if to_main { Some(0) } else { to };
@@ -205,7 +201,8 @@ pub(crate) fn blocks(mask: u64) {
     }
     let known = control().main_blocks.load(Relaxed);
     let sent = (&all().sent)[..all().count.get()].iter();
-    let sent = sent.filter_map(|number| signal_at(signal_word(number.get() as usize) as u64 | LOCK));
+    let sent =
+        sent.filter_map(|number| signal_at(signal_word(number.get() as usize) as u64 | LOCK));
     let fresh = sent.fold(0, |all, (_, signal)| all | 1 << (signal - 1)) & mask & !known;
     if fresh != 0 {
         trace::access(0, HANDLERS, READ | WRITE, Origin::NONE, [fresh, 0, 0]);
@@ -217,7 +214,9 @@ fn comes_again(signal: usize) -> bool {
     let of_it = |word: usize| signal_at(word as u64 | LOCK).is_some_and(|(_, of)| of == signal);
     (0..threads().count.get()).any(|sender| {
         let context = &tables().contexts[sender];
-        is_sender(sender) && context.status.get() == Status::Ready && of_it(context.step.get().object)
+        is_sender(sender)
+            && context.status.get() == Status::Ready
+            && of_it(context.step.get().object)
     })
 }
 
@@ -231,11 +230,22 @@ pub(super) fn arrives(sender: usize) {
     let context = &tables().contexts[sender];
     let Step { object, origin, .. } = context.step.get();
     let sends = of(sender);
-    pend(sender, object, origin, !sends.stopped.get());
+    let arrives = match sends.stopped.get() {
+        true => Arrival::Never,
+        false if sends.repeats.get() && sends.times.get() == 1 => Arrival::ForEver,
+        false => Arrival::Once,
+    };
+    pend(sender, object, origin, arrives);
     if sends.for_process.get() && tables().contexts[0].status.get() == Status::Done {
         // The main thread has ended: another one gets it.
         let signal = signal_at(object as u64 | LOCK).map_or(1, |(_, signal)| signal);
-        trace::access(0, HANDLERS, READ | WRITE, Origin::NONE, [1 << (signal - 1), 0, 0]);
+        trace::access(
+            0,
+            HANDLERS,
+            READ | WRITE,
+            Origin::NONE,
+            [1 << (signal - 1), 0, 0],
+        );
     }
     let left = sends.times.get() - 1;
     sends.times.set(left);
@@ -247,14 +257,28 @@ pub(super) fn arrives(sender: usize) {
     }
 }
 
+/// What a step makes of a signal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrival {
+    /// Its timer is stopped.
+    Never,
+    Once,
+    /// And it comes again for whoever waits for it.
+    ForEver,
+}
+
+/// In a signal's word: it comes again. Below, how often it is pending.
+const COMES_AGAIN: u32 = 1 << 16;
+
 /// A step that makes a signal pending, if at all.
-fn pend(by: usize, word: usize, origin: Origin, arrives: bool) {
+fn pend(by: usize, word: usize, origin: Origin, arrives: Arrival) {
     let signal = objects().get(word);
-    let found = signal.count.get();
+    let found = signal.count.get() & !COMES_AGAIN;
+    let once = if queues(word) { found + 1 } else { 1 };
     let left = match arrives {
-        false => found,
-        true if queues(word) => found + 1,
-        true => 1,
+        Arrival::Never => found,
+        Arrival::Once => once,
+        Arrival::ForEver => once | COMES_AGAIN,
     };
     signal.count.set(left);
     let place = word as u64 | LOCK;
@@ -274,7 +298,7 @@ pub(super) fn stop(sender: usize, caller: usize) {
         object,
         origin,
     });
-    pend(threads().current.get(), object, origin, false);
+    pend(threads().current.get(), object, origin, Arrival::Never);
     of(sender).stopped.set(true);
 }
 
@@ -296,7 +320,7 @@ pub(super) fn pend_for_itself(to: Option<usize>, signal: usize, caller: usize) {
         object: signal_word(number),
         origin,
     });
-    pend(me, signal_word(number), origin, true);
+    pend(me, signal_word(number), origin, Arrival::Once);
 }
 
 /// The timer of a sender: what is left of its time.
@@ -335,7 +359,10 @@ fn is_possible() -> bool {
 }
 
 /// Signals that may be delivered to a thread, by the numbers of their words.
-fn deliverable(thread: usize, wanted: impl Fn(usize) -> bool) -> impl Iterator<Item = (usize, usize)> {
+fn deliverable(
+    thread: usize,
+    wanted: impl Fn(usize) -> bool,
+) -> impl Iterator<Item = (usize, usize)> {
     let known = (&all().sent)[..all().count.get()].iter();
     known.filter_map(move |number| {
         let word = signal_word(number.get() as usize);
@@ -379,12 +406,13 @@ fn take(word: usize, kind: u8, origin: Origin) -> bool {
     });
     let signal = objects().get(word);
     let found = signal.count.get();
-    if found == 0 {
-        effect(word, READ, 0);
+    let pending = found & !COMES_AGAIN;
+    if pending == 0 && kind == step::DELIVER {
+        effect(word, READ, found.into());
         return false;
     }
     effect(word, WRITE, found.into());
-    signal.count.set(found - 1);
+    signal.count.set(found - u32::from(pending != 0));
     true
 }
 
@@ -427,7 +455,11 @@ fn handle(signal: usize) {
     // SAFETY: both are all numbers and pointers, for which zero is a value; the program has set this handler, of that type.
     unsafe {
         bytes::fill(info.as_mut_ptr().cast(), 0, size_of::<libc::siginfo_t>());
-        bytes::fill(context.as_mut_ptr().cast(), 0, size_of::<libc::ucontext_t>());
+        bytes::fill(
+            context.as_mut_ptr().cast(),
+            0,
+            size_of::<libc::ucontext_t>(),
+        );
         (*info.as_mut_ptr()).si_signo = signal as i32;
         let mask = (&raw mut (*context.as_mut_ptr()).uc_sigmask).cast::<u64>();
         *mask = before;
@@ -441,7 +473,10 @@ fn handle(signal: usize) {
 
 /// Could others see what a handler of the running thread does?
 fn is_seen() -> bool {
-    threads().persistency.get() || tables().contexts[threads().current.get()].among_others.get()
+    threads().persistency.get()
+        || tables().contexts[threads().current.get()]
+            .among_others
+            .get()
 }
 
 /// The running thread is about to access bytes of a line, in a step that it announces.
@@ -538,9 +573,24 @@ pub(super) fn would_interrupt() -> bool {
             false => context.mask(),
         };
         let handled = |signal: usize| is_handled(signal) && mask >> (signal - 1) & 1 == 0;
-        deliverable(thread, handled).any(|(word, _)| objects().get(word).count.get() > 0)
+        deliverable(thread, handled).any(|(word, _)| is_pending(word))
             && context.step.get().kind != step::AWAIT_SIGNAL
     })
+}
+
+fn is_pending(word: usize) -> bool {
+    objects().get(word).count.get() & !COMES_AGAIN != 0
+}
+
+/// Nobody can go on: might a timer go off once more than is asked for? Says so.
+pub(super) fn is_spent() -> bool {
+    let words = (&all().sent)[..all().count.get()].iter();
+    let mut words = words.map(|number| signal_word(number.get() as usize));
+    let spent = are_on() && words.any(|word| objects().get(word).count.get() & COMES_AGAIN != 0);
+    if spent {
+        trace::access(0, HANDLERS, 0, Origin::NONE, [0, 0, 0]);
+    }
+    spent
 }
 
 /// Waits for one of these signals, and takes it: which one.
@@ -549,7 +599,9 @@ pub(super) fn wait_for(wanted: impl Fn(usize) -> bool, caller: usize) -> usize {
     let origin = Origin::library(Builtin::thread, caller);
     let mut words = deliverable(me, &wanted);
     // Of one that nobody sends, as far as is known, nothing comes.
-    let (word, signal) = words.next().unwrap_or((signal_word(signal_number(Some(me), 0)), 0));
+    let (word, signal) = words
+        .next()
+        .unwrap_or((signal_word(signal_number(Some(me), 0)), 0));
     if words.next().is_some() {
         outcome::fail(
             End::Forbidden,
@@ -575,6 +627,11 @@ pub(super) fn pause(caller: usize) {
     handle(signal);
 }
 
+/// The timer of a sender goes off again and again.
+pub(super) fn repeats(sender: usize) {
+    of(sender).repeats.set(true);
+}
+
 /// How often a timer that repeats goes off.
 pub(super) fn times(repeats: bool) -> u32 {
     match repeats {
@@ -582,4 +639,3 @@ pub(super) fn times(repeats: bool) -> u32 {
         false => 1,
     }
 }
-

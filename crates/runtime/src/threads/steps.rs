@@ -422,7 +422,7 @@ fn stuck() -> ! {
     if threads().over.get() {
         outcome::over()
     }
-    if turns::in_vain() || signals::would_interrupt() {
+    if turns::in_vain() || signals::is_spent() || signals::would_interrupt() {
         stop_at_once(End::InVain)
     }
     let late = |context: &Context| {

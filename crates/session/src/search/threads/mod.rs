@@ -398,6 +398,9 @@ fn search<'w>(
     if ending.reached.is_none() && native.late() {
         report.limit(Limit::Timeouts);
     }
+    if ending.reached.is_none() && native.waits_for_timer() {
+        report.limit(Limit::Signals);
+    }
     report.cut(&native.cut, "an execution", names);
     Ok(ScheduleSearch {
         points,
