@@ -384,7 +384,7 @@ pub(crate) fn look(origin: Origin) -> bool {
     let mut ran = false;
     loop {
         let mut again = false;
-        for (word, signal) in deliverable(me, |signal| is_handled(signal)) {
+        for (word, signal) in deliverable(me, is_handled) {
             if !is_masked(signal) && take(word, step::DELIVER, origin) {
                 handle(signal);
                 again = true;
