@@ -30,6 +30,9 @@ use landfall_vocab::shared::{
 /// Signals of one program that are told apart, each for the process or for a thread.
 pub(super) const MOST: usize = 32;
 
+/// A word that nobody has: some handler does not return.
+const JUMPS: u64 = 0;
+
 /// Bytes of which is told together whether handlers touch them.
 const WORD: u64 = 8;
 
@@ -39,6 +42,8 @@ pub(super) struct Signals {
     on: Cell<bool>,
     /// The running thread has just looked, and is about to announce what it looked for.
     looked: Cell<bool>,
+    /// Some handler does not return: a thread looks everywhere.
+    jumps: Cell<bool>,
     /// Signals that are sent: the numbers of their words, as far as the checker knows.
     sent: [Cell<u32>; MOST],
     count: Cell<usize>,
@@ -123,7 +128,14 @@ pub(super) fn begin(flags: u32) {
             all().count.set(count + 1);
         }
     }
+    all().jumps.set(is_touched(JUMPS));
     watch(true);
+}
+
+/// Do handlers touch this word, as far as is known?
+fn is_touched(word: u64) -> bool {
+    let bit = point_bit(word);
+    control().handled[bit / 64].load(Relaxed) >> (bit % 64) & 1 != 0
 }
 
 fn is_known(number: usize) -> bool {
@@ -503,11 +515,15 @@ fn accesses(address: usize, length: usize, is_step: bool, origin: Origin) -> boo
         return false;
     }
     let handling = is_handling() && !is_own_frame(address);
-    let mut handled = false;
+    let mut handled = all().jumps.get();
+    if !handled && of(threads().current.get()).frame.get() != 0 && !is_handling() {
+        // A handler was left by a jump: whatever its thread had done by then, not only what the handler touches, may show.
+        of(threads().current.get()).frame.set(0);
+        trace::access(0, HANDLERS, READ, origin, [JUMPS, 0, 0]);
+    }
     let last = (address + length.max(1) - 1) as u64 / WORD;
     for word in address as u64 / WORD..=last {
-        let bit = point_bit(word * WORD);
-        let known = control().handled[bit / 64].load(Relaxed) >> (bit % 64) & 1 != 0;
+        let known = is_touched(word * WORD);
         handled |= known;
         if handling && !known {
             let me = threads().current.get();
