@@ -82,6 +82,10 @@ pub struct Options {
     pub allow: Vec<Allowed>,
     /// Files mapped from this directory are persistent memory.
     pub pm_dir: Option<PathBuf>,
+    /// What prepares the files in that directory before the program runs: a program and its arguments, or a source. It works on a copy.
+    pub pm_init: Option<String>,
+    /// Sources are compiled against PMDK as `landfall pmdk build` made it, and linked with it.
+    pub pmdk: bool,
     /// malloc is persistent memory.
     pub pm_heap: bool,
     /// By how many bytes every block of the persistent heap is moved, a multiple of 16.
@@ -166,6 +170,8 @@ impl Default for Options {
             fail_on: Severity::Warning,
             allow: Vec::new(),
             pm_dir: None,
+            pm_init: None,
+            pmdk: false,
             pm_heap: false,
             heap_offset: 0,
             recover: None,

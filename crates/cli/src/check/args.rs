@@ -62,6 +62,14 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "DIR", help_heading = "Persistent memory")]
     pub(crate) pm_dir: Option<PathBuf>,
 
+    /// Prepares the pools in --pm-dir: a command, or a source, that is run once before everything else, on a copy of that directory
+    #[arg(long, value_name = "CMD", requires = "pm_dir", help_heading = "Persistent memory")]
+    pub(crate) pm_init: Option<String>,
+
+    /// Compile with PMDK's headers and link its libraries, as `landfall pmdk build` made them
+    #[arg(long, help_heading = "Persistent memory")]
+    pub(crate) pmdk: bool,
+
     /// malloc is persistent memory
     #[arg(long, help_heading = "Persistent memory")]
     pub(crate) pm_heap: bool,
@@ -367,6 +375,8 @@ impl CheckArgs {
             fail_on: self.fail_on,
             allow: self.allow.clone(),
             pm_dir: self.pm_dir.clone(),
+            pm_init: self.pm_init.clone(),
+            pmdk: self.pmdk,
             pm_heap: self.pm_heap,
             heap_offset: self.heap_offset,
             recover: self.recover.clone(),

@@ -528,6 +528,7 @@ impl<'a> Diagnosis<'a> {
             persistent_memory: RecordedMemory {
                 platform: self.options.platform_name().to_owned(),
                 dir: (programs.program.pm_dir.as_ref()).map(|dir| Word::new(dir.as_os_str())),
+                pools: (programs.program.pools.as_ref()).map(|dir| Word::new(dir.as_os_str())),
                 heap: programs.program.pm_heap.is_some(),
                 heap_offset: programs.program.heap_offset,
                 heap_checks: programs.program.heap == HeapChecks::On,
