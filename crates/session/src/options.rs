@@ -1,5 +1,6 @@
 //! What is to be checked, and how.
 
+use crate::baseline::Baseline;
 use landfall_check::races::Window;
 use landfall_explore::recovery::Options as SearchOptions;
 use landfall_explore::schedule::data_races::Relation;
@@ -80,6 +81,8 @@ pub struct Options {
     pub fail_on: Severity,
     /// Findings that are not reported.
     pub allow: Vec<Allowed>,
+    /// A run.json: what it lists is known, and not reported again.
+    pub baseline: Option<PathBuf>,
     /// Files mapped from this directory are persistent memory.
     pub pm_dir: Option<PathBuf>,
     /// What prepares the files in that directory before the program runs: a program and its arguments, or a source. It works on a copy.
@@ -169,6 +172,7 @@ impl Default for Options {
             volatile_atomic: false,
             fail_on: Severity::Warning,
             allow: Vec::new(),
+            baseline: None,
             pm_dir: None,
             pm_init: None,
             pmdk: false,
@@ -219,6 +223,8 @@ pub(crate) struct Asked {
     pub(crate) out: PathBuf,
     /// What the program reads from its standard input.
     pub(crate) input: Option<Input>,
+    /// What is known already.
+    pub(crate) known: Baseline,
     /// In tests: when the search ends, and the telling, by work rather than by time.
     pub(crate) counted: Option<(Deadline, Deadline)>,
 }
@@ -229,6 +235,7 @@ impl Asked {
             options,
             out,
             input: None,
+            known: Baseline::default(),
             counted: None,
         }
     }

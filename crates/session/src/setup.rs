@@ -2,6 +2,7 @@
 
 mod init;
 
+use crate::baseline::Baseline;
 use crate::error::{Error, ErrorKind};
 use crate::observer::CheckWatch;
 use crate::options::{Asked, CheckKind, Options, Stdin, Target};
@@ -266,7 +267,13 @@ pub(crate) fn claim(
         }
         Stdin::Nothing | Stdin::Process => None,
     };
+    // So may this.
+    let known = match &options.baseline {
+        Some(path) => Baseline::read(&options.located(path)).map_err(Error::usage)?,
+        None => Baseline::default(),
+    };
     let mut options = Asked::new(options, claimed.path.clone());
+    options.known = known;
     claimed.clear(is_result).map_err(Error::usage)?;
     // Known now rather than after the search.
     let probe = |name: &str| results::write_listed(&options.out, name, b"");

@@ -12,6 +12,8 @@ use std::process::{Command, Stdio};
 
 /// What became of a build: the name of its directory below the toolbox.
 const DIRECTORY: &str = "pmdk";
+/// Where its sources are kept, in there.
+const SOURCES: &str = "source";
 /// Written last: the version, and where the sources came from.
 const ABOUT: &str = "about";
 
@@ -147,12 +149,14 @@ impl Pmdk {
     }
 }
 
+/// The name of the library, if a source file is of one that was built here.
+pub fn library(file: &str) -> Option<&'static str> {
+    file.contains(&format!("/{DIRECTORY}/{SOURCES}/src/"))
+        .then_some("PMDK")
+}
+
 /// Builds PMDK with `landfall`, the command that runs. Without a source tree, Debian's source package is asked for.
-pub fn build(
-    toolbox: &Toolbox,
-    source: Option<&Path>,
-    landfall: &Path,
-) -> Result<Pmdk, PmdkError> {
+pub fn build(toolbox: &Toolbox, source: Option<&Path>, landfall: &Path) -> Result<Pmdk, PmdkError> {
     let whole = toolbox.directory().join(DIRECTORY);
     // Beside its place first: whoever checks a program meanwhile has the old one, or none.
     let scratch = toolbox
@@ -193,7 +197,7 @@ fn build_in(
         None => (package(scratch)?, "Debian's source package".to_owned()),
     };
     let version = version(&tree);
-    let sources = scratch.join("source");
+    let sources = scratch.join(SOURCES);
     for part in ["src", "utils"] {
         copy(&tree.join(part), &sources.join(part))?;
     }
@@ -233,7 +237,9 @@ fn build_in(
 fn tree(named: &Path) -> Option<PathBuf> {
     let is_top = |top: &Path| top.join("src/libpmemobj/Makefile").is_file();
     let above = named.join("..");
-    [named.to_owned(), above].into_iter().find(|top| is_top(top))
+    [named.to_owned(), above]
+        .into_iter()
+        .find(|top| is_top(top))
 }
 
 /// Debian's source package, unpacked.

@@ -17,7 +17,8 @@ int main(void) {
   __asm__ volatile("leaq 8(%1), %0" : "=r"(sum) : "r"(1L));
   assert(sum == 9);
   /* A client request to Valgrind, which is not there: the result is the default. */
-  volatile unsigned long request[6] = {0x1001};
+  volatile unsigned long request[6];
+  request[0] = 0x1001;
   unsigned long result;
   __asm__ volatile("rolq $3, %%rdi ; rolq $13, %%rdi\n\t"
                    "rolq $61, %%rdi ; rolq $51, %%rdi\n\t"

@@ -80,12 +80,7 @@ impl<'a> PoolInit<'a> {
         pools
     }
 
-    fn start(
-        &self,
-        directory: &Path,
-        out: &Path,
-        compiled: Option<PathBuf>,
-    ) -> Result<(), Error> {
+    fn start(&self, directory: &Path, out: &Path, compiled: Option<PathBuf>) -> Result<(), Error> {
         let program = match compiled.as_ref().and_then(|path| path.file_name()) {
             Some(name) => out.join(name),
             None => PathBuf::from(&self.words[0]),
