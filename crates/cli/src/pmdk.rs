@@ -6,10 +6,10 @@ use landfall_native::compiler::pmdk::{self, Pmdk, PmdkError};
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Builds PMDK with Landfall's instrumentation, for programs that use libpmemobj (`landfall check --pmdk`)
+/// PMDK with Landfall's instrumentation, for programs that use libpmemobj
 ///
 /// PMDK's own makefiles are run on a copy of its sources, with `landfall cc`; the libraries, their headers and sources stay in the
-/// cache. It takes make, binutils and half a minute. Exit code: 0 it is there, 101 it did not build, 2 usage.
+/// cache, and `landfall check --pmdk` uses them. It takes make, binutils and half a minute. Exit code: 0 it is there, 101 it did not build, 2 usage.
 #[derive(clap::Args, Debug)]
 pub(crate) struct PmdkArgs {
     #[command(subcommand)]
