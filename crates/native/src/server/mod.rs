@@ -90,7 +90,7 @@ impl Server {
         };
         server.await_start()?;
         server.read_sites();
-        if let Some(directory) = &program.pm_dir {
+        if let Some(directory) = program.pools.as_ref().or(program.pm_dir.as_ref()) {
             let failed = |cause| SubjectError::PoolFiles {
                 directory: directory.display().to_string(),
                 cause,
