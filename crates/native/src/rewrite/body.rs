@@ -13,6 +13,7 @@ const LOWER: [u8; 5] = [0x48, 0x8d, 0x64, 0x24, 0x80]; // lea rsp, [rsp - 128]
 const HIGHER: [u8; 8] = [0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0]; // lea rsp, [rsp + 128]
 const DROP_ONE: [u8; 5] = [0x48, 0x8d, 0x64, 0x24, 8]; // lea rsp, [rsp + 8]
 const DROP_TWO: [u8; 5] = [0x48, 0x8d, 0x64, 0x24, 16];
+const NO_ADDRESS: [u8; 2] = [0x6a, 0]; // push 0
 const KEEP_FLAGS: u8 = 0x9c;
 const TAKE_FLAGS: u8 = 0x9d;
 
@@ -35,11 +36,11 @@ const BORROWED: [Register; 14] = [
 ];
 const WITHOUT_PREFIX: usize = 7;
 
-/// The instructions that a jump at `place` covers; none if they cannot be moved, or the first is no business of ours.
-pub(super) fn window(code: &[u8], place: u64) -> Option<Vec<Instruction>> {
+/// The instructions in the first `length` bytes at `place`; none if they cannot be moved, or the first is no business of ours.
+pub(super) fn window(code: &[u8], place: u64, length: usize) -> Option<Vec<Instruction>> {
     let mut decoder = Decoder::with_ip(64, code, place, DecoderOptions::NONE);
     let mut window: Vec<Instruction> = Vec::new();
-    while decoder.position() < JUMP {
+    while decoder.position() < length {
         let instruction = decoder.decode();
         let left = window.iter().any(leaves);
         // What lies behind the end of a function is filling, or not ours to touch.
@@ -50,7 +51,7 @@ pub(super) fn window(code: &[u8], place: u64) -> Option<Vec<Instruction>> {
         window.push(instruction);
     }
     let first = window.first()?;
-    (is_fence(first) || access(first).is_some()).then_some(window)
+    (is_fence(first) || is_locked(first) || access(first).is_some()).then_some(window)
 }
 
 /// Does nothing follow it?
@@ -197,10 +198,13 @@ impl Body {
             }
             body.places.push((instruction.ip(), body.here()));
             if is_fence(instruction) {
-                body.fence(instruction)?;
+                body.fence(instruction, entry::FENCE)?;
             } else if let Some((effect, borrowed)) = access(instruction) {
                 body.access(instruction, effect, BORROWED[borrowed])?;
             } else {
+                if is_locked(instruction) {
+                    body.fence(instruction, entry::BEFORE_LOCKED)?;
+                }
                 body.copy(instruction)?;
             }
         }
@@ -346,12 +350,13 @@ impl Body {
         Some(())
     }
 
-    fn fence(&mut self, instruction: &Instruction) -> Option<()> {
+    /// Tells the runtime of something that orders, wherever its memory is.
+    fn fence(&mut self, instruction: &Instruction, which: usize) -> Option<()> {
         self.code.extend(LOWER);
         self.push(Register::RAX);
         self.code.push(KEEP_FLAGS);
-        self.push(Register::RAX);
-        self.call(entry::FENCE)?;
+        self.code.extend(NO_ADDRESS);
+        self.call(which)?;
         self.code.extend(DROP_TWO);
         self.code.push(TAKE_FLAGS);
         self.pop(Register::RAX);

@@ -4,7 +4,8 @@
 //! An instruction is replaced by a jump, five bytes, to code of ours that does the same and jumps back. Where it is shorter, the
 //! ones behind it are moved along. Somebody may jump to one of those: so the bytes of the jump are chosen, by where it leads, such
 //! that a trap lies wherever an instruction began, and the runtime goes on where that instruction is now. Nothing has to be known
-//! about who jumps where. What cannot be moved stays as it is and is trapped as ever.
+//! about who jumps where. Where something behind it cannot be moved, a trap takes the place of the jump. An access that cannot be
+//! moved itself stays as it is and is trapped as ever.
 
 mod body;
 mod fences;
@@ -14,9 +15,10 @@ mod room;
 pub(crate) use modules::{CodePlace, Modules};
 
 use body::Body;
+use iced_x86::Instruction;
 use landfall_vocab::rewrite::{CODE, Order, entry};
 use modules::Memory;
-use room::Room;
+use room::{BREAKPOINT, Room};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -83,10 +85,16 @@ impl Rewriter {
         orders: &mut Vec<(u64, Order)>,
     ) -> Option<()> {
         let code = memory.read(place, 32)?;
-        let window = body::window(&code, place)?;
+        let is_free = |window: &Vec<Instruction>| {
+            let end = window.last().map_or(place, Instruction::next_ip);
+            let before = self.taken.range(..end).next_back();
+            before.is_none_or(|(_, &taken)| taken <= place)
+        };
+        let covered = body::window(&code, place, JUMP as usize).filter(is_free);
+        let trapped = covered.is_none();
+        let window = covered.or_else(|| body::window(&code, place, 1).filter(is_free))?;
         let end = window.last()?.next_ip();
-        let before = self.taken.range(..end).next_back();
-        if before.is_some_and(|(_, &taken)| taken > place) || self.moved + 8 > MOST {
+        if self.moved + 8 > MOST {
             return None;
         }
         let serves = |room: &Room| room.serves.contains(&place);
@@ -103,7 +111,7 @@ impl Rewriter {
         }
         let room = self.rooms.iter_mut().find(|room| serves(room))?;
         let body = Body::write(&window, room.next_body(), room.entries(), self.moved)?;
-        let landings = body.landings(place);
+        let mut landings = body.landings(place);
         let interior: Vec<u64> = landings.iter().map(|(at, _)| at - place).collect();
         let target = room.target(place + JUMP, &interior)?;
         room.keep_body(body.code.len() as u64)?;
@@ -111,14 +119,17 @@ impl Rewriter {
         if target != body.start {
             put(orders, target, &jump(target, body.start)?);
         }
+        if trapped {
+            landings = vec![(place, body.start)];
+        }
         self.moved += body.moved.len() as u64;
         orders.extend(body.moved);
-        orders.extend(
-            landings
-                .into_iter()
-                .map(|(at, to)| (at, Order::Landing { to })),
-        );
-        put(orders, place, &jump(place, target)?);
+        let landing = |(at, to)| (at, Order::Landing { to });
+        orders.extend(landings.into_iter().map(landing));
+        match trapped {
+            true => put(orders, place, &[BREAKPOINT]),
+            false => put(orders, place, &jump(place, target)?),
+        }
         self.taken.insert(place, end);
         Some(())
     }

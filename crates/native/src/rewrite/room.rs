@@ -6,8 +6,8 @@ use std::ops::Range;
 
 /// The highest byte of a jump's distance: no instruction begins with it, so it is a trap as well. It leads 656 to 672 MiB back.
 const FAR: u32 = 0xd6;
-/// Other bytes of it that are to trap: a breakpoint.
-const BREAKPOINT: u8 = 0xcc;
+/// Other bytes that are to trap: a breakpoint.
+pub(super) const BREAKPOINT: u8 = 0xcc;
 /// How far a jump leads at least and at most.
 const NEAREST: u64 = (1 << 32) - ((FAR as u64) << 24) - (1 << 24);
 const FARTHEST: u64 = NEAREST + (1 << 24);

@@ -23,6 +23,11 @@ pub(super) struct Rewriting {
 }
 
 impl Server {
+    /// How often code of libraries was trapped, for tests.
+    pub fn traps(&self) -> u64 {
+        self.shared.control().traps.load(Relaxed)
+    }
+
     /// In a new process: fences of libraries, and what other servers of this program were trapped at.
     pub(super) fn rewrite_what_is_known(&mut self) -> Result<(), SubjectError> {
         let modules = Modules::of(self.child.id(), &self.program.path);

@@ -412,6 +412,7 @@ unsafe extern "C" fn before(frame: *mut Frame) {
         unannounced::count((*moved).place, at, access.writes);
         shadow::touch(at);
         if let Some(kind) = access.flush {
+            (*frame).address = content(at) as u64;
             return trace::plain(kind, at, flag::FOREIGN, origin(moved, frame));
         }
         let locked = if access.locked { flag::LOCKED } else { 0 };
