@@ -11,6 +11,8 @@ const JUMP: usize = 5;
 /// What functions keep below the stack without saying so.
 const LOWER: [u8; 5] = [0x48, 0x8d, 0x64, 0x24, 0x80]; // lea rsp, [rsp - 128]
 const HIGHER: [u8; 8] = [0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0]; // lea rsp, [rsp + 128]
+/// What lay on the stack is not to be taken for anything.
+const WIPE: [u8; 9] = [0x48, 0xc7, 0x44, 0x24, 0xf8, 0, 0, 0, 0]; // mov qword [rsp - 8], 0
 const DROP_ONE: [u8; 5] = [0x48, 0x8d, 0x64, 0x24, 8]; // lea rsp, [rsp + 8]
 const DROP_TWO: [u8; 5] = [0x48, 0x8d, 0x64, 0x24, 16];
 const NO_ADDRESS: [u8; 2] = [0x6a, 0]; // push 0
@@ -340,6 +342,7 @@ impl Body {
             self.code.push(TAKE_FLAGS);
         }
         self.pop(borrowed);
+        self.code.extend(WIPE);
         self.code.extend(HIGHER);
         let rest = self.here() - end;
         self.tell(start, instruction, effect)?;
@@ -360,6 +363,7 @@ impl Body {
         self.code.extend(DROP_TWO);
         self.code.push(TAKE_FLAGS);
         self.pop(Register::RAX);
+        self.code.extend(WIPE);
         self.code.extend(HIGHER);
         let here = self.here();
         let effect = Effect {

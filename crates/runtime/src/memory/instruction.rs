@@ -221,16 +221,6 @@ fn two_bytes(opcode: u8, operand: u8, prefixes: Prefixes) -> Access {
     }
 }
 
-/// The fence that an instruction is, if it is one.
-pub(crate) fn fence(code: &[u8]) -> Option<RecordKind> {
-    match code {
-        [0x0f, 0xae, 0xf8, ..] => Some(RecordKind::Sfence),
-        [0x0f, 0xae, 0xf0, ..] => Some(RecordKind::Mfence),
-        [0x0f, 0xae, 0xe8, ..] => Some(RecordKind::Lfence),
-        _ => None,
-    }
-}
-
 fn flush(number: u8, short: bool) -> Access {
     let kind = match (number, short) {
         (7, false) => RecordKind::Clflush,

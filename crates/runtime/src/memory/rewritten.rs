@@ -9,15 +9,16 @@
 use crate::memory::accesses;
 use crate::memory::bytes;
 use crate::memory::instruction::{self, Access};
-use crate::memory::own::allocate;
+use crate::memory::own::{allocate, place};
 use crate::memory::shadow::{self, PAGE, content, is_persistent, offset};
 use crate::memory::unannounced;
 use crate::run::serve::each_line;
 use crate::run::shared::control;
 use crate::run::trace::{self, Origin};
-use crate::state::{Mode, server};
+use crate::state::{Mode, OneThread, server};
 use crate::syscalls::sys;
 use core::arch::global_asm;
+use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::record::{RecordKind, flag};
 use landfall_vocab::rewrite::{MOVED_STACK, NO_REGISTER, Order, entry};
@@ -26,6 +27,7 @@ use landfall_vocab::window;
 
 /// Instructions that were moved, and landings, at most.
 const MOST: usize = 1 << 14;
+const _: () = assert!(window::BASE.is_multiple_of(window::LEN));
 /// An access of more than this is trapped as ever.
 const LARGEST: usize = 64;
 
@@ -65,9 +67,17 @@ struct Frame {
 }
 
 // All registers that a function of ours may change are kept, the vector ones by their lower halves: this code is built for
-// processors that have no more, and leaves the rest alone.
+// processors that have no more, and leaves the rest alone. While there is one thread we work on a stack of our own, as a handler
+// of a trap does: what we leave below the program's would be taken for calls (`unannounced::call_before`). For the same reason
+// registers that lay there are wiped out.
 global_asm!(
     ".macro lf_keep_and_call target",
+    "push rax",
+    "mov rax, [rip + {stack}]",
+    "test rax, rax",
+    "cmovz rax, rsp",
+    "and rax, -16",
+    "xchg rax, rsp",
     "push rax",
     "push rcx",
     "push rdx",
@@ -79,7 +89,7 @@ global_asm!(
     "push r11",
     "push rbp",
     "mov rbp, rsp",
-    "lea rdi, [rsp + 88]",
+    "lea rdi, [rax + 16]",
     "sub rsp, 264",
     "and rsp, -16",
     "movaps [rsp], xmm0",
@@ -126,21 +136,21 @@ global_asm!(
     "pop rsi",
     "pop rdx",
     "pop rcx",
+    "pop rsp",
     "pop rax",
+    "mov qword ptr [rsp - 8], 0",
     "ret",
     ".endm",
     ".globl __lf_before",
     "__lf_before:",
     // Most accesses of a library are to its own memory.
     "push rax",
-    "push rcx",
-    "mov rax, [rsp + 32]",
-    "mov rcx, {base}",
-    "sub rax, rcx",
+    "mov rax, [rsp + 24]",
     "shr rax, {bits}",
-    "pop rcx",
+    "cmp rax, {base}",
     "pop rax",
-    "jz 1f",
+    "mov qword ptr [rsp - 8], 0",
+    "je 1f",
     "ret",
     "1:",
     "lf_keep_and_call {before}",
@@ -153,13 +163,31 @@ global_asm!(
     ".globl __lf_fence_elsewhere",
     "__lf_fence_elsewhere:",
     "lf_keep_and_call {fence}",
-    base = const window::BASE,
+    base = const window::BASE >> window::LEN.trailing_zeros(),
     bits = const window::LEN.trailing_zeros(),
     before = sym before,
     before_locked = sym before_locked,
     after = sym after,
     fence = sym fence,
+    stack = sym __lf_hook_stack,
 );
+
+/// The end of the stack on which rewritten code calls us; zero for its own.
+#[repr(C, align(4096))]
+struct HookStack(Cell<usize>);
+
+#[unsafe(no_mangle)]
+#[unsafe(link_section = "lf_state")]
+static __lf_hook_stack: OneThread<HookStack> = OneThread(HookStack(Cell::new(0)));
+
+/// Several threads run, or one does: what one does in here may have to wait for others.
+pub(crate) fn watch(several: bool) {
+    let end = match several || moved_count() == 0 {
+        true => 0,
+        false => place::HOOK_STACK + place::HOOK_STACK_LEN,
+    };
+    __lf_hook_stack.0.0.set(end);
+}
 
 unsafe extern "C" {
     fn __lf_before();
@@ -184,8 +212,8 @@ pub(crate) fn publish() {
 /// An instruction was trapped: the checker may want to rewrite it.
 pub(crate) fn note(pc: u64) {
     let places = &control().trapped;
-    let mut at = pc.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 32;
-    for _ in 0..64 {
+    let first = pc.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 32;
+    for at in first..first + 64 {
         let place = &places[at % places.len()];
         let known = place.pc.load(Relaxed);
         if known == 0 {
@@ -195,7 +223,6 @@ pub(crate) fn note(pc: u64) {
             place.count.fetch_add(1, Relaxed);
             break;
         }
-        at += 1;
     }
     control().traps.fetch_add(1, Relaxed);
 }
@@ -211,6 +238,7 @@ pub(crate) unsafe fn apply(slot: *const SlotHeader) {
         if (*rewritten).moved.is_null() {
             (*rewritten).moved = allocate(MOST * size_of::<Moved>()).cast();
             (*rewritten).landings = allocate(MOST * size_of::<(u64, u64)>()).cast();
+            sys::map(place::HOOK_STACK, place::HOOK_STACK_LEN);
         }
         each_line(slot, |address, line| {
             match Order::from_bytes(&*line.cast()) {
@@ -236,7 +264,7 @@ pub(crate) unsafe fn apply(slot: *const SlotHeader) {
                             register: effect.register,
                             agreed,
                             access,
-                            fence: instruction::fence(&effect.code),
+                            fence: fence_of(&effect.code),
                         });
                     (*rewritten).moved_count += 1;
                 }
@@ -249,6 +277,22 @@ pub(crate) unsafe fn apply(slot: *const SlotHeader) {
             }
         });
     }
+    watch(false);
+}
+
+/// The fence that an instruction is, if it is one.
+fn fence_of(code: &[u8]) -> Option<RecordKind> {
+    match code {
+        [0x0f, 0xae, 0xf8, ..] => Some(RecordKind::Sfence),
+        [0x0f, 0xae, 0xf0, ..] => Some(RecordKind::Mfence),
+        [0x0f, 0xae, 0xe8, ..] => Some(RecordKind::Lfence),
+        _ => None,
+    }
+}
+
+fn moved_count() -> usize {
+    // SAFETY: a number of ours.
+    unsafe { (*server().rewritten.pointer()).moved_count }
 }
 
 fn make_room(address: usize, length: usize) {

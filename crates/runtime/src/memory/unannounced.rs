@@ -8,7 +8,7 @@ use crate::memory::instruction::{self, Access, Text};
 use crate::memory::rewritten;
 use crate::memory::shadow::{self, PAGE, content, is_persistent, known, offset};
 use crate::outside::crossing::is_return;
-use crate::run::start::in_executable;
+use crate::run::start::{in_executable, in_runtime};
 use crate::run::trace::{self, Origin, Site};
 use crate::state::{Mode, run, server};
 use crate::syscalls::sys;
@@ -349,6 +349,7 @@ pub(crate) fn call_before(stack: usize) -> usize {
             if in_executable(word.wrapping_sub(LONGEST_CALL))
                 && follows_call(word as *const u8)
                 && !is_return(word)
+                && !in_runtime(word)
             {
                 return word;
             }
