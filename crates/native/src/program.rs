@@ -35,6 +35,8 @@ pub struct Program {
     pub environment: Vec<(OsString, OsString)>,
     /// Files under this directory are persistent memory.
     pub pm_dir: Option<PathBuf>,
+    /// What files there hold when a run begins; what is there now, if nothing is said.
+    pub pools: Option<PathBuf>,
     /// `malloc` is persistent.
     pub pm_heap: Option<MallocMetadata>,
     /// Bytes by which every block of the persistent heap is moved, a multiple of 16: other things share a cache line then.
@@ -68,6 +70,7 @@ impl Program {
             directory: None,
             environment,
             pm_dir: None,
+            pools: None,
             pm_heap: None,
             heap_offset: 0,
             heap: HeapChecks::default(),

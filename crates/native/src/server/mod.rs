@@ -91,7 +91,7 @@ impl Server {
         server.await_start()?;
         server.read_sites();
         server.rewrite_what_is_known()?;
-        if let Some(directory) = &program.pm_dir {
+        if let Some(directory) = program.pools.as_ref().or(program.pm_dir.as_ref()) {
             let failed = |cause| SubjectError::PoolFiles {
                 directory: directory.display().to_string(),
                 cause,
