@@ -174,6 +174,19 @@ pub(crate) fn live_stack(address: usize, thread: usize) -> ! {
     unsafe { error(heap_error::LIVE_STACK, address, thread, None) }
 }
 
+/// Where the block begins that ends at, or reaches over, an address. None where that is not known.
+pub(crate) fn beginning(end: usize) -> Option<usize> {
+    if !on() || !is_heap(end) {
+        return None;
+    }
+    let mut at = end & !(GRAIN - 1);
+    // SAFETY: the shadow of all of the heap is mapped.
+    while at > place::HEAP && unsafe { usize::from(*shadow(at - GRAIN)) } == GRAIN {
+        at -= GRAIN;
+    }
+    (at != end & !(GRAIN - 1)).then_some(at)
+}
+
 fn is_heap(address: usize) -> bool {
     address.wrapping_sub(place::HEAP) < place::HEAP_LEN
 }

@@ -1,6 +1,7 @@
 //! A thread's context: stack, thread descriptor, what it is about to do. Switching takes a few loads and stores.
 
 use super::cleanup::Cleanup;
+use super::clone::ThreadIds;
 use super::given_stacks::GivenStack;
 use super::lifecycle::How;
 use super::signals::ThreadSignals;
@@ -106,6 +107,7 @@ pub(crate) struct Context {
     pub(super) wakes: Wakes,
     pub(super) given_stack: GivenStack,
     pub(super) signals: ThreadSignals,
+    pub(super) ids: ThreadIds,
     /// Its virtual time, while others run.
     pub(crate) clock: Cell<u64>,
     pub(crate) step: StepCells,
@@ -197,6 +199,7 @@ impl Context {
             wakes,
             given_stack,
             signals,
+            ids,
             clock,
             step,
             start,
@@ -226,6 +229,7 @@ impl Context {
         wakes.begin();
         given_stack.begin();
         signals.begin();
+        ids.begin();
         clock.set(run().clock.get());
         step.set(Step::NONE);
         start.set(with.start);

@@ -106,6 +106,15 @@ unsafe fn futex(
     }
 }
 
+/// Wakes one who waits for a word, as the kernel does.
+pub(super) fn wake(word: usize, caller: usize) {
+    let queue = word ^ (1 << 62);
+    let object = objects().get(queue);
+    point(Step::new(step::SIGNAL, queue, caller));
+    let reached = condition::reach(object, 1);
+    effect(queue, WRITE, reached.into());
+}
+
 crate::weak!("syscall" => syscall);
 
 #[unsafe(no_mangle)]
@@ -131,6 +140,9 @@ unsafe extern "C" fn __lf_weak_syscall(
         }
         if on() {
             let arguments = [a, b, c, d, e];
+            if let Some(result) = super::clone::system_call(number, arguments) {
+                return result;
+            }
             if let Some(result) = super::sending::system_call(number, arguments, caller!()) {
                 return result;
             }

@@ -3,8 +3,8 @@
 use super::context::{self, Status, Step};
 use super::steps::{self, depart, point};
 use super::{
-    MOST, cleanup, descriptor, direct, given_stacks, identity, on, sets, signals, sleep_sets,
-    store_buffer, tables, thread_specific, threads, turns, unseen,
+    MOST, cleanup, clone, descriptor, direct, given_stacks, identity, on, sets, signals,
+    sleep_sets, store_buffer, tables, thread_specific, threads, turns, unseen,
 };
 use crate::caller;
 use crate::libc::real::real;
@@ -22,6 +22,7 @@ pub(super) unsafe extern "C" fn entered() -> ! {
     // SAFETY: the program gave this function, of that type, for the thread to begin with.
     unsafe {
         let context = &tables().contexts[threads().current.get()];
+        clone::begins();
         let start: unsafe extern "C" fn(usize) -> usize = core::mem::transmute(context.start.get());
         context.result.set(start(context.argument.get()));
         ended()
@@ -47,6 +48,12 @@ pub(super) fn ended() -> ! {
     }
     thread_specific::destroy();
     given_stacks::leaves(threads().current.get());
+    clone::ends();
+    leave()
+}
+
+/// The last step of the running thread.
+pub(super) fn leave() -> ! {
     point(Step::new(step::EXIT, threads().current.get(), 0));
     depart(Status::Done)
 }
@@ -149,7 +156,16 @@ pub(super) fn counts(number: usize, again: bool) {
 
 /// # Safety
 /// `to` is where the program wants the id, and `how` what it asked for.
-pub(super) unsafe fn create(to: *mut usize, mut how: How, caller: usize) -> i32 {
+pub(super) unsafe fn create(to: *mut usize, how: How, caller: usize) -> i32 {
+    // SAFETY: what the caller promises.
+    unsafe { bear(to, how, caller).err().unwrap_or(0) }
+}
+
+/// The number of a new thread.
+///
+/// # Safety
+/// `to` is where the program wants the id, or nowhere, and `how` what it asked for.
+pub(super) unsafe fn bear(to: *mut usize, mut how: How, caller: usize) -> Result<usize, i32> {
     // SAFETY: what the caller promises.
     unsafe {
         let expected = match threads().creations.get() {
@@ -165,7 +181,7 @@ pub(super) unsafe fn create(to: *mut usize, mut how: How, caller: usize) -> i32 
             given_stacks::taken_away(low, high - low);
         }
         let Some(id) = tables().contexts[number].begin_thread(number, &how) else {
-            return libc::EAGAIN;
+            return Err(libc::EAGAIN);
         };
         // What the other one allocated may still be in use.
         if !how.again {
@@ -184,7 +200,9 @@ pub(super) unsafe fn create(to: *mut usize, mut how: How, caller: usize) -> i32 
             given_stacks::given(number, Origin::library(Builtin::pthread_create, caller));
         }
         unseen::created();
-        if expected != Some(id) && is_persistent(to as usize) {
+        if to.is_null() {
+            // Nobody asks.
+        } else if expected != Some(id) && is_persistent(to as usize) {
             let origin = Origin::library(Builtin::pthread_create, caller);
             direct::store(to as usize, (&raw const id).cast(), 8, 0, origin);
             // It comes after that step, too.
@@ -194,7 +212,7 @@ pub(super) unsafe fn create(to: *mut usize, mut how: How, caller: usize) -> i32 
         }
         identity::started(number, &how, caller);
         steps::announce(number, Step::new(step::BEGIN, number, caller));
-        0
+        Ok(number)
     }
 }
 
@@ -203,7 +221,7 @@ pub(super) unsafe fn create(to: *mut usize, mut how: How, caller: usize) -> i32 
 /// # Safety
 /// `to` is where the program wants the id.
 unsafe fn give_id(to: *mut usize, number: usize, caller: usize) -> Option<usize> {
-    if number >= usize::from(threads().companions.get()) {
+    if to.is_null() || number >= usize::from(threads().companions.get()) {
         return None;
     }
     let id = descriptor::made(number)?;

@@ -7,6 +7,7 @@ mod barrier;
 mod block;
 mod c11;
 mod cleanup;
+mod clone;
 mod condition;
 pub(crate) mod constructor_locks;
 mod context;
