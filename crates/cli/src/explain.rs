@@ -32,6 +32,7 @@ const PAGES: &[(&str, &str)] = pages![
     "double-free",
     "heap-overflow",
     "lock-misuse",
+    "signal-unsafe",
     "redundant-flush",
     "redundant-fence",
     "uncontrolled",

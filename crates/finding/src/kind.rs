@@ -96,6 +96,7 @@ named! {
         DoubleFree = "double-free": "Memory is freed twice.",
         HeapOverflow = "heap-overflow": "A heap block is accessed beyond its end.",
         LockMisuse = "lock-misuse": "A lock is used against its rules.",
+        SignalUnsafe = "signal-unsafe": "A handler of a signal calls a function that it must not.",
         RedundantFlush = "redundant-flush": "A cache line is written back for nothing.",
         RedundantFence = "redundant-fence": "A fence has nothing to wait for.",
         Uncontrolled = "uncontrolled": "The program does something that cannot be controlled or repeated.",

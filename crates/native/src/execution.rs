@@ -27,6 +27,11 @@ pub enum Outcome {
         address: u64,
         pc: u64,
     },
+    /// A handler of a signal called a function that it must not, while it interrupted one of them.
+    SignalUnsafe {
+        called: String,
+        interrupted: String,
+    },
     /// `std::terminate` was called; `exception` is the mangled type of what nobody caught, empty where there is nothing.
     Terminate {
         exception: String,

@@ -26,6 +26,13 @@ pub(crate) fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
             address: raw.address,
             pc: raw.pc,
         },
+        Some(End::SignalUnsafe) => {
+            let (called, interrupted) = text.split_once('\0').unwrap_or((&text, ""));
+            Outcome::SignalUnsafe {
+                called: called.to_owned(),
+                interrupted: interrupted.to_owned(),
+            }
+        }
         Some(End::Terminate) => Outcome::Terminate { exception: text },
         Some(End::NoFunction) => Outcome::NoFunction {
             deleted: raw.code != 0,

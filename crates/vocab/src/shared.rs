@@ -519,6 +519,8 @@ outcomes!(
     Reached = 21,
     /// A thread was left in a turn of a loop that was in vain: the search will run it without that turn.
     InVain = 22,
+    /// A handler calls a function that it must not, while it interrupts one of them: `text` is `called\0interrupted`.
+    SignalUnsafe = 23,
 );
 
 /// Accesses of persistent memory by uninstrumented code: how many, and where in memory and in the code the first was.

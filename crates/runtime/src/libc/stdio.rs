@@ -174,6 +174,7 @@ unsafe extern "C" fn __lf_weak_vprintf(text: *const u8, list: *mut Arguments) ->
 /// # Safety
 /// The arguments are what the program gave to libc's function: `list` has what the format asks for.
 unsafe fn print(text: *const u8, list: *mut Arguments, caller: usize) -> i32 {
+    crate::threads::unsafe_calls::calls(b"printf", caller);
     // SAFETY: what the caller promises.
     unsafe {
         let printed = Printed::new(text, list, Builtin::printf, caller);
@@ -204,6 +205,7 @@ unsafe extern "C" fn __lf_weak_vfprintf(
 /// # Safety
 /// The arguments are what the program gave to libc's function: `list` has what the format asks for.
 unsafe fn print_to(stream: usize, text: *const u8, list: *mut Arguments, caller: usize) -> i32 {
+    crate::threads::unsafe_calls::calls(b"fprintf", caller);
     // SAFETY: what the caller promises.
     unsafe {
         let origin = Origin::library(Builtin::printf, caller);
@@ -347,6 +349,7 @@ unsafe extern "C" fn __lf_weak_fwrite(
     count: usize,
     stream: usize,
 ) -> usize {
+    crate::threads::unsafe_calls::calls(b"fwrite", program_caller());
     crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
@@ -367,6 +370,7 @@ unsafe extern "C" fn __lf_weak_fwrite(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_fputs(text: *const u8, stream: usize) -> i32 {
+    crate::threads::unsafe_calls::calls(b"fputs", program_caller());
     crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
@@ -384,6 +388,7 @@ unsafe extern "C" fn __lf_weak_fputs(text: *const u8, stream: usize) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_puts(text: *const u8) -> i32 {
+    crate::threads::unsafe_calls::calls(b"puts", program_caller());
     crate::threads::acted();
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {

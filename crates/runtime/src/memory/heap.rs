@@ -9,6 +9,7 @@ use crate::memory::persistent_heap;
 use crate::run::trace::Origin;
 use crate::state::{running, server};
 use crate::syscalls::sys;
+use crate::threads::unsafe_calls;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::{FEW_THREADS, option};
 
@@ -338,6 +339,7 @@ crate::weak!(
 
 #[unsafe(no_mangle)]
 extern "C" fn __lf_weak_malloc(length: usize) -> *mut u8 {
+    unsafe_calls::calls(b"malloc", crate::caller!());
     obtain(length, 16, crate::caller!())
 }
 
@@ -346,6 +348,7 @@ unsafe extern "C" fn __lf_weak_free(block: usize) {
     // SAFETY: the program gives a block back that it has.
     unsafe {
         if block != 0 {
+            unsafe_calls::calls(b"free", crate::caller!());
             release(block, crate::caller!());
         }
     }
@@ -356,6 +359,7 @@ unsafe extern "C" fn __lf_weak_calloc(count: usize, each: usize) -> *mut u8 {
     // SAFETY: a block of that length was just obtained.
     unsafe {
         let caller = crate::caller!();
+        unsafe_calls::calls(b"calloc", caller);
         let Some(length) = count.checked_mul(each) else {
             *libc::__errno_location() = libc::ENOMEM;
             return core::ptr::null_mut();
@@ -373,6 +377,7 @@ unsafe extern "C" fn __lf_weak_realloc(old: usize, length: usize) -> *mut u8 {
     // SAFETY: the program gives a block back that it has.
     unsafe {
         let caller = crate::caller!();
+        unsafe_calls::calls(b"realloc", caller);
         if old == 0 {
             return obtain(length, 16, caller);
         }
@@ -458,6 +463,7 @@ core::arch::global_asm!(
 );
 
 extern "C" fn new(length: usize, caller: usize) -> *mut u8 {
+    unsafe_calls::calls(b"operator new", caller);
     obtain(length, 16, caller)
 }
 

@@ -240,6 +240,7 @@ unsafe extern "C" fn before(frame: *mut Frame, caller: usize) -> bool {
         if !accesses::others_see() || !threads::on() {
             return false;
         }
+        threads::unsafe_calls::calls_import(import.name, caller);
         if !import.changes_nothing {
             threads::acted();
         }

@@ -37,6 +37,7 @@ mod steps;
 mod store_buffer;
 mod thread_specific;
 mod turns;
+pub(crate) mod unsafe_calls;
 pub(crate) mod unseen;
 pub(crate) mod unseen_files;
 pub(crate) mod visible;
@@ -276,6 +277,7 @@ fn is_own(end: End) -> bool {
             | End::Heap
             | End::Assumed
             | End::Reached
+            | End::SignalUnsafe
     )
 }
 

@@ -64,6 +64,10 @@ pub(crate) struct ThreadSignals {
     maker: Cell<usize>,
     due: Cell<u64>,
     joined: Cell<bool>,
+    /// The function in which a signal would arrive now, and the one that the handler interrupts: of those that must not be interrupted by
+    /// themselves ([`super::unsafe_calls`]).
+    pub(super) inside: Cell<Option<&'static [u8]>>,
+    interrupted: Cell<Option<&'static [u8]>>,
     /// Of a thread in a handler: where its stack was when the signal arrived. Zero for none.
     frame: Cell<usize>,
 }
@@ -79,6 +83,8 @@ impl ThreadSignals {
             maker,
             due,
             joined,
+            inside,
+            interrupted,
             frame,
         } = self;
         times.set(0);
@@ -89,7 +95,14 @@ impl ThreadSignals {
         maker.set(0);
         due.set(0);
         joined.set(false);
+        inside.set(None);
+        interrupted.set(None);
         frame.set(0);
+    }
+
+    /// The function that the handler interrupts which the thread is in.
+    pub(super) fn interrupts(&self) -> Option<&'static [u8]> {
+        self.interrupted.get().filter(|_| is_handling())
     }
 }
 
@@ -464,6 +477,8 @@ fn handle(signal: usize) {
     let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
     let mut context = MaybeUninit::<libc::ucontext_t>::uninit();
     let outer = of(me).frame.replace(&raw const info as usize);
+    let inside = of(me).inside.take();
+    let interrupted = of(me).interrupted.replace(inside);
     // SAFETY: both are all numbers and pointers, for which zero is a value; the program has set this handler, of that type.
     unsafe {
         bytes::fill(info.as_mut_ptr().cast(), 0, size_of::<libc::siginfo_t>());
@@ -481,6 +496,8 @@ fn handle(signal: usize) {
         run().mask.set(*mask);
     }
     of(me).frame.set(outer);
+    of(me).inside.set(inside);
+    of(me).interrupted.set(interrupted);
 }
 
 /// Could others see what a handler of the running thread does?
@@ -521,8 +538,8 @@ fn accesses(address: usize, length: usize, is_step: bool, origin: Origin) -> boo
         of(threads().current.get()).frame.set(0);
         trace::access(0, HANDLERS, READ, origin, [JUMPS, 0, 0]);
     }
-    let last = (address + length.max(1) - 1) as u64 / WORD;
-    for word in address as u64 / WORD..=last {
+    // A fence touches nothing.
+    for word in address as u64 / WORD..(address + length).div_ceil(WORD as usize) as u64 {
         let known = is_touched(word * WORD);
         handled |= known;
         if handling && !known {

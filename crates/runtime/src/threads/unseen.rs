@@ -290,7 +290,7 @@ fn library((group, how): (u64, Use), _: [usize; 5], origin: Origin) {
 
 /// The process is about to end.
 fn exits(handlers: (u64, Use), arguments: [usize; 5], origin: Origin) {
-    super::signals::look(origin);
+    super::unsafe_calls::exits(origin);
     library(handlers, arguments, origin);
 }
 

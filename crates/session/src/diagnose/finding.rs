@@ -34,6 +34,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
         | Outcome::Stuck { .. }
         | Outcome::Wedged => Kind::Hang,
         Outcome::Deadlock { .. } => Kind::Deadlock,
+        Outcome::SignalUnsafe { .. } => Kind::SignalUnsafe,
         Outcome::Heap { error, .. } => match error {
             HeapError::ReadAfterFree | HeapError::WriteAfterFree | HeapError::LiveStack => {
                 Kind::UseAfterFree

@@ -45,6 +45,10 @@ pub fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
                 format!("{what}, {}", symbols.describe(*pc + 1))
             }
         }
+        Outcome::SignalUnsafe {
+            called,
+            interrupted,
+        } => format!("a handler that interrupts `{interrupted}` calls `{called}`"),
         Outcome::Terminate { exception } if exception.is_empty() => {
             "std::terminate is called, and not for an exception".into()
         }
