@@ -1,7 +1,7 @@
 // A handler that interrupts a function of libc which must not be interrupted by itself calls such a function.
 // check: --checks crash
 // exit: 100
-// finds: signal-unsafe a handler that interrupts `free` calls `printf`
+// finds: signal-unsafe calls `printf`
 // check: --checks crash -DWRITES
 // exit: 0
 // check: --checks crash -DBLOCKS
