@@ -17,8 +17,8 @@ use crate::server::Server;
 use ahead::RunAhead;
 use beginning::Beginning;
 use landfall_explore::schedule::{
-    self, Access, End, Points, Process, Processes, Sets, Sleepers, Step, Threads, ThreadsError,
-    Trace,
+    self, Access, End, Leftovers, Points, Process, Processes, Sets, Sleepers, Step, Threads,
+    ThreadsError, Trace,
 };
 use landfall_finding::Limit;
 use landfall_model::line::Line;
@@ -89,6 +89,8 @@ pub struct NativeThreads<'s> {
     pub more_threads: Option<usize>,
     /// More streams of non-temporal stores were wanted than there are: start over with at least so many.
     pub more_streams: Option<usize>,
+    /// The server that knows what turns of loops left behind.
+    leftovers_of: u32,
 }
 
 /// Streams a thread can have.
@@ -110,6 +112,7 @@ impl<'s> NativeThreads<'s> {
     ) -> NativeThreads<'s> {
         // Somebody else may have asked for runs ahead.
         server.settle();
+        server.forget_leftovers(true);
         let mut job = job;
         job.schedule = Some(Vec::new());
         job.threads = Threading {
@@ -151,6 +154,7 @@ impl<'s> NativeThreads<'s> {
             error: None,
             more_threads: None,
             more_streams: None,
+            leftovers_of: 0,
         }
     }
 
@@ -340,6 +344,7 @@ impl<'s> NativeThreads<'s> {
         job.threads.most_steps = None;
         job.threads.announced = false;
         job.threads.turns = false;
+        job.threads.leftovers = false;
         job.threads.policy = Policy::Quiet;
         job
     }
@@ -669,6 +674,28 @@ impl Threads for NativeThreads<'_> {
         self.job.schedule = Some(follow);
         self.ended(trace);
         Ok(())
+    }
+
+    fn overlook_leftovers(&mut self, on: bool) {
+        self.ahead.forget(self.server);
+        self.server.forget_leftovers(false);
+        let process = self.server.process();
+        // One that had to be started again knows nothing of what the first saw.
+        let lost = self.leftovers_of != 0 && self.leftovers_of != process;
+        self.job.threads.leftovers = on && !lost;
+        if on && !lost {
+            self.leftovers_of = process;
+        }
+    }
+
+    fn leftovers(&self) -> Option<Leftovers> {
+        let (some, wrong) = self.server.leftovers();
+        let lost = self.job.threads.leftovers && self.leftovers_of != self.server.process();
+        match (wrong || lost, some) {
+            (true, _) => Some(Leftovers::Wrong),
+            (false, true) => Some(Leftovers::Some),
+            (false, false) => None,
+        }
     }
 
     fn room_ahead(&self) -> usize {
