@@ -127,6 +127,9 @@ pub struct RecordedMemory {
     pub platform: String,
     /// Files mapped from there are persistent.
     pub dir: Option<Word>,
+    /// What those files held at first, where another program made them for the check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pools: Option<Word>,
     /// malloc is persistent memory.
     pub heap: bool,
     /// By how many bytes its blocks were moved.

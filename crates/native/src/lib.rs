@@ -29,6 +29,7 @@ pub mod members;
 mod outcome;
 mod parts;
 mod program;
+mod rewrite;
 mod schedule;
 mod server;
 mod shared;

@@ -185,6 +185,7 @@ pub(crate) fn programs(witness: &Witness, here: &Path) -> anyhow::Result<Program
     let program = |built: &ProgramFile| -> anyhow::Result<Program> {
         let mut program = program(built, here)?;
         program.pm_dir = memory.dir.as_ref().map(|dir| here.join(dir.path()));
+        program.pools = memory.pools.as_ref().map(|dir| here.join(dir.path()));
         program.stdin.clone_from(&input);
         program.pm_heap = memory.heap.then_some(MallocMetadata::Modelled);
         program.heap_offset = memory.heap_offset;

@@ -1,6 +1,7 @@
 //! The memory a checker and one server process share (a memfd): a control block, the table of source sites, and slots.
 //! A slot carries one job in and one execution out. Sizes are virtual: the file is sparse.
 
+use crate::rewrite::{MOST_PLACES, TrappedPlace, entry};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Threads of a run, main included.
@@ -172,6 +173,12 @@ pub struct Control {
     pub points: [AtomicU64; POINTS],
     /// Lines whose non-temporal stores others can tell from each other: a bit for each, by [`point`].
     pub streamed: [AtomicU64; POINTS],
+    /// Where rewritten code calls the runtime.
+    pub entries: [AtomicU64; entry::COUNT],
+    /// Instructions that accessed persistent memory and were trapped.
+    pub trapped: [TrappedPlace; MOST_PLACES],
+    /// How often that happened.
+    pub traps: AtomicU64,
     pub leftovers: Leftovers,
 }
 
@@ -318,6 +325,8 @@ pub mod job {
     pub const STACKS: u32 = 1;
     /// Not a run: the image's lines become part of the base that later images are deltas of.
     pub const SET_BASE: u32 = 2;
+    /// Not a run: the image's lines are [`crate::rewrite::Order`]s.
+    pub const REWRITE: u32 = 4;
     /// Run it in a fork even if the server restarts in place.
     pub const FORK: u32 = 8;
     /// Threads are contexts under control instead of being refused.

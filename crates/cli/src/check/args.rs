@@ -58,9 +58,26 @@ pub(crate) struct CheckArgs {
     )]
     pub(crate) allow: Vec<Allowed>,
 
+    /// Report only what is new: an earlier run.json, whose findings are known
+    #[arg(long, value_name = "RUN", help_heading = "What to report")]
+    pub(crate) baseline: Option<PathBuf>,
+
     /// Files mapped from this directory are persistent memory
     #[arg(long, value_name = "DIR", help_heading = "Persistent memory")]
     pub(crate) pm_dir: Option<PathBuf>,
+
+    /// Prepares the pools in --pm-dir: a command, or a source, that is run once before everything else, on a copy of that directory
+    #[arg(
+        long,
+        value_name = "CMD",
+        requires = "pm_dir",
+        help_heading = "Persistent memory"
+    )]
+    pub(crate) pm_init: Option<String>,
+
+    /// Compile with PMDK's headers and link its libraries, as `landfall pmdk build` made them
+    #[arg(long, help_heading = "Persistent memory")]
+    pub(crate) pmdk: bool,
 
     /// malloc is persistent memory
     #[arg(long, help_heading = "Persistent memory")]
@@ -366,7 +383,10 @@ impl CheckArgs {
             volatile_atomic: self.volatile_atomic,
             fail_on: self.fail_on,
             allow: self.allow.clone(),
+            baseline: self.baseline.clone(),
             pm_dir: self.pm_dir.clone(),
+            pm_init: self.pm_init.clone(),
+            pmdk: self.pmdk,
             pm_heap: self.pm_heap,
             heap_offset: self.heap_offset,
             recover: self.recover.clone(),

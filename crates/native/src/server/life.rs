@@ -71,6 +71,7 @@ impl Server {
         (self.shared, self.child, self.errors, self.next) = (shared, child, errors, 0);
         self.in_flight = 0;
         self.await_start()?;
+        self.rewrite_what_is_known()?;
         for image in std::mem::take(&mut self.base) {
             self.set_base(image)?;
         }

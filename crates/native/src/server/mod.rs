@@ -3,6 +3,7 @@
 
 mod exchange;
 mod life;
+mod rewriting;
 
 use crate::deadline::Deadline;
 use crate::error::SubjectError;
@@ -65,6 +66,7 @@ pub struct Server {
     streamed: Option<Option<Arc<Vec<u64>>>>,
     /// The process is gone, and it was not us.
     killed: bool,
+    rewriting: rewriting::Rewriting,
 }
 
 impl Server {
@@ -85,10 +87,12 @@ impl Server {
             points: None,
             streamed: None,
             killed: false,
+            rewriting: rewriting::Rewriting::default(),
         };
         server.await_start()?;
         server.read_sites();
-        if let Some(directory) = &program.pm_dir {
+        server.rewrite_what_is_known()?;
+        if let Some(directory) = program.pools.as_ref().or(program.pm_dir.as_ref()) {
             let failed = |cause| SubjectError::PoolFiles {
                 directory: directory.display().to_string(),
                 cause,
@@ -277,6 +281,7 @@ impl Server {
 
     /// Runs one job.
     pub fn run(&mut self, job: &Job) -> Result<Execution, SubjectError> {
+        self.rewrite_what_was_trapped()?;
         let index = self.post(job, &job.image.lines, 0)?;
         let execution = self.collect(index, job)?;
         Ok(self.sample(job, &execution)?.unwrap_or(execution))
@@ -362,6 +367,7 @@ impl Server {
         see: impl Fn(usize, &[u8]) -> R,
         mut each: impl FnMut(usize, Execution, R) -> ControlFlow<()>,
     ) -> Result<(), SubjectError> {
+        self.rewrite_what_was_trapped()?;
         let mut flying = VecDeque::new();
         let mut posted = 0;
         for (done, job) in jobs.iter().enumerate() {

@@ -171,6 +171,12 @@ unsafe extern "C" fn on_fault(
         if signal == libc::SIGTRAP && crate::memory::unannounced::on_step(context) {
             return;
         }
+        if matches!(signal, libc::SIGTRAP | libc::SIGILL)
+            && crate::memory::rewritten::on_landing(signal, context)
+        {
+            return;
+        }
+        crate::memory::rewritten::as_it_was(context);
         let (pc, frame) = position(context);
         if server().mode.get() != Mode::Running {
             outside(signal, address, pc);
