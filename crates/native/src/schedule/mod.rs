@@ -2,6 +2,7 @@
 
 mod ahead;
 mod beginning;
+mod leftovers;
 mod numbers;
 mod reader;
 mod recoveries;
@@ -677,25 +678,11 @@ impl Threads for NativeThreads<'_> {
     }
 
     fn overlook_leftovers(&mut self, on: bool) {
-        self.ahead.forget(self.server);
-        self.server.forget_leftovers(false);
-        let process = self.server.process();
-        // One that had to be started again knows nothing of what the first saw.
-        let lost = self.leftovers_of != 0 && self.leftovers_of != process;
-        self.job.threads.leftovers = on && !lost;
-        if on && !lost {
-            self.leftovers_of = process;
-        }
+        self.begin_leftovers(on);
     }
 
     fn leftovers(&self) -> Option<Leftovers> {
-        let (some, wrong) = self.server.leftovers();
-        let lost = self.job.threads.leftovers && self.leftovers_of != self.server.process();
-        match (wrong || lost, some) {
-            (true, _) => Some(Leftovers::Wrong),
-            (false, true) => Some(Leftovers::Some),
-            (false, false) => None,
-        }
+        self.leftover_news()
     }
 
     fn room_ahead(&self) -> usize {

@@ -9,6 +9,7 @@
 mod changes;
 
 use self::changes::Leaves;
+pub(super) use self::changes::each_head;
 use super::context::{Step, decide};
 use super::sets::ProcessSet;
 use super::steps::announce;
@@ -290,15 +291,6 @@ impl Turns {
         }
         self.watch_count.set(reads.len());
         self.watch_many.set(self.many.get());
-    }
-}
-
-/// The heads at which a thread was, and when it was there last.
-pub(super) fn each_head(thread: usize, mut each: impl FnMut(Origin, u64)) {
-    let turns = of(thread);
-    for place in &turns.places[..turns.count.get()] {
-        let (head, arrived) = place.get();
-        each(head, arrived);
     }
 }
 

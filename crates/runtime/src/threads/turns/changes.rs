@@ -1,7 +1,7 @@
 //! What a thread has changed since it was at the head of a loop, and what of that is left.
 
 use super::super::{leftovers, visible};
-use super::{Change, Head, Turns, overlap};
+use super::{Change, Head, Turns, of, overlap};
 use crate::memory::bytes;
 use crate::run::trace::Origin;
 use core::cell::Cell;
@@ -49,13 +49,13 @@ impl Turns {
     }
 
     /// Says what a turn of this loop leaves.
-    pub(super) fn tell_leftovers(&self, was: &Head, of: (usize, Origin), left: &Range<usize>) {
+    pub(super) fn tell_leftovers(&self, was: &Head, loop_of: (usize, Origin), left: &Range<usize>) {
         let changes = self.changes(was.changes);
         for at in (0..changes.len()).filter(|&at| !is_undone(changes, at, left)) {
             let Change {
                 address, length, ..
             } = changes[at].get();
-            leftovers::leaves(of.0, of.1, address, length);
+            leftovers::leaves(loop_of.0, loop_of.1, address, length);
         }
     }
 
@@ -88,4 +88,13 @@ fn is_undone(changes: &[Cell<Change>], at: usize, left: &Range<usize>) -> bool {
         || changes[..at].iter().any(first)
         // SAFETY: the thread has just written there.
         || unsafe { visible::found(address, length) } == before
+}
+
+/// The heads at which a thread was, and when it was there last.
+pub(in super::super) fn each_head(thread: usize, mut each: impl FnMut(Origin, u64)) {
+    let turns = of(thread);
+    for place in &turns.places[..turns.count.get()] {
+        let (head, arrived) = place.get();
+        each(head, arrived);
+    }
 }
