@@ -18,6 +18,7 @@ mod schedule_leftovers;
 mod schedule_random;
 mod schedule_saturate;
 mod schedule_sections;
+mod schedule_signals;
 mod schedule_sync;
 mod schedule_table;
 mod tear;

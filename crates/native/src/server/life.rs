@@ -75,7 +75,7 @@ impl Server {
         for image in std::mem::take(&mut self.base) {
             self.set_base(image)?;
         }
-        (self.points, self.streamed) = (None, None);
+        (self.points, self.streamed, self.signals) = (None, None, None);
         match std::mem::take(&mut self.killed) {
             true => Err(SubjectError::Killed {
                 program: self.program.path.display().to_string(),

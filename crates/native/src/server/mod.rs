@@ -10,7 +10,7 @@ use crate::error::SubjectError;
 use crate::execution::{Execution, Outcome};
 use crate::files;
 use crate::inputs::{InputAsked, InputsAsked};
-use crate::job::{Image, Isolation, Job, WaitPatience};
+use crate::job::{Image, Isolation, Job, KnownSignals, WaitPatience};
 use crate::launch::launch;
 use crate::program::Program;
 use crate::shared::SharedMapping;
@@ -64,6 +64,8 @@ pub struct Server {
     points: Option<Arc<Vec<u64>>>,
     /// Lines to which non-temporal stores have streams, as last told.
     streamed: Option<Option<Arc<Vec<u64>>>>,
+    /// What the program was told of signals.
+    signals: Option<Arc<KnownSignals>>,
     /// The process is gone, and it was not us.
     killed: bool,
     rewriting: rewriting::Rewriting,
@@ -86,6 +88,7 @@ impl Server {
             asked: false,
             points: None,
             streamed: None,
+            signals: None,
             killed: false,
             rewriting: rewriting::Rewriting::default(),
         };
@@ -148,6 +151,11 @@ impl Server {
     /// Did any run so far ask for persistent memory, or how often the power has failed? If not, they do the same after a power failure.
     pub fn asked(&self) -> bool {
         self.asked || self.shared.control().asked.load(Relaxed) != 0
+    }
+
+    /// Did any run so far get to where a signal may arrive at any time?
+    pub fn signals(&self) -> bool {
+        self.shared.control().signals.load(Relaxed) != 0
     }
 
     /// Runs in forks and in place so far.

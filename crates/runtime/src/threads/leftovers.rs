@@ -6,7 +6,7 @@
 //! hashes for the whole search, in memory that all runs share, and who adds to one looks into the other. If they meet, turns of that loop
 //! count whatever they leave, and the search starts over (docs/design/algorithms.md §3).
 
-use super::{MOST, tables, threads, turns};
+use super::{MOST, signals, tables, threads, turns};
 use crate::memory::heap;
 use crate::run::shared::control;
 use crate::run::trace::Origin;
@@ -56,6 +56,10 @@ pub(super) fn arrives(thread: usize) -> u64 {
 /// May a turn of this loop that leaves something behind be one in vain?
 pub(super) fn overlooks(head: Origin) -> bool {
     let leftovers = &control().leftovers;
+    // A handler sees its thread's memory whatever orders them.
+    if signals::are_on() {
+        return false;
+    }
     if !is_on() {
         leftovers.some.store(1, SeqCst);
         return false;
