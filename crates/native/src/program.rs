@@ -3,6 +3,7 @@
 use crate::input::Input;
 use crate::inputs::InputsTold;
 use crate::job::Isolation;
+use crate::rewrite::TrappedPlaces;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -50,6 +51,8 @@ pub struct Program {
     pub stdin: Option<Input>,
     pub seed: u64,
     pub isolation: Isolation,
+    /// Code of libraries that its runs were trapped at.
+    pub(crate) trapped: TrappedPlaces,
 }
 
 /// Variables a program may need to start at all; everything else would make runs differ between users.
@@ -76,6 +79,7 @@ impl Program {
             stdin: None,
             seed: 1,
             isolation: Isolation::default(),
+            trapped: TrappedPlaces::default(),
         }
     }
 

@@ -142,6 +142,8 @@ pub struct Options {
     pub nondet: Vec<i64>,
     /// So many waits of one execution, on conditions and futexes, may end for no reason. (Not with [`random`](Self::random).)
     pub spurious: u32,
+    /// How often a timer that repeats goes off in one execution.
+    pub signals: u32,
     /// What orders two accesses, for data races.
     pub races: RaceOrder,
     /// Where run.json, report.html and what is needed to see each bug again go. Otherwise a folder `landfall-out`, or one beside it
@@ -202,6 +204,7 @@ impl Default for Options {
             asm_atomic: false,
             nondet: vec![0, 1, -1],
             spurious: 1,
+            signals: 1,
             races: RaceOrder::HappensBefore,
             asked_out: None,
             sarif: None,

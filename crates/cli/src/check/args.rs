@@ -156,6 +156,16 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(crate) spurious: Option<u32>,
 
+    /// So often a timer that repeats goes off in one execution; a handler may run at any step
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Search"
+    )]
+    pub(crate) signals: u32,
+
     /// A program of SV-COMP: functions __VERIFIER_… mean what they do there, reach_error is what is looked for (other --checks only
     /// if named), abort is an assumption, any exit code is as good as 0
     #[arg(long, help_heading = "Search")]
@@ -409,6 +419,7 @@ impl CheckArgs {
             sv_comp: self.sv_comp,
             asm_atomic: self.asm_atomic,
             nondet: self.nondet.0.clone(),
+            signals: self.signals,
             spurious: self.spurious.unwrap_or(u32::from(!self.sv_comp)),
             preempt: match self.preempt {
                 PreemptArg::Auto => PreemptAt::Auto,

@@ -5,6 +5,7 @@ mod beginning;
 mod numbers;
 mod reader;
 mod recoveries;
+mod room;
 mod sealing;
 mod unseen;
 
@@ -23,7 +24,7 @@ use landfall_explore::schedule::{
 use landfall_finding::Limit;
 use landfall_model::line::Line;
 use landfall_vocab::record::{RecordKind, Records};
-use landfall_vocab::shared::{ANY_CALL, MOST_PROCESSES};
+use landfall_vocab::shared::{ANY_CALL, MOST_PROCESSES, signal_at};
 use reader::TraceReader;
 pub use reader::{NamedBlock, Naming};
 pub use recoveries::{EverySchedule, FailedSchedule};
@@ -121,6 +122,8 @@ impl<'s> NativeThreads<'s> {
             non_temporal: job.threads.non_temporal,
             streamed: job.threads.streamed,
             most: threads as u16,
+            signals: job.threads.signals,
+            timer_signals: job.threads.timer_signals,
             ..Threading::default()
         };
         let mut reader = TraceReader::default();
@@ -132,6 +135,7 @@ impl<'s> NativeThreads<'s> {
         reader.all_stream = job.threads.streamed.is_none();
         reader.expect_streams(job.threads.streamed.as_deref());
         reader.companions = job.threads.companions().into();
+        reader.signals.known = job.threads.signals.clone();
         NativeThreads {
             server,
             job,
@@ -171,49 +175,6 @@ impl<'s> NativeThreads<'s> {
         self.reader.wanted > self.reader.streams
     }
 
-    /// Was there too little room for the last execution? Then this says how much there must be, of threads (`most` of them) and of
-    /// streams, to start over, and what threads do.
-    pub fn makes_room(
-        &self,
-        most: usize,
-        (threads, streams): (&mut usize, &mut usize),
-        threading: &mut Threading,
-    ) -> bool {
-        match (self.more_threads, self.more_streams) {
-            (Some(more), _) if more <= most => {
-                *threads = more;
-                threading.creations |= self.several_create();
-                threading.blocks |= self.reader.block_seen;
-                threading.again |= self.reader.again_seen;
-            }
-            (_, Some(more)) => {
-                *streams = more;
-                threading.non_temporal |= self.reader.non_temporal.1;
-                let known = threading.streamed.take();
-                let mut lines = known.map_or_else(Vec::new, |known| known.to_vec());
-                lines.extend(&self.reader.more_lines);
-                threading.streamed = Some(Arc::new(lines));
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    /// Several threads create others, and the search did not expect it: start over with [`Threading::creations`].
-    pub fn several_create(&self) -> bool {
-        self.reader.creators.1 && !self.reader.creations
-    }
-
-    /// A thread has the number of another one, and the search did not expect it: start over with [`Threading::again`].
-    fn sees_numbers_again(&self) -> bool {
-        self.reader.again_seen && !self.reader.again
-    }
-
-    /// There are atomic blocks, and the search did not expect it: start over with [`Threading::blocks`].
-    fn sees_blocks(&self) -> bool {
-        self.reader.block_seen && !self.reader.blocks
-    }
-
     pub fn server(&self) -> &Server {
         self.server
     }
@@ -247,6 +208,11 @@ impl<'s> NativeThreads<'s> {
     /// Was a thread in some execution kept from timing out once more?
     pub fn late(&self) -> bool {
         self.reader.late
+    }
+
+    /// In some execution, did threads wait for a timer that had gone off as often as is asked for?
+    pub fn waits_for_timer(&self) -> bool {
+        self.reader.signals.spent
     }
 
     /// Is every thread told the same where it asks for a value?
@@ -329,6 +295,11 @@ impl<'s> NativeThreads<'s> {
     /// Does an object stand for atomic blocks?
     pub fn is_blocks(&self, object: u32) -> bool {
         self.reader.objects.word(object) == Some(landfall_vocab::shared::BLOCKS)
+    }
+
+    /// The signal that an object stands for, and the thread that it is for.
+    pub fn signal(&self, object: u32) -> Option<(Option<usize>, usize)> {
+        signal_at(self.reader.objects.word(object)?)
     }
 
     /// The job that repeats an execution: every choice of it.
@@ -482,6 +453,11 @@ impl<'s> NativeThreads<'s> {
         if self.reader.created > self.threads || unexpected {
             self.more_threads = Some(self.reader.created.max(self.threads));
             return Err(ThreadsError::CannotRun("more threads than before".into()));
+        }
+        if self.learned_of_signals() {
+            return Err(ThreadsError::CannotRun(
+                "signals that were not expected".into(),
+            ));
         }
         // Whoever others can tell apart needs streams.
         let (expected, seen) = self.reader.non_temporal;
