@@ -139,6 +139,8 @@ pub struct Threading {
     pub announced: bool,
     /// A turn of a loop that was in vain happens where the schedule says so, and its thread goes on: the schedule is another one's.
     pub turns: bool,
+    /// What a turn in vain leaves behind is overlooked, unless somebody reads it later.
+    pub leftovers: bool,
     pub policy: Policy,
     /// Signals arrive at any time, and this is known of them; without, a run ends where one could.
     pub signals: Option<Arc<KnownSignals>>,

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod beginning;
+mod leftovers;
 mod numbers;
 mod reader;
 mod recoveries;
@@ -18,8 +19,8 @@ use crate::server::Server;
 use ahead::RunAhead;
 use beginning::Beginning;
 use landfall_explore::schedule::{
-    self, Access, End, Points, Process, Processes, Sets, Sleepers, Step, Threads, ThreadsError,
-    Trace,
+    self, Access, End, Leftovers, Points, Process, Processes, Sets, Sleepers, Step, Threads,
+    ThreadsError, Trace,
 };
 use landfall_finding::Limit;
 use landfall_model::line::Line;
@@ -90,6 +91,8 @@ pub struct NativeThreads<'s> {
     pub more_threads: Option<usize>,
     /// More streams of non-temporal stores were wanted than there are: start over with at least so many.
     pub more_streams: Option<usize>,
+    /// The server that knows what turns of loops left behind.
+    leftovers_of: u32,
 }
 
 /// Streams a thread can have.
@@ -111,6 +114,7 @@ impl<'s> NativeThreads<'s> {
     ) -> NativeThreads<'s> {
         // Somebody else may have asked for runs ahead.
         server.settle();
+        server.forget_leftovers(true);
         let mut job = job;
         job.schedule = Some(Vec::new());
         job.threads = Threading {
@@ -155,6 +159,7 @@ impl<'s> NativeThreads<'s> {
             error: None,
             more_threads: None,
             more_streams: None,
+            leftovers_of: 0,
         }
     }
 
@@ -311,6 +316,7 @@ impl<'s> NativeThreads<'s> {
         job.threads.most_steps = None;
         job.threads.announced = false;
         job.threads.turns = false;
+        job.threads.leftovers = false;
         job.threads.policy = Policy::Quiet;
         job
     }
@@ -645,6 +651,14 @@ impl Threads for NativeThreads<'_> {
         self.job.schedule = Some(follow);
         self.ended(trace);
         Ok(())
+    }
+
+    fn overlook_leftovers(&mut self, on: bool) {
+        self.begin_leftovers(on);
+    }
+
+    fn leftovers(&self) -> Option<Leftovers> {
+        self.leftover_news()
     }
 
     fn room_ahead(&self) -> usize {
