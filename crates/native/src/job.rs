@@ -140,6 +140,8 @@ pub struct Threading {
     /// A turn of a loop that was in vain happens where the schedule says so, and its thread goes on: the schedule is another one's.
     pub turns: bool,
     pub policy: Policy,
+    /// Every execution of a search is run, and none put together from what threads are known to do.
+    pub run_all: bool,
 }
 
 impl Threading {

@@ -7,6 +7,7 @@
 mod litmus;
 mod programs;
 mod schedule_random;
+mod schedule_recall;
 mod schedule_scale;
 mod schedules;
 mod server;

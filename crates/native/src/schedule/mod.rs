@@ -4,6 +4,7 @@ mod ahead;
 mod beginning;
 mod numbers;
 mod reader;
+mod recall;
 mod recoveries;
 mod sealing;
 mod unseen;
@@ -13,8 +14,8 @@ use crate::error::SubjectError;
 use crate::execution::Outcome;
 use crate::job::{Job, Policy, Sleeper, Threading};
 use crate::judge::Atomics;
-use crate::server::Server;
-use ahead::RunAhead;
+use crate::server::{RunTold, Server};
+use ahead::{Landed, RunAhead};
 use beginning::Beginning;
 use landfall_explore::schedule::{
     self, Access, End, Points, Process, Processes, Sets, Sleepers, Step, Threads, ThreadsError,
@@ -26,6 +27,7 @@ use landfall_vocab::record::{RecordKind, Records};
 use landfall_vocab::shared::{ANY_CALL, MOST_PROCESSES};
 use reader::TraceReader;
 pub use reader::{NamedBlock, Naming};
+use recall::Recall;
 pub use recoveries::{EverySchedule, FailedSchedule};
 pub use sealing::Sealing;
 pub(crate) use sealing::is_called;
@@ -69,6 +71,7 @@ pub struct NativeThreads<'s> {
     reader: TraceReader,
     beginning: Beginning,
     ahead: RunAhead,
+    recall: Recall,
     sleepers: Sleepers,
     sealing: Option<Sealing>,
     /// Executions that were not looked at to their end.
@@ -89,6 +92,10 @@ pub struct NativeThreads<'s> {
     pub more_threads: Option<usize>,
     /// More streams of non-temporal stores were wanted than there are: start over with at least so many.
     pub more_streams: Option<usize>,
+    /// What was put together without a run is not what the run does: start over, and run everything.
+    mistaken: bool,
+    /// Executions that were put together without a run.
+    pub recalled: u64,
 }
 
 /// Streams a thread can have.
@@ -121,6 +128,7 @@ impl<'s> NativeThreads<'s> {
             non_temporal: job.threads.non_temporal,
             streamed: job.threads.streamed,
             most: threads as u16,
+            run_all: job.threads.run_all,
             ..Threading::default()
         };
         let mut reader = TraceReader::default();
@@ -132,6 +140,10 @@ impl<'s> NativeThreads<'s> {
         reader.all_stream = job.threads.streamed.is_none();
         reader.expect_streams(job.threads.streamed.as_deref());
         reader.companions = job.threads.companions().into();
+        let mut recall = Recall::default();
+        if job.threads.run_all {
+            recall.switch_off();
+        }
         NativeThreads {
             server,
             job,
@@ -140,6 +152,7 @@ impl<'s> NativeThreads<'s> {
             reader,
             beginning: Beginning::default(),
             ahead: RunAhead::default(),
+            recall,
             sleepers: Sleepers::default(),
             sealing: None,
             cut: Cut::default(),
@@ -151,6 +164,8 @@ impl<'s> NativeThreads<'s> {
             error: None,
             more_threads: None,
             more_streams: None,
+            mistaken: false,
+            recalled: 0,
         }
     }
 
@@ -180,6 +195,7 @@ impl<'s> NativeThreads<'s> {
         threading: &mut Threading,
     ) -> bool {
         match (self.more_threads, self.more_streams) {
+            _ if self.mistaken => threading.run_all = true,
             (Some(more), _) if more <= most => {
                 *threads = more;
                 threading.creations |= self.several_create();
@@ -270,6 +286,16 @@ impl<'s> NativeThreads<'s> {
         self.reader.whole = true;
     }
 
+    /// From now on every execution is run: the yardstick for what is put together.
+    pub fn run_everything(&mut self) {
+        self.recall.switch_off();
+    }
+
+    /// From now on every execution that is put together is run as well, and the two are compared.
+    pub fn compare_everything(&mut self) {
+        self.recall.compare_all();
+    }
+
     /// Which stores the source is taken to have made atomic; the steps say it.
     pub fn set_atomics(&mut self, atomics: Atomics) {
         self.reader.atomics = atomics;
@@ -346,6 +372,7 @@ impl<'s> NativeThreads<'s> {
 
     /// From now on the same accesses are steps as in that job.
     pub fn adopt(&mut self, job: &Job) {
+        self.recall.start_over();
         self.job.threads.everywhere = job.threads.everywhere;
         self.job.threads.sections = job.threads.sections;
         self.job.threads.points.clone_from(&job.threads.points);
@@ -422,10 +449,82 @@ impl<'s> NativeThreads<'s> {
             trace,
         };
         let ran = cleared.and_then(|()| {
-            self.server
-                .run_raw_with(&self.job, |bytes, kept| reading.read(bytes, kept))
+            self.server.run_raw_with(&self.job, |bytes, told| {
+                (reading.read(bytes, Some(told.kept)), told.opaque)
+            })
         });
         self.ran(ran)
+    }
+
+    /// The same for an execution that is put together from what is known, if it can be.
+    fn recalled(
+        &mut self,
+        keep: usize,
+        trace: &mut Trace,
+    ) -> Result<Option<Processes>, ThreadsError> {
+        let Some(played) = self.recall.play(&self.job) else {
+            return Ok(None);
+        };
+        if self.recall.compares() && !self.comes_true(&played)? {
+            return Err(ThreadsError::CannotRun(
+                "a thread did something else though it found the same".into(),
+            ));
+        }
+        let told = self.job.threads.keep;
+        self.take_in(played, told, keep, trace).map(Some)
+    }
+
+    /// Is a run of the job like this?
+    fn comes_true(&mut self, played: &Landed) -> Result<bool, ThreadsError> {
+        let patience = self.job.limits.patience();
+        let cleared = self.ahead.clear_the_way(self.server, patience);
+        let ran = cleared.and_then(|()| {
+            self.server
+                .run_raw_with(&self.job, |bytes, _: RunTold| bytes == played.trace)
+        });
+        match ran {
+            Ok((Outcome::Wedged | Outcome::Died { .. }, ..)) if self.stopped() => {
+                Err(ThreadsError::Stopped)
+            }
+            Ok((outcome, _, same)) => {
+                self.mistaken = !same || outcome != played.outcome;
+                Ok(!self.mistaken)
+            }
+            Err(error) => {
+                let why = error.to_string();
+                self.error = Some(error);
+                Err(ThreadsError::CannotRun(why))
+            }
+        }
+    }
+
+    /// Reads the trace of a run whose slot was needed, or of none.
+    fn take_in(
+        &mut self,
+        landed: Landed,
+        told: usize,
+        keep: usize,
+        trace: &mut Trace,
+    ) -> Result<Processes, ThreadsError> {
+        let mut reading = TraceReading {
+            until: self.job.limits.until,
+            threads: self.threads,
+            keep,
+            told,
+            reader: &mut self.reader,
+            beginning: &mut self.beginning,
+            sealing: &mut self.sealing,
+            reads: &mut self.reads,
+            trace,
+        };
+        let read = reading.read(&landed.trace, landed.told.map(|told| told.kept));
+        let opaque = landed.told.is_none_or(|told| told.opaque);
+        if landed.told.is_none() {
+            self.recalled += 1;
+            self.recall.take_back(landed.trace);
+        }
+        let learns = landed.told.is_some();
+        self.ran_as(Ok((landed.outcome, landed.enabled, (read, opaque))), learns)
     }
 
     /// Reads the trace of a run that was posted ahead.
@@ -435,6 +534,9 @@ impl<'s> NativeThreads<'s> {
         keep: usize,
         trace: &mut Trace,
     ) -> Result<Processes, ThreadsError> {
+        if let Some(landed) = flight.landed {
+            return self.take_in(landed, flight.keep, keep, trace);
+        }
         let patience = self.job.limits.patience();
         let mut reading = TraceReading {
             until: self.job.limits.until,
@@ -447,23 +549,21 @@ impl<'s> NativeThreads<'s> {
             reads: &mut self.reads,
             trace,
         };
-        let ran = match flight.landed {
-            Some(landed) => {
-                let read = reading.read(&landed.trace, landed.kept);
-                Ok((landed.outcome, landed.enabled, read))
-            }
-            None => self
-                .server
-                .collect_raw(flight.slot, patience, |bytes, kept| {
-                    reading.read(bytes, kept)
-                }),
-        };
+        let ran = self
+            .server
+            .collect_raw(flight.slot, patience, |bytes, told| {
+                (reading.read(bytes, Some(told.kept)), told.opaque)
+            });
         self.ran(ran)
     }
 
     fn ran(&mut self, ran: ScheduleRan) -> Result<Processes, ThreadsError> {
+        self.ran_as(ran, true)
+    }
+
+    fn ran_as(&mut self, ran: ScheduleRan, learns: bool) -> Result<Processes, ThreadsError> {
         self.runs += 1;
-        let (outcome, enabled, read) = match ran {
+        let (outcome, enabled, (read, opaque)) = match ran {
             Ok(ran) => ran,
             Err(error) => {
                 let why = error.to_string();
@@ -477,6 +577,10 @@ impl<'s> NativeThreads<'s> {
         }
         self.last_bytes = read?;
         self.bytes += self.last_bytes;
+        if learns {
+            let trace = self.beginning.trace();
+            self.recall.learn(trace, &outcome, opaque, &self.job);
+        }
         self.outcome = outcome;
         let unexpected = self.several_create() || self.sees_blocks() || self.sees_numbers_again();
         if self.reader.created > self.threads || unexpected {
@@ -528,8 +632,8 @@ impl<'s> NativeThreads<'s> {
     }
 }
 
-/// What a server says of a run: how it ended, who could have gone on, and bytes of trace.
-type ScheduleRan = Result<(Outcome, u64, Result<u64, ThreadsError>), SubjectError>;
+/// What a server says of a run: how it ended, who could have gone on, bytes of trace, and whether it may come out differently.
+type ScheduleRan = Result<(Outcome, u64, (Result<u64, ThreadsError>, bool)), SubjectError>;
 
 /// Reads the trace of one run.
 struct TraceReading<'a> {
@@ -547,7 +651,7 @@ struct TraceReading<'a> {
 }
 
 impl TraceReading<'_> {
-    fn read(&mut self, trace: &[u8], kept: (u64, u64)) -> Result<u64, ThreadsError> {
+    fn read(&mut self, trace: &[u8], kept: Option<(u64, u64)>) -> Result<u64, ThreadsError> {
         let same = self.beginning.go_on(self.told, trace, kept);
         let known = if same { self.told } else { 0 };
         self.reader.begin(self.threads, self.keep, known);
@@ -620,6 +724,7 @@ impl Threads for NativeThreads<'_> {
     }
 
     fn preempt_at(&mut self, points: &Points) {
+        self.recall.start_over();
         let (sites, locks): (&[u32], Option<&[u32]>) = match points {
             Points::Everywhere => (&[], None),
             Points::Sites(sites) => (sites, None),
@@ -649,7 +754,10 @@ impl Threads for NativeThreads<'_> {
         loop {
             self.job.schedule = Some(follow);
             trace.restart(job.keep);
-            let enabled = self.once(job.keep, trace)?;
+            let enabled = match self.recalled(job.keep, trace)? {
+                Some(enabled) => enabled,
+                None => self.once(job.keep, trace)?,
+            };
             follow = self.job.schedule.take().unwrap_or_default();
             self.refuse(trace)?;
             match self.awake_instead(job, trace, follow.len(), &enabled) {
@@ -672,12 +780,18 @@ impl Threads for NativeThreads<'_> {
     }
 
     fn room_ahead(&self) -> usize {
-        self.ahead.room(self.last_bytes)
+        match self.recall.compares_all() {
+            true => 0,
+            false => self.ahead.room(self.last_bytes),
+        }
     }
 
     fn ahead(&mut self, job: &schedule::Job<'_>, trace: &Trace) -> Option<u32> {
         self.tell(job, trace);
-        self.ahead.post(self.server, &self.job)
+        match self.recall.play(&self.job) {
+            Some(played) => Some(self.ahead.keep(self.server, &self.job, played)),
+            None => self.ahead.post(self.server, &self.job),
+        }
     }
 
     fn run_ahead(

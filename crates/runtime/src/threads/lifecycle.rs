@@ -46,7 +46,8 @@ pub(super) fn ended() -> ! {
     }
     thread_specific::destroy();
     given_stacks::leaves(threads().current.get());
-    point(Step::new(step::EXIT, threads().current.get(), 0));
+    let result = tables().contexts[threads().current.get()].result.get();
+    point(Step::new(step::EXIT, result, 0));
     depart(Status::Done)
 }
 

@@ -42,6 +42,7 @@ pub(crate) mod wakes;
 use crate::memory::heap::Heap;
 use crate::memory::own::allocate;
 use crate::memory::shadow::{is_persistent, touch_span, view};
+use crate::run::shared;
 use crate::run::trace::{self, Origin};
 use crate::state::{Mode, run, server, watch, watching};
 use context::Context;
@@ -294,7 +295,15 @@ pub(crate) fn allocated(block: usize, length: usize) {
 /// The running thread does something whose effects are not known: a turn of a loop with that has happened.
 pub(crate) fn acted() {
     if on() {
+        is_opaque();
         turns::lasts(threads().current.get());
+    }
+}
+
+/// The running thread may do something else another time, though it finds the same.
+fn is_opaque() {
+    if watching() {
+        shared::note_opaque();
     }
 }
 

@@ -711,6 +711,10 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         return;
     };
     let was = known.get();
+    if was.kept == kept {
+        // Whether it was in vain is a question of what others do.
+        super::is_opaque();
+    }
     let in_vain = was.kept == kept
         && was.lasting == now.lasting
         && was.balance == now.balance
