@@ -1,9 +1,9 @@
 //! One execution, prepared for questions: who stored to a word, what happens before what, when a line was written back.
 
-use crate::finding::At;
+use crate::finding::{At, StoreMade};
 use landfall_model::clock::ClockVector;
 use landfall_model::commit::{Copies, logged};
-use landfall_model::event::{Action, Atomicity, Event, EventId, How};
+use landfall_model::event::{Action, Atomicity, Event, EventId, How, Mark};
 use landfall_model::line::{Addr, Line, PIECE_BYTES, Piece};
 use landfall_model::log::{Entry, Log};
 use landfall_model::order::Platform;
@@ -95,6 +95,8 @@ pub struct Execution {
     /// Of one of many schedules: its number, and for each store which of its thread's at its place it is.
     number: u32,
     numbers: Option<Vec<u32>>,
+    /// First and last event of each copy that is marked as one, ascending.
+    copies: Vec<(u32, u32)>,
 }
 
 /// Bytes of a piece in its word.
@@ -108,6 +110,17 @@ fn value_of(piece: &Piece) -> u64 {
     let at = (piece.addr.0 % PIECE_BYTES as u64) as usize;
     bytes[at..at + piece.bytes().len()].copy_from_slice(piece.bytes());
     u64::from_le_bytes(bytes)
+}
+
+/// First byte and length of what a store writes.
+fn span(event: &Event) -> Option<(u64, u64)> {
+    let piece = event.piece()?;
+    Some((piece.addr.0, piece.bytes().len() as u64))
+}
+
+/// Does one instruction store it all at once?
+fn is_natural((start, length): (u64, u64)) -> bool {
+    length.is_power_of_two() && start.is_multiple_of(length)
 }
 
 fn is_plain(event: &Event) -> bool {
@@ -157,7 +170,9 @@ impl Execution {
             cuts_up_to: Vec::new(),
             number: 0,
             numbers: None,
+            copies: Vec::new(),
         };
+        execution.index_copies();
         execution.place_cuts(log.events());
         execution.stamp();
         execution.index_log(log);
@@ -394,6 +409,51 @@ impl Execution {
 
     pub fn event(&self, event: EventId) -> &Event {
         &self.events[event.index()]
+    }
+
+    fn index_copies(&mut self) {
+        for (at, event) in self.events.iter().enumerate() {
+            match (event.action, self.copies.last_mut()) {
+                (Action::Mark(Mark::CopyBegin), _) => self.copies.push((at as u32, u32::MAX)),
+                (Action::Mark(Mark::CopyEnd), Some(copy)) => copy.1 = at as u32,
+                _ => {}
+            }
+        }
+    }
+
+    /// What the compiler that built the program made of a store. Pieces of one stand one behind the other.
+    pub fn made(&self, store: EventId) -> StoreMade {
+        let (event, at) = (self.event(store), store.index());
+        let Some(written) = span(event) else {
+            return StoreMade::InPieces;
+        };
+        let before = self.copies.partition_point(|copy| copy.0 < store.0);
+        let copy = before.checked_sub(1).map(|copy| self.copies[copy]);
+        let in_copy = copy.is_some_and(|(_, last)| store.0 < last);
+        if in_copy || !is_natural(written) {
+            return StoreMade::InPieces;
+        }
+        // The other half of a store across the end of a word. One element of an array beside another looks the same, unless both are
+        // whole words; copies of threads are not marked, and those do, too.
+        let is_other_half = |other: Option<&Event>, upwards: bool| {
+            let other =
+                other.filter(|other| (other.site, other.thread) == (event.site, event.thread));
+            other.and_then(span).is_some_and(|other| {
+                let (low, high) = if upwards {
+                    (written, other)
+                } else {
+                    (other, written)
+                };
+                let meet = low.0 + low.1 == high.0 && high.0.is_multiple_of(PIECE_BYTES as u64);
+                let whole = low.1 == PIECE_BYTES as u64 && high.1 == PIECE_BYTES as u64;
+                meet && (!whole || self.threads() > 1)
+            })
+        };
+        let below = at.checked_sub(1).and_then(|at| self.events.get(at));
+        match is_other_half(below, false) || is_other_half(self.events.get(at + 1), true) {
+            true => StoreMade::InPieces,
+            false => StoreMade::AtOnce,
+        }
     }
 
     pub fn threads(&self) -> usize {

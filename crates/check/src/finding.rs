@@ -36,6 +36,7 @@ pub enum Kind {
     /// A load may find the store half done (docs/design/model.md §8).
     PersistencyRace {
         store: At,
+        made: StoreMade,
     },
     RedundantFlush {
         site: u32,
@@ -45,6 +46,15 @@ pub enum Kind {
         site: u32,
         why: WastedFence,
     },
+}
+
+/// What the compiler that built the program made of a plain store.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum StoreMade {
+    /// One instruction that stores all of it at once: up to 8 bytes, where such an instruction stores.
+    AtOnce,
+    /// Several, or there is no telling.
+    InPieces,
 }
 
 /// Which of the two reads came last, and so revealed it (figures 4.9 and 4.10).

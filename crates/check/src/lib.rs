@@ -21,7 +21,7 @@ pub mod wasted;
 
 pub use checker::{Checker, PathVerdict};
 pub use execution::Execution;
-pub use finding::{Evidence, Finding, Fix, Kind};
+pub use finding::{Evidence, Finding, Fix, Kind, StoreMade};
 pub use path::{Candidate, JudgedRead, RecoveryPath};
 pub use races::Races;
 pub use robustness::Robustness;

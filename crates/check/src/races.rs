@@ -108,23 +108,39 @@ impl Races {
     ) {
         let execution = path.execution(source.execution);
         let event = execution.event(source.store.event);
-        if let Some(&known) = self.found.get(&event.site) {
-            self.findings[known].times += 1;
-            return;
+        let made = execution.made(source.store.event);
+        let known = self.found.get(&event.site).copied();
+        if let Some(known) = known {
+            let finding = &mut self.findings[known];
+            finding.times += 1;
+            let Kind::PersistencyRace { made: worst, .. } = finding.kind else {
+                return;
+            };
+            if made <= worst {
+                return;
+            }
         }
         let fix = event.piece().map(|piece| Fix::MakeAtomic {
             addr: piece.addr,
             bytes: piece.bytes().len() as u32,
         });
-        self.found.insert(event.site, self.findings.len());
-        self.findings.push(Finding {
+        let finding = Finding {
             kind: Kind::PersistencyRace {
                 store: execution.at(source.execution, source.store.event),
+                made,
             },
             fixes: fix.into_iter().collect(),
             evidence: Some(path.evidence(read, Some(candidate))),
-            times: 1,
-        });
+            times: known.map_or(1, |known| self.findings[known].times),
+        };
+        match known {
+            // The one that is in pieces is the one to tell.
+            Some(known) => self.findings[known] = finding,
+            None => {
+                self.found.insert(event.site, self.findings.len());
+                self.findings.push(finding);
+            }
+        }
     }
 }
 

@@ -266,7 +266,7 @@ impl Case {
                 store(lost),
                 store(kept)
             ),
-            Kind::PersistencyRace { store: at } => writeln!(out, "{name}: `{}`", store(at)),
+            Kind::PersistencyRace { store: at, .. } => writeln!(out, "{name}: `{}`", store(at)),
             Kind::RedundantFlush { site, why } => {
                 writeln!(
                     out,

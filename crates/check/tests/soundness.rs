@@ -95,7 +95,7 @@ proptest! {
             .findings()
             .iter()
             .filter_map(|finding| match finding.kind {
-                Kind::PersistencyRace { store } => Some(store.event.0),
+                Kind::PersistencyRace { store, .. } => Some(store.event.0),
                 _ => None,
             })
             .collect();

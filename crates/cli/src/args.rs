@@ -35,6 +35,7 @@ pub(crate) enum Command {
     /// clang++ with Landfall's instrumentation: a drop-in C++ compiler
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(ForClang),
+    Pmdk(crate::pmdk::PmdkArgs),
     /// What is installed, what is missing, how to get it
     Doctor,
     Man(crate::manual::Man),

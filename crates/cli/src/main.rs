@@ -10,6 +10,7 @@ mod explain;
 mod fix;
 mod litmus;
 mod manual;
+mod pmdk;
 mod prove;
 mod replay;
 mod report;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         args::Command::Report(options) => report::run(&options),
         args::Command::Explain(options) => explain::run(&options),
         args::Command::Doctor => doctor::run(),
+        args::Command::Pmdk(options) => pmdk::run(&options),
         args::Command::Man(options) => manual::man(&options),
         args::Command::Completions(options) => manual::completions(&options),
         args::Command::Run(options) => run::run(&options),

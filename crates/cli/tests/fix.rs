@@ -410,7 +410,10 @@ fn what_the_pages_show_is_repaired() {
         let (program, _) = rest.split_once("```").unwrap();
         let name = format!("{kind}.c");
         fs::write(directory.join(&name), program).unwrap();
-        let flags = ["check", "--events", "100000", "--fail-on", "perf"];
+        let mut flags = vec!["check", "--events", "100000", "--fail-on", "perf"];
+        if kind == "persistency-race" {
+            flags.extend(["--checks", "races"]);
+        }
         let check =
             |out: &str| landfall(&directory, &[&flags[..], &["--out", out, &name]].concat());
         assert_eq!(code(&check("out")), 100, "{kind}");

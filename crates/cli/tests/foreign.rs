@@ -40,3 +40,38 @@ fn reads_of_foreign_objects_are_followed() {
         assert_eq!(only_then, name == "later", "{told}");
     }
 }
+
+/// Fences of a library order what the program flushed, whatever they are made of.
+#[test]
+fn fences_of_libraries_order() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/foreign");
+    for (name, fence, code) in [
+        ("none", "-DNONE", 100),
+        ("load", "-DFENCE=_mm_lfence()", 100),
+        ("store", "-DFENCE=_mm_sfence()", 0),
+        ("full", "-DFENCE=_mm_mfence()", 0),
+        (
+            "locked",
+            "-DFENCE=__atomic_fetch_add(&locked,1,__ATOMIC_SEQ_CST)",
+            0,
+        ),
+    ] {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("foreign-{name}"));
+        std::fs::create_dir_all(&directory).unwrap();
+        let library = directory.join("liborder.so");
+        let built = Command::new("clang-19")
+            .args(["-shared", "-fPIC", "-w", "-O1", fence, "-o"])
+            .args([&library, &sources.join("order.c")])
+            .status();
+        assert!(built.unwrap().success());
+        let checked = Command::new(env!("CARGO_BIN_EXE_landfall"))
+            .current_dir(&directory)
+            .args(["check", "--checks", "crash", "--out", "out"])
+            .args([&sources.join("fences.c"), Path::new("-L.")])
+            .args(["-lorder", "-Wl,-rpath,."])
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&checked.stdout);
+        assert_eq!(checked.status.code(), Some(code), "{name}: {told}");
+    }
+}

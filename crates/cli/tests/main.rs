@@ -19,6 +19,7 @@ mod nets;
 mod nets_litmus;
 mod options;
 mod pages;
+mod pmdk;
 mod pool_states;
 mod prove;
 mod prove_random;

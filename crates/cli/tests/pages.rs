@@ -2,7 +2,8 @@
 //!
 //! In a fenced block, a line `$ COMMAND` is a command; what follows is what it prints on standard output. A block
 //! whose first line is ```` ```c,file=NAME ```` is a file of that name for the commands after it; in a block of YAML the
-//! lines that call `landfall` are run, and must not be refused. Each page has a directory of its own that looks like the
+//! lines that call `landfall` are run, and must not be refused. Commands in a block ```` ```pmdk ```` need PMDK's sources: they are typed
+//! where the variable LANDFALL_PMDK names those (`scripts/pmdk SOURCE` does). Each page has a directory of its own that looks like the
 //! repository. `BLESS=1 cargo nextest run -p landfall-cli pages::` writes the answers into the pages; read the
 //! difference before committing it.
 
@@ -34,6 +35,8 @@ pages! {
     add_a_construct = "docs/add-a-construct.md",
     add_a_memory_model = "docs/add-a-memory-model.md",
 }
+
+const PMDK: &str = "LANDFALL_PMDK";
 
 fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -75,6 +78,9 @@ fn parts(page: &str) -> Vec<Part> {
             continue;
         }
         match (fence, parts.last_mut()) {
+            (Some("pmdk"), _) if std::env::var_os(PMDK).is_none() => {
+                parts.push(Part::Text(format!("{line}\n")));
+            }
             (Some(_), _) if line.starts_with("$ ") => parts.push(Part::Command {
                 line: line[2..].to_owned(),
                 answer: String::new(),
@@ -139,6 +145,13 @@ fn play(page: &str) {
         let code = output.status.code();
         (code, String::from_utf8_lossy(&output.stdout).into_owned())
     };
+    if let (Some(source), true) = (std::env::var_os(PMDK), text.contains("\n```pmdk\n")) {
+        let built = Command::new(binary)
+            .args(["pmdk", "build"])
+            .arg(source)
+            .status();
+        assert!(built.unwrap().success());
+    }
     let mut found = String::new();
     for part in parts(&text) {
         match part {
@@ -272,6 +285,7 @@ fn the_options_chapter_is_complete() {
         "litmus",
         "prove",
         "explain",
+        "pmdk",
         "man",
         "completions",
     ];

@@ -17,6 +17,7 @@ mod schedule_judged;
 mod schedule_random;
 mod schedule_saturate;
 mod schedule_sections;
+mod schedule_signals;
 mod schedule_sync;
 mod schedule_table;
 mod tear;

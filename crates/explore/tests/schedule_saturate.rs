@@ -164,6 +164,20 @@ proptest! {
     }
 }
 
+/// A fence waited for two stores, and what comes behind the first of them by its line still comes behind both.
+#[test]
+fn what_a_fence_waited_for_comes_first() {
+    let stores = [
+        Deed::Store(0, Order::Plain),
+        Deed::Store(1, Order::Plain),
+        Deed::Fence,
+        Deed::StreamOwn(0),
+    ];
+    let loads = [Deed::Load(1, Order::Plain)];
+    let program = streaming(&[stores.to_vec(), loads.to_vec()]);
+    agree(&program, Model::Tso).expect("agrees");
+}
+
 /// What a lock protects is no point, and the transitions that it saves are.
 #[test]
 fn protected_data_costs_nothing() {

@@ -22,6 +22,7 @@ named! {
         /// Code that is not instrumented ran for longer than it may.
         Processor = "processor": "the time that code without instrumentation may take in one execution",
         Nondet = "nondet": "the values tried where the program asks for any (--nondet)",
+        Signals = "signals": "how often a timer that repeats goes off (--signals)",
         Spurious = "spurious": "the number of waits that were tried with a wake-up for no reason (--spurious)",
         Bound = "bound": "the number of preemptions allowed (--bound)",
         Sealed = "sealed": "functions in which threads are left alone (--within, --without)",

@@ -40,6 +40,16 @@ pub struct Run {
     /// Persistency races that are not listed: a worse finding is about the same store.
     #[serde(default)]
     pub hidden_races: u64,
+    /// Plain stores of up to 8 bytes that recoveries read, and that another compiler could tear: this one made one instruction of
+    /// each. They are findings where races are asked for by name.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub plain_stores: u64,
+    /// Warnings that are all about the inside of a library, by its name. They are findings where checks are named.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub in_libraries: BTreeMap<String, u64>,
+    /// Findings of the run that `--baseline` names.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub known_before: u64,
     /// The option for which recoveries were not judged, though nobody asked for fewer checks.
     #[serde(default)]
     pub not_judged: Option<String>,
@@ -116,6 +126,10 @@ pub struct StdinFile {
     pub file: crate::Word,
     /// How long it is.
     pub bytes: u64,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Distinct recoveries that ended in the same way.

@@ -89,6 +89,22 @@ pub struct RecordedThreads {
     /// So are creations of threads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub creations: bool,
+    /// Signals arrive at any time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signals: Option<RecordedSignals>,
+}
+
+/// What was known of signals.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RecordedSignals {
+    /// Those that are sent, for the process or for a thread.
+    pub sent: Vec<u64>,
+    /// Words of memory that handlers touch: before accesses to them a signal may arrive.
+    pub touched: Vec<u64>,
+    /// Signals that the main thread blocks at some time, a bit for each.
+    pub main_blocks: u64,
+    /// How often a timer that repeats goes off.
+    pub timer: u32,
 }
 
 fn is_nothing(bytes: &u16) -> bool {
@@ -127,6 +143,9 @@ pub struct RecordedMemory {
     pub platform: String,
     /// Files mapped from there are persistent.
     pub dir: Option<Word>,
+    /// What those files held at first, where another program made them for the check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pools: Option<Word>,
     /// malloc is persistent memory.
     pub heap: bool,
     /// By how many bytes its blocks were moved.

@@ -5,7 +5,7 @@ use crate::job::{Isolation, Job};
 use crate::launch::prepare;
 use crate::program::Program;
 use crate::server::header;
-use crate::shared::{futex_wake, set_bits, set_streamed};
+use crate::shared::{futex_wake, set_bits, set_signals, set_streamed};
 use landfall_vocab::shared::{CONTROL_FD, PLAIN_PROCESSOR, PROCESSOR, SERVE, job, slot_state};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -38,6 +38,9 @@ pub fn debug(
         points.map_or(&[][..], Vec::as_slice),
     );
     set_streamed(&shared.control().streamed, job.threads.streamed.as_deref());
+    if let Some(signals) = &job.threads.signals {
+        set_signals(shared.control(), signals);
+    }
     slot.state().store(slot_state::POSTED, Release);
     debugger.env(PROCESSOR, PLAIN_PROCESSOR).env(SERVE, "1");
     let control = shared.fd();

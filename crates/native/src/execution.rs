@@ -169,8 +169,13 @@ impl Foreign {
                 "{function} of {name} accesses persistent memory by itself: {counts}, each seen as it happens"
             );
         }
+        // Fences of the program's own code are announced; which ones are not is not known.
+        let unseen = match symbols.is_executable(file) {
+            true => ", but not its fences",
+            false => "",
+        };
         format!(
-            "{function} of {name} was not compiled with `landfall cc`: {counts} of persistent memory, each seen as it happens, but not its fences"
+            "{function} of {name} was not compiled with `landfall cc`: {counts} of persistent memory, each seen as it happens{unseen}"
         )
     }
 }

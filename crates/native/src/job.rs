@@ -142,6 +142,23 @@ pub struct Threading {
     pub policy: Policy,
     /// Every execution of a search is run, and none put together from what threads are known to do.
     pub run_all: bool,
+    /// Signals arrive at any time, and this is known of them; without, a run ends where one could.
+    pub signals: Option<Arc<KnownSignals>>,
+    /// Without a schedule: end where a signal could arrive at any time.
+    pub asks_for_signals: bool,
+    /// How often a timer that repeats goes off.
+    pub timer_signals: u32,
+}
+
+/// What is learned of signals that arrive at any time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownSignals {
+    /// Those that are sent, by [`landfall_vocab::shared::signal_number`].
+    pub sent: Vec<u64>,
+    /// Words of memory that handlers touch.
+    pub touched: Vec<u64>,
+    /// Signals that the main thread blocks at some time, a bit for each.
+    pub main_blocks: u64,
 }
 
 impl Threading {

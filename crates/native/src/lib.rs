@@ -29,6 +29,7 @@ pub mod members;
 mod outcome;
 mod parts;
 mod program;
+mod rewrite;
 mod schedule;
 mod server;
 mod shared;
@@ -52,8 +53,8 @@ pub use input::Input;
 pub use inputs::{InputAsked, InputsAsked, InputsTold};
 pub use interrupt::{Moment, interrupted, watch_interrupts};
 pub use job::{
-    ANY_CALL, FEW_THREADS, Image, InputKind, InputValue, Isolation, Job, Limits, Line,
-    MOST_THREADS, Policy, Sleeper, Threading,
+    ANY_CALL, FEW_THREADS, Image, InputKind, InputValue, Isolation, Job, KnownSignals, Limits,
+    Line, MOST_THREADS, Policy, Sleeper, Threading,
 };
 pub use judge::{Atomics, Placed, Places, Ran, Watching, judge};
 pub use kernel::{KernelFeature, kernel_features};

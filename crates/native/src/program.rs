@@ -3,6 +3,7 @@
 use crate::input::Input;
 use crate::inputs::InputsTold;
 use crate::job::Isolation;
+use crate::rewrite::TrappedPlaces;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -34,6 +35,8 @@ pub struct Program {
     pub environment: Vec<(OsString, OsString)>,
     /// Files under this directory are persistent memory.
     pub pm_dir: Option<PathBuf>,
+    /// What files there hold when a run begins; what is there now, if nothing is said.
+    pub pools: Option<PathBuf>,
     /// `malloc` is persistent.
     pub pm_heap: Option<MallocMetadata>,
     /// Bytes by which every block of the persistent heap is moved, a multiple of 16: other things share a cache line then.
@@ -48,6 +51,8 @@ pub struct Program {
     pub stdin: Option<Input>,
     pub seed: u64,
     pub isolation: Isolation,
+    /// Code of libraries that its runs were trapped at.
+    pub(crate) trapped: TrappedPlaces,
 }
 
 /// Variables a program may need to start at all; everything else would make runs differ between users.
@@ -65,6 +70,7 @@ impl Program {
             directory: None,
             environment,
             pm_dir: None,
+            pools: None,
             pm_heap: None,
             heap_offset: 0,
             heap: HeapChecks::default(),
@@ -73,6 +79,7 @@ impl Program {
             stdin: None,
             seed: 1,
             isolation: Isolation::default(),
+            trapped: TrappedPlaces::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The memory shared with one server: a memfd of `landfall_vocab::shared` layout, mapped here.
 
+use crate::job::KnownSignals;
 use landfall_vocab::shared::{
     CHOICES_AT, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, INPUTS_AT, InputValue,
     JobHeader, MAGIC, MOST_CHOICES, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLEEPERS_AT, SLOT_LEN,
@@ -313,6 +314,20 @@ pub(crate) fn set_bits(words: &[AtomicU64], members: &[u64]) {
     for &member in members {
         let bit = point(member);
         words[bit / 64].fetch_or(1 << (bit % 64), Relaxed);
+    }
+}
+
+/// Tells a program what is known of signals.
+pub(crate) fn set_signals(control: &Control, known: &KnownSignals) {
+    set_bits(&control.handled, &known.touched);
+    control.main_blocks.store(known.main_blocks, Relaxed);
+    for word in &control.signal_words {
+        word.store(0, Relaxed);
+    }
+    for &number in &known.sent {
+        if let Some(word) = control.signal_words.get(number as usize / 64) {
+            word.fetch_or(1 << (number % 64), Relaxed);
+        }
     }
 }
 

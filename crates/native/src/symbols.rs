@@ -136,6 +136,11 @@ impl Symbols {
         Some(self.locate(address)?.0)
     }
 
+    /// Is this file the program itself?
+    pub fn is_executable(&self, file: &str) -> bool {
+        file == self.executable
+    }
+
     /// The part of a variable that lies at this address, as the source writes it.
     pub fn part_of_variable(
         &self,

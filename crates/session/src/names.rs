@@ -10,8 +10,12 @@ use std::path::{Path, PathBuf};
 
 /// A position, with its path as somebody in that directory would write it.
 pub(crate) fn place_at(at: &Position, here: &Path) -> Place {
-    let relative = Path::new(&at.file).strip_prefix(here);
-    let file = relative.map_or_else(|_| at.file.clone(), |path| path.display().to_string());
+    let file = match landfall_native::compiler::pmdk::library(&at.file) {
+        Some(_) => without_detours(&at.file),
+        None => at.file.clone(),
+    };
+    let relative = Path::new(&file).strip_prefix(here);
+    let file = relative.map_or_else(|_| file.clone(), |path| path.display().to_string());
     Place {
         // `__FILE__` is what was typed; debug information leaves it out.
         file: file.trim_start_matches("./").to_owned(),
@@ -19,6 +23,19 @@ pub(crate) fn place_at(at: &Position, here: &Path) -> Place {
         column: at.column,
         function: at.function.clone(),
     }
+}
+
+/// `a/b/../c` as `a/c`: makefiles find their way so. Not where a directory may be a link.
+fn without_detours(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "." => {}
+            ".." => _ = parts.pop(),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// In the same function, whose name may come with its parameters there.

@@ -1,5 +1,6 @@
 //! What is to be checked, and how.
 
+use crate::baseline::Baseline;
 use landfall_check::races::Window;
 use landfall_explore::recovery::Options as SearchOptions;
 use landfall_explore::schedule::data_races::Relation;
@@ -80,8 +81,14 @@ pub struct Options {
     pub fail_on: Severity,
     /// Findings that are not reported.
     pub allow: Vec<Allowed>,
+    /// A run.json: what it lists is known, and not reported again.
+    pub baseline: Option<PathBuf>,
     /// Files mapped from this directory are persistent memory.
     pub pm_dir: Option<PathBuf>,
+    /// What prepares the files in that directory before the program runs: a program and its arguments, or a source. It works on a copy.
+    pub pm_init: Option<String>,
+    /// Sources are compiled against PMDK as `landfall pmdk build` made it, and linked with it.
+    pub pmdk: bool,
     /// malloc is persistent memory.
     pub pm_heap: bool,
     /// By how many bytes every block of the persistent heap is moved, a multiple of 16.
@@ -135,6 +142,8 @@ pub struct Options {
     pub nondet: Vec<i64>,
     /// So many waits of one execution, on conditions and futexes, may end for no reason. (Not with [`random`](Self::random).)
     pub spurious: u32,
+    /// How often a timer that repeats goes off in one execution.
+    pub signals: u32,
     /// What orders two accesses, for data races.
     pub races: RaceOrder,
     /// Where run.json, report.html and what is needed to see each bug again go. Otherwise a folder `landfall-out`, or one beside it
@@ -165,7 +174,10 @@ impl Default for Options {
             volatile_atomic: false,
             fail_on: Severity::Warning,
             allow: Vec::new(),
+            baseline: None,
             pm_dir: None,
+            pm_init: None,
+            pmdk: false,
             pm_heap: false,
             heap_offset: 0,
             recover: None,
@@ -192,6 +204,7 @@ impl Default for Options {
             asm_atomic: false,
             nondet: vec![0, 1, -1],
             spurious: 1,
+            signals: 1,
             races: RaceOrder::HappensBefore,
             asked_out: None,
             sarif: None,
@@ -213,6 +226,8 @@ pub(crate) struct Asked {
     pub(crate) out: PathBuf,
     /// What the program reads from its standard input.
     pub(crate) input: Option<Input>,
+    /// What is known already.
+    pub(crate) known: Baseline,
     /// In tests: when the search ends, and the telling, by work rather than by time.
     pub(crate) counted: Option<(Deadline, Deadline)>,
 }
@@ -223,6 +238,7 @@ impl Asked {
             options,
             out,
             input: None,
+            known: Baseline::default(),
             counted: None,
         }
     }

@@ -10,6 +10,7 @@ use landfall_finding::{
     Severity, Stats, StdinFile, Verdict, Word,
 };
 use landfall_native::{Cut, Foreign, Outcome, Server, Symbols};
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::Instant;
 
@@ -48,6 +49,10 @@ pub(crate) struct SearchReport {
     warnings: Vec<String>,
     /// Persistency races that are not listed: a worse finding is about the same store.
     hidden_races: u64,
+    /// Plain stores that this compiler made one instruction of: another one could tear them.
+    plain_stores: u64,
+    /// Findings inside of libraries, by name.
+    in_libraries: BTreeMap<String, u64>,
     /// Code that was not compiled with `landfall cc` touched persistent memory.
     foreign: bool,
     /// Why recoveries were not judged, though nobody asked for less.
@@ -102,6 +107,16 @@ impl SearchReport {
     /// A worse finding is about the same store as this race.
     pub(crate) fn hide_race(&mut self) {
         self.hidden_races += 1;
+    }
+
+    /// Another compiler could tear this store; the one that was used did not.
+    pub(crate) fn plain_store(&mut self) {
+        self.plain_stores += 1;
+    }
+
+    /// All of a finding is inside of this library.
+    pub(crate) fn in_library(&mut self, name: &str) {
+        *self.in_libraries.entry(name.to_owned()).or_default() += 1;
     }
 
     /// Something worth knowing that is no finding.
@@ -216,11 +231,12 @@ impl SearchReport {
 
     /// Comes to a verdict.
     pub(crate) fn finish(
-        self,
+        mut self,
         target: &Target,
         options: &Asked,
         started: Instant,
     ) -> Result<Run, Error> {
+        let known_before = options.known.remove(&mut self.findings);
         let worst = self.findings.iter().map(|f| f.severity).max();
         let fails = worst.is_some_and(|worst: Severity| worst >= options.fail_on);
         let complete = self.limits.is_empty();
@@ -266,6 +282,9 @@ impl SearchReport {
             },
             allowed: self.allowed.len(),
             hidden_races: self.hidden_races,
+            plain_stores: self.plain_stores,
+            known_before,
+            in_libraries: self.in_libraries,
             not_judged: self.not_judged,
             warnings: self.warnings,
             check,

@@ -92,7 +92,7 @@ impl Claimed {
             known.extend(names.filter(|name| ours(name)));
         }
         for name in known.iter().filter(|name| ours(name)) {
-            match std::fs::remove_file(path.join(name)) {
+            match remove(&path.join(name)) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(failed(e)),
                 _ => {}
             }
@@ -111,6 +111,14 @@ impl Claimed {
             }
         }
         Ok(())
+    }
+}
+
+/// A file, or a folder that is ours with all that is in it.
+fn remove(path: &Path) -> std::io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(about) if about.is_dir() => std::fs::remove_dir_all(path),
+        _ => std::fs::remove_file(path),
     }
 }
 

@@ -1,11 +1,15 @@
 //! What is to be checked: sources are built, programs are found, the folder for results is claimed.
 
+mod init;
+
+use crate::baseline::Baseline;
 use crate::error::{Error, ErrorKind};
 use crate::observer::CheckWatch;
 use crate::options::{Asked, CheckKind, Options, Stdin, Target};
 use crate::programs::Programs;
 use crate::results::{self, Claimed};
 use crate::witness::build_command;
+use init::PoolInit;
 use landfall_finding::BuildCommand;
 use landfall_native::compiler::{self, Compilation, Language};
 use landfall_native::{HeapChecks, Input, Job, MallocMetadata, Program};
@@ -26,7 +30,16 @@ const PULSE: Duration = Duration::from_millis(5);
 fn is_result(name: &str) -> bool {
     let bug = name.strip_prefix('B').and_then(|n| n.strip_suffix(".json"));
     bug.is_some_and(|n| n.parse::<u32>().is_ok())
-        || ["run.json", "report.html", "program", "recovery", INPUT].contains(&name)
+        || [
+            "run.json",
+            "report.html",
+            "program",
+            "recovery",
+            "init",
+            init::POOLS,
+            INPUT,
+        ]
+        .contains(&name)
 }
 
 /// A program that can be run, and what runs after a power failure.
@@ -49,6 +62,35 @@ pub(crate) struct Setup<'a> {
 impl Setup<'_> {
     /// Builds the sources, or finds the program.
     pub(crate) fn target(&self) -> Result<BuiltTarget, Error> {
+        let mut built = self.programs_built()?;
+        if let Some(command) = &self.options.pm_init {
+            let pools = self.pools(command)?;
+            let programs = &mut built.programs;
+            for program in [Some(&mut programs.program), programs.recover.as_mut()] {
+                program
+                    .into_iter()
+                    .for_each(|program| program.pools = Some(pools.clone()));
+            }
+        }
+        Ok(built)
+    }
+
+    /// The files in the directory of pools as that command leaves them.
+    fn pools(&self, command: &str) -> Result<PathBuf, Error> {
+        let init = PoolInit::new(self.options, command)?;
+        let compiled = match init.source() {
+            Some(source) => {
+                let built = self.options.out.join("init");
+                readable(self.options, std::slice::from_ref(&source))?;
+                self.compile(&[source], &built)?;
+                Some(built)
+            }
+            None => None,
+        };
+        init.run(compiled)
+    }
+
+    fn programs_built(&self) -> Result<BuiltTarget, Error> {
         if self.target.sources.is_empty() {
             let mut command = self.target.command.iter().cloned();
             let program = self.found(PathBuf::from(command.next().unwrap_or_default()))?;
@@ -111,8 +153,7 @@ impl Setup<'_> {
             .into_iter();
         let program = words.next().ok_or_else(|| usage("names no program"))?;
         let program = PathBuf::from(program);
-        let extension = program.extension().and_then(OsStr::to_str);
-        if matches!(extension, Some("c" | "cc" | "cpp" | "cxx" | "C" | "c++")) {
+        if is_source(&program) {
             let built = self.options.out.join("recovery");
             readable(self.options, std::slice::from_ref(&program))?;
             let build = self.compile(&[program], &built)?;
@@ -135,6 +176,7 @@ impl Setup<'_> {
         for (asked, option) in [
             (self.options.sv_comp, "--sv-comp"),
             (self.options.asm_atomic, "--asm-atomic"),
+            (self.options.pmdk, "--pmdk"),
         ] {
             arguments.extend(asked.then(|| option.into()));
         }
@@ -225,7 +267,13 @@ pub(crate) fn claim(
         }
         Stdin::Nothing | Stdin::Process => None,
     };
+    // So may this.
+    let known = match &options.baseline {
+        Some(path) => Baseline::read(&options.located(path)).map_err(Error::usage)?,
+        None => Baseline::default(),
+    };
     let mut options = Asked::new(options, claimed.path.clone());
+    options.known = known;
     claimed.clear(is_result).map_err(Error::usage)?;
     // Known now rather than after the search.
     let probe = |name: &str| results::write_listed(&options.out, name, b"");
@@ -293,6 +341,12 @@ pub fn language(flags: &[OsString], sources: &[PathBuf]) -> Language {
         _ if sources.iter().any(plus) => Language::Cxx,
         _ => Language::C,
     }
+}
+
+/// Is it to be compiled first?
+fn is_source(program: &Path) -> bool {
+    let extension = program.extension().and_then(OsStr::to_str);
+    matches!(extension, Some("c" | "cc" | "cpp" | "cxx" | "C" | "c++"))
 }
 
 /// Waits for the compiler; none if the user did not want to.

@@ -4,14 +4,16 @@ use crate::programs::{Failure, Programs, RecoverySchedule};
 use anyhow::{Context, bail};
 use landfall_finding::{
     BuildCommand, Digest, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedInput,
-    RecordedThreads, StdinFile, Witness, Word,
+    RecordedSignals, RecordedThreads, StdinFile, Witness, Word,
 };
 use landfall_model::image::Image;
 use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Version};
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
-use landfall_native::{ANY_CALL, HeapChecks, Input, InputValue, Job, MallocMetadata, Program};
+use landfall_native::{
+    ANY_CALL, HeapChecks, Input, InputValue, Job, KnownSignals, MallocMetadata, Program,
+};
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::Path;
@@ -88,6 +90,12 @@ pub(crate) fn recorded_threads(job: &Job) -> Option<RecordedThreads> {
         sections: job.threads.sections,
         persistency: job.threads.persistency,
         creations: job.threads.creations,
+        signals: job.threads.signals.as_ref().map(|known| RecordedSignals {
+            sent: known.sent.clone(),
+            touched: known.touched.clone(),
+            main_blocks: known.main_blocks,
+            timer: job.threads.timer_signals,
+        }),
         points: points.map_or_else(Vec::new, |points| points.to_vec()),
     })
 }
@@ -110,6 +118,14 @@ fn prepare(threads: &RecordedThreads, job: &mut Job) -> anyhow::Result<()> {
     job.threads.sections = threads.sections;
     job.threads.persistency = threads.persistency;
     job.threads.creations = threads.creations;
+    if let Some(signals) = &threads.signals {
+        job.threads.signals = Some(Arc::new(KnownSignals {
+            sent: signals.sent.clone(),
+            touched: signals.touched.clone(),
+            main_blocks: signals.main_blocks,
+        }));
+        job.threads.timer_signals = signals.timer;
+    }
     job.threads.points = Some(Arc::new(threads.points.clone()));
     Ok(())
 }
@@ -185,6 +201,7 @@ pub(crate) fn programs(witness: &Witness, here: &Path) -> anyhow::Result<Program
     let program = |built: &ProgramFile| -> anyhow::Result<Program> {
         let mut program = program(built, here)?;
         program.pm_dir = memory.dir.as_ref().map(|dir| here.join(dir.path()));
+        program.pools = memory.pools.as_ref().map(|dir| here.join(dir.path()));
         program.stdin.clone_from(&input);
         program.pm_heap = memory.heap.then_some(MallocMetadata::Modelled);
         program.heap_offset = memory.heap_offset;

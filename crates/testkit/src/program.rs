@@ -385,6 +385,9 @@ impl Instr {
 
     /// Does it wait for the thread's own stores?
     pub(crate) fn drains(&self) -> bool {
+        if let Some(op) = self.sync() {
+            return op.drains();
+        }
         !matches!(
             self,
             Instr::Load { .. } | Instr::Store { .. } | Instr::Stream { .. } | Instr::Flush { .. }

@@ -7,6 +7,7 @@
 pub mod builtin;
 pub mod digest;
 pub mod record;
+pub mod rewrite;
 pub mod shared;
 pub mod window;
 
@@ -15,6 +16,7 @@ pub const VERSION: u32 = version(&[
     include_bytes!("builtin.rs"),
     include_bytes!("digest.rs"),
     include_bytes!("record.rs"),
+    include_bytes!("rewrite.rs"),
     include_bytes!("shared.rs"),
     include_bytes!("window.rs"),
 ]);

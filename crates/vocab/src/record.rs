@@ -234,7 +234,11 @@ pub mod step {
     pub const BLOCK: u8 = 39;
     /// At the head of a loop, until what was read in its last turn has changed. It is never written down.
     pub const AWAIT: u8 = 40;
-    pub const NAMES: [&str; 41] = [
+    /// A signal becomes pending; a thread takes it if it is, or waits for it.
+    pub const PEND: u8 = 41;
+    pub const DELIVER: u8 = 42;
+    pub const AWAIT_SIGNAL: u8 = 43;
+    pub const NAMES: [&str; 44] = [
         "begin",
         "create",
         "exit",
@@ -276,6 +280,9 @@ pub mod step {
         "destroy",
         "block",
         "await",
+        "pend",
+        "deliver",
+        "await-signal",
     ];
 }
 

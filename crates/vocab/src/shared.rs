@@ -1,6 +1,7 @@
 //! The memory a checker and one server process share (a memfd): a control block, the table of source sites, and slots.
 //! A slot carries one job in and one execution out. Sizes are virtual: the file is sparse.
 
+use crate::rewrite::{MOST_PLACES, TrappedPlace, entry};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Threads of a run, main included.
@@ -172,6 +173,20 @@ pub struct Control {
     pub points: [AtomicU64; POINTS],
     /// Lines whose non-temporal stores others can tell from each other: a bit for each, by [`point`].
     pub streamed: [AtomicU64; POINTS],
+    /// Nonzero: some run got to where a signal may arrive at any time.
+    pub signals: AtomicU32,
+    /// Signals that are sent: a bit for each [`signal_word`], by its number.
+    pub signal_words: [AtomicU64; SIGNAL_WORDS.div_ceil(64)],
+    /// Signals that the main thread blocks at some time, a bit for each: others may get those that are for the process.
+    pub main_blocks: AtomicU64,
+    /// Words that handlers touch: a bit for each, by [`point`].
+    pub handled: [AtomicU64; POINTS],
+    /// Where rewritten code calls the runtime.
+    pub entries: [AtomicU64; entry::COUNT],
+    /// Instructions that accessed persistent memory and were trapped.
+    pub trapped: [TrappedPlace; MOST_PLACES],
+    /// How often that happened.
+    pub traps: AtomicU64,
 }
 
 /// Calls that ask for any value, over all runs of a server.
@@ -290,6 +305,8 @@ pub mod job {
     pub const STACKS: u32 = 1;
     /// Not a run: the image's lines become part of the base that later images are deltas of.
     pub const SET_BASE: u32 = 2;
+    /// Not a run: the image's lines are [`crate::rewrite::Order`]s.
+    pub const REWRITE: u32 = 4;
     /// Run it in a fork even if the server restarts in place.
     pub const FORK: u32 = 8;
     /// Threads are contexts under control instead of being refused.
@@ -314,6 +331,8 @@ pub mod job {
     pub const TURNS: u32 = 1 << 29;
     /// Critical sections are single steps, but for those of locks that are points.
     pub const SECTIONS: u32 = 1 << 30;
+    /// Signals arrive at any time; without [`THREADS`], a run ends where one could.
+    pub const SIGNALS: u32 = 1 << 24;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
 }
@@ -351,6 +370,9 @@ pub struct JobHeader {
     /// many streams of non-temporal stores. No thread beyond `companions` is created.
     pub companions: u32,
     pub streams: u32,
+    /// How often a timer that repeats goes off.
+    pub signals: u32,
+    pub unused: u32,
 }
 
 /// A thread or store buffer whose next step need not be looked at again, until something touches the same bytes.
@@ -389,6 +411,45 @@ pub const SECTIONS: u64 = LOCK | 24;
 
 /// What atomic blocks have in common with each other, and with every access outside of them.
 pub const BLOCKS: u64 = LOCK | 16;
+
+/// What is said of signals besides: that one is sent ([`crate::record::access::WRITE`], with its number), that a handler touches a
+/// word ([`crate::record::access::READ`]), or that the main thread blocks some (both, with a bit for each).
+pub const HANDLERS: u64 = LOCK | 32;
+
+/// Signals are pending for one thread, or for the process: each is something that threads touch, like a lock. So many numbers there are.
+pub const SIGNAL_WORDS: usize = (MOST_THREADS + 1) * (MOST_SIGNALS + 1);
+pub const MOST_SIGNALS: usize = 64;
+
+/// Where nothing else lies.
+const SIGNALS_AT: usize = 0x1_0000;
+
+/// A signal's number as pending for a thread; for the process without.
+pub const fn signal_number(thread: Option<usize>, signal: usize) -> usize {
+    let target = match thread {
+        Some(thread) => thread + 1,
+        None => 0,
+    };
+    target * (MOST_SIGNALS + 1) + signal
+}
+
+/// As a place, but for [`LOCK`].
+pub const fn signal_word(number: usize) -> usize {
+    SIGNALS_AT + 8 * number
+}
+
+/// Which signal is meant by such a place, and for which thread.
+pub const fn signal_at(place: u64) -> Option<(Option<usize>, usize)> {
+    let at = address_of(place) as usize;
+    if place & LOCK == 0 || at < SIGNALS_AT || at >= signal_word(SIGNAL_WORDS) {
+        return None;
+    }
+    let number = (at - SIGNALS_AT) / 8;
+    let (target, signal) = (number / (MOST_SIGNALS + 1), number % (MOST_SIGNALS + 1));
+    Some(match target {
+        0 => (None, signal),
+        target => (Some(target - 1), signal),
+    })
+}
 
 /// Words of [`Control::points`]: a bit for each origin, by [`point`].
 pub const POINTS: usize = 1024;

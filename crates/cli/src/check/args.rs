@@ -58,9 +58,26 @@ pub(crate) struct CheckArgs {
     )]
     pub(crate) allow: Vec<Allowed>,
 
+    /// Report only what is new: an earlier run.json, whose findings are known
+    #[arg(long, value_name = "RUN", help_heading = "What to report")]
+    pub(crate) baseline: Option<PathBuf>,
+
     /// Files mapped from this directory are persistent memory
     #[arg(long, value_name = "DIR", help_heading = "Persistent memory")]
     pub(crate) pm_dir: Option<PathBuf>,
+
+    /// Prepares the pools in --pm-dir: a command, or a source, that is run once before everything else, on a copy of that directory
+    #[arg(
+        long,
+        value_name = "CMD",
+        requires = "pm_dir",
+        help_heading = "Persistent memory"
+    )]
+    pub(crate) pm_init: Option<String>,
+
+    /// Compile with PMDK's headers and link its libraries, as `landfall pmdk build` made them
+    #[arg(long, help_heading = "Persistent memory")]
+    pub(crate) pmdk: bool,
 
     /// malloc is persistent memory
     #[arg(long, help_heading = "Persistent memory")]
@@ -138,6 +155,16 @@ pub(crate) struct CheckArgs {
     /// So many waits of one execution, on a condition or a futex, may end for no reason (a spurious wake-up): 1, or 0 with --sv-comp
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(crate) spurious: Option<u32>,
+
+    /// So often a timer that repeats goes off in one execution; a handler may run at any step
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Search"
+    )]
+    pub(crate) signals: u32,
 
     /// A program of SV-COMP: functions __VERIFIER_… mean what they do there, reach_error is what is looked for (other --checks only
     /// if named), abort is an assumption, any exit code is as good as 0
@@ -366,7 +393,10 @@ impl CheckArgs {
             volatile_atomic: self.volatile_atomic,
             fail_on: self.fail_on,
             allow: self.allow.clone(),
+            baseline: self.baseline.clone(),
             pm_dir: self.pm_dir.clone(),
+            pm_init: self.pm_init.clone(),
+            pmdk: self.pmdk,
             pm_heap: self.pm_heap,
             heap_offset: self.heap_offset,
             recover: self.recover.clone(),
@@ -389,6 +419,7 @@ impl CheckArgs {
             sv_comp: self.sv_comp,
             asm_atomic: self.asm_atomic,
             nondet: self.nondet.0.clone(),
+            signals: self.signals,
             spurious: self.spurious.unwrap_or(u32::from(!self.sv_comp)),
             preempt: match self.preempt {
                 PreemptArg::Auto => PreemptAt::Auto,

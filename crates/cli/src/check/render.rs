@@ -87,6 +87,10 @@ pub(crate) fn render(
         }
         Detail::Short => {}
     }
+    if let (Some(at), true) = (&finding.at, finding.severity < Severity::Error) {
+        let place = format!("{}:{}:{}", finding.kind, plain(&at.file), at.line);
+        let _ = writeln!(out, "   = allow: --allow {place}");
+    }
     if let Some(replay) = &finding.replay {
         let _ = writeln!(out, "   = replay: {replay}");
     }
@@ -175,7 +179,12 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
 fn race(out: &mut String, racing: &Store, sources: &mut SourceTexts) {
     let text = "this store is not atomic, and nothing the recovery has read by then shows that it was flushed";
     mark(out, sources, racing, Tone::Bad, text);
-    if let Some(at) = &racing.at {
+    if racing.bytes > 8 {
+        let _ = writeln!(
+            out,
+            "   = fix: persist all of it first, then set a flag that recovery looks at before it; or keep a checksum of it, and say so (lf_checksum_begin)"
+        );
+    } else if let Some(at) = &racing.at {
         let what = match sources.assigned(at) {
             Some(target) => format!("`{target}`"),
             None => "it".to_owned(),

@@ -56,6 +56,21 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
             "note: {races} that findings above are about (--checks races lists them)\n"
         );
     }
+    if run.plain_stores > 0 {
+        let stores = count(
+            run.plain_stores,
+            "plain store could be torn by another compiler; this one made one instruction of it",
+            "plain stores could be torn by another compiler; this one made one instruction of each",
+        );
+        let _ = writeln!(out, "note: {stores} (--checks races lists them)\n");
+    }
+    for (library, &warnings) in &run.in_libraries {
+        let warnings = count(warnings, "warning", "warnings");
+        let _ = writeln!(
+            out,
+            "note: {warnings} about the inside of {library} are not listed (--checks crash,robustness,races,flushes lists them)\n"
+        );
+    }
     let stats = &run.stats;
     let executions = count(stats.runs, "execution", "executions");
     let mut schedules = count(stats.schedules, "schedule", "schedules");
@@ -98,16 +113,19 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
         "" => String::new(),
         states => format!(" (one by one: {states} states)"),
     };
-    let found = match (run.findings.len(), run.allowed) {
-        (found, 0) => format!("{found} found"),
-        (found, allowed) => format!("{found} found, {allowed} allowed"),
-    };
+    let mut found = format!("{} found", run.findings.len());
+    if run.allowed > 0 {
+        let _ = write!(found, ", {} allowed", run.allowed);
+    }
+    if run.known_before > 0 {
+        let _ = write!(found, ", {} known before", run.known_before);
+    }
     let limits = || {
         let names: Vec<_> = run.limits.iter().map(|limit| limit.name()).collect();
         names.join(", ")
     };
     let verdict = match run.verdict {
-        Verdict::Clean if run.findings.is_empty() && run.allowed == 0 => {
+        Verdict::Clean if run.findings.is_empty() && run.allowed == 0 && run.known_before == 0 => {
             format!("clean: {all} was tried")
         }
         Verdict::Clean => format!("clean ({found}): {all} was tried"),

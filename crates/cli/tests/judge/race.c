@@ -1,3 +1,4 @@
+// flags: --checks races
 // expect: persistency-race racing store at load
 /* The power may fail between two halves of the store. */
 #include <landfall.h>

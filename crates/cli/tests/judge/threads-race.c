@@ -1,3 +1,4 @@
+// flags: --checks races
 // expect: persistency-race racing torn
 /* Under a lock, and flushed before it is opened: no thread sees it half done. But nothing that recovery has read by then shows that
  * it was flushed, so a compiler may have split it. The atomic one is whole whenever the power fails. */

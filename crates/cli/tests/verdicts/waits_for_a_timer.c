@@ -1,8 +1,10 @@
 // A loop that only a timer can end is no hang: when it goes off is not known here.
 // check: --checks crash -DALARM
 // exit: 5
-// limit: events
+// limit: recover-schedules
 // not: hang
+// check: --checks crash -DALARM --recover-schedules
+// exit: 0
 // check: --checks crash -DTIMER=ITIMER_VIRTUAL
 // exit: 5
 // limit: events
@@ -14,7 +16,7 @@
 // check: --checks crash -DTIMER=ITIMER_VIRTUAL -DSTOPPED
 // exit: 100
 // finds: hang
-// check: --checks crash -DPERIODS
+// check: --checks crash -DPERIODS --recover-schedules
 // exit: 0
 // check: --checks crash
 // exit: 100

@@ -285,7 +285,9 @@ impl Detector<'_> {
                 self.held[thread].retain(|&lock| lock != object);
             }
             // These make others wait, so they order under either relation.
-            Op::Take | Op::TryTake | Op::Once if writes || op == Op::Once => {
+            Op::Take | Op::TryTake | Op::Once | Op::Deliver | Op::AwaitSignal
+                if writes || op == Op::Once =>
+            {
                 self.acquire(clock, all);
             }
             // Of all that arrived in its round, however they came.
@@ -296,7 +298,7 @@ impl Detector<'_> {
                     }
                 }
             }
-            Op::Give | Op::Arrive | Op::OnceDone => {
+            Op::Give | Op::Arrive | Op::OnceDone | Op::Pend => {
                 self.acquire(clock, all);
                 self.release((object, ALL), clock);
             }

@@ -45,8 +45,11 @@ pub fn come_behind(
             }
         } else if process != new.commit.0 && !met.contains(&process) {
             met.push(process);
-            set.retain(|(of, _)| *of != process);
-            set.push((process, tick));
+            // A fence may have waited for more of them already.
+            match set.iter_mut().find(|(of, _)| *of == process) {
+                Some((_, known)) => *known = tick.max(*known),
+                None => set.push((process, tick)),
+            }
         }
     }
 }
@@ -95,6 +98,15 @@ mod tests {
         let streamed = entry(STREAM, 3, Some(7), true);
         assert_eq!(behind(&[first, hidden, streamed]), [(COMPANION, 1)]);
         assert_eq!(behind(&[first, streamed]), []);
+    }
+
+    #[test]
+    fn what_a_fence_waited_for_stays() {
+        let earlier = [entry(COMPANION, 1, Some(7), true)];
+        let mut set = vec![(COMPANION, 2)];
+        let streamed = entry(STREAM, 3, Some(7), true);
+        come_behind(streamed, earlier.into_iter(), &mut set);
+        assert_eq!(set, [(COMPANION, 2)]);
     }
 
     #[test]

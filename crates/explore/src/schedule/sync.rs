@@ -10,6 +10,8 @@
 //! | barrier | how many have arrived so far, in all rounds |
 //! | a round of a barrier | 1 once somebody was told to be its serial thread |
 //! | once | 0, 1 while somebody does it, 2 when it is done |
+//! | a signal, of a thread or of the process | how often it is pending (1 at most, if it is not one that queues); above, |
+//! | | whether it comes again for whoever waits for it: that of a timer that repeats, and went off as often as is asked for |
 //!
 //! The mask of a transition is in bits of that word. Readers have a bit each, so they commute; a writer has all of them.
 //! Waiters have their own bits as well: entering the queue commutes, and so does leaving it after a broadcast, but after a
@@ -18,7 +20,8 @@
 //! *A critical section* in which nothing else is visible is one transition, [`Op::Section`]: two of them depend on each other if
 //! what they access inside does, and the lock adds nothing.
 //!
-//! Every operation drains the store buffer of its thread, as the locked instruction in it does.
+//! Every operation drains the store buffer of its thread, as the locked instruction in it does; those of signals do not
+//! ([`Op::drains`]).
 //!
 //! *Waiting for a condition* is four transitions: [`Op::Wait`] enters the queue with the mutex held, [`Op::Unlock`], [`Op::Wake`]
 //! (or [`Op::TimedWake`], which is always possible), [`Op::Lock`]. POSIX asks no more: who gets the mutex after the waiter gave
@@ -27,6 +30,10 @@
 //! *Waiting at a barrier* is two transitions. Those who [`Op::Arrive`] in one round commute: which round it is says how many came before.
 //! An [`Op::Pass`] comes behind all arrivals of its round ([`super::Step::behind`]). It touches nothing, unless the program asks who is the
 //! serial thread: then it touches its round, and the first who passes is told so.
+//!
+//! *A signal* that is sent, or a timer that is set, is a process of its own whose transitions are [`Op::Pend`]. A thread takes it up with
+//! an [`Op::Deliver`], which it makes before each of its transitions that can tell when the handler ran: the steps of the handler follow.
+//! So a delivery comes between any two transitions of its thread that do not commute with the handler.
 //!
 //! *A futex* is a condition whose [`Op::Wait`] reads the futex's word too: [`super::Step::more`].
 
@@ -43,6 +50,8 @@ pub const MOST_READERS: usize = 32;
 const READERS: u64 = (1 << MOST_READERS) - 1;
 const WAITING: u64 = (1 << MOST_WAITERS) - 1;
 const REACHED: u64 = WAITING << MOST_WAITERS;
+/// How often a signal is pending.
+const PENDING: u64 = (1 << 16) - 1;
 const LACKING: u32 = 2 * MOST_WAITERS as u32;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -82,6 +91,12 @@ pub enum Op {
     /// The object is made, or made anew. What it holds then is the executor's to say: [`super::Step::left`].
     Init,
     Destroy,
+    /// A signal becomes pending.
+    Pend,
+    /// Takes a pending signal, if there is one: its handler follows.
+    Deliver,
+    /// The same, when there is one.
+    AwaitSignal,
 }
 
 fn waiter(thread: usize) -> u64 {
@@ -102,7 +117,7 @@ impl Op {
         match self {
             Op::Lock | Op::LockExclusive => Until::Clear(ALL),
             Op::LockShared => Until::Clear(!READERS),
-            Op::Take => Until::Any(ALL),
+            Op::Take | Op::AwaitSignal => Until::Any(ALL),
             Op::Wake => Until::Any(1 << (thread + MOST_WAITERS)),
             Op::Once => Until::Clear(1),
             _ => Until::Now,
@@ -117,6 +132,11 @@ impl Op {
             Op::LockShared | Op::TryLockShared | Op::UnlockShared => Some(MOST_READERS),
             _ => None,
         }
+    }
+
+    /// Does it wait for the stores of its thread? The handler of a signal sees them where they are.
+    pub fn drains(self) -> bool {
+        !matches!(self, Op::Pend | Op::Deliver | Op::AwaitSignal)
     }
 
     /// Does it take a lock, when it succeeds?
@@ -138,6 +158,7 @@ impl Op {
             Op::TryLock | Op::TryLockExclusive => Until::Clear(ALL).admits(found),
             Op::TryLockShared => Until::Clear(!READERS).admits(found),
             Op::TryTake => found != 0,
+            Op::Deliver => found & PENDING != 0,
             Op::Signal | Op::Broadcast => found & WAITING != 0,
             Op::TimedWake => reached(thread, found),
             Op::Once | Op::Pass => found == 0,
@@ -160,6 +181,7 @@ impl Op {
             Op::TryLock
             | Op::TryLockExclusive
             | Op::TryTake
+            | Op::Deliver
             | Op::Signal
             | Op::Broadcast
             | Op::Once
@@ -193,7 +215,8 @@ impl Op {
             Op::Unlock => 0,
             Op::LockShared | Op::TryLockShared => found | 1 << thread,
             Op::UnlockShared => found & !(1 << thread),
-            Op::Take | Op::TryTake => found.saturating_sub(1),
+            Op::AwaitSignal if found & PENDING == 0 => found,
+            Op::Take | Op::TryTake | Op::Deliver | Op::AwaitSignal => found.saturating_sub(1),
             Op::Give | Op::Arrive => found.saturating_add(1),
             Op::Wait => found | 1 << thread,
             Op::Wake | Op::TimedWake => leave(thread, found),
@@ -202,6 +225,8 @@ impl Op {
             Op::Once | Op::Pass => 1,
             Op::OnceDone => 2,
             Op::OnceAbort | Op::Init | Op::Destroy => 0,
+            // Of a signal that does not queue; for others the executor says it.
+            Op::Pend => 1,
         }
     }
 }

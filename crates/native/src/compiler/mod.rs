@@ -5,6 +5,7 @@
 
 mod clang;
 mod plan;
+pub mod pmdk;
 mod response;
 mod toolbox;
 
@@ -42,6 +43,8 @@ pub enum CompilerError {
         program: PathBuf,
         source: std::io::Error,
     },
+    #[error("--pmdk: {0}")]
+    Pmdk(#[from] pmdk::PmdkError),
 }
 
 /// What to run, and what to tell the person first.
@@ -53,8 +56,8 @@ pub struct Compilation {
 
 /// The clang command that compiles what `arguments` ask for, instrumented.
 ///
-/// `--as-compiled` is the one option taken away from clang: it watches the accesses the optimiser left instead of those
-/// the source wrote.
+/// Options of ours are taken away from clang: `--as-compiled` watches the accesses the optimiser left instead of those the source
+/// wrote, `--pmdk` compiles against an instrumented PMDK and links it.
 pub fn command(language: Language, arguments: &[OsString]) -> Result<Compilation, CompilerError> {
     command_in(None, language, arguments)
 }

@@ -1,5 +1,6 @@
 //! What is added to a command line, and where.
 
+use super::pmdk::Pmdk;
 use super::{Compilation, CompilerError, Toolbox, response};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -27,6 +28,9 @@ const OURS: [(&str, &str); 3] = [
     ("--asm-atomic", "LANDFALL_ASM_ATOMIC"),
 ];
 
+/// One that the pass need not know of.
+const PMDK: &str = "--pmdk";
+
 /// The runtime takes the place of functions of libc, `__libc_start_main` first of all: a shared libc allows that.
 const STATIC: [&str; 3] = ["-static", "--static", "-static-pie"];
 const STATIC_REMARK: &str = "-static is left out: the runtime needs libc as a shared library";
@@ -48,9 +52,15 @@ pub(super) fn compilation(
 ) -> Result<Compilation, CompilerError> {
     let (ours, mut user): (Vec<OsString>, Vec<OsString>) =
         arguments.iter().cloned().partition(|argument| {
-            OURS.iter()
-                .any(|(option, _)| argument.as_os_str() == *option)
+            argument == PMDK
+                || OURS
+                    .iter()
+                    .any(|(option, _)| argument.as_os_str() == *option)
         });
+    let pmdk = match ours.iter().any(|argument| argument == PMDK) {
+        true => Some(Pmdk::find(toolbox)?),
+        false => None,
+    };
     let mut remarks: Vec<String> = assembly(&user);
     let link = if !may_link(&user) {
         LinkPlan::None
@@ -71,15 +81,19 @@ pub(super) fn compilation(
     let (options, files) = user.split_at(end_of_options(&user));
     let mut command = Command::new(clang);
     command
-        .args(compiling_before())
+        .args(compiling_before(pmdk.as_ref()))
         .args(options)
         .args(compiling_after(toolbox));
-    match link {
+    match &link {
         LinkPlan::Executable(_) => _ = command.args(linking(toolbox)),
         LinkPlan::Strict => _ = command.args(lenient()),
         LinkPlan::None => {}
     }
     command.args(files);
+    if let (Some(pmdk), LinkPlan::Executable(_)) = (&pmdk, &link) {
+        // Behind everything that may call it.
+        command.args(pmdk.archives());
+    }
     for (option, variable) in OURS {
         if ours.iter().any(|argument| argument.as_os_str() == option) {
             command.env(variable, "1");
@@ -104,9 +118,17 @@ fn unobtrusive(options: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     line
 }
 
-/// Before the user's options, so that theirs win: the amount of debug information.
-fn compiling_before() -> Vec<OsString> {
-    unobtrusive(["-g".into()])
+/// Before the user's options, so that theirs win: the amount of debug information. And PMDK, so that it is found before another one
+/// that is installed.
+fn compiling_before(pmdk: Option<&Pmdk>) -> Vec<OsString> {
+    let pmdk = pmdk.into_iter().flat_map(|pmdk| {
+        [
+            "-isystem".into(),
+            pmdk.include().into_os_string(),
+            prefixed("-L", pmdk.libraries().as_os_str()),
+        ]
+    });
+    unobtrusive(std::iter::once("-g".into()).chain(pmdk))
 }
 
 /// After the user's options, because these must win.

@@ -59,6 +59,10 @@ impl Toolbox {
         }))
     }
 
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     pub fn pass(&self) -> PathBuf {
         self.directory.join("landfall-pass.so")
     }

@@ -4,18 +4,21 @@ mod ahead;
 mod beginning;
 mod numbers;
 mod reader;
+mod reading;
 mod recall;
+mod recalled;
 mod recoveries;
+mod room;
 mod sealing;
 mod unseen;
 
-use crate::deadline::{Deadline, Steps};
+use crate::deadline::Deadline;
 use crate::error::SubjectError;
 use crate::execution::Outcome;
 use crate::job::{Job, Policy, Sleeper, Threading};
 use crate::judge::Atomics;
-use crate::server::{RunTold, Server};
-use ahead::{Landed, RunAhead};
+use crate::server::Server;
+use ahead::RunAhead;
 use beginning::Beginning;
 use landfall_explore::schedule::{
     self, Access, End, Points, Process, Processes, Sets, Sleepers, Step, Threads, ThreadsError,
@@ -23,10 +26,10 @@ use landfall_explore::schedule::{
 };
 use landfall_finding::Limit;
 use landfall_model::line::Line;
-use landfall_vocab::record::{RecordKind, Records};
-use landfall_vocab::shared::{ANY_CALL, MOST_PROCESSES};
+use landfall_vocab::shared::{ANY_CALL, MOST_PROCESSES, signal_at};
 use reader::TraceReader;
 pub use reader::{NamedBlock, Naming};
+use reading::TraceReading;
 use recall::Recall;
 pub use recoveries::{EverySchedule, FailedSchedule};
 pub use sealing::Sealing;
@@ -129,6 +132,8 @@ impl<'s> NativeThreads<'s> {
             streamed: job.threads.streamed,
             most: threads as u16,
             run_all: job.threads.run_all,
+            signals: job.threads.signals,
+            timer_signals: job.threads.timer_signals,
             ..Threading::default()
         };
         let mut reader = TraceReader::default();
@@ -144,6 +149,7 @@ impl<'s> NativeThreads<'s> {
         if job.threads.run_all {
             recall.switch_off();
         }
+        reader.signals.known = job.threads.signals.clone();
         NativeThreads {
             server,
             job,
@@ -186,50 +192,6 @@ impl<'s> NativeThreads<'s> {
         self.reader.wanted > self.reader.streams
     }
 
-    /// Was there too little room for the last execution? Then this says how much there must be, of threads (`most` of them) and of
-    /// streams, to start over, and what threads do.
-    pub fn makes_room(
-        &self,
-        most: usize,
-        (threads, streams): (&mut usize, &mut usize),
-        threading: &mut Threading,
-    ) -> bool {
-        match (self.more_threads, self.more_streams) {
-            _ if self.mistaken => threading.run_all = true,
-            (Some(more), _) if more <= most => {
-                *threads = more;
-                threading.creations |= self.several_create();
-                threading.blocks |= self.reader.block_seen;
-                threading.again |= self.reader.again_seen;
-            }
-            (_, Some(more)) => {
-                *streams = more;
-                threading.non_temporal |= self.reader.non_temporal.1;
-                let known = threading.streamed.take();
-                let mut lines = known.map_or_else(Vec::new, |known| known.to_vec());
-                lines.extend(&self.reader.more_lines);
-                threading.streamed = Some(Arc::new(lines));
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    /// Several threads create others, and the search did not expect it: start over with [`Threading::creations`].
-    pub fn several_create(&self) -> bool {
-        self.reader.creators.1 && !self.reader.creations
-    }
-
-    /// A thread has the number of another one, and the search did not expect it: start over with [`Threading::again`].
-    fn sees_numbers_again(&self) -> bool {
-        self.reader.again_seen && !self.reader.again
-    }
-
-    /// There are atomic blocks, and the search did not expect it: start over with [`Threading::blocks`].
-    fn sees_blocks(&self) -> bool {
-        self.reader.block_seen && !self.reader.blocks
-    }
-
     pub fn server(&self) -> &Server {
         self.server
     }
@@ -263,6 +225,11 @@ impl<'s> NativeThreads<'s> {
     /// Was a thread in some execution kept from timing out once more?
     pub fn late(&self) -> bool {
         self.reader.late
+    }
+
+    /// In some execution, did threads wait for a timer that had gone off as often as is asked for?
+    pub fn waits_for_timer(&self) -> bool {
+        self.reader.signals.spent
     }
 
     /// Is every thread told the same where it asks for a value?
@@ -355,6 +322,11 @@ impl<'s> NativeThreads<'s> {
     /// Does an object stand for atomic blocks?
     pub fn is_blocks(&self, object: u32) -> bool {
         self.reader.objects.word(object) == Some(landfall_vocab::shared::BLOCKS)
+    }
+
+    /// The signal that an object stands for, and the thread that it is for.
+    pub fn signal(&self, object: u32) -> Option<(Option<usize>, usize)> {
+        signal_at(self.reader.objects.word(object)?)
     }
 
     /// The job that repeats an execution: every choice of it.
@@ -456,77 +428,6 @@ impl<'s> NativeThreads<'s> {
         self.ran(ran)
     }
 
-    /// The same for an execution that is put together from what is known, if it can be.
-    fn recalled(
-        &mut self,
-        keep: usize,
-        trace: &mut Trace,
-    ) -> Result<Option<Processes>, ThreadsError> {
-        let Some(played) = self.recall.play(&self.job) else {
-            return Ok(None);
-        };
-        if self.recall.compares() && !self.comes_true(&played)? {
-            return Err(ThreadsError::CannotRun(
-                "a thread did something else though it found the same".into(),
-            ));
-        }
-        let told = self.job.threads.keep;
-        self.take_in(played, told, keep, trace).map(Some)
-    }
-
-    /// Is a run of the job like this?
-    fn comes_true(&mut self, played: &Landed) -> Result<bool, ThreadsError> {
-        let patience = self.job.limits.patience();
-        let cleared = self.ahead.clear_the_way(self.server, patience);
-        let ran = cleared.and_then(|()| {
-            self.server
-                .run_raw_with(&self.job, |bytes, _: RunTold| bytes == played.trace)
-        });
-        match ran {
-            Ok((Outcome::Wedged | Outcome::Died { .. }, ..)) if self.stopped() => {
-                Err(ThreadsError::Stopped)
-            }
-            Ok((outcome, _, same)) => {
-                self.mistaken = !same || outcome != played.outcome;
-                Ok(!self.mistaken)
-            }
-            Err(error) => {
-                let why = error.to_string();
-                self.error = Some(error);
-                Err(ThreadsError::CannotRun(why))
-            }
-        }
-    }
-
-    /// Reads the trace of a run whose slot was needed, or of none.
-    fn take_in(
-        &mut self,
-        landed: Landed,
-        told: usize,
-        keep: usize,
-        trace: &mut Trace,
-    ) -> Result<Processes, ThreadsError> {
-        let mut reading = TraceReading {
-            until: self.job.limits.until,
-            threads: self.threads,
-            keep,
-            told,
-            reader: &mut self.reader,
-            beginning: &mut self.beginning,
-            sealing: &mut self.sealing,
-            reads: &mut self.reads,
-            trace,
-        };
-        let read = reading.read(&landed.trace, landed.told.map(|told| told.kept));
-        let opaque = landed.told.is_none_or(|told| told.opaque);
-        if landed.told.is_none() {
-            self.recalled += 1;
-            self.recall.take_back(landed.trace);
-        }
-        let learns = landed.told.is_some();
-        self.ran_as(Ok((landed.outcome, landed.enabled, (read, opaque))), learns)
-    }
-
     /// Reads the trace of a run that was posted ahead.
     fn land(
         &mut self,
@@ -587,6 +488,11 @@ impl<'s> NativeThreads<'s> {
             self.more_threads = Some(self.reader.created.max(self.threads));
             return Err(ThreadsError::CannotRun("more threads than before".into()));
         }
+        if self.learned_of_signals() {
+            return Err(ThreadsError::CannotRun(
+                "signals that were not expected".into(),
+            ));
+        }
         // Whoever others can tell apart needs streams.
         let (expected, seen) = self.reader.non_temporal;
         if seen && !expected || !self.reader.more_lines.is_empty() {
@@ -634,77 +540,6 @@ impl<'s> NativeThreads<'s> {
 
 /// What a server says of a run: how it ended, who could have gone on, bytes of trace, and whether it may come out differently.
 type ScheduleRan = Result<(Outcome, u64, (Result<u64, ThreadsError>, bool)), SubjectError>;
-
-/// Reads the trace of one run.
-struct TraceReading<'a> {
-    until: Deadline,
-    threads: usize,
-    /// Transitions that are in the trace already.
-    keep: usize,
-    /// Choices that the run was told to be known.
-    told: usize,
-    reader: &'a mut TraceReader,
-    beginning: &'a mut Beginning,
-    sealing: &'a mut Option<Sealing>,
-    reads: &'a mut Option<recoveries::Reads>,
-    trace: &'a mut Trace,
-}
-
-impl TraceReading<'_> {
-    fn read(&mut self, trace: &[u8], kept: Option<(u64, u64)>) -> Result<u64, ThreadsError> {
-        let same = self.beginning.go_on(self.told, trace, kept);
-        let known = if same { self.told } else { 0 };
-        self.reader.begin(self.threads, self.keep, known);
-        // Who else looks at the records sees all of them.
-        let alone = self.reads.is_none() && self.sealing.is_none() && !self.reader.whole;
-        let skipped = if alone { known } else { 0 };
-        let (choices, from) = self.reader.go_back(skipped, self.trace);
-        self.beginning.read_from(choices);
-        let bytes = self.beginning.take();
-        let read = self.records(&bytes, from, skipped);
-        self.beginning.give_back(bytes);
-        read.map(|()| trace.len() as u64)
-    }
-
-    /// Takes in the records from a byte on. What comes before choice `known` will be known of the next run as well, perhaps.
-    fn records(&mut self, bytes: &[u8], from: usize, known: usize) -> Result<(), ThreadsError> {
-        let mut records = Records::new(&bytes[from..]);
-        let mut steps = Steps::new(self.until);
-        loop {
-            if steps.stop() {
-                return Err(ThreadsError::Stopped);
-            }
-            let at = from + records.position();
-            let Some(record) = records.next() else {
-                return self.reader.end(self.trace);
-            };
-            let record = record.map_err(|malformed| {
-                ThreadsError::CannotRun(format!(
-                    "the program damaged its trace: at byte {}, {}",
-                    from + malformed.at,
-                    malformed.why
-                ))
-            })?;
-            if record.is_choice() && self.beginning.choice(at) == known && known > 0 {
-                self.reader.keep_milestone(known, at, self.trace);
-            }
-            if let Some(reads) = self.reads {
-                reads.record(&record);
-            }
-            if let Some(naming) = &mut self.reader.naming {
-                naming.record(&record);
-            }
-            if let (RecordKind::Stack, 1.., Some(sealing)) =
-                (record.kind, record.flags, &mut *self.sealing)
-            {
-                let sealed = sealing.seals(record.payload);
-                self.reader.announced(record.thread.into(), sealed);
-                continue;
-            }
-            self.reader.record(&record, self.trace)?;
-        }
-    }
-}
 
 impl Threads for NativeThreads<'_> {
     fn threads(&self) -> usize {

@@ -124,6 +124,9 @@ impl<'a> EverySchedule<'a> {
             let mut job = job.clone();
             job.threads.creations = self.template.threads.creations;
             job.threads.blocks = self.template.threads.blocks;
+            job.threads
+                .signals
+                .clone_from(&self.template.threads.signals);
             job.limits.until = budget.until;
             let mut native = NativeThreads::new(self.server, job, threads, self.model)
                 .with_streams(self.streams);

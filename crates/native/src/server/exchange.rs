@@ -7,7 +7,7 @@ use crate::error::SubjectError;
 use crate::execution::{Execution, Foreign, Outcome};
 use crate::job::{Job, Policy, WaitPatience};
 use crate::outcome::outcome;
-use crate::shared::{futex_wait, futex_wake, set_bits, set_streamed};
+use crate::shared::{futex_wait, futex_wake, set_bits, set_signals, set_streamed};
 use landfall_vocab::shared::{
     End, JobHeader, MOST_INPUTS, MOST_SLEEPERS, SLOTS, TICK, isolation, job, slot_state,
 };
@@ -38,6 +38,12 @@ impl Server {
             let lines = job.threads.streamed.clone();
             set_streamed(&self.shared.control().streamed, lines.as_deref());
             self.streamed = Some(lines);
+        }
+        if let Some(signals) = &job.threads.signals
+            && !(self.signals.as_ref()).is_some_and(|known| Arc::ptr_eq(known, signals))
+        {
+            set_signals(self.shared.control(), signals);
+            self.signals = Some(signals.clone());
         }
         if self.in_flight == 0 {
             // One job at a time always uses the first slot, whose memory is there already.
@@ -299,6 +305,10 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
             | set(job.threads.sections, job::SECTIONS)
             | set(job.threads.creations, job::CREATIONS)
             | set(
+                job.threads.signals.is_some() || job.threads.asks_for_signals,
+                job::SIGNALS,
+            )
+            | set(
                 job.threads.policy == Policy::PreemptFirst,
                 job::PREEMPT_FIRST,
             ),
@@ -321,6 +331,8 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
         },
         companions: job.threads.companions().into(),
         streams: job.threads.streams.into(),
+        signals: job.threads.timer_signals,
+        unused: 0,
     }
 }
 

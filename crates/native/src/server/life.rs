@@ -71,10 +71,11 @@ impl Server {
         (self.shared, self.child, self.errors, self.next) = (shared, child, errors, 0);
         self.in_flight = 0;
         self.await_start()?;
+        self.rewrite_what_is_known()?;
         for image in std::mem::take(&mut self.base) {
             self.set_base(image)?;
         }
-        (self.points, self.streamed) = (None, None);
+        (self.points, self.streamed, self.signals) = (None, None, None);
         match std::mem::take(&mut self.killed) {
             true => Err(SubjectError::Killed {
                 program: self.program.path.display().to_string(),

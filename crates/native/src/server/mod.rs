@@ -3,13 +3,14 @@
 
 mod exchange;
 mod life;
+mod rewriting;
 
 use crate::deadline::Deadline;
 use crate::error::SubjectError;
 use crate::execution::{Execution, Outcome};
 use crate::files;
 use crate::inputs::{InputAsked, InputsAsked};
-use crate::job::{Image, Isolation, Job, WaitPatience};
+use crate::job::{Image, Isolation, Job, KnownSignals, WaitPatience};
 use crate::launch::launch;
 use crate::program::Program;
 use crate::shared::SharedMapping;
@@ -71,8 +72,11 @@ pub struct Server {
     points: Option<Arc<Vec<u64>>>,
     /// Lines to which non-temporal stores have streams, as last told.
     streamed: Option<Option<Arc<Vec<u64>>>>,
+    /// What the program was told of signals.
+    signals: Option<Arc<KnownSignals>>,
     /// The process is gone, and it was not us.
     killed: bool,
+    rewriting: rewriting::Rewriting,
 }
 
 impl Server {
@@ -92,11 +96,14 @@ impl Server {
             asked: false,
             points: None,
             streamed: None,
+            signals: None,
             killed: false,
+            rewriting: rewriting::Rewriting::default(),
         };
         server.await_start()?;
         server.read_sites();
-        if let Some(directory) = &program.pm_dir {
+        server.rewrite_what_is_known()?;
+        if let Some(directory) = program.pools.as_ref().or(program.pm_dir.as_ref()) {
             let failed = |cause| SubjectError::PoolFiles {
                 directory: directory.display().to_string(),
                 cause,
@@ -152,6 +159,11 @@ impl Server {
     /// Did any run so far ask for persistent memory, or how often the power has failed? If not, they do the same after a power failure.
     pub fn asked(&self) -> bool {
         self.asked || self.shared.control().asked.load(Relaxed) != 0
+    }
+
+    /// Did any run so far get to where a signal may arrive at any time?
+    pub fn signals(&self) -> bool {
+        self.shared.control().signals.load(Relaxed) != 0
     }
 
     /// Runs in forks and in place so far.
@@ -260,6 +272,7 @@ impl Server {
 
     /// Runs one job.
     pub fn run(&mut self, job: &Job) -> Result<Execution, SubjectError> {
+        self.rewrite_what_was_trapped()?;
         let index = self.post(job, &job.image.lines, 0)?;
         let execution = self.collect(index, job)?;
         Ok(self.sample(job, &execution)?.unwrap_or(execution))
@@ -348,6 +361,7 @@ impl Server {
         see: impl Fn(usize, &[u8]) -> R,
         mut each: impl FnMut(usize, Execution, R) -> ControlFlow<()>,
     ) -> Result<(), SubjectError> {
+        self.rewrite_what_was_trapped()?;
         let mut flying = VecDeque::new();
         let mut posted = 0;
         for (done, job) in jobs.iter().enumerate() {

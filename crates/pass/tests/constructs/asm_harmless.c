@@ -16,5 +16,16 @@ int main(void) {
   long sum;
   __asm__ volatile("leaq 8(%1), %0" : "=r"(sum) : "r"(1L));
   assert(sum == 9);
+  /* A client request to Valgrind, which is not there: the result is the default. */
+  volatile unsigned long request[6];
+  request[0] = 0x1001;
+  unsigned long result;
+  __asm__ volatile("rolq $3, %%rdi ; rolq $13, %%rdi\n\t"
+                   "rolq $61, %%rdi ; rolq $51, %%rdi\n\t"
+                   "xchgq %%rbx,%%rbx"
+                   : "=d"(result)
+                   : "a"(&request[0]), "0"(7)
+                   : "cc", "memory");
+  assert(result == 7);
   return 0;
 }

@@ -36,6 +36,15 @@ pub(crate) fn fence(kind: RecordKind, origin: Origin) {
     }
 }
 
+/// A fence instruction.
+pub(crate) fn machine_fence(kind: RecordKind, origin: Origin) {
+    if matches!(kind, RecordKind::Mfence) {
+        crate::threads::fence(origin);
+        crate::threads::ordered(SEQ_CST as u8, origin);
+    }
+    fence(kind, origin);
+}
+
 macro_rules! flushes {
     ($($name:ident => $kind:ident)*) => { $(
         #[unsafe(no_mangle)]
@@ -49,11 +58,7 @@ macro_rules! fences {
     ($($name:ident => $kind:ident)*) => { $(
         #[unsafe(no_mangle)]
         pub extern "C" fn $name(site: *const Site) {
-            if matches!(RecordKind::$kind, RecordKind::Mfence) {
-                crate::threads::fence(Origin::source(site));
-                crate::threads::ordered(SEQ_CST as u8, Origin::source(site));
-            }
-            fence(RecordKind::$kind, Origin::source(site));
+            machine_fence(RecordKind::$kind, Origin::source(site));
         }
     )* };
 }

@@ -11,6 +11,7 @@ pub(crate) mod real;
 mod scanf;
 pub(crate) mod stdio;
 pub(crate) mod strings;
+mod syslog;
 mod text;
 mod trees;
 pub(crate) mod variadic;

@@ -134,6 +134,7 @@ real! {
     madvise: fn(usize, usize, usize, usize, usize, usize) -> usize;
     brk: fn(usize, usize, usize, usize, usize, usize) -> usize;
     sbrk: fn(usize, usize, usize, usize, usize, usize) -> usize;
+    raise: fn(i32) -> i32;
     kill: fn(usize, usize, usize, usize, usize, usize) -> usize;
     killpg: fn(usize, usize, usize, usize, usize, usize) -> usize;
     sigqueue: fn(usize, usize, usize, usize, usize, usize) -> usize;

@@ -98,6 +98,21 @@ unsafe fn put(to: *mut u8, value: u64, length: u64) {
     }
 }
 
+/// Has this run read or written all of a range, which lies in one page that is touched?
+pub(crate) fn is_known(start: u64, length: usize) -> bool {
+    let (mut at, end) = (start, start + length as u64);
+    while at < end {
+        let piece = (8 - (at & 7)).min(end - at);
+        let wanted = mask(at & 7, piece);
+        // SAFETY: the bytes are inside the window, and a touched page has its shadow.
+        if unsafe { *known(at) } & wanted != wanted {
+            return false;
+        }
+        at += piece;
+    }
+    true
+}
+
 /// First reads of a range, word by word.
 pub(crate) fn read_span(address: usize, length: usize, flags: u8, origin: Origin) {
     let (mut at, end) = (offset(address), offset(address) + length as u64);

@@ -16,5 +16,6 @@ pub(crate) mod own;
 mod persistent_heap;
 pub(crate) mod probe;
 pub(crate) mod protections;
+pub(crate) mod rewritten;
 pub(crate) mod shadow;
 pub(crate) mod unannounced;

@@ -16,6 +16,8 @@ pub(crate) mod place {
     pub(crate) const DESCRIPTORS: usize = 0x22c0_0000_0000;
     pub(crate) const SIGNAL_STACK: usize = 0x2300_0000_0000;
     pub(crate) const SIGNAL_STACK_LEN: usize = 1 << 20;
+    pub(crate) const HOOK_STACK: usize = 0x2380_0000_0000;
+    pub(crate) const HOOK_STACK_LEN: usize = 1 << 18;
     pub(crate) const ARENA: usize = 0x3000_0000_0000;
     pub(crate) const ARENA_LEN: usize = 64 << 30;
     pub(crate) const SCRATCH: usize = 0x3200_0000_0000;

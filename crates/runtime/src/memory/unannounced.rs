@@ -5,9 +5,10 @@
 use crate::memory::accesses;
 use crate::memory::bytes;
 use crate::memory::instruction::{self, Access, Text};
+use crate::memory::rewritten;
 use crate::memory::shadow::{self, PAGE, content, is_persistent, known, offset};
 use crate::outside::crossing::is_return;
-use crate::run::start::in_executable;
+use crate::run::start::{in_executable, in_runtime};
 use crate::run::trace::{self, Origin, Site};
 use crate::state::{Mode, run, server};
 use crate::syscalls::sys;
@@ -99,7 +100,14 @@ pub(crate) unsafe fn on_access(address: usize, context: *mut libc::ucontext_t) -
         let access = instruction::decode(pc as *const u8);
         let writes = (*registers)[libc::REG_ERR as usize] & 2 != 0;
         (*watch).pc = pc;
-        blame(context, at, writes);
+        let stack = (*registers)[libc::REG_RSP as usize] as usize;
+        if let Some(standing) = rewritten::standing(pc, stack) {
+            blame(standing.pc as usize, standing.stack, at, writes);
+        } else if blame(pc as usize, stack, at, writes) == Blamed::Elsewhere
+            && (access.bytes.is_some() || access.flush.is_some())
+        {
+            rewritten::note(pc);
+        }
         if let Some(text) = access.string
             && (*registers)[libc::REG_EFL as usize] & BACKWARDS == 0
         {
@@ -276,37 +284,54 @@ unsafe fn fill(to: usize, value: i64, each: usize, count: usize) {
     }
 }
 
+#[derive(PartialEq, Eq)]
+enum Blamed {
+    /// Assembly that the pass announced.
+    Assembly,
+    /// Code that nobody instrumented.
+    Elsewhere,
+}
+
 /// Who it was: assembly the pass announced, or code that nobody instrumented, by the call that led there.
-///
-/// # Safety
-/// `context` is what the kernel gave to the handler that runs.
-unsafe fn blame(context: *mut libc::ucontext_t, at: u64, writes: bool) {
-    // SAFETY: what the caller promises.
+fn blame(pc: usize, stack: usize, at: u64, writes: bool) -> Blamed {
+    let watch = run().watch.pointer();
+    // SAFETY: the watch is the run's, and has no other user now.
     unsafe {
-        let watch = run().watch.pointer();
-        let pc = (*watch).pc as usize;
         let (after, site) = (*watch).assembly;
         if pc.wrapping_sub(after) < ASSEMBLY {
             ((*watch).flags, (*watch).origin) = (0, Origin::source(site));
-            return;
+            return Blamed::Assembly;
         }
-        let foreign = run().foreign.as_ptr();
+        count(pc as u64, at, writes);
+        ((*watch).flags, (*watch).origin) = (flag::FOREIGN, elsewhere(pc, stack));
+    }
+    Blamed::Elsewhere
+}
+
+/// Counts an access of code that nobody instrumented.
+pub(crate) fn count(pc: u64, at: u64, writes: bool) {
+    let foreign = run().foreign.as_ptr();
+    // SAFETY: the count is the run's, and has no other user now.
+    unsafe {
         if (*foreign).reads + (*foreign).writes == 0 {
-            ((*foreign).address, (*foreign).pc) = (window::BASE + at, pc as u64);
+            ((*foreign).address, (*foreign).pc) = (window::BASE + at, pc);
         }
         if writes {
             (*foreign).writes += 1;
         } else {
             (*foreign).reads += 1;
         }
-        let caller = if in_executable(pc) {
-            pc + 1
-        } else {
-            call_before((*context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize)
-        };
-        let origin = Origin::library(Builtin::uninstrumented, caller);
-        ((*watch).flags, (*watch).origin) = (flag::FOREIGN, origin);
     }
+}
+
+/// Code that nobody instrumented, by the call that led there.
+pub(crate) fn elsewhere(pc: usize, stack: usize) -> Origin {
+    let caller = if in_executable(pc) {
+        pc + 1
+    } else {
+        call_before(stack)
+    };
+    Origin::library(Builtin::uninstrumented, caller)
 }
 
 /// The innermost return address into the executable, found by looking: foreign code keeps no frames. Zero if there is none.
@@ -324,6 +349,7 @@ pub(crate) fn call_before(stack: usize) -> usize {
             if in_executable(word.wrapping_sub(LONGEST_CALL))
                 && follows_call(word as *const u8)
                 && !is_return(word)
+                && !in_runtime(word)
             {
                 return word;
             }

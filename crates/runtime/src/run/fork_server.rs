@@ -43,6 +43,8 @@ pub(crate) fn serve(place: Place) {
                 control().isolation.load(Relaxed) == isolation::FORK || place == Place::Constructor;
             if flags & job::SET_BASE != 0 {
                 image_lines(slot, |offset, line| apply(offset, line));
+            } else if flags & job::REWRITE != 0 {
+                crate::memory::rewritten::apply(slot);
             } else if !forked && flags & job::FORK == 0 {
                 (*slot).state.store(slot_state::POSTED, Release);
                 crate::run::restart::reside();

@@ -60,7 +60,7 @@ fn resident() -> ! {
     unsafe {
         loop {
             let slot = await_job();
-            if (*slot).job.flags & (job::SET_BASE | job::FORK) != 0 {
+            if (*slot).job.flags & (job::SET_BASE | job::REWRITE | job::FORK) != 0 {
                 (*slot).state.store(slot_state::POSTED, Release);
                 sys::exit(LEFT_FOR_FORK);
             }

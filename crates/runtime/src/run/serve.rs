@@ -142,6 +142,7 @@ fn prepare() {
     control()
         .server_pid
         .store(sys::call(libc::SYS_getpid, []) as u32, Relaxed);
+    crate::memory::rewritten::publish();
     control().phase.store(phase::SERVING, Release);
     shared::wake(&control().phase);
 }
@@ -312,11 +313,24 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
 pub(crate) unsafe fn image_lines(slot: *mut SlotHeader, mut each: impl FnMut(u64, *const u8)) {
     // SAFETY: what the caller promises.
     unsafe {
-        for i in 0..line_count(slot) {
-            let (offset, bytes) = image_line(slot, i);
+        each_line(slot, |offset, bytes| {
             if offset < window::LEN && offset.is_multiple_of(window::LINE) {
                 each(offset, bytes);
             }
+        });
+    }
+}
+
+/// All lines that came with a job, whatever they are.
+///
+/// # Safety
+/// `slot` is a slot of the shared memory, and it is this server's turn.
+pub(crate) unsafe fn each_line(slot: *const SlotHeader, mut each: impl FnMut(u64, *const u8)) {
+    // SAFETY: what the caller promises.
+    unsafe {
+        for i in 0..line_count(slot) {
+            let (offset, bytes) = image_line(slot, i);
+            each(offset, bytes);
         }
     }
 }

@@ -141,6 +141,21 @@ pub(crate) fn in_executable(address: usize) -> bool {
     address >= low && address < high
 }
 
+/// Is this surely code of ours? We are linked in one piece, so what lies between two functions of ours is.
+pub(crate) fn in_runtime(address: usize) -> bool {
+    unsafe extern "C" {
+        fn lf_yield();
+        fn __lf_lfence();
+    }
+    let known = [
+        lf_yield as *const () as usize,
+        __lf_lfence as *const () as usize,
+        crate::run::call_stack::log_if_changed as *const () as usize,
+        in_executable as *const () as usize,
+    ];
+    known.iter().any(|&known| known <= address) && known.iter().any(|&known| address <= known)
+}
+
 /// Is this process a server? What the checker put into the environment for that is taken out: the program must not see it.
 fn is_server() -> bool {
     let asked = take_variable(SERVE);

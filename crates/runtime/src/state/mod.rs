@@ -101,6 +101,7 @@ const HEAP_TOO: u64 = (place::HEAP + place::HEAP_LEN) as u64 - window::BASE;
 
 /// Several threads run: every access that others could see is looked at.
 pub(crate) fn watch(on: bool) {
+    crate::memory::rewritten::watch(on);
     __lf_window.0.0.set(if on {
         u64::MAX
     } else if crate::memory::heap_checks::on() {

@@ -31,6 +31,7 @@ pub(crate) struct Server {
     /// From where to where its code is mapped.
     pub(crate) exe_code: Cell<(usize, usize)>,
     pub(crate) imports: crate::outside::imports::Imports,
+    pub(crate) rewritten: Raw<crate::memory::rewritten::Rewritten>,
     pub(crate) main: Cell<usize>,
     pub(crate) arguments: Cell<(i32, usize, usize)>,
     pub(crate) dso: [Cell<Section>; 64],

@@ -11,10 +11,12 @@ use crate::memory::bytes;
 use crate::memory::own::place;
 use crate::memory::shadow::is_persistent;
 use crate::run::shared::control;
+use crate::run::trace::Origin;
 use crate::state::{run, watching};
 use crate::syscalls::dispatch::{self, Call};
 use crate::threads;
 use core::arch::global_asm;
+use landfall_vocab::builtin::Builtin;
 use libc::*;
 
 /// Is it a call on pool files that others could interrupt?
@@ -33,6 +35,7 @@ pub(crate) fn is_for(call: &Call) -> bool {
 fn may_signal(call: &Call) -> bool {
     match call.number {
         SYS_kill | SYS_tkill | SYS_tgkill | SYS_rt_sigqueueinfo => true,
+        SYS_rt_sigaction | SYS_rt_sigprocmask => threads::signals::are_expected(),
         SYS_nanosleep | SYS_clock_nanosleep | SYS_pause => run().alarm.get() != 0,
         _ => false,
     }
@@ -185,9 +188,13 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
         let caller = dispatch::caller_in(context);
         if may_signal(&call) {
             threads::drain(caller);
+            // Before it, signals come as before; what it unblocks, before it returns.
+            let origin = Origin::library(Builtin::system_call, caller);
+            threads::signals::look(origin);
             let result = dispatch::perform(&call, false);
             (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
             run().call.set(dispatch::Current::NONE);
+            threads::signals::look(origin);
             return;
         }
         if is_locked(call.number) {

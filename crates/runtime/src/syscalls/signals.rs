@@ -19,6 +19,16 @@ pub(crate) struct Action {
     pub(crate) mask: u64,
 }
 
+impl Action {
+    /// Signals that are blocked while its handler runs.
+    pub(crate) fn blocks(&self, signal: usize) -> u64 {
+        match self.flags & libc::SA_NODEFER as u64 {
+            0 => self.mask | 1 << (signal - 1),
+            _ => self.mask,
+        }
+    }
+}
+
 const SA_RESTORER: u64 = 0x0400_0000;
 const DEFAULT: usize = libc::SIG_DFL;
 const IGNORE: usize = libc::SIG_IGN;
@@ -171,6 +181,12 @@ unsafe extern "C" fn on_fault(
         if signal == libc::SIGTRAP && crate::memory::unannounced::on_step(context) {
             return;
         }
+        if matches!(signal, libc::SIGTRAP | libc::SIGILL)
+            && crate::memory::rewritten::on_landing(signal, context)
+        {
+            return;
+        }
+        crate::memory::rewritten::as_it_was(context);
         let (pc, frame) = position(context);
         if server().mode.get() != Mode::Running {
             outside(signal, address, pc);
@@ -260,7 +276,10 @@ unsafe fn deliver(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::u
         // The handler is the program's code: its faults are its own.
         let call = run().call.get();
         run().call.set(crate::syscalls::dispatch::Current::NONE);
+        let mask = run().mask.get();
+        run().mask.set(mask | action.blocks(signal as usize));
         handler(signal, info, context);
+        run().mask.set(mask);
         run().call.set(call);
         // What the handler itself did is no progress of the program.
         (*faults).returned = true;
@@ -339,6 +358,22 @@ pub(crate) unsafe fn raise(signal: i32, context: *mut libc::ucontext_t) {
     }
 }
 
+/// Has the program a handler for a signal?
+pub(crate) fn is_handled(signal: usize) -> bool {
+    let action = run().actions.get(signal).map(|action| action.get().handler);
+    action.is_some_and(|handler| handler != DEFAULT && handler != IGNORE)
+}
+
+/// Does nothing come of a signal?
+pub(crate) fn is_ignored(signal: usize) -> bool {
+    let by_default = [libc::SIGCHLD, libc::SIGURG, libc::SIGWINCH, libc::SIGCONT];
+    match run().actions.get(signal).map(|action| action.get().handler) {
+        Some(IGNORE) => true,
+        Some(DEFAULT) => by_default.contains(&(signal as i32)),
+        _ => false,
+    }
+}
+
 /// `abort` calls the program's SIGABRT handler first, as the real one does.
 pub(crate) fn abort_handler() {
     let action = run().actions[libc::SIGABRT as usize].get();
@@ -373,6 +408,9 @@ pub(crate) unsafe fn set_action(signal: usize, new: *const Action, old: *mut Act
         let previous = kept.get();
         if !new.is_null() {
             kept.set(*new);
+            if signal == libc::SIGALRM as usize && run().alarm.get() != 0 && is_handled(signal) {
+                crate::threads::signals::may_arrive();
+            }
         }
         if !old.is_null() {
             *old = previous;
@@ -381,7 +419,7 @@ pub(crate) unsafe fn set_action(signal: usize, new: *const Action, old: *mut Act
     }
 }
 
-/// The program's `rt_sigprocmask`, kept as a number: nothing asynchronous ever arrives.
+/// The program's `rt_sigprocmask`, kept as a number. Where signals arrive at any time, the caller looks for them.
 ///
 /// # Safety
 /// The program may write to `old` and read `new`, as far as it asks for.
@@ -395,6 +433,7 @@ pub(crate) unsafe fn set_mask(how: i32, new: *const u64, old: *mut u64) -> isize
                 libc::SIG_UNBLOCK => previous & !*new,
                 _ => *new,
             });
+            crate::threads::signals::blocks(run().mask.get() & !previous);
         }
         if !old.is_null() {
             *old = previous;

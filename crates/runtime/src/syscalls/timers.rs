@@ -4,6 +4,7 @@
 use crate::state::run;
 use crate::syscalls::clock;
 use crate::syscalls::error;
+use crate::syscalls::signals::is_handled;
 use core::cell::Cell;
 use libc::{EINVAL, ITIMER_PROF, ITIMER_REAL, ITIMER_VIRTUAL, itimerval, timeval};
 
@@ -73,6 +74,10 @@ fn get_alarm() -> Timer {
 
 fn set_alarm(new: Timer) -> Timer {
     let old = get_alarm();
+    let masked = run().mask.get() >> (libc::SIGALRM - 1) & 1 != 0;
+    if new.left != 0 && (masked || is_handled(libc::SIGALRM as usize)) {
+        crate::threads::signals::may_arrive();
+    }
     run().alarm.set(match new.left {
         0 => 0,
         left => run().clock.get().saturating_add(left),

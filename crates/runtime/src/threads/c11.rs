@@ -5,7 +5,7 @@ use super::lifecycle::How;
 use super::mutex::{self, Ask};
 use super::object_lifetime::{self, MARK_AT};
 use super::steps::point;
-use super::{condition, constructor_locks, lifecycle, on};
+use super::{condition, constructor_locks, lifecycle, on, signals};
 use crate::caller;
 use crate::libc::real::real;
 use crate::memory::accesses;
@@ -242,11 +242,23 @@ fn is_quiet(caller: usize) -> bool {
     on()
 }
 
-fn pause(nanoseconds: u64, caller: usize) {
+/// Did a handler run meanwhile?
+fn pause(nanoseconds: u64, caller: usize) -> bool {
     run()
         .clock
         .set(run().clock.get().saturating_add(nanoseconds));
     point(Step::new(step::SLEEP, 0, caller));
+    signals::slept(caller)
+}
+
+/// What a sleep returns; a signal ends it.
+fn interrupted(by_signal: bool) -> i32 {
+    if !by_signal {
+        return 0;
+    }
+    // SAFETY: libc's variable of this thread.
+    unsafe { *libc::__errno_location() = libc::EINTR };
+    -1
 }
 
 #[unsafe(no_mangle)]
@@ -257,8 +269,7 @@ unsafe extern "C" fn __lf_weak_nanosleep(
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe {
         if is_quiet(caller!()) {
-            pause(clock::duration(time), caller!());
-            return 0;
+            return interrupted(pause(clock::duration(time), caller!()));
         }
         real().nanosleep().map_or(0, |sleep| sleep(time, left))
     }
@@ -267,8 +278,7 @@ unsafe extern "C" fn __lf_weak_nanosleep(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_usleep(microseconds: u32) -> i32 {
     if is_quiet(caller!()) {
-        pause(u64::from(microseconds) * 1000, caller!());
-        return 0;
+        return interrupted(pause(u64::from(microseconds) * 1000, caller!()));
     }
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe { real().usleep().map_or(0, |sleep| sleep(microseconds)) }

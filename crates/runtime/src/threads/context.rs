@@ -3,6 +3,7 @@
 use super::cleanup::Cleanup;
 use super::given_stacks::GivenStack;
 use super::lifecycle::How;
+use super::signals::ThreadSignals;
 use super::wakes::Wakes;
 use super::{MOST, descriptor, tables, threads};
 use crate::files::reach::Reach;
@@ -104,6 +105,7 @@ pub(crate) struct Context {
     pub(crate) timeouts: Cell<u32>,
     pub(super) wakes: Wakes,
     pub(super) given_stack: GivenStack,
+    pub(super) signals: ThreadSignals,
     /// Its virtual time, while others run.
     pub(crate) clock: Cell<u64>,
     pub(crate) step: StepCells,
@@ -194,6 +196,7 @@ impl Context {
             timeouts,
             wakes,
             given_stack,
+            signals,
             clock,
             step,
             start,
@@ -222,6 +225,7 @@ impl Context {
         timeouts.set(0);
         wakes.begin();
         given_stack.begin();
+        signals.begin();
         clock.set(run().clock.get());
         step.set(Step::NONE);
         start.set(with.start);
@@ -247,6 +251,24 @@ impl Context {
             argument: 0,
             stack: run().stack.get(),
         });
+    }
+
+    /// That of a sender of signals ([`super::signals`]), which never runs.
+    pub(super) fn begin_sender(&self) {
+        self.begin(Beginning {
+            stack_pointer: 0,
+            thread_pointer: 0,
+            detached: true,
+            among_others: true,
+            start: 0,
+            argument: 0,
+            stack: (0, 0),
+        });
+    }
+
+    /// Signals that it blocks, while others run.
+    pub(super) fn mask(&self) -> u64 {
+        self.mask.get()
     }
 
     /// A thread's that will call `start(argument)`; its descriptor. `None` when libc has no room for its variables.

@@ -3,8 +3,8 @@
 use super::context::{self, Status, Step};
 use super::steps::{self, depart, point};
 use super::{
-    MOST, cleanup, descriptor, direct, given_stacks, identity, on, sets, sleep_sets, store_buffer,
-    tables, thread_specific, threads, turns, unseen,
+    MOST, cleanup, descriptor, direct, given_stacks, identity, on, sets, signals, sleep_sets,
+    store_buffer, tables, thread_specific, threads, turns, unseen,
 };
 use crate::caller;
 use crate::libc::real::real;
@@ -38,6 +38,7 @@ pub(super) fn exit(result: usize) -> ! {
 
 /// Ends the running thread as libc would when its function has returned: thread-local destructors, then thread-specific ones.
 pub(super) fn ended() -> ! {
+    signals::look(Origin::NONE);
     // SAFETY: libc's own function, on the thread that ends.
     unsafe {
         if let Some(destroy) = real().__call_tls_dtors() {
@@ -52,7 +53,7 @@ pub(super) fn ended() -> ! {
 }
 
 /// A thread's number, by the descriptor that is its `pthread_t`.
-fn number_of(thread: usize) -> Option<usize> {
+pub(super) fn number_of(thread: usize) -> Option<usize> {
     (0..threads().count.get()).find(|&i| {
         let context = &tables().contexts[i];
         context.status.get() != Status::Unused && context.thread_pointer.get() == thread
@@ -112,6 +113,41 @@ fn spare(number: usize, by: usize) {
     joiner.spare.set(first);
 }
 
+/// The step that creates a thread: its number, and whether another one had it before.
+pub(super) fn new_number(caller: usize) -> (usize, bool) {
+    point(Step::new(step::CREATE, 0, caller));
+    if threads().creations.get() {
+        sleep_sets::executed(CREATIONS, 1, true);
+    }
+    let me = threads().current.get();
+    let number = next_number(me);
+    let again = number < threads().count.get();
+    if number == MOST {
+        outcome::fail(
+            End::Thread,
+            &[b"more than 512 threads in one run that their creator has not joined: let it create fewer"],
+        )
+    }
+    if number >= usize::from(threads().companions.get()) {
+        // The checker sees that, and starts over with more.
+        steps::stop_at_once(End::Limit)
+    }
+    if again {
+        let next = tables().contexts[number].next_spare.get();
+        tables().contexts[me].spare.set(next);
+    }
+    (number, again)
+}
+
+/// There is a thread with that number.
+pub(super) fn counts(number: usize, again: bool) {
+    if !again {
+        threads().count.set(number + 1);
+        threads().thread_words.set(sets::words(number + 1));
+        tables().used.set(number + 1);
+    }
+}
+
 /// # Safety
 /// `to` is where the program wants the id, and `how` what it asked for.
 pub(super) unsafe fn create(to: *mut usize, mut how: How, caller: usize) -> i32 {
@@ -122,27 +158,9 @@ pub(super) unsafe fn create(to: *mut usize, mut how: How, caller: usize) -> i32 
             true => None,
             false => give_id(to, next_number(threads().current.get()), caller),
         };
-        point(Step::new(step::CREATE, 0, caller));
-        if threads().creations.get() {
-            sleep_sets::executed(CREATIONS, 1, true);
-        }
+        let number;
+        (number, how.again) = new_number(caller);
         let me = threads().current.get();
-        let number = next_number(me);
-        how.again = number < threads().count.get();
-        if number == MOST {
-            outcome::fail(
-                End::Thread,
-                &[b"more than 512 threads in one run that their creator has not joined: let it create fewer"],
-            )
-        }
-        if number >= usize::from(threads().companions.get()) {
-            // The checker sees that, and starts over with more.
-            steps::stop_at_once(End::Limit)
-        }
-        if how.again {
-            let next = tables().contexts[number].next_spare.get();
-            tables().contexts[me].spare.set(next);
-        }
         tables().contexts[me].among_others.set(true);
         if let Some((low, high)) = how.stack {
             given_stacks::taken_away(low, high - low);
@@ -160,11 +178,7 @@ pub(super) unsafe fn create(to: *mut usize, mut how: How, caller: usize) -> i32 
         if !single.is_null() {
             *single = 0;
         }
-        if !how.again {
-            threads().count.set(number + 1);
-            threads().thread_words.set(sets::words(number + 1));
-            tables().used.set(number + 1);
-        }
+        counts(number, how.again);
         threads().apart.set(threads().apart.get() + 1);
         watch(true);
         if how.stack.is_some() {
@@ -219,7 +233,7 @@ pub(super) fn join(thread: usize, wants: bool, caller: usize) -> Result<usize, i
         .clock
         .set(run().clock.get().max(tables().contexts[number].clock.get()));
     let alone = threads().apart.get() == 0 && store_buffer::is_empty(threads().current.get());
-    if alone && !threads().persistency.get() {
+    if alone && !threads().persistency.get() && !signals::are_on() {
         watch(false);
     }
     let result = tables().contexts[number].result.get();

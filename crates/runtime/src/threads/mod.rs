@@ -27,7 +27,9 @@ mod repeated;
 mod rwlock;
 mod section;
 mod semaphore;
+mod sending;
 mod sets;
+pub(crate) mod signals;
 mod sleep_sets;
 mod std_thread;
 mod steps;
@@ -96,6 +98,9 @@ pub(crate) struct Threads {
     count: Cell<usize>,
     /// The access that is just being made; of no bytes for none.
     pending: Cell<visible::Access>,
+    /// Signals that arrive at any time, and timers that send them.
+    signals: signals::Signals,
+    timers: sending::Timers,
     /// Decisions taken so far.
     steps: Cell<usize>,
     /// Threads that have not ended; of those, whose next step is no choice, and whose is possible whatever happens.
@@ -204,6 +209,7 @@ pub(crate) fn begin(job: &JobHeader) {
     objects().reset();
     sleep_sets::begin();
     repeated::begin();
+    signals::begin(job.flags);
     if threads.persistency.get() {
         watch(true);
     }
@@ -384,11 +390,17 @@ fn pool_lock() -> usize {
 
 /// An `sfence` of the running thread; false where it is not ours.
 pub(crate) fn store_fence(origin: Origin) -> bool {
+    if on() {
+        signals::before_push(0, 0, true, origin);
+    }
     on() && fences::store_fence(origin)
 }
 
 /// A write-back of the running thread; true if it happens later.
 pub(crate) fn flush(kind: RecordKind, address: usize, origin: Origin) -> bool {
+    if on() {
+        signals::before_push(address, 1, true, origin);
+    }
     on() && match kind {
         RecordKind::Clflush => fences::flush(address, origin),
         kind => fences::write_back(kind, address, origin),

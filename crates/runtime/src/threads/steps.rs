@@ -6,8 +6,8 @@ use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
 use super::sets::{ProcessSet, members};
 use super::{
-    block, condition, lifecycle, mutex, object_lifetime, objects, repeated, section, sleep_sets,
-    store_buffer, tables, threads, turns, wakes,
+    block, condition, lifecycle, mutex, object_lifetime, objects, repeated, section, signals,
+    sleep_sets, store_buffer, tables, threads, turns, wakes,
 };
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
@@ -19,6 +19,7 @@ use landfall_vocab::shared::{End, LOCK, job};
 
 /// Announces a step; returns when it is this thread's turn and the step is possible.
 pub(crate) fn point(step: Step) {
+    signals::before_step(&step);
     if block::is_inside() && block::passes_over(step.kind) {
         return;
     }
@@ -66,8 +67,14 @@ pub(crate) fn depart(status: Status) -> ! {
     threads().free.remove(me);
     // SAFETY: libc ends the process, on the stack that it is asked on.
     unsafe {
-        if threads().ready.is_empty(threads().thread_words.get()) && !store_buffer::any_waits() {
-            if threads().over.get() {
+        let over = threads().over.get();
+        let ready = &threads().ready;
+        let last = match over {
+            true => ready.is_empty(threads().thread_words.get()),
+            false => signals::only_senders_left(),
+        };
+        if last && !store_buffer::any_waits() {
+            if over {
                 outcome::over()
             }
             libc::exit(0);
@@ -116,6 +123,9 @@ fn drains(kind: u8) -> bool {
             | step::PASS
             | step::INIT
             | step::DESTROY
+            | step::PEND
+            | step::DELIVER
+            | step::AWAIT_SIGNAL
     )
 }
 
@@ -176,6 +186,10 @@ pub(super) fn choose(current: usize) -> usize {
             let next = usize::from(process);
             log_step(process, tables().contexts[next].step.get(), Some(enabled));
             tables().contexts[next].learned.set(false);
+            if signals::is_sender(next) {
+                signals::arrives(next);
+                continue;
+            }
             return arrive(next);
         }
         let (thread, stream) = store_buffer::of_process(process);
@@ -340,6 +354,7 @@ fn possible(number: usize, context: &Context) -> bool {
         step::WAKE | step::LATE_WAKE => {
             found().is_some_and(|condition| condition::reached(condition, number))
         }
+        step::AWAIT_SIGNAL => found().is_some_and(|signal| signal.count.get() > 0),
         step::PASS => context.released.get(),
         step::JOIN => tables()
             .contexts
@@ -407,7 +422,7 @@ fn stuck() -> ! {
     if threads().over.get() {
         outcome::over()
     }
-    if turns::in_vain() {
+    if turns::in_vain() || signals::is_spent() || signals::would_interrupt() {
         stop_at_once(End::InVain)
     }
     let late = |context: &Context| {

@@ -2,18 +2,16 @@
 //! use, state inside libc. It happens as it happens; the trace says where, and the verdict that not everything was seen. What is done
 //! while there is one thread only concerns nobody.
 
-use super::{mappings, on, tables, threads};
+use super::{mappings, on, threads};
 use crate::caller;
 use crate::files::descriptors;
 use crate::libc::real::real;
-use crate::run::outcome::{self};
 use crate::run::trace::{self, Origin};
 use crate::state::{run, server};
 use crate::syscalls::timers;
 use core::cell::Cell;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{RecordKind, unseen};
-use landfall_vocab::shared::End;
 
 /// Are there threads that others have not joined? One that has ended might still have been at it.
 pub(crate) fn several() -> bool {
@@ -194,13 +192,6 @@ pub(super) fn created() {
     }
 }
 
-const ANOTHER: &[u8] =
-    b"a signal for another thread: when it arrives there is not searched; let that thread look at a flag instead";
-
-fn refuse(text: &[&[u8]]) -> ! {
-    outcome::fail(End::Forbidden, text)
-}
-
 /// Functions of libc that are noted and then do what they do. Six arguments are what registers hold.
 macro_rules! noted {
     ($($name:literal => $target:ident, $weak:ident: $before:ident($what:expr);)*) => {
@@ -247,24 +238,8 @@ fn placed(what: u8, arguments: [usize; 5], origin: Origin) {
     }
 }
 
-fn signal(what: u8, [_, signal, ..]: [usize; 5], origin: Origin) {
-    if signal as i32 != 0 {
-        note(what, origin);
-    }
-}
-
-/// To one thread.
-fn directed(what: u8, [thread, signal, ..]: [usize; 5], origin: Origin) {
-    let own = tables().contexts[threads().current.get()]
-        .thread_pointer
-        .get();
-    if signal as i32 != 0 && thread != own && several() {
-        note(what, origin);
-        refuse(&[ANOTHER])
-    }
-}
-
-fn timer(what: u8, _: [usize; 5], origin: Origin) {
+/// A timer that nobody handles, or one of processor time.
+pub(super) fn timer(what: u8, _: [usize; 5], origin: Origin) {
     run().uses.timer.set(origin);
     note(what, origin);
 }
@@ -297,22 +272,13 @@ unsafe extern "C" fn __lf_weak_atexit(handler: usize) -> i32 {
 /// A system call by its number.
 pub(crate) fn system_call(number: i64, arguments: [usize; 5], caller: usize) {
     let origin = Origin::library(Builtin::system_call, caller);
-    let [a, b, c, ..] = arguments;
-    let own = super::thread_id();
-    let directed = |thread: usize, signal: usize| {
-        if signal as i32 != 0 && thread != own && several() {
-            refuse(&[ANOTHER])
-        }
-    };
+    let [a, ..] = arguments;
     match number {
         libc::SYS_mmap => placed(unseen::MAPPING, arguments, origin),
         libc::SYS_munmap | libc::SYS_mprotect => mappings::range(arguments, origin),
         libc::SYS_mremap => mappings::moved(arguments, origin),
         libc::SYS_brk => mappings::ends_at(a, origin),
         libc::SYS_madvise => mappings::advised(arguments, origin),
-        libc::SYS_kill | libc::SYS_rt_sigqueueinfo => signal(unseen::SIGNAL, arguments, origin),
-        libc::SYS_tkill => directed(a, b),
-        libc::SYS_tgkill => directed(b, c),
         // Those of libc are steps.
         libc::SYS_futex => note(unseen::ASSEMBLY, origin),
         libc::SYS_alarm | libc::SYS_setitimer => timer(unseen::TIMER, arguments, origin),
@@ -323,6 +289,12 @@ pub(crate) fn system_call(number: i64, arguments: [usize; 5], caller: usize) {
 /// libc's own state, of which one thread looks at what another left.
 fn library((group, how): (u64, Use), _: [usize; 5], origin: Origin) {
     used(key::LIBRARY | group, how, unseen::LIBRARY, origin);
+}
+
+/// The process is about to end.
+fn exits(handlers: (u64, Use), arguments: [usize; 5], origin: Origin) {
+    super::signals::look(origin);
+    library(handlers, arguments, origin);
 }
 
 const NUMBERS: (u64, Use) = (1, Use::Both);
@@ -369,14 +341,6 @@ noted! {
     "madvise" => madvise, __lf_weak_madvise: mapping(mappings::advised);
     "brk" => brk, __lf_weak_brk: mapping(|arguments, origin| mappings::ends_at(arguments[0], origin));
     "sbrk" => sbrk, __lf_weak_sbrk: mapping(|arguments, origin| mappings::grows(arguments[0] as isize, origin));
-    "kill" => kill, __lf_weak_kill: signal(unseen::SIGNAL);
-    "killpg" => killpg, __lf_weak_killpg: signal(unseen::SIGNAL);
-    "sigqueue" => sigqueue, __lf_weak_sigqueue: signal(unseen::SIGNAL);
-    "pthread_kill" => pthread_kill, __lf_weak_pthread_kill: directed(unseen::SIGNAL);
-    "pthread_sigqueue" => pthread_sigqueue, __lf_weak_pthread_sigqueue: directed(unseen::SIGNAL);
-    "alarm" => alarm, __lf_weak_alarm: timer(unseen::TIMER);
-    "ualarm" => ualarm, __lf_weak_ualarm: timer(unseen::TIMER);
-    "setitimer" => setitimer, __lf_weak_setitimer: timer(unseen::TIMER);
     "rand" => rand, __lf_weak_rand: library(NUMBERS);
     "srand" => srand, __lf_weak_srand: library(NUMBERS);
     "random" => random, __lf_weak_random: library(NUMBERS);
@@ -396,7 +360,7 @@ noted! {
     "asctime" => asctime, __lf_weak_asctime: library(MOMENT);
     "hcreate" => hcreate, __lf_weak_hcreate: library(TABLE);
     "hsearch" => hsearch, __lf_weak_hsearch: library(TABLE);
-    "exit" => exit, __lf_weak_exit: library((HANDLERS, Use::Looks));
+    "exit" => exit, __lf_weak_exit: exits((HANDLERS, Use::Looks));
     "hdestroy" => hdestroy, __lf_weak_hdestroy: library(TABLE);
     "fgetc" => fgetc, __lf_weak_fgetc: input(Some(0));
     "getc" => getc, __lf_weak_getc: input(Some(0));

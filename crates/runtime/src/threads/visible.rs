@@ -6,6 +6,7 @@ use super::context::Step;
 use super::identity;
 use super::repeated;
 use super::section;
+use super::signals;
 use super::sleep_sets;
 use super::steps::point;
 use super::store_buffer;
@@ -89,7 +90,9 @@ pub(super) fn announce(
     origin: Origin,
 ) -> Access {
     let (what, persists) = (what & !PERSISTS, what & PERSISTS != 0);
-    if persists || is_point(ordering != 0 || what & LOCKED != 0, origin) {
+    let is_step = persists || is_point(ordering != 0 || what & LOCKED != 0, origin);
+    signals::before_access(address, length, is_step, origin);
+    if is_step {
         let kind = match what {
             READ => step::READ,
             WRITE => step::WRITE,
@@ -353,6 +356,10 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
     unsafe {
         by_pieces(to, length, most, |at, piece| {
             let (to, from) = (to + at, from.add(at));
+            if threads().buffered.get() && !locked && signals::are_on() {
+                let is_step = persists || is_point(order != 0, origin);
+                signals::before_push(to, piece, is_step, origin);
+            }
             if piece >= 8 {
                 identity::looks_through(from, piece, |value| identity::stores(to, value));
             }

@@ -112,6 +112,9 @@ impl RecoveryJudging {
             let places = self.watching.as_ref().map(|watching| &watching.places);
             for checker in checkers {
                 for finding in checker.findings() {
+                    if bugs.is_left_to_summary(&finding, places, report)? {
+                        continue;
+                    }
                     tell(&finding, places, bugs, report)?;
                 }
             }
@@ -174,7 +177,7 @@ pub(crate) fn tell_after(
     };
     let (at, lost, kept, store) = match finding.kind {
         Judged::Robustness { lost, kept, .. } => (lost, Some(lost), Some(kept), None),
-        Judged::PersistencyRace { store } => (store, None, None, Some(store)),
+        Judged::PersistencyRace { store, .. } => (store, None, None, Some(store)),
         Judged::RedundantFlush { .. } | Judged::RedundantFence { .. } => return Ok(()),
     };
     let run = at.execution;
@@ -234,7 +237,7 @@ fn brief(finding: &landfall_check::Finding, places: Option<&Places>) -> (Finding
     let mut told = Finding::new(Kind::Robustness, Severity::Warning, String::new());
     told.executions = finding.times;
     let site = match finding.kind {
-        Judged::PersistencyRace { store } => {
+        Judged::PersistencyRace { store, .. } => {
             race_message(&mut told);
             store.site
         }

@@ -18,6 +18,7 @@ use crate::setup::BuiltTarget;
 use crate::view::schedule::ScheduleTable;
 use crate::view::timeline::TimelineBuilder;
 use crate::witness::{build_file, digest, recorded_failure, recorded_threads};
+use landfall_check::StoreMade;
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::schedule::power;
 use landfall_explore::tree::Diverged;
@@ -26,8 +27,9 @@ use landfall_finding::{
     StoreRole, Witness, Word,
 };
 use landfall_model::image::Image;
+use landfall_native::compiler::pmdk::library;
 use landfall_native::{
-    Deadline, Execution, HeapChecks, Job, Placed, Ran, Record, RecordKind, SubjectError,
+    Deadline, Execution, HeapChecks, Job, Placed, Places, Ran, Record, RecordKind, SubjectError,
 };
 use std::time::Instant;
 
@@ -381,6 +383,49 @@ impl<'a> Diagnosis<'a> {
         Ok(self.replayer()?.names(run).place(&event))
     }
 
+    /// A store that this compiler did not tear is a line of the summary, unless somebody asks.
+    pub(crate) fn is_left_to_summary(
+        &mut self,
+        finding: &landfall_check::Finding,
+        places: Option<&Places>,
+        report: &mut SearchReport,
+    ) -> Result<bool, Error> {
+        let (store, made) = match finding.kind {
+            landfall_check::Kind::PersistencyRace { store, made } => (store, made),
+            _ => return Ok(false),
+        };
+        if made != StoreMade::AtOnce || !self.options.checks.is_empty() {
+            return Ok(false);
+        }
+        let place = match places.and_then(|places| places.place(store.site)) {
+            Some(placed) => self.place(placed)?,
+            None => None,
+        };
+        match place.and_then(|at| library(&at.file)) {
+            Some(name) => report.in_library(name),
+            None => report.plain_store(),
+        }
+        Ok(true)
+    }
+
+    /// Is it about what a library does inside, all of it? Then it is counted, unless somebody asks or it is an error.
+    fn is_of_library(&self, finding: &Finding, report: &mut SearchReport) -> bool {
+        if finding.severity == Severity::Error || !self.options.checks.is_empty() {
+            return false;
+        }
+        let stores = finding.stores.iter().map(|store| store.at.as_ref());
+        let mut places = std::iter::once(finding.at.as_ref()).chain(stores);
+        let inside = places.all(|at| at.is_some_and(|at| library(&at.file).is_some()));
+        let name = finding.at.as_ref().and_then(|at| library(&at.file));
+        match name.filter(|_| inside) {
+            Some(name) => {
+                report.in_library(name);
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Is a worse finding about the loss of the store at this place?
     pub(crate) fn is_lost(&mut self, placed: Placed, report: &SearchReport) -> Result<bool, Error> {
         if report.all().next().is_none() {
@@ -426,7 +471,7 @@ impl<'a> Diagnosis<'a> {
         let mut finding = Finding::new(kind, Severity::Perf, message);
         finding.at = place;
         finding.executions = times;
-        if report.is_known(&finding) {
+        if report.is_known(&finding) || self.is_of_library(&finding, report) {
             return Ok(());
         }
         if self.options.allow.iter().any(|a| a.covers(&finding)) {
@@ -447,6 +492,9 @@ impl<'a> Diagnosis<'a> {
         story: Option<&Overtaking>,
         report: &mut SearchReport,
     ) -> Result<(), Error> {
+        if self.is_of_library(&finding, report) {
+            return Ok(());
+        }
         if self.options.allow.iter().any(|a| a.covers(&finding)) {
             report.allow(finding);
             return Ok(());
@@ -528,6 +576,7 @@ impl<'a> Diagnosis<'a> {
             persistent_memory: RecordedMemory {
                 platform: self.options.platform_name().to_owned(),
                 dir: (programs.program.pm_dir.as_ref()).map(|dir| Word::new(dir.as_os_str())),
+                pools: (programs.program.pools.as_ref()).map(|dir| Word::new(dir.as_os_str())),
                 heap: programs.program.pm_heap.is_some(),
                 heap_offset: programs.program.heap_offset,
                 heap_checks: programs.program.heap == HeapChecks::On,

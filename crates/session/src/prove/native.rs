@@ -81,6 +81,7 @@ pub(crate) fn replayable(
         persistent_memory: RecordedMemory {
             platform: "adr".to_owned(),
             dir: None,
+            pools: None,
             heap: false,
             heap_offset: 0,
             heap_checks: false,

@@ -78,7 +78,9 @@ fn with_values<'w>(
     so_far: (&SearchReport, Instant),
     watch: &'w CheckWatch<'w>,
 ) -> Result<SearchReport, Error> {
-    let first = FirstRun::of(&target.programs, &target.programs.job)?;
+    let mut job = target.programs.job.clone();
+    job.threads.asks_for_signals = true;
+    let first = FirstRun::of(&target.programs, &job)?;
     let creates_threads = matches!(first.execution.outcome, Outcome::Thread { .. });
     if !(creates_threads || options.recover_schedules && first.persists(&target.programs)) {
         return one::check(options, target, first, so_far, watch);

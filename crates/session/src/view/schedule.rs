@@ -39,6 +39,19 @@ pub(crate) struct ScheduleNames<'a> {
 /// Bytes of persistent memory as the source calls them where it stores to them.
 type StoreNames = HashMap<(u32, u64), String>;
 
+/// The usual name of a signal.
+fn signal_name(signal: usize) -> String {
+    const NAMES: [&str; 32] = [
+        "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
+        "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG",
+        "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS", "32",
+    ];
+    match signal.checked_sub(1).and_then(|at| NAMES.get(at)) {
+        Some(name) => format!("SIG{name}"),
+        None => format!("signal {signal}"),
+    }
+}
+
 pub(crate) fn column(thread: usize) -> String {
     match thread {
         0 => "main".to_owned(),
@@ -136,6 +149,10 @@ impl<'a> ScheduleNames<'a> {
         if step.act == Op::Pass.act() && step.access == Access::None {
             return true;
         }
+        // Nothing has arrived.
+        if step.act == Op::Deliver.act() && step.access == Access::Read {
+            return true;
+        }
         let place = self.names.origin(self.threads.origin(step.site));
         let counts = [
             "bits/shared_ptr_base.h",
@@ -184,6 +201,13 @@ impl<'a> ScheduleNames<'a> {
         };
         if self.threads.is_blocks(object) {
             return "an atomic block".to_owned();
+        }
+        if let Some((thread, signal)) = self.threads.signal(object) {
+            let signal = signal_name(signal);
+            return match thread {
+                Some(thread) => format!("{signal} for {}", column(thread)),
+                None => signal,
+            };
         }
         let address = self.address(object, mask).unwrap_or(line);
         if let Some(offset) = landfall_native::persistent_offset(address) {
@@ -256,6 +280,13 @@ impl<'a> ScheduleNames<'a> {
             {
                 format!("goes on without a signal of {object}")
             }
+            Act::Sync(Op::Pend) if step.found == step.left => {
+                format!("the timer of {object} is set anew")
+            }
+            Act::Sync(Op::Pend) => format!("{object} arrives"),
+            Act::Sync(Op::Deliver | Op::AwaitSignal) => {
+                format!("takes {object}: its handler runs")
+            }
             Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
@@ -296,11 +327,21 @@ impl<'a> ScheduleNames<'a> {
         let steps = &trace.steps[..count.min(trace.steps.len())];
         let mut deeds = Vec::new();
         let mut running: Option<usize> = None;
+        // What only sends a signal is no thread.
+        let sender = |thread: usize| {
+            let own = trace.steps.iter();
+            let mut own = own.filter(|step| usize::from(step.process) == thread);
+            let first = own.next()?;
+            let sends = |step: &Step| step.act == Op::Pend.act();
+            let signal = self.threads.signal(first.object)?.1;
+            (sends(first) && own.all(sends) && thread != 0).then(|| signal_name(signal))
+        };
         for (at, step) in steps.iter().enumerate() {
             let thread = self.order.thread(step.process);
             let commits = self.order.is_companion(step.process);
             if let Some(before) = running.filter(|&before| !commits && before != thread)
                 && !trace.enabled[at].contains(before as Process)
+                && sender(before).is_none()
             {
                 deeds.push(self.stops(trace, at, before));
             }
@@ -337,7 +378,8 @@ impl<'a> ScheduleNames<'a> {
                 what: What::Fails,
             });
         }
-        let threads: Vec<String> = (0..self.order.threads).map(column).collect();
+        let name = |thread: usize| sender(thread).unwrap_or_else(|| column(thread));
+        let threads: Vec<String> = (0..self.order.threads).map(name).collect();
         ScheduleTable {
             turns: turns(&threads, &deeds),
             threads,
@@ -410,5 +452,8 @@ fn verb(op: Op) -> &'static str {
         Op::OnceDone | Op::OnceAbort => "has done once:",
         Op::Init => "makes",
         Op::Destroy => "destroys",
+        Op::Pend => "sends",
+        Op::Deliver => "takes",
+        Op::AwaitSignal => "waits for",
     }
 }

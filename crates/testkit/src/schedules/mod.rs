@@ -3,6 +3,7 @@
 pub mod agree;
 mod objects;
 pub mod renamed;
+pub mod signals;
 
 use crate::program::*;
 use objects::Object;

@@ -211,6 +211,7 @@ impl TraceReader {
             told: _,
             milestones: _,
             // At the end of a run.
+            signals: _,
             last_others: _,
         } = &*self;
         let Trace {

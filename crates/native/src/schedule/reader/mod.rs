@@ -8,6 +8,7 @@ mod buffer;
 mod milestone;
 mod naming;
 mod section;
+mod signals;
 mod sync;
 mod told;
 
@@ -23,6 +24,7 @@ use landfall_vocab::record::{COMPANIONS, RecordKind, Traced, flag, step};
 use landfall_vocab::shared::{CREATIONS, End, FEW_THREADS};
 use milestone::Milestones;
 pub use naming::{NamedBlock, Naming};
+use signals::LearnedSignals;
 use std::collections::{HashMap, VecDeque};
 use sync::drains;
 use told::ToldAccesses;
@@ -177,6 +179,8 @@ pub(super) struct TraceReader {
     members: HashMap<u32, Vec<Process>>,
     /// There are more of them than a word has bits.
     crowd: bool,
+    /// What is known of signals that arrive at any time.
+    pub(super) signals: LearnedSignals,
     /// Streams that each thread has, and that some would need.
     pub(super) streams: usize,
     pub(super) wanted: usize,

@@ -40,7 +40,7 @@ impl TraceReader {
         let object = step.object;
         let held = self.word(object);
         match op {
-            Op::Take | Op::TryTake | Op::Give => *held = parameter,
+            Op::Take | Op::TryTake | Op::Give | Op::Deliver | Op::AwaitSignal => *held = parameter,
             Op::Once => *held = if parameter != 0 { 2 } else { 0 },
             _ => {}
         }
@@ -72,7 +72,7 @@ impl TraceReader {
         }
         step.left = match op {
             Op::Init | Op::Destroy if said & lifetime::KEPT != 0 => *held,
-            Op::Init | Op::Destroy => parameter,
+            Op::Init | Op::Destroy | Op::Pend => parameter,
             op => op.left(thread, *held),
         };
         *held = step.left;
@@ -190,7 +190,15 @@ impl TraceReader {
 pub(super) fn drains(kind: u8) -> bool {
     !matches!(
         kind,
-        step::READ | step::WRITE | step::FLUSH | step::PASS | step::INIT | step::DESTROY
+        step::READ
+            | step::WRITE
+            | step::FLUSH
+            | step::PASS
+            | step::INIT
+            | step::DESTROY
+            | step::PEND
+            | step::DELIVER
+            | step::AWAIT_SIGNAL
     )
 }
 
@@ -219,6 +227,9 @@ pub(super) fn operation(kind: u8) -> Option<Op> {
         step::PASS => Op::Pass,
         step::ONCE => Op::Once,
         step::ONCE_DONE => Op::OnceDone,
+        step::PEND => Op::Pend,
+        step::DELIVER => Op::Deliver,
+        step::AWAIT_SIGNAL => Op::AwaitSignal,
         _ => return None,
     })
 }

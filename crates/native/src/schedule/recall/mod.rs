@@ -134,7 +134,8 @@ fn suits(job: &Job) -> bool {
         || threads.turns
         || threads.creations
         || threads.blocks
-        || threads.streams != 0;
+        || threads.streams != 0
+        || threads.signals.is_some();
     !more
         && threads.policy == Policy::Quiet
         && usize::from(threads.companions()) == FEW_THREADS

@@ -114,6 +114,9 @@ impl ScheduleJudging {
                 let Some(kept) = kept else {
                     continue;
                 };
+                if bugs.is_left_to_summary(&finding, Some(&places), report)? {
+                    continue;
+                }
                 if is_known(&finding, &places, bugs, report)? {
                     if matches!(finding.kind, Kind::PersistencyRace { .. }) {
                         report.hide_race();
@@ -145,7 +148,7 @@ fn is_known(
 ) -> Result<bool, Error> {
     let site = match finding.kind {
         Kind::Robustness { lost, .. } => lost.site,
-        Kind::PersistencyRace { store } => store.site,
+        Kind::PersistencyRace { store, .. } => store.site,
         Kind::RedundantFlush { .. } | Kind::RedundantFence { .. } => return Ok(false),
     };
     match places.place(site) {

@@ -54,6 +54,7 @@ pub(super) fn check<'w>(
     };
     // Which lines have streams of non-temporal stores is learned.
     job.threads.streamed = Some(Arc::default());
+    job.threads.timer_signals = options.signals;
     // Not every program ends; what comes later is seen by the search.
     let mut short = job.clone();
     short.threads.most_steps = Some(options.most_steps() as u64);
@@ -396,6 +397,9 @@ fn search<'w>(
     }
     if ending.reached.is_none() && native.late() {
         report.limit(Limit::Timeouts);
+    }
+    if ending.reached.is_none() && native.waits_for_timer() {
+        report.limit(Limit::Signals);
     }
     report.cut(&native.cut, "an execution", names);
     Ok(ScheduleSearch {
