@@ -8,7 +8,7 @@ use crate::server::RunTold;
 use landfall_explore::schedule::{Processes, Threads, ThreadsError, Trace};
 
 impl NativeThreads<'_> {
-    /// The same for an execution that is put together from what is known, if it can be.
+    /// Takes in an execution that is put together from what is known, if it can be.
     pub(super) fn recalled(
         &mut self,
         keep: usize,

@@ -8,7 +8,9 @@ use rustc_hash::FxHashMap;
 
 pub(super) const NONE: u32 = u32::MAX;
 /// Bytes of trace that are remembered, at most.
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: usize = 16 << 20;
+/// Bytes of memory that are remembered from when threads were alone again.
+const MOST_STATES: usize = 32 << 20;
 
 /// A thread stands before a step.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +155,8 @@ impl Known {
     }
 
     /// What it comes to to join a thread that ended like this. Who is alone then may look at all of memory.
-    pub(super) fn joined(&mut self, ended: Ended, alone: bool) -> u64 {
+    /// `None` if there is no more room for that.
+    pub(super) fn joined(&mut self, ended: Ended, alone: bool) -> Option<u64> {
         // Numbers that are not to be taken for each other, nor for a way.
         const RETURNED: u64 = 1 << 32;
         const ALONE: u64 = 2 << 32;
@@ -165,20 +168,18 @@ impl Known {
             }
         };
         if !alone {
-            return learned;
+            return Some(learned);
         }
         let mut state = std::mem::take(&mut self.state);
         state.clear();
         state.extend_from_slice(&learned.to_le_bytes());
         self.memory.all(&mut state);
         let next = ALONE + self.states.len() as u64;
-        let number = match self.states.get(&state) {
-            Some(&known) => known,
-            None => {
-                self.states.insert(state.clone(), next);
-                next
-            }
-        };
+        let mut number = self.states.get(&state).copied();
+        if number.is_none() && self.states.len() * state.len() < MOST_STATES {
+            self.states.insert(state.clone(), next);
+            number = Some(next);
+        }
         self.state = state;
         number
     }
@@ -360,7 +361,8 @@ impl Known {
                 result: self.places[exit as usize].record[2],
                 leaves_behind: reading.leaves_behind >> other & 1 != 0,
             };
-            reading.found = Some(self.joined(ended, reading.alone));
+            let found = self.joined(ended, reading.alone);
+            reading.found = Some(found.ok_or(Inexplicable)?);
         } else if !matches!(kind, step::READ | step::UPDATE) {
             reading.found = Some(0);
         }

@@ -168,7 +168,7 @@ impl Player {
                 std::mem::swap(&mut known.memory, memory);
                 let found = known.joined(ended, self.beside == 0);
                 std::mem::swap(&mut known.memory, memory);
-                found
+                found?
             }
             _ => 0,
         };
