@@ -14,6 +14,7 @@ mod schedule_classics;
 mod schedule_estimate;
 mod schedule_failures;
 mod schedule_judged;
+mod schedule_leftovers;
 mod schedule_random;
 mod schedule_saturate;
 mod schedule_sections;

@@ -139,6 +139,8 @@ pub struct Threading {
     pub announced: bool,
     /// A turn of a loop that was in vain happens where the schedule says so, and its thread goes on: the schedule is another one's.
     pub turns: bool,
+    /// What a turn in vain leaves behind is overlooked, unless somebody reads it later.
+    pub leftovers: bool,
     pub policy: Policy,
     /// Every execution of a search is run, and none put together from what threads are known to do.
     pub run_all: bool,

@@ -38,7 +38,7 @@ pub const fn output_head(limit: u64) -> u64 {
 }
 
 const MIB: u64 = 1 << 20;
-pub const CONTROL_LEN: u64 = 64 << 10;
+pub const CONTROL_LEN: u64 = 384 << 10;
 pub const SITES_AT: u64 = CONTROL_LEN;
 pub const SITES_LEN: u64 = 512 * MIB;
 pub const SLOTS_AT: u64 = SITES_AT + SITES_LEN;
@@ -187,6 +187,34 @@ pub struct Control {
     pub trapped: [TrappedPlace; MOST_PLACES],
     /// How often that happened.
     pub traps: AtomicU64,
+    pub leftovers: Leftovers,
+}
+
+/// What turns of loops left behind that were in vain but for that, and what was read later without having been written again: over all
+/// runs of a search, as sets of hashes.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Leftovers {
+    /// Nonzero: some turn left something, where that counts; or what a loop's turns leave is read, and its turns were overlooked.
+    pub some: AtomicU32,
+    pub wrong: AtomicU32,
+    /// Nonzero: the sets are not empty.
+    pub filled: AtomicU32,
+    /// Bytes of a loop, by [`leftover`].
+    pub left: [AtomicU64; LEFTOVERS],
+    pub read: [AtomicU64; LEFTOVERS],
+    /// Loops with such a turn, and loops whose turns count whatever they leave; by [`point`].
+    pub overlooked: [AtomicU64; POINTS],
+    pub counted: [AtomicU64; POINTS],
+}
+
+/// Words of the sets of [`Leftovers`].
+pub const LEFTOVERS: usize = 1 << 14;
+
+/// Which bit stands for bytes that a loop left behind. Two may share one: then one of them is taken to be read, perhaps.
+pub const fn leftover(head: u64, bytes: u64) -> usize {
+    let mixed = (head ^ bytes.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 44) as usize
 }
 
 /// Calls that ask for any value, over all runs of a server.
@@ -331,6 +359,8 @@ pub mod job {
     pub const TURNS: u32 = 1 << 29;
     /// Critical sections are single steps, but for those of locks that are points.
     pub const SECTIONS: u32 = 1 << 30;
+    /// What a turn of a loop in vain leaves behind is overlooked, unless somebody reads it later.
+    pub const LEFTOVERS: u32 = 1 << 31;
     /// Signals arrive at any time; without [`THREADS`], a run ends where one could.
     pub const SIGNALS: u32 = 1 << 24;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.

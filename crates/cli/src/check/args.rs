@@ -344,11 +344,12 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         "" | "s" => 1.0,
         "m" => 60.0,
         "h" => 3600.0,
-        other => return Err(format!("unknown unit `{other}`; s, m or h")),
+        "d" => 86_400.0,
+        other => return Err(format!("unknown unit `{other}`; s, m, h or d")),
     };
     let number: f64 = digits
         .parse()
-        .map_err(|_| "a number and s, m or h".to_owned())?;
+        .map_err(|_| "a number and s, m, h or d".to_owned())?;
     Duration::try_from_secs_f64(number * unit).map_err(|_| "not a length of time".to_owned())
 }
 

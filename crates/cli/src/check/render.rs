@@ -64,7 +64,11 @@ pub(crate) fn render(
     }
     match detail {
         Detail::Full => {
-            stack(&mut out, "recovery fails", &finding.stack);
+            let fails = match finding.failures {
+                0 => "where it fails",
+                _ => "recovery fails",
+            };
+            stack(&mut out, fails, &finding.stack);
             for (what, stored) in [
                 ("lost store", finding.lost()),
                 ("kept store", finding.kept()),

@@ -11,6 +11,12 @@
 // check: --checks crash,data-races -DPUTS=2 -DASSUME
 // exit: 0
 // schedules: 60
+// check: --checks crash,data-races -DPUTS=3
+// exit: 0
+// schedules: 4320
+// check: --checks crash,data-races -DPUTS=3 -DASSUME
+// exit: 0
+// schedules: 4320
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,11 +40,12 @@ static int put(struct node *node) {
     atomic_compare_exchange_strong(&tail, &last, next);
     return 0;
 #else
-    lf_assume(atomic_compare_exchange_strong(&tail, &last, next));
-    last = atomic_load(&tail);
-    next = atomic_load(&last->next);
-    if (next)
-      return 0;
+    /* It may have to help more than one of the others. */
+    do {
+      lf_assume(atomic_compare_exchange_strong(&tail, &last, next));
+      last = atomic_load(&tail);
+      next = atomic_load(&last->next);
+    } while (next);
 #endif
   }
   if (!atomic_compare_exchange_strong(&last->next, &next, node))

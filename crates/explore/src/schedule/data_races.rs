@@ -32,6 +32,17 @@ pub struct DataRace {
     pub second: Party,
 }
 
+impl DataRace {
+    /// Which bytes of the object the second access is to, in the execution that shows it; all of them if it is not there.
+    pub fn mask_in(&self, trace: &Trace) -> u64 {
+        let steps = trace.steps.iter().map(|s| (s.object, s.site, s.mask));
+        let others = trace.trailing.iter().map(|a| (a.object, a.site, a.mask));
+        (steps.chain(others))
+            .find(|&(object, site, _)| object == self.object && site == self.second.site)
+            .map_or(u64::MAX, |(.., mask)| mask)
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct SeenAccess {
     party: Party,

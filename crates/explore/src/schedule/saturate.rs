@@ -6,6 +6,8 @@
 //! visible, somebody could see the lock held, or what it accesses depends on others, is found out in the same way, and taken and given back in two
 //! transitions from then on.
 //!
+//! So it is with what turns of loops leave behind ([`Leftovers`]): it counts at first.
+//!
 //! Why it is enough: an access that is no point is ordered, by what the points order, with every access it conflicts
 //! with, in every execution of the last round. Moving it to its place among the points of its thread changes nothing.
 
@@ -15,7 +17,7 @@ use super::section::UsualSections;
 use super::sharing::Sharing;
 use super::step::{Access, Process, Step};
 use super::symmetry::Apart;
-use super::threads::{Points, Threads, ThreadsError};
+use super::threads::{Leftovers, Points, Threads, ThreadsError};
 use super::trace::{End, Trailing};
 use std::ops::ControlFlow;
 
@@ -55,6 +57,18 @@ pub fn saturate<T: Threads>(
     threads: &mut T,
     preempt: Preempt,
     options: Options,
+    visit: impl FnMut(&T, &Search) -> ControlFlow<()>,
+) -> Result<Saturated, ThreadsError> {
+    let found = search_rounds(threads, preempt, options, visit);
+    // Nobody else would start over.
+    threads.overlook_leftovers(false);
+    found
+}
+
+fn search_rounds<T: Threads>(
+    threads: &mut T,
+    preempt: Preempt,
+    options: Options,
     mut visit: impl FnMut(&T, &Search) -> ControlFlow<()>,
 ) -> Result<Saturated, ThreadsError> {
     let mut options = options;
@@ -63,6 +77,7 @@ pub fn saturate<T: Threads>(
     let mut apart = Apart::default();
     // Critical sections are several transitions each.
     let mut in_parts = false;
+    let mut overlook = false;
     loop {
         let (mut fresh, mut late) = (false, false);
         let symmetry = options.symmetry;
@@ -76,6 +91,7 @@ pub fn saturate<T: Threads>(
             },
         };
         threads.preempt_at(&points);
+        threads.overlook_leftovers(overlook);
         let mut search = Search::with(threads, options, apart)?;
         let mut usual = UsualSections::default();
         search.points = points;
@@ -87,6 +103,13 @@ pub fn saturate<T: Threads>(
                     result.stopped = true;
                     result.counts = search.counts;
                     return Ok(result);
+                }
+                // What it left out is there after all.
+                Err(ThreadsError::Diverged { .. })
+                    if threads.leftovers() == Some(Leftovers::Wrong) =>
+                {
+                    search.broken = true;
+                    break;
                 }
                 // Threads that were taken for each other are not the same after all.
                 Err(ThreadsError::Diverged { .. }) if search.is_symmetric() => {
@@ -107,8 +130,13 @@ pub fn saturate<T: Threads>(
             let broken = add(&search.trace().broken, &mut result.locks)
                 | add(&usual.deviating(&search), &mut result.locks);
             late |= broken && search.counts.executions > FEW;
-            search.broken |= broken;
-            search.racy |= broken;
+            let leftovers = match threads.leftovers() {
+                Some(Leftovers::Some) => !std::mem::replace(&mut overlook, true),
+                Some(Leftovers::Wrong) => true,
+                None => false,
+            };
+            search.broken |= broken || leftovers;
+            search.racy |= broken || leftovers;
             if search.trace().end == End::Asleep {
                 continue;
             }

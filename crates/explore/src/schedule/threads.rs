@@ -57,6 +57,15 @@ impl Points {
     }
 }
 
+/// What is known of turns of loops that were in vain but for what they left behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Leftovers {
+    /// There are some.
+    Some,
+    /// What was overlooked is read in some execution: from now on it is not, and the search says nothing.
+    Wrong,
+}
+
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ThreadsError {
     /// Choices that were followed before led elsewhere.
@@ -104,6 +113,15 @@ pub trait Threads {
     /// Follows `job.follow`, then its own policy among those who are awake ([`Sleepers`]), until nobody can go on. Leaves
     /// `job.keep` transitions of the trace as they are and appends the others.
     fn run(&mut self, job: &Job<'_>, trace: &mut Trace) -> Result<(), ThreadsError>;
+
+    /// From now on, a turn of a loop that leaves something behind may be in vain all the same, as long as nobody reads that before it is
+    /// written again; or not.
+    fn overlook_leftovers(&mut self, _on: bool) {}
+
+    /// What executions have shown of leftovers since.
+    fn leftovers(&self) -> Option<Leftovers> {
+        None
+    }
 
     /// How many more executions may be asked for ahead of their time.
     fn room_ahead(&self) -> usize {

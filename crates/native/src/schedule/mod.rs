@@ -2,6 +2,7 @@
 
 mod ahead;
 mod beginning;
+mod leftovers;
 mod numbers;
 mod reader;
 mod reading;
@@ -21,8 +22,8 @@ use crate::server::Server;
 use ahead::RunAhead;
 use beginning::Beginning;
 use landfall_explore::schedule::{
-    self, Access, End, Points, Process, Processes, Sets, Sleepers, Step, Threads, ThreadsError,
-    Trace,
+    self, Access, End, Leftovers, Points, Process, Processes, Sets, Sleepers, Step, Threads,
+    ThreadsError, Trace,
 };
 use landfall_finding::Limit;
 use landfall_model::line::Line;
@@ -99,6 +100,8 @@ pub struct NativeThreads<'s> {
     mistaken: bool,
     /// Executions that were put together without a run.
     pub recalled: u64,
+    /// The server that knows what turns of loops left behind.
+    leftovers_of: u32,
 }
 
 /// Streams a thread can have.
@@ -120,6 +123,7 @@ impl<'s> NativeThreads<'s> {
     ) -> NativeThreads<'s> {
         // Somebody else may have asked for runs ahead.
         server.settle();
+        server.forget_leftovers(true);
         let mut job = job;
         job.schedule = Some(Vec::new());
         job.threads = Threading {
@@ -172,6 +176,7 @@ impl<'s> NativeThreads<'s> {
             more_streams: None,
             mistaken: false,
             recalled: 0,
+            leftovers_of: 0,
         }
     }
 
@@ -338,6 +343,7 @@ impl<'s> NativeThreads<'s> {
         job.threads.most_steps = None;
         job.threads.announced = false;
         job.threads.turns = false;
+        job.threads.leftovers = false;
         job.threads.policy = Policy::Quiet;
         job
     }
@@ -612,6 +618,14 @@ impl Threads for NativeThreads<'_> {
         self.job.schedule = Some(follow);
         self.ended(trace);
         Ok(())
+    }
+
+    fn overlook_leftovers(&mut self, on: bool) {
+        self.begin_leftovers(on);
+    }
+
+    fn leftovers(&self) -> Option<Leftovers> {
+        self.leftover_news()
     }
 
     fn room_ahead(&self) -> usize {

@@ -23,7 +23,8 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::process::Child;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use std::time::Duration;
 
 /// Time for constructors.
@@ -175,6 +176,31 @@ impl Server {
     /// Has a run asked the persistent heap for a block?
     pub fn allocates(&self) -> bool {
         self.shared.control().allocates.load(Relaxed) != 0
+    }
+
+    /// Did a turn of a loop leave something behind that counts; and was something read that did not?
+    pub(crate) fn leftovers(&self) -> (bool, bool) {
+        let leftovers = &self.shared.control().leftovers;
+        let is_set = |flag: &std::sync::atomic::AtomicU32| flag.load(SeqCst) != 0;
+        (is_set(&leftovers.some), is_set(&leftovers.wrong))
+    }
+
+    /// Forgets them; and whose count, if this is another search.
+    pub(crate) fn forget_leftovers(&self, anew: bool) {
+        let leftovers = &self.shared.control().leftovers;
+        leftovers.some.store(0, SeqCst);
+        leftovers.wrong.store(0, SeqCst);
+        if leftovers.filled.load(SeqCst) == 0 {
+            return;
+        }
+        let clear = |words: &[AtomicU64]| words.iter().for_each(|word| word.store(0, SeqCst));
+        clear(&leftovers.left);
+        clear(&leftovers.read);
+        clear(&leftovers.overlooked);
+        if anew {
+            clear(&leftovers.counted);
+            leftovers.filled.store(0, SeqCst);
+        }
     }
 
     /// Where runs asked for any value and were not told one.

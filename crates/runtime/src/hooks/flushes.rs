@@ -70,6 +70,7 @@ fences! { __lf_sfence => Sfence  __lf_mfence => Mfence  __lf_lfence => Lfence }
 #[unsafe(no_mangle)]
 pub extern "C" fn __lf_asm(site: *const Site) {
     fence(RecordKind::Asm, Origin::source(site));
+    crate::threads::leftovers::anything_is_read();
     crate::memory::unannounced::assembly(crate::caller!(), site);
 }
 
@@ -77,6 +78,7 @@ pub extern "C" fn __lf_asm(site: *const Site) {
 #[unsafe(no_mangle)]
 pub extern "C" fn __lf_opaque(site: *const Site) {
     crate::threads::unseen::note(unseen::ASSEMBLY, Origin::source(site));
+    crate::threads::leftovers::anything_is_read();
 }
 
 /// A locked instruction follows whose operand is nobody else's business.

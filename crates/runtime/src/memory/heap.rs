@@ -83,6 +83,11 @@ pub(crate) fn is_of_thread(address: usize) -> bool {
     (place::HEAP + MAIN..place::HEAP + place::HEAP_LEN).contains(&address)
 }
 
+/// Where in the heap of its thread an address lies.
+pub(crate) fn place_of(address: usize) -> usize {
+    address - room_of(thread_of(address)).0
+}
+
 /// The heap of the running thread. Each has its own, so that what one is given does not depend on what others do; a block belongs to
 /// whoever frees it.
 fn current() -> (*mut Heap, (usize, usize)) {
@@ -382,6 +387,7 @@ unsafe extern "C" fn __lf_weak_realloc(old: usize, length: usize) -> *mut u8 {
         }
         let block = obtain(length.max(1), 16, caller);
         if !block.is_null() {
+            crate::threads::leftovers::are_copied(old, held.min(length));
             persistent_heap::move_block(block, old as *const u8, held.min(length), caller);
             release(old, caller);
         }

@@ -137,6 +137,7 @@ fn restore() {
     tracked::restore();
     crate::memory::unannounced::close_pages();
     shadow::undo();
+    run().mappings.undo();
     if run().opened.get() {
         tracked::close_descriptors();
     }

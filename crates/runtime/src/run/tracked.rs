@@ -249,7 +249,8 @@ pub(crate) fn each_changed(mut each: impl FnMut(usize, usize)) -> bool {
                 .filter(|page| !(place::STACK..place::STACK + place::STACK_LEN).contains(page))
                 .filter(|page| !(stacks..stacks_end).contains(page))
                 .all(|page| take(page, page + PAGE))
-                && take(strings.start, strings.end);
+                && take(strings.start, strings.end)
+                && run().mappings.each_writable(&mut take);
         }
     }
     let mut all = true;

@@ -81,6 +81,8 @@ pub(crate) struct Run {
     // The machine.
     /// Writable memory it mapped.
     pub(crate) mapped_bytes: Cell<usize>,
+    /// In place: what is there of it, and of other memory that it mapped.
+    pub(crate) mappings: crate::syscalls::mappings::RunMappings,
     pub(crate) clock: Cell<u64>,
     pub(crate) alarm: Cell<u64>,
     pub(crate) timers: Timers,

@@ -108,6 +108,7 @@ pub(crate) fn perform(call: &Call, deferred: bool) -> isize {
         libc::SYS_sched_yield | libc::SYS_nanosleep | libc::SYS_clock_nanosleep
     ) {
         crate::threads::acted();
+        crate::threads::leftovers::anything_is_read();
     }
     // Those on pool files are steps.
     if !deferred {

@@ -4,9 +4,11 @@ use crate::files::descriptors::{self, Kind};
 use crate::files::pool;
 use crate::memory::limits;
 use crate::memory::own::place;
-use crate::syscalls::calls::{altering, alters_kernel};
+use crate::state::{run, server};
+use crate::syscalls::calls::{altering, alters_kernel, as_it_is};
 use crate::syscalls::dispatch::Call;
 use crate::syscalls::sys;
+use core::cell::Cell;
 use landfall_vocab::window;
 use libc::*;
 
@@ -55,7 +57,90 @@ pub(crate) fn map(call: &Call) -> isize {
     if counted && !limits::take(length) {
         return -(ENOMEM as isize);
     }
-    altering(call)
+    if !is_plain(flags as i32) || !run().mappings.has_room() {
+        return altering(call);
+    }
+    let got = as_it_is(call);
+    if got > 0 {
+        let end = got as usize + length.next_multiple_of(PAGE);
+        let writable = protection as i32 & PROT_WRITE != 0;
+        run().mappings.add(got as usize, end, writable);
+    }
+    got
+}
+
+const PAGE: usize = 4096;
+
+/// Fresh memory at a place of the kernel's choice, for one thread: taken away again, nothing is left of it.
+fn is_plain(flags: i32) -> bool {
+    const KNOWN: i32 = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    let fresh = flags & MAP_ANONYMOUS != 0 && flags & MAP_TYPE == MAP_PRIVATE;
+    server().in_place.get() && !crate::threads::on() && fresh && flags & !KNOWN == 0
+}
+
+/// A mapping of a run in place.
+#[derive(Clone, Copy)]
+struct RunMapping {
+    start: usize,
+    end: usize,
+    writable: bool,
+}
+
+const MOST: usize = 16;
+
+/// The mappings of a run in place that are there now. libpmemobj maps memory to find a free place, and takes it away again.
+pub(crate) struct RunMappings {
+    count: Cell<usize>,
+    all: [Cell<RunMapping>; MOST],
+}
+
+impl RunMappings {
+    fn has_room(&self) -> bool {
+        self.count.get() < MOST
+    }
+
+    fn add(&self, start: usize, end: usize, writable: bool) {
+        let mapping = RunMapping {
+            start,
+            end,
+            writable,
+        };
+        self.all[self.count.get()].set(mapping);
+        self.count.set(self.count.get() + 1);
+    }
+
+    fn present(&self) -> impl Iterator<Item = &Cell<RunMapping>> {
+        self.all[..self.count.get().min(MOST)].iter()
+    }
+
+    /// Forgets the one that is exactly this; false if there is none.
+    fn remove(&self, start: usize, end: usize) -> bool {
+        let is_it =
+            |mapping: &&Cell<RunMapping>| (mapping.get().start, mapping.get().end) == (start, end);
+        let Some(found) = self.present().find(is_it) else {
+            return false;
+        };
+        let last = self.count.get() - 1;
+        found.set(self.all[last].get());
+        self.count.set(last);
+        true
+    }
+
+    /// Those that the program may have written to.
+    pub(crate) fn each_writable(&self, mut each: impl FnMut(usize, usize) -> bool) -> bool {
+        let mut written = self.present().filter(|mapping| mapping.get().writable);
+        written.all(|mapping| each(mapping.get().start, mapping.get().end))
+    }
+
+    /// The run is over: takes away what it left.
+    pub(crate) fn undo(&self) {
+        for mapping in self.present() {
+            let RunMapping { start, end, .. } = mapping.get();
+            // SAFETY: the run mapped it, nobody else knows it, and the run is over.
+            unsafe { sys::raw(SYS_munmap, [start, end - start]) };
+        }
+        self.count.set(0);
+    }
 }
 
 pub(crate) fn unmap(call: &Call) -> isize {
@@ -63,7 +148,11 @@ pub(crate) fn unmap(call: &Call) -> isize {
     if own_memory(address, length) {
         return -(EINVAL as isize);
     }
-    let result = altering(call);
+    let whole = address.saturating_add(length.next_multiple_of(PAGE));
+    let result = match run().mappings.remove(address, whole) {
+        true => as_it_is(call),
+        false => altering(call),
+    };
     if result == 0 {
         limits::give_back(length);
     }

@@ -3,8 +3,8 @@
 use super::context::{self, Status, Step};
 use super::steps::{self, depart, point};
 use super::{
-    MOST, cleanup, descriptor, direct, given_stacks, identity, on, sets, signals, sleep_sets,
-    store_buffer, tables, thread_specific, threads, turns, unseen,
+    MOST, cleanup, descriptor, direct, given_stacks, identity, leftovers, on, sets, signals,
+    sleep_sets, store_buffer, tables, thread_specific, threads, turns, unseen,
 };
 use crate::caller;
 use crate::libc::real::real;
@@ -180,6 +180,7 @@ pub(super) unsafe fn create(to: *mut usize, mut how: How, caller: usize) -> i32 
         }
         counts(number, how.again);
         threads().apart.set(threads().apart.get() + 1);
+        threads().only_main.set(false);
         watch(true);
         if how.stack.is_some() {
             given_stacks::given(number, Origin::library(Builtin::pthread_create, caller));
@@ -234,7 +235,9 @@ pub(super) fn join(thread: usize, wants: bool, caller: usize) -> Result<usize, i
         .set(run().clock.get().max(tables().contexts[number].clock.get()));
     let alone = threads().apart.get() == 0 && store_buffer::is_empty(threads().current.get());
     if alone && !threads().persistency.get() && !signals::are_on() {
-        watch(false);
+        // What threads left behind may be read when they are gone.
+        threads().only_main.set(leftovers::is_on());
+        watch(leftovers::is_on());
     }
     let result = tables().contexts[number].result.get();
     if wants && result != 0 {

@@ -16,6 +16,7 @@ mod fences;
 mod futex;
 pub(crate) mod given_stacks;
 mod identity;
+pub(crate) mod leftovers;
 mod lifecycle;
 mod mappings;
 mod mutex;
@@ -82,6 +83,9 @@ pub(crate) struct Threads {
     announced: Cell<bool>,
     /// Turns in vain happen where the job says so.
     turns_happen: Cell<bool>,
+    /// What turns in vain leave behind is overlooked. Main is alone, and only looked at because it may read that.
+    leftovers: Cell<bool>,
+    only_main: Cell<bool>,
     /// Creating a thread is a step.
     creations: Cell<bool>,
     policy: Cell<steps::Policy>,
@@ -121,6 +125,7 @@ pub(crate) struct Tables {
     objects: Cell<*mut Objects>,
     buffers: Cell<*mut store_buffer::Buffers>,
     turns: Cell<*mut turns::AllTurns>,
+    stored: Cell<*mut leftovers::Stored>,
     repeated: Cell<*mut repeated::Repeated>,
     undo: Cell<*mut block::Undo>,
     /// The top of the stack on which is decided who goes on.
@@ -168,6 +173,9 @@ pub(crate) fn prepare() -> bool {
     tables()
         .turns
         .set(allocate(size_of::<turns::AllTurns>()) as *mut turns::AllTurns);
+    tables()
+        .stored
+        .set(allocate(size_of::<leftovers::Stored>()) as *mut leftovers::Stored);
     server()
         .heaps
         .set(allocate(size_of::<[Heap; MOST]>()) as *mut [Heap; MOST]);
@@ -188,6 +196,7 @@ pub(crate) fn begin(job: &JobHeader) {
     threads.persistency.set(job.flags & job::PERSISTENCY != 0);
     threads.announced.set(job.flags & job::ANNOUNCED != 0);
     threads.turns_happen.set(job.flags & job::TURNS != 0);
+    threads.leftovers.set(job.flags & job::LEFTOVERS != 0);
     let companions = job.companions.clamp(1, MOST as u32);
     threads.companions.set(companions as u16);
     let room = MOST_PROCESSES as u32 / companions - 2;
@@ -306,9 +315,16 @@ pub(crate) fn acted() {
     }
 }
 
+/// A turn of a loop has ended where it began, perhaps: whether it was in vain is a question of what others do.
+fn turns_back(same: bool) {
+    if same {
+        is_opaque();
+    }
+}
+
 /// The running thread may do something else another time, though it finds the same.
 fn is_opaque() {
-    if watching() {
+    if watching() && !threads().only_main.get() {
         shared::note_opaque();
     }
 }

@@ -6,10 +6,14 @@
 //! Instrumented code says at the head of a loop what its function keeps there for later. What a thread does to memory and to locks is
 //! seen here; whatever cannot be undone, or cannot be known, makes the turn one that happened.
 
+mod changes;
+
+use self::changes::Leaves;
+pub(super) use self::changes::each_head;
 use super::context::{Step, decide};
 use super::sets::ProcessSet;
 use super::steps::announce;
-use super::{MOST, block, section, tables, threads, visible, wakes};
+use super::{MOST, block, leftovers, section, tables, threads, visible, wakes};
 use crate::memory::bytes;
 use crate::run::endless::Digest;
 use crate::run::shared::trace_len;
@@ -35,6 +39,8 @@ struct Read {
     length: usize,
     /// Somebody else changed it after it was read.
     changed: bool,
+    /// How many changes of its own thread's came before it.
+    after: usize,
 }
 
 /// Bytes that a thread changed, and what they held before.
@@ -44,6 +50,8 @@ struct Change {
     address: usize,
     length: usize,
     before: u64,
+    /// Nobody can tell when it was made.
+    hidden: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -117,6 +125,8 @@ enum Waits {
 #[repr(C)]
 struct Turns {
     heads: [Cell<Head>; HEADS],
+    /// Where each of them is, and when the thread was there.
+    places: [Cell<(Origin, u64)>; HEADS],
     count: Cell<usize>,
     next: Cell<usize>,
     activations: Cell<u64>,
@@ -168,6 +178,7 @@ fn of(thread: usize) -> &'static Turns {
 pub(super) fn begin(before: usize) {
     all().switches.set(0);
     for turns in &all().all[..before] {
+        turns.count.set(0);
         turns.forget();
         turns.activations.set(0);
         turns.held_count.set(0);
@@ -210,6 +221,11 @@ impl Turns {
 
     /// Of all heads.
     fn forget(&self) {
+        if leftovers::is_on() {
+            for place in &self.places[..self.count.get()] {
+                leftovers::counts(place.get().0);
+            }
+        }
         self.count.set(0);
         self.next.set(0);
         self.read_count.set(0);
@@ -237,6 +253,8 @@ impl Turns {
             }
         } else if self.read_count.get() > READS / 2 || self.many.get() {
             let newest = self.heads().iter().map(|head| head.get()).next_back();
+            let place = &self.places[self.count.get().saturating_sub(1)];
+            self.places[0].swap(place);
             self.forget();
             self.count.set(usize::from(newest.is_some()));
             if let Some(newest) = newest {
@@ -273,26 +291,6 @@ impl Turns {
         }
         self.watch_count.set(reads.len());
         self.watch_many.set(self.many.get());
-    }
-
-    /// Is all as it was, that the thread changed from there on? Frames that it has left are nobody's.
-    fn undone(&self, from: usize, left: core::ops::Range<usize>) -> bool {
-        let changes = self.changes(from);
-        changes.iter().enumerate().all(|(at, change)| {
-            let Change {
-                address,
-                length,
-                before,
-            } = change.get();
-            let first = |other: &Cell<Change>| {
-                let other = other.get();
-                other.address == address && other.length == length
-            };
-            left.contains(&address)
-                || changes[..at].iter().any(first)
-                // SAFETY: the thread has just written there.
-                || unsafe { visible::found(address, length) } == before
-        })
     }
 }
 
@@ -364,6 +362,7 @@ pub(super) fn read(thread: usize, place: u64, length: usize) {
         place,
         length,
         changed: false,
+        after: turns.change_count.get(),
     });
     turns.read_count.set(count + 1);
 }
@@ -408,7 +407,7 @@ pub(super) fn loses(address: usize, length: usize) {
 }
 
 /// A thread has changed bytes of one line, at once; what it found there, as [`visible::found`] says it.
-pub(super) fn change(thread: usize, address: usize, length: usize, before: u64) {
+pub(super) fn change(thread: usize, address: usize, length: usize, before: u64, hidden: bool) {
     let turns = of(thread);
     if turns.count.get() == 0 {
         return;
@@ -421,6 +420,7 @@ pub(super) fn change(thread: usize, address: usize, length: usize, before: u64) 
         address,
         length,
         before,
+        hidden,
     });
     turns.change_count.set(count + 1);
 }
@@ -445,6 +445,7 @@ pub(super) fn touched(by: usize, place: u64, length: usize) {
                 address,
                 length: changed,
                 before,
+                ..
             } = change.get();
             if overlap(address as u64, changed, place, length) {
                 // SAFETY: its thread has written there.
@@ -662,6 +663,7 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         }
         *room
     };
+    let origin = Origin::source(site);
     let now = Head {
         activation,
         number,
@@ -687,6 +689,11 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         head.activation == activation && head.number == number
     };
     let known = turns.heads().iter().find(same);
+    let arrives = |at: usize| {
+        if leftovers::is_on() {
+            turns.places[at].set((origin, leftovers::arrives(me)));
+        }
+    };
     let here = LoopHead { activation, number };
     turns.latest.set(here);
     let below = tables().contexts[me].stack.get().0..(&raw const kept) as usize;
@@ -704,22 +711,37 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         if count < HEADS {
             turns.count.set(count + 1);
             turns.heads[count].set(now);
+            arrives(count);
         } else {
-            turns.heads[turns.next.get() % HEADS].set(now);
+            let at = turns.next.get() % HEADS;
+            if leftovers::is_on() {
+                leftovers::counts(turns.places[at].get().0);
+            }
+            turns.heads[at].set(now);
+            arrives(at);
             turns.next.set(turns.next.get() + 1);
         }
         return;
     };
     let was = known.get();
-    if was.kept == kept {
-        // Whether it was in vain is a question of what others do.
-        super::is_opaque();
+    let same = was.kept == kept && was.lasting == now.lasting && was.balance == now.balance;
+    super::turns_back(same);
+    let leaves = match same && !was.seen {
+        true => turns.leaves(&was, below.clone()),
+        false => Leaves::Changes,
+    };
+    let in_vain = match leaves {
+        Leaves::Nothing => true,
+        Leaves::Leftovers => leftovers::overlooks(origin),
+        Leaves::Changes => false,
+    };
+    if let Some(at) = turns
+        .heads()
+        .iter()
+        .position(|head| core::ptr::eq(head, known))
+    {
+        arrives(at);
     }
-    let in_vain = was.kept == kept
-        && was.lasting == now.lasting
-        && was.balance == now.balance
-        && !was.seen
-        && turns.undone(was.changes, below);
     // Whoever follows another one's schedule needs the thread to go on as it says.
     let happened = threads().turns_happen.get() && was.begun && was.before.stays;
     if !in_vain || happened && !turns.last.get() {
@@ -728,7 +750,9 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         return turns.tidy();
     }
     section::breaks();
-    let origin = Origin::source(site);
+    if leaves == Leaves::Leftovers {
+        turns.tell_leftovers(&was, (me, origin), &below);
+    }
     let steps = threads().steps.get() - was.before.steps;
     let own = turns.own.get() - was.before.own;
     let alone = steps as u64 == own
@@ -742,6 +766,9 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         threads().steps.set(was.before.steps);
         tables().asleep.sleep_again(was.before.woken);
         turns.own.set(was.before.own);
+        if leaves == Leaves::Leftovers {
+            turns.take_leftovers_back(&was, &below);
+        }
         super::repeated::moved(me, origin);
         turns.waits.set(Waits::ForChange);
     } else if stays {

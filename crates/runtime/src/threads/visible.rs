@@ -4,6 +4,7 @@
 use super::block;
 use super::context::Step;
 use super::identity;
+use super::leftovers;
 use super::repeated;
 use super::section;
 use super::signals;
@@ -48,7 +49,7 @@ pub(crate) struct Access {
 
 /// Is an access a step of its own?
 pub(super) fn is_point(atomic: bool, origin: Origin) -> bool {
-    if block::is_inside() {
+    if block::is_inside() || threads().only_main.get() {
         return false;
     }
     if atomic || threads().everywhere.get() {
@@ -217,7 +218,7 @@ impl Access {
                 identity::reads(found);
             }
         }
-        if !repeated::again(me, object, self.flags, self.origin) {
+        if !threads().only_main.get() && !repeated::again(me, object, self.flags, self.origin) {
             trace::access(me, object, self.flags, self.origin, [found, left, expected]);
         }
         let writes = self.flags & WRITE != 0;
@@ -230,8 +231,18 @@ impl Access {
             turns::read(me, place, self.length);
         }
         if writes && found != left {
-            turns::change(me, self.address, self.length, found);
+            let told = self.flags & (flag::ORDERING | LOCKED) != 0 || block::is_inside();
+            let hidden = !told && !is_point(false, self.origin) && !is_persistent(self.address);
+            turns::change(me, self.address, self.length, found, hidden);
             turns::changed(me, place, self.length);
+        }
+        if leftovers::is_on() {
+            if !writes || self.flags & LOCKED != 0 {
+                leftovers::reads(self.address, self.length);
+            }
+            if writes {
+                leftovers::stores(me, self.address, self.length);
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use crate::names::{ProgramNames, address};
 use crate::programs::{Failure, LoggedRun, Replayer};
 use landfall_finding::text::bytes;
 use landfall_finding::text::plain;
-use landfall_finding::{Place, Witness};
+use landfall_finding::{Place, Turn, Witness};
 use landfall_model::line::{Addr, Line};
 use landfall_model::log::Version;
 use landfall_native::{Record, RecordKind};
@@ -123,8 +123,30 @@ impl Narration<'_> {
             }
             next = at + 1;
         }
-        elided(between(next.min(until), until), out);
+        let turns = finding_turns(self.witness, number);
+        // Of threads the steps are told; records of them would only be counted.
+        if turns.is_empty() {
+            elided(between(next.min(until), until), out);
+        }
+        for turn in turns {
+            for deed in &turn.deeds {
+                let at = deed.at.as_deref().unwrap_or_default();
+                let at = if at.is_empty() {
+                    String::new()
+                } else {
+                    format!(", {at}")
+                };
+                let _ = writeln!(
+                    out,
+                    "  {:>9}  {}{}",
+                    plain(&turn.thread),
+                    plain(&deed.text),
+                    plain(&at)
+                );
+            }
+        }
     }
+
     /// Lines that later executions read; of the last execution, all it stores to.
     fn interesting(&self, number: usize) -> Vec<Line> {
         let later = &self.runs[number + 1..];
@@ -296,6 +318,14 @@ impl Narration<'_> {
             }
         }
         let _ = writeln!(out);
+    }
+}
+
+/// How the threads of an execution took turns, where the finding says so: of the first one, if there are several.
+fn finding_turns(witness: &Witness, number: usize) -> &[Turn] {
+    match (&witness.finding.schedule, number) {
+        (Some(turns), 0) => turns,
+        _ => &[],
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::names::ProgramNames;
 use crate::view::blocks;
 use crate::view::table::{ThreadDeed, What, turns};
+use landfall_explore::schedule::data_races::{DataRace, Party};
 use landfall_explore::schedule::sync::Op;
 use landfall_explore::schedule::{Access, Act, End, Order, Process, Step, Trace, Until, Wait};
 use landfall_finding::{Place, Turn};
@@ -23,6 +24,16 @@ impl ScheduleTable {
         finding.threads = self.threads;
         finding.schedule = Some(self.turns);
     }
+}
+
+/// What is wrong at the end of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TableEnd<'a> {
+    /// The rest of the finding says it.
+    Otherwise,
+    /// A thread fails, in these words.
+    Failure(&'a str),
+    Race(&'a DataRace),
 }
 
 /// Names for objects and places of a search.
@@ -318,15 +329,19 @@ impl<'a> ScheduleNames<'a> {
         ))
     }
 
-    /// The first so many steps of an execution, and who waits at its end.
-    pub(crate) fn table(&self, trace: &Trace, count: usize, fails: Option<&str>) -> ScheduleTable {
-        self.of(trace).told(trace, count, fails)
+    /// The first so many steps of an execution, who waits at its end, and what is wrong there.
+    pub(crate) fn table(&self, trace: &Trace, count: usize, shows: TableEnd<'_>) -> ScheduleTable {
+        self.of(trace).told(trace, count, shows)
     }
 
-    fn told(&self, trace: &Trace, count: usize, fails: Option<&str>) -> ScheduleTable {
+    fn told(&self, trace: &Trace, count: usize, shows: TableEnd<'_>) -> ScheduleTable {
         let steps = &trace.steps[..count.min(trace.steps.len())];
         let mut deeds = Vec::new();
         let mut running: Option<usize> = None;
+        let mut raced = match shows {
+            TableEnd::Race(race) => self.raced_first(trace, steps, race),
+            _ => None,
+        };
         // What only sends a signal is no thread.
         let sender = |thread: usize| {
             let own = trace.steps.iter();
@@ -337,6 +352,11 @@ impl<'a> ScheduleNames<'a> {
             (sends(first) && own.all(sends) && thread != 0).then(|| signal_name(signal))
         };
         for (at, step) in steps.iter().enumerate() {
+            deeds.extend(
+                raced
+                    .take_if(|(index, _)| *index <= at)
+                    .map(|(_, deed)| deed),
+            );
             let thread = self.order.thread(step.process);
             let commits = self.order.is_companion(step.process);
             if let Some(before) = running.filter(|&before| !commits && before != thread)
@@ -370,19 +390,66 @@ impl<'a> ScheduleNames<'a> {
                 deeds.push(self.waits(step));
             }
         }
-        if let (Some(text), Some(last)) = (fails, trace.failures.first()) {
-            deeds.push(ThreadDeed {
+        match (shows, trace.failures.first()) {
+            (TableEnd::Failure(text), Some(last)) => deeds.push(ThreadDeed {
                 thread: last.thread.into(),
                 at: None,
                 text: text.to_owned(),
                 what: What::Fails,
-            });
+            }),
+            (TableEnd::Race(race), _) => {
+                deeds.extend(raced.map(|(_, deed)| deed));
+                let and = ", unordered";
+                deeds.push(self.races(trace, race, &race.second, What::Fails, and));
+            }
+            _ => {}
         }
         let name = |thread: usize| sender(thread).unwrap_or_else(|| column(thread));
         let threads: Vec<String> = (0..self.order.threads).map(name).collect();
         ScheduleTable {
             turns: turns(&threads, &deeds),
             threads,
+        }
+    }
+
+    /// The first access of a data race where it is no step that is told anyway: before which step it comes.
+    fn raced_first(
+        &self,
+        trace: &Trace,
+        steps: &[Step],
+        race: &DataRace,
+    ) -> Option<(usize, ThreadDeed)> {
+        let first = &race.first;
+        let is_first = |step: &Step| {
+            step.site == first.site && self.order.thread(step.process) == usize::from(first.thread)
+        };
+        if steps.iter().any(is_first) {
+            return None;
+        }
+        let mut others = trace.trailing.iter();
+        let known =
+            others.find(|access| (access.site, access.thread) == (first.site, first.thread));
+        let before = known.map_or(usize::MAX, |access| access.after.wrapping_add(1) as usize);
+        let what = What::Access(self.name(race.object, race.mask_in(trace)));
+        Some((before, self.races(trace, race, first, what, "")))
+    }
+
+    /// One access of a data race.
+    fn races(
+        &self,
+        trace: &Trace,
+        race: &DataRace,
+        party: &Party,
+        what: What,
+        and: &str,
+    ) -> ThreadDeed {
+        let object = self.name(race.object, race.mask_in(trace));
+        let verb = if party.write { "writes" } else { "reads" };
+        ThreadDeed {
+            thread: party.thread.into(),
+            at: self.place(party.site).map(|at| line(&at)),
+            text: format!("{verb} {object}{and}"),
+            what,
         }
     }
 
@@ -394,8 +461,20 @@ impl<'a> ScheduleNames<'a> {
             Wait::Step(step) if usize::from(step.process) == thread => Some(step),
             _ => None,
         });
+        // What comes of a thread after its last step shows only where it fails, or where the program ends with it.
+        let goes_on = thread == 0
+            || trace
+                .failures
+                .iter()
+                .any(|f| usize::from(f.thread) == thread);
         match next.next().or(blocked) {
             Some(step) => self.waits(step),
+            None if goes_on && !trace.assumed.contains(thread as Process) => ThreadDeed {
+                thread,
+                at: None,
+                text: "waits for others to end".to_owned(),
+                what: What::Waits("others to end".to_owned()),
+            },
             None => ThreadDeed {
                 thread,
                 at: None,

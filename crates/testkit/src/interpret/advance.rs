@@ -119,7 +119,7 @@ impl Interpreter<'_> {
                     let cell = self.cell(thread, place);
                     let value = self.value(thread, value);
                     self.trail(thread, cell, true, trace, at);
-                    self.lasts(thread);
+                    let found = self.memory[cell as usize];
                     let entry = Entry::Store {
                         cell,
                         value,
@@ -127,7 +127,13 @@ impl Interpreter<'_> {
                         plain: true,
                         streams: false,
                     };
-                    self.store_hidden(thread, entry, trace);
+                    match self.store_hidden(thread, entry, trace) {
+                        true => {
+                            self.note_hidden_change(thread, cell, found);
+                            self.note_written(thread, cell);
+                        }
+                        false => self.lasts(thread),
+                    }
                 }
                 Instr::Store {
                     at: place,

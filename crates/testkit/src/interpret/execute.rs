@@ -165,6 +165,7 @@ impl Interpreter<'_> {
         if found != value {
             self.note_change(thread, cell, found);
         }
+        self.note_written(thread, cell);
     }
 
     /// The visible part is done; the thread goes on to its next one.

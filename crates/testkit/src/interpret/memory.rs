@@ -116,15 +116,16 @@ impl Interpreter<'_> {
         })
     }
 
-    /// A store that nobody else can see the timing of: at once, or behind those it has to wait for.
-    pub(super) fn store_hidden(&mut self, thread: usize, entry: Entry, trace: &mut Trace) {
+    /// A store that nobody else can see the timing of: at once, or behind those it has to wait for. Is there nothing left to do?
+    pub(super) fn store_hidden(&mut self, thread: usize, entry: Entry, trace: &mut Trace) -> bool {
         let process = self.committer(thread, entry);
         let Entry::Store { cell, value, .. } = entry else {
-            return;
+            return false;
         };
         let end = self.threads[thread].buffer.len();
         if !self.may_leave(thread, end, process, entry) {
-            return self.push(thread, entry, trace);
+            self.push(thread, entry, trace);
+            return false;
         }
         self.write(thread, cell, value);
         if self.streams != 0 {
@@ -146,6 +147,7 @@ impl Interpreter<'_> {
                 state.head += 1;
             }
         }
+        self.streams == 0
     }
 
     /// The streams that have come to something since the last fence.

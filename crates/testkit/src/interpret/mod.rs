@@ -5,6 +5,7 @@
 
 mod advance;
 mod execute;
+mod leftovers;
 mod memory;
 mod section;
 mod turns;
@@ -12,7 +13,9 @@ mod turns;
 use crate::program::{Instr, Model, Program, REGISTERS};
 use landfall_explore::schedule::Process;
 use landfall_explore::schedule::{End, Trace};
-use landfall_explore::schedule::{Job, Points, Sleepers, Threads, ThreadsError};
+use landfall_explore::schedule::{Job, Leftovers, Points, Sleepers, Threads, ThreadsError};
+use leftovers::LeftoverFacts;
+use std::cell::RefCell;
 use std::rc::Rc;
 use turns::{TakenBack, Turns};
 
@@ -111,6 +114,8 @@ pub struct Interpreter<'p> {
     heads: Rc<Vec<Vec<u32>>>,
     live: Rc<Vec<Vec<u16>>>,
     taken_back: Option<TakenBack<'p>>,
+    /// Of all executions, whatever is taken back.
+    facts: Rc<RefCell<LeftoverFacts>>,
     /// Which cells are synchronisation objects.
     objects: Vec<bool>,
     /// Who arrived at barriers: the cell, the round, who and when.
@@ -186,6 +191,7 @@ impl<'p> Interpreter<'p> {
             heads: Rc::new(heads),
             live: Rc::new(live),
             taken_back: None,
+            facts: Rc::default(),
             objects,
             arrivals: Vec::new(),
             accessed: Vec::new(),
@@ -302,6 +308,14 @@ impl Threads for Interpreter<'_> {
         self.model == Model::Tso
     }
 
+    fn overlook_leftovers(&mut self, on: bool) {
+        self.facts.borrow_mut().begin(on);
+    }
+
+    fn leftovers(&self) -> Option<Leftovers> {
+        self.facts.borrow().news()
+    }
+
     fn streams(&self) -> usize {
         self.streams
     }
@@ -374,6 +388,9 @@ impl Threads for Interpreter<'_> {
             trace.enabled.push(enabled.into());
         }
         self.report_waiting(trace);
+        if trace.end == End::Complete {
+            self.note_all_looked_at();
+        }
         Ok(())
     }
 }

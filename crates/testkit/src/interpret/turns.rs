@@ -25,6 +25,10 @@ struct Head<'p> {
     reads: Vec<(u32, u64)>,
     /// Cells that it has changed, and what they held before.
     changed: Vec<(u32, u64)>,
+    /// The same by stores that are no transitions; cells that it read before such a store; and all that it has written.
+    hidden: Vec<(u32, u64)>,
+    read_first: Vec<u32>,
+    written: Vec<u32>,
     /// It has done what cannot be undone, or others have seen what it had not undone yet.
     lasting: bool,
     /// Its steps since, and where the first of them was taken.
@@ -92,6 +96,14 @@ pub(super) fn heads(code: &[Instr]) -> Vec<u32> {
 }
 
 impl Turns<'_> {
+    /// Loops that it was at the head of, and has not written a cell since.
+    pub(super) fn heads_before_writing(&self, cell: u32) -> impl Iterator<Item = u32> {
+        let heads = self.heads.iter();
+        heads
+            .filter(move |head| !head.written.contains(&cell))
+            .map(|head| head.pc)
+    }
+
     pub(super) fn new() -> Self {
         Turns {
             heads: Vec::new(),
@@ -152,10 +164,15 @@ impl<'p> Interpreter<'p> {
     }
 
     pub(super) fn note_read(&mut self, thread: usize, cell: u32, value: u64) {
+        self.note_looked_at(cell);
         for head in &mut self.threads[thread].turns.heads {
             // Where it found two values, one of them is no longer there; unless it was its own.
             let own = head.changed.iter().any(|&(at, _)| at == cell);
-            if !own && !head.reads.contains(&(cell, value)) {
+            let hidden = head.hidden.iter().any(|&(at, _)| at == cell);
+            if !hidden {
+                head.read_first.push(cell);
+            }
+            if !own && !hidden && !head.reads.contains(&(cell, value)) {
                 head.reads.push((cell, value));
             }
         }
@@ -177,6 +194,22 @@ impl<'p> Interpreter<'p> {
         }
     }
 
+    /// The same by a store that is no transition.
+    pub(super) fn note_hidden_change(&mut self, thread: usize, cell: u32, found: u64) {
+        for head in &mut self.threads[thread].turns.heads {
+            if !head.hidden.iter().any(|&(at, _)| at == cell) {
+                head.hidden.push((cell, found));
+            }
+        }
+    }
+
+    /// A thread has written a cell.
+    pub(super) fn note_written(&mut self, thread: usize, cell: u32) {
+        for head in &mut self.threads[thread].turns.heads {
+            head.written.push(cell);
+        }
+    }
+
     /// A thread, or its store buffer, touches a cell: do others see there what is to be undone?
     pub(super) fn note_touched(&mut self, by: usize, cell: u32) {
         if !self.loops {
@@ -187,7 +220,7 @@ impl<'p> Interpreter<'p> {
             if thread != by {
                 for head in &mut state.turns.heads {
                     let open = |&(at, found): &(u32, u64)| at == cell && found != now;
-                    head.lasting |= head.changed.iter().any(open);
+                    head.lasting |= head.changed.iter().chain(&head.hidden).any(open);
                 }
             }
         }
@@ -211,15 +244,28 @@ impl<'p> Interpreter<'p> {
                 regs,
                 reads: Vec::new(),
                 changed: Vec::new(),
+                hidden: Vec::new(),
+                read_first: Vec::new(),
+                written: Vec::new(),
                 lasting: false,
                 steps: 0,
                 begun: None,
             });
             return false;
         };
+        let of = self.loop_of(thread, pc);
         let head = &mut self.threads[thread].turns.heads[known];
         let undone = |&(cell, found): &(u32, u64)| self.memory[cell as usize] == found;
-        let in_vain = head.regs == regs && !head.lasting && head.changed.iter().all(undone);
+        let mut in_vain = head.regs == regs && !head.lasting && head.changed.iter().all(undone);
+        let left = head.hidden.iter().filter(|&change| !undone(change));
+        let left: Vec<u32> = left.map(|&(cell, _)| cell).collect();
+        if in_vain && !left.is_empty() {
+            let read_first = left.iter().any(|cell| head.read_first.contains(cell));
+            in_vain = head.changed.is_empty()
+                && head.begun.is_some()
+                && !read_first
+                && self.facts.borrow_mut().overlooks(of, &left);
+        }
         let reads = std::mem::take(&mut head.reads);
         let begun = head.begun.take();
         let alone = begun
@@ -227,6 +273,9 @@ impl<'p> Interpreter<'p> {
             .is_some_and(|begun| at - begun.at == head.steps);
         head.regs = regs;
         head.changed.clear();
+        head.hidden.clear();
+        head.read_first.clear();
+        head.written.clear();
         head.lasting = false;
         head.steps = 0;
         if !in_vain {

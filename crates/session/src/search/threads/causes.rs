@@ -10,7 +10,7 @@ use crate::options::{Asked, CheckKind};
 use crate::report::SearchReport;
 use crate::search::threads::reorder::{plainer, prompt};
 use crate::search::threads::wording::{data_race, misused, stuck};
-use crate::view::schedule::ScheduleNames;
+use crate::view::schedule::{ScheduleNames, TableEnd};
 use landfall_explore::schedule::data_races::{DataRace, Party, Relation, data_races};
 use landfall_explore::schedule::locks::{Misuse, explain, misuses};
 use landfall_explore::schedule::saturate::add_racing;
@@ -302,9 +302,12 @@ impl<'a> ScheduleFindings<'a> {
             }
             let count = steps.len();
             let telling = ScheduleNames::new(native, names, order).of(&trace);
-            let fails =
-                matches!(entry.cause, Cause::Failed { .. }).then_some("the program fails here");
-            let table = telling.table(&trace, count, fails);
+            let shows = match &entry.cause {
+                Cause::Failed { .. } => TableEnd::Failure("fails here"),
+                Cause::Race(race) => TableEnd::Race(race),
+                _ => TableEnd::Otherwise,
+            };
+            let table = telling.table(&trace, count, shows);
             let mut finding = entry.cause.tell(&telling, &trace, order);
             finding.notes.extend(telling.overtaken(&trace, count));
             let brief = entry.brief(&telling, order);

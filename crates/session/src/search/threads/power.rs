@@ -10,7 +10,7 @@ use crate::programs::RecoverySchedule;
 use crate::report::SearchReport;
 use crate::search::threads::judging::ScheduleJudging;
 use crate::view::outcomes;
-use crate::view::schedule::ScheduleNames;
+use crate::view::schedule::{ScheduleNames, TableEnd};
 use landfall_explore::recovery::SearchError;
 use landfall_explore::schedule::judged::{self, execution};
 use landfall_explore::schedule::power::{Crash, Power};
@@ -289,7 +289,7 @@ impl Shown<'_, '_> {
         };
         let telling = ScheduleNames::new(self.native, self.names, self.order);
         let trace = again.trace();
-        let table = telling.table(trace, crash.schedule.len(), None);
+        let table = telling.table(trace, crash.schedule.len(), TableEnd::Otherwise);
         let count = trace.preemptions(self.order, crash.schedule.len());
         let preemptions = Preemptions {
             count,

@@ -84,18 +84,7 @@ pub(super) fn stuck(telling: &ScheduleNames<'_>, trace: &Trace, order: Order) ->
 }
 
 pub(super) fn data_race(telling: &ScheduleNames<'_>, race: &DataRace, trace: &Trace) -> Finding {
-    let steps = trace
-        .steps
-        .iter()
-        .map(|step| (step.object, step.site, step.mask));
-    let others = trace
-        .trailing
-        .iter()
-        .map(|access| (access.object, access.site, access.mask));
-    let mask = (steps.chain(others))
-        .find(|&(object, site, _)| object == race.object && site == race.second.site)
-        .map_or(u64::MAX, |(.., mask)| mask);
-    let object = telling.object(race.object, mask);
+    let object = telling.object(race.object, race.mask_in(trace));
     let verb = |writes: bool| if writes { "writes" } else { "reads" };
     let (first, second) = (race.first, race.second);
     let message = format!(
