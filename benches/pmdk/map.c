@@ -26,13 +26,14 @@ int main(void) {
   if (!pool)
     return 2;
   struct map_ctx *context = map_ctx_init(MAP_OPS, pool);
-  struct root *root = pmemobj_direct(pmemobj_root(pool, sizeof *root));
+  PMEMoid value = pmemobj_root(pool, sizeof(struct root)); /* any object will do */
+  struct root *root = pmemobj_direct(value);
 #ifdef INIT
   if (map_create(context, &root->map, NULL))
     return 3;
   pmemobj_persist(pool, root, sizeof *root);
   for (unsigned number = 0; number < KEYS; number++)
-    if (map_insert(context, root->map, key(number), OID_NULL))
+    if (map_insert(context, root->map, key(number), value))
       return 4;
 #else
   map_init(context, root->map);
@@ -45,7 +46,7 @@ int main(void) {
     there += found != 0;
   }
   for (unsigned number = there; number < KEYS + 2; number++)
-    if (map_insert(context, root->map, key(number), OID_NULL))
+    if (map_insert(context, root->map, key(number), value))
       return 5;
 #endif
   map_ctx_free(context);

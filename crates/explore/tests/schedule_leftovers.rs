@@ -31,6 +31,10 @@ enum Deed {
     AwaitLocked(u8, u8, u64),
     /// A read-modify-write that is tried again, with what it found kept.
     Count(u8, u8),
+    /// Adds to what the lock protects.
+    Locked,
+    /// Meets one other thread.
+    Meet,
 }
 
 fn deed() -> impl Strategy<Value = Deed> {
@@ -54,6 +58,12 @@ fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
+/// With locks, and barriers.
+fn meeting(threads: usize, most: usize) -> impl Strategy<Value = Vec<Vec<Deed>>> {
+    let deed = prop_oneof![4 => deed(), 2 => Just(Deed::Locked), 3 => Just(Deed::Meet)];
+    prop::collection::vec(prop::collection::vec(deed, 1..=most), 2..=threads)
+}
+
 fn deeds(threads: usize, most: usize) -> impl Strategy<Value = Vec<Vec<Deed>>> {
     prop::collection::vec(prop::collection::vec(deed(), 1..=most), 2..=threads)
 }
@@ -68,6 +78,8 @@ fn build(threads: &[Vec<Deed>]) -> Program {
     let mut program = Program::default();
     let vars = program.array(2, 0);
     let lock = program.cell(0);
+    let protected = program.cell(0);
+    let barrier = program.cell(0);
     let owns: Vec<Place> = threads.iter().map(|_| program.array(2, 0)).collect();
     let at = |base: Place, index: u8| Place {
         cell: base.cell + u32::from(index),
@@ -135,6 +147,29 @@ fn build(threads: &[Vec<Deed>]) -> Program {
                     });
                 }
                 Deed::Fence => code.push(Instr::Fence),
+                Deed::Meet => code.push(Instr::Arrive {
+                    at: barrier,
+                    parties: 2,
+                    to: None,
+                }),
+                Deed::Locked => {
+                    let (to, order) = (fresh(), Order::Plain);
+                    let at = protected;
+                    code.push(Instr::Sync(Sync::Lock, lock));
+                    code.push(Instr::Load { to, at, order });
+                    code.push(Instr::Calc {
+                        to: Reg(15),
+                        a: to.into(),
+                        op: Op::Add,
+                        b: 1.into(),
+                    });
+                    code.push(Instr::Store {
+                        at,
+                        value: Reg(15).into(),
+                        order,
+                    });
+                    code.push(Instr::Sync(Sync::Unlock, lock));
+                }
                 Deed::Await(v, o, wanted) => {
                     let to = fresh();
                     let turn = [load(to, at(vars, v)), keep(o, to), back(to, wanted, head)];
@@ -328,6 +363,13 @@ proptest! {
 
     #[test]
     fn every_outcome_of_two_longer_threads(deeds in deeds(2, 5)) {
+        let program = build(&deeds);
+        agree(&program, Model::Sc)?;
+        agree(&program, Model::Tso)?;
+    }
+
+    #[test]
+    fn also_with_locks_and_barriers(deeds in meeting(3, 3)) {
         let program = build(&deeds);
         agree(&program, Model::Sc)?;
         agree(&program, Model::Tso)?;

@@ -19,6 +19,15 @@ const NO_ADDRESS: [u8; 2] = [0x6a, 0]; // push 0
 const KEEP_FLAGS: u8 = 0x9c;
 const TAKE_FLAGS: u8 = 0x9d;
 
+/// Of an instruction that is only copied.
+const NONE: Effect = Effect {
+    code: [0; LONGEST],
+    bytes: 0,
+    reads: false,
+    writes: false,
+    register: NO_REGISTER,
+};
+
 /// Registers that may hold an address for a while. The first seven can be named beside `ah` and the like.
 const BORROWED: [Register; 14] = [
     Register::RAX,
@@ -241,14 +250,7 @@ impl Body {
         moved.as_near_branch();
         let start = self.here();
         self.encode(&moved)?;
-        let effect = Effect {
-            code: [0; LONGEST],
-            bytes: 0,
-            reads: false,
-            writes: false,
-            register: NO_REGISTER,
-        };
-        self.tell(start, instruction, effect)
+        self.tell(start, instruction, NONE)
     }
 
     /// What the runtime has to know of the code from `start` to here.
@@ -366,13 +368,6 @@ impl Body {
         self.code.extend(WIPE);
         self.code.extend(HIGHER);
         let here = self.here();
-        let effect = Effect {
-            code: [0; LONGEST],
-            bytes: 0,
-            reads: false,
-            writes: false,
-            register: NO_REGISTER,
-        };
-        self.tell(here, instruction, effect)
+        self.tell(here, instruction, NONE)
     }
 }
