@@ -137,7 +137,7 @@ fn search(
         each(threads.server(), &search.estimate);
         ControlFlow::Continue(())
     })?;
-    Ok((found.counts, threads.runs))
+    Ok((found.counts, threads.recalled))
 }
 
 fn models(row: &Row) -> [(Model, u64); 2] {
@@ -159,7 +159,8 @@ fn threads(row: &Row, n: usize) -> usize {
 
 struct Measured {
     counts: Counts,
-    runs: u64,
+    /// Executions that were not run: what their threads do was known.
+    recalled: u64,
     seconds: f64,
     /// Processor time of the checker and of the program for an execution, waiting for each other included.
     busy: [f64; 2],
@@ -195,13 +196,13 @@ fn measure(server: &mut Server, threads: usize, model: Model) -> Fallible<Measur
     let mut best: Option<Measured> = None;
     while best.is_none() || started.elapsed().as_secs_f64() < 0.7 {
         let begin = Instant::now();
-        let (counts, runs) = search(server, threads, model, u64::MAX, |_, _| {})?;
+        let (counts, recalled) = search(server, threads, model, u64::MAX, |_, _| {})?;
         let seconds = begin.elapsed().as_secs_f64();
         executions += counts.executions as f64;
         if best.as_ref().is_none_or(|best| seconds < best.seconds) {
             best = Some(Measured {
                 counts,
-                runs,
+                recalled,
                 seconds,
                 busy: [0.0; 2],
             });
@@ -221,7 +222,7 @@ fn table(programs: &Programs) -> Fallible<()> {
         "executions",
         "known",
         "blocked",
-        "runs",
+        "put together",
         "our exec/s",
         "GenMC exec/s",
         "times",
@@ -252,7 +253,7 @@ fn table(programs: &Programs) -> Fallible<()> {
                     false => format!("NO: {known}"),
                 },
                 found.counts.blocked.to_string(),
-                found.runs.to_string(),
+                found.recalled.to_string(),
                 format!("{rate:.0}"),
                 peer(row.genmc),
                 times(row.genmc),

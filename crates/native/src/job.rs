@@ -142,6 +142,8 @@ pub struct Threading {
     /// What a turn in vain leaves behind is overlooked, unless somebody reads it later.
     pub leftovers: bool,
     pub policy: Policy,
+    /// Every execution of a search is run, and none put together from what threads are known to do.
+    pub run_all: bool,
     /// Signals arrive at any time, and this is known of them; without, a run ends where one could.
     pub signals: Option<Arc<KnownSignals>>,
     /// Without a schedule: end where a signal could arrive at any time.

@@ -231,6 +231,12 @@ impl SharedSlot<'_> {
         }
     }
 
+    /// Did a thread do what may come out differently another time?
+    pub(crate) fn opaque(&self) -> bool {
+        // SAFETY: a word inside the mapping; the run is over, so nobody writes.
+        unsafe { (&raw const (*self.header()).opaque).read_volatile() != 0 }
+    }
+
     pub(crate) fn squeezed(&self) -> bool {
         // SAFETY: a word inside the mapping; the run is over, so nobody writes.
         unsafe { (&raw const (*self.header()).squeezed).read_volatile() != 0 }

@@ -8,6 +8,7 @@ mod litmus;
 mod programs;
 mod rewritten;
 mod schedule_random;
+mod schedule_recall;
 mod schedule_scale;
 mod schedules;
 mod server;

@@ -49,6 +49,7 @@ fn many_schedules_leave_nothing_behind() {
     let program = Program::new(&path).arguments(["8".to_owned()]);
     let mut server = Server::start(&program).expect("serves");
     let mut threads = NativeThreads::new(&mut server, Job::default(), 9, Model::Tso);
+    threads.run_everything();
     let options = Options {
         executions: SCHEDULES,
         ..Options::default()

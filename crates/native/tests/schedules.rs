@@ -10,11 +10,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-fn directory() -> PathBuf {
+pub(crate) fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schedules")
 }
 
-fn build(source: &Path, to: &Path) -> PathBuf {
+pub(crate) fn build(source: &Path, to: &Path) -> PathBuf {
     let program = to.join(source.file_stem().expect("a name"));
     let arguments = [
         "-w".into(),
@@ -29,7 +29,7 @@ fn build(source: &Path, to: &Path) -> PathBuf {
 }
 
 /// `// executions sc: 2: 2, 3: 6`: model, N, how many.
-fn expected(text: &str, model: Model) -> Vec<(u64, u64)> {
+pub(crate) fn expected(text: &str, model: Model) -> Vec<(u64, u64)> {
     let name = match model {
         Model::Sc => "// executions sc: ",
         Model::Tso => "// executions tso: ",

@@ -634,6 +634,9 @@ pub struct SlotHeader {
     pub state: Alone<AtomicU32>,
     /// The trace was squeezed: of what came before its last part, reads are all there is.
     pub squeezed: u32,
+    /// While there were several threads, one did something that may come out differently though it finds the same: a call of the
+    /// system or of a library, the heap, a turn of a loop that ended where it began.
+    pub opaque: u32,
     /// Bytes of trace written so far; in shared memory so that it survives any death.
     pub trace_len: AtomicU64,
     /// Of the trace, what came before choice [`JobHeader::keep`]: bytes, and their digest ([`crate::record::digest`]).

@@ -4,7 +4,7 @@
 use crate::error::SubjectError;
 use crate::execution::Outcome;
 use crate::job::{Job, WaitPatience};
-use crate::server::Server;
+use crate::server::{RunTold, Server};
 use landfall_vocab::shared::SLOTS;
 
 /// Bits of a number that say where its run is kept; the others tell it from those that were there before.
@@ -19,7 +19,8 @@ pub(super) struct Landed {
     pub(super) outcome: Outcome,
     pub(super) enabled: u64,
     pub(super) trace: Vec<u8>,
-    pub(super) kept: (u64, u64),
+    /// What the run said of it; nothing if it was put together without one.
+    pub(super) told: Option<RunTold>,
 }
 
 #[derive(Debug)]
@@ -53,6 +54,18 @@ impl RunAhead {
     pub(super) fn post(&mut self, server: &mut Server, job: &Job) -> Option<u32> {
         self.clear_the_way(server, job.limits.patience()).ok()?;
         let slot = server.post_ahead(job).ok()??;
+        let number = self.add(slot, server.process(), job, None);
+        self.slots.resize(SLOTS, u32::MAX);
+        self.slots[slot % SLOTS] = number;
+        Some(number)
+    }
+
+    /// The run that a job asks for is known: nobody need wait for it.
+    pub(super) fn keep(&mut self, server: &Server, job: &Job, landed: Landed) -> u32 {
+        self.add(usize::MAX, server.process(), job, Some(landed))
+    }
+
+    fn add(&mut self, slot: usize, process: u32, job: &Job, landed: Option<Landed>) -> u32 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.flights.push(None);
             self.flights.len() - 1
@@ -62,13 +75,11 @@ impl RunAhead {
         self.flights[place] = Some(Flight {
             number,
             slot,
-            process: server.process(),
+            process,
             keep: job.threads.keep,
-            landed: None,
+            landed,
         });
-        self.slots.resize(SLOTS, u32::MAX);
-        self.slots[slot % SLOTS] = number;
-        Some(number)
+        number
     }
 
     fn flight(&mut self, number: u32) -> Option<&mut Flight> {
@@ -105,13 +116,13 @@ impl RunAhead {
             if flight.landed.is_some() || flight.process != process {
                 continue;
             }
-            let (outcome, enabled, (trace, kept)) =
-                server.collect_raw(flight.slot, patience, |trace, kept| (trace.to_vec(), kept))?;
+            let (outcome, enabled, (trace, told)) =
+                server.collect_raw(flight.slot, patience, |trace, told| (trace.to_vec(), told))?;
             flight.landed = Some(Landed {
                 outcome,
                 enabled,
                 trace,
-                kept,
+                told: Some(told),
             });
         }
         Ok(())

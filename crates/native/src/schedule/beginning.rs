@@ -12,12 +12,14 @@ pub(super) struct Beginning {
 }
 
 impl Beginning {
-    /// A run has repeated the first `keep` choices of the last one. True if that part of its trace is what it was.
-    pub(super) fn go_on(&mut self, keep: usize, trace: &[u8], kept: (u64, u64)) -> bool {
+    /// A run has repeated the first `keep` choices of the last one. True if that part of its trace is what it was, which is known by
+    /// its length and digest, or looked at.
+    pub(super) fn go_on(&mut self, keep: usize, trace: &[u8], kept: Option<(u64, u64)>) -> bool {
         let length = self.choices.get(keep).copied().filter(|_| keep > 0);
         let known = length.and_then(|length| self.bytes.get(..length));
-        let same = known.is_some_and(|known| {
-            trace.len() >= known.len() && kept == (known.len() as u64, digest(known))
+        let same = known.is_some_and(|known| match kept {
+            Some(kept) => trace.len() >= known.len() && kept == (known.len() as u64, digest(known)),
+            None => trace.starts_with(known),
         });
         let length = length.filter(|_| same).unwrap_or(0);
         self.choices.truncate(if same { keep } else { 0 });
@@ -37,6 +39,11 @@ impl Beginning {
         self.choices.len() - 1
     }
 
+    /// The trace of the last run.
+    pub(super) fn trace(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The trace; to be given back.
     pub(super) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
@@ -51,15 +58,15 @@ impl Beginning {
 mod tests {
     use super::*;
 
-    fn told(trace: &[u8], length: usize) -> (u64, u64) {
-        (length as u64, digest(&trace[..length]))
+    fn told(trace: &[u8], length: usize) -> Option<(u64, u64)> {
+        Some((length as u64, digest(&trace[..length])))
     }
 
     #[test]
     fn what_is_repeated_is_kept_and_what_is_not_is_read() {
         let mut beginning = Beginning::default();
         let first: Vec<u8> = (0..64).collect();
-        assert!(!beginning.go_on(0, &first, (0, 0)));
+        assert!(!beginning.go_on(0, &first, Some((0, 0))));
         for at in [0, 24, 40] {
             beginning.choice(at);
         }

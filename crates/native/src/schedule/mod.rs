@@ -5,12 +5,15 @@ mod beginning;
 mod leftovers;
 mod numbers;
 mod reader;
+mod reading;
+mod recall;
+mod recalled;
 mod recoveries;
 mod room;
 mod sealing;
 mod unseen;
 
-use crate::deadline::{Deadline, Steps};
+use crate::deadline::Deadline;
 use crate::error::SubjectError;
 use crate::execution::Outcome;
 use crate::job::{Job, Policy, Sleeper, Threading};
@@ -24,10 +27,11 @@ use landfall_explore::schedule::{
 };
 use landfall_finding::Limit;
 use landfall_model::line::Line;
-use landfall_vocab::record::{RecordKind, Records};
 use landfall_vocab::shared::{ANY_CALL, MOST_PROCESSES, signal_at};
 use reader::TraceReader;
 pub use reader::{NamedBlock, Naming};
+use reading::TraceReading;
+use recall::Recall;
 pub use recoveries::{EverySchedule, FailedSchedule};
 pub use sealing::Sealing;
 pub(crate) use sealing::is_called;
@@ -71,6 +75,7 @@ pub struct NativeThreads<'s> {
     reader: TraceReader,
     beginning: Beginning,
     ahead: RunAhead,
+    recall: Recall,
     sleepers: Sleepers,
     sealing: Option<Sealing>,
     /// Executions that were not looked at to their end.
@@ -91,6 +96,10 @@ pub struct NativeThreads<'s> {
     pub more_threads: Option<usize>,
     /// More streams of non-temporal stores were wanted than there are: start over with at least so many.
     pub more_streams: Option<usize>,
+    /// What was put together without a run is not what the run does: start over, and run everything.
+    mistaken: bool,
+    /// Executions that were put together without a run.
+    pub recalled: u64,
     /// The server that knows what turns of loops left behind.
     leftovers_of: u32,
 }
@@ -126,6 +135,7 @@ impl<'s> NativeThreads<'s> {
             non_temporal: job.threads.non_temporal,
             streamed: job.threads.streamed,
             most: threads as u16,
+            run_all: job.threads.run_all,
             signals: job.threads.signals,
             timer_signals: job.threads.timer_signals,
             ..Threading::default()
@@ -139,6 +149,10 @@ impl<'s> NativeThreads<'s> {
         reader.all_stream = job.threads.streamed.is_none();
         reader.expect_streams(job.threads.streamed.as_deref());
         reader.companions = job.threads.companions().into();
+        let mut recall = Recall::default();
+        if job.threads.run_all {
+            recall.switch_off();
+        }
         reader.signals.known = job.threads.signals.clone();
         NativeThreads {
             server,
@@ -148,6 +162,7 @@ impl<'s> NativeThreads<'s> {
             reader,
             beginning: Beginning::default(),
             ahead: RunAhead::default(),
+            recall,
             sleepers: Sleepers::default(),
             sealing: None,
             cut: Cut::default(),
@@ -159,6 +174,8 @@ impl<'s> NativeThreads<'s> {
             error: None,
             more_threads: None,
             more_streams: None,
+            mistaken: false,
+            recalled: 0,
             leftovers_of: 0,
         }
     }
@@ -239,6 +256,16 @@ impl<'s> NativeThreads<'s> {
     /// milestones.
     pub fn read_whole(&mut self) {
         self.reader.whole = true;
+    }
+
+    /// From now on every execution is run: the yardstick for what is put together.
+    pub fn run_everything(&mut self) {
+        self.recall.switch_off();
+    }
+
+    /// From now on every execution that is put together is run as well, and the two are compared.
+    pub fn compare_everything(&mut self) {
+        self.recall.compare_all();
     }
 
     /// Which stores the source is taken to have made atomic; the steps say it.
@@ -323,6 +350,7 @@ impl<'s> NativeThreads<'s> {
 
     /// From now on the same accesses are steps as in that job.
     pub fn adopt(&mut self, job: &Job) {
+        self.recall.start_over();
         self.job.threads.everywhere = job.threads.everywhere;
         self.job.threads.sections = job.threads.sections;
         self.job.threads.points.clone_from(&job.threads.points);
@@ -399,8 +427,9 @@ impl<'s> NativeThreads<'s> {
             trace,
         };
         let ran = cleared.and_then(|()| {
-            self.server
-                .run_raw_with(&self.job, |bytes, kept| reading.read(bytes, kept))
+            self.server.run_raw_with(&self.job, |bytes, told| {
+                (reading.read(bytes, Some(told.kept)), told.opaque)
+            })
         });
         self.ran(ran)
     }
@@ -412,6 +441,9 @@ impl<'s> NativeThreads<'s> {
         keep: usize,
         trace: &mut Trace,
     ) -> Result<Processes, ThreadsError> {
+        if let Some(landed) = flight.landed {
+            return self.take_in(landed, flight.keep, keep, trace);
+        }
         let patience = self.job.limits.patience();
         let mut reading = TraceReading {
             until: self.job.limits.until,
@@ -424,23 +456,21 @@ impl<'s> NativeThreads<'s> {
             reads: &mut self.reads,
             trace,
         };
-        let ran = match flight.landed {
-            Some(landed) => {
-                let read = reading.read(&landed.trace, landed.kept);
-                Ok((landed.outcome, landed.enabled, read))
-            }
-            None => self
-                .server
-                .collect_raw(flight.slot, patience, |bytes, kept| {
-                    reading.read(bytes, kept)
-                }),
-        };
+        let ran = self
+            .server
+            .collect_raw(flight.slot, patience, |bytes, told| {
+                (reading.read(bytes, Some(told.kept)), told.opaque)
+            });
         self.ran(ran)
     }
 
     fn ran(&mut self, ran: ScheduleRan) -> Result<Processes, ThreadsError> {
+        self.ran_as(ran, true)
+    }
+
+    fn ran_as(&mut self, ran: ScheduleRan, learns: bool) -> Result<Processes, ThreadsError> {
         self.runs += 1;
-        let (outcome, enabled, read) = match ran {
+        let (outcome, enabled, (read, opaque)) = match ran {
             Ok(ran) => ran,
             Err(error) => {
                 let why = error.to_string();
@@ -454,6 +484,10 @@ impl<'s> NativeThreads<'s> {
         }
         self.last_bytes = read?;
         self.bytes += self.last_bytes;
+        if learns {
+            let trace = self.beginning.trace();
+            self.recall.learn(trace, &outcome, opaque, &self.job);
+        }
         self.outcome = outcome;
         let unexpected = self.several_create() || self.sees_blocks() || self.sees_numbers_again();
         if self.reader.created > self.threads || unexpected {
@@ -510,79 +544,8 @@ impl<'s> NativeThreads<'s> {
     }
 }
 
-/// What a server says of a run: how it ended, who could have gone on, and bytes of trace.
-type ScheduleRan = Result<(Outcome, u64, Result<u64, ThreadsError>), SubjectError>;
-
-/// Reads the trace of one run.
-struct TraceReading<'a> {
-    until: Deadline,
-    threads: usize,
-    /// Transitions that are in the trace already.
-    keep: usize,
-    /// Choices that the run was told to be known.
-    told: usize,
-    reader: &'a mut TraceReader,
-    beginning: &'a mut Beginning,
-    sealing: &'a mut Option<Sealing>,
-    reads: &'a mut Option<recoveries::Reads>,
-    trace: &'a mut Trace,
-}
-
-impl TraceReading<'_> {
-    fn read(&mut self, trace: &[u8], kept: (u64, u64)) -> Result<u64, ThreadsError> {
-        let same = self.beginning.go_on(self.told, trace, kept);
-        let known = if same { self.told } else { 0 };
-        self.reader.begin(self.threads, self.keep, known);
-        // Who else looks at the records sees all of them.
-        let alone = self.reads.is_none() && self.sealing.is_none() && !self.reader.whole;
-        let skipped = if alone { known } else { 0 };
-        let (choices, from) = self.reader.go_back(skipped, self.trace);
-        self.beginning.read_from(choices);
-        let bytes = self.beginning.take();
-        let read = self.records(&bytes, from, skipped);
-        self.beginning.give_back(bytes);
-        read.map(|()| trace.len() as u64)
-    }
-
-    /// Takes in the records from a byte on. What comes before choice `known` will be known of the next run as well, perhaps.
-    fn records(&mut self, bytes: &[u8], from: usize, known: usize) -> Result<(), ThreadsError> {
-        let mut records = Records::new(&bytes[from..]);
-        let mut steps = Steps::new(self.until);
-        loop {
-            if steps.stop() {
-                return Err(ThreadsError::Stopped);
-            }
-            let at = from + records.position();
-            let Some(record) = records.next() else {
-                return self.reader.end(self.trace);
-            };
-            let record = record.map_err(|malformed| {
-                ThreadsError::CannotRun(format!(
-                    "the program damaged its trace: at byte {}, {}",
-                    from + malformed.at,
-                    malformed.why
-                ))
-            })?;
-            if record.is_choice() && self.beginning.choice(at) == known && known > 0 {
-                self.reader.keep_milestone(known, at, self.trace);
-            }
-            if let Some(reads) = self.reads {
-                reads.record(&record);
-            }
-            if let Some(naming) = &mut self.reader.naming {
-                naming.record(&record);
-            }
-            if let (RecordKind::Stack, 1.., Some(sealing)) =
-                (record.kind, record.flags, &mut *self.sealing)
-            {
-                let sealed = sealing.seals(record.payload);
-                self.reader.announced(record.thread.into(), sealed);
-                continue;
-            }
-            self.reader.record(&record, self.trace)?;
-        }
-    }
-}
+/// What a server says of a run: how it ended, who could have gone on, bytes of trace, and whether it may come out differently.
+type ScheduleRan = Result<(Outcome, u64, (Result<u64, ThreadsError>, bool)), SubjectError>;
 
 impl Threads for NativeThreads<'_> {
     fn threads(&self) -> usize {
@@ -602,6 +565,7 @@ impl Threads for NativeThreads<'_> {
     }
 
     fn preempt_at(&mut self, points: &Points) {
+        self.recall.start_over();
         let (sites, locks): (&[u32], Option<&[u32]>) = match points {
             Points::Everywhere => (&[], None),
             Points::Sites(sites) => (sites, None),
@@ -631,7 +595,10 @@ impl Threads for NativeThreads<'_> {
         loop {
             self.job.schedule = Some(follow);
             trace.restart(job.keep);
-            let enabled = self.once(job.keep, trace)?;
+            let enabled = match self.recalled(job.keep, trace)? {
+                Some(enabled) => enabled,
+                None => self.once(job.keep, trace)?,
+            };
             follow = self.job.schedule.take().unwrap_or_default();
             self.refuse(trace)?;
             match self.awake_instead(job, trace, follow.len(), &enabled) {
@@ -662,12 +629,18 @@ impl Threads for NativeThreads<'_> {
     }
 
     fn room_ahead(&self) -> usize {
-        self.ahead.room(self.last_bytes)
+        match self.recall.compares_all() {
+            true => 0,
+            false => self.ahead.room(self.last_bytes),
+        }
     }
 
     fn ahead(&mut self, job: &schedule::Job<'_>, trace: &Trace) -> Option<u32> {
         self.tell(job, trace);
-        self.ahead.post(self.server, &self.job)
+        match self.recall.play(&self.job) {
+            Some(played) => Some(self.ahead.keep(self.server, &self.job, played)),
+            None => self.ahead.post(self.server, &self.job),
+        }
     }
 
     fn run_ahead(

@@ -14,6 +14,7 @@ impl NativeThreads<'_> {
         threading: &mut Threading,
     ) -> bool {
         match (self.more_threads, self.more_streams) {
+            _ if self.mistaken => threading.run_all = true,
             (Some(more), _) if more <= most => {
                 *threads = more;
                 threading.creations |= self.several_create();

@@ -40,6 +40,15 @@ const MOST_OF_A_HANG: usize = 1_000_000;
 /// How long to sleep before looking whether the server still lives.
 const PULSE: Duration = Duration::from_millis(50);
 
+/// What a run says of its trace.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunTold {
+    /// How much of it repeats what was asked for, and its digest.
+    pub(crate) kept: (u64, u64),
+    /// A thread did what may come out differently another time.
+    pub(crate) opaque: bool,
+}
+
 /// A program started and waiting right before `main`.
 #[derive(Debug)]
 pub struct Server {
@@ -318,7 +327,7 @@ impl Server {
     pub(crate) fn run_raw_with<R>(
         &mut self,
         job: &Job,
-        read: impl FnOnce(&[u8], (u64, u64)) -> R,
+        read: impl FnOnce(&[u8], RunTold) -> R,
     ) -> Result<(Outcome, u64, R), SubjectError> {
         if self.sample_is_due() {
             let execution = self.run(job)?;
@@ -348,7 +357,7 @@ impl Server {
         &mut self,
         index: usize,
         patience: WaitPatience,
-        read: impl FnOnce(&[u8], (u64, u64)) -> R,
+        read: impl FnOnce(&[u8], RunTold) -> R,
     ) -> Result<(Outcome, u64, R), SubjectError> {
         let waited = self.await_slot(index, patience);
         let slot = self.shared.slot(index);
@@ -358,8 +367,11 @@ impl Server {
             Waited::Done if end == End::Exited as u32 => Outcome::Exited { code },
             _ => self.outcome(&slot.outcome(), waited),
         };
-        let kept = slot.kept();
-        let result = slot.trace(|trace| read(trace, kept));
+        let told = RunTold {
+            kept: slot.kept(),
+            opaque: slot.opaque(),
+        };
+        let result = slot.trace(|trace| read(trace, told));
         self.shared.trim(index, slot.trace_len());
         if waited == Waited::ServerGone {
             self.replace()?;

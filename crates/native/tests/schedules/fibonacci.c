@@ -1,5 +1,6 @@
 // executions sc: 1: 11, 2: 140, 3: 1698
 // executions tso: 1: 11, 2: 153, 3: 2258
+// put together
 #include "common.h"
 _Alignas(64) atomic_int x = 1;
 _Alignas(64) atomic_int y = 1;

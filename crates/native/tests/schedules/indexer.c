@@ -1,4 +1,5 @@
 // executions: 12: 8, 15: 4096
+// put together
 #include "common.h"
 atomic_int table[128][16];
 static void *insert(void *t) {

@@ -1,4 +1,5 @@
 // executions: 5: 64, 10: 3328
+// put together
 #include "common.h"
 atomic_int a[32][16];
 static void *reader(void *_) {

@@ -1,4 +1,5 @@
 // executions: 2: 4, 8: 256, 13: 8192
+// put together
 #include "common.h"
 atomic_int x;
 static void *write_it(void *_) { store(x, 1); return 0; }

@@ -1,4 +1,5 @@
 // executions: 2: 5, 3: 13, 4: 33, 5: 81, 6: 193, 7: 449, 8: 1025, 9: 2305
+// put together
 #include "common.h"
 atomic_int x;
 static void *write_it(void *i) { store(x, 2); return 0; }

@@ -382,7 +382,7 @@ pub(super) fn stranger(name: &[u8]) -> Stranger {
 
 /// Does a function change nothing, not even something of its own? Then it may be called in a turn of a loop that did not happen.
 pub(super) fn changes_nothing(name: &[u8]) -> bool {
-    const NAMES: [&str; 8] = [
+    const NAMES: [&str; 10] = [
         "sched_yield",
         "usleep",
         "nanosleep",
@@ -391,6 +391,9 @@ pub(super) fn changes_nothing(name: &[u8]) -> bool {
         "pthread_equal",
         "__errno_location",
         "pthread_getspecific",
+        // What they call is the program's.
+        "exit",
+        "__cxa_finalize",
     ];
     NAMES
         .iter()

@@ -287,7 +287,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
     unsafe {
         crate::memory::unannounced::close_pages();
         Run::begin(slot);
-        (*slot).squeezed = 0;
+        ((*slot).squeezed, (*slot).opaque) = (0, 0);
         let outcome = &raw mut (*slot).outcome;
         (*outcome).end = End::Died as u32;
         (*outcome).code = 0;

@@ -75,6 +75,12 @@ pub(crate) fn outcome<R>(change: impl FnOnce(&mut Outcome) -> R) -> R {
     unsafe { change(&mut (*run().slot.get()).outcome) }
 }
 
+/// The run does what may come out differently another time.
+pub(crate) fn note_opaque() {
+    // SAFETY: see above; a run has a slot from its beginning.
+    unsafe { (*run().slot.get()).opaque = 1 };
+}
+
 /// The process that the job chooses at a step, if it does.
 pub(crate) fn choice(step: usize) -> Option<u16> {
     let given = job().choices.min(MOST_CHOICES) as usize;

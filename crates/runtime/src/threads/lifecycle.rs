@@ -54,7 +54,8 @@ pub(super) fn ended() -> ! {
 
 /// The last step of the running thread.
 pub(super) fn leave() -> ! {
-    point(Step::new(step::EXIT, threads().current.get(), 0));
+    let result = tables().contexts[threads().current.get()].result.get();
+    point(Step::new(step::EXIT, result, 0));
     depart(Status::Done)
 }
 

@@ -47,6 +47,7 @@ pub(crate) mod wakes;
 use crate::memory::heap::Heap;
 use crate::memory::own::allocate;
 use crate::memory::shadow::{is_persistent, touch_span, view};
+use crate::run::shared;
 use crate::run::trace::{self, Origin};
 use crate::state::{Mode, run, server, watch, watching};
 use context::Context;
@@ -312,7 +313,22 @@ pub(crate) fn allocated(block: usize, length: usize) {
 /// The running thread does something whose effects are not known: a turn of a loop with that has happened.
 pub(crate) fn acted() {
     if on() {
+        is_opaque();
         turns::lasts(threads().current.get());
+    }
+}
+
+/// A turn of a loop has ended where it began, perhaps: whether it was in vain is a question of what others do.
+fn turns_back(same: bool) {
+    if same {
+        is_opaque();
+    }
+}
+
+/// The running thread may do something else another time, though it finds the same.
+fn is_opaque() {
+    if watching() && !threads().only_main.get() {
+        shared::note_opaque();
     }
 }
 

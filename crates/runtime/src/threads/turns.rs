@@ -724,9 +724,9 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         return;
     };
     let was = known.get();
-    let same =
-        was.kept == kept && was.lasting == now.lasting && was.balance == now.balance && !was.seen;
-    let leaves = match same {
+    let same = was.kept == kept && was.lasting == now.lasting && was.balance == now.balance;
+    super::turns_back(same);
+    let leaves = match same && !was.seen {
         true => turns.leaves(&was, below.clone()),
         false => Leaves::Changes,
     };

@@ -118,6 +118,9 @@ pub(crate) fn used(key: u64, how: Use, what: u8, origin: Origin) {
     if !matters() {
         return;
     }
+    if how != Use::Looks {
+        super::is_opaque();
+    }
     let known = all().iter().position(|used| used.get().key == key);
     let uses = &run().uses;
     if known.is_none() && alone {

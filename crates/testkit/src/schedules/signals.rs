@@ -6,14 +6,19 @@ use super::Outcome;
 use crate::program::*;
 use std::collections::BTreeSet;
 
-/// Registers of a handler that no thread uses: its own begin here; whether it has run; whether a signal was there.
-const OWN: u8 = 7;
+/// Registers of handlers that no thread uses, and of two not the same: where those of each begin, and how many there are; whether it
+/// has run; whether a signal was there.
+const OWN: [u8; 2] = [7, 10];
+const MOST_OWN: u8 = 3;
 const RAN: [Reg; 2] = [Reg(14), Reg(13)];
 const FOUND: Reg = Reg(15);
 
 /// A handler: what a thread would do, with registers of its own. There may be two, told apart by `number`.
 pub fn handler(code: &[Instr], number: usize) -> Vec<Instr> {
-    let own = |reg: Reg| Reg(reg.0 + OWN);
+    let own = |reg: Reg| {
+        assert!(reg.0 < MOST_OWN, "a handler is short");
+        Reg(reg.0 + OWN[number])
+    };
     let operand = |operand: Operand| match operand {
         Operand::Reg(reg) => Operand::Reg(own(reg)),
         constant => constant,
