@@ -13,7 +13,7 @@ use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::End;
 
 /// Those of libc that the runtime does not provide itself. Locks are not among them: what comes of one in a handler is searched.
-const UNSAFE: [&[u8]; 52] = [
+static UNSAFE: [&[u8]; 52] = [
     b"asctime",
     b"asprintf",
     b"atexit",
@@ -101,7 +101,7 @@ pub(crate) unsafe fn calls_import(name: *const u8, caller: usize) {
     }
     // SAFETY: what the caller promises.
     let called = unsafe { bytes::text(name, 32) };
-    if let Some(name) = UNSAFE.into_iter().find(|name| *name == called) {
+    if let Some(name) = UNSAFE.iter().find(|name| bytes::same(name, called)) {
         enters(name, caller);
     }
 }
