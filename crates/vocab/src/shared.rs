@@ -436,7 +436,8 @@ pub const fn address_of(place: u64) -> u64 {
 
 const ADDRESS_BITS: u32 = 47;
 
-/// In place of a lock: a critical section ends, or (read, with the lock in the first word) is no single step.
+/// In place of a lock: a critical section ends, or (read, with the lock in the first word) is no single step; or (written) does something to
+/// a condition, whose place comes first, then which step that would be.
 pub const SECTIONS: u64 = LOCK | 24;
 
 /// What atomic blocks have in common with each other, and with every access outside of them.

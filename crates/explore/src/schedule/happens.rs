@@ -4,7 +4,7 @@
 //! predecessors of a transition are found through the list of earlier accesses to its object, newest first, so a
 //! predecessor that is already covered by a newer one is no race.
 
-use super::step::{Access, Order, Persistency, Process, Sets, Step, Until};
+use super::step::{Access, Order, Persistency, Process, Sets, Step, Touch, Until};
 use super::sync::ALL;
 use std::ops::Range;
 
@@ -136,7 +136,7 @@ impl Happens {
         let second = steps.len() + number;
         // What a thread read in a turn that was in vain are transitions, and race like any.
         if step.until != Until::Changed {
-            self.waiting(steps, step, self.newest(step.object), second, races);
+            self.waiting(steps, step, second, sets, races);
         }
     }
 
@@ -190,14 +190,14 @@ impl Happens {
         races: &mut Vec<Race>,
     ) {
         self.structure(steps, step, sets);
-        if step.access == Access::None && !self.order.is_wide(step) {
+        if step.access == Access::None && !self.order.is_wide(step, sets) {
             return;
         }
         if step.until != Until::Now {
             self.bare.copy_from_slice(&self.row);
         }
         self.direct.clear();
-        if self.order.is_wide(step) {
+        if self.order.is_wide(step, sets) {
             self.scan(steps, step, at, sets);
         } else {
             self.walk(steps, step, sets);
@@ -217,7 +217,7 @@ impl Happens {
             self.learn(first);
         }
         if !matches!(step.until, Until::Now | Until::Changed) {
-            self.waiting(steps, step, self.newest(step.object), at, races);
+            self.waiting(steps, step, at, sets, races);
         }
     }
 
@@ -344,86 +344,110 @@ impl Happens {
         }
     }
 
+    /// The newest transition before one that touches an object.
+    fn newest_before(
+        &self,
+        steps: &[Step],
+        at: u32,
+        (object, wide): (u32, bool),
+    ) -> Option<(u32, Touch)> {
+        let at = match (wide, at) {
+            (true, _) => {
+                let earlier = &steps[..(at as usize).min(self.links.len())];
+                earlier.iter().rposition(|s| s.touch(object).is_some())? as u32
+            }
+            (false, NONE) => self.newest(object),
+            (false, _) => self.links[at as usize].0,
+        };
+        let step = steps.get(at as usize)?;
+        Some((at, step.touch(object)?))
+    }
+
     /// The step waits for a value that its newest predecessor brought about. Where was the last time it could have been
     /// taken before? Right before the newest access without which the object holds such a value.
     fn waiting(
         &mut self,
         steps: &[Step],
         step: &Step,
-        newest: u32,
         second: usize,
+        sets: &Sets,
         races: &mut Vec<Race>,
     ) {
         let end = second.min(steps.len());
-        let mut at = newest;
+        let on = (step.object, sets.is_condition(step.object));
         self.raced.clear();
-        while at != NONE {
-            let other = &steps[at as usize];
-            let next = self.links[at as usize].0;
+        let mut last = NONE;
+        while let Some((at, other)) = self.newest_before(steps, last, on) {
+            last = at;
             // Whatever touches the object before one that changes all of it comes before that one.
             let settles =
                 other.access == Access::Write && (other.mask == ALL || other.mask == step.mask);
             let concerns = (other.access == Access::Write || step.access == Access::Write)
                 && other.access != Access::None
                 && other.mask & step.mask != 0;
-            if concerns {
-                let known = self.bare[other.process as usize] >= other.tick
-                    || self
-                        .raced
-                        .iter()
-                        .any(|&raced| self.before(other, raced as usize));
-                if !known && self.possible_before(steps, at, end, step) {
-                    races.push(Race {
-                        first: at,
-                        second: second as u32,
-                    });
-                    self.raced.push(at);
-                    if settles {
-                        return;
-                    }
-                }
-                if known && settles {
+            if !concerns {
+                continue;
+            }
+            let by = &steps[at as usize];
+            let known = self.bare[by.process as usize] >= by.tick
+                || self
+                    .raced
+                    .iter()
+                    .any(|&raced| self.before(by, raced as usize));
+            if !known && self.possible_before(steps, at, end, step) {
+                races.push(Race {
+                    first: at,
+                    second: second as u32,
+                });
+                self.raced.push(at);
+                if settles {
                     return;
                 }
             }
-            at = next;
+            if known && settles {
+                return;
+            }
         }
     }
 
     /// Could `step`, which waits for a value of its object, come right before `first`, with all that does not happen after that?
     fn possible_before(&self, steps: &[Step], first: u32, end: usize, step: &Step) -> bool {
-        let other = &steps[first as usize];
-        if other.object != step.object {
+        let Some(other) = steps[first as usize].touch(step.object) else {
             return true;
-        }
+        };
         if other.mask == ALL || other.mask == step.mask {
             return step.until.admits(other.found);
         }
-        self.word_without(steps, first as usize, end, step.until, &mut Vec::new())
+        self.word_without(steps, first as usize, end, step, &mut Vec::new())
             .is_some()
     }
 
-    /// What a synchronisation object holds at `end` if `first`, and all that happens after it, had not happened. If that does
-    /// not admit `until` because of others that came later than `first` (readers under a lock), they are taken away too;
+    /// What the object of `moved` holds at `end` if `first`, and all that happens after it, had not happened. If that does not let it go on
+    /// because of others that came later than `first` (readers under a lock), they are taken away too;
     /// `None` if it is because of earlier ones. `without` gets all that were taken away.
     pub(super) fn word_without(
         &self,
         steps: &[Step],
         first: usize,
         end: usize,
-        until: Until,
+        moved: &Step,
         without: &mut Vec<u32>,
     ) -> Option<u64> {
+        let (object, until) = (moved.object, moved.until);
+        let begins = steps[first].touch(object)?.found;
+        let writes = |at: usize| {
+            let touch = steps[at].touch(object);
+            touch.filter(|touch| touch.access == Access::Write)
+        };
         without.clear();
         without.push(first as u32);
         loop {
-            let mut word = steps[first].found;
-            for (at, step) in (first + 1..).zip(&steps[first + 1..end]) {
-                if step.object == steps[first].object
-                    && step.access == Access::Write
+            let mut word = begins;
+            for at in first + 1..end {
+                if let Some(touch) = writes(at)
                     && !self.after_any(steps, without, at)
                 {
-                    word = word & !step.mask | step.left & step.mask;
+                    word = word & !touch.mask | touch.left & touch.mask;
                 }
             }
             let Until::Clear(bits) = until else {
@@ -433,10 +457,7 @@ impl Happens {
                 return Some(word);
             }
             let sets = |at: &usize| {
-                let step = &steps[*at];
-                step.object == steps[first].object
-                    && step.access == Access::Write
-                    && step.left & step.mask & word & bits != 0
+                writes(*at).is_some_and(|touch| touch.left & touch.mask & word & bits != 0)
                     && !self.after_any(steps, without, *at)
             };
             without.push((first + 1..end).rev().find(sets)? as u32);

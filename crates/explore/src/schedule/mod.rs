@@ -40,6 +40,7 @@ pub use happens::Race;
 pub use processes::Processes;
 pub use queued::{Queued, come_behind};
 pub use replayed::Replayed;
+pub use section::SectionKey;
 pub use search::{Counts, Options, Search, search};
 pub use sharing::Sharing;
 pub use step::{Access, Act, NOWHERE, Order, Orders, Persistency, Process, Sets, Step, Until};

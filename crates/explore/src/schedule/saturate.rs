@@ -3,8 +3,8 @@
 //! (docs/design/algorithms.md §3).
 //!
 //! Critical sections are single transitions at first ([`Points::Sections`]); a lock of which one is not, because something else in it is
-//! visible, somebody could see the lock held, or what it accesses depends on others, is found out in the same way, and taken and given back in two
-//! transitions from then on.
+//! visible, or somebody could see the lock held, is found out in the same way, and taken and given back in two transitions from then on. What a
+//! section accesses may depend on others: it counts as accessing whatever it did in any execution, and the search starts over when that grows.
 //!
 //! So it is with what turns of loops leave behind ([`Leftovers`]): it counts at first.
 //!
@@ -49,6 +49,8 @@ pub struct Saturated {
 /// A lock whose critical sections are not single transitions is found soon, or none is from then on: to start over again and again would cost more
 /// than it saves.
 const FEW: u64 = 512;
+/// So is what a critical section accesses, but for a few times.
+const MOST_LATE: u32 = 4;
 
 /// Searches with the scheduling points that `preempt` asks for. `visit` sees executions of abandoned rounds too: they are
 /// executions of the program. The search it gets has the last execution and its happens-before; of the one that ends a
@@ -77,6 +79,8 @@ fn search_rounds<T: Threads>(
     let mut apart = Apart::default();
     // Critical sections are several transitions each.
     let mut in_parts = false;
+    let mut usual = UsualSections::default();
+    let mut late_growth = 0;
     let mut overlook = false;
     loop {
         let (mut fresh, mut late) = (false, false);
@@ -93,7 +97,7 @@ fn search_rounds<T: Threads>(
         threads.preempt_at(&points);
         threads.overlook_leftovers(overlook);
         let mut search = Search::with(threads, options, apart)?;
-        let mut usual = UsualSections::default();
+        *search.trace.sets.usual_sections() = std::mem::take(&mut usual);
         search.points = points;
         while !fresh && !search.broken {
             match search.next(threads) {
@@ -127,9 +131,14 @@ fn search_rounds<T: Threads>(
                 fresh = add_racing(&search, &mut result.sites);
                 search.racy |= fresh;
             }
-            let broken = add(&search.trace().broken, &mut result.locks)
-                | add(&usual.deviating(&search), &mut result.locks);
+            let broken = add(&search.trace().broken, &mut result.locks);
             late |= broken && search.counts.executions > FEW;
+            let grown = search.sections_grow();
+            if grown && search.counts.executions > FEW {
+                late_growth += 1;
+                late |= late_growth > MOST_LATE;
+            }
+            let broken = broken || grown;
             let leftovers = match threads.leftovers() {
                 Some(Leftovers::Some) => !std::mem::replace(&mut overlook, true),
                 Some(Leftovers::Wrong) => true,
@@ -146,6 +155,7 @@ fn search_rounds<T: Threads>(
             }
         }
         apart = search.apart();
+        usual = std::mem::take(search.trace.sets.usual_sections());
         let broken = search.broken || options.symmetry != symmetry;
         if !broken && !fresh || fresh && preempt == Preempt::Sync && options.symmetry == symmetry {
             result.counts = search.counts;

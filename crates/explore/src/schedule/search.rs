@@ -103,7 +103,7 @@ pub struct Search {
     options: Options,
     happens: Happens,
     wakeup: Wakeup,
-    trace: Trace,
+    pub(super) trace: Trace,
     frames: Vec<SearchFrame>,
     sleepers: Vec<Step>,
     follow: Vec<Process>,
@@ -123,6 +123,8 @@ pub struct Search {
     /// In the last execution, accesses that are no scheduling points race: clocks do not know of all that happens before what, so
     /// no power failure may be looked for in it. It is executed again, with more points.
     pub racy: bool,
+    /// The transition that was moved last is a critical section that does not always access the same.
+    varies: bool,
     pub counts: Counts,
     pub estimate: Estimate,
 }
@@ -191,6 +193,7 @@ impl Search {
             broken: false,
             points: Points::default(),
             racy: false,
+            varies: false,
             counts: Counts::default(),
             estimate: Estimate::default(),
         })
@@ -422,6 +425,15 @@ impl Search {
         }
     }
 
+    /// Did some critical section access something else than ever before?
+    pub(super) fn sections_grow(&mut self) -> bool {
+        let mut usual = std::mem::take(self.trace.sets.usual_sections());
+        usual.rename(self);
+        let grown = usual.take_growth();
+        *self.trace.sets.usual_sections() = usual;
+        grown
+    }
+
     /// A critical section races with something else that is done to its lock, such as destroying it: that could also come in its middle.
     fn note_broken_sections(&mut self) {
         let Trace { steps, broken, .. } = &mut self.trace;
@@ -432,7 +444,10 @@ impl Search {
             ) else {
                 continue;
             };
-            if (first.section == 0) != (second.section == 0) && !broken.contains(&first.object) {
+            if (first.section == 0) != (second.section == 0)
+                && first.object == second.object
+                && !broken.contains(&first.object)
+            {
                 broken.push(first.object);
             }
         }
@@ -451,10 +466,18 @@ impl Search {
         };
         self.without.clear();
         self.without.push(race.first);
-        let first = &steps[race.first as usize];
-        if step.object != first.object {
+        self.varies = false;
+        if step.section != 0 {
+            if let Some(section) = self.trace.sets.moved_section(&step) {
+                step.section = section;
+                self.varies = true;
+            }
             return step;
         }
+        let first = &steps[race.first as usize];
+        let Some(touch) = first.touch(step.object) else {
+            return step;
+        };
         match step.act {
             // It finds what it found, but for bytes that the first one stored: no other store to them can lie between the two.
             Act::Cas if first.access != Access::Write || first.mask & step.mask == 0 => {}
@@ -467,19 +490,21 @@ impl Search {
                 step.access = if fails { Access::Read } else { Access::Write };
             }
             Act::Sync(op) => {
-                let mut word = Some(first.found);
-                if first.mask != ALL {
+                let mut word = Some(touch.found);
+                if touch.mask != ALL {
                     let end = steps.len().min(race.second as usize);
-                    word = self.happens.word_without(
+                    let without = &mut self.without;
+                    word = (self.happens).word_without(
                         steps,
                         race.first as usize,
                         end,
-                        step.until,
-                        &mut self.without,
+                        &step,
+                        without,
                     );
                 }
                 if let Some(word) = word {
-                    (step.access, step.mask) = op.footprint(step.process.into(), word);
+                    let member = op.member(&step);
+                    (step.access, step.mask) = op.footprint(member, word);
                 }
             }
             _ => {}
@@ -498,9 +523,17 @@ impl Search {
         let rest = second.min(length - 1) + 1..length;
         let (steps, without) = (&self.trace.steps, &self.without);
         happens.not_after(steps, without, depth + 1..second, &mut self.sequence);
-        self.sequence.push(MOVED);
-        let shared = self.sequence.len();
-        happens.not_after(steps, without, rest, &mut self.sequence);
+        let shared;
+        if !self.varies {
+            self.sequence.push(MOVED);
+            shared = self.sequence.len();
+            happens.not_after(steps, without, rest, &mut self.sequence);
+        } else {
+            // It may access something else there, which what came later accesses as well.
+            shared = self.sequence.len();
+            happens.not_after(steps, without, rest, &mut self.sequence);
+            self.sequence.push(MOVED);
+        }
         let of = Sequence {
             steps: &self.trace.steps,
             moved: &moved,
@@ -536,11 +569,13 @@ impl Search {
             sets,
             &self.ticks,
         );
+        if inserted == Inserted::AtRoot {
+            self.estimate.mark(depth);
+        }
         match inserted {
-            Inserted::AtRoot => {
-                self.estimate.mark(depth);
-                Settled::ForGood
-            }
+            // In another execution something else may come before it, and in another order.
+            _ if self.varies => Settled::ForNow,
+            Inserted::AtRoot => Settled::ForGood,
             Inserted::Under(SequencePlace::At(index)) if index < shared => Settled::ForGood,
             Inserted::Under(_) => Settled::ForNow,
         }

@@ -1,17 +1,114 @@
 //! What is accessed in critical sections that are single transitions.
 
 use super::search::Search;
-use super::step::Process;
-use rustc_hash::FxHashMap;
+use super::step::{Process, Step};
+use super::sync::ALL;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// An object, bytes of it, and whether they are written.
 type Accessed = (u32, u64, bool);
+
+/// Of a condition: entering its queue, which is no different for any two who do. No other bit of its word is this one.
+const ENTERS: u64 = 1 << 63;
+
+/// Who is in a critical section, when, of which lock, and where it was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct SectionKey {
+    pub process: Process,
+    pub tick: u32,
+    pub lock: u32,
+    pub site: u32,
+}
+
+impl SectionKey {
+    pub fn of(step: &Step) -> SectionKey {
+        SectionKey {
+            process: step.process,
+            tick: step.tick,
+            lock: step.object,
+            site: step.site,
+        }
+    }
+}
+
+/// What critical sections accessed, in all executions. A section may look at one place and then decide about another, so that what it
+/// accesses elsewhere is not what it accesses here: where one is moved it counts as accessing whatever its thread ever did in sections that
+/// begin in the same place. That may cost an execution in which nothing new is found; to take it for less would lose some. So the search
+/// starts over when it grows. Most sections always do the same, and are taken for what they do.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UsualSections {
+    known: FxHashMap<SectionKey, Vec<Accessed>>,
+    /// Locks, and places where they are taken, whose sections do not always access the same.
+    varying: FxHashSet<(u32, u32)>,
+    /// What a thread ever accessed in those.
+    widest: FxHashMap<(Process, u32, u32), Vec<Accessed>>,
+    grown: bool,
+}
+
+impl UsualSections {
+    fn widen(&mut self, key: SectionKey, accesses: &[Accessed]) {
+        let place = (key.lock, key.site);
+        let known = self.known.entry(key).or_insert_with(|| accesses.to_vec());
+        if known != accesses {
+            self.grown |= self.varying.insert(place);
+        }
+        let of = (key.process, key.lock, key.site);
+        let widest = self.widest.entry(of).or_insert_with(|| accesses.to_vec());
+        if widest != accesses {
+            let before = widest.clone();
+            widest.extend_from_slice(accesses);
+            tidy(widest);
+            self.grown |= *widest != before && self.varying.contains(&place);
+        }
+    }
+
+    /// Of threads that are alike, what one of them does another could have done.
+    pub(super) fn rename(&mut self, search: &Search) {
+        let trace = search.trace();
+        if !search.is_symmetric() {
+            return;
+        }
+        for step in trace.steps.iter().filter(|step| step.section != 0) {
+            let Some(&first) = trace.alike.get(usize::from(step.process)) else {
+                continue;
+            };
+            let accesses = trace.sets.accessed(step.section);
+            for process in (0..).zip(&trace.alike).filter(|(_, like)| **like == first) {
+                let key = SectionKey {
+                    process: process.0,
+                    ..SectionKey::of(step)
+                };
+                self.widen(key, accesses);
+            }
+        }
+    }
+
+    /// Has something grown since somebody asked?
+    pub(super) fn take_growth(&mut self) -> bool {
+        std::mem::take(&mut self.grown)
+    }
+}
+
+/// In order, and each object once for what is read and once for what is written.
+fn tidy(accesses: &mut Vec<Accessed>) {
+    accesses.sort_unstable_by_key(|&(object, _, writes)| (object, writes));
+    accesses.dedup_by(|later, earlier| {
+        let same = (later.0, later.2) == (earlier.0, earlier.2);
+        if same {
+            earlier.1 |= later.1;
+        }
+        same
+    });
+}
 
 /// Each is named by its index; the first stands for none.
 #[derive(Clone, Debug)]
 pub(super) struct Sections {
     all: Vec<Vec<Accessed>>,
     numbers: FxHashMap<Vec<Accessed>, u32>,
+    pub(super) usual: UsualSections,
+    /// Conditions that sections wait for or signal, and of which lock these are.
+    conditions: Vec<(u32, u32)>,
 }
 
 impl Default for Sections {
@@ -19,28 +116,85 @@ impl Default for Sections {
         Sections {
             all: vec![Vec::new()],
             numbers: FxHashMap::default(),
+            usual: UsualSections::default(),
+            conditions: Vec::new(),
         }
     }
 }
 
 impl Sections {
-    /// The number of the section with these accesses, in whatever order they came.
-    pub(super) fn number(&mut self, accesses: &mut Vec<Accessed>) -> u32 {
-        accesses.sort_unstable_by_key(|&(object, _, writes)| (object, writes));
-        accesses.dedup_by(|later, earlier| {
-            let same = (later.0, later.2) == (earlier.0, earlier.2);
-            if same {
-                earlier.1 |= later.1;
-            }
-            same
-        });
+    /// The number of a section with these accesses, in whatever order they came.
+    pub(super) fn number(&mut self, key: SectionKey, accesses: &mut Vec<Accessed>) -> u32 {
+        tidy(accesses);
+        self.usual.widen(key, accesses);
+        self.number_of(accesses)
+    }
+
+    /// One in which everything is accessed that its thread ever did in this place; none if it always does the same.
+    pub(super) fn widest(&mut self, key: SectionKey) -> Option<u32> {
+        if !self.usual.varying.contains(&(key.lock, key.site)) {
+            return None;
+        }
+        let of = (key.process, key.lock, key.site);
+        let widest = self.usual.widest.get(&of).cloned();
+        widest.map(|widest| self.number_of(&widest))
+    }
+
+    fn number_of(&mut self, accesses: &[Accessed]) -> u32 {
         if let Some(&number) = self.numbers.get(accesses) {
             return number;
         }
         let number = self.all.len() as u32;
-        self.all.push(accesses.clone());
-        self.numbers.insert(accesses.clone(), number);
+        self.all.push(accesses.to_vec());
+        self.numbers.insert(accesses.to_vec(), number);
         number
+    }
+
+    /// A section of a lock enters the queue of a condition, or signals it: what that accesses. None if those of another lock do so, too: the
+    /// condition would order what they access, and does not.
+    pub(super) fn at_condition(
+        &mut self,
+        condition: u32,
+        lock: u32,
+        enters: bool,
+    ) -> Result<Accessed, u32> {
+        let known = self.conditions.iter().find(|known| known.0 == condition);
+        match known {
+            Some(&(_, other)) if other != lock => return Err(other),
+            Some(_) => {}
+            None => self.conditions.push((condition, lock)),
+        }
+        Ok(match enters {
+            true => (condition, ENTERS, false),
+            false => (condition, ALL, true),
+        })
+    }
+
+    pub(super) fn has_conditions(&self) -> bool {
+        !self.conditions.is_empty()
+    }
+
+    /// Is something done to this one in sections?
+    pub(super) fn is_condition(&self, object: u32) -> bool {
+        self.conditions.iter().any(|known| known.0 == object)
+    }
+
+    /// Does one concern a condition?
+    pub(super) fn concerns_conditions(&self, section: u32) -> bool {
+        self.has_conditions()
+            && self
+                .get(section)
+                .iter()
+                .any(|access| self.is_condition(access.0))
+    }
+
+    /// Does one do something to a condition that does not commute with this? Who signals without finding anybody looks, and would have found
+    /// who enters.
+    pub(super) fn touches(&self, section: u32, (object, mask, writes): Accessed) -> bool {
+        self.get(section).iter().any(|access| {
+            let changes = writes || access.2 || access.1 == ENTERS;
+            access.0 == object && access.1 & mask != 0 && changes
+        })
     }
 
     pub(super) fn get(&self, section: u32) -> &[Accessed] {
@@ -75,34 +229,6 @@ impl Sections {
     }
 }
 
-/// What critical sections access, by who is in them, when, and of which lock. It has to be always the same: what two transitions share
-/// must not depend on what comes before them. A step from one place in memory to another cannot do that; a section may look at one place and
-/// then decide about another.
-#[derive(Debug, Default)]
-pub(super) struct UsualSections {
-    known: FxHashMap<(Process, u32, u32), u32>,
-}
-
-impl UsualSections {
-    /// Locks of which an execution has a section that accesses something else than before.
-    pub(super) fn deviating(&mut self, search: &Search) -> Vec<u32> {
-        let trace = search.trace();
-        let mut deviating = Vec::new();
-        // Of threads that are alike, what one of them does another could have done.
-        let name = |process: Process| match search.is_symmetric() {
-            true => *trace.alike.get(usize::from(process)).unwrap_or(&process),
-            false => process,
-        };
-        for step in trace.steps.iter().filter(|step| step.section != 0) {
-            let key = (name(step.process), step.tick, step.object);
-            if *self.known.entry(key).or_insert(step.section) != step.section {
-                deviating.push(step.object);
-            }
-        }
-        deviating
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,7 +236,17 @@ mod tests {
     #[test]
     fn sections_share_what_one_of_them_writes() {
         let mut sections = Sections::default();
-        let mut of = |accesses: &[Accessed]| sections.number(&mut accesses.to_vec());
+        let mut tick = 0;
+        let mut of = |accesses: &[Accessed]| {
+            tick += 1;
+            let key = SectionKey {
+                process: 0,
+                tick,
+                lock: 0,
+                site: 0,
+            };
+            sections.number(key, &mut accesses.to_vec())
+        };
         let nothing = of(&[]);
         let reads = of(&[(1, 0xf, false), (2, 0xf, false)]);
         let again = of(&[(2, 0x3, false), (1, 0xf, false), (2, 0xc, false)]);
@@ -122,5 +258,29 @@ mod tests {
         for (a, b) in [(reads, both), (writes, both), (both, both)] {
             assert!(!sections.share_nothing(a, b) && !sections.share_nothing(b, a));
         }
+    }
+
+    #[test]
+    fn a_section_accesses_what_it_ever_did() {
+        let mut sections = Sections::default();
+        let key = SectionKey {
+            process: 1,
+            tick: 1,
+            lock: 0,
+            site: 3,
+        };
+        let looks = sections.number(key, &mut vec![(1, 1, false)]);
+        assert!(!sections.usual.take_growth());
+        assert_eq!(sections.widest(key), None);
+        let stores = sections.number(key, &mut vec![(2, 1, true)]);
+        assert!(sections.usual.take_growth());
+        let widest = sections.widest(key).expect("varies");
+        assert!(widest != stores && widest != looks);
+        assert_eq!(sections.get(widest), [(1, 1, false), (2, 1, true)]);
+        assert_eq!(sections.number(key, &mut vec![(1, 1, false)]), looks);
+        let later = SectionKey { tick: 2, ..key };
+        sections.number(later, &mut vec![(1, 1, false)]);
+        assert_eq!(sections.widest(later), Some(widest));
+        assert!(!sections.usual.take_growth());
     }
 }

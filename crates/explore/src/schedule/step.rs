@@ -7,8 +7,8 @@
 //! process of its own, a *stream*.
 
 use super::processes::Processes;
-use super::section::Sections;
-use super::sync::Op;
+use super::section::{SectionKey, Sections, UsualSections};
+use super::sync::{self, Op};
 use landfall_model::event::Atomicity;
 use rustc_hash::FxHashMap;
 
@@ -139,7 +139,9 @@ pub struct Step {
     pub more: u32,
     /// Of a critical section: what was accessed inside, an index into [`Sets`]; 0 of all others.
     pub section: u32,
-    /// What the object held before (of a synchronisation object, its whole word).
+    /// Of a critical section: the condition that it signalled, or that its thread waits for from then on. `NOWHERE` of all others.
+    pub condition: u32,
+    /// What the object held before (of a synchronisation object, its whole word; of a critical section, that condition's).
     pub found: u64,
     /// What it held after.
     pub left: u64,
@@ -179,6 +181,7 @@ impl Step {
         own: (0, 0),
         more: 0,
         section: 0,
+        condition: NOWHERE,
         found: 0,
         left: 0,
         expect: 0,
@@ -215,10 +218,45 @@ impl Step {
         }
     }
 
+    /// What it does to a synchronisation object, if anything: how, which bits, what it found and left.
+    pub(super) fn touch(&self, object: u32) -> Option<Touch> {
+        if self.section == 0 {
+            return (self.object == object).then_some(Touch {
+                access: self.access,
+                mask: self.mask,
+                found: self.found,
+                left: self.left,
+            });
+        }
+        if self.object == object {
+            return Some(Touch {
+                access: self.access,
+                mask: self.mask,
+                found: 0,
+                left: 0,
+            });
+        }
+        (self.condition == object && object != NOWHERE).then_some(Touch {
+            access: Access::Write,
+            mask: sync::changed_by_section(self.found, self.left),
+            found: self.found,
+            left: self.left,
+        })
+    }
+
     /// Does it make some line durable, at least up to what was logged before?
     pub fn guarantees(&self) -> bool {
         matches!(self.act, Act::Flush | Act::Fence | Act::Rmw | Act::Cas)
     }
+}
+
+/// What a transition does to a synchronisation object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Touch {
+    pub(super) access: Access,
+    pub(super) mask: u64,
+    pub(super) found: u64,
+    pub(super) left: u64,
 }
 
 /// Sets that steps name by their index, the same for the whole search. The first of each is empty.
@@ -266,8 +304,34 @@ impl Sets {
     }
 
     /// A critical section in which these bytes were accessed: object, bytes, whether they were written. Never 0.
-    pub fn section(&mut self, accesses: &mut Vec<(u32, u64, bool)>) -> u32 {
-        self.sections.number(accesses)
+    pub fn section(&mut self, key: SectionKey, accesses: &mut Vec<(u32, u64, bool)>) -> u32 {
+        self.sections.number(key, accesses)
+    }
+
+    /// What a critical section may access in another place, if that is not always the same.
+    pub(super) fn moved_section(&mut self, step: &Step) -> Option<u32> {
+        self.sections.widest(SectionKey::of(step))
+    }
+
+    /// A critical section of a lock enters the queue of a condition, or else signals it: what is accessed by that. Or the other lock of which
+    /// sections do that, which must not be.
+    pub fn at_condition(
+        &mut self,
+        condition: u32,
+        lock: u32,
+        enters: bool,
+    ) -> Result<(u32, u64, bool), u32> {
+        self.sections.at_condition(condition, lock, enters)
+    }
+
+    /// What critical sections access, in this search and those before.
+    pub(super) fn usual_sections(&mut self) -> &mut UsualSections {
+        &mut self.sections.usual
+    }
+
+    /// Is something done to the object in critical sections, besides by transitions of its own?
+    pub(super) fn is_condition(&self, object: u32) -> bool {
+        self.sections.is_condition(object)
     }
 
     /// What was accessed in one.
@@ -278,6 +342,21 @@ impl Sets {
     /// Do two critical sections of one lock come in either order with the same effect?
     pub fn share_nothing(&self, a: u32, b: u32) -> bool {
         self.sections.share_nothing(a, b)
+    }
+
+    /// Does one of them, which is a critical section, do something to the condition that is the other's object?
+    fn share_condition(&self, a: &Step, b: &Step) -> bool {
+        let touches = |section: u32, other: &Step| {
+            let writes = other.access == Access::Write;
+            matches!(other.act, Act::Sync(_))
+                && other.access != Access::None
+                && (self.sections).touches(section, (other.object, other.mask, writes))
+        };
+        match (a.section, b.section) {
+            (section, 0) if section != 0 => touches(section, b),
+            (0, section) if section != 0 => touches(section, a),
+            _ => false,
+        }
     }
 
     /// Is a transition among those that a set names?
@@ -374,8 +453,13 @@ impl Order {
     }
 
     /// Is the conflict with other objects than its own?
-    pub fn is_wide(&self, step: &Step) -> bool {
+    pub(super) fn is_wide(&self, step: &Step, sets: &Sets) -> bool {
         step.more != 0
+            || sets.sections.has_conditions()
+                && match step.section {
+                    0 => sets.is_condition(step.object),
+                    section => sets.sections.concerns_conditions(section),
+                }
             || (self.persistency == Persistency::Cuts && (step.guarantees() || step.persistent))
     }
 
@@ -402,6 +486,9 @@ impl Order {
                 }
                 _ => {}
             }
+        }
+        if sets.sections.has_conditions() && sets.share_condition(a, b) {
+            return true;
         }
         if self.persistency == Persistency::Cuts {
             let orders =

@@ -37,7 +37,7 @@
 //!
 //! *A futex* is a condition whose [`Op::Wait`] reads the futex's word too: [`super::Step::more`].
 
-use super::step::{Access, Act, Until};
+use super::step::{Access, Act, Step, Until};
 
 /// The whole object.
 pub const ALL: u64 = u64::MAX;
@@ -131,6 +131,17 @@ impl Op {
             Op::Wait | Op::Wake | Op::TimedWake => Some(MOST_WAITERS),
             Op::LockShared | Op::TryLockShared | Op::UnlockShared => Some(MOST_READERS),
             _ => None,
+        }
+    }
+
+    /// That number of a transition's.
+    pub(super) fn member(self, step: &Step) -> usize {
+        let of = |bits: u64| (bits.trailing_zeros() as usize) % MOST_WAITERS;
+        match (self, step.until) {
+            (Op::Wake, Until::Any(bits)) => of(bits),
+            (Op::Wait | Op::TimedWake, _) if step.mask != ALL => of(step.mask),
+            (Op::LockShared | Op::UnlockShared, _) => step.mask.trailing_zeros() as usize,
+            _ => step.process.into(),
         }
     }
 
@@ -228,6 +239,16 @@ impl Op {
             // Of a signal that does not queue; for others the executor says it.
             Op::Pend => 1,
         }
+    }
+}
+
+/// Which bits of a condition's word a critical section has changed, by what it found and left: those of the waiter that entered the queue, if
+/// that is all, or any.
+pub(super) fn changed_by_section(found: u64, left: u64) -> u64 {
+    let entered = left & !found;
+    match found | entered == left && entered.count_ones() == 1 && entered & WAITING != 0 {
+        true => entered | entered << MOST_WAITERS,
+        false => ALL,
     }
 }
 

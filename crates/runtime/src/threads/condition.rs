@@ -4,7 +4,7 @@
 use super::context::Step;
 use super::objects::Object;
 use super::steps::{effect, point};
-use super::{mutex, objects, on, tables, threads, wakes};
+use super::{mutex, objects, on, section, tables, threads, wakes};
 use crate::caller;
 use crate::libc::real::real;
 use crate::syscalls::clock;
@@ -86,9 +86,17 @@ pub(super) unsafe fn wait(
     unsafe {
         // In the order that no signal can be lost in: it waits, then others may lock.
         let wait = wakes::begins(caller);
-        point(Step::new(step::WAIT, condition, caller));
-        enlist(get(condition));
-        effect(condition, WRITE, 1);
+        match section::is_of(lock) && section::takes_in(condition) {
+            true => {
+                enlist(get(condition));
+                section::concerns(condition, step::WAIT);
+            }
+            false => {
+                point(Step::new(step::WAIT, condition, caller));
+                enlist(get(condition));
+                effect(condition, WRITE, 1);
+            }
+        }
         let held = mutex::release(lock, caller);
         let reached = match wait.ends_for_no_reason {
             true => {
@@ -109,18 +117,25 @@ pub(super) unsafe fn wait(
     }
 }
 
-pub(super) fn signal(condition: usize, caller: usize) -> i32 {
-    point(Step::new(step::SIGNAL, condition, caller));
-    let reached = reach(get(condition), 1);
+/// Lets up to `most` waiters go on.
+fn signal_to(most: u32, kind: u8, condition: usize, caller: usize) -> i32 {
+    if section::takes_in(condition) {
+        reach(get(condition), most);
+        section::concerns(condition, kind);
+        return 0;
+    }
+    point(Step::new(kind, condition, caller));
+    let reached = reach(get(condition), most);
     effect(condition, WRITE, reached.into());
     0
 }
 
+pub(super) fn signal(condition: usize, caller: usize) -> i32 {
+    signal_to(1, step::SIGNAL, condition, caller)
+}
+
 pub(super) fn broadcast(condition: usize, caller: usize) -> i32 {
-    point(Step::new(step::BROADCAST, condition, caller));
-    let reached = reach(get(condition), u32::MAX);
-    effect(condition, WRITE, reached.into());
-    0
+    signal_to(u32::MAX, step::BROADCAST, condition, caller)
 }
 
 crate::weak!(

@@ -96,6 +96,8 @@ pub(crate) struct Threads {
     /// Critical sections are single steps; the lock of the one that the running thread is in, or zero.
     sections: Cell<bool>,
     section: Cell<usize>,
+    /// A condition was signalled in it.
+    section_signals: Cell<bool>,
     /// Atomic blocks that the running thread is in, one inside of the other.
     block: Cell<u32>,
     /// Threads other than main that nobody has joined.

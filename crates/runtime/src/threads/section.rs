@@ -1,15 +1,16 @@
 //! Critical sections in one piece. From taking a lock to giving it back nobody else goes on, so that both and all in between are one step:
 //! two of those depend on each other if what they access does, not because of the lock. That is so as long as nothing in between is a
-//! step, and nobody can see whether the lock is held. Where it turns out otherwise the trace says so, the step was that of taking the lock, and
+//! step, and nobody can see whether the lock is held. Signalling a condition is part of it, and so is entering the queue of one, which ends
+//! it: what others can tell of that is the condition's. Where it turns out otherwise the trace says so, the step was that of taking the lock, and
 //! the search begins anew with that lock among its points.
 
 use super::context::Step;
-use super::{block, repeated, tables, threads, turns};
+use super::{block, object_lifetime, repeated, sleep_sets, tables, threads, turns};
 use crate::memory::shadow::is_persistent;
 use crate::run::shared::control;
 use crate::run::trace;
 use core::sync::atomic::Ordering::Relaxed;
-use landfall_vocab::record::access::{NOTHING, READ};
+use landfall_vocab::record::access::{NOTHING, READ, WRITE};
 use landfall_vocab::record::step;
 use landfall_vocab::shared::{LOCK, SECTIONS, point as point_bit};
 
@@ -34,8 +35,41 @@ pub(super) fn begins(lock: usize) -> bool {
     let begins = !is_inside() && !block::is_inside() && are_joined(lock);
     if begins {
         threads().section.set(lock);
+        threads().section_signals.set(false);
     }
     begins
+}
+
+/// The running thread signals a condition, or enters its queue: is that part of the one that it is in? Once it is: all else in there could as
+/// well come right before that, or right after.
+pub(super) fn takes_in(condition: usize) -> bool {
+    let takes_in = is_inside()
+        && !threads().section_signals.get()
+        && !is_persistent(condition)
+        && !object_lifetime::is_gone(condition);
+    if takes_in {
+        threads().section_signals.set(true);
+    }
+    takes_in
+}
+
+/// It did.
+pub(super) fn concerns(condition: usize, kind: u8) {
+    let me = threads().current.get();
+    let origin = tables().contexts[me].step.get().origin;
+    let place = condition as u64 | LOCK;
+    let said = [place, kind.into(), 0];
+    trace::access(me, SECTIONS, WRITE, origin, said);
+    repeated::moved(me, repeated::last(me));
+    turns::touched(me, place, 1);
+    turns::lasts(me);
+    turns::changed(me, place, 1);
+    sleep_sets::executed(place, 1, true);
+}
+
+/// Is the running thread in one of this lock?
+pub(super) fn is_of(lock: usize) -> bool {
+    is_inside() && threads().section.get() == lock
 }
 
 /// The running thread gives a lock back that it holds once: was that all of it?
@@ -43,15 +77,20 @@ pub(super) fn ends(lock: usize) -> bool {
     if threads().section.get() != lock || lock == 0 {
         return false;
     }
+    end(lock, step::UNLOCK);
+    true
+}
+
+/// It is all of it.
+pub(super) fn end(lock: usize, kind: u8) {
     threads().section.set(0);
     let me = threads().current.get();
     let origin = tables().contexts[me].step.get().origin;
     trace::access(me, SECTIONS, NOTHING, origin, [0, 0, 0]);
     repeated::moved(me, repeated::last(me));
     let place = lock as u64 | LOCK;
-    turns::synchronised(me, place, step::UNLOCK, false);
+    turns::synchronised(me, place, kind, false);
     turns::changed(me, place, 1);
-    true
 }
 
 /// Somebody could see whether a lock is held, or holds it for longer than one step.

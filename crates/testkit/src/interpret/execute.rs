@@ -116,7 +116,7 @@ impl Interpreter<'_> {
             self.touch(thread, &instr, cell, step);
             self.enter_section(thread, &instr, trace);
             if step.section != 0 {
-                self.wrote(thread, cell, step.found, thread as u64 + 1);
+                self.wrote(thread, cell, 0, thread as u64 + 1);
             } else if step.access == Access::Write {
                 self.wrote(thread, cell, step.found, step.left);
             }

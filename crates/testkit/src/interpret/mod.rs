@@ -122,6 +122,8 @@ pub struct Interpreter<'p> {
     arrivals: Vec<(u32, u64, Process, u32)>,
     /// What was accessed in the last critical section.
     accessed: Vec<(u32, u64, bool)>,
+    /// The condition that it waits for or signalled, and its word before and after.
+    signalled: Option<(u32, u64, u64)>,
     /// Rounds whose serial thread is known.
     serial: Vec<(u32, u64)>,
     /// How many streams each thread has.
@@ -195,6 +197,7 @@ impl<'p> Interpreter<'p> {
             objects,
             arrivals: Vec::new(),
             accessed: Vec::new(),
+            signalled: None,
             serial: Vec::new(),
             streams: match model {
                 Model::Sc => 0,

@@ -40,7 +40,7 @@ impl Search {
                 let sets = &self.trace.sets;
                 let ticks = &mut self.ticks;
                 match place(&step, &self.sequence, of, &self.order, sets, ticks) {
-                    SequencePlace::At(index) if index < shared => settled = Settled::ForGood,
+                    SequencePlace::At(index) if index < shared && !self.varies => settled = Settled::ForGood,
                     _ => {}
                 }
             }
@@ -51,7 +51,7 @@ impl Search {
         }
         if parent == NIL {
             self.estimate.mark(at);
-            if at == depth {
+            if at == depth && !self.varies {
                 settled = Settled::ForGood;
             }
         }

@@ -175,6 +175,7 @@ impl TraceReader {
             stored_as,
             // Nobody is in a critical section of one transition where there is a choice.
             accessed: _,
+            signalled: _,
             // Of the whole search.
             objects: _,
             sites: _,

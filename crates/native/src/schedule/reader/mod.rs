@@ -121,6 +121,8 @@ pub(super) struct TraceReader {
     arrivals: Vec<(u32, u64, Process, u32)>,
     /// What was accessed in the critical section that somebody is in.
     accessed: Vec<(u32, u64, bool)>,
+    /// The condition that it waits for or signalled, and its word before and after.
+    signalled: Option<(u32, u64, u64)>,
     /// The transition whose access is still to come.
     open: Option<Open>,
     /// Transitions so far, and of how many it is known what they are.
@@ -243,6 +245,7 @@ fn is_same(before: &Step, mut now: Step) -> bool {
     // What is accessed in a critical section is known at its end.
     if now.act == Act::Sync(Op::Section) {
         now.section = before.section;
+        (now.condition, now.found, now.left) = (before.condition, before.found, before.left);
     }
     *before == now
 }

@@ -86,7 +86,7 @@ impl TraceReader {
 
     /// The number by which an object's word has a thread. Those who wait for it, or share it, have a bit each, in the order in which the
     /// search has met them.
-    fn member(&mut self, object: u32, op: Op, thread: usize) -> usize {
+    pub(super) fn member(&mut self, object: u32, op: Op, thread: usize) -> usize {
         let Some(most) = op.most_members() else {
             return thread;
         };
