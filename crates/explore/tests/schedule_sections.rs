@@ -5,6 +5,7 @@ use landfall_explore::schedule::saturate::{Preempt, Saturated, saturate};
 use landfall_explore::schedule::{End, Options};
 use landfall_testkit::interpret::Interpreter;
 use landfall_testkit::program::{Cmp, Instr, Model, Op, Order, Place, Program, Reg, Sync};
+use landfall_testkit::schedules::agree::least_renaming;
 use landfall_testkit::schedules::{Keep, Outcome, brute_force, plain};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -288,28 +289,40 @@ fn build(shape: &[Vec<Draft>]) -> Program {
     program
 }
 
+/// With copies of the first thread, which nobody can tell apart.
+fn build_alike(shape: &[Vec<Draft>], copies: usize) -> Program {
+    let mut program = build(shape);
+    for _ in 1..copies {
+        let code = program.threads[0].clone();
+        program.thread(code);
+    }
+    program
+}
+
 fn explore(program: &Program, model: Model, preempt: Preempt) -> (BTreeSet<Outcome>, Saturated) {
+    explore_with(program, model, preempt, Options::default())
+}
+
+fn explore_with(
+    program: &Program,
+    model: Model,
+    preempt: Preempt,
+    options: Options,
+) -> (BTreeSet<Outcome>, Saturated) {
     let mut outcomes = BTreeSet::new();
     let mut threads = Interpreter::new(program, model);
-    let found = saturate(
-        &mut threads,
-        preempt,
-        Options::default(),
-        |threads, search| {
-            if std::env::var("DUMP").is_ok() {
-                let t = search.trace();
-                let all: Vec<String> = t.steps.iter().map(|s| format!("{}{:?}", s.process, t.sets.accessed(s.section))).collect();
-                eprintln!("{:?} {}", t.end, all.join("  "));
-            }
-            let regs = (0..program.threads.len()).map(|thread| threads.registers(thread).to_vec());
-            outcomes.insert(Outcome {
-                memory: plain(program, threads.memory()),
-                regs: regs.collect(),
-                stuck: search.trace().end == End::Deadlock,
-            });
-            ControlFlow::Continue(())
-        },
-    );
+    if options.symmetry {
+        threads = threads.tell_alike();
+    }
+    let found = saturate(&mut threads, preempt, options, |threads, search| {
+        let regs = (0..program.threads.len()).map(|thread| threads.registers(thread).to_vec());
+        outcomes.insert(Outcome {
+            memory: plain(program, threads.memory()),
+            regs: regs.collect(),
+            stuck: search.trace().end == End::Deadlock,
+        });
+        ControlFlow::Continue(())
+    });
     (outcomes, found.expect("runs"))
 }
 
@@ -321,6 +334,37 @@ fn agree(program: &Program, model: Model) -> Result<(), TestCaseError> {
     };
     let (found, saturated) = explore(program, model, Preempt::Auto);
     prop_assert_eq!(&found, &outcomes, "{:?} {:?}", model, saturated);
+    prop_assert_eq!(saturated.counts.blocked, 0, "{:?} {:?}", model, saturated);
+    Ok(())
+}
+
+/// Threads that are alike: every outcome up to renaming, and executions stand for as many as there are without.
+fn agree_renamed(program: &Program, model: Model) -> Result<(), TestCaseError> {
+    let options = Options {
+        executions: 3_000,
+        ..Options::default()
+    };
+    let (named, all) = explore_with(program, model, Preempt::Auto, options);
+    if !all.counts.complete {
+        return Ok(());
+    }
+    let alike = program.alike();
+    let symmetry = Options {
+        symmetry: true,
+        ..options
+    };
+    let (found, renamed) = explore_with(program, model, Preempt::Auto, symmetry);
+    let least = |outcomes: &BTreeSet<Outcome>| -> BTreeSet<Outcome> {
+        let each = outcomes.iter();
+        each.map(|outcome| least_renaming(outcome, &alike))
+            .collect()
+    };
+    prop_assert_eq!(least(&found), least(&named), "{:?} {:?}", model, renamed);
+    prop_assert_eq!(renamed.counts.blocked, 0, "{:?} {:?}", model, renamed);
+    if (&renamed.locks, &renamed.sites) == (&all.locks, &all.sites) {
+        let (stand_for, executions) = (renamed.counts.stand_for, all.counts.executions);
+        prop_assert_eq!(stand_for, executions, "{:?} {:?} {:?}", model, renamed, all);
+    }
     Ok(())
 }
 
@@ -341,6 +385,21 @@ fn agree_in_number(program: &Program, model: Model) -> Result<(), TestCaseError>
     );
     prop_assert_eq!(saturated.counts.blocked, 0, "{:?} {:?}", model, saturated);
     Ok(())
+}
+
+/// Waiters that a broadcast lets go on: each came before it or after it, and that is all.
+#[test]
+fn a_broadcast_multiplies_nothing() {
+    for waiters in 1..=4 {
+        let mut shape = vec![vec![Draft::Signal(0, vec![Inside::Store(0)], true)]];
+        shape.extend(vec![vec![Draft::Wait(0, Some(0), vec![])]; waiters]);
+        let (_, found) = explore(&build(&shape), Model::Tso, Preempt::Auto);
+        assert_eq!(found.locks, []);
+        assert_eq!(
+            (found.counts.executions, found.counts.blocked),
+            (1 << waiters, 0)
+        );
+    }
 }
 
 fn section(var: u8) -> Draft {
@@ -430,8 +489,8 @@ proptest! {
     #[test]
     fn also_where_what_is_accessed_depends_on_others(shape in shape(guarded(true), 3, 3)) {
         let program = build(&shape);
-        agree(&program, Model::Sc)?;
-        agree(&program, Model::Tso)?;
+        agree_in_number(&program, Model::Sc)?;
+        agree_in_number(&program, Model::Tso)?;
     }
 
     #[test]
@@ -453,5 +512,19 @@ proptest! {
         let program = build(&shape);
         agree(&program, Model::Sc)?;
         agree(&program, Model::Tso)?;
+    }
+
+    #[test]
+    fn sections_of_threads_that_are_alike(shape in shape(guarded(true), 2, 2), copies in 2usize..=3) {
+        let program = build_alike(&shape, copies);
+        agree_renamed(&program, Model::Sc)?;
+        agree_renamed(&program, Model::Tso)?;
+    }
+
+    #[test]
+    fn conditions_of_threads_that_are_alike(shape in shape(conditions(), 2, 2), copies in 2usize..=3) {
+        let program = build_alike(&shape, copies);
+        agree_renamed(&program, Model::Sc)?;
+        agree_renamed(&program, Model::Tso)?;
     }
 }

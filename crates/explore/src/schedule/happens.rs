@@ -72,6 +72,11 @@ impl Happens {
         self.clocks[second * self.width + first.process as usize] >= first.tick
     }
 
+    /// How many processes there can be.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
     pub(super) fn clock(&self, at: usize) -> &[u32] {
         &self.clocks[at * self.width..][..self.width]
     }

@@ -4,7 +4,7 @@
 //!
 //! Critical sections are single transitions at first ([`Points::Sections`]); a lock of which one is not, because something else in it is
 //! visible, or somebody could see the lock held, is found out in the same way, and taken and given back in two transitions from then on. What a
-//! section accesses may depend on others: it counts as accessing whatever it did in any execution, and the search starts over when that grows.
+//! section accesses may depend on others; where that is noticed for the first time the search starts over, too.
 //!
 //! So it is with what turns of loops leave behind ([`Leftovers`]): it counts at first.
 //!
@@ -49,7 +49,7 @@ pub struct Saturated {
 /// A lock whose critical sections are not single transitions is found soon, or none is from then on: to start over again and again would cost more
 /// than it saves.
 const FEW: u64 = 512;
-/// So is what a critical section accesses, but for a few times.
+/// So is one whose sections do not always access the same, but for a few times.
 const MOST_LATE: u32 = 4;
 
 /// Searches with the scheduling points that `preempt` asks for. `visit` sees executions of abandoned rounds too: they are
@@ -80,7 +80,7 @@ fn search_rounds<T: Threads>(
     // Critical sections are several transitions each.
     let mut in_parts = false;
     let mut usual = UsualSections::default();
-    let mut late_growth = 0;
+    let mut grown_late = 0;
     let mut overlook = false;
     loop {
         let (mut fresh, mut late) = (false, false);
@@ -135,8 +135,8 @@ fn search_rounds<T: Threads>(
             late |= broken && search.counts.executions > FEW;
             let grown = search.sections_grow();
             if grown && search.counts.executions > FEW {
-                late_growth += 1;
-                late |= late_growth > MOST_LATE;
+                grown_late += 1;
+                late |= grown_late > MOST_LATE;
             }
             let broken = broken || grown;
             let leftovers = match threads.leftovers() {

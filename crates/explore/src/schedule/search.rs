@@ -17,6 +17,7 @@
 
 mod ahead;
 mod alike;
+mod foresee;
 
 use super::estimate::Estimate;
 use super::happens::{Happens, Race};
@@ -27,6 +28,7 @@ use super::threads::{AskEvery, Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace, Wait};
 use super::wakeup::{Inserted, MOVED, NIL, Sequence, SequencePlace, Wakeup, place};
 use ahead::AskedAhead;
+use foresee::Foresight;
 use std::ops::ControlFlow;
 
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +74,8 @@ pub struct Counts {
     pub fresh: u64,
     pub steps: u64,
     pub races: u64,
+    /// Runs that only showed what a critical section accesses in another place.
+    pub tried_out: u64,
     /// The whole space was searched.
     pub complete: bool,
 }
@@ -125,6 +129,7 @@ pub struct Search {
     pub racy: bool,
     /// The transition that was moved last is a critical section that does not always access the same.
     varies: bool,
+    foresight: Foresight,
     pub counts: Counts,
     pub estimate: Estimate,
 }
@@ -194,6 +199,7 @@ impl Search {
             points: Points::default(),
             racy: false,
             varies: false,
+            foresight: Foresight::default(),
             counts: Counts::default(),
             estimate: Estimate::default(),
         })
@@ -235,6 +241,7 @@ impl Search {
             return Ok(false);
         }
         let keep = if self.estimate.started() {
+            self.find_out(threads)?;
             match self.backtrack() {
                 Some(keep) => keep,
                 None => {
@@ -362,6 +369,7 @@ impl Search {
                 }),
             }
         }
+        self.remember_sections();
         let mut renamed = 1;
         if self.symmetry.is_on() && !self.broken {
             self.symmetry.extend(&self.trace.steps, &self.happens);
@@ -466,12 +474,7 @@ impl Search {
         };
         self.without.clear();
         self.without.push(race.first);
-        self.varies = false;
         if step.section != 0 {
-            if let Some(section) = self.trace.sets.moved_section(&step) {
-                step.section = section;
-                self.varies = true;
-            }
             return step;
         }
         let first = &steps[race.first as usize];
@@ -512,28 +515,39 @@ impl Search {
         step
     }
 
+    /// Puts all that need not come after the first transition of a race into `sequence`, but for the second: how much of it comes before that.
+    fn put_before(&mut self, race: Race) -> usize {
+        let depth = race.first as usize;
+        let length = self.trace.steps.len();
+        let second = length.min(race.second as usize);
+        let rest = second.min(length - 1) + 1..length;
+        let (steps, without) = (&self.trace.steps, &self.without);
+        self.sequence.clear();
+        (self.happens).not_after(steps, without, depth + 1..second, &mut self.sequence);
+        let shared = self.sequence.len();
+        (self.happens).not_after(steps, without, rest, &mut self.sequence);
+        shared
+    }
+
     /// Sees to it that some execution has the race the other way round.
     fn reverse(&mut self, race: Race) -> Settled {
         let depth = race.first as usize;
-        let moved = self.moved(race);
-        self.sequence.clear();
-        let length = self.trace.steps.len();
-        let second = length.min(race.second as usize);
-        let happens = &self.happens;
-        let rest = second.min(length - 1) + 1..length;
-        let (steps, without) = (&self.trace.steps, &self.without);
-        happens.not_after(steps, without, depth + 1..second, &mut self.sequence);
-        let shared;
-        if !self.varies {
+        let mut moved = self.moved(race);
+        let mut shared = self.put_before(race);
+        self.varies = moved.section != 0 && self.trace.sets.varies(&moved);
+        if self.varies {
+            // What it accesses there may be what comes later accesses as well.
+            let Some(section) = self.foresee(depth, &moved) else {
+                self.foresight.unknown.push(race);
+                return Settled::ForNow;
+            };
+            moved.section = section;
             self.sequence.push(MOVED);
-            shared = self.sequence.len();
-            happens.not_after(steps, without, rest, &mut self.sequence);
         } else {
-            // It may access something else there, which what came later accesses as well.
-            shared = self.sequence.len();
-            happens.not_after(steps, without, rest, &mut self.sequence);
-            self.sequence.push(MOVED);
+            self.sequence.insert(shared, MOVED);
+            shared += 1;
         }
+        let happens = &self.happens;
         let of = Sequence {
             steps: &self.trace.steps,
             moved: &moved,

@@ -31,35 +31,31 @@ impl SectionKey {
     }
 }
 
-/// What critical sections accessed, in all executions. A section may look at one place and then decide about another, so that what it
-/// accesses elsewhere is not what it accesses here: where one is moved it counts as accessing whatever its thread ever did in sections that
-/// begin in the same place. That may cost an execution in which nothing new is found; to take it for less would lose some. So the search
-/// starts over when it grows. Most sections always do the same, and are taken for what they do.
+/// Which critical sections always access the same. One may look at one place and then decide about another, so that what it accesses elsewhere is
+/// not what it accesses here ([`super::search`] finds that out where it has to). Most do not: they are taken for what they do, and the search
+/// starts over if one of them did something else.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UsualSections {
     known: FxHashMap<SectionKey, Vec<Accessed>>,
-    /// Locks, and places where they are taken, whose sections do not always access the same.
+    /// Locks, and places where they are taken, whose sections do not.
     varying: FxHashSet<(u32, u32)>,
-    /// What a thread ever accessed in those.
-    widest: FxHashMap<(Process, u32, u32), Vec<Accessed>>,
     grown: bool,
 }
 
 impl UsualSections {
-    fn widen(&mut self, key: SectionKey, accesses: &[Accessed]) {
-        let place = (key.lock, key.site);
+    fn look_at(&mut self, key: SectionKey, accesses: &[Accessed]) {
         let known = self.known.entry(key).or_insert_with(|| accesses.to_vec());
         if known != accesses {
-            self.grown |= self.varying.insert(place);
+            self.grown |= self.varying.insert((key.lock, key.site));
         }
-        let of = (key.process, key.lock, key.site);
-        let widest = self.widest.entry(of).or_insert_with(|| accesses.to_vec());
-        if widest != accesses {
-            let before = widest.clone();
-            widest.extend_from_slice(accesses);
-            tidy(widest);
-            self.grown |= *widest != before && self.varying.contains(&place);
-        }
+    }
+
+    pub(super) fn is_varying(&self, step: &Step) -> bool {
+        self.varying.contains(&(step.object, step.site))
+    }
+
+    pub(super) fn any_vary(&self) -> bool {
+        !self.varying.is_empty()
     }
 
     /// Of threads that are alike, what one of them does another could have done.
@@ -78,12 +74,12 @@ impl UsualSections {
                     process: process.0,
                     ..SectionKey::of(step)
                 };
-                self.widen(key, accesses);
+                self.look_at(key, accesses);
             }
         }
     }
 
-    /// Has something grown since somebody asked?
+    /// Have more of them turned out to vary since somebody asked?
     pub(super) fn take_growth(&mut self) -> bool {
         std::mem::take(&mut self.grown)
     }
@@ -126,18 +122,8 @@ impl Sections {
     /// The number of a section with these accesses, in whatever order they came.
     pub(super) fn number(&mut self, key: SectionKey, accesses: &mut Vec<Accessed>) -> u32 {
         tidy(accesses);
-        self.usual.widen(key, accesses);
+        self.usual.look_at(key, accesses);
         self.number_of(accesses)
-    }
-
-    /// One in which everything is accessed that its thread ever did in this place; none if it always does the same.
-    pub(super) fn widest(&mut self, key: SectionKey) -> Option<u32> {
-        if !self.usual.varying.contains(&(key.lock, key.site)) {
-            return None;
-        }
-        let of = (key.process, key.lock, key.site);
-        let widest = self.usual.widest.get(&of).cloned();
-        widest.map(|widest| self.number_of(&widest))
     }
 
     fn number_of(&mut self, accesses: &[Accessed]) -> u32 {
@@ -261,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_accesses_what_it_ever_did() {
+    fn it_is_noticed_that_a_section_accesses_something_else() {
         let mut sections = Sections::default();
         let key = SectionKey {
             process: 1,
@@ -271,16 +257,11 @@ mod tests {
         };
         let looks = sections.number(key, &mut vec![(1, 1, false)]);
         assert!(!sections.usual.take_growth());
-        assert_eq!(sections.widest(key), None);
         let stores = sections.number(key, &mut vec![(2, 1, true)]);
-        assert!(sections.usual.take_growth());
-        let widest = sections.widest(key).expect("varies");
-        assert!(widest != stores && widest != looks);
-        assert_eq!(sections.get(widest), [(1, 1, false), (2, 1, true)]);
+        assert!(sections.usual.take_growth() && looks != stores);
         assert_eq!(sections.number(key, &mut vec![(1, 1, false)]), looks);
         let later = SectionKey { tick: 2, ..key };
         sections.number(later, &mut vec![(1, 1, false)]);
-        assert_eq!(sections.widest(later), Some(widest));
         assert!(!sections.usual.take_growth());
     }
 }

@@ -308,9 +308,14 @@ impl Sets {
         self.sections.number(key, accesses)
     }
 
-    /// What a critical section may access in another place, if that is not always the same.
-    pub(super) fn moved_section(&mut self, step: &Step) -> Option<u32> {
-        self.sections.widest(SectionKey::of(step))
+    /// A critical section: may it access something else in another place?
+    pub(super) fn varies(&self, section: &Step) -> bool {
+        self.sections.usual.is_varying(section)
+    }
+
+    /// Are there such critical sections?
+    pub(super) fn sections_vary(&self) -> bool {
+        self.sections.usual.any_vary()
     }
 
     /// A critical section of a lock enters the queue of a condition, or else signals it: what is accessed by that. Or the other lock of which

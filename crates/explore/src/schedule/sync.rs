@@ -23,7 +23,9 @@
 //! Every operation drains the store buffer of its thread, as the locked instruction in it does; those of signals do not
 //! ([`Op::drains`]).
 //!
-//! *Waiting for a condition* is four transitions: [`Op::Wait`] enters the queue with the mutex held, [`Op::Unlock`], [`Op::Wake`]
+//! It may signal a condition, or enter the queue of one and end with that: then that belongs to it ([`super::Step::condition`]).
+//!
+//! *Waiting for a condition* is four transitions otherwise: [`Op::Wait`] enters the queue with the mutex held, [`Op::Unlock`], [`Op::Wake`]
 //! (or [`Op::TimedWake`], which is always possible), [`Op::Lock`]. POSIX asks no more: who gets the mutex after the waiter gave
 //! it up finds the waiter in the queue.
 //!

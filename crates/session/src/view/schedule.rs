@@ -4,8 +4,10 @@ use crate::names::ProgramNames;
 use crate::view::blocks;
 use crate::view::table::{ThreadDeed, What, turns};
 use landfall_explore::schedule::data_races::{DataRace, Party};
-use landfall_explore::schedule::sync::Op;
-use landfall_explore::schedule::{Access, Act, End, Order, Process, Step, Trace, Until, Wait};
+use landfall_explore::schedule::sync::{ALL, Op};
+use landfall_explore::schedule::{
+    Access, Act, End, NOWHERE, Order, Process, Step, Trace, Until, Wait,
+};
 use landfall_finding::{Place, Turn};
 use landfall_native::NativeThreads;
 use std::collections::{HashMap, HashSet};
@@ -297,6 +299,16 @@ impl<'a> ScheduleNames<'a> {
             Act::Sync(Op::Pend) => format!("{object} arrives"),
             Act::Sync(Op::Deliver | Op::AwaitSignal) => {
                 format!("takes {object}: its handler runs")
+            }
+            // With what it does in there to a condition: one more waits for it, or who did was signalled.
+            Act::Sync(Op::Section) if step.condition != NOWHERE => {
+                let condition = self.name(step.condition, ALL);
+                match step.left.count_ones() == step.found.count_ones() + 1 {
+                    true => {
+                        format!("locks {object}, unlocks it and begins to wait for {condition}")
+                    }
+                    false => format!("locks {object}, signals {condition} and unlocks it"),
+                }
             }
             Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
             Act::Sync(op) => format!("{} {object}", verb(op)),

@@ -55,7 +55,7 @@ pub fn agree(program: &Program, model: Model, most: usize) -> Result<(), TestCas
 }
 
 /// The class of outcomes that differ in which of several threads that are alike did what: the least of them.
-fn least_renaming(outcome: &Outcome, alike: &[u8]) -> Outcome {
+pub fn least_renaming(outcome: &Outcome, alike: &[u8]) -> Outcome {
     let mut least = outcome.clone();
     for first in 0..alike.len() {
         let members = (0..alike.len()).filter(|&t| usize::from(alike[t]) == first);

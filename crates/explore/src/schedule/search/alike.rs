@@ -40,7 +40,9 @@ impl Search {
                 let sets = &self.trace.sets;
                 let ticks = &mut self.ticks;
                 match place(&step, &self.sequence, of, &self.order, sets, ticks) {
-                    SequencePlace::At(index) if index < shared && !self.varies => settled = Settled::ForGood,
+                    SequencePlace::At(index) if index < shared && !self.varies => {
+                        settled = Settled::ForGood
+                    }
                     _ => {}
                 }
             }

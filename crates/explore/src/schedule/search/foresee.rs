@@ -1,0 +1,163 @@
+//! What a critical section accesses where it is moved to. It may look at one place and then decide about another, so that is not always what it
+//! accessed where it was. Whether its reversal is explored already depends on that, and a guess in either direction would be wrong: less
+//! loses executions, and so does more, since who sleeps beside it is woken by what it does, not by what was thought.
+//!
+//! What a transition does depends on its past alone: all that happens before it. So what sections did is kept by their pasts. Of one that is moved
+//! it is tried whether it does what it did some other time: then its past is known, and if it had the same past, that is it. Otherwise the
+//! program is run up to there, once.
+
+use super::{Race, Search};
+use crate::schedule::section::SectionKey;
+use crate::schedule::step::{Process, Step};
+use crate::schedule::threads::{Job, Threads, ThreadsError};
+use crate::schedule::trace::Trace;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+
+/// A lock, where it is taken, and by whom.
+type SectionPlace = (Process, u32, u32);
+
+#[derive(Debug, Default)]
+pub(super) struct Foresight {
+    /// Per process, its transitions in the last execution: the tick, and what it and its past are called.
+    of: Vec<Vec<(u32, u64)>>,
+    /// By that name, what a section accesses.
+    known: FxHashMap<u64, u32>,
+    /// What was ever accessed by sections that begin in one place.
+    seen: FxHashMap<SectionPlace, Vec<u32>>,
+    row: Vec<u32>,
+    /// Races whose second transition has to be run to know.
+    pub(super) unknown: Vec<Race>,
+}
+
+impl Foresight {
+    /// What a transition is called, by all that happens before it.
+    fn name(&self, step: &Step, clock: &[u32]) -> u64 {
+        let mut hasher = FxHasher::default();
+        (step.process, step.tick).hash(&mut hasher);
+        for (process, (of, &known)) in self.of.iter().zip(clock).enumerate() {
+            let own = process == usize::from(step.process);
+            let last = if own { step.tick - 1 } else { known };
+            let newest = of.iter().rev().find(|(tick, _)| *tick <= last);
+            newest.map_or(0, |(_, name)| *name).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    fn learn(&mut self, step: &Step, name: u64) {
+        self.known.insert(name, step.section);
+        let key = SectionKey::of(step);
+        let seen = self.seen.entry((key.process, key.lock, key.site));
+        let seen = seen.or_default();
+        if !seen.contains(&step.section) {
+            seen.push(step.section);
+        }
+    }
+}
+
+impl Search {
+    /// Keeps what sections accessed in the last execution, if that is not always the same.
+    pub(super) fn remember_sections(&mut self) {
+        if !self.trace.sets.sections_vary() {
+            return;
+        }
+        let mut foresight = std::mem::take(&mut self.foresight);
+        foresight.of.resize(self.happens.width(), Vec::new());
+        foresight.of.iter_mut().for_each(Vec::clear);
+        for (at, step) in self.trace.steps.iter().enumerate() {
+            let name = foresight.name(step, self.happens.clock(at));
+            foresight.of[usize::from(step.process)].push((step.tick, name));
+            if step.section != 0 {
+                foresight.learn(step, name);
+            }
+        }
+        self.foresight = foresight;
+    }
+
+    /// What the past of a transition is called that comes after what is executed up to `depth` and the sequence.
+    fn name_after(&self, depth: usize, step: &Step, row: &mut Vec<u32>) -> u64 {
+        row.clear();
+        row.resize(self.happens.width(), 0);
+        for event in (0..depth as u32).chain(self.sequence.iter().copied()) {
+            let before = &self.trace.steps[event as usize];
+            if self
+                .order
+                .depends(before, step, &self.trace.sets, |_| u32::MAX)
+            {
+                let clock = self.happens.clock(event as usize);
+                for (mine, &theirs) in row.iter_mut().zip(clock) {
+                    *mine = theirs.max(*mine);
+                }
+            }
+        }
+        self.foresight.name(step, row)
+    }
+
+    /// What a section accesses that comes after what is executed up to `depth` and the sequence, if that is known.
+    pub(super) fn foresee(&mut self, depth: usize, step: &Step) -> Option<u32> {
+        let place = (step.process, step.object, step.site);
+        let mut row = std::mem::take(&mut self.foresight.row);
+        let seen = self.foresight.seen.get(&place);
+        let found = seen.into_iter().flatten().copied().find(|&section| {
+            let as_then = Step { section, ..*step };
+            let name = self.name_after(depth, &as_then, &mut row);
+            self.foresight.known.get(&name) == Some(&section)
+        });
+        self.foresight.row = row;
+        found
+    }
+
+    /// Runs the program where it has to be known what sections access, and reverses those races.
+    pub(super) fn find_out<T: Threads>(&mut self, threads: &mut T) -> Result<(), ThreadsError> {
+        while let Some(race) = self.foresight.unknown.pop() {
+            let depth = race.first as usize;
+            let step = self.trace.steps[race.second as usize];
+            self.without.clear();
+            self.without.push(race.first);
+            self.put_before(race);
+            if self.foresee(depth, &step).is_none() {
+                self.try_out(threads, depth, &step)?;
+            }
+            self.reverse(race);
+        }
+        Ok(())
+    }
+
+    fn try_out<T: Threads>(
+        &mut self,
+        threads: &mut T,
+        depth: usize,
+        step: &Step,
+    ) -> Result<(), ThreadsError> {
+        let steps = &self.trace.steps;
+        let before = (0..depth as u32).chain(self.sequence.iter().copied());
+        let mut follow: Vec<Process> = before.map(|at| steps[at as usize].process).collect();
+        let at = follow.len();
+        follow.push(step.process);
+        let mut trial = Trace::default();
+        std::mem::swap(&mut trial.sets, &mut self.trace.sets);
+        let job = Job {
+            follow: &follow,
+            keep: 0,
+            sleep: &[],
+            order: self.order,
+            limit: self.options.limit.max(follow.len()),
+        };
+        let run = threads.run(&job, &mut trial);
+        std::mem::swap(&mut trial.sets, &mut self.trace.sets);
+        run?;
+        self.counts.tried_out += 1;
+        let same = |found: &&Step| {
+            (found.process, found.tick, found.object, found.site)
+                == (step.process, step.tick, step.object, step.site)
+        };
+        let Some(found) = trial.steps.get(at).filter(same) else {
+            return Err(ThreadsError::Diverged { at });
+        };
+        let mut row = std::mem::take(&mut self.foresight.row);
+        let name = self.name_after(depth, found, &mut row);
+        self.foresight.row = row;
+        self.foresight.learn(found, name);
+        Ok(())
+    }
+}
