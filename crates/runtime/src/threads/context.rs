@@ -4,6 +4,7 @@ use super::cleanup::Cleanup;
 use super::clone::ThreadIds;
 use super::given_stacks::GivenStack;
 use super::lifecycle::How;
+use super::said::Said;
 use super::signals::ThreadSignals;
 use super::wakes::Wakes;
 use super::{MOST, descriptor, tables, threads};
@@ -106,6 +107,7 @@ pub(crate) struct Context {
     pub(crate) timeouts: Cell<u32>,
     pub(super) wakes: Wakes,
     pub(super) given_stack: GivenStack,
+    pub(super) said: Said,
     pub(super) signals: ThreadSignals,
     pub(super) ids: ThreadIds,
     /// Its virtual time, while others run.
@@ -198,6 +200,7 @@ impl Context {
             timeouts,
             wakes,
             given_stack,
+            said,
             signals,
             ids,
             clock,
@@ -228,6 +231,7 @@ impl Context {
         timeouts.set(0);
         wakes.begin();
         given_stack.begin();
+        said.begin();
         signals.begin();
         ids.begin();
         clock.set(run().clock.get());

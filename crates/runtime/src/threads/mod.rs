@@ -27,6 +27,7 @@ mod once;
 pub(crate) mod pthread;
 mod repeated;
 mod rwlock;
+pub(crate) mod said;
 mod section;
 mod semaphore;
 mod sending;
