@@ -37,7 +37,7 @@ pub(crate) struct Record {
 }
 
 /// Where a block begins, and what is known of it.
-pub(crate) type Block = (usize, *mut Record);
+pub(crate) type KnownBlock = (usize, *mut Record);
 
 impl Record {
     pub(crate) fn begin(&mut self, length: usize, state: usize) {
@@ -186,7 +186,12 @@ pub(crate) fn committed(address: usize, length: usize, origin: Origin) {
 }
 
 /// The same, of a block that the program has marked.
-pub(crate) fn committed_late(address: usize, length: usize, block: Block, origin: Origin) -> ! {
+pub(crate) fn committed_late(
+    address: usize,
+    length: usize,
+    block: KnownBlock,
+    origin: Origin,
+) -> ! {
     let kind = heap_error::WRITE_AFTER_FREE;
     // SAFETY: the caller has the block's record.
     unsafe { report(kind, address, length, Some(block), Some(origin)) }
@@ -329,7 +334,7 @@ unsafe fn is_block(block: usize, record: *const Record) -> bool {
 }
 
 /// Ends the run. The text says where the block begins, how long it is, and who allocated and freed it, in hexadecimal.
-pub(crate) fn error(kind: i32, address: usize, length: usize, near: Option<Block>) -> ! {
+pub(crate) fn error(kind: i32, address: usize, length: usize, near: Option<KnownBlock>) -> ! {
     // SAFETY: whoever has a block has its record.
     unsafe { report(kind, address, length, near, None) }
 }
@@ -340,7 +345,7 @@ unsafe fn report(
     kind: i32,
     address: usize,
     length: usize,
-    near: Option<Block>,
+    near: Option<KnownBlock>,
     origin: Option<Origin>,
 ) -> ! {
     // SAFETY: what the caller promises.

@@ -2,7 +2,7 @@
 //! be touched until it is handed out again, but where the program asks not to be judged (an allocator keeps its links there).
 
 use super::bytes;
-use super::heap_checks::{self, Block, DEAD, LIVE, Record};
+use super::heap_checks::{self, DEAD, KnownBlock, LIVE, Record};
 use super::own::allocate;
 use crate::caller;
 use crate::run::outcome;
@@ -173,7 +173,7 @@ extern "C" fn lf_free_mark(start: usize, length: usize) {
 }
 
 impl MarkedBlock {
-    fn near(&mut self) -> Block {
+    fn near(&mut self) -> KnownBlock {
         (self.start, &raw mut self.record)
     }
 }

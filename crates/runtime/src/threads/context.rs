@@ -4,7 +4,7 @@ use super::cleanup::Cleanup;
 use super::clone::ThreadIds;
 use super::given_stacks::GivenStack;
 use super::lifecycle::How;
-use super::said::Said;
+use super::said::ThreadSayings;
 use super::signals::ThreadSignals;
 use super::wakes::Wakes;
 use super::{MOST, descriptor, tables, threads};
@@ -107,7 +107,7 @@ pub(crate) struct Context {
     pub(crate) timeouts: Cell<u32>,
     pub(super) wakes: Wakes,
     pub(super) given_stack: GivenStack,
-    pub(super) said: Said,
+    pub(super) said: ThreadSayings,
     pub(super) signals: ThreadSignals,
     pub(super) ids: ThreadIds,
     /// Its virtual time, while others run.

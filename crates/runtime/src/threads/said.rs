@@ -15,18 +15,18 @@ use landfall_vocab::shared::{BLOCKS, SAID, UNJUDGED};
 
 /// Of one thread.
 #[repr(C)]
-pub(crate) struct Said {
+pub(crate) struct ThreadSayings {
     /// Parts that are not judged, one inside of the other.
     unjudged: Cell<u32>,
 }
 
-impl Said {
+impl ThreadSayings {
     pub(super) fn begin(&self) {
         self.unjudged.set(0);
     }
 }
 
-fn said() -> &'static Said {
+fn said() -> &'static ThreadSayings {
     &tables().contexts[threads().current.get()].said
 }
 
