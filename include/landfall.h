@@ -13,6 +13,11 @@ extern "C" {
 
 #ifdef __LANDFALL__
 
+/* In front of a function's definition. Trusted: what it accesses, and what it calls, is no step of a schedule and part of no data race; the
+ * summary lists it. Sealed: threads are not preempted in it. */
+#define lf_trusted __attribute__((annotate("landfall.trusted"), noinline))
+#define lf_sealed __attribute__((annotate("landfall.sealed"), noinline))
+
 /* The program's persistent region: zeroed at first, at the same address in every run. */
 void *lf_pm(size_t bytes);
 /* Power failures so far: 0 in the first execution. */
@@ -59,6 +64,9 @@ void lf_assume(int holds);
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#define lf_trusted
+#define lf_sealed
 
 #define LF_FALLBACK_ROOTS 256u
 

@@ -6,6 +6,7 @@ use super::given_stacks::GivenStack;
 use super::lifecycle::How;
 use super::said::ThreadSayings;
 use super::signals::ThreadSignals;
+use super::trusted::Trusted;
 use super::wakes::Wakes;
 use super::{MOST, descriptor, tables, threads};
 use crate::files::reach::Reach;
@@ -108,6 +109,7 @@ pub(crate) struct Context {
     pub(super) wakes: Wakes,
     pub(super) given_stack: GivenStack,
     pub(super) said: ThreadSayings,
+    pub(super) trusted: Trusted,
     pub(super) signals: ThreadSignals,
     pub(super) ids: ThreadIds,
     /// Its virtual time, while others run.
@@ -201,6 +203,7 @@ impl Context {
             wakes,
             given_stack,
             said,
+            trusted,
             signals,
             ids,
             clock,
@@ -232,6 +235,7 @@ impl Context {
         wakes.begin();
         given_stack.begin();
         said.begin();
+        trusted.begin();
         signals.begin();
         ids.begin();
         clock.set(run().clock.get());
