@@ -24,7 +24,7 @@ pub use finding::{
     Action, Diff, Finding, Fix, Gap, GapKind, Member, Preemptions, ReadAlternative, ReadChoice,
     Store, StoreRole, ValueSource,
 };
-pub use kind::{Kind, Severity};
+pub use kind::{Kind, RaceEffect, Severity};
 pub use limit::Limit;
 pub use place::Place;
 pub use record::{CheckRecord, Digest, digest};

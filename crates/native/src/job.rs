@@ -212,4 +212,6 @@ pub struct Job {
     pub fork: bool,
     /// After an in-place run, compare all restored memory with what it must be.
     pub audit: bool,
+    /// Say what is in memory at the end.
+    pub final_state: bool,
 }

@@ -261,6 +261,7 @@ impl Server {
             trace_bytes: slot.trace_len(),
             read_input: raw.read_input != 0,
             squeezed: slot.squeezed(),
+            final_state: slot.final_state(),
         }
     }
 
@@ -296,6 +297,7 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
             | set(job.reads_only, job::READS_ONLY)
             | set(job.fork, job::FORK)
             | set(job.audit, job::AUDIT)
+            | set(job.final_state, job::STATE)
             | set(job.schedule.is_some(), job::THREADS)
             | set(job.threads.everywhere, job::EVERYWHERE)
             | set(job.threads.persistency, job::PERSISTENCY)

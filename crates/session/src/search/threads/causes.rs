@@ -8,6 +8,7 @@ use crate::names::ProgramNames;
 use crate::observer::Notices;
 use crate::options::{Asked, CheckKind};
 use crate::report::SearchReport;
+use crate::search::threads::effects::Swaps;
 use crate::search::threads::reorder::{plainer, prompt};
 use crate::search::threads::wording::{data_race, misused, stuck};
 use crate::view::schedule::{ScheduleNames, TableEnd};
@@ -52,6 +53,8 @@ struct CauseEntry {
     times: u64,
     /// Plainer schedules are looked for.
     closely: bool,
+    /// Of a data race: where both orders of it begin.
+    swaps: Swaps,
 }
 
 #[derive(Debug)]
@@ -213,7 +216,11 @@ impl<'a> ScheduleFindings<'a> {
                     Some(site) if self.handed.contains(&site) => {}
                     Some(site) => self.handed.push(site),
                     None if self.races.is_some() => {
-                        self.note(native, Cause::Race(race), search);
+                        let cause = Cause::Race(race);
+                        let known = self.known.get(&cause.identity()).copied();
+                        self.note(native, cause, search);
+                        let number = known.unwrap_or(self.entries.len() - 1);
+                        self.entries[number].swaps.look(native, search, &race);
                     }
                     None => {}
                 }
@@ -252,6 +259,7 @@ impl<'a> ScheduleFindings<'a> {
             preemptions: u32::MAX,
             times: 1,
             closely,
+            swaps: Swaps::default(),
         };
         let telling = ScheduleNames::new(native, &self.notices.names, self.order);
         let finding = entry.brief(&telling, self.order);
@@ -311,6 +319,10 @@ impl<'a> ScheduleFindings<'a> {
             let mut finding = entry.cause.tell(&telling, &trace, order);
             finding.notes.extend(telling.overtaken(&trace, count));
             let brief = entry.brief(&telling, order);
+            if matches!(entry.cause, Cause::Race(_)) {
+                entry.swaps.tell(native, names, order, &mut finding)?;
+                native.adopt(&entry.job);
+            }
             bugs.scheduled(native.replay(steps), report, brief, |execution, names| {
                 let mut finding = finish(finding, &entry.cause, execution, names)?;
                 table.tell(&mut finding);
