@@ -45,6 +45,7 @@
 // exit: 0
 // check: -DASSERTS --fail-on race=fails --checks data-races
 // exit: 100
+// finds: data-race `x`
 // effect: fails
 // check: -DPRINTS --fail-on race=sometimes
 // exit: 2
