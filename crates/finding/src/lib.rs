@@ -36,7 +36,7 @@ pub use schedule::{Turn, TurnLine, TurnReason};
 pub use timeline::{Lane, LaneVersion, Phase, Row, RowRead, Survival, Timeline};
 pub use witness::{
     BuildCommand, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedInput, RecordedMemory,
-    RecordedOutcome, RecordedSignals, RecordedThreads, Witness, Word,
+    RecordedOutcome, RecordedSignals, RecordedStop, RecordedThreads, Witness, Word,
 };
 
 /// The JSON schema of run.json (draft 7), generated from [`Run`].

@@ -405,6 +405,13 @@ pub struct JobHeader {
     /// How often a timer that repeats goes off.
     pub signals: u32,
     pub unused: u32,
+    /// Where a debugger stops: an access from this place of the program (0 for none) to one of these bytes, of this thread, when so many
+    /// steps were taken.
+    pub stop_origin: u64,
+    pub stop_at: u64,
+    pub stop_length: u64,
+    pub stop_thread: u32,
+    pub stop_steps: u32,
 }
 
 /// A thread or store buffer whose next step need not be looked at again, until something touches the same bytes.

@@ -291,6 +291,7 @@ pub(super) enum Waited {
 /// What the runtime is told about a job.
 pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
     let set = |wanted: bool, flag: u32| if wanted { flag } else { 0 };
+    let stop = job.threads.stop.as_ref();
     JobHeader {
         flags: flags
             | set(job.stacks, job::STACKS)
@@ -315,6 +316,11 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
                 job.threads.policy == Policy::PreemptFirst,
                 job::PREEMPT_FIRST,
             ),
+        stop_origin: stop.map_or(0, |stop| stop.origin),
+        stop_at: stop.map_or(0, |stop| stop.bytes.0),
+        stop_length: stop.map_or(0, |stop| stop.bytes.1.into()),
+        stop_thread: stop.map_or(0, |stop| stop.thread.into()),
+        stop_steps: stop.map_or(0, |stop| stop.steps),
         failures: job.failures,
         budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
         trace_limit: job.limits.trace_bytes,

@@ -19,7 +19,7 @@ use landfall_explore::schedule::{
     End, Explored, Job, Order, Process, Sharing, Step, Threads, ThreadsError, Trace,
 };
 use landfall_finding::{Finding, Kind, Preemptions, Severity};
-use landfall_native::{NativeThreads, Outcome};
+use landfall_native::{NativeThreads, Outcome, StopAt};
 use std::collections::HashMap;
 
 /// What went wrong, as far as it tells causes apart.
@@ -323,7 +323,11 @@ impl<'a> ScheduleFindings<'a> {
                 entry.swaps.tell(native, names, order, &mut finding)?;
                 native.adopt(&entry.job);
             }
-            bugs.scheduled(native.replay(steps), report, brief, |execution, names| {
+            let mut job = native.replay(steps);
+            if let Cause::Race(race) = &entry.cause {
+                job.threads.stop = stop_at(race, &trace, order, native);
+            }
+            bugs.scheduled(job, report, brief, |execution, names| {
                 let mut finding = finish(finding, &entry.cause, execution, names)?;
                 table.tell(&mut finding);
                 finding.executions = entry.times;
@@ -364,6 +368,55 @@ impl CauseEntry {
         finding.executions = self.times;
         finding
     }
+}
+
+/// Where a debugger stops: at the second access of a race, in the execution that shows it.
+fn stop_at(
+    race: &DataRace,
+    trace: &Trace,
+    order: Order,
+    native: &NativeThreads<'_>,
+) -> Option<StopAt> {
+    let mut found = Vec::new();
+    data_races(trace, order, Relation::Pure, &mut found);
+    let same = |found: &&DataRace| Cause::Race(**found).same(&Cause::Race(*race));
+    let race = found.iter().find(same).unwrap_or(race);
+    let Party { thread, site, .. } = race.second;
+    let touches = |object: u32, mask: u64| object == race.object && mask & race.mask != 0;
+    let as_step = trace.steps.iter().position(|step| {
+        let own = order.thread(step.process) == usize::from(thread);
+        own && step.site == site && touches(step.object, step.mask)
+    });
+    let as_other = trace.trailing.iter().filter(|access| {
+        let own = (access.thread, access.site) == (thread, site);
+        own && touches(access.object, access.mask)
+    });
+    let steps = match as_step {
+        // A store that is on its way: when its thread made it.
+        Some(commit) if order.is_companion(trace.steps[commit].process) => {
+            let issued = trace.steps[commit].issued;
+            let before = |step: &Step| step.process == thread && step.tick < issued;
+            trace
+                .steps
+                .iter()
+                .rposition(before)
+                .map_or(0, |last| last + 1)
+        }
+        Some(step) => step + 1,
+        None => as_other
+            .map(|access| access.after.wrapping_add(1) as usize)
+            .next()?,
+    };
+    let origin = native.origin(site);
+    Some(StopAt {
+        thread,
+        origin: u64::from(origin.site) | u64::from(origin.caller) << 32,
+        bytes: (
+            native.address(race.object)? + u64::from(race.mask.trailing_zeros()),
+            64 - race.mask.leading_zeros() - race.mask.trailing_zeros().min(63),
+        ),
+        steps: steps as u32,
+    })
 }
 
 /// What shows in one order of independent steps and not in another is no failure of the program.
