@@ -272,6 +272,7 @@ mod tests {
                 thread,
                 at,
                 text: word(),
+                stack: Vec::new(),
                 what,
             });
         }
