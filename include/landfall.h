@@ -31,6 +31,11 @@ void lf_checksum_end(int accepted);
 /* Reads in between are not judged. */
 void lf_ignore_begin(void);
 void lf_ignore_end(void);
+/* For libraries: a transaction of the calling thread begins (they nest), answers for n bytes at p from here on, and ends, done or
+ * undone. What a program stores in between to other bytes is not undone with the rest (missing-snapshot). */
+void lf_tx_begin(void);
+void lf_tx_add(const void *p, size_t n);
+void lf_tx_end(void);
 /* A place where other threads may run. */
 int lf_yield(void);
 /* Any value: `landfall prove` looks at all of them, `landfall check` at a few (--nondet). */
@@ -110,6 +115,12 @@ static inline void lf_checksum_begin(void) {}
 static inline void lf_checksum_end(int accepted) { (void)accepted; }
 static inline void lf_ignore_begin(void) {}
 static inline void lf_ignore_end(void) {}
+static inline void lf_tx_begin(void) {}
+static inline void lf_tx_add(const void *p, size_t n) {
+  (void)p;
+  (void)n;
+}
+static inline void lf_tx_end(void) {}
 static inline int lf_yield(void) { return 0; }
 static inline unsigned long lf_nondet(void) { return 0; }
 void _exit(int code) __attribute__((__noreturn__));

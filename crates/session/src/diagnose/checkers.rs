@@ -4,6 +4,7 @@ use crate::diagnose::cause::Overtaking;
 use crate::diagnose::diagnosis::Diagnosis;
 use crate::diagnose::finding::stored;
 use crate::diagnose::provenance::first_reads;
+use crate::diagnose::transactions::Transactions;
 use crate::error::Error;
 use crate::options::{Asked, CheckKind};
 use crate::programs::{Failure, LoggedRun, Programs};
@@ -12,7 +13,9 @@ use landfall_check::checker::Fate;
 use landfall_check::finding::{At, Evidence, WastedFence, WastedFlush};
 use landfall_check::races::Window;
 use landfall_check::walk::{Enough, Limits};
-use landfall_check::{Checker, Fix as Repair, Kind as Judged, Races, Robustness, Wasted};
+use landfall_check::{
+    Checker, Fix as Repair, Kind as Judged, Races, Robustness, Snapshots, Wasted,
+};
 use landfall_explore::judge::Judge;
 use landfall_explore::tree::Forest;
 use landfall_finding::Limit;
@@ -53,7 +56,12 @@ pub(crate) struct RecoveryJudging {
 }
 
 impl RecoveryJudging {
-    pub(crate) fn new(options: &Asked, run: &LoggedRun, programs: &Programs) -> RecoveryJudging {
+    pub(crate) fn new(
+        options: &Asked,
+        run: &LoggedRun,
+        programs: &Programs,
+        transactions: Option<&Transactions>,
+    ) -> RecoveryJudging {
         let threads = run
             .execution
             .events
@@ -84,7 +92,12 @@ impl RecoveryJudging {
             enough: Some(enough(programs.job.limits.until)),
             ..LIMITS
         };
-        let judge = Judge::new(run.found.clone(), ready, checkers, limits);
+        let snapshots = transactions.filter(|_| options.checks(CheckKind::Snapshots));
+        let snapshots = snapshots.map(|of| Snapshots::new(&ready, &of.stores));
+        let mut judge = Judge::new(run.found.clone(), ready, checkers, limits);
+        if let Some(snapshots) = snapshots {
+            judge.alone(Box::new(snapshots));
+        }
         RecoveryJudging {
             judge: Some(judge),
             watching: Some(Watching {
@@ -178,6 +191,10 @@ pub(crate) fn tell_after(
     let (at, lost, kept, store) = match finding.kind {
         Judged::Robustness { lost, kept, .. } => (lost, Some(lost), Some(kept), None),
         Judged::PersistencyRace { store, .. } => (store, None, None, Some(store)),
+        Judged::MissingSnapshot { store, why } => {
+            let seen = (evidence.reads, finding.times);
+            return bugs.unadded(Cut(store.entry), why, seen, failures, report);
+        }
         Judged::RedundantFlush { .. } | Judged::RedundantFence { .. } => return Ok(()),
     };
     let run = at.execution;
@@ -217,7 +234,9 @@ pub(crate) fn tell_after(
                 let store = store.and_then(|store| entry(runs, store));
                 race(told, run, store, runs, replayer);
             }
-            Judged::RedundantFlush { .. } | Judged::RedundantFence { .. } => {}
+            Judged::MissingSnapshot { .. }
+            | Judged::RedundantFlush { .. }
+            | Judged::RedundantFence { .. } => {}
         }
     })
 }
@@ -245,7 +264,9 @@ fn brief(finding: &landfall_check::Finding, places: Option<&Places>) -> (Finding
             robustness(&mut told, &finding.fixes);
             lost.site
         }
-        Judged::RedundantFlush { .. } | Judged::RedundantFence { .. } => return (told, None),
+        Judged::MissingSnapshot { .. }
+        | Judged::RedundantFlush { .. }
+        | Judged::RedundantFence { .. } => return (told, None),
     };
     (told, places.and_then(|places| places.place(site)))
 }
@@ -322,7 +343,9 @@ pub(crate) fn perf(
             let message = format!("this fence does nothing: {why} ({times})");
             (Kind::RedundantFence, site, message)
         }
-        Judged::Robustness { .. } | Judged::PersistencyRace { .. } => return Ok(()),
+        Judged::Robustness { .. }
+        | Judged::PersistencyRace { .. }
+        | Judged::MissingSnapshot { .. } => return Ok(()),
     };
     let Some(placed) = places.place(site) else {
         return Ok(());
