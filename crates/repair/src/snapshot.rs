@@ -6,6 +6,7 @@ use crate::site::InsertionSite;
 use crate::source::{ParsedSource, Place, ancestors, is_block, walk};
 use crate::store::{self, FoundStore, StoreShape};
 use crate::{Candidate, NoRepair, calls};
+use std::collections::HashMap;
 use tree_sitter::Node;
 
 /// What a store is part of, as the file names it.
@@ -23,11 +24,23 @@ enum Part {
 const OBJECT_POINTERS: [&str; 4] = ["D_RW", "D_RO", "DIRECT_RW", "DIRECT_RO"];
 
 /// Functions that add a pointer and a length to a transaction.
-const ADDERS: [&str; 3] = [
+const ADDERS: [&str; 2] = [
     "pmemobj_tx_add_range_direct",
-    "lf_tx_add",
     "pmem::obj::transaction::snapshot",
 ];
+
+/// Says that something was added, and does nothing: whoever calls it is the one that adds.
+const ANNOUNCED: &str = "lf_tx_add";
+
+/// A function that takes a pointer and a length, and perhaps more, which is the same in other calls.
+#[derive(Clone, Debug)]
+struct Adder {
+    name: String,
+    /// Which of so many arguments the two are.
+    pointer: usize,
+    length: usize,
+    arguments: usize,
+}
 
 impl Part {
     fn same_whole(&self, other: &Part) -> bool {
@@ -51,53 +64,73 @@ impl Part {
 struct AddingStyle {
     /// Macros for pointers (`TX_ADD_DIRECT`).
     direct_macros: bool,
-    /// A function that takes a pointer and a length.
-    adder: Option<String>,
+    adder: Option<Adder>,
 }
 
 impl AddingStyle {
     fn of(source: &ParsedSource<'_>) -> AddingStyle {
-        let mut used: Vec<(&str, usize)> = Vec::new();
-        let mut macros = 0;
-        let mut whole = false;
+        let (mut macros, mut transactions) = (0, false);
+        let mut used: HashMap<&str, usize> = HashMap::new();
         for call in walk(source.root()).filter(|n| n.kind() == "call_expression") {
             let Some(function) = call.child_by_field_name("function") else {
                 continue;
             };
             let name = source.of(function);
             macros += usize::from(name.starts_with("TX_ADD") && name.ends_with("_DIRECT"));
-            whole |= name == "TX_ADD" || name == "TX_BEGIN";
-            if let Some(at) = used.iter().position(|(known, _)| *known == name) {
-                used[at].1 += 1;
-            } else {
-                used.push((name, 1));
-            }
+            transactions |= name == "TX_ADD" || name == "TX_BEGIN";
+            *used.entry(name).or_default() += 1;
         }
-        let own = own_adders(source);
-        let count = |name: &str| {
-            let found = used.iter().find(|(known, _)| *known == name);
-            found.map_or(0, |(_, count)| *count)
-        };
-        let mut adders: Vec<&str> = own.iter().map(String::as_str).collect();
-        adders.extend(ADDERS.iter().copied().filter(|name| count(name) > 0));
-        // What the file defines for that is what it wants to be called; inside it, what it calls.
-        let best = adders.iter().copied().max_by_key(|name| {
-            let defined = usize::from(own.iter().any(|own| own == name));
-            (defined, count(name))
+        let count = |name: &str| used.get(name).copied().unwrap_or(0);
+        let known = ADDERS.iter().filter(|name| count(name) > 0);
+        let known = known.map(|name| Adder {
+            name: (*name).to_owned(),
+            pointer: 0,
+            length: 1,
+            arguments: 2,
         });
-        let used = best.map_or(0, count);
+        // What the file defines for that is what it wants to be called.
+        let own = own_adders(source);
+        let best = own.into_iter().chain(known);
+        let best =
+            best.max_by_key(|adder| (!ADDERS.contains(&adder.name.as_str()), count(&adder.name)));
+        let calls = best.as_ref().map_or(0, |adder| count(&adder.name));
         AddingStyle {
-            direct_macros: macros > used || best.is_none() && whole,
-            adder: best.map(str::to_owned),
+            direct_macros: macros > calls || best.is_none() && transactions,
+            adder: best,
         }
     }
 
-    fn code(&self, source: &ParsedSource<'_>, part: &Part) -> Option<String> {
-        let ranged = |address: &str, size: &str| {
-            let adder = self.adder.as_deref();
-            let adder = adder.or(self.direct_macros.then_some(ADDERS[0]))?;
-            Some(format!("{adder}({address}, {size})"))
+    fn ranged(
+        &self,
+        source: &ParsedSource<'_>,
+        near: Node<'_>,
+        address: &str,
+        size: &str,
+    ) -> Option<String> {
+        let Some(adder) = &self.adder else {
+            let plain = self.direct_macros.then_some(ADDERS[0])?;
+            return Some(format!("{plain}({address}, {size})"));
         };
+        let mut arguments = vec![String::new(); adder.arguments];
+        if adder.arguments > 2 {
+            // What else it is given, the same function gives it elsewhere.
+            let function = source.function_of(near)?;
+            let call = walk(function).find(|call| {
+                call.kind() == "call_expression"
+                    && calls::name(*call, source.text) == Some(adder.name.as_str())
+            })?;
+            let given = calls::arguments(call);
+            for (argument, given) in arguments.iter_mut().zip(given) {
+                *argument = source.of(given).to_owned();
+            }
+        }
+        *arguments.get_mut(adder.pointer)? = address.to_owned();
+        *arguments.get_mut(adder.length)? = size.to_owned();
+        Some(format!("{}({})", adder.name, arguments.join(", ")))
+    }
+
+    fn code(&self, source: &ParsedSource<'_>, part: &Part, near: Node<'_>) -> Option<String> {
+        let ranged = |address: &str, size: &str| self.ranged(source, near, address, size);
         match part {
             Part::Object { object, field } if field.is_empty() => Some(format!("TX_ADD({object})")),
             Part::Object { object, field } => Some(format!("TX_ADD_FIELD({object}, {field})")),
@@ -120,7 +153,7 @@ impl AddingStyle {
 }
 
 /// Functions of the file and its headers that hand a pointer and a length on to one that adds them.
-fn own_adders(source: &ParsedSource<'_>) -> Vec<String> {
+fn own_adders(source: &ParsedSource<'_>) -> Vec<Adder> {
     let mut found = Vec::new();
     for (root, text) in source.everything() {
         for function in walk(root).filter(|n| n.kind() == "function_definition") {
@@ -141,16 +174,24 @@ fn own_adders(source: &ParsedSource<'_>) -> Vec<String> {
                 .filter_map(|i| parameters.named_child(i as u32))
                 .map(named)
                 .collect();
-            let hands_on = walk(function).any(|call| {
-                call.kind() == "call_expression"
-                    && calls::name(call, text).is_some_and(|name| ADDERS.contains(&name))
-                    && calls::arguments(call)
-                        .iter()
-                        .map(|argument| &text[argument.byte_range()])
-                        .eq(given.iter().copied())
-            });
-            if given.len() == 2 && hands_on {
-                found.push(text[name.byte_range()].to_owned());
+            let adds = |call: Node<'_>| {
+                let name = calls::name(call, text)?;
+                let adds = ADDERS.contains(&name) || name == ANNOUNCED;
+                let arguments = calls::arguments(call);
+                let place = |at: usize| {
+                    let argument = &text[arguments.get(at)?.byte_range()];
+                    given.iter().position(|given| *given == argument)
+                };
+                adds.then_some((place(0)?, place(1)?))
+            };
+            let calls = walk(function).filter(|n| n.kind() == "call_expression");
+            if let Some((pointer, length)) = calls.into_iter().find_map(adds) {
+                found.push(Adder {
+                    name: text[name.byte_range()].to_owned(),
+                    pointer,
+                    length,
+                    arguments: given.len(),
+                });
             }
         }
     }
@@ -339,7 +380,7 @@ fn lines<'s>(
     let line = |of: &Together<'s>| {
         Some(AddedLine {
             before: of.begins()?,
-            code: style.code(source, &part(of))?,
+            code: style.code(source, &part(of), *of.nodes.first()?)?,
         })
     };
     stores.iter().map(line).collect()

@@ -98,7 +98,10 @@ impl KnownCauses {
     pub(crate) fn count(&mut self, at: Where, known: &mut Finding, again: &Finding) {
         known.executions += again.executions;
         let heard = self.heard.entry(at).or_default();
-        if again.message != known.message && heard.messages.insert(again.message.clone()) {
+        let told = |message: &String| {
+            *message == known.message || known.notes.iter().any(|note| note.starts_with(message))
+        };
+        if !told(&again.message) && heard.messages.insert(again.message.clone()) {
             known.other_messages.push(again.message.clone());
         }
         // A transaction that does not answer for a store says it all.

@@ -14,7 +14,7 @@ use landfall_check::finding::{At, Evidence, WastedFence, WastedFlush};
 use landfall_check::races::Window;
 use landfall_check::walk::{Enough, Limits};
 use landfall_check::{
-    Checker, Fix as Repair, Kind as Judged, Races, Robustness, Snapshots, Wasted,
+    Checker, Fix as Repair, Kind as Judged, Races, Robustness, Snapshots, Walked, Wasted,
 };
 use landfall_explore::judge::Judge;
 use landfall_explore::tree::Forest;
@@ -48,11 +48,21 @@ pub(crate) fn checkers(
 }
 
 /// The checkers of one search.
-#[derive(Debug)]
 pub(crate) struct RecoveryJudging {
     pub(crate) judge: Option<Judge>,
     /// To be handed to whoever runs recoveries.
     pub(crate) watching: Option<Watching>,
+    /// What the checkers say, once they were asked.
+    verdicts: Option<(Vec<Box<dyn Checker>>, Walked)>,
+}
+
+impl std::fmt::Debug for RecoveryJudging {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RecoveryJudging")
+            .field("judge", &self.judge)
+            .field("watching", &self.watching)
+            .finish_non_exhaustive()
+    }
 }
 
 impl RecoveryJudging {
@@ -71,6 +81,7 @@ impl RecoveryJudging {
             return RecoveryJudging {
                 judge: None,
                 watching: None,
+                verdicts: None,
             };
         }
         let atomics = options.atomics();
@@ -99,6 +110,7 @@ impl RecoveryJudging {
             judge.alone(Box::new(snapshots));
         }
         RecoveryJudging {
+            verdicts: None,
             judge: Some(judge),
             watching: Some(Watching {
                 places,
@@ -109,16 +121,35 @@ impl RecoveryJudging {
         }
     }
 
-    /// The search is over; `complete` if nothing ended it early.
+    /// The search is over: the checkers see the rest of it. Of stores that transactions do not answer for, those stay that matter.
+    pub(crate) fn finish(&mut self, forest: &Forest, transactions: &mut Option<Transactions>) {
+        let Some(judge) = self.judge.take() else {
+            return;
+        };
+        let (checkers, walked) = judge.finish(forest);
+        let findings = checkers.iter().flat_map(|checker| checker.findings());
+        let seen = findings.filter_map(|finding| match finding.kind {
+            Judged::MissingSnapshot { store, .. } => Some(Cut(store.entry)),
+            _ => None,
+        });
+        let seen: Vec<Cut> = seen.collect();
+        if let Some(of) = transactions
+            && walked.is_complete()
+            && !seen.is_empty()
+        {
+            of.keep(&seen);
+        }
+        self.verdicts = Some((checkers, walked));
+    }
+
+    /// Tells what the checkers found; `complete` if nothing ended the search early.
     pub(crate) fn report(
         self,
-        forest: &Forest,
         complete: bool,
         bugs: &mut Diagnosis<'_>,
         report: &mut SearchReport,
     ) -> Result<(), Error> {
-        if let Some(judge) = self.judge {
-            let (checkers, walked) = judge.finish(forest);
+        if let Some((checkers, walked)) = self.verdicts {
             if complete && !walked.is_complete() {
                 report.limit(bugs.late().unwrap_or(Limit::Judging));
             }

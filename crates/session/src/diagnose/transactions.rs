@@ -84,6 +84,19 @@ impl Transactions {
         (!groups.is_empty()).then_some(Transactions { stores, groups })
     }
 
+    /// Only stores at the places of these entries matter: recoveries can see no others too early, or miss them too late.
+    pub(crate) fn keep(&mut self, entries: &[Cut]) {
+        let stores = self.groups.iter().flatten();
+        let seen: HashSet<Place> = stores
+            .filter(|store| entries.contains(&store.entry))
+            .map(|store| store.at.clone())
+            .collect();
+        for group in &mut self.groups {
+            group.retain(|store| seen.contains(&store.at));
+        }
+        self.groups.retain(|group| !group.is_empty());
+    }
+
     /// The mistake that the store of an entry belongs to.
     pub(crate) fn group_of(&self, entry: Cut) -> Option<usize> {
         let has = |group: &Vec<UnaddedStore>| group.iter().any(|store| store.entry == entry);

@@ -196,6 +196,7 @@ pub(super) fn check<'w>(
             crashes,
         }) => return Err(bugs.diverged(difference, &crashes)),
     }
+    judging.finish(&forest, &mut bugs.transactions);
     // In an order that does not depend on how the search came to them.
     let mut failing: Vec<(&Behaviour, u32)> = (found.behaviours.iter())
         .filter_map(|behaviour| match behaviour.ended {
@@ -209,7 +210,7 @@ pub(super) fn check<'w>(
         bugs.after_failures(&run, behaviour, failed, &mut report)?;
     }
     let complete = report.is_complete();
-    judging.report(&forest, complete, &mut bugs, &mut report)?;
+    judging.report(complete, &mut bugs, &mut report)?;
     report.runs += bugs.runs();
     Ok(report)
 }
