@@ -30,6 +30,7 @@ mod outcome;
 mod parts;
 mod program;
 mod rewrite;
+mod said;
 mod schedule;
 mod server;
 mod shared;
@@ -62,6 +63,7 @@ pub use landfall_vocab::record::{Origin, Record, RecordKind};
 pub use lock::{Lock, try_lock};
 pub use parts::{part_of_memory, persistent_offset};
 pub use program::{HeapChecks, MallocMetadata, Program};
+pub use said::{Saying, SayingKind, sayings};
 pub use schedule::{
     Cut, EverySchedule, FailedSchedule, Model, NamedBlock, Naming, NativeThreads, Sealing,
     Unfinished, Unseen, UnseenKind,

@@ -6,8 +6,8 @@ use crate::names::ProgramNames;
 use crate::options::{Asked, Stdin, Target};
 use landfall_finding::text::count;
 use landfall_finding::{
-    Coverage, Finding, Isolation, Limit, Place, RecoveryOutcome, Run, Sample, SearchSpace,
-    Severity, Stats, StdinFile, Verdict, Word,
+    Assumption, Coverage, Finding, Isolation, Limit, Place, RecoveryOutcome, Run, Sample,
+    SearchSpace, Severity, Stats, StdinFile, Verdict, Word,
 };
 use landfall_native::{Cut, Foreign, Outcome, Server, Symbols};
 use std::collections::BTreeMap;
@@ -46,6 +46,7 @@ pub(crate) struct SearchReport {
     pub(crate) isolation: Isolation,
     /// Somebody asked the persistent heap for a block.
     allocates: bool,
+    assumptions: Vec<Assumption>,
     warnings: Vec<String>,
     /// Persistency races that are not listed: a worse finding is about the same store.
     hidden_races: u64,
@@ -129,6 +130,13 @@ impl SearchReport {
     /// Something worth knowing that is no finding.
     pub(crate) fn warn(&mut self, text: &str) {
         self.warnings.push(text.to_owned());
+    }
+
+    /// Something is taken to hold.
+    pub(crate) fn assume(&mut self, assumption: Assumption) {
+        if !self.assumptions.contains(&assumption) {
+            self.assumptions.push(assumption);
+        }
     }
 
     /// Not everything is looked at, for this reason.
@@ -293,6 +301,7 @@ impl SearchReport {
             known_before,
             in_libraries: self.in_libraries,
             not_judged: self.not_judged,
+            assumptions: self.assumptions,
             warnings: self.warnings,
             check,
             command: crate::record::command(&options.arguments),

@@ -243,7 +243,12 @@ pub mod step {
     pub const PEND: u8 = 41;
     pub const DELIVER: u8 = 42;
     pub const AWAIT_SIGNAL: u8 = 43;
-    pub const NAMES: [&str; 44] = [
+    /// The program says that it holds a lock of its own making, or that it gives it back.
+    pub const HOLD: u8 = 44;
+    pub const LET_GO: u8 = 45;
+    /// All that others do is tried before it and after it.
+    pub const PREEMPT: u8 = 46;
+    pub const NAMES: [&str; 47] = [
         "begin",
         "create",
         "exit",
@@ -288,6 +293,9 @@ pub mod step {
         "pend",
         "deliver",
         "await-signal",
+        "hold",
+        "let-go",
+        "preempt",
     ];
 }
 

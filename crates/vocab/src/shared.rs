@@ -446,6 +446,12 @@ pub const BLOCKS: u64 = LOCK | 16;
 /// word ([`crate::record::access::READ`]), or that the main thread blocks some (both, with a bit for each).
 pub const HANDLERS: u64 = LOCK | 32;
 
+/// In place of a lock: what its thread does from here on is not judged ([`crate::record::access::WRITE`]), or is again.
+pub const UNJUDGED: u64 = LOCK | 40;
+
+/// In the address of a lock that the program says it holds: there may be one of libc's at the same place.
+pub const SAID: usize = 1 << 55;
+
 /// Signals are pending for one thread, or for the process: each is something that threads touch, like a lock. So many numbers there are.
 pub const SIGNAL_WORDS: usize = (MOST_THREADS + 1) * (MOST_SIGNALS + 1);
 pub const MOST_SIGNALS: usize = 64;

@@ -205,6 +205,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Threads")]
     pub(crate) asm_atomic: bool,
 
+    /// A lock that was checked is taken for granted: MINE=pthread_mutex, or FUNCTION=pthread_mutex_lock, puts the other in its place
+    #[arg(long, value_name = "MINE=THEIRS", value_parser = rule, help_heading = "Threads")]
+    pub(crate) replace: Vec<String>,
+
     /// A recovery that creates threads runs under every schedule, too; otherwise under one
     #[arg(long, help_heading = "Threads")]
     pub(crate) recover_schedules: bool,
@@ -334,6 +338,26 @@ fn values(text: &str) -> Result<NondetValues, String> {
     }
 }
 
+/// A lock of the program's, and what takes its place.
+fn rule(text: &str) -> Result<String, String> {
+    let known = |theirs: &str| {
+        let families = ["pthread_mutex", "pthread_spin", "pthread_rwlock"];
+        families.iter().any(|family| {
+            let rest = theirs.strip_prefix(family);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        })
+    };
+    match text.split_once('=') {
+        Some((mine, theirs)) if !mine.is_empty() && !text.contains(';') && known(theirs) => {
+            Ok(text.to_owned())
+        }
+        _ => Err(
+            "MINE=pthread_mutex, pthread_spin or pthread_rwlock, or a function of theirs"
+                .to_owned(),
+        ),
+    }
+}
+
 fn offset(text: &str) -> Result<u16, String> {
     let bytes = text.parse::<u16>().ok().filter(|bytes| bytes % 16 == 0);
     let bytes = bytes.filter(|&bytes| bytes <= 4096);
@@ -422,6 +446,7 @@ impl CheckArgs {
             },
             sv_comp: self.sv_comp,
             asm_atomic: self.asm_atomic,
+            replace: self.replace.clone(),
             nondet: self.nondet.0.clone(),
             signals: self.signals,
             spurious: self.spurious.unwrap_or(u32::from(!self.sv_comp)),

@@ -134,6 +134,11 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
         Verdict::Incomplete => format!("incomplete (limit: {})", limits()),
     };
     let _ = writeln!(out, "{verdict}: {covered}{eager}");
+    for assumption in &run.assumptions {
+        let at = assumption.at.as_ref();
+        let at = at.map_or_else(String::new, |at| format!(" ({})", at.colons()));
+        let _ = writeln!(out, "assumed: {}{at}", assumption.message);
+    }
     if let Some(why) = &run.not_judged {
         let _ = writeln!(
             out,

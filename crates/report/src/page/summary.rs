@@ -133,6 +133,12 @@ pub(super) fn summary(html: &mut Html, run: &Run) {
             }
             html.say("dt", &[], "Not covered")
                 .say("dd", &[], &not_covered(run));
+            for assumption in &run.assumptions {
+                let at = assumption.at.as_ref();
+                let at = at.map_or_else(String::new, |at| format!(" ({})", at.colons()));
+                let text = format!("{}{at}", assumption.message);
+                html.say("dt", &[], "Assumed").say("dd", &[], &text);
+            }
             for warning in &run.warnings {
                 html.say("dt", &[], "Mind").say("dd", &[], warning);
             }

@@ -5,6 +5,7 @@ use crate::memory::shadow::{asked, is_persistent, known, offset};
 use crate::run::shared::trace_len;
 use crate::run::trace::{self, Origin};
 use crate::state::{run, running};
+use crate::threads::said;
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{RecordKind, Records, mark};
@@ -161,13 +162,17 @@ pub extern "C" fn lf_checksum_end(accepted: i32) {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn lf_ignore_begin() {
-    marked(mark::IGNORE_BEGIN, caller!());
+    let caller = caller!();
+    marked(mark::IGNORE_BEGIN, caller);
+    said::ignore_begins(caller);
     begin_aside();
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn lf_ignore_end() {
-    marked(mark::IGNORE_END, caller!());
+    let caller = caller!();
+    marked(mark::IGNORE_END, caller);
+    said::ignore_ends(caller);
     end_aside();
 }
 

@@ -117,6 +117,8 @@ pub(crate) struct Run {
     pub(crate) too_early: Cell<bool>,
     /// Some thread runs, or ran, on a stack that is memory of the program's.
     pub(crate) given_stacks: Cell<bool>,
+    /// Blocks that the program has marked, in the server's table.
+    pub(crate) marked: Cell<usize>,
     /// Threads that wait for a condition.
     pub(crate) waiting: Cell<u32>,
 

@@ -182,6 +182,11 @@ impl<'a> ScheduleNames<'a> {
         }
     }
 
+    /// Does an object stand for something that the program knows?
+    pub(crate) fn is_memory(&self, object: u32) -> bool {
+        !self.threads.is_blocks(object)
+    }
+
     /// Does a step begin an atomic block?
     fn begins_block(&self, step: &Step) -> bool {
         step.act == Act::Rmw && self.threads.is_blocks(step.object)
@@ -301,6 +306,7 @@ impl<'a> ScheduleNames<'a> {
             Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
+            Act::Other if self.threads.is_blocks(step.object) => "others may go on".to_owned(),
             Act::Other if step.access == Access::Write => format!("creates thread {}", step.left),
             Act::Fence | Act::Other => "goes on".to_owned(),
         }
@@ -400,7 +406,7 @@ impl<'a> ScheduleNames<'a> {
             (TableEnd::Race(race), _) => {
                 deeds.extend(raced.map(|(_, deed)| deed));
                 let and = ", unordered";
-                deeds.push(self.races(trace, race, &race.second, What::Fails, and));
+                deeds.push(self.races(race, &race.second, What::Fails, and));
             }
             _ => {}
         }
@@ -430,20 +436,13 @@ impl<'a> ScheduleNames<'a> {
         let known =
             others.find(|access| (access.site, access.thread) == (first.site, first.thread));
         let before = known.map_or(usize::MAX, |access| access.after.wrapping_add(1) as usize);
-        let what = What::Access(self.name(race.object, race.mask_in(trace)));
-        Some((before, self.races(trace, race, first, what, "")))
+        let what = What::Access(self.name(race.object, race.mask));
+        Some((before, self.races(race, first, what, "")))
     }
 
     /// One access of a data race.
-    fn races(
-        &self,
-        trace: &Trace,
-        race: &DataRace,
-        party: &Party,
-        what: What,
-        and: &str,
-    ) -> ThreadDeed {
-        let object = self.name(race.object, race.mask_in(trace));
+    fn races(&self, race: &DataRace, party: &Party, what: What, and: &str) -> ThreadDeed {
+        let object = self.name(race.object, race.mask);
         let verb = if party.write { "writes" } else { "reads" };
         ThreadDeed {
             thread: party.thread.into(),
@@ -534,5 +533,7 @@ fn verb(op: Op) -> &'static str {
         Op::Pend => "sends",
         Op::Deliver => "takes",
         Op::AwaitSignal => "waits for",
+        Op::Hold => "holds",
+        Op::LetGo => "gives back",
     }
 }

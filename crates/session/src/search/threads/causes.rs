@@ -466,6 +466,7 @@ impl Cause {
                 };
                 Cause::Race(DataRace {
                     object: 0,
+                    mask: 0,
                     first: party(a.min(b)),
                     second: party(a.max(b)),
                 })
@@ -519,7 +520,7 @@ impl Cause {
                 Finding::new(Kind::Abort, Severity::Error, String::new())
             }
             Cause::Stuck(_) => stuck(telling, trace, order),
-            Cause::Race(race) => data_race(telling, race, trace),
+            Cause::Race(race) => data_race(telling, race),
             Cause::Misused(misuse) => misused(telling, misuse),
         }
     }
