@@ -36,6 +36,11 @@ void lf_checksum_end(int accepted);
 /* What the thread does in between is not judged: its reads, its part in data races, its accesses of blocks that are marked as given back. */
 void lf_ignore_begin(void);
 void lf_ignore_end(void);
+/* For libraries: a transaction of the calling thread begins (they nest), answers for n bytes at p from here on, and ends, done or
+ * undone. What a program stores in between to other bytes is not undone with the rest (missing-snapshot). */
+void lf_tx_begin(void);
+void lf_tx_add(const void *p, size_t n);
+void lf_tx_end(void);
 /* A place where other threads may run. */
 int lf_yield(void);
 /* All that other threads do is tried before this place and after it. */
@@ -126,6 +131,12 @@ static inline void lf_checksum_begin(void) {}
 static inline void lf_checksum_end(int accepted) { (void)accepted; }
 static inline void lf_ignore_begin(void) {}
 static inline void lf_ignore_end(void) {}
+static inline void lf_tx_begin(void) {}
+static inline void lf_tx_add(const void *p, size_t n) {
+  (void)p;
+  (void)n;
+}
+static inline void lf_tx_end(void) {}
 static inline int lf_yield(void) { return 0; }
 static inline void lf_preempt(void) {}
 static inline void lf_lock(const volatile void *lock) { (void)lock; }

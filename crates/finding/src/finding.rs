@@ -183,6 +183,11 @@ impl Finding {
         self.stores_that(StoreRole::Racing).next()
     }
 
+    /// Stores of a transaction that does not answer for them.
+    pub fn unadded(&self) -> impl Iterator<Item = &Store> {
+        self.stores_that(StoreRole::Unadded)
+    }
+
     /// Part of a copy was lost and another part of it kept.
     pub fn is_torn(&self) -> bool {
         (self.gap.as_ref()).is_some_and(|gap| gap.kind == GapKind::Torn)
@@ -238,6 +243,8 @@ pub enum StoreRole {
     Kept,
     /// It may be found half done.
     Racing,
+    /// It was made in a transaction that does not answer for it.
+    Unadded,
 }
 
 /// A member of a struct.
@@ -389,6 +396,9 @@ pub struct Fix {
     /// For align and co-locate: the two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<String>,
+    /// For snapshot: the line that is missing, in the words of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// In which thread, where several ran: that of the lost store (primary), or one that has seen it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<usize>,
@@ -413,6 +423,8 @@ pub enum Action {
     Align,
     /// Put the two on one cache line.
     CoLocate,
+    /// Add what is stored to the transaction.
+    Snapshot,
 }
 
 impl Fix {
@@ -426,6 +438,7 @@ impl Fix {
             apart: None,
             of: None,
             members: Vec::new(),
+            code: None,
             thread: None,
             primary,
         }
@@ -450,6 +463,10 @@ impl Fix {
                 "Align the two to 64 bytes, so that they share a cache line".to_owned()
             }
             Action::CoLocate => "Put the two on one cache line".to_owned(),
+            Action::Snapshot => match &self.code {
+                Some(code) => format!("Add `{code}`"),
+                None => format!("Add{stored} stored to the transaction"),
+            },
         };
         if let Some(apart) = self.apart {
             text.push_str(&format!(" (they are {apart} bytes apart)"));

@@ -338,6 +338,8 @@ pub enum CheckKind {
     Robustness,
     /// Recoveries that may read half a store.
     Races,
+    /// Recoveries that see a store of a transaction which does not answer for it.
+    Snapshots,
     /// Flushes and fences that do nothing.
     Flushes,
     /// Plain accesses of several threads that nothing orders.
@@ -350,10 +352,11 @@ pub enum CheckKind {
 
 impl CheckKind {
     /// All of them.
-    pub const ALL: [CheckKind; 7] = [
+    pub const ALL: [CheckKind; 8] = [
         CheckKind::Crash,
         CheckKind::Robustness,
         CheckKind::Races,
+        CheckKind::Snapshots,
         CheckKind::Flushes,
         CheckKind::DataRaces,
         CheckKind::Locks,
@@ -366,6 +369,7 @@ impl CheckKind {
             CheckKind::Crash => "crash",
             CheckKind::Robustness => "robustness",
             CheckKind::Races => "races",
+            CheckKind::Snapshots => "snapshots",
             CheckKind::Flushes => "flushes",
             CheckKind::DataRaces => "data-races",
             CheckKind::Locks => "locks",
@@ -462,7 +466,10 @@ impl Options {
             true => {
                 let tree = matches!(
                     what,
-                    CheckKind::Robustness | CheckKind::Races | CheckKind::Flushes
+                    CheckKind::Robustness
+                        | CheckKind::Races
+                        | CheckKind::Snapshots
+                        | CheckKind::Flushes
                 );
                 // With one thread, looking at every access to the heap costs too much to do it unasked.
                 what != CheckKind::Heap && (!tree || self.leaves_no_tree().is_none())
@@ -483,7 +490,12 @@ impl Options {
 
     /// Is there anything to judge besides failures?
     pub(crate) fn judges(&self) -> bool {
-        let judged = [CheckKind::Robustness, CheckKind::Races, CheckKind::Flushes];
+        let judged = [
+            CheckKind::Robustness,
+            CheckKind::Races,
+            CheckKind::Snapshots,
+            CheckKind::Flushes,
+        ];
         judged.into_iter().any(|what| self.checks(what))
     }
 

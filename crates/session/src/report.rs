@@ -87,6 +87,13 @@ impl SearchReport {
         true
     }
 
+    /// A finding on the list shows like this one, too: others like it are counted there.
+    pub(crate) fn shows_as(&mut self, finding: &Finding, symptom: &Finding) {
+        if let Some(at) = self.known.same_cause(finding) {
+            self.known.shows_as(symptom, at);
+        }
+    }
+
     /// Also those that are allowed.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().chain(&self.allowed)

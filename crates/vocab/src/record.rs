@@ -145,6 +145,11 @@ pub mod mark {
     pub const YIELD: u64 = 6;
     /// `lf_pm` was called; the record's address is the region's end.
     pub const REGION: u64 = 7;
+    /// A transaction begins, or takes one more level; its work is done, or undone.
+    pub const TX_BEGIN: u64 = 8;
+    pub const TX_END: u64 = 9;
+    /// The transaction answers for the bytes from the record's address on; above 8 bits, how many.
+    pub const TX_ADD: u64 = 10;
 }
 
 /// How a thread looked at what tells it from others.

@@ -262,6 +262,8 @@ pub(crate) enum CheckArg {
     Robustness,
     /// Recoveries that may read half a store
     Races,
+    /// Recoveries that see a store of a transaction which does not answer for it
+    Snapshots,
     /// Flushes and fences that do nothing
     Flushes,
     /// Plain accesses of several threads that nothing orders
@@ -405,6 +407,7 @@ impl CheckArg {
             CheckArg::Crash => CheckKind::Crash,
             CheckArg::Robustness => CheckKind::Robustness,
             CheckArg::Races => CheckKind::Races,
+            CheckArg::Snapshots => CheckKind::Snapshots,
             CheckArg::Flushes => CheckKind::Flushes,
             CheckArg::DataRaces => CheckKind::DataRaces,
             CheckArg::Locks => CheckKind::Locks,

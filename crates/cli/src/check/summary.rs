@@ -140,7 +140,10 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
         let _ = writeln!(out, "assumed: {}{at}", assumption.message);
     }
     if let Some(why) = &run.not_judged {
-        let _ = writeln!(out, "not judged: robustness, races, flushes ({why})");
+        let _ = writeln!(
+            out,
+            "not judged: robustness, races, snapshots, flushes ({why})"
+        );
     }
     let fallback = stats.isolation.as_ref().and_then(|i| i.fallback.as_ref());
     if let (true, Some(why)) = (args.verbose, fallback) {

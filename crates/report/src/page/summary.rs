@@ -72,6 +72,7 @@ fn looked_for(scope: &Scope) -> String {
         "crash" => "recoveries that fail",
         "robustness" => "recoveries that see a store without an earlier one",
         "races" => "recoveries that may read half a store",
+        "snapshots" => "stores that their transaction does not answer for",
         "flushes" => "flushes and fences that do nothing",
         "data-races" => "data races",
         "heap" => "misuse of the heap",

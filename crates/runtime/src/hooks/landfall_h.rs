@@ -1,7 +1,7 @@
 //! The functions of landfall.h that are not the persistent heap.
 
 use crate::hooks::flushes;
-use crate::memory::shadow::{asked, known};
+use crate::memory::shadow::{asked, is_persistent, known, offset};
 use crate::run::shared::trace_len;
 use crate::run::trace::{self, Origin};
 use crate::state::{run, running};
@@ -174,6 +174,32 @@ pub extern "C" fn lf_ignore_end() {
     marked(mark::IGNORE_END, caller);
     said::ignore_ends(caller);
     end_aside();
+}
+
+/// Nobody asks what a recovery, of which only the reads are wanted, does in its transactions.
+fn transacted(mark: u64, offset: u64, caller: usize) {
+    if running() && !run().reads_only.get() {
+        let origin = Origin::library(Builtin::unknown, caller);
+        trace::with_value(RecordKind::Mark, offset, mark, 0, origin);
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_tx_begin() {
+    transacted(mark::TX_BEGIN, 0, caller!());
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_tx_add(p: usize, length: usize) {
+    if length != 0 && is_persistent(p) {
+        let mark = mark::TX_ADD | (length as u64) << 8;
+        transacted(mark, offset(p), caller!());
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_tx_end() {
+    transacted(mark::TX_END, 0, caller!());
 }
 
 #[unsafe(no_mangle)]
