@@ -28,6 +28,9 @@ const OURS: [(&str, &str); 3] = [
     ("--asm-atomic", "LANDFALL_ASM_ATOMIC"),
 ];
 
+/// One that the pass gets all of.
+const REPLACE: (&str, &str) = ("--replace=", "LANDFALL_REPLACE");
+
 /// One that the pass need not know of.
 const PMDK: &str = "--pmdk";
 
@@ -53,6 +56,7 @@ pub(super) fn compilation(
     let (ours, mut user): (Vec<OsString>, Vec<OsString>) =
         arguments.iter().cloned().partition(|argument| {
             argument == PMDK
+                || rule(argument).is_some()
                 || OURS
                     .iter()
                     .any(|(option, _)| argument.as_os_str() == *option)
@@ -99,7 +103,16 @@ pub(super) fn compilation(
             command.env(variable, "1");
         }
     }
+    let rules: Vec<&str> = ours.iter().filter_map(rule).collect();
+    if !rules.is_empty() {
+        command.env(REPLACE.1, rules.join(";"));
+    }
     Ok(Compilation { command, remarks })
+}
+
+/// What `--replace` asks for, if an argument is that.
+fn rule(argument: &OsString) -> Option<&str> {
+    argument.to_str()?.strip_prefix(REPLACE.0)
 }
 
 /// What follows `--` are file names only.

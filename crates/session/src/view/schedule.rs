@@ -144,6 +144,19 @@ impl<'a> ScheduleNames<'a> {
         }
     }
 
+    /// Who called where a transition of the last execution is; nobody where it is in a function that nobody calls.
+    fn stack_of(&self, at: usize) -> Vec<Place> {
+        let stack = self
+            .threads
+            .naming()
+            .and_then(|naming| naming.stacks.get(at));
+        let frames = stack.map_or_else(Vec::new, |stack| self.names.frames(stack));
+        match frames.len() {
+            0 | 1 => Vec::new(),
+            _ => frames,
+        }
+    }
+
     fn own<'s>(
         &self,
         place: Option<Place>,
@@ -182,6 +195,11 @@ impl<'a> ScheduleNames<'a> {
             true => format!("`{name}`"),
             false => name,
         }
+    }
+
+    /// Does an object stand for something that the program knows?
+    pub(crate) fn is_memory(&self, object: u32) -> bool {
+        !self.threads.is_blocks(object)
     }
 
     /// Does a step begin an atomic block?
@@ -313,6 +331,7 @@ impl<'a> ScheduleNames<'a> {
             Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
+            Act::Other if self.threads.is_blocks(step.object) => "others may go on".to_owned(),
             Act::Other if step.access == Access::Write => format!("creates thread {}", step.left),
             Act::Fence | Act::Other => "goes on".to_owned(),
         }
@@ -388,6 +407,7 @@ impl<'a> ScheduleNames<'a> {
                 thread,
                 at: self.place_of(at, step).map(|at| line(&at)),
                 text: self.what(step),
+                stack: self.stack_of(at),
                 what: match step.act {
                     _ if self.begins_block(step) => What::Sync(object),
                     Act::Commit => What::Commit(object),
@@ -407,12 +427,13 @@ impl<'a> ScheduleNames<'a> {
                 thread: last.thread.into(),
                 at: None,
                 text: text.to_owned(),
+                stack: Vec::new(),
                 what: What::Fails,
             }),
             (TableEnd::Race(race), _) => {
                 deeds.extend(raced.map(|(_, deed)| deed));
                 let and = ", unordered";
-                deeds.push(self.races(trace, race, &race.second, What::Fails, and));
+                deeds.push(self.races(race, &race.second, What::Fails, and));
             }
             _ => {}
         }
@@ -442,25 +463,19 @@ impl<'a> ScheduleNames<'a> {
         let known =
             others.find(|access| (access.site, access.thread) == (first.site, first.thread));
         let before = known.map_or(usize::MAX, |access| access.after.wrapping_add(1) as usize);
-        let what = What::Access(self.name(race.object, race.mask_in(trace)));
-        Some((before, self.races(trace, race, first, what, "")))
+        let what = What::Access(self.name(race.object, race.mask));
+        Some((before, self.races(race, first, what, "")))
     }
 
     /// One access of a data race.
-    fn races(
-        &self,
-        trace: &Trace,
-        race: &DataRace,
-        party: &Party,
-        what: What,
-        and: &str,
-    ) -> ThreadDeed {
-        let object = self.name(race.object, race.mask_in(trace));
+    fn races(&self, race: &DataRace, party: &Party, what: What, and: &str) -> ThreadDeed {
+        let object = self.name(race.object, race.mask);
         let verb = if party.write { "writes" } else { "reads" };
         ThreadDeed {
             thread: party.thread.into(),
             at: self.place(party.site).map(|at| line(&at)),
             text: format!("{verb} {object}{and}"),
+            stack: Vec::new(),
             what,
         }
     }
@@ -485,6 +500,7 @@ impl<'a> ScheduleNames<'a> {
                 thread,
                 at: None,
                 text: "waits for others to end".to_owned(),
+                stack: Vec::new(),
                 what: What::Waits("others to end".to_owned()),
             },
             None => ThreadDeed {
@@ -494,6 +510,7 @@ impl<'a> ScheduleNames<'a> {
                     false => "ends".to_owned(),
                     true => "assumes what does not hold".to_owned(),
                 },
+                stack: Vec::new(),
                 what: What::Ends,
             },
         }
@@ -515,6 +532,7 @@ impl<'a> ScheduleNames<'a> {
             thread: self.order.thread(step.process),
             at: self.place(step.site).map(|at| line(&at)),
             text: format!("waits for {object}"),
+            stack: Vec::new(),
             what: What::Waits(object),
         }
     }
@@ -546,5 +564,7 @@ fn verb(op: Op) -> &'static str {
         Op::Pend => "sends",
         Op::Deliver => "takes",
         Op::AwaitSignal => "waits for",
+        Op::Hold => "holds",
+        Op::LetGo => "gives back",
     }
 }
