@@ -138,6 +138,9 @@ pub struct Options {
     pub sv_comp: bool,
     /// Words that are volatile, or accessed by inline assembly, are atomic.
     pub asm_atomic: bool,
+    /// Sources are those of a kernel: they are compiled with the machine of `<landfall/kernel.h>`, and assembly that asks for interrupts
+    /// means that machine's.
+    pub kernel: bool,
     /// The values that calls return which ask for any value (`lf_nondet`), the first by default.
     pub nondet: Vec<i64>,
     /// So many waits of one execution, on conditions and futexes, may end for no reason. (Not with [`random`](Self::random).)
@@ -202,6 +205,7 @@ impl Default for Options {
             recover_schedules: false,
             sv_comp: false,
             asm_atomic: false,
+            kernel: false,
             nondet: vec![0, 1, -1],
             spurious: 1,
             signals: 1,

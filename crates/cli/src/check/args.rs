@@ -205,6 +205,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Threads")]
     pub(crate) asm_atomic: bool,
 
+    /// The sources are a kernel's: compile them with <landfall/kernel.h>, a machine with interrupts, contexts and processors
+    #[arg(long, help_heading = "Threads")]
+    pub(crate) kernel: bool,
+
     /// A recovery that creates threads runs under every schedule, too; otherwise under one
     #[arg(long, help_heading = "Threads")]
     pub(crate) recover_schedules: bool,
@@ -419,6 +423,7 @@ impl CheckArgs {
             },
             sv_comp: self.sv_comp,
             asm_atomic: self.asm_atomic,
+            kernel: self.kernel,
             nondet: self.nondet.0.clone(),
             signals: self.signals,
             spurious: self.spurious.unwrap_or(u32::from(!self.sv_comp)),

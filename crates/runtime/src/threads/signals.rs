@@ -24,7 +24,7 @@ use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 use landfall_vocab::shared::{
     End, HANDLERS, LOCK, SIGNAL_WORDS, job, point as point_bit, signal_at, signal_number,
-    signal_word,
+    signal_word, timer,
 };
 
 /// Signals of one program that are told apart, each for the process or for a thread.
@@ -621,7 +621,7 @@ pub(super) fn is_spent() -> bool {
     let mut words = words.map(|number| signal_word(number.get() as usize));
     let spent = are_on() && words.any(|word| objects().get(word).count.get() & COMES_AGAIN != 0);
     if spent {
-        trace::access(0, HANDLERS, 0, Origin::NONE, [0, 0, 0]);
+        trace::access(0, HANDLERS, 0, Origin::NONE, [timer::SPENT, 0, 0]);
     }
     spent
 }
@@ -663,6 +663,7 @@ pub(super) fn pause(caller: usize) {
 /// The timer of a sender goes off again and again.
 pub(super) fn repeats(sender: usize) {
     of(sender).repeats.set(true);
+    trace::access(0, HANDLERS, 0, Origin::NONE, [timer::REPEATS, 0, 0]);
 }
 
 /// How often a timer that repeats goes off.
